@@ -1,0 +1,1 @@
+"""A Kafka client for Headrace's own needs."""

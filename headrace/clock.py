@@ -1,0 +1,26 @@
+"""Time, passed in. The core never asks the operating system for it."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    def now_ms(self) -> int:
+        """Wall clock, milliseconds since the epoch."""
+
+    def monotonic_ns(self) -> int:
+        """A clock that never goes back, nanoseconds; the same in every process of one boot."""
+
+
+class SystemClock:
+    """The operating system's clocks (CLOCK_REALTIME and CLOCK_MONOTONIC)."""
+
+    __slots__ = ()
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def monotonic_ns(self) -> int:
+        return time.monotonic_ns()

@@ -1,0 +1,46 @@
+"""Every bound of the node that is no setting, and how the bounds relate.
+
+Bounds that operators may move are settings (`settings.py`); these are the ones that hold the design together.
+"""
+
+from __future__ import annotations
+
+# Processes
+NETWORK_WORKERS_MAX = 32
+PARTITION_WORKERS_MAX = 64
+RESTART_BACKOFF_FIRST_MS = 10
+RESTART_BACKOFF_MAX_MS = 5_000
+STOP_DEADLINE_MS = 9_000  # the whole clean stop; systemd's own limit is longer
+IDLE_WAIT_MAX_MS = 100  # no sleep is longer, so a lost wake-up costs this much at most
+
+# Rings (bytes are powers of two; a message is at most half of its ring)
+RING_BYTES_MIN = 64 * 1024
+RING_BYTES_MAX = 1 << 30
+ANSWER_RING_BYTES = 1 << 20
+CONTROL_RING_BYTES = 1 << 22
+REQUESTS_PER_CYCLE_MAX = 512
+
+# Shared tables
+PARTITION_ROW_WORDS = 32
+SEQLOCK_TRIES_MAX = 64
+CLUSTER_VIEW_BYTES_MAX = 16 * 1024 * 1024
+
+# Connections
+FRAME_BYTES_BEFORE_AUTH_MAX = 512 * 1024
+RECEIVE_BYTES_FIRST = 16 * 1024
+PIPELINED_REQUESTS_MAX = 256  # in flight per connection; reading stops beyond
+OUTBOX_BYTES_MAX = 4 * 1024 * 1024  # memory queued for one slow reader (file ranges do not count); reading stops beyond
+TRICKLE_DEADLINE_MS = 30_000  # a started frame has to be whole by then
+DECODE_OBJECTS_PER_BYTE = 1  # an array can't hold more elements than bytes that remain
+
+# Names
+TOPIC_NAME_LENGTH_MAX = 249
+
+# Files
+IOV_MAX = 1024
+INDEX_GROW_BYTES = 16 * 1024
+
+assert RING_BYTES_MIN & (RING_BYTES_MIN - 1) == 0
+assert ANSWER_RING_BYTES >= RING_BYTES_MIN
+assert RESTART_BACKOFF_FIRST_MS <= RESTART_BACKOFF_MAX_MS
+assert STOP_DEADLINE_MS < 10_000

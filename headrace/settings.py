@@ -1,0 +1,345 @@
+"""The one table of settings: Kafka's own keys, and `headrace.*` for what Kafka has not.
+
+A setting has a key, a type, a default, a check and a sentence. Values come from a `server.properties`; unknown
+keys warn (`Settings.unknown`), bad values raise `ConfigError` with key, value and reason. Topic settings inherit
+from the broker key that Kafka pairs them with (`segment.bytes` from `log.segment.bytes`).
+
+Source: Kafka 3.9 `KafkaConfig`, `ServerLogConfigs`, `TopicConfig`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from headrace import limits
+from headrace.errors import ConfigError
+
+
+class Kind(Enum):
+    """Types of settings; `wire` is DescribeConfigs' config_type."""
+
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    key: str
+    kind: Kind
+    default: str | None
+    doc: str
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+
+    def parse(self, text: str | None) -> Any:
+        """The value as Python holds it: bool, int, float, str, tuple of str, or None where no value is set."""
+        if text is None:
+            return None
+        text = text.strip()
+        value = _PARSERS[self.kind](self.key, text)
+        if self.minimum is not None and value < self.minimum:
+            raise ConfigError(self.key, text, f"must be at least {self.minimum}")
+        if self.maximum is not None and value > self.maximum:
+            raise ConfigError(self.key, text, f"must be at most {self.maximum}")
+        if self.choices and text not in self.choices:
+            raise ConfigError(self.key, text, f"must be one of {', '.join(self.choices)}")
+        return value
+
+
+def _parse_bool(key: str, text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ConfigError(key, text, "must be true or false")
+    return text.lower() == "true"
+
+
+def _parse_int(key: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ConfigError(key, text, "must be a whole number") from None
+
+
+def _parse_float(key: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ConfigError(key, text, "must be a number") from None
+
+
+_PARSERS: dict[Kind, Callable[[str, str], Any]] = {
+    Kind.BOOLEAN: _parse_bool,
+    Kind.STRING: lambda _key, text: text,
+    Kind.INT: _parse_int,
+    Kind.SHORT: _parse_int,
+    Kind.LONG: _parse_int,
+    Kind.DOUBLE: _parse_float,
+    Kind.LIST: lambda _key, text: tuple(part.strip() for part in text.split(",") if part.strip()),
+}
+
+_INT_MAX = 2**31 - 1
+_LONG_MAX = 2**63 - 1
+_B, _S, _I, _H, _L, _D, _LIST = (
+    Kind.BOOLEAN, Kind.STRING, Kind.INT, Kind.SHORT, Kind.LONG, Kind.DOUBLE, Kind.LIST,
+)  # fmt: skip
+_CODECS = ("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")
+
+# fmt: off
+BROKER_SETTINGS: tuple[Setting, ...] = (
+    # Identity and listeners
+    Setting("broker.id", _I, "0", "Id of this node in the cluster.", 0, _INT_MAX),
+    Setting("broker.rack", _S, None, "Rack of this node, for replica placement."),
+    Setting("listeners", _LIST, "PLAINTEXT://127.0.0.1:9092", "Where the node listens; port 0 picks a free one."),
+    Setting("advertised.listeners", _LIST, None, "What clients are told; the listeners where unset."),
+    Setting("log.dirs", _LIST, "/var/lib/headrace", "Directories of the partitions' logs."),
+    Setting("zookeeper.connect", _S, "127.0.0.1:2181", "ZooKeeper ensemble, host:port[,host:port...][/chroot]."),
+    Setting("zookeeper.session.timeout.ms", _I, "18000", "Session timeout asked of ZooKeeper.", 1000, _INT_MAX),
+    Setting("zookeeper.connection.timeout.ms", _I, "18000", "How long a start waits for ZooKeeper.", 1, _INT_MAX),
+    # Requests
+    Setting("socket.request.max.bytes", _I, "104857600", "Largest request frame.", 1024, _INT_MAX),
+    Setting("socket.send.buffer.bytes", _I, "102400", "SO_SNDBUF; -1 leaves the system's.", -1, _INT_MAX),
+    Setting("socket.receive.buffer.bytes", _I, "102400", "SO_RCVBUF; -1 leaves the system's.", -1, _INT_MAX),
+    Setting("socket.listen.backlog.size", _I, "50", "Accept backlog of a listener.", 1, _INT_MAX),
+    Setting("connections.max.idle.ms", _L, "600000", "Idle connections close after this.", -1, _LONG_MAX),
+    Setting("max.connections", _I, "10000", "Connections of this node, over all network workers.", 1, _INT_MAX),
+    Setting("message.max.bytes", _I, "1048588", "Largest record batch.", 0, _INT_MAX),
+    Setting("fetch.max.bytes", _I, "57671680", "Largest fetch response.", 1024, _INT_MAX),
+    Setting("request.timeout.ms", _I, "30000", "Bound on waits inside the node.", 1, _INT_MAX),
+    # Topics
+    Setting("auto.create.topics.enable", _B, "true", "Create topics on first use."),
+    Setting("delete.topic.enable", _B, "true", "Allow deletion of topics."),
+    Setting("num.partitions", _I, "1", "Partitions of a topic created without a count.", 1, _INT_MAX),
+    Setting("default.replication.factor", _I, "1", "Replicas of a topic created without a factor.", 1, 32767),
+    Setting("min.insync.replicas", _I, "1", "In-sync replicas that acks=all asks for.", 1, _INT_MAX),
+    Setting("unclean.leader.election.enable", _B, "false", "Let a replica out of the ISR lead."),
+    # Log
+    Setting("log.segment.bytes", _I, "1073741824", "Size at which a segment rolls.", 14, _INT_MAX),
+    Setting("log.roll.ms", _L, None, "Age at which a segment rolls; log.roll.hours where unset.", 1, _LONG_MAX),
+    Setting("log.roll.hours", _I, "168", "Age at which a segment rolls.", 1, _INT_MAX),
+    Setting("log.index.interval.bytes", _I, "4096", "Bytes of log between index entries.", 0, _INT_MAX),
+    Setting("log.index.size.max.bytes", _I, "10485760", "Largest index file.", 16, _INT_MAX),
+    Setting("log.flush.interval.messages", _L, str(_LONG_MAX), "Records between fsyncs.", 1, _LONG_MAX),
+    Setting("log.flush.interval.ms", _L, None, "Time between fsyncs; no bound where unset.", 0, _LONG_MAX),
+    Setting("log.flush.scheduler.interval.ms", _L, str(_LONG_MAX), "How often due fsyncs are looked for.", 1, _LONG_MAX),
+    Setting("log.flush.offset.checkpoint.interval.ms", _I, "60000", "Interval of recovery point checkpoints.", 1, _INT_MAX),
+    Setting("log.flush.start.offset.checkpoint.interval.ms", _I, "60000", "Interval of log start checkpoints.", 1, _INT_MAX),
+    Setting("replica.high.watermark.checkpoint.interval.ms", _L, "5000", "Interval of high watermark checkpoints.", 1, _LONG_MAX),
+    Setting("log.retention.ms", _L, None, "Age at which segments go; log.retention.minutes or .hours where unset.", -1, _LONG_MAX),
+    Setting("log.retention.minutes", _I, None, "Age at which segments go; log.retention.hours where unset.", -1, _INT_MAX),
+    Setting("log.retention.hours", _I, "168", "Age at which segments go.", -1, _INT_MAX),
+    Setting("log.retention.bytes", _L, "-1", "Size above which old segments go.", -1, _LONG_MAX),
+    Setting("log.cleanup.policy", _LIST, "delete", "delete, compact or both."),
+    Setting("log.preallocate", _B, "false", "Reserve a segment's space when it is made."),
+    Setting("log.message.timestamp.type", _S, "CreateTime", "Whose time a record carries.", choices=("CreateTime", "LogAppendTime")),
+    Setting("log.message.timestamp.before.max.ms", _L, str(_LONG_MAX), "How far a record's time may lie back.", 0, _LONG_MAX),
+    Setting("log.message.timestamp.after.max.ms", _L, str(_LONG_MAX), "How far a record's time may lie ahead.", 0, _LONG_MAX),
+    Setting("compression.type", _S, "producer", "Codec of the log.", choices=_CODECS),
+    # Producers
+    Setting("producer.id.expiration.ms", _I, "86400000", "Idle producer ids are forgotten after this.", 1, _INT_MAX),
+    # Ours
+    Setting("headrace.network.workers", _I, "-1", "Network workers; -1: half of the usable cores.", -1, limits.NETWORK_WORKERS_MAX),
+    Setting("headrace.partition.workers", _I, "-1", "Partition workers; -1: half of the usable cores.", -1, limits.PARTITION_WORKERS_MAX),
+    Setting("headrace.worker.cpus", _S, None, "Cores to pin workers to, as in taskset: 0-3,8."),
+    Setting("headrace.request.ring.bytes", _I, "4194304", "Ring from a network to a partition worker; a power of two, twice message.max.bytes at least.", limits.RING_BYTES_MIN, limits.RING_BYTES_MAX),
+    Setting("headrace.partitions.max", _I, "16384", "Rows of the partition table: replicas this node can hold.", 16, 1 << 20),
+    Setting("headrace.producer.snapshot.interval.bytes", _L, "67108864", "Bytes of log between producer snapshots: bounds a worker's restart.", 1 << 20, _LONG_MAX),
+    Setting("headrace.worker.hang.timeout.ms", _I, "30000", "A worker without a heartbeat for this long is killed.", 1000, _INT_MAX),
+    Setting("headrace.producer.ids.max", _I, "100000", "Producer ids remembered by one partition worker.", 1, _INT_MAX),
+)
+
+# topic key -> broker key that it inherits from
+TOPIC_SETTINGS: dict[str, str] = {
+    "cleanup.policy": "log.cleanup.policy",
+    "compression.type": "compression.type",
+    "flush.messages": "log.flush.interval.messages",
+    "flush.ms": "log.flush.interval.ms",
+    "index.interval.bytes": "log.index.interval.bytes",
+    "max.message.bytes": "message.max.bytes",
+    "message.timestamp.after.max.ms": "log.message.timestamp.after.max.ms",
+    "message.timestamp.before.max.ms": "log.message.timestamp.before.max.ms",
+    "message.timestamp.type": "log.message.timestamp.type",
+    "min.insync.replicas": "min.insync.replicas",
+    "preallocate": "log.preallocate",
+    "retention.bytes": "log.retention.bytes",
+    "retention.ms": "log.retention.ms",
+    "segment.bytes": "log.segment.bytes",
+    "segment.index.bytes": "log.index.size.max.bytes",
+    "segment.ms": "log.roll.ms",
+    "unclean.leader.election.enable": "unclean.leader.election.enable",
+}
+# fmt: on
+
+_BY_KEY: dict[str, Setting] = {setting.key: setting for setting in BROKER_SETTINGS}
+_DERIVED_KEYS = {"log.dir": "log.dirs"}  # Kafka's singular spellings
+
+
+class Settings(Mapping[str, Any]):
+    """Parsed broker settings: `settings["log.dirs"]`. Keys that were not given hold their defaults.
+
+    explicit   the texts as given, by key
+    unknown    keys that are no settings of ours, in the order given (the caller warns)
+    raises     ConfigError, at once for any bad value or contradicting pair
+    """
+
+    def __init__(self, given: Mapping[str, str] | None = None) -> None:
+        self.explicit: dict[str, str] = {}
+        self.unknown: list[str] = []
+        for key, text in (given or {}).items():
+            key = _DERIVED_KEYS.get(key, key)
+            if key in _BY_KEY:
+                self.explicit[key] = text
+            else:
+                self.unknown.append(key)
+        self._values = {
+            key: setting.parse(self.explicit.get(key, setting.default)) for key, setting in _BY_KEY.items()
+        }
+        self._derive()
+        self._check()
+
+    def __getitem__(self, key: str) -> Any:
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def text(self, key: str) -> str | None:
+        """The value as DescribeConfigs shows it, None where none is set."""
+        return format_value(self._values[key])
+
+    def with_values(self, changes: Mapping[str, str]) -> Settings:
+        """The same settings with some texts replaced."""
+        return Settings({**self.explicit, **changes})
+
+    def _derive(self) -> None:
+        values = self._values
+        if values["log.roll.ms"] is None:
+            values["log.roll.ms"] = values["log.roll.hours"] * 3_600_000
+        if values["log.retention.ms"] is None:
+            if values["log.retention.minutes"] is not None:
+                minutes = values["log.retention.minutes"]
+            else:
+                minutes = values["log.retention.hours"] * 60
+            values["log.retention.ms"] = minutes * 60_000 if minutes >= 0 else -1
+        if values["advertised.listeners"] is None:
+            values["advertised.listeners"] = values["listeners"]
+        half_of_cores = max(1, len(os.sched_getaffinity(0)) // 2)
+        for key, most in (
+            ("headrace.network.workers", limits.NETWORK_WORKERS_MAX),
+            ("headrace.partition.workers", limits.PARTITION_WORKERS_MAX),
+        ):
+            if values[key] == 0:
+                raise ConfigError(key, 0, "must be -1 (choose by cores) or at least 1")
+            if values[key] < 0:
+                values[key] = min(half_of_cores, most)
+
+    def _check(self) -> None:
+        values = self._values
+        if not values["log.dirs"]:
+            raise ConfigError("log.dirs", "", "must name at least one directory")
+        if len(values["listeners"]) != 1:
+            raise ConfigError("listeners", ",".join(values["listeners"]), "exactly one listener is served for now")
+        for listener in (*values["listeners"], *values["advertised.listeners"]):
+            parse_listener(listener)
+        ring_bytes = values["headrace.request.ring.bytes"]
+        if ring_bytes & (ring_bytes - 1):
+            raise ConfigError("headrace.request.ring.bytes", ring_bytes, "must be a power of two")
+        if ring_bytes < 2 * (values["message.max.bytes"] + 4096):
+            raise ConfigError(
+                "headrace.request.ring.bytes",
+                ring_bytes,
+                f"must be at least twice message.max.bytes ({values['message.max.bytes']}) plus 8192",
+            )
+        if values["headrace.worker.cpus"] is not None:
+            parse_cpus(values["headrace.worker.cpus"])
+
+
+def format_value(value: Any) -> str | None:
+    """A parsed value as the text that Kafka's tools print."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return str(value)
+
+
+def broker_setting(key: str) -> Setting:
+    return _BY_KEY[key]
+
+
+def topic_setting(key: str) -> Setting:
+    """The setting behind a topic key.
+
+    raises   ConfigError, where Kafka has no such topic key or we don't serve it
+    """
+    if key not in TOPIC_SETTINGS:
+        raise ConfigError(key, "", "unknown topic configuration key")
+    return _BY_KEY[TOPIC_SETTINGS[key]]
+
+
+def topic_values(settings: Settings, overrides: Mapping[str, str]) -> dict[str, Any]:
+    """Every topic key with its parsed value: the topic's own where set, else the broker's."""
+    values = {key: settings[broker_key] for key, broker_key in TOPIC_SETTINGS.items()}
+    for key, text in overrides.items():
+        if key in TOPIC_SETTINGS:  # another broker may know more keys than we do
+            values[key] = check_topic_value(key, text)
+    return values
+
+
+def check_topic_value(key: str, text: str) -> Any:
+    """Parse a topic configuration; ConfigError names the topic's key, not the broker's."""
+    setting = topic_setting(key)
+    try:
+        value = setting.parse(text)
+    except ConfigError as error:
+        raise ConfigError(key, text, error.reason) from None
+    if key == "cleanup.policy" and not set(value) <= {"delete", "compact"}:
+        raise ConfigError(key, text, "must be delete, compact or both")
+    return value
+
+
+def parse_listener(text: str) -> tuple[str, str, int]:
+    """`PLAINTEXT://host:port` as (protocol, host, port); an empty host means every interface."""
+    scheme, separator, address = text.partition("://")
+    host, colon, port = address.rpartition(":")
+    if not separator or not colon or not port.isdigit() or int(port) > 65535:
+        raise ConfigError("listeners", text, "must look like PLAINTEXT://host:port")
+    if scheme.upper() != "PLAINTEXT":
+        raise ConfigError("listeners", text, f"protocol {scheme} is not served yet, only PLAINTEXT")
+    return scheme.upper(), host.strip("[]"), int(port)
+
+
+def parse_cpus(text: str) -> list[int]:
+    """`0-3,8` as [0, 1, 2, 3, 8]."""
+    cpus: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()):
+            raise ConfigError("headrace.worker.cpus", text, "must look like 0-3,8")
+        cpus.extend(range(int(first), int(last or first) + 1))
+    return cpus
+
+
+def read_properties(text: str) -> dict[str, str]:
+    """A Java properties file as a dict: comments, `=` or `:` separators, continued lines."""
+    pairs: dict[str, str] = {}
+    for line in text.replace("\\\r\n", "").replace("\\\n", "").splitlines():
+        line = line.strip()
+        if not line or line[0] in "#!":
+            continue
+        cut = min((index for index in (line.find("="), line.find(":")) if index >= 0), default=len(line))
+        pairs[line[:cut].strip()] = line[cut + 1 :].strip()
+    return pairs

@@ -1,0 +1,1 @@
+"""Field tables of the Kafka protocol, data files of the codec."""

@@ -1,0 +1,1 @@
+"""Spark reads segments from the page cache."""

@@ -1,0 +1,1 @@
+"""Network workers, partition workers and the housekeeper."""

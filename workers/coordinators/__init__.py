@@ -1,0 +1,1 @@
+"""Pure state machines of the group and transaction coordinators."""

@@ -1,0 +1,1 @@
+"""One file per API, numbered by its key."""
