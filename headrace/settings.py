@@ -137,6 +137,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("log.retention.minutes", _I, None, "Age at which segments go; log.retention.hours where unset.", -1, _INT_MAX),
     Setting("log.retention.hours", _I, "168", "Age at which segments go.", -1, _INT_MAX),
     Setting("log.retention.bytes", _L, "-1", "Size above which old segments go.", -1, _LONG_MAX),
+    Setting("log.segment.delete.delay.ms", _L, "60000", "How long deleted files stay.", 0, _LONG_MAX),
     Setting("log.cleanup.policy", _LIST, "delete", "delete, compact or both."),
     Setting("log.preallocate", _B, "false", "Reserve a segment's space when it is made."),
     Setting("log.message.timestamp.type", _S, "CreateTime", "Whose time a record carries.", choices=("CreateTime", "LogAppendTime")),
@@ -160,6 +161,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
 TOPIC_SETTINGS: dict[str, str] = {
     "cleanup.policy": "log.cleanup.policy",
     "compression.type": "compression.type",
+    "file.delete.delay.ms": "log.segment.delete.delay.ms",
     "flush.messages": "log.flush.interval.messages",
     "flush.ms": "log.flush.interval.ms",
     "index.interval.bytes": "log.index.interval.bytes",

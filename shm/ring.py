@@ -1,0 +1,137 @@
+"""A single-producer, single-consumer ring of bytes in shared memory.
+
+The writer owns `tail` and the data between head and tail's next lap; the reader owns `head`. Order of a publication:
+
+    writer:  message word and body into free space  ->  ...more messages...  ->  tail stored           (commit)
+    reader:  tail loaded  ->  messages between head and tail read and used   ->  head stored           (release)
+
+Stores stay in order on x86-64, so a reader that sees the new tail sees whole messages; a writer killed anywhere before the
+tail store published nothing. Positions count bytes for ever (2**64 of them); `position & mask` is the place in the data area. A message never
+wraps: what is left at the end of the area is skipped by a padding message.
+
+"Full" is a return value, wrong use an assertion, contradicting words a `CorruptRing`. Source: Agrona's OneToOneRingBuffer, for the idea.
+"""
+
+from __future__ import annotations
+
+from headrace.errors import CorruptRing
+from headrace.shm.layout import KIND_PADDING, MESSAGE_HEADER_BYTES, RING_DATA, RING_HEAD, RING_TAIL, WORD
+from headrace.shm.region import Region
+
+_TAIL = RING_TAIL // WORD
+_HEAD = RING_HEAD // WORD
+_DATA_WORD = RING_DATA // WORD
+
+
+def _capacity(region: Region) -> int:
+    """The largest power of two that the region holds behind the words."""
+    return 1 << ((region.size_bytes - RING_DATA).bit_length() - 1)
+
+
+class RingWriter:
+    """The producer's end."""
+
+    __slots__ = ("_capacity", "_head", "_memory", "_region", "_tail", "_words", "message_bytes_max")
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self._words = region.words
+        self._memory = region.memory
+        self._capacity = _capacity(region)
+        self._tail = self._words[_TAIL]  # where the next message goes; ahead of the shared word until commit
+        self._head = self._words[_HEAD]
+        self.message_bytes_max = self._capacity // 2 - MESSAGE_HEADER_BYTES
+
+    def write(self, kind: int, header: bytes, payload: memoryview | bytes | None = None) -> bool:
+        """Copy one message into the ring; nobody sees it before `commit`.
+
+        kind      1 <= kind < 2**32
+        returns   False: the ring is full, nothing was written
+        """
+        header_bytes = len(header)
+        length = header_bytes if payload is None else header_bytes + len(payload)
+        assert kind != KIND_PADDING
+        assert length <= self.message_bytes_max, (length, self.message_bytes_max)
+        needed = (length + (MESSAGE_HEADER_BYTES + 7)) & ~7
+        tail = self._tail
+        capacity = self._capacity
+        place = tail & (capacity - 1)
+        to_end = capacity - place
+        total = needed if needed <= to_end else needed + to_end
+        if tail + total - self._head > capacity:
+            self._head = self._words[_HEAD]
+            if tail + total - self._head > capacity:
+                return False
+        if needed > to_end:
+            self._words[_DATA_WORD + (place >> 3)] = to_end - MESSAGE_HEADER_BYTES  # kind 0: padding
+            place = 0
+        start = RING_DATA + place + MESSAGE_HEADER_BYTES
+        memory = self._memory
+        memory[start : start + header_bytes] = header
+        if payload is not None:
+            memory[start + header_bytes : start + length] = payload
+        self._words[_DATA_WORD + (place >> 3)] = length | kind << 32
+        self._tail = tail + total
+        return True
+
+    def commit(self) -> None:
+        """Publish everything written so far: the one store that makes it visible."""
+        self._words[_TAIL] = self._tail
+
+    def close(self) -> None:
+        self._region.close()
+
+
+class RingReader:
+    """The consumer's end."""
+
+    __slots__ = ("_capacity", "_head", "_memory", "_region", "_words")
+
+    def __init__(self, region: Region) -> None:
+        self._region = region
+        self._words = region.words
+        self._memory = region.memory
+        self._capacity = _capacity(region)
+        self._head = self._words[_HEAD]  # next message to read; ahead of the shared word until release
+
+    def poll(self, limit: int) -> list[tuple[int, memoryview]]:
+        """At most `limit` messages, as (kind, writable view); the views are good until `release`.
+
+        raises   CorruptRing, where tail, lengths or kinds contradict each other
+        """
+        words = self._words
+        tail = words[_TAIL]
+        head = self._head
+        if head == tail:
+            return []
+        capacity = self._capacity
+        available = tail - head
+        if available < 0 or available > capacity or tail & 7:
+            raise CorruptRing(f"{self._region.name}: tail {tail}, head {head}, capacity {capacity}")
+        memory = self._memory
+        mask = capacity - 1
+        messages = []
+        while head != tail and limit:
+            place = head & mask
+            word = words[_DATA_WORD + (place >> 3)]
+            length = word & 0xFFFFFFFF
+            kind = word >> 32
+            size = (length + (MESSAGE_HEADER_BYTES + 7)) & ~7
+            if size > tail - head or place + size > capacity:
+                raise CorruptRing(f"{self._region.name}: message of {length} bytes at {head}, tail {tail}")
+            if kind:
+                start = RING_DATA + place + MESSAGE_HEADER_BYTES
+                messages.append((kind, memory[start : start + length]))
+                limit -= 1
+            elif place + size != capacity:
+                raise CorruptRing(f"{self._region.name}: padding of {length} bytes at {head} ends before the edge")
+            head += size
+        self._head = head
+        return messages
+
+    def release(self) -> None:
+        """Give the space of all polled messages back to the writer."""
+        self._words[_HEAD] = self._head
+
+    def close(self) -> None:
+        self._region.close()

@@ -1,0 +1,112 @@
+"""A process's own place in the fabric: its row, its ring ends, its doorbell, its peers.
+
+Runs in: every forked process, right after the fork. `changed()` is the process's one look a cycle at who else was replaced: a single
+load while nothing happened.
+"""
+
+from __future__ import annotations
+
+from headrace.errors import Fenced
+from headrace.shm.cluster_view import ClusterViewReader, ClusterViewWriter
+from headrace.shm.doorbell import Doorbell
+from headrace.shm.fabric import PARTITIONS, PROCESSES, VIEW
+from headrace.shm.partition_table import PartitionTable
+from headrace.shm.process_table import ProcessState, ProcessTable
+from headrace.shm.region import Region, RegionError
+from headrace.shm.ring import RingReader, RingWriter
+from headrace.shm.wiring import Role, Wiring
+
+_NOTHING: frozenset[int] = frozenset()
+
+
+class Seat:
+    """One process's ends of everything.
+
+    readers, writers   ring ends by the peer's process id; the dicts stay the same objects, their values change with generations
+    """
+
+    def __init__(self, wiring: Wiring, process_id: int) -> None:
+        self.wiring = wiring
+        self.process_id = process_id
+        self.role = wiring.role(process_id)
+        self.processes = ProcessTable(Region.attach(wiring.region_name(PROCESSES)))
+        self._epoch = self.processes.epoch()
+        self.generation = self.processes.generation(process_id)
+        self.partitions = PartitionTable(
+            Region.attach(wiring.region_name(PARTITIONS)), wiring.settings["headrace.partitions.max"]
+        )
+        view_region = Region.attach(wiring.region_name(VIEW), writable=self.role is Role.CONTROLLER)
+        self.view: ClusterViewReader = ClusterViewReader(view_region)
+        self.view_writer = ClusterViewWriter(view_region) if self.role is Role.CONTROLLER else None
+        self.counters = self.processes.counters(process_id)
+        self._doorbells = [
+            Doorbell(fd, self.processes.words, self.processes.parked_index(peer))
+            for peer, fd in enumerate(wiring.eventfds)
+        ]
+        self.doorbell = self._doorbells[process_id]
+        self.writers: dict[int, RingWriter] = {}
+        self.readers: dict[int, RingReader] = {}
+        self._generations = {peer: 0 for peer in wiring.targets(process_id)}
+        self._follow_generations()
+        if self.role is Role.NETWORK:
+            self.partitions.clear_waits(process_id)
+        self.set_state(ProcessState.STARTING)
+
+    def ring(self, process_id: int) -> None:
+        """Wake a peer if it sleeps; after the commit."""
+        self._doorbells[process_id].ring()
+
+    def changed(self) -> frozenset[int]:
+        """Peers that were replaced since the last call; their ring ends are attached anew.
+
+        raises   Fenced, where this process itself was replaced
+        """
+        if self.processes.epoch() == self._epoch:
+            return _NOTHING
+        self._epoch = self.processes.epoch()
+        return self._follow_generations()
+
+    def beat(self, now_ns: int) -> None:
+        """Say that the process turns."""
+        self.processes.set_heartbeat(self.process_id, now_ns)
+
+    def set_state(self, state: ProcessState) -> None:
+        self.processes.set_state(self.process_id, state)
+
+    def detach(self) -> None:
+        """Unmap everything."""
+        for end in (*self.writers.values(), *self.readers.values()):
+            end.close()
+        self.writers.clear()
+        self.readers.clear()
+        self.view.close()
+        self.partitions.close()
+        self.processes.close()
+
+    def _follow_generations(self) -> frozenset[int]:
+        own = self.processes.generation(self.process_id)
+        if own != self.generation:
+            raise Fenced(f"process {self.process_id} is generation {self.generation}, the node is at {own}")
+        changed = set()
+        for peer, known in self._generations.items():
+            generation = self.processes.generation(peer)
+            if generation != known and self._join(peer, generation):
+                self._generations[peer] = generation
+                changed.add(peer)
+        return frozenset(changed)
+
+    def _join(self, peer: int, generation: int) -> bool:
+        """Attach the rings to and from a peer; False where they are gone again, because the peer died once more."""
+        wiring, own = self.wiring, self.process_id
+        try:
+            outward = Region.attach(wiring.ring_name(own, self.generation, peer, generation))
+            inward = Region.attach(wiring.ring_name(peer, generation, own, self.generation))
+        except RegionError:
+            self._epoch = 0  # look again in the next cycle
+            return False
+        for end in (self.writers.get(peer), self.readers.get(peer)):
+            if end is not None:
+                end.close()
+        self.writers[peer] = RingWriter(outward)
+        self.readers[peer] = RingReader(inward)
+        return True

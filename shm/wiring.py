@@ -1,0 +1,96 @@
+"""What every process of a node inherits: names, counts, descriptors, settings.
+
+Made once by the supervisor before it forks; never changed after.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from headrace.settings import Settings
+
+
+class Role(Enum):
+    """What a process of the node does."""
+
+    NETWORK = "network"
+    PARTITION = "partition"
+    CONTROLLER = "controller"
+    HOUSEKEEPER = "housekeeper"
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """The plan of one boot of a node.
+
+    eventfds            doorbells by process id
+    host, port          what clients are told (advertised)
+    clean_directories   log directories that the last stop left with their clean-shutdown marker
+    """
+
+    prefix: str
+    boot_id: str
+    settings: Settings
+    network_count: int
+    partition_count: int
+    eventfds: tuple[int, ...] = ()
+    host: str = ""
+    port: int = 0
+    clean_directories: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def process_count(self) -> int:
+        return self.network_count + self.partition_count + 2
+
+    @property
+    def controller_id(self) -> int:
+        return self.network_count + self.partition_count
+
+    @property
+    def housekeeper_id(self) -> int:
+        return self.network_count + self.partition_count + 1
+
+    @property
+    def network_ids(self) -> range:
+        return range(self.network_count)
+
+    @property
+    def partition_ids(self) -> range:
+        return range(self.network_count, self.network_count + self.partition_count)
+
+    def role(self, process_id: int) -> Role:
+        if process_id < self.network_count:
+            return Role.NETWORK
+        if process_id < self.controller_id:
+            return Role.PARTITION
+        return Role.CONTROLLER if process_id == self.controller_id else Role.HOUSEKEEPER
+
+    def index(self, process_id: int) -> int:
+        """Ordinal of a process within its role."""
+        return process_id - self.network_count if process_id in self.partition_ids else (
+            process_id if process_id < self.network_count else 0
+        )  # fmt: skip
+
+    def title(self, process_id: int) -> str:
+        """A name for logs and `ps`, at most 15 bytes: hr-network-0."""
+        return f"hr-{self.role(process_id).value[:9]}-{self.index(process_id)}"
+
+    def region_name(self, what: str) -> str:
+        return f"/{self.prefix}-{self.boot_id}-{what}"
+
+    def ring_name(self, writer: int, writer_generation: int, reader: int, reader_generation: int) -> str:
+        return self.region_name(f"ring.{writer}.{writer_generation}.{reader}.{reader_generation}")
+
+    def targets(self, process_id: int) -> tuple[int, ...]:
+        """Process ids this process has a ring to; it has a ring from each of them as well."""
+        role = self.role(process_id)
+        if role is Role.NETWORK:
+            return (*self.partition_ids, self.controller_id)
+        if role in (Role.PARTITION, Role.CONTROLLER):
+            return tuple(self.network_ids)
+        return ()
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """Every (writer, reader) that is joined by a ring."""
+        return [(writer, reader) for writer in range(self.process_count) for reader in self.targets(writer)]

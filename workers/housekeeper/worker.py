@@ -1,0 +1,201 @@
+"""The housekeeper: checkpoints, fsync of rolled segments, removal of what was deleted.
+
+Runs in: one process. It writes the checkpoint files and the clean-shutdown marker of every log directory, and nobody else does;
+it only reads segments. What goes into a checkpoint comes from the partition table.
+
+    recovery point    everything below it has been fsynced: segments that rolled are synced here, then counted
+    high watermark    replication-offset-checkpoint
+    log start         log-start-offset-checkpoint
+
+The clean-shutdown marker is the last thing written, and only if every partition worker closed its logs.
+
+Source: Kafka `LogManager`, `ReplicaManager.checkpointHighWatermarks`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+from headrace.clock import Clock, SystemClock
+from headrace.errors import Fenced, HeadraceError
+from headrace.ids import TopicPartition
+from headrace.limits import IDLE_WAIT_MAX_MS
+from headrace.log.checkpoints import (
+    LOG_START_OFFSET_FILE,
+    RECOVERY_POINT_FILE,
+    REPLICATION_OFFSET_FILE,
+    read_offset_checkpoint,
+    write_clean_shutdown,
+    write_offset_checkpoint,
+)
+from headrace.log.partition_log import sync_segment
+from headrace.shm.partition_table import PartitionRow, RowState
+from headrace.shm.process_table import ProcessState
+from headrace.shm.seat import Seat
+
+DELETED_SUFFIX = "-delete"
+SYNC_LOOK_INTERVAL_MS = 1_000
+CHECKPOINT_FILES = (RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE, LOG_START_OFFSET_FILE)
+
+_log = logging.getLogger(__name__)
+
+
+class Housekeeper:
+    """Periodic work over all partitions of the node; never on a request's way."""
+
+    def __init__(self, seat: Seat, clock: Clock) -> None:
+        settings = seat.wiring.settings
+        self._seat = seat
+        self._clock = clock
+        self._log_dirs = [Path(path) for path in settings["log.dirs"]]
+        self._delete_delay_ms = settings["log.segment.delete.delay.ms"]
+        self._intervals_ms = {
+            "sync": SYNC_LOOK_INTERVAL_MS,
+            "delete": SYNC_LOOK_INTERVAL_MS,
+            RECOVERY_POINT_FILE: settings["log.flush.offset.checkpoint.interval.ms"],
+            REPLICATION_OFFSET_FILE: settings["replica.high.watermark.checkpoint.interval.ms"],
+            LOG_START_OFFSET_FILE: settings["log.flush.start.offset.checkpoint.interval.ms"],
+        }
+        now_ms = clock.now_ms()
+        self._due_ms = {name: now_ms + interval for name, interval in self._intervals_ms.items()}
+        self._recovery_points: dict[TopicPartition, int] = {}
+        self._written: dict[Path, dict[TopicPartition, int]] = {}
+        for log_dir in self._log_dirs:
+            try:
+                self._recovery_points.update(read_offset_checkpoint(log_dir / RECOVERY_POINT_FILE))
+            except (HeadraceError, ValueError, OSError) as failure:
+                _log.warning("checkpoint ignored directory=%s reason=%s", log_dir, failure)
+
+    def do_work(self) -> int:
+        """Do what is due; returns the number of tasks run."""
+        self._seat.beat(self._clock.monotonic_ns())
+        self._seat.changed()
+        now_ms = self._clock.now_ms()
+        done = 0
+        for name, due_ms in self._due_ms.items():
+            if now_ms < due_ms:
+                continue
+            self._due_ms[name] = now_ms + self._intervals_ms[name]
+            done += 1
+            if name == "sync":
+                self._sync_rolled_segments()
+            elif name == "delete":
+                self._remove_deleted(now_ms)
+            else:
+                self._write_checkpoint(name)
+        return done
+
+    def close(self, is_clean: bool) -> None:
+        """Final checkpoints, and the marker where every partition worker closed its logs."""
+        for name in CHECKPOINT_FILES:
+            self._write_checkpoint(name)
+        if is_clean:
+            for log_dir in self._log_dirs:
+                write_clean_shutdown(log_dir)
+
+    def _replicas(self) -> Iterator[tuple[Path, TopicPartition, PartitionRow]]:
+        """Directory, name and row of every replica that is in service."""
+        view = self._seat.view.read()
+        for topic in view.topics.values():
+            for partition in topic.partitions:
+                row = self._seat.partitions.read(partition.slot) if partition.slot >= 0 else None
+                if row is None or row.key != partition.key:
+                    continue
+                if row.state not in (RowState.LEADER, RowState.FOLLOWER):
+                    continue
+                name = TopicPartition(topic.name, partition.index)
+                for log_dir in self._log_dirs:
+                    if (log_dir / str(name)).is_dir():
+                        yield log_dir, name, row
+                        break
+
+    def _sync_rolled_segments(self) -> None:
+        for log_dir, name, row in self._replicas():
+            point = max(self._recovery_points.get(name, 0), row.recovery_point, row.log_start_offset)
+            if point < row.end_segment:
+                directory = log_dir / str(name)
+                for base_offset in _segments_between(directory, point, row.end_segment):
+                    try:
+                        sync_segment(directory, base_offset)
+                    except FileNotFoundError:
+                        continue  # deleted meanwhile
+                    except OSError as failure:
+                        _log.error("segment not synced partition=%s segment=%d reason=%s", name, base_offset, failure)
+                        break
+                    self._seat.beat(self._clock.monotonic_ns())
+                else:
+                    point = row.end_segment
+            self._recovery_points[name] = point
+
+    def _write_checkpoint(self, file_name: str) -> None:
+        offsets: dict[Path, dict[TopicPartition, int]] = {log_dir: {} for log_dir in self._log_dirs}
+        for log_dir, name, row in self._replicas():
+            if file_name == RECOVERY_POINT_FILE:
+                offset = min(max(self._recovery_points.get(name, 0), row.recovery_point), row.log_end_offset)
+            elif file_name == REPLICATION_OFFSET_FILE:
+                offset = row.high_watermark
+            else:
+                offset = row.log_start_offset
+            offsets[log_dir][name] = offset
+        for log_dir, found in offsets.items():
+            path = log_dir / file_name
+            if self._written.get(path) == found:
+                continue
+            try:
+                write_offset_checkpoint(path, found)
+            except OSError as failure:
+                _log.error("checkpoint not written file=%s reason=%s", path, failure)
+                continue
+            self._written[path] = found
+
+    def _remove_deleted(self, now_ms: int) -> None:
+        for log_dir in self._log_dirs:
+            for entry in os.scandir(log_dir):
+                if not entry.name.endswith(DELETED_SUFFIX) or not entry.is_dir():
+                    continue
+                if now_ms - entry.stat().st_ctime_ns // 1_000_000 >= self._delete_delay_ms:
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                    _log.info("directory removed path=%s", entry.path)
+
+
+def _segments_between(directory: Path, first_offset: int, end_segment: int) -> list[int]:
+    """Base offsets of the segments that hold offsets from `first_offset` up to `end_segment`, without the latter."""
+    bases = sorted(int(name[:-4]) for name in os.listdir(directory) if name.endswith(".log") and name[:-4].isdigit())
+    following = [*bases[1:], end_segment]
+    return [base for base, end in zip(bases, following, strict=False) if end > first_offset and base < end_segment]
+
+
+def run(seat: Seat, clock: Clock | None = None) -> int:
+    """Keep house until SIGTERM."""
+    clock = clock or SystemClock()
+    stopping = False
+
+    def stop(_signal: int, _frame: object) -> None:
+        nonlocal stopping
+        stopping = True
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    poll = select.poll()
+    poll.register(seat.doorbell.fd, select.POLLIN)
+    try:
+        housekeeper = Housekeeper(seat, clock)
+        seat.set_state(ProcessState.READY)
+        while not stopping:
+            if not housekeeper.do_work():
+                seat.doorbell.park()
+                poll.poll(IDLE_WAIT_MAX_MS)
+                seat.doorbell.unpark()
+        seat.set_state(ProcessState.DRAINING)
+        housekeeper.close(is_clean=seat.processes.is_clean_stop())
+        seat.set_state(ProcessState.STOPPED)
+        return 0
+    except Fenced as reason:
+        _log.warning("housekeeper fenced process=%d reason=%s", seat.process_id, reason)
+        return 1

@@ -1,0 +1,187 @@
+"""One client connection: bytes in, frames out; responses in order, bytes out.
+
+Runs in: a network worker. The receive buffer grows with what arrives, not with what a frame announces:
+
+    buffer   | consumed | frame | frame | half a fra |   free   |
+             0          start                        end        len(buffer)
+
+A frame is handed on as a memoryview of the buffer. While a request is stalled on a full ring its view is still needed:
+nothing is received and nothing moved until it went through.
+
+Bounds: PIPELINED_REQUESTS_MAX open exchanges, OUTBOX_BYTES_MAX of unsent memory; beyond either the connection is not read.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections import deque
+from struct import Struct
+
+from headrace.errors import BadFrame
+from headrace.limits import OUTBOX_BYTES_MAX, PIPELINED_REQUESTS_MAX, RECEIVE_BYTES_FIRST
+from headrace.protocol.frames import describe_foreign
+from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.outbox import Outbox
+
+FRAME_BYTES_MIN = 8  # api key, version, correlation id
+BUFFER_BYTES_KEPT = 256 * 1024  # an idle connection gives back more than this
+
+_unpack_size = Struct(">i").unpack_from
+
+# (process_id, kind, header, payload): ring messages that found no room yet
+Stalled = deque[tuple[int, int, bytes, memoryview | bytes]]
+
+
+class Connection:
+    """State of one socket; the loop calls in, nothing here waits."""
+
+    __slots__ = (
+        "_buffer",
+        "_dirty",
+        "_end",
+        "_start",
+        "condemned",
+        "exchanges",
+        "fd",
+        "frame_bytes_max",
+        "frame_since_ms",
+        "last_active_ms",
+        "outbox",
+        "peer",
+        "registered_events",
+        "sending_since_ms",
+        "serial",
+        "sock",
+        "stalled",
+    )
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        peer: str,
+        serial: int,
+        frame_bytes_max: int,
+        dirty: set[Connection],
+        now_ms: int,
+    ) -> None:
+        self.sock = sock
+        self.fd = sock.fileno()
+        self.peer = peer
+        self.serial = serial
+        self.frame_bytes_max = frame_bytes_max
+        self.outbox = Outbox()
+        self.exchanges: deque[Exchange] = deque()
+        self.stalled: Stalled = deque()
+        self.condemned: str | None = None
+        self.registered_events = 0
+        self.last_active_ms = now_ms
+        self.frame_since_ms = 0  # when the frame that is not whole yet began; 0: none
+        self.sending_since_ms = 0  # since when the socket takes nothing; 0: it does
+        self._buffer = bytearray(RECEIVE_BYTES_FIRST)
+        self._start = 0
+        self._end = 0
+        self._dirty = dirty
+
+    @property
+    def can_take_requests(self) -> bool:
+        return (
+            not self.stalled
+            and self.condemned is None
+            and len(self.exchanges) < PIPELINED_REQUESTS_MAX
+            and self.outbox.memory_bytes < OUTBOX_BYTES_MAX
+        )
+
+    @property
+    def has_bytes(self) -> bool:
+        """Whether received bytes wait that are not part of a handled frame."""
+        return self._end > self._start
+
+    def mark_dirty(self) -> None:
+        """Have the loop look at this connection at the end of its cycle."""
+        self._dirty.add(self)
+
+    def condemn(self, reason: str) -> None:
+        """Close at the end of the cycle; the first reason is the one that is logged."""
+        if self.condemned is None:
+            self.condemned = reason
+        self._dirty.add(self)
+
+    def receive(self) -> int:
+        """One `recv_into`; 0 means the peer closed.
+
+        raises   BlockingIOError, where nothing was there; OSError, where the connection broke
+        """
+        self._make_room()
+        with memoryview(self._buffer) as view:
+            count = self.sock.recv_into(view[self._end :])
+        self._end += count
+        return count
+
+    def next_frame(self, now_ms: int) -> memoryview | None:
+        """The next whole frame without its size, None where it is not all here yet.
+
+        raises   BadFrame, for a size below FRAME_BYTES_MIN or above socket.request.max.bytes
+        """
+        start = self._start
+        available = self._end - start
+        if available < 4:
+            if available and not self.frame_since_ms:
+                self.frame_since_ms = now_ms
+            return None
+        (size,) = _unpack_size(self._buffer, start)
+        if not FRAME_BYTES_MIN <= size <= self.frame_bytes_max:
+            head = bytes(self._buffer[start : min(self._end, start + 16)])
+            foreign = describe_foreign(head)
+            if foreign:
+                raise BadFrame(f"{foreign} on a PLAINTEXT listener")
+            raise BadFrame(f"frame size {size} is not in {FRAME_BYTES_MIN}..{self.frame_bytes_max}")
+        if available - 4 < size:
+            if not self.frame_since_ms:
+                self.frame_since_ms = now_ms
+            return None
+        self.frame_since_ms = 0
+        self._start = end = start + 4 + size
+        return memoryview(self._buffer)[start + 4 : end]
+
+    def queue_ready_responses(self) -> None:
+        """Move the answered exchanges at the head of the queue into the outbox."""
+        exchanges = self.exchanges
+        outbox = self.outbox
+        while exchanges:
+            parts = exchanges[0].parts
+            if parts is None:
+                return
+            exchanges.popleft()
+            for part in parts:
+                outbox.put(part)
+
+    def shrink(self) -> None:
+        """Give a large buffer back; called while the connection idles."""
+        if len(self._buffer) > BUFFER_BYTES_KEPT and self._start == self._end and not self.stalled:
+            self._buffer = bytearray(RECEIVE_BYTES_FIRST)
+            self._start = self._end = 0
+
+    def _make_room(self) -> None:
+        """Free space behind `end`: move what is left to the front, and double the buffer where it is full."""
+        start, end = self._start, self._end
+        if start == end:
+            self._start = self._end = 0
+            return
+        capacity = len(self._buffer)
+        if start == 0 and end < capacity:
+            return
+        left = end - start
+        if left < 4:
+            wanted = 4
+        else:
+            (size,) = _unpack_size(self._buffer, start)
+            wanted = min(4 + size, max(capacity, 2 * left))
+        if start == 0 or wanted > capacity:
+            grown = bytearray(max(wanted, capacity))
+            grown[:left] = memoryview(self._buffer)[start:end]
+            self._buffer = grown
+        elif capacity - start >= wanted and end < capacity:
+            return  # the rest of the frame fits where it is
+        else:
+            self._buffer[:left] = self._buffer[start:end]
+        self._start, self._end = 0, left

@@ -1,0 +1,61 @@
+"""What a handler may use: the seat, the view, the routes, the files, and the ways to the other processes.
+
+Runs in: a network worker. Handlers are functions `handle(context, exchange, body)`; they answer the exchange at once, or
+leave it with one of the ledgers here (produce, admin, fetch purgatory) that answers it later.
+"""
+
+from __future__ import annotations
+
+from headrace.clock import Clock
+from headrace.ids import BrokerId
+from headrace.limits import CLUSTER_VIEW_BYTES_MAX
+from headrace.settings import Settings
+from headrace.shm.cluster_view import BrokerView, ClusterView
+from headrace.shm.seat import Seat
+from headrace.workers.network.admin_ledger import AdminLedger
+from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.fetch_purgatory import FetchPurgatory
+from headrace.workers.network.partition_files import PartitionFiles
+from headrace.workers.network.produce_ledger import ProduceLedger
+from headrace.workers.network.ring_sender import RingSender
+from headrace.workers.network.routes import Routes
+
+assert CLUSTER_VIEW_BYTES_MAX > 0
+
+
+class Context:
+    """One per network worker."""
+
+    def __init__(self, seat: Seat, clock: Clock) -> None:
+        wiring = seat.wiring
+        self.seat = seat
+        self.clock = clock
+        self.settings: Settings = wiring.settings
+        self.node_id = BrokerId(self.settings["broker.id"])
+        self.view: ClusterView = seat.view.read()
+        self.view_version = -1
+        self.routes = Routes(wiring.network_count, wiring.partition_count)
+        self.files = PartitionFiles(self.settings["log.dirs"])
+        self.sender = RingSender(seat)
+        self.produce = ProduceLedger()
+        self.admin = AdminLedger(seat, self.sender)
+        self.fetches = FetchPurgatory(seat.partitions, seat.process_id, clock)
+        self.now_ms = clock.now_ms()
+
+    def follow_view(self) -> bool:
+        """Read the cluster view again where its version moved."""
+        version = self.seat.view.version()
+        if version == self.view_version:
+            return False
+        self.view = self.seat.view.read()
+        self.view_version = version
+        self.routes.follow(self.view)
+        return True
+
+    def brokers(self) -> list[BrokerView]:
+        """Live brokers in order of their ids."""
+        return [self.view.brokers[node_id] for node_id in sorted(self.view.brokers)]
+
+    def forward_to_controller(self, exchange: Exchange, body: memoryview) -> None:
+        """Hand a request to the controller process; its response body is the answer as it stands."""
+        self.admin.forward(exchange, body)

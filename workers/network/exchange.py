@@ -1,0 +1,60 @@
+"""One request of a connection and the place of its response.
+
+Runs in: a network worker. Responses leave in the order of the requests whatever order they become ready in: an
+exchange stands in its connection's queue from the moment its frame was read, and holds the queue until it is answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from struct import Struct
+from typing import TYPE_CHECKING
+
+from headrace.workers.network.outbox import FilePart
+
+if TYPE_CHECKING:
+    from headrace.workers.network.connection import Connection
+
+_HEADER_V0 = Struct(">ii")  # frame size, correlation id
+_HEADER_V1 = Struct(">iix")  # the same and an empty tag section
+
+Part = bytes | memoryview | FilePart
+
+
+class Exchange:
+    """A request on its way to a response."""
+
+    __slots__ = ("api_key", "api_version", "connection", "correlation_id", "header", "parts")
+
+    def __init__(
+        self, connection: Connection, api_key: int, api_version: int, correlation_id: int, is_flexible: bool
+    ) -> None:
+        self.connection = connection
+        self.api_key = api_key
+        self.api_version = api_version
+        self.correlation_id = correlation_id
+        self.header = _HEADER_V1 if is_flexible else _HEADER_V0
+        self.parts: Sequence[Part] | None = None
+
+    def answer(self, body: Sequence[Part]) -> None:
+        """Give the response body; the connection sends it when its turn comes."""
+        size = self.header.size - 4
+        for part in body:
+            size += len(part)
+        self.parts = (self.header.pack(size, self.correlation_id), *body)
+        self.connection.mark_dirty()
+
+    def answer_bytes(self, body: bytes) -> None:
+        """`answer` for a body in one piece: header and body as one buffer."""
+        header = self.header
+        self.parts = (header.pack(header.size - 4 + len(body), self.correlation_id) + body,)
+        self.connection.mark_dirty()
+
+    def answer_nothing(self) -> None:
+        """The request wants no response (acks=0): give up its place."""
+        self.parts = ()
+        self.connection.mark_dirty()
+
+    def close_connection(self, reason: str) -> None:
+        """No answer is right: the connection closes, as Kafka does for what it does not know."""
+        self.connection.condemn(reason)

@@ -1,0 +1,123 @@
+"""Fetches that wait for more bytes.
+
+Runs in: a network worker. A fetch that finds fewer than `min_bytes` parks until the high watermark of one of its partitions moves, or
+its `max_wait_ms` passes. The order that loses no wake-up:
+
+    here:  wait byte set  -> fence -> row read again -> parked        owner:  row published -> fence -> wait byte read
+
+The wait byte of a slot stays set while any fetch is parked on it.
+
+Bound: one entry per open exchange (PIPELINED_REQUESTS_MAX a connection). Source: Kafka `DelayedFetch`.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable
+
+from headrace.clock import Clock
+from headrace.shm.fence import fence
+from headrace.shm.partition_table import PartitionTable
+from headrace.workers.network.connection import Connection
+
+# attempt(is_last) -> whether the fetch was answered; with is_last it has to be
+Attempt = Callable[[bool], bool]
+
+
+class ParkedFetch:
+    """One waiting fetch."""
+
+    __slots__ = ("attempt", "connection", "deadline_ms", "is_open", "slots")
+
+    def __init__(self, connection: Connection, slots: list[int], deadline_ms: int, attempt: Attempt) -> None:
+        self.connection = connection
+        self.slots = slots
+        self.deadline_ms = deadline_ms
+        self.attempt = attempt
+        self.is_open = True
+
+
+class FetchPurgatory:
+    """Parked fetches by slot and by deadline."""
+
+    def __init__(self, table: PartitionTable, network_worker: int, clock: Clock) -> None:
+        self._table = table
+        self._network_worker = network_worker
+        self._clock = clock
+        self._by_slot: dict[int, set[ParkedFetch]] = {}
+        self._deadlines: list[tuple[int, int, ParkedFetch]] = []
+        self._serial = 0
+        self._open_count = 0
+
+    def __len__(self) -> int:
+        return self._open_count
+
+    def park(self, connection: Connection, slots: list[int], deadline_ms: int, attempt: Attempt) -> None:
+        """Wait, unless a second look finds enough already."""
+        fetch = ParkedFetch(connection, slots, deadline_ms, attempt)
+        for slot in slots:
+            waiting = self._by_slot.get(slot)
+            if waiting is None:
+                self._by_slot[slot] = waiting = set()
+                self._table.set_wait(slot, self._network_worker, True)
+            waiting.add(fetch)
+        self._open_count += 1
+        fence()
+        if attempt(False):
+            self._close(fetch)
+            return
+        self._serial += 1
+        heapq.heappush(self._deadlines, (deadline_ms, self._serial, fetch))
+
+    def advance(self, slots: Iterable[int]) -> int:
+        """Try the fetches of slots whose high watermark moved.
+
+        returns   number of fetches answered
+        """
+        answered = 0
+        for slot in slots:
+            for fetch in list(self._by_slot.get(slot, ())):
+                if fetch.is_open and fetch.attempt(False):
+                    self._close(fetch)
+                    answered += 1
+        return answered
+
+    def expire(self, now_ms: int) -> int:
+        """Answer the fetches whose time is over with whatever there is."""
+        answered = 0
+        while self._deadlines and (self._deadlines[0][0] <= now_ms or not self._deadlines[0][2].is_open):
+            _deadline_ms, _serial, fetch = heapq.heappop(self._deadlines)
+            if fetch.is_open:
+                fetch.attempt(True)
+                self._close(fetch)
+                answered += 1
+        return answered
+
+    def next_deadline_ms(self) -> int | None:
+        """When `expire` has something to do next."""
+        return self._deadlines[0][0] if self._deadlines else None
+
+    def retry_all(self) -> None:
+        """Try every parked fetch: partitions may have moved, or an owner may have lost wake-ups with its life."""
+        self.advance(list(self._by_slot))
+
+    def drop(self, connection: Connection) -> None:
+        """Forget the fetches of a closed connection."""
+        for fetches in list(self._by_slot.values()):
+            for fetch in list(fetches):
+                if fetch.connection is connection:
+                    self._close(fetch)
+
+    def _close(self, fetch: ParkedFetch) -> None:
+        if not fetch.is_open:
+            return
+        fetch.is_open = False
+        self._open_count -= 1
+        for slot in fetch.slots:
+            waiting = self._by_slot.get(slot)
+            if waiting is None:
+                continue
+            waiting.discard(fetch)
+            if not waiting:
+                del self._by_slot[slot]
+                self._table.set_wait(slot, self._network_worker, False)

@@ -1,0 +1,136 @@
+"""Produce (key 0), v0 to v9.
+
+The shape of each batch is looked at here only as far as the partition worker's ring must be protected; checksums, offsets and
+sequences are its business. v0 to v2 carry magic 0 and 1, which this node does not take yet: UNSUPPORTED_FOR_MESSAGE_FORMAT.
+
+Source: Kafka `KafkaApis.handleProduceRequest`, `ProduceRequest.validateRecords`.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from headrace.errors import ErrorCode
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_request, encode_response
+from headrace.shm.counters import PRODUCE_REQUESTS
+from headrace.shm.messages import PRODUCE, PRODUCE_HEADER
+from headrace.workers.network.context import Context
+from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.produce_ledger import PendingProduce
+
+_log = logging.getLogger(__name__)
+
+BATCH_BYTES_MIN = 61
+ATTRIBUTES_LOW_BYTE = 22
+MAGIC_BYTE = 16
+CODEC_MASK = 0x07
+CODEC_ZSTD = 4
+VERSION_OF_MAGIC_2 = 3
+VERSION_OF_ZSTD = 7
+
+_pack_header = PRODUCE_HEADER.pack
+_TIMEOUT_MS_MAX = 2**31 - 1
+
+
+def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
+    """Split the request over the rings; the last result answers it."""
+    version = exchange.api_version
+    request = decode_request(ApiKey.PRODUCE, version, body)
+    context.seat.counters.add(PRODUCE_REQUESTS, 1)
+    acks = request.acks
+    connection = exchange.connection
+    request_id = context.produce.next_id(connection.serial)
+    topics: list[tuple[str, list[int]]] = []
+    count = 0
+    for topic in request.topic_data:
+        topics.append((topic.name, [partition.index for partition in topic.partition_data]))
+        count += len(topic.partition_data)
+    pending = PendingProduce(exchange, topics, count, _respond)
+    timeout_ms = max(0, request.timeout_ms)
+    if acks == 0:
+        exchange.answer_nothing()
+    elif count == 0:
+        _respond(pending)
+    else:
+        context.produce.open(request_id, pending)
+    index = 0
+    for topic in request.topic_data:
+        name = topic.name
+        for partition in topic.partition_data:
+            records = partition.records
+            route = context.routes.partition(name, partition.index)
+            if route is None:
+                error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            elif route.slot < 0 or route.leader != context.node_id:
+                error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            else:
+                error = _refusal(context, version, acks, records, route.owner)
+            if error:
+                _refuse(context, pending, index, error, acks, f"{name}-{partition.index}")
+            else:
+                pending.owners[index] = route.owner
+                header = _pack_header(request_id, route.slot, route.key, index, timeout_ms, acks, version)
+                context.sender.send(connection, route.owner, PRODUCE, header, records)
+            index += 1
+    if acks != 0 and pending.remaining == 0:
+        context.produce.close(request_id)
+
+
+def _refusal(
+    context: Context, version: int, acks: int, records: memoryview | None, owner: int
+) -> ErrorCode | int:
+    """Why a batch can't be handed on, 0 where it can."""
+    if acks not in (-1, 0, 1):
+        return ErrorCode.INVALID_REQUIRED_ACKS
+    if version < VERSION_OF_MAGIC_2:
+        return ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+    if records is None or len(records) < BATCH_BYTES_MIN:
+        return ErrorCode.INVALID_RECORD
+    if PRODUCE_HEADER.size + len(records) > context.sender.message_bytes_max(owner):
+        return ErrorCode.MESSAGE_TOO_LARGE
+    if version < VERSION_OF_ZSTD and records[MAGIC_BYTE] == 2:
+        if records[ATTRIBUTES_LOW_BYTE] & CODEC_MASK == CODEC_ZSTD:
+            return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    return 0
+
+
+def _refuse(
+    context: Context, pending: PendingProduce, index: int, error: ErrorCode | int, acks: int, partition: str
+) -> None:
+    if acks == 0:
+        pending.exchange.close_connection(f"produce acks=0 failed partition={partition} error={ErrorCode(error).name}")
+        return
+    pending.settle(index, (int(error), -1, -1, -1))
+
+
+def _respond(pending: PendingProduce) -> None:
+    """Answer with every partition's result, in the order of the request."""
+    exchange = pending.exchange
+    results = iter(pending.results)
+    partition_response = messages.ProduceResponse.PartitionProduceResponse
+    texts = pending.texts
+    responses = []
+    position = 0
+    for name, indexes in pending.topics:
+        partitions = []
+        for index in indexes:
+            error, base_offset, append_time_ms, log_start_offset = next(results)  # type: ignore[misc]
+            text = texts.get(position) if texts else None
+            partitions.append(
+                partition_response(
+                    index=index,
+                    error_code=error,
+                    base_offset=base_offset,
+                    log_append_time_ms=append_time_ms,
+                    log_start_offset=log_start_offset,
+                    error_message=text,
+                )
+            )
+            position += 1
+        responses.append(
+            messages.ProduceResponse.TopicProduceResponse(name=name, partition_responses=partitions)
+        )
+    response = messages.ProduceResponse(responses=responses)
+    exchange.answer_bytes(encode_response(ApiKey.PRODUCE, exchange.api_version, response))

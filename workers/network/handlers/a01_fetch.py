@@ -1,0 +1,184 @@
+"""Fetch (key 1), v4 to v12: rows, index look-ups and file ranges; the leader process is never asked.
+
+Sessions (KIP-227) are always declined with session id 0, which is legal; a full response then names exactly the
+partitions asked for. v0 to v3 need the old message formats and are not advertised.
+
+For each partition: one seqlock read (2 us), one `locate` (1 to 5 us, at most one pread of headers). Bytes and copies: head from memory,
+records by sendfile, or by one pread where they are few (SMALL_RANGE_BYTES): then one `send` carries all.
+
+Source: Kafka `KafkaApis.handleFetchRequest`, `ReplicaManager.readFromLog`; KIP-74 for the size limits; KIP-320 for epochs.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from headrace.errors import ErrorCode, HeadraceError, KafkaError
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_request, encode_response_parts
+from headrace.shm.counters import FETCH_BYTES, FETCH_REQUESTS, PARKED_FETCHES
+from headrace.shm.partition_table import PartitionRow, RowState
+from headrace.workers.network.context import Context
+from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.outbox import FilePart
+from headrace.workers.network.routes import Route
+
+SMALL_RANGE_BYTES = 16 * 1024
+READ_COMMITTED = 1
+CONSUMER_REPLICA_ID_MAX = -1
+VERSION_OF_FIRST_MESSAGE_WHOLE = 3
+
+_PartitionData = messages.FetchResponse.PartitionData
+_TopicResponse = messages.FetchResponse.FetchableTopicResponse
+
+
+def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
+    """Answer at once where there is enough, an error, or no wish to wait; else park."""
+    request = decode_request(ApiKey.FETCH, exchange.api_version, body)
+    context.seat.counters.add(FETCH_REQUESTS, 1)
+    fetch = _Fetch(context, exchange, request)
+    if request.max_wait_ms <= 0 or not request.topics:
+        fetch.attempt(True)
+        return
+    if fetch.attempt(False):
+        return
+    context.seat.counters.add(PARKED_FETCHES, 1)
+    deadline_ms = context.now_ms + request.max_wait_ms
+    context.fetches.park(exchange.connection, fetch.slots, deadline_ms, fetch.attempt)
+
+
+class _Fetch:
+    """One fetch request, tried until it is answered."""
+
+    __slots__ = ("context", "exchange", "is_alone", "request", "slots")
+
+    def __init__(self, context: Context, exchange: Exchange, request: Any) -> None:
+        self.context = context
+        self.exchange = exchange
+        self.request = request
+        self.slots: list[int] = []
+
+    def attempt(self, is_last: bool) -> bool:
+        """Read every partition; answer if it is enough or the last try.
+
+        returns   whether the request is answered
+        """
+        request = self.request
+        context = self.context
+        budget = min(request.max_bytes, context.settings["fetch.max.bytes"])
+        gathered = 0
+        has_error = False
+        slots = []
+        responses = []
+        for topic in request.topics:
+            partitions = []
+            for wanted in topic.partitions:
+                route = context.routes.partition(topic.topic, wanted.partition)
+                if route is not None and route.slot >= 0:
+                    slots.append(route.slot)
+                limit = min(wanted.partition_max_bytes, budget - gathered)
+                data, size = self._read(route, wanted, limit, gathered == 0)
+                gathered += size
+                has_error = has_error or data.error_code != 0
+                partitions.append(data)
+            responses.append(_TopicResponse(topic=topic.topic, partitions=partitions))
+        self.slots = slots
+        if not (is_last or has_error or gathered >= request.min_bytes):
+            return False
+        context.seat.counters.add(FETCH_BYTES, gathered)
+        response = messages.FetchResponse(responses=responses)
+        self.exchange.answer(encode_response_parts(ApiKey.FETCH, self.exchange.api_version, response))
+        return True
+
+    def _read(self, route: Route | None, wanted: Any, limit: int, is_first: bool) -> tuple[Any, int]:
+        """PartitionData of one partition, and the number of record bytes in it."""
+        index = wanted.partition
+        if route is None:
+            return _refusal(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), 0
+        if self.request.replica_id > CONSUMER_REPLICA_ID_MAX:
+            return _refusal(index, ErrorCode.CLUSTER_AUTHORIZATION_FAILED), 0  # CVE-2018-1288
+        if route.slot < 0:
+            return _refusal(index, ErrorCode.NOT_LEADER_OR_FOLLOWER), 0
+        row = self.context.seat.partitions.read(route.slot)
+        if row is None:  # a writer that never rests: nothing to see now, the next attempt looks again
+            return _PartitionData(partition_index=index, high_watermark=-1, records=b""), 0
+        error = refusal_of(route, row, wanted.current_leader_epoch)
+        if error:
+            return _refusal(index, error), 0
+        if not row.log_start_offset <= wanted.fetch_offset <= row.log_end_offset:
+            return _out_of_range(index, row), 0
+        if self.request.isolation_level == READ_COMMITTED:
+            end_offset, end_segment, end_position = row.last_stable_offset, row.lso_segment, row.lso_position
+        else:
+            end_offset, end_segment, end_position = row.high_watermark, row.hw_segment, row.hw_position
+        records: bytes | FilePart = b""
+        size = 0
+        may_exceed = is_first and self.exchange.api_version >= VERSION_OF_FIRST_MESSAGE_WHOLE
+        if wanted.fetch_offset < end_offset and (limit > 0 or may_exceed):
+            try:
+                reader = self.context.files.reader(route, row)
+                found = reader.locate(
+                    wanted.fetch_offset, max(limit, 0), end_segment, end_position, at_least_one=may_exceed
+                )
+            except KafkaError as failure:
+                return _refusal(index, failure.code), 0
+            except (HeadraceError, OSError):
+                return _refusal(index, ErrorCode.KAFKA_STORAGE_ERROR), 0
+            if found is not None:
+                size = found.length
+                if size <= SMALL_RANGE_BYTES:
+                    records = os.pread(found.fd, size, found.position)
+                    size = len(records)
+                else:
+                    records = FilePart(found.fd, found.position, size, found.segment)
+        is_committed_read = self.request.isolation_level == READ_COMMITTED
+        return (
+            _PartitionData(
+                partition_index=index,
+                error_code=0,
+                high_watermark=row.high_watermark,
+                last_stable_offset=row.last_stable_offset,
+                log_start_offset=row.log_start_offset,
+                aborted_transactions=[] if is_committed_read else None,
+                records=records,
+            ),
+            size,
+        )
+
+
+def refusal_of(route: Route, row: PartitionRow, client_epoch: int) -> ErrorCode | int:
+    """Why this row may not answer for the partition, 0 where it may (KIP-320)."""
+    if row.key != route.key or row.state == RowState.LOADING:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if row.state == RowState.OFFLINE:
+        return ErrorCode.KAFKA_STORAGE_ERROR
+    if row.state != RowState.LEADER:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if client_epoch >= 0:
+        if client_epoch < row.leader_epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        if client_epoch > row.leader_epoch:
+            return ErrorCode.UNKNOWN_LEADER_EPOCH
+    return 0
+
+
+def _refusal(index: int, error: ErrorCode | int) -> Any:
+    return _PartitionData(
+        partition_index=index,
+        error_code=int(error),
+        high_watermark=-1,
+        last_stable_offset=-1,
+        log_start_offset=-1,
+        aborted_transactions=None,
+        records=b"",
+    )
+
+
+def _out_of_range(index: int, row: PartitionRow) -> Any:
+    return _refusal(index, ErrorCode.OFFSET_OUT_OF_RANGE)._replace(
+        high_watermark=row.high_watermark,
+        last_stable_offset=row.last_stable_offset,
+        log_start_offset=row.log_start_offset,
+    )

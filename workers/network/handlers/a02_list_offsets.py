@@ -1,0 +1,102 @@
+"""ListOffsets (key 2), v0 to v7: earliest, latest, by timestamp, max timestamp.
+
+Rows and time indexes answer; the leader process is not asked. Latest is the high watermark, or the last stable offset
+for read_committed.
+
+Source: Kafka `KafkaApis.handleListOffsetRequest`, `UnifiedLog.fetchOffsetByTimestamp`; KIP-734 for max timestamp.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.errors import ErrorCode, HeadraceError, KafkaError
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_request, encode_response
+from headrace.shm.partition_table import PartitionRow
+from headrace.workers.network.context import Context
+from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.handlers.a01_fetch import READ_COMMITTED, refusal_of
+from headrace.workers.network.routes import Route
+
+LATEST = -1
+EARLIEST = -2
+MAX_TIMESTAMP = -3
+VERSION_OF_ONE_OFFSET = 1
+
+_PartitionResponse = messages.ListOffsetsResponse.ListOffsetsPartitionResponse
+_TopicResponse = messages.ListOffsetsResponse.ListOffsetsTopicResponse
+
+
+def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
+    """Answer from the rows."""
+    request = decode_request(ApiKey.LIST_OFFSETS, exchange.api_version, body)
+    topics = [
+        _TopicResponse(
+            name=topic.name,
+            partitions=[_list_one(context, exchange, request, topic.name, wanted) for wanted in topic.partitions],
+        )
+        for topic in request.topics
+    ]
+    response = messages.ListOffsetsResponse(topics=topics)
+    exchange.answer_bytes(encode_response(ApiKey.LIST_OFFSETS, exchange.api_version, response))
+
+
+def _list_one(context: Context, exchange: Exchange, request: Any, topic: str, wanted: Any) -> Any:
+    index = wanted.partition_index
+    route = context.routes.partition(topic, index)
+    if route is None:
+        return _PartitionResponse(partition_index=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    row = context.seat.partitions.read(route.slot) if route.slot >= 0 else None
+    if row is None:
+        return _PartitionResponse(partition_index=index, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    error = refusal_of(route, row, wanted.current_leader_epoch)
+    if error:
+        return _PartitionResponse(partition_index=index, error_code=int(error))
+    try:
+        timestamp, offset, leader_epoch = _look_up(context, route, row, request.isolation_level, wanted.timestamp)
+        if exchange.api_version < VERSION_OF_ONE_OFFSET:
+            return _PartitionResponse(
+                partition_index=index,
+                error_code=0,
+                old_style_offsets=_old_style(context, route, row, wanted, offset),
+            )
+    except KafkaError as failure:
+        return _PartitionResponse(partition_index=index, error_code=int(failure.code))
+    except (HeadraceError, OSError):
+        return _PartitionResponse(partition_index=index, error_code=ErrorCode.KAFKA_STORAGE_ERROR)
+    return _PartitionResponse(
+        partition_index=index, error_code=0, timestamp=timestamp, offset=offset, leader_epoch=leader_epoch
+    )
+
+
+def _look_up(
+    context: Context, route: Route, row: PartitionRow, isolation_level: int, timestamp: int
+) -> tuple[int, int, int]:
+    """(timestamp, offset, leader epoch); offset -1 where no record is that late."""
+    if timestamp == EARLIEST:
+        return -1, row.log_start_offset, row.leader_epoch
+    if timestamp == LATEST:
+        is_committed = isolation_level == READ_COMMITTED
+        return -1, row.last_stable_offset if is_committed else row.high_watermark, row.leader_epoch
+    reader = context.files.reader(route, row)
+    if timestamp == MAX_TIMESTAMP:
+        found = reader.max_timestamp(row.hw_segment, row.hw_position)
+    elif timestamp < 0:
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"timestamp {timestamp} asks for tiered storage")
+    else:
+        found = reader.first_offset_at(timestamp, row.log_start_offset, row.hw_segment, row.hw_position)
+    return found if found is not None else (-1, -1, -1)
+
+
+def _old_style(context: Context, route: Route, row: PartitionRow, wanted: Any, offset: int) -> list[int]:
+    """v0: offsets at or before the timestamp, newest first: the end and the segments' base offsets."""
+    most = max(0, wanted.max_num_offsets)
+    if wanted.timestamp == EARLIEST:
+        return [row.log_start_offset][:most]
+    bases = [base for base in context.files.reader(route, row).segment_bases() if base >= row.log_start_offset]
+    if wanted.timestamp == LATEST:
+        return list(dict.fromkeys([row.high_watermark, *reversed(bases)]))[:most]
+    bound = offset if offset >= 0 else row.high_watermark
+    return [base for base in reversed(bases) if base <= bound][:most]

@@ -1,0 +1,130 @@
+"""DescribeConfigs (key 32), v0 to v4: topics from the cluster view, this node from its settings.
+
+Source: Kafka `ConfigHelper.describeConfigs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from headrace.errors import ErrorCode
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_request, encode_response
+from headrace.settings import (
+    BROKER_SETTINGS,
+    TOPIC_SETTINGS,
+    Setting,
+    broker_setting,
+    format_value,
+    topic_setting,
+    topic_values,
+)
+from headrace.workers.network.context import Context
+from headrace.workers.network.exchange import Exchange
+
+RESOURCE_TOPIC = 2
+RESOURCE_BROKER = 4
+SOURCE_TOPIC = 1
+SOURCE_STATIC_BROKER = 4
+SOURCE_DEFAULT = 5
+
+_Config = messages.DescribeConfigsResponse.DescribeConfigsResourceResult
+_Result = messages.DescribeConfigsResponse.DescribeConfigsResult
+_Synonym = messages.DescribeConfigsResponse.DescribeConfigsSynonym
+
+
+def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
+    """Answer for each resource on its own."""
+    request = decode_request(ApiKey.DESCRIBE_CONFIGS, exchange.api_version, body)
+    results = [_describe(context, request, resource) for resource in request.resources]
+    response = messages.DescribeConfigsResponse(results=results)
+    exchange.answer_bytes(encode_response(ApiKey.DESCRIBE_CONFIGS, exchange.api_version, response))
+
+
+def _describe(context: Context, request: Any, resource: Any) -> Any:
+    name = resource.resource_name
+    if resource.resource_type == RESOURCE_TOPIC:
+        topic = context.view.topics.get(name)
+        if topic is None:
+            return _refusal(resource, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
+        configs = _topic_configs(context, topic.configs, request.include_synonyms, request.include_documentation)
+    elif resource.resource_type == RESOURCE_BROKER:
+        if name != str(context.node_id):
+            message = f"broker {name!r} was asked of node {context.node_id}; ask that broker itself"
+            return _refusal(resource, ErrorCode.INVALID_REQUEST, message)
+        configs = _broker_configs(context, request.include_synonyms, request.include_documentation)
+    else:
+        message = f"resource type {resource.resource_type} has no configuration here"
+        return _refusal(resource, ErrorCode.INVALID_REQUEST, message)
+    wanted = resource.configuration_keys
+    chosen = [config for config in configs if wanted is None or config.name in wanted]
+    return _Result(
+        error_code=0,
+        error_message=None,
+        resource_type=resource.resource_type,
+        resource_name=name,
+        configs=chosen,
+    )
+
+
+def _topic_configs(
+    context: Context, overrides: dict[str, str], with_synonyms: bool, with_documentation: bool
+) -> Iterator[Any]:
+    values = topic_values(context.settings, overrides)
+    for key in sorted(TOPIC_SETTINGS):
+        setting = topic_setting(key)
+        broker_synonyms = _broker_synonyms(context, setting)
+        synonyms = broker_synonyms
+        if key in overrides:
+            synonyms = [_Synonym(name=key, value=overrides[key], source=SOURCE_TOPIC), *broker_synonyms]
+        yield _Config(
+            name=key,
+            value=format_value(values[key]),
+            read_only=False,
+            is_default=key not in overrides,
+            config_source=synonyms[0].source if synonyms else SOURCE_DEFAULT,
+            is_sensitive=False,
+            synonyms=synonyms if with_synonyms else [],
+            config_type=setting.kind.value,
+            documentation=setting.doc if with_documentation else None,
+        )
+
+
+def _broker_configs(context: Context, with_synonyms: bool, with_documentation: bool) -> Iterator[Any]:
+    for setting in BROKER_SETTINGS:
+        synonyms = _broker_synonyms(context, setting)
+        yield _Config(
+            name=setting.key,
+            value=context.settings.text(setting.key),
+            read_only=True,
+            is_default=setting.key not in context.settings.explicit,
+            config_source=synonyms[0].source if synonyms else SOURCE_DEFAULT,
+            is_sensitive=False,
+            synonyms=synonyms if with_synonyms else [],
+            config_type=setting.kind.value,
+            documentation=setting.doc if with_documentation else None,
+        )
+
+
+def _broker_synonyms(context: Context, setting: Setting) -> list[Any]:
+    """Where a broker value comes from, the strongest source first."""
+    key = setting.key
+    synonyms = []
+    if key in context.settings.explicit:
+        synonyms.append(_Synonym(name=key, value=context.settings.explicit[key], source=SOURCE_STATIC_BROKER))
+    default = broker_setting(key).default
+    if default is not None:
+        synonyms.append(_Synonym(name=key, value=default, source=SOURCE_DEFAULT))
+    return synonyms
+
+
+def _refusal(resource: Any, error: ErrorCode, message: str) -> Any:
+    return _Result(
+        error_code=int(error),
+        error_message=message,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+        configs=[],
+    )

@@ -1,0 +1,36 @@
+"""DescribeCluster (key 60), v0 to v1, from the cluster view.
+
+Source: Kafka `KafkaApis.handleDescribeCluster`; KIP-700, KIP-919 for endpoint types.
+"""
+
+from __future__ import annotations
+
+from headrace.errors import ErrorCode
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_request, encode_response
+from headrace.workers.network.context import Context
+from headrace.workers.network.exchange import Exchange
+
+ENDPOINT_BROKERS = 1
+
+
+def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
+    """Brokers, cluster id, controller."""
+    request = decode_request(ApiKey.DESCRIBE_CLUSTER, exchange.api_version, body)
+    if request.endpoint_type != ENDPOINT_BROKERS:
+        response = messages.DescribeClusterResponse(
+            error_code=int(ErrorCode.MISMATCHED_ENDPOINT_TYPE),
+            error_message=f"endpoint type {request.endpoint_type} asked, this is a broker",
+        )
+    else:
+        broker = messages.DescribeClusterResponse.DescribeClusterBroker
+        response = messages.DescribeClusterResponse(
+            cluster_id=context.view.cluster_id,
+            controller_id=context.view.controller_id,
+            brokers=[
+                broker(broker_id=known.node_id, host=known.host, port=known.port, rack=known.rack)
+                for known in context.brokers()
+            ],
+        )
+    exchange.answer_bytes(encode_response(ApiKey.DESCRIBE_CLUSTER, exchange.api_version, response))

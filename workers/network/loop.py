@@ -1,0 +1,281 @@
+"""The network worker's duty cycle: sockets in, rings in, rings out, sockets out.
+
+Runs in: a network worker. One cycle:
+
+    epoll -> accept, recv, frames -> handlers -> rings written          (requests)
+    answer rings polled -> exchanges answered, parked fetches woken     (results)
+    rings committed, doorbells rung -> dirty connections sent           (once each)
+
+Everything is level-triggered. A connection is registered for reading only while it may take requests, and for writing only
+while its outbox holds something.
+"""
+
+from __future__ import annotations
+
+import logging
+import select
+import socket
+
+from headrace.errors import BadFrame
+from headrace.limits import REQUESTS_PER_CYCLE_MAX, TRICKLE_DEADLINE_MS
+from headrace.shm.counters import BYTES_IN, CONNECTIONS_ACCEPTED, CONNECTIONS_CLOSED_BAD, REQUESTS
+from headrace.shm.messages import ADMIN_RESULT, ADVANCED, RESULT, RESULT_TEXT, SLOT_ENTRY
+from headrace.shm.seat import Seat
+from headrace.workers.network.connection import Connection
+from headrace.workers.network.context import Context
+from headrace.workers.network.router import route
+
+ACCEPTS_PER_CYCLE_MAX = 64
+LOOK_AT_CONNECTIONS_INTERVAL_MS = 1_000
+SLOW_READER_DEADLINE_MS = 60_000  # a socket that takes nothing for this long is closed
+SHRINK_AFTER_IDLE_MS = 10_000
+
+_READ = select.EPOLLIN
+_WRITE = select.EPOLLOUT
+_BROKEN = select.EPOLLERR | select.EPOLLHUP
+
+_log = logging.getLogger(__name__)
+
+
+class NetworkLoop:
+    """Connections of one listener, and the rings behind them."""
+
+    def __init__(self, seat: Seat, context: Context, listener: socket.socket) -> None:
+        settings = context.settings
+        self._seat = seat
+        self._context = context
+        self._listener: socket.socket | None = listener
+        self._epoll = select.epoll()
+        self._connections: dict[int, Connection] = {}  # by file descriptor
+        self._by_serial: dict[int, Connection] = {}
+        self._dirty: set[Connection] = set()
+        self._serial = 0
+        self._next_look_ms = 0
+        self._frame_bytes_max = settings["socket.request.max.bytes"]
+        self._connections_max = max(1, settings["max.connections"] // seat.wiring.network_count)
+        self._idle_max_ms = settings["connections.max.idle.ms"]
+        self._send_buffer_bytes = settings["socket.send.buffer.bytes"]
+        self._receive_buffer_bytes = settings["socket.receive.buffer.bytes"]
+        self.is_draining = False
+        listener.setblocking(False)
+        self._epoll.register(listener.fileno(), _READ)
+        self._epoll.register(seat.doorbell.fd, _READ)
+
+    def do_work(self, timeout_s: float = 0.0) -> int:
+        """One cycle, waiting at most `timeout_s` for a socket or the doorbell.
+
+        returns   work done; 0 lets the caller sleep in the next cycle
+        """
+        events = self._epoll.poll(timeout_s)
+        context = self._context
+        context.now_ms = context.clock.now_ms()
+        self._seat.beat(context.clock.monotonic_ns())
+        self.follow_peers()
+        context.follow_view()
+        done = 0
+        for fd, mask in events:
+            connection = self._connections.get(fd)
+            if connection is not None:
+                self._serve(connection, mask)
+                done += 1
+            elif self._listener is not None and fd == self._listener.fileno():
+                done += self._accept()
+        done += self.take_answers()
+        for connection in context.sender.retry():
+            self._take_frames(connection)
+            self._dirty.add(connection)
+        done += context.fetches.expire(context.now_ms)
+        done += context.sender.commit()
+        while self._dirty:
+            self._settle(self._dirty.pop())
+        context.sender.commit()  # settling may have taken more frames
+        if context.now_ms >= self._next_look_ms:
+            self._next_look_ms = context.now_ms + LOOK_AT_CONNECTIONS_INTERVAL_MS
+            self._look_at_connections()
+        return done
+
+    def follow_peers(self) -> None:
+        """Fail what was in flight to processes that died."""
+        wiring = self._seat.wiring
+        for process_id in self._seat.changed():
+            if process_id == wiring.controller_id:
+                self._context.admin.fail_all()
+            else:
+                self._context.produce.fail_owner(process_id)
+                self._context.fetches.retry_all()
+
+    def take_answers(self) -> int:
+        """Drain the answer rings."""
+        context = self._context
+        done = 0
+        for reader in self._seat.readers.values():
+            answers = reader.poll(REQUESTS_PER_CYCLE_MAX)
+            if not answers:
+                continue
+            done += len(answers)
+            for kind, body in answers:
+                if kind == RESULT:
+                    for serial in context.produce.take_results(body):
+                        connection = self._by_serial.get(serial)
+                        if connection is not None:
+                            connection.condemn("produce with acks=0 failed")
+                elif kind == ADVANCED:
+                    context.fetches.advance([slot for (slot,) in SLOT_ENTRY.iter_unpack(body)])
+                elif kind == ADMIN_RESULT:
+                    context.follow_view()
+                    context.admin.take_result(body)
+                elif kind == RESULT_TEXT:
+                    context.produce.take_text(body)
+            reader.release()
+        return done
+
+    def sleep_bound_ms(self, most_ms: int) -> int:
+        """How long a sleep may last before something is due."""
+        if self._context.sender.stalled:
+            return 1
+        deadline_ms = self._context.fetches.next_deadline_ms()
+        if deadline_ms is None:
+            return most_ms
+        return max(0, min(most_ms, deadline_ms - self._context.now_ms))
+
+    def stop_accepting(self) -> None:
+        """Begin to drain: no new connections, no new frames."""
+        if self._listener is not None:
+            self._epoll.unregister(self._listener.fileno())
+            self._listener.close()
+            self._listener = None
+        self.is_draining = True
+        for connection in list(self._connections.values()):
+            self._dirty.add(connection)
+
+    def is_drained(self) -> bool:
+        """Whether no connection waits for a produce result or has bytes to send. Parked fetches don't count."""
+        return not len(self._context.produce) and not any(
+            len(connection.outbox) for connection in self._connections.values()
+        )
+
+    def close(self) -> None:
+        for connection in list(self._connections.values()):
+            self._close(connection, None)
+        self._epoll.close()
+
+    def _accept(self) -> int:
+        assert self._listener is not None
+        for count in range(ACCEPTS_PER_CYCLE_MAX):
+            try:
+                sock, address = self._listener.accept()
+            except OSError:  # nothing left, or the peer is gone already, or no descriptors: the loop comes back
+                return count
+            peer = f"{address[0]}:{address[1]}"
+            if len(self._connections) >= self._connections_max:
+                _log.warning("connection refused peer=%s reason=max.connections", peer)
+                sock.close()
+                continue
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._send_buffer_bytes > 0:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._send_buffer_bytes)
+            if self._receive_buffer_bytes > 0:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes)
+            self._serial += 1
+            connection = Connection(
+                sock, peer, self._serial, self._frame_bytes_max, self._dirty, self._context.now_ms
+            )
+            self._connections[connection.fd] = connection
+            self._by_serial[connection.serial] = connection
+            self._epoll.register(connection.fd, _READ)
+            connection.registered_events = _READ
+            self._seat.counters.add(CONNECTIONS_ACCEPTED, 1)
+        return ACCEPTS_PER_CYCLE_MAX
+
+    def _serve(self, connection: Connection, mask: int) -> None:
+        if mask & _READ:
+            try:
+                count = connection.receive()
+            except BlockingIOError:
+                return
+            except OSError as failure:
+                self._close(connection, f"receive failed: {failure.strerror}")
+                return
+            if count == 0:
+                self._close(connection, None)
+                return
+            self._seat.counters.add(BYTES_IN, count)
+            connection.last_active_ms = self._context.now_ms
+            self._take_frames(connection)
+        elif mask & _BROKEN:
+            self._close(connection, None)
+            return
+        if mask & _WRITE:
+            self._dirty.add(connection)
+
+    def _take_frames(self, connection: Connection) -> None:
+        """Handle the whole frames that are here, as far as the connection may take requests."""
+        context = self._context
+        count = 0
+        try:
+            while connection.can_take_requests and not self.is_draining:
+                frame = connection.next_frame(context.now_ms)
+                if frame is None:
+                    break
+                route(context, connection, frame)
+                count += 1
+        except BadFrame as failure:
+            self._seat.counters.add(CONNECTIONS_CLOSED_BAD, 1)
+            connection.condemn(f"bad frame: {failure}")
+        self._seat.counters.add(REQUESTS, count)
+
+    def _settle(self, connection: Connection) -> None:
+        """End a connection's cycle: send what is ready, take frames that had to wait, set what to be told of."""
+        if connection.fd not in self._connections:
+            return
+        if connection.condemned is not None:
+            self._close(connection, connection.condemned)
+            return
+        connection.queue_ready_responses()
+        if len(connection.outbox):
+            try:
+                is_all_sent = connection.outbox.send(connection.sock)
+            except OSError as failure:
+                self._close(connection, f"send failed: {failure}" if failure.errno is None else None)
+                return
+            if is_all_sent:
+                connection.sending_since_ms = 0
+                connection.last_active_ms = self._context.now_ms
+            elif not connection.sending_since_ms:
+                connection.sending_since_ms = self._context.now_ms
+        if connection.has_bytes and connection.can_take_requests:
+            self._take_frames(connection)
+        wanted = _READ if connection.can_take_requests and not self.is_draining else 0
+        if len(connection.outbox):
+            wanted |= _WRITE
+        if wanted != connection.registered_events:
+            self._epoll.modify(connection.fd, wanted)
+            connection.registered_events = wanted
+
+    def _look_at_connections(self) -> None:
+        """Once a second: trickled frames, readers that don't read, idle connections."""
+        now_ms = self._context.now_ms
+        for connection in list(self._connections.values()):
+            idle_ms = now_ms - connection.last_active_ms
+            if connection.frame_since_ms and now_ms - connection.frame_since_ms > TRICKLE_DEADLINE_MS:
+                self._seat.counters.add(CONNECTIONS_CLOSED_BAD, 1)
+                self._close(connection, f"a frame was not whole after {TRICKLE_DEADLINE_MS} ms")
+            elif connection.sending_since_ms and now_ms - connection.sending_since_ms > SLOW_READER_DEADLINE_MS:
+                self._close(connection, f"the peer read nothing for {SLOW_READER_DEADLINE_MS} ms")
+            elif 0 <= self._idle_max_ms < idle_ms and not connection.exchanges:
+                self._close(connection, f"idle for {idle_ms} ms")
+            elif idle_ms > SHRINK_AFTER_IDLE_MS:
+                connection.shrink()
+
+    def _close(self, connection: Connection, reason: str | None) -> None:
+        """Forget a connection; `reason` is logged where it is not the peer's ordinary goodbye."""
+        if reason is not None:
+            _log.info("connection closed peer=%s reason=%s", connection.peer, reason)
+        self._connections.pop(connection.fd, None)
+        self._by_serial.pop(connection.serial, None)
+        self._dirty.discard(connection)
+        self._context.sender.drop(connection)
+        if connection.exchanges:
+            self._context.fetches.drop(connection)
+        connection.sock.close()

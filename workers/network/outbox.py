@@ -1,0 +1,108 @@
+"""What a connection still has to send: bytes from memory and ranges of segment files, in order.
+
+Runs in: a network worker. Memory parts are joined and sent in one `send`; file parts go by `sendfile`, so that record bytes
+never enter this process. MSG_MORE holds the head of a response back until its records follow in the same segment.
+
+The owner of a connection asks `memory_bytes` before it takes more requests: that is the bound for a reader that
+does not read (file parts cost nothing but their place in the queue).
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections import deque
+
+SENDFILE_BYTES_MAX = 1 << 20  # for one call, so that one reader does not hold the loop
+JOIN_BYTES_MAX = 64 * 1024
+
+_MORE = socket.MSG_MORE | socket.MSG_DONTWAIT
+_NO_MORE = socket.MSG_DONTWAIT
+
+
+class FilePart:
+    """A range of a segment file. `len()` is its length, so that the codec can place it like any records buffer.
+
+    `segment` is whatever keeps the descriptor open; the part holds it until it is sent.
+    """
+
+    __slots__ = ("fd", "length", "position", "segment")
+
+    def __init__(self, fd: int, position: int, length: int, segment: object) -> None:
+        self.fd = fd
+        self.position = position
+        self.length = length
+        self.segment = segment
+
+    def __len__(self) -> int:
+        return self.length
+
+
+class Outbox:
+    """An ordered queue of parts for one socket."""
+
+    __slots__ = ("_parts", "memory_bytes")
+
+    def __init__(self) -> None:
+        self._parts: deque[bytes | memoryview | FilePart] = deque()
+        self.memory_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def put(self, part: bytes | memoryview | FilePart) -> None:
+        """Queue a part; empty ones are dropped."""
+        if not len(part):
+            return
+        if type(part) is not FilePart:
+            self.memory_bytes += len(part)
+        self._parts.append(part)
+
+    def send(self, sock: socket.socket) -> bool:
+        """Send until the socket is full or nothing is left.
+
+        returns   whether everything went out
+        raises    OSError, where the peer is gone or a segment file can't be read
+        """
+        parts = self._parts
+        budget = SENDFILE_BYTES_MAX
+        while parts:
+            part = parts.popleft()
+            if type(part) is FilePart:
+                try:
+                    sent = os.sendfile(sock.fileno(), part.fd, part.position, min(part.length, budget))
+                except BlockingIOError:
+                    parts.appendleft(part)
+                    return False
+                if sent == 0:
+                    raise OSError(f"segment shorter than announced fd={part.fd} position={part.position}")
+                budget -= sent
+                if sent < part.length:
+                    parts.appendleft(FilePart(part.fd, part.position + sent, part.length - sent, part.segment))
+                    if budget <= 0:
+                        return False
+            else:
+                data = self._join(part) if parts else part
+                try:
+                    sent = sock.send(data, _MORE if parts else _NO_MORE)
+                except BlockingIOError:
+                    parts.appendleft(data)
+                    return False
+                self.memory_bytes -= sent
+                if sent < len(data):
+                    parts.appendleft(memoryview(data)[sent:])
+        return True
+
+    def _join(self, first: bytes | memoryview) -> bytes | memoryview:
+        """`first` and the memory parts behind it as one buffer, up to JOIN_BYTES_MAX."""
+        parts = self._parts
+        if type(parts[0]) is FilePart:
+            return first
+        joined = [first]
+        size = len(first)
+        while parts and type(parts[0]) is not FilePart and size < JOIN_BYTES_MAX:
+            following = parts.popleft()
+            assert not isinstance(following, FilePart)
+            joined.append(following)
+            size += len(following)
+        return b"".join(joined)

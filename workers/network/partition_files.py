@@ -1,0 +1,67 @@
+"""The open log readers of a network worker.
+
+Runs in: a network worker; reads only. A reader is kept per slot while the slot holds the same partition; the least recently
+used go when there are more than READERS_MAX, so that file descriptors stay bounded.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from pathlib import Path
+
+from headrace.errors import ErrorCode, KafkaError
+from headrace.ids import TopicPartition
+from headrace.log.reader import LogReader
+from headrace.shm.partition_table import PartitionRow
+from headrace.workers.network.routes import Route
+
+READERS_MAX = 2_000
+
+
+class PartitionFiles:
+    """Log readers by slot."""
+
+    def __init__(self, log_dirs: tuple[str, ...]) -> None:
+        self._log_dirs = [Path(path) for path in log_dirs]
+        self._readers: OrderedDict[int, tuple[int, LogReader]] = OrderedDict()
+
+    def reader(self, route: Route, row: PartitionRow) -> LogReader:
+        """The reader of a partition, with the segment list as of `row`.
+
+        raises   KafkaError KAFKA_STORAGE_ERROR, where the partition's directory is not there
+        """
+        held = self._readers.get(route.slot)
+        if held is None or held[0] != route.key:
+            held = self._open(route)
+        elif len(self._readers) > 1:
+            self._readers.move_to_end(route.slot)
+        reader = held[1]
+        reader.refresh(row.segments_version)
+        return reader
+
+    def directory(self, topic: str, partition: int) -> Path | None:
+        """Where a partition's files are."""
+        for log_dir in self._log_dirs:
+            directory = log_dir / str(TopicPartition(topic, partition))
+            if directory.is_dir():
+                return directory
+        return None
+
+    def close(self) -> None:
+        for _key, reader in self._readers.values():
+            reader.close()
+        self._readers.clear()
+
+    def _open(self, route: Route) -> tuple[int, LogReader]:
+        stale = self._readers.pop(route.slot, None)
+        if stale is not None:
+            stale[1].close()
+        directory = self.directory(route.topic, route.index)
+        if directory is None:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"no directory for {route.topic}-{route.index}")
+        held = (route.key, LogReader(directory))
+        self._readers[route.slot] = held
+        if len(self._readers) > READERS_MAX:
+            _slot, (_key, oldest) = self._readers.popitem(last=False)
+            oldest.close()
+        return held

@@ -1,0 +1,106 @@
+"""Produce requests on their way through the partition workers.
+
+Runs in: a network worker. A request is split into one ring message per partition; it is answered when each of them has its
+result. The request id carries the connection's serial, so that an error for an acks=0 request, which has no exchange, still finds
+its connection (it is closed, as Kafka does, for the producer to refresh its metadata).
+
+Bound: exchanges per connection (PIPELINED_REQUESTS_MAX) times connections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.errors import ErrorCode
+from headrace.shm.messages import RESULT_ENTRY, RESULT_TEXT_HEADER
+from headrace.workers.network.exchange import Exchange
+
+# (error, base_offset, log_append_time_ms, log_start_offset)
+Result = tuple[int, int, int, int]
+SEQUENCE_BITS = 32
+
+_entries = RESULT_ENTRY.iter_unpack
+
+
+class PendingProduce:
+    """One produce request: which partitions it named, and what came back so far."""
+
+    __slots__ = ("exchange", "owners", "remaining", "respond", "results", "texts", "topics")
+
+    def __init__(
+        self, exchange: Exchange, topics: list[tuple[str, list[int]]], count: int, respond: Callable[[Any], None]
+    ) -> None:
+        self.exchange = exchange
+        self.topics = topics
+        self.results: list[Result | None] = [None] * count
+        self.owners = [-1] * count  # process id that owes the result
+        self.remaining = count
+        self.texts: dict[int, str] | None = None  # error messages by index
+        self.respond = respond
+
+    def settle(self, index: int, result: Result) -> None:
+        """Take the result of one partition; the last one answers the request. A second result changes nothing."""
+        if self.results[index] is None:
+            self.results[index] = result
+            self.remaining -= 1
+            if self.remaining == 0:
+                self.respond(self)
+
+
+class ProduceLedger:
+    """Produce requests in flight, by request id."""
+
+    def __init__(self) -> None:
+        self._pending: dict[int, PendingProduce] = {}
+        self._sequence = 0
+
+    def __len__(self) -> int:
+        return len(self._pending)
+
+    def next_id(self, serial: int) -> int:
+        """A request id that is unique in this process for the next 2**32 requests."""
+        self._sequence = (self._sequence + 1) & 0xFFFFFFFF
+        return serial << SEQUENCE_BITS | self._sequence
+
+    def open(self, request_id: int, pending: PendingProduce) -> None:
+        """Expect results for a request."""
+        self._pending[request_id] = pending
+
+    def close(self, request_id: int) -> None:
+        """A request was answered without any result from a ring."""
+        self._pending.pop(request_id, None)
+
+    def take_results(self, body: memoryview) -> list[int]:
+        """Settle a RESULT message.
+
+        returns   serials of connections whose acks=0 request failed
+        """
+        failed = []
+        pending_by_id = self._pending
+        for request_id, index, error, base_offset, append_time_ms, log_start_offset in _entries(body):
+            pending = pending_by_id.get(request_id)
+            if pending is None:
+                failed.append(request_id >> SEQUENCE_BITS)
+                continue
+            pending.settle(index, (error, base_offset, append_time_ms, log_start_offset))
+            if pending.remaining == 0:
+                del pending_by_id[request_id]
+        return failed
+
+    def take_text(self, body: memoryview) -> None:
+        """Keep an error message for the RESULT that follows."""
+        request_id, index = RESULT_TEXT_HEADER.unpack_from(body)
+        pending = self._pending.get(request_id)
+        if pending is not None:
+            pending.texts = pending.texts or {}
+            pending.texts[index] = bytes(body[RESULT_TEXT_HEADER.size :]).decode("utf-8", "replace")
+
+    def fail_owner(self, process_id: int) -> None:
+        """A partition worker died: what it owes is answered with a retriable error. The outcome is unknown."""
+        for request_id, pending in list(self._pending.items()):
+            for index, owner in enumerate(pending.owners):
+                if owner == process_id:
+                    pending.settle(index, (int(ErrorCode.NOT_LEADER_OR_FOLLOWER), -1, -1, -1))
+            if pending.remaining == 0:
+                del self._pending[request_id]

@@ -1,0 +1,80 @@
+"""The way into the rings: writes now, commits once a cycle.
+
+Runs in: a network worker, sole writer of its request rings. A message that finds its ring full is put on its connection's
+`stalled` queue, in order; the connection is not read until the queue is empty, which is the back-pressure.
+"""
+
+from __future__ import annotations
+
+from headrace.shm.counters import RING_FULL
+from headrace.shm.seat import Seat
+from headrace.workers.network.connection import Connection
+
+
+class RingSender:
+    """Writes messages for connections and remembers which rings to commit."""
+
+    def __init__(self, seat: Seat) -> None:
+        self._seat = seat
+        self._writers = seat.writers
+        self._uncommitted: set[int] = set()
+        self.stalled: set[Connection] = set()
+
+    def send(
+        self,
+        connection: Connection,
+        process_id: int,
+        kind: int,
+        header: bytes,
+        payload: memoryview | bytes | None,
+    ) -> None:
+        """Write a message for `connection`, or stall it where the ring is full."""
+        if not connection.stalled and self._writers[process_id].write(kind, header, payload):
+            self._uncommitted.add(process_id)
+            return
+        connection.stalled.append((process_id, kind, header, payload))
+        self.stalled.add(connection)
+        self._seat.counters.add(RING_FULL, 1)
+
+    def message_bytes_max(self, process_id: int) -> int:
+        """Largest header and payload that a ring can ever take."""
+        return self._writers[process_id].message_bytes_max
+
+    def retry(self) -> list[Connection]:
+        """Try the stalled messages again.
+
+        returns   connections with nothing stalled any more: they may be read again
+        """
+        if not self.stalled:
+            return []
+        freed = []
+        for connection in list(self.stalled):
+            queue = connection.stalled
+            while queue:
+                process_id, kind, header, payload = queue[0]
+                if not self._writers[process_id].write(kind, header, payload):
+                    break
+                self._uncommitted.add(process_id)
+                queue.popleft()
+            if not queue:
+                self.stalled.discard(connection)
+                freed.append(connection)
+        return freed
+
+    def drop(self, connection: Connection) -> None:
+        """The connection is closed: what it had stalled is not sent."""
+        connection.stalled.clear()
+        self.stalled.discard(connection)
+
+    def commit(self) -> int:
+        """Publish everything written in this cycle and ring the doorbells of those who sleep.
+
+        returns   number of rings committed
+        """
+        count = len(self._uncommitted)
+        if count:
+            for process_id in self._uncommitted:
+                self._writers[process_id].commit()
+                self._seat.ring(process_id)
+            self._uncommitted.clear()
+        return count

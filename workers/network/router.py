@@ -1,0 +1,72 @@
+"""From a frame to its handler.
+
+Runs in: a network worker. The table below is what is served; anything else closes the connection, as Kafka does, with a log line
+that names peer and reason. ApiVersions alone is answered whatever its version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headrace.errors import BadFrame
+from headrace.protocol.apis import ADVERTISED, ApiKey, response_header_version
+from headrace.protocol.frames import parse_request_header
+from headrace.workers.network.connection import Connection
+from headrace.workers.network.context import Context
+from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.handlers import (
+    a00_produce,
+    a01_fetch,
+    a02_list_offsets,
+    a03_metadata,
+    a10_find_coordinator,
+    a18_api_versions,
+    a19_create_topics,
+    a20_delete_topics,
+    a22_init_producer_id,
+    a32_describe_configs,
+    a35_describe_log_dirs,
+    a60_describe_cluster,
+)
+
+Handler = Callable[[Context, Exchange, memoryview], None]
+
+HANDLERS: dict[int, Handler] = {
+    ApiKey.PRODUCE: a00_produce.handle,
+    ApiKey.FETCH: a01_fetch.handle,
+    ApiKey.LIST_OFFSETS: a02_list_offsets.handle,
+    ApiKey.METADATA: a03_metadata.handle,
+    ApiKey.FIND_COORDINATOR: a10_find_coordinator.handle,
+    ApiKey.API_VERSIONS: a18_api_versions.handle,
+    ApiKey.CREATE_TOPICS: a19_create_topics.handle,
+    ApiKey.DELETE_TOPICS: a20_delete_topics.handle,
+    ApiKey.INIT_PRODUCER_ID: a22_init_producer_id.handle,
+    ApiKey.DESCRIBE_CONFIGS: a32_describe_configs.handle,
+    ApiKey.DESCRIBE_LOG_DIRS: a35_describe_log_dirs.handle,
+    ApiKey.DESCRIBE_CLUSTER: a60_describe_cluster.handle,
+}
+assert HANDLERS.keys() == ADVERTISED.keys(), "advertise an API only once it works"
+
+# (api key, version) -> (handler, whether the response header is flexible)
+_SERVED: dict[tuple[int, int], tuple[Handler, bool]] = {
+    (key, version): (HANDLERS[key], response_header_version(key, version) > 0)
+    for key, (low, high) in ADVERTISED.items()
+    for version in range(low, high + 1)
+}
+
+
+def route(context: Context, connection: Connection, frame: memoryview) -> None:
+    """Handle one frame of a connection.
+
+    raises   BadFrame, for a header, key, version or body that can't be
+    """
+    header = parse_request_header(frame)
+    served = _SERVED.get((header.api_key, header.api_version))
+    if served is None:
+        if header.api_key != ApiKey.API_VERSIONS:
+            raise BadFrame(f"api key {header.api_key} version {header.api_version} is not served")
+        served = (a18_api_versions.handle, False)
+    handler, is_flexible = served
+    exchange = Exchange(connection, header.api_key, header.api_version, header.correlation_id, is_flexible)
+    connection.exchanges.append(exchange)
+    handler(context, exchange, frame[header.body_position :])

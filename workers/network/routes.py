@@ -1,0 +1,77 @@
+"""Where a partition's requests go: slot, key and owner, by topic and index, from the cluster view.
+
+Runs in: a network worker. Built topic by topic on first use and dropped when the view's version moves, so that a
+request costs two dict or list look-ups however many partitions there are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from headrace.ids import owner_of
+from headrace.shm.cluster_view import ClusterView, TopicView
+
+
+class Route(NamedTuple):
+    """One partition as this network worker sees it."""
+
+    topic: str
+    index: int
+    slot: int  # -1: not hosted here
+    key: int
+    owner: int  # process id of the partition worker
+    leader: int  # node id, -1: none
+    leader_epoch: int
+
+
+class Routes:
+    """Routes of the current view."""
+
+    def __init__(self, network_count: int, partition_count: int) -> None:
+        self._network_count = network_count
+        self._partition_count = partition_count
+        self._view: ClusterView | None = None
+        self._topics: dict[str, list[Route] | None] = {}
+        self._slots: dict[int, Route] = {}
+
+    def follow(self, view: ClusterView) -> None:
+        """Forget what came from an older view."""
+        self._view = view
+        self._topics.clear()
+        self._slots.clear()
+
+    def topic(self, name: str) -> list[Route] | None:
+        """Routes of a topic by partition index, None where the view does not have the topic."""
+        try:
+            return self._topics[name]
+        except KeyError:
+            return self._build(name)
+
+    def partition(self, name: str, index: int) -> Route | None:
+        """Route of a partition, None where there is no such topic or index."""
+        routes = self.topic(name)
+        if routes is None or not 0 <= index < len(routes):
+            return None
+        return routes[index]
+
+    def by_slot(self, slot: int) -> Route | None:
+        """Route of a slot that this worker has routed to under the current view."""
+        return self._slots.get(slot)
+
+    def _build(self, name: str) -> list[Route] | None:
+        if self._view is None:
+            return None
+        topic = self._view.topics.get(name)
+        if topic is None:
+            return None  # not remembered: names from clients must not fill the memory
+        routes = [self._route(topic, index) for index in range(len(topic.partitions))]
+        self._topics[name] = routes
+        self._slots.update((route.slot, route) for route in routes if route.slot >= 0)
+        return routes
+
+    def _route(self, topic: TopicView, index: int) -> Route:
+        partition = topic.partitions[index]
+        owner = self._network_count + owner_of(topic.name, index, self._partition_count)
+        return Route(
+            topic.name, index, partition.slot, partition.key, owner, partition.leader, partition.leader_epoch
+        )

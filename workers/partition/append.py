@@ -1,0 +1,135 @@
+"""Produce messages out of the rings, into the logs, and their results back: the node's hottest path.
+
+Runs in: a partition worker. For each cycle, not for each batch: one poll a ring, one `writev` and one row a partition, one
+RESULT message and at most one doorbell a network worker. A batch is not copied here: it is checked, stamped and
+written from the ring's own memory, and the ring is released after the write.
+
+    ring -> unpack header (32 bytes) -> group by replica -> PartitionLog.append_as_leader -> row -> RESULT
+
+Source: blueprint, write plane; Kafka `ReplicaManager.appendRecords`.
+"""
+
+from __future__ import annotations
+
+from headrace.errors import ErrorCode, StorageFailed
+from headrace.limits import REQUESTS_PER_CYCLE_MAX
+from headrace.shm.counters import PRODUCE_BATCHES, PRODUCE_BYTES, PRODUCE_ERRORS
+from headrace.shm.messages import PRODUCE, PRODUCE_HEADER
+from headrace.shm.seat import Seat
+from headrace.workers.partition.answers import Answers
+from headrace.workers.partition.produce_purgatory import ProducePurgatory
+from headrace.workers.partition.replica import Replica
+
+ACKS_NONE = 0
+ACKS_LEADER = 1
+ACKS_ALL = -1
+
+_NONE = int(ErrorCode.NONE)
+_NOT_LEADER = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+_NOT_ENOUGH_REPLICAS = int(ErrorCode.NOT_ENOUGH_REPLICAS)
+_STORAGE_ERROR = int(ErrorCode.KAFKA_STORAGE_ERROR)
+
+# (process_id of the network worker, request_id, index, acks, timeout_ms)
+Ticket = tuple[int, int, int, int, int]
+
+
+class Appender:
+    """Moves PRODUCE messages of all network workers into the logs of this worker's replicas."""
+
+    def __init__(
+        self,
+        seat: Seat,
+        node_id: int,
+        replicas: dict[int, Replica],
+        answers: Answers,
+        purgatory: ProducePurgatory,
+    ) -> None:
+        self._seat = seat
+        self._node_id = node_id
+        self._replicas = replicas  # by slot
+        self._answers = answers
+        self._purgatory = purgatory
+
+    def do_work(self, now_ms: int) -> int:
+        """Append what the rings hold, at most REQUESTS_PER_CYCLE_MAX messages from each.
+
+        returns   number of messages taken
+        """
+        answers = self._answers
+        replicas = self._replicas
+        unpack_header = PRODUCE_HEADER.unpack_from
+        header_bytes = PRODUCE_HEADER.size
+        work: dict[Replica, tuple[list[Ticket], list[memoryview]]] = {}
+        polled = []
+        taken = 0
+        for process_id, reader in self._seat.readers.items():
+            if answers.is_congested(process_id):
+                continue
+            messages = reader.poll(REQUESTS_PER_CYCLE_MAX)
+            if not messages:
+                continue
+            polled.append(reader)
+            taken += len(messages)
+            for kind, body in messages:
+                assert kind == PRODUCE, kind
+                request_id, slot, key, index, timeout_ms, acks, _version = unpack_header(body)
+                replica = replicas.get(slot)
+                if replica is None or replica.key != key or not replica.is_leader:
+                    answers.refuse(process_id, request_id, index, _NOT_LEADER)
+                elif acks == ACKS_ALL and len(replica.isr) < replica.min_insync_replicas:
+                    answers.refuse(process_id, request_id, index, _NOT_ENOUGH_REPLICAS)
+                else:
+                    ticket = (process_id, request_id, index, acks, timeout_ms)
+                    group = work.get(replica)
+                    if group is None:
+                        work[replica] = ([ticket], [body[header_bytes:]])
+                    else:
+                        group[0].append(ticket)
+                        group[1].append(body[header_bytes:])
+        for replica, (tickets, batches) in work.items():
+            self._append(replica, tickets, batches, now_ms)
+        work.clear()
+        for reader in polled:
+            reader.release()
+        return taken
+
+    def _append(self, replica: Replica, tickets: list[Ticket], batches: list[memoryview], now_ms: int) -> None:
+        log = replica.log
+        start_offset = log.log_end_offset
+        start_bytes = log.size_bytes
+        try:
+            results = log.append_as_leader(batches, replica.leader_epoch, now_ms)
+        except StorageFailed as failure:
+            replica.fail(failure)
+            results = [(_STORAGE_ERROR, -1, -1)] * len(tickets)
+        end_offset = log.log_end_offset
+        if end_offset != start_offset:
+            appended_bytes = max(0, log.size_bytes - start_bytes)
+            replica.records_appended += end_offset - start_offset
+            replica.bytes_appended += appended_bytes
+            counters = self._seat.counters
+            counters.add(PRODUCE_BATCHES, len(batches))
+            counters.add(PRODUCE_BYTES, appended_bytes)
+            replica.advance_high_watermark(self._node_id)
+            replica.publish()
+            for network_worker in replica.waiting_network_workers():
+                self._answers.advanced(network_worker, replica.slot)
+        self._answer(replica, tickets, results, now_ms)
+
+    def _answer(
+        self, replica: Replica, tickets: list[Ticket], results: list[tuple[int, int, int]], now_ms: int
+    ) -> None:
+        answers = self._answers
+        log_start = replica.log.log_start_offset
+        end_offset = replica.log.log_end_offset
+        is_committed = replica.high_watermark >= end_offset
+        for ticket, (error, base_offset, append_time_ms) in zip(tickets, results, strict=True):
+            process_id, request_id, index, acks, timeout_ms = ticket
+            if error != _NONE:
+                self._seat.counters.add(PRODUCE_ERRORS, 1)
+                answers.result(process_id, request_id, index, error, -1, -1, log_start)
+            elif acks == ACKS_LEADER or (acks == ACKS_ALL and is_committed):
+                answers.result(process_id, request_id, index, _NONE, base_offset, append_time_ms, log_start)
+            elif acks == ACKS_ALL:
+                deadline_ms = now_ms + timeout_ms
+                self._purgatory.park(replica, ticket, base_offset, append_time_ms, end_offset, deadline_ms)

@@ -1,0 +1,167 @@
+"""One replica hosted here: its log, its role, its high watermark, and the row that tells everyone.
+
+Runs in: the partition worker that owns the partition; nobody else writes its files or its row.
+
+Order after an append (the readers' safety depends on it):
+
+    1. writev to the segment          the bytes are in the page cache
+    2. high watermark moves           to the smallest log end of the in-sync replicas
+    3. row published (seqlock)        readers may now send up to `hw_position`
+    4. fence, wait bytes read         parked fetches are told
+
+Source: Kafka `Partition`; KIP-101 for epochs.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from headrace.errors import StorageFailed
+from headrace.ids import TopicPartition
+from headrace.log.config import LogConfig
+from headrace.log.partition_log import PartitionLog
+from headrace.shm.cluster_view import PartitionView
+from headrace.shm.fence import fence
+from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
+
+_log = logging.getLogger(__name__)
+
+
+class Replica:
+    """A partition's replica on this node, from the moment its log is open until it is given up."""
+
+    __slots__ = (
+        "_generation",
+        "_table",
+        "bytes_appended",
+        "high_watermark",
+        "isr",
+        "key",
+        "leader_epoch",
+        "log",
+        "min_insync_replicas",
+        "partition",
+        "records_appended",
+        "slot",
+        "state",
+        "waiting_appends",
+    )
+
+    def __init__(
+        self,
+        partition: TopicPartition,
+        log: PartitionLog,
+        slot: int,
+        key: int,
+        table: PartitionTable,
+        generation: int,
+        high_watermark: int,
+    ) -> None:
+        self.partition = partition
+        self.log = log
+        self.slot = slot
+        self.key = key
+        self.state = RowState.LOADING
+        self.leader_epoch = -1
+        self.isr: tuple[int, ...] = ()
+        self.min_insync_replicas = 1
+        self.high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
+        self.records_appended = 0
+        self.bytes_appended = 0
+        self.waiting_appends = 0  # acks=all requests of this replica in the produce purgatory
+        self._table = table
+        self._generation = generation
+
+    @property
+    def is_leader(self) -> bool:
+        return self.state is RowState.LEADER
+
+    def configure(self, config: LogConfig, min_insync_replicas: int) -> None:
+        """Take changed topic settings."""
+        self.log.config = config
+        self.min_insync_replicas = min_insync_replicas
+
+    def take_role(self, view: PartitionView, node_id: int) -> bool:
+        """Lead or follow as the view says. Can be run again; an older leader epoch changes nothing.
+
+        returns   whether anything changed (the row has been published then)
+        """
+        if view.leader_epoch < self.leader_epoch or self.state is RowState.OFFLINE:
+            return False
+        state = RowState.LEADER if view.leader == node_id else RowState.FOLLOWER
+        if (state, view.leader_epoch, view.isr) == (self.state, self.leader_epoch, self.isr):
+            return False
+        if state is RowState.LEADER and view.leader_epoch > self.leader_epoch:
+            self.log.assign_leader_epoch(view.leader_epoch)
+        self.state = state
+        self.isr = view.isr
+        self.leader_epoch = view.leader_epoch
+        self.advance_high_watermark(node_id)
+        self.publish()
+        return True
+
+    def advance_high_watermark(self, node_id: int) -> None:
+        """Move the high watermark of a leader; with itself alone in the ISR that is its log end.
+
+        Other in-sync replicas hold it where it stands until their fetches are known to have passed it.
+        """
+        if self.state is RowState.LEADER and (not self.isr or self.isr == (node_id,)):
+            self.high_watermark = self.log.log_end_offset
+
+    def publish(self) -> None:
+        """Write the row. Everything in it is on disk (or in the page cache) already."""
+        log = self.log
+        end_offset = log.log_end_offset
+        end_segment = log.end_segment
+        end_position = log.end_position
+        high_watermark = self.high_watermark
+        if high_watermark == end_offset:
+            hw_segment, hw_position = end_segment, end_position
+        else:
+            hw_segment, hw_position = log.position_of(high_watermark)
+        self._table.publish(
+            self.slot,
+            PartitionRow(
+                self.state,
+                self.key,
+                self._generation,
+                self.leader_epoch,
+                log.log_start_offset,
+                high_watermark,
+                high_watermark,
+                end_offset,
+                hw_segment,
+                hw_position,
+                hw_segment,
+                hw_position,
+                end_segment,
+                end_position,
+                log.recovery_point,
+                log.segments_version,
+                log.size_bytes,
+                self.records_appended,
+                self.bytes_appended,
+            ),
+        )
+
+    def waiting_network_workers(self) -> tuple[int, ...] | list[int]:
+        """Network workers with a fetch parked on this row. Call after `publish`.
+
+        The fence keeps the row's stores before the look at the wait bytes; the network worker fences between setting
+        its byte and looking at the row again, so one of the two always sees the other.
+        """
+        fence()
+        return self._table.waiting(self.slot)
+
+    def fail(self, reason: StorageFailed) -> None:
+        """The disk failed: out of service until an operator acts. Reads of what is there go on elsewhere."""
+        _log.error("replica offline partition=%s reason=%s", self.partition, reason)
+        self.state = RowState.OFFLINE
+        self.publish()
+
+    def mark_deleted(self) -> None:
+        """Tell the controller that nothing of this replica is left under its name."""
+        self.state = RowState.DELETED
+        self._table.publish(
+            self.slot, PartitionRow(self.state, self.key, self._generation, self.leader_epoch, *(0,) * 15)
+        )

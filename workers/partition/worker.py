@@ -1,0 +1,111 @@
+"""The partition worker: sole writer of the logs of its partition-leader group.
+
+Runs in: one process per group, forked by the supervisor. A duty cycle:
+
+    peers changed? -> view moved? -> append from the rings -> expire -> flush answers -> park on the doorbell
+
+It never blocks on anything but the disk and its own doorbell.
+"""
+
+from __future__ import annotations
+
+import logging
+import select
+import signal
+
+from headrace.clock import Clock, SystemClock
+from headrace.errors import Fenced
+from headrace.limits import IDLE_WAIT_MAX_MS
+from headrace.shm.process_table import ProcessState
+from headrace.shm.seat import Seat
+from headrace.workers.partition.answers import Answers
+from headrace.workers.partition.append import Appender
+from headrace.workers.partition.produce_purgatory import ProducePurgatory
+from headrace.workers.partition.replicas import Replicas
+
+FLUSH_LOOK_INTERVAL_MS = 50
+EXIT_CLEAN = 0
+EXIT_UNCLEAN = 1
+
+_log = logging.getLogger(__name__)
+
+
+class PartitionWorker:
+    """One partition worker's state and its duty cycle."""
+
+    def __init__(self, seat: Seat, clock: Clock) -> None:
+        self._seat = seat
+        self._clock = clock
+        node_id = seat.wiring.settings["broker.id"]
+        index = seat.process_id - seat.wiring.network_count
+        self._answers = Answers(seat)
+        self._purgatory = ProducePurgatory(self._answers)
+        self._replicas = Replicas(seat, index, clock)
+        self._appender = Appender(seat, node_id, self._replicas.by_slot, self._answers, self._purgatory)
+        self._view_version = 0
+        self._next_flush_look_ms = 0
+
+    def do_work(self) -> int:
+        """One cycle; 0 lets the loop sleep."""
+        seat = self._seat
+        now_ms = self._clock.now_ms()
+        seat.beat(self._clock.monotonic_ns())
+        for process_id in seat.changed():
+            self._answers.forget(process_id)
+        if seat.view.version() != self._view_version:
+            self._follow_view()
+        done = self._appender.do_work(now_ms)
+        self._purgatory.expire(now_ms)
+        if now_ms >= self._next_flush_look_ms:
+            self._next_flush_look_ms = now_ms + FLUSH_LOOK_INTERVAL_MS
+            self._replicas.flush_due(now_ms)
+        return done + self._answers.flush()
+
+    def close(self) -> bool:
+        """Drain the rings a last time, then flush and close the logs."""
+        for _ in range(1000):
+            if not self.do_work():
+                break
+        return self._replicas.close()
+
+    def _follow_view(self) -> None:
+        version = self._seat.view.version()
+        view = self._seat.view.read()
+        for replica in self._replicas.follow(view):
+            self._purgatory.complete(replica)
+            for network_worker in replica.waiting_network_workers():
+                self._answers.advanced(network_worker, replica.slot)
+        self._view_version = version
+        if version > 0:
+            self._seat.set_state(ProcessState.READY)
+
+
+def run(seat: Seat, clock: Clock | None = None) -> int:
+    """Work until SIGTERM; the exit code tells the supervisor whether every log was closed cleanly."""
+    stopping = False
+
+    def stop(_signal: int, _frame: object) -> None:
+        nonlocal stopping
+        stopping = True
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    doorbell = seat.doorbell
+    poll = select.poll()
+    poll.register(doorbell.fd, select.POLLIN)
+    try:
+        worker = PartitionWorker(seat, clock or SystemClock())
+        while not stopping:
+            if worker.do_work():
+                continue
+            doorbell.park()
+            if not worker.do_work() and not stopping:
+                poll.poll(IDLE_WAIT_MAX_MS)
+            doorbell.unpark()
+        seat.set_state(ProcessState.DRAINING)
+        is_clean = worker.close()
+        seat.set_state(ProcessState.STOPPED)
+        return EXIT_CLEAN if is_clean else EXIT_UNCLEAN
+    except Fenced as reason:
+        _log.warning("partition worker fenced process=%d reason=%s", seat.process_id, reason)
+        return EXIT_UNCLEAN
