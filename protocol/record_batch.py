@@ -1,0 +1,250 @@
+"""The record batch, message format v2: layout, checks, building, reading.
+
+    0    base_offset i64            stamped by the leader
+    8    batch_length i32           bytes behind this field
+    12   partition_leader_epoch i32 stamped by the leader
+    16   magic i8 = 2
+    17   crc u32                    CRC-32C of everything behind it, so the stamps above don't touch it
+    21   attributes i16             codec bits 0-2 | timestamp type 3 | transactional 4 | control 5 | delete horizon 6
+    23   last_offset_delta i32
+    27   base_timestamp i64, 35 max_timestamp i64
+    43   producer_id i64, 51 producer_epoch i16, 53 base_sequence i32
+    57   record count i32
+    61   records, compressed as a whole where a codec is set
+
+    record     length, attributes i8, timestamp delta, offset delta, key, value, headers      (zigzag varints, -1: null)
+
+Source: Kafka `DefaultRecordBatch`, `DefaultRecord`; KIP-98.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from struct import Struct
+from typing import NamedTuple
+
+from crc32c import crc32c
+
+from headrace.errors import HeadraceError
+from headrace.protocol.compression import DECOMPRESSED_BYTES_MAX, compress, decompress
+from headrace.protocol.varint import encode_varlong, read_varlong
+
+HEADER = Struct(">qiibIhiqqqhii")
+HEADER_BYTES = 61
+LOG_OVERHEAD_BYTES = 12  # base offset and batch length
+LENGTH_POSITION = 8
+LEADER_EPOCH_POSITION = 12
+MAGIC_POSITION = 16
+CRC_POSITION = 17
+ATTRIBUTES_POSITION = 21
+MAX_TIMESTAMP_POSITION = 35
+MAGIC_V2 = 2
+
+CODEC_MASK = 0x07
+LOG_APPEND_TIME_BIT = 0x08
+TRANSACTIONAL_BIT = 0x10
+CONTROL_BIT = 0x20
+
+NO_PRODUCER_ID = -1
+NO_SEQUENCE = -1
+
+Buffer = bytes | bytearray | memoryview
+Header = tuple[str, bytes | None]
+
+assert HEADER.size == HEADER_BYTES
+
+
+class CorruptRecord(HeadraceError):
+    """A batch or record that contradicts itself."""
+
+
+class RecordBatchHeader(NamedTuple):
+    base_offset: int
+    batch_length: int
+    partition_leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    record_count: int
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the whole batch."""
+        return self.batch_length + LOG_OVERHEAD_BYTES
+
+    @property
+    def last_offset(self) -> int:
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def codec(self) -> int:
+        return self.attributes & CODEC_MASK
+
+    @property
+    def is_log_append_time(self) -> bool:
+        return bool(self.attributes & LOG_APPEND_TIME_BIT)
+
+    @property
+    def is_transactional(self) -> bool:
+        return bool(self.attributes & TRANSACTIONAL_BIT)
+
+    @property
+    def is_control(self) -> bool:
+        return bool(self.attributes & CONTROL_BIT)
+
+
+class Record(NamedTuple):
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[Header, ...] = ()
+
+
+def parse_header(buffer: Buffer, position: int = 0) -> RecordBatchHeader:
+    """The header of the batch at a position; struct.error where the bytes end before it does."""
+    return RecordBatchHeader._make(HEADER.unpack_from(buffer, position))
+
+
+def compute_crc(batch: Buffer) -> int:
+    """CRC-32C of one whole batch, from its attributes to its end."""
+    return int(crc32c(memoryview(batch)[ATTRIBUTES_POSITION:]))
+
+
+def iterate_batches(buffer: Buffer) -> Iterator[tuple[int, RecordBatchHeader, memoryview]]:
+    """(position, header, whole batch) of each whole batch; a partial one at the end is left out, as Fetch may cut it.
+
+    raises   CorruptRecord, for a length below a batch's header or another magic
+    """
+    view = memoryview(buffer)
+    position = 0
+    while len(view) - position >= HEADER_BYTES:
+        header = parse_header(view, position)
+        if header.magic != MAGIC_V2 or header.size_bytes < HEADER_BYTES:
+            raise CorruptRecord(f"no batch at byte {position}: magic {header.magic}, length {header.batch_length}")
+        if header.size_bytes > len(view) - position:
+            return
+        yield position, header, view[position : position + header.size_bytes]
+        position += header.size_bytes
+
+
+def iterate_records(batch: Buffer, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[Record]:
+    """The records of one whole batch.
+
+    raises   CorruptRecord or CompressionError, where they are not what the header says
+    """
+    header = parse_header(batch)
+    data = memoryview(decompress(header.codec, memoryview(batch)[HEADER_BYTES : header.size_bytes], limit))
+    position = 0
+    try:
+        for _ in range(header.record_count):
+            length, position = read_varlong(data, position)
+            end = position + length
+            if length < 0 or end > len(data):
+                raise CorruptRecord(f"record of {length} bytes at {position}, {len(data)} in all")
+            yield _read_record(data, position + 1, end, header)
+            position = end
+    except (IndexError, ValueError) as failure:
+        raise CorruptRecord(f"record at byte {position} of batch {header.base_offset}: {failure}") from None
+    if position != len(data):
+        raise CorruptRecord(f"{len(data) - position} bytes behind the last record of batch {header.base_offset}")
+
+
+def _read_record(data: memoryview, position: int, end: int, header: RecordBatchHeader) -> Record:
+    timestamp_delta, position = read_varlong(data, position)
+    offset_delta, position = read_varlong(data, position)
+    key, position = _read_bytes(data, position, end)
+    value, position = _read_bytes(data, position, end)
+    count, position = read_varlong(data, position)
+    if not 0 <= count <= end - position:
+        raise CorruptRecord(f"{count} headers announced, too few bytes remain")
+    headers = []
+    for _ in range(count):
+        name, position = _read_bytes(data, position, end)
+        content, position = _read_bytes(data, position, end)
+        if name is None:
+            raise CorruptRecord("a header's key is null")
+        headers.append((name.decode("utf-8", "replace"), content))
+    if position != end:
+        raise CorruptRecord(f"record ends at {position}, its length says {end}")
+    if header.is_log_append_time:
+        timestamp_ms = header.max_timestamp
+    else:
+        timestamp_ms = header.base_timestamp + timestamp_delta
+    return Record(header.base_offset + offset_delta, timestamp_ms, key, value, tuple(headers))
+
+
+def _read_bytes(data: memoryview, position: int, end: int) -> tuple[bytes | None, int]:
+    length, position = read_varlong(data, position)
+    if length < 0:
+        return None, position
+    if position + length > end:
+        raise CorruptRecord(f"{length} bytes announced at {position}, the record ends at {end}")
+    return bytes(data[position : position + length]), position + length
+
+
+def build_batch(
+    records: Iterable[Record | tuple[bytes | None, bytes | None]],
+    *,
+    base_offset: int = 0,
+    timestamp_ms: int = 0,
+    codec: int = 0,
+    producer_id: int = NO_PRODUCER_ID,
+    producer_epoch: int = -1,
+    base_sequence: int = NO_SEQUENCE,
+    leader_epoch: int = -1,
+    attributes: int = 0,
+) -> bytes:
+    """One batch.
+
+    records      (key, value) pairs at `timestamp_ms`, or whole Records, whose `offset` is relative to `base_offset`
+    attributes   further bits: LOG_APPEND_TIME_BIT, TRANSACTIONAL_BIT, CONTROL_BIT
+    """
+    whole = [
+        one if isinstance(one, Record) else Record(index, timestamp_ms, one[0], one[1])
+        for index, one in enumerate(records)
+    ]
+    base_timestamp = whole[0].timestamp_ms if whole else timestamp_ms
+    max_timestamp = max((record.timestamp_ms for record in whole), default=timestamp_ms)
+    last_delta = whole[-1].offset if whole else 0
+    plain = b"".join(_encode_record(record, base_timestamp) for record in whole)
+    body = compress(codec, plain)
+    batch = bytearray(
+        HEADER.pack(
+            base_offset,
+            HEADER_BYTES - LOG_OVERHEAD_BYTES + len(body),
+            leader_epoch,
+            MAGIC_V2,
+            0,
+            attributes | codec,
+            last_delta,
+            base_timestamp,
+            max_timestamp,
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            len(whole),
+        )
+    )
+    batch += body
+    batch[CRC_POSITION:ATTRIBUTES_POSITION] = compute_crc(batch).to_bytes(4, "big")
+    return bytes(batch)
+
+
+def _encode_record(record: Record, base_timestamp: int) -> bytes:
+    out = [b"\0", encode_varlong(record.timestamp_ms - base_timestamp), encode_varlong(record.offset)]
+    out += (*_encode_bytes(record.key), *_encode_bytes(record.value), encode_varlong(len(record.headers)))
+    for name, content in record.headers:
+        out += (*_encode_bytes(name.encode()), *_encode_bytes(content))
+    body = b"".join(out)
+    return encode_varlong(len(body)) + body
+
+
+def _encode_bytes(data: bytes | None) -> tuple[bytes, ...]:
+    return (encode_varlong(-1),) if data is None else (encode_varlong(len(data)), data)

@@ -1,0 +1,56 @@
+"""Variable-length integers: unsigned for lengths and tags of flexible versions, zigzag for record fields.
+
+Source: KIP-482, KIP-98; protocol buffers' base-128 varints. A value is at most 32 (lengths) or 64 (timestamps) bits; longer
+encodings are refused.
+"""
+
+from __future__ import annotations
+
+UVARINT_BYTES_MAX = 5
+VARLONG_BYTES_MAX = 10
+UVARINTS = tuple(bytes((value,)) for value in range(128))
+
+
+def encode_uvarint(value: int) -> bytes:
+    """Unsigned, least significant group first."""
+    assert value >= 0
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def read_uvarint(buffer: memoryview | bytes, position: int) -> tuple[int, int]:
+    """(value, position behind it).
+
+    raises   IndexError, where the bytes end; ValueError, where it has more than 5 bytes or 32 bits
+    """
+    value = 0
+    for index in range(UVARINT_BYTES_MAX):
+        byte = buffer[position + index]
+        value |= (byte & 127) << (7 * index)
+        if byte < 128:
+            if value > 0xFFFFFFFF:
+                raise ValueError(f"varint {value} has more than 32 bits")
+            return value, position + index + 1
+    raise ValueError("overlong varint")
+
+
+def encode_varlong(value: int) -> bytes:
+    """Zigzag: small magnitudes take few bytes whatever their sign."""
+    return encode_uvarint(value << 1 ^ value >> 63)
+
+
+def read_varlong(buffer: memoryview | bytes, position: int) -> tuple[int, int]:
+    """(value, position behind it); raises as `read_uvarint`, with 10 bytes and 64 bits."""
+    value = 0
+    for index in range(VARLONG_BYTES_MAX):
+        byte = buffer[position + index]
+        value |= (byte & 127) << (7 * index)
+        if byte < 128:
+            if value >> 64:
+                raise ValueError("varint has more than 64 bits")
+            return value >> 1 ^ -(value & 1), position + index + 1
+    raise ValueError("overlong varint")
