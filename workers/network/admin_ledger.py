@@ -31,7 +31,7 @@ class AdminLedger:
 
         def answer(response: memoryview | None) -> None:
             if response is None:
-                exchange.close_connection("controller process lost, outcome unknown")
+                exchange.close_connection("no answer from the controller process, outcome unknown")
             else:
                 exchange.answer_bytes(bytes(response))
 
@@ -54,7 +54,8 @@ class AdminLedger:
         (request_id,) = ADMIN_RESULT_HEADER.unpack_from(body)
         pending = self._pending.pop(request_id, None)
         if pending is not None:
-            pending[1](body[ADMIN_RESULT_HEADER.size :])
+            response = body[ADMIN_RESULT_HEADER.size :]
+            pending[1](response if len(response) else None)  # empty: the controller had no right answer
 
     def fail_all(self) -> None:
         """The controller process died."""

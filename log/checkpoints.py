@@ -1,0 +1,113 @@
+"""The small text files of a log directory, in Kafka's formats, each replaced as a whole.
+
+    *-checkpoint               version (0), count, then `topic partition offset` a line
+    leader-epoch-checkpoint    version (0), count, then `epoch start_offset` a line        (in the partition's directory)
+    partition.metadata         `version: 0`, `topic_id: <base64url of 16 bytes>`           (in the partition's directory)
+    .kafka_cleanshutdown       JSON, written last by a clean stop, removed by the next start
+
+Source: Kafka `CheckpointFile`, `OffsetCheckpointFile`, `PartitionMetadataFile`, `CleanShutdownFileHandler`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from headrace.errors import HeadraceError
+from headrace.ids import TopicPartition
+from headrace.log.disk import Disk
+
+RECOVERY_POINT_FILE = "recovery-point-offset-checkpoint"
+REPLICATION_OFFSET_FILE = "replication-offset-checkpoint"
+LOG_START_OFFSET_FILE = "log-start-offset-checkpoint"
+LEADER_EPOCH_FILE = "leader-epoch-checkpoint"
+PARTITION_METADATA_FILE = "partition.metadata"
+CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
+VERSION = "0"
+
+_DISK = Disk()
+
+
+class BadCheckpoint(HeadraceError):
+    """A checkpoint file that is not in its format."""
+
+
+def read_offset_checkpoint(path: Path) -> dict[TopicPartition, int]:
+    """Offsets by partition; empty where the file is not there.
+
+    raises   BadCheckpoint, naming file and line
+    """
+    offsets = {}
+    for line in _read_lines(path):
+        topic, _, rest = line.rpartition(" ")[0].rpartition(" ")
+        try:
+            offsets[TopicPartition(topic, int(rest))] = int(line.rpartition(" ")[2])
+        except ValueError:
+            raise BadCheckpoint(f"{path}: line {line!r} is not `topic partition offset`") from None
+    return offsets
+
+
+def write_offset_checkpoint(path: Path, offsets: Mapping[TopicPartition, int], disk: Disk = _DISK) -> None:
+    """Replace the file."""
+    _write_lines(path, [f"{name.topic} {name.partition} {offset}" for name, offset in sorted(offsets.items())], disk)
+
+
+def read_leader_epochs(path: Path) -> list[tuple[int, int]]:
+    """(epoch, start offset) in order of epochs; raises BadCheckpoint."""
+    epochs = []
+    for line in _read_lines(path):
+        try:
+            epoch, start_offset = line.split()
+            epochs.append((int(epoch), int(start_offset)))
+        except ValueError:
+            raise BadCheckpoint(f"{path}: line {line!r} is not `epoch start_offset`") from None
+    return sorted(epochs)
+
+
+def write_leader_epochs(path: Path, epochs: list[tuple[int, int]], disk: Disk = _DISK) -> None:
+    """Replace the file."""
+    _write_lines(path, [f"{epoch} {start_offset}" for epoch, start_offset in epochs], disk)
+
+
+def write_partition_metadata(path: Path, topic_id: str, disk: Disk = _DISK) -> None:
+    """`topic_id` as 32 hex digits."""
+    text = base64.urlsafe_b64encode(bytes.fromhex(topic_id)).rstrip(b"=").decode()
+    disk.replace_file(path, f"version: 0\ntopic_id: {text}\n".encode())
+
+
+def write_clean_shutdown(log_dir: Path, disk: Disk = _DISK) -> None:
+    """The last file of a clean stop."""
+    disk.replace_file(log_dir / CLEAN_SHUTDOWN_FILE, json.dumps({"version": 0, "brokerEpoch": -1}).encode())
+
+
+def take_clean_shutdown(log_dir: Path, disk: Disk = _DISK) -> bool:
+    """Whether the last stop was clean; the marker is gone afterwards, durably, before anything is written."""
+    try:
+        (log_dir / CLEAN_SHUTDOWN_FILE).unlink()
+    except FileNotFoundError:
+        return False
+    disk.sync_directory(log_dir)
+    return True
+
+
+def _read_lines(path: Path) -> list[str]:
+    try:
+        lines = path.read_text().splitlines()
+    except FileNotFoundError:
+        return []
+    except UnicodeDecodeError:
+        raise BadCheckpoint(f"{path}: no text") from None
+    if not lines:
+        return []
+    if lines[0] != VERSION:
+        raise BadCheckpoint(f"{path}: version {lines[0]!r}, expected {VERSION}")
+    body = [line for line in lines[2:] if line]
+    if len(lines) < 2 or not lines[1].isdigit() or int(lines[1]) != len(body):
+        raise BadCheckpoint(f"{path}: {lines[1:2]} entries announced, {len(body)} found")
+    return body
+
+
+def _write_lines(path: Path, lines: list[str], disk: Disk) -> None:
+    disk.replace_file(path, "\n".join([VERSION, str(len(lines)), *lines, ""]).encode())

@@ -1,0 +1,76 @@
+"""The system calls a log makes, as an object: tests pass one that runs out of space, fails to sync, or loses pages.
+
+A write is complete or raises; short writes are continued here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from headrace.limits import IOV_MAX
+
+Buffer = bytes | bytearray | memoryview
+
+
+class Disk:
+    """The real one."""
+
+    def write_all(self, fd: int, buffers: Sequence[Buffer], position: int) -> int:
+        """Write buffers one behind the other from `position`; returns the bytes written.
+
+        raises   OSError; the file may then hold a part of them
+        """
+        written = 0
+        for first in range(0, len(buffers), IOV_MAX):
+            chunk = buffers[first : first + IOV_MAX]
+            wanted = sum(map(len, chunk))
+            done = self.pwritev(fd, chunk, position + written)
+            while done < wanted:  # signals and full disks cut writes short
+                done += self.pwritev(fd, _behind(chunk, done), position + written + done)
+            written += wanted
+        return written
+
+    def pwritev(self, fd: int, buffers: Sequence[Buffer], position: int) -> int:
+        return os.pwritev(fd, buffers, position)
+
+    def fdatasync(self, fd: int) -> None:
+        os.fdatasync(fd)
+
+    def truncate(self, fd: int, size: int) -> None:
+        os.ftruncate(fd, size)
+
+    def fallocate(self, fd: int, position: int, size: int) -> None:
+        os.posix_fallocate(fd, position, size)
+
+    def replace_file(self, path: Path, data: bytes) -> None:
+        """Write a small file so that a crash leaves the old or the new one: temporary, fsync, rename, fsync the directory."""
+        temporary = path.with_name(path.name + ".tmp")
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)
+        try:
+            self.write_all(fd, [data], 0)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.replace(temporary, path)
+        self.sync_directory(path.parent)
+
+    def sync_directory(self, directory: Path) -> None:
+        """Make creations and renames in a directory durable."""
+        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def _behind(buffers: Sequence[Buffer], done: int) -> list[memoryview]:
+    """What is left of `buffers` behind their first `done` bytes."""
+    left = []
+    for buffer in buffers:
+        size = len(buffer)
+        if done < size:
+            left.append(memoryview(buffer)[done:])
+        done = max(0, done - size)
+    return left

@@ -1,0 +1,99 @@
+"""The offset index of a segment: from a batch's last offset to the batch's position, every `index.interval.bytes`.
+
+    entry   relative offset i32 BE | position i32 BE
+
+An entry is stored as one aligned 8-byte word, so that another process sees all of it or zeros. Position 0 is never indexed (a
+segment's first batch needs no entry), so a zero position is the unused tail.
+
+Source: Kafka `OffsetIndex`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from struct import Struct
+
+from headrace.errors import CorruptIndex
+from headrace.log.disk import Disk
+from headrace.log.index_file import IndexFile
+
+ENTRY = Struct(">ii")
+_NATIVE = Struct("=Q")
+Buffer = bytes | memoryview
+
+
+class OffsetIndex(IndexFile):
+    """The writing end, and the partition worker's own look-ups."""
+
+    ENTRY_BYTES = ENTRY.size
+
+    def __init__(self, path: Path, base_offset: int, disk: Disk) -> None:
+        super().__init__(path, disk)
+        self.base_offset = base_offset
+        self.entries = count_entries(self._map, self._capacity) if self._map is not None else 0
+
+    def append(self, offset: int, position: int) -> None:
+        """Index the batch that ends at `offset` and starts at `position`."""
+        mapped = self._reserve()
+        word = ENTRY.pack(offset - self.base_offset, position)
+        memoryview(mapped).cast("Q")[self.entries] = _NATIVE.unpack(word)[0]
+        self.entries += 1
+
+    def entry(self, index: int) -> tuple[int, int]:
+        """(offset, position)."""
+        assert self._map is not None
+        relative, position = ENTRY.unpack_from(self._map, index * self.ENTRY_BYTES)
+        return relative + self.base_offset, position
+
+    def lookup(self, offset: int) -> tuple[int, int]:
+        """(offset, position) of the last entry at or below `offset`; (base offset, 0) where none is."""
+        if self._map is None:
+            return self.base_offset, 0
+        return lookup(self._map, self.entries, self.base_offset, offset)
+
+    def truncate_to_position(self, position: int) -> None:
+        """Drop the entries at or behind a position: there is no batch any more."""
+        entries = self.entries
+        while entries and self.entry(entries - 1)[1] >= position:
+            entries -= 1
+        self.truncate(entries)
+
+    def check(self, segment_bytes: int) -> None:
+        """Compare the ends of the index with what can be.
+
+        raises   CorruptIndex, where offsets or positions don't grow, or a position lies outside of the segment
+        """
+        if not self.entries:
+            return
+        first, last = self.entry(0), self.entry(self.entries - 1)
+        if first[0] < self.base_offset or last[0] < first[0] or last[1] < first[1] or last[1] >= segment_bytes:
+            raise CorruptIndex(f"{self.path}: first entry {first}, last {last}, segment of {segment_bytes} bytes")
+
+
+def count_entries(buffer: Buffer, capacity: int) -> int:
+    """Entries before the zero tail, by bisection."""
+    low, high = 0, capacity
+    while low < high:
+        middle = (low + high) // 2
+        if ENTRY.unpack_from(buffer, middle * ENTRY.size)[1]:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def lookup(buffer: Buffer, capacity: int, base_offset: int, offset: int) -> tuple[int, int]:
+    """(offset, position) of the last entry at or below `offset`; (base_offset, 0) where none is. Zeros count as beyond."""
+    unpack = ENTRY.unpack_from
+    wanted = offset - base_offset
+    low, high = 0, capacity
+    found = (0, 0)
+    while low < high:
+        middle = (low + high) // 2
+        relative, position = unpack(buffer, middle * 8)
+        if position and relative <= wanted:
+            found = (relative, position)
+            low = middle + 1
+        else:
+            high = middle
+    return found[0] + base_offset, found[1]

@@ -1,0 +1,217 @@
+"""What each idempotent producer wrote last: the memory behind exactly-once appends.
+
+For every producer id: its epoch, its last five batches (first and last sequence, last offset), the time of its last append. A batch is
+a duplicate (answered with its old offset), the next one in sequence, or an error. Sequences wrap from 2**31 - 1 to 0.
+
+    snapshot   %020d.snapshot, named for the offset it is valid at:
+               version i16 = 1 | crc32c u32 of the rest | count i32 | entries
+    entry      producer_id i64 | epoch i16 | last_sequence i32 | last_offset i64 | offset_delta i32 | timestamp i64
+               | coordinator_epoch i32 | current_txn_first_offset i64
+
+Runs in: the partition worker that owns the log. Source: Kafka `ProducerStateManager`, `ProducerAppendInfo`; KIP-98, KIP-360.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict, deque
+from pathlib import Path
+from struct import Struct
+from typing import NamedTuple
+
+from crc32c import crc32c
+
+from headrace.errors import ErrorCode, HeadraceError
+from headrace.log.disk import Disk
+
+SNAPSHOT_SUFFIX = ".snapshot"
+SNAPSHOT_VERSION = 1
+SNAPSHOTS_KEPT = 2
+BATCHES_KEPT = 5
+SEQUENCE_LIMIT = 1 << 31
+
+_HEAD = Struct(">hIi")
+_ENTRY = Struct(">qhiqiqiq")
+_CRC_START = 6
+
+_NONE = 0
+_OUT_OF_ORDER = int(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+_OLD_EPOCH = int(ErrorCode.INVALID_PRODUCER_EPOCH)
+
+
+class BadSnapshot(HeadraceError):
+    """A snapshot file that is cut short or fails its checksum."""
+
+
+class Appended(NamedTuple):
+    """One batch of a producer."""
+
+    first_sequence: int
+    last_sequence: int
+    first_offset: int
+    last_offset: int
+    timestamp_ms: int
+
+
+class Producer:
+    """One producer id's state."""
+
+    __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp_ms", "txn_first_offset")
+
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
+        self.batches: deque[Appended] = deque(maxlen=BATCHES_KEPT)
+        self.last_timestamp_ms = -1
+        self.coordinator_epoch = -1
+        self.txn_first_offset = -1
+
+
+class ProducerState:
+    """The producers of one log, least recently active first."""
+
+    def __init__(self, directory: Path, disk: Disk, expiration_ms: int = 86_400_000, producers_max: int = 100_000) -> None:
+        self._directory = directory
+        self._disk = disk
+        self._expiration_ms = expiration_ms
+        self._producers_max = producers_max
+        self.producers: OrderedDict[int, Producer] = OrderedDict()
+        self.snapshot_offset = 0  # of the last snapshot written or loaded
+
+    def check(self, producer_id: int, epoch: int, first_sequence: int, count: int) -> tuple[int, int]:
+        """Judge a batch before it is appended.
+
+        returns   (error, -1), (0, -1) for the next batch, or (0, base offset) of the batch that it repeats
+        """
+        producer = self.producers.get(producer_id)
+        if producer is None:
+            return _NONE, -1  # its state may have expired: any sequence starts it (KIP-360)
+        if epoch < producer.epoch:
+            return _OLD_EPOCH, -1
+        if epoch > producer.epoch:
+            return (_NONE if first_sequence == 0 else _OUT_OF_ORDER), -1
+        if not producer.batches:
+            return _NONE, -1
+        last_sequence = (first_sequence + count - 1) % SEQUENCE_LIMIT
+        for batch in producer.batches:
+            if batch.first_sequence == first_sequence and batch.last_sequence == last_sequence:
+                return _NONE, batch.first_offset
+        if first_sequence != (producer.batches[-1].last_sequence + 1) % SEQUENCE_LIMIT:
+            return _OUT_OF_ORDER, -1
+        return _NONE, -1
+
+    def update(
+        self, producer_id: int, epoch: int, first_sequence: int, count: int, first_offset: int, timestamp_ms: int
+    ) -> None:
+        """Remember a batch that is in the log."""
+        producer = self.producers.get(producer_id)
+        if producer is None:
+            producer = self.producers[producer_id] = Producer(epoch)
+            if len(self.producers) > self._producers_max:
+                self.producers.popitem(last=False)
+        else:
+            self.producers.move_to_end(producer_id)
+            if epoch > producer.epoch:
+                producer.epoch = epoch
+                producer.batches.clear()
+        last_sequence = (first_sequence + count - 1) % SEQUENCE_LIMIT
+        producer.batches.append(
+            Appended(first_sequence, last_sequence, first_offset, first_offset + count - 1, timestamp_ms)
+        )
+        producer.last_timestamp_ms = timestamp_ms
+
+    def expire(self, now_ms: int) -> int:
+        """Forget producers that were idle for too long; returns how many."""
+        stale = [
+            producer_id
+            for producer_id, producer in self.producers.items()
+            if now_ms - producer.last_timestamp_ms > self._expiration_ms
+        ]
+        for producer_id in stale:
+            del self.producers[producer_id]
+        return len(stale)
+
+    def write_snapshot(self, offset: int) -> None:
+        """Write the state as of a log end offset, and drop all but the newest snapshots."""
+        entries = []
+        for producer_id, producer in self.producers.items():
+            last = producer.batches[-1] if producer.batches else Appended(-1, -1, -1, -1, producer.last_timestamp_ms)
+            entries.append(
+                _ENTRY.pack(
+                    producer_id,
+                    producer.epoch,
+                    last.last_sequence,
+                    last.last_offset,
+                    last.last_offset - last.first_offset,
+                    last.timestamp_ms,
+                    producer.coordinator_epoch,
+                    producer.txn_first_offset,
+                )
+            )
+        body = len(entries).to_bytes(4, "big") + b"".join(entries)
+        head = _HEAD.pack(SNAPSHOT_VERSION, crc32c(body), len(entries))
+        path = self._directory / f"{offset:020d}{SNAPSHOT_SUFFIX}"
+        self._disk.replace_file(path, head + body[4:])
+        self.snapshot_offset = offset
+        for old in snapshot_offsets(self._directory)[:-SNAPSHOTS_KEPT]:
+            _unlink(self._directory / f"{old:020d}{SNAPSHOT_SUFFIX}")
+
+    def load(self, log_end_offset: int) -> int:
+        """Take the newest good snapshot at or below the log's end; bad and later ones are removed.
+
+        returns   the offset from which batches have to be replayed
+        """
+        self.producers.clear()
+        for offset in reversed(snapshot_offsets(self._directory)):
+            path = self._directory / f"{offset:020d}{SNAPSHOT_SUFFIX}"
+            if offset <= log_end_offset:
+                try:
+                    self.producers = read_snapshot(path)
+                    self.snapshot_offset = offset
+                    return offset
+                except BadSnapshot:
+                    pass
+            _unlink(path)
+        self.snapshot_offset = 0
+        return 0
+
+
+def read_snapshot(path: Path) -> OrderedDict[int, Producer]:
+    """The producers in a snapshot file.
+
+    raises   BadSnapshot, where it is cut short, of another version, or fails its checksum
+    """
+    data = path.read_bytes()
+    if len(data) < _HEAD.size:
+        raise BadSnapshot(f"{path}: {len(data)} bytes")
+    version, crc, count = _HEAD.unpack_from(data)
+    if version != SNAPSHOT_VERSION or len(data) != _HEAD.size + count * _ENTRY.size:
+        raise BadSnapshot(f"{path}: version {version}, {count} entries in {len(data)} bytes")
+    if crc32c(data[_CRC_START:]) != crc:
+        raise BadSnapshot(f"{path}: checksum differs")
+    producers: OrderedDict[int, Producer] = OrderedDict()
+    for index in range(count):
+        fields = _ENTRY.unpack_from(data, _HEAD.size + index * _ENTRY.size)
+        producer_id, epoch, last_sequence, last_offset, delta, timestamp_ms, coordinator_epoch, txn_offset = fields
+        producer = producers[producer_id] = Producer(epoch)
+        producer.last_timestamp_ms = timestamp_ms
+        producer.coordinator_epoch = coordinator_epoch
+        producer.txn_first_offset = txn_offset
+        if last_sequence >= 0:
+            first_sequence = (last_sequence - delta) % SEQUENCE_LIMIT
+            producer.batches.append(
+                Appended(first_sequence, last_sequence, last_offset - delta, last_offset, timestamp_ms)
+            )
+    return producers
+
+
+def snapshot_offsets(directory: Path) -> list[int]:
+    """Offsets of the snapshots in a partition's directory, in order."""
+    return sorted(
+        int(name[: -len(SNAPSHOT_SUFFIX)])
+        for name in os.listdir(directory)
+        if name.endswith(SNAPSHOT_SUFFIX) and name[: -len(SNAPSHOT_SUFFIX)].isdigit()
+    )
+
+
+def _unlink(path: Path) -> None:
+    path.unlink(missing_ok=True)
