@@ -70,6 +70,7 @@ def _be_child(
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         return EXIT_CRASHED  # the supervisor died before the line above
+    os.setpgid(0, 0)  # a signal to the supervisor's group must not upset the order of a stop
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -161,9 +161,11 @@ class Supervisor:
             child.exit_codes.append(code)
             del child.exit_codes[:-10]
             child.pid = 0
-            if self._is_stopping:
-                continue
             title = self.wiring.title(child.process_id)
+            if self._is_stopping:
+                if code != EXIT_CLEAN:
+                    _log.warning("process did not stop cleanly role=%s exit_code=%d", title, code)
+                continue
             if code == EXIT_CONFIG:
                 _log.error("node stops: %s found a setting that can't work", title)
                 self._exit_code = EXIT_CONFIG
