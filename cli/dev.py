@@ -52,4 +52,7 @@ def dev(
 
 
 def _print_hint(bootstrap: str) -> None:
-    print(f"try: echo hello | kcat -b {bootstrap} -t greetings -P && kcat -b {bootstrap} -t greetings -C -e", flush=True)
+    print(
+        f"try: echo hello | kcat -b {bootstrap} -t greetings -P && kcat -b {bootstrap} -t greetings -C -e",
+        flush=True,
+    )

@@ -11,7 +11,8 @@ import typer
 def start(
     file: Annotated[Path, typer.Argument(metavar="FILE.properties", help="Settings, with Kafka's own keys.")],
     changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Overrides a setting; may be repeated.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Overrides a setting; may be repeated."),
     ] = None,
 ) -> int:
     """Run a node from a properties file, in the foreground; systemd supervises it.

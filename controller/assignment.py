@@ -1,7 +1,7 @@
 """Which brokers hold which replicas of a new topic, and who leads: pure functions.
 
-Replicas go round the brokers from a random start; the second and later ones are shifted by one more at each round, so that no pair of
-brokers shares everything.
+Replicas go round the brokers from a random start; the second and later ones are shifted by one more at each
+round, so that no pair of brokers shares everything.
 
 Source: Kafka `AdminUtils.assignReplicasToBrokersRackUnaware`, `PartitionLeaderElectionAlgorithms`.
 """

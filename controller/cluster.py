@@ -1,7 +1,8 @@
 """The cluster as this controller process knows it: what ZooKeeper has, and the view made of it.
 
-Runs in: the controller process. `load` reads everything (pipelined, once a session); changes update this state and are published as a new
-ClusterView. The view is the only way in which other processes learn of the cluster.
+Runs in: the controller process. `load` reads everything (pipelined, once a session); changes update this
+state and are published as a new ClusterView. The view is the only way in which other processes learn of the
+cluster.
 """
 
 from __future__ import annotations
@@ -129,9 +130,7 @@ class Cluster:
             key = partition_key(topic.name, index, topic.topic_id) if is_here else 0
             offline = tuple(replica for replica in replicas if replica not in self.brokers)
             leader = state.leader if state.leader in self.brokers else -1
-            partitions.append(
-                PartitionView(index, leader, state.leader_epoch, state.isr, replicas, offline, slot, key)
-            )
+            partitions.append(PartitionView(index, leader, state.leader_epoch, state.isr, replicas, offline, slot, key))
         is_internal = topic.name in INTERNAL_TOPICS
         return TopicView(topic.name, topic.topic_id, is_internal, topic.configs, tuple(partitions))
 

@@ -1,12 +1,15 @@
 """Which node's controller process is the active one.
 
-`/controller` is ephemeral and `/controller_epoch` counts; both are written in one transaction, and every later write of the active controller
-checks the epoch's version in its own transaction (KAFKA-6082), so that a zombie writes nothing.
+`/controller` is ephemeral and `/controller_epoch` counts; both are written in one transaction, and every
+later write of the active controller checks the epoch's version in its own transaction (KAFKA-6082), so that a
+zombie writes nothing.
 
 Source: Kafka `KafkaZkClient.registerControllerAndIncrementControllerEpoch`.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from headrace.controller import znodes
 from headrace.controller.zk import ZkConflict, ZkSession
@@ -55,11 +58,11 @@ class Election:
         self.is_active = False
         self.epoch_version = -1
 
-    def commit(self, transaction: object) -> None:
+    def commit(self, transaction: Any) -> None:
         """Commit a transaction that `guarded` began. raises ZkConflict, where the office was lost or something changed"""
         self._zk.commit(transaction)
 
-    def guarded(self) -> object:
+    def guarded(self) -> Any:
         """A transaction that fails once another controller has been elected."""
         transaction = self._zk.multi()
         transaction.check(znodes.CONTROLLER_EPOCH, self.epoch_version)

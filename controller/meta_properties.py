@@ -1,6 +1,7 @@
 """`meta.properties`: which cluster and which node a log directory belongs to.
 
-Written once by the controller process; compared at every start, so that a directory never serves in the wrong place.
+Written once by the controller process; compared at every start, so that a directory never serves in the wrong
+place.
 
 Source: Kafka `BrokerMetadataCheckpoint`, version 0.
 """
@@ -37,5 +38,7 @@ def check_or_write(log_dir: Path, cluster_id: str, node_id: int) -> None:
         )
     if found.get("broker.id", str(node_id)) != str(node_id):
         raise ConfigError(
-            "broker.id", node_id, f"{path} belongs to broker {found['broker.id']}: set that id, or another log.dirs"
+            "broker.id",
+            node_id,
+            f"{path} belongs to broker {found['broker.id']}: set that id, or another log.dirs",
         )

@@ -1,11 +1,13 @@
 """What the controller process does with what it knows: publish, create, delete, elect, and wait for the rows.
 
-Runs in: the controller process, one per session. Methods that write to ZooKeeper belong to the active controller; a node whose controller process
-is not the active one follows by its watches, and answers NOT_CONTROLLER.
+Runs in: the controller process, one per session. Methods that write to ZooKeeper belong to the active
+controller; a node whose controller process is not the active one follows by its watches, and answers
+NOT_CONTROLLER.
 
 A deletion, each step of which can be run again:
 
-    /admin/delete_topics/T  ->  topic out of the view, replicas doomed  ->  owners rename, rows DELETED  ->  znodes removed  ->  slots free
+    /admin/delete_topics/T  ->  topic out of the view, replicas doomed  ->  owners rename, rows DELETED  ->
+    znodes removed  ->  slots free
 """
 
 from __future__ import annotations
@@ -196,9 +198,7 @@ class Office:
                     changed = elect(state, topic.replicas[index], live, self.election.epoch) if state else None
                     if changed is not None:
                         transaction = self.election.guarded()
-                        transaction.set_data(  # type: ignore[attr-defined]
-                            znodes.state_path(topic.name, index), znodes.encode_state(changed)
-                        )
+                        transaction.set_data(znodes.state_path(topic.name, index), znodes.encode_state(changed))
                         self.election.commit(transaction)
                         topic.states[index] = changed
             except ZkConflict as failure:

@@ -1,10 +1,12 @@
 """The controller process: the ZooKeeper session, the admin rings, the cluster view.
 
-Runs in: one process, forked by the supervisor; it serves no client and no data, so its death costs nobody a record. A duty cycle:
+Runs in: one process, forked by the supervisor; it serves no client and no data, so its death costs nobody a
+record. A duty cycle:
 
     ZooKeeper events -> admin rings -> answers that wait for rows -> deletions -> park on the doorbell
 
-Exit code 78 (EX_CONFIG) means that a restart won't help: no ZooKeeper at the start, another cluster's log directory, a taken broker id.
+Exit code 78 (EX_CONFIG) means that a restart won't help: no ZooKeeper at the start, another cluster's log
+directory, a taken broker id.
 """
 
 from __future__ import annotations
@@ -21,7 +23,15 @@ from headrace.controller.admin import a19_create_topics, a20_delete_topics, a22_
 from headrace.controller.cluster import Cluster
 from headrace.controller.office import Office
 from headrace.controller.waiting import Waiting
-from headrace.controller.zk import CHANGED, SESSION_BACK, SESSION_FILE, SESSION_LOST, ZkError, ZkLost, ZkSession
+from headrace.controller.zk import (
+    CHANGED,
+    SESSION_BACK,
+    SESSION_FILE,
+    SESSION_LOST,
+    ZkError,
+    ZkLost,
+    ZkSession,
+)
 from headrace.errors import BadFrame, ConfigError, Fenced, HeadraceError
 from headrace.limits import IDLE_WAIT_MAX_MS
 from headrace.protocol.apis import ApiKey

@@ -1,7 +1,7 @@
 """Producer ids, unique in the cluster: blocks of a thousand from ZooKeeper, handed out one by one.
 
-A block is claimed by a versioned write before its first id is given; what is left of a block when the process ends is lost, which is
-allowed: ids are many.
+A block is claimed by a versioned write before its first id is given; what is left of a block when the process
+ends is lost, which is allowed: ids are many.
 
 Source: Kafka `ZkProducerIdManager`.
 """

@@ -1,7 +1,8 @@
 """This node in /brokers/ids, and the cluster's id.
 
-The znode is ephemeral. After a restart an old one may still be there (KAFKA-7165): ours if the session was resumed; stale if its owner is the
-session we held before; another node's otherwise, and then the start waits for it to go, no longer than a session lasts.
+The znode is ephemeral. After a restart an old one may still be there (KAFKA-7165): ours if the session was
+resumed; stale if its owner is the session we held before; another node's otherwise, and then the start waits
+for it to go, no longer than a session lasts.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ def register(zk: ZkSession, node_id: int, host: str, port: int, rack: str | None
         if time.monotonic() > deadline:
             held = znodes.decode_broker(node_id, node.data)
             raise ConfigError(
-                "broker.id", node_id, f"another node at {held.host}:{held.port} is registered with it: choose another id"
+                "broker.id",
+                node_id,
+                f"another node at {held.host}:{held.port} is registered with it: choose another id",
             )
         time.sleep(LOOK_INTERVAL_S)

@@ -1,7 +1,7 @@
 """Rows of the partition table for the replicas of this node.
 
-A slot belongs to a replica from its creation until its owner said DELETED. The controller process alone hands them out; a restarted one takes
-them over from the last cluster view.
+A slot belongs to a replica from its creation until its owner said DELETED. The controller process alone hands
+them out; a restarted one takes them over from the last cluster view.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Slots:
                 self._next += 1
             else:
                 raise KafkaError(
-                    ErrorCode.POLICY_VIOLATION, f"this node holds {self._count} replicas, its headrace.partitions.max"
+                    ErrorCode.POLICY_VIOLATION,
+                    f"this node holds {self._count} replicas, its headrace.partitions.max",
                 )
             self._taken[name] = slot
         return slot

@@ -1,7 +1,8 @@
 """Making a topic: what may be asked, and what is written.
 
-The topic, its overrides and its partition states are written in one guarded transaction (several for more than PARTITIONS_PER_COMMIT
-partitions: the states that are missing then are made by whichever controller finds the topic).
+The topic, its overrides and its partition states are written in one guarded transaction (several for more
+than PARTITIONS_PER_COMMIT partitions: the states that are missing then are made by whichever controller finds
+the topic).
 
 Source: Kafka `ZkAdminManager.createTopics`, `AdminZkClient`, `Topic.validate`.
 """
@@ -12,6 +13,7 @@ import random
 import re
 import uuid
 from collections.abc import Sequence
+from typing import Any
 
 from headrace.controller import znodes
 from headrace.controller.assignment import assign_replicas, initial_state
@@ -132,9 +134,7 @@ def create(
     return topic
 
 
-def write_states(
-    zk: ZkSession, election: Election, cluster: Cluster, topic: Topic, transaction: object | None = None
-) -> None:
+def write_states(zk: ZkSession, election: Election, cluster: Cluster, topic: Topic, transaction: Any = None) -> None:
     """Write the first state of every partition that has none."""
     live = cluster.live()
     missing = [index for index, state in enumerate(topic.states) if state is None]

@@ -1,6 +1,7 @@
 """An answer that waits for rows of the partition table.
 
-Runs in: the controller process. Looked at in every cycle while it is open; a look costs one row for each partition that is not there yet.
+Runs in: the controller process. Looked at in every cycle while it is open; a look costs one row for each
+partition that is not there yet.
 """
 
 from __future__ import annotations

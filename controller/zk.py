@@ -1,8 +1,9 @@
 """The ZooKeeper session: the only place that imports kazoo.
 
-Runs in: the controller process. kazoo has threads of its own; its callbacks do nothing but put an event into a queue and ring our doorbell
-(KAFKA-6879: work inside session callbacks deadlocks). Every call has a deadline. The session's id and password are kept in a file, so that a
-process killed and restarted resumes its session and its ephemeral nodes never blink.
+Runs in: the controller process. kazoo has threads of its own; its callbacks do nothing but put an event into
+a queue and ring our doorbell (KAFKA-6879: work inside session callbacks deadlocks). Every call has a
+deadline. The session's id and password are kept in a file, so that a process killed and restarted resumes its
+session and its ephemeral nodes never blink.
 
 A call whose reply was lost raises `ZkLost`: it may have happened; the caller reads again and compares.
 """
@@ -64,9 +65,7 @@ class Event(NamedTuple):
 class ZkSession:
     """One session, resumed where the file has one that is still alive."""
 
-    def __init__(
-        self, connect: str, timeout_ms: int, session_file: Path | None, on_event: Callable[[], None]
-    ) -> None:
+    def __init__(self, connect: str, timeout_ms: int, session_file: Path | None, on_event: Callable[[], None]) -> None:
         self._session_file = session_file
         self._on_event = on_event
         self.events: deque[Event] = deque(maxlen=EVENTS_MAX)
@@ -197,7 +196,10 @@ class ZkSession:
         """
         results = self._wait(transaction.commit_async())
         for operation, result in zip(transaction.operations, results, strict=True):
-            if isinstance(result, Exception) and type(result).__name__ not in ("RolledBackError", "RuntimeInconsistency"):
+            if isinstance(result, Exception) and type(result).__name__ not in (
+                "RolledBackError",
+                "RuntimeInconsistency",
+            ):
                 path = getattr(operation, "path", "")
                 raise ZkConflict(f"{type(operation).__name__} {path}: {type(result).__name__}")
         if any(isinstance(result, Exception) for result in results):

@@ -1,8 +1,8 @@
 """The one table of settings: Kafka's own keys, and `headrace.*` for what Kafka has not.
 
-A setting has a key, a type, a default, a check and a sentence. Values come from a `server.properties`; unknown
-keys warn (`Settings.unknown`), bad values raise `ConfigError` with key, value and reason. Topic settings inherit
-from the broker key that Kafka pairs them with (`segment.bytes` from `log.segment.bytes`).
+A setting has a key, a type, a default, a check and a sentence. Values come from a `server.properties`;
+unknown keys warn (`Settings.unknown`), bad values raise `ConfigError` with key, value and reason. Topic
+settings inherit from the broker key that Kafka pairs them with (`segment.bytes` from `log.segment.bytes`).
 
 Source: Kafka 3.9 `KafkaConfig`, `ServerLogConfigs`, `TopicConfig`.
 """
@@ -201,9 +201,7 @@ class Settings(Mapping[str, Any]):
                 self.explicit[key] = text
             else:
                 self.unknown.append(key)
-        self._values = {
-            key: setting.parse(self.explicit.get(key, setting.default)) for key, setting in _BY_KEY.items()
-        }
+        self._values = {key: setting.parse(self.explicit.get(key, setting.default)) for key, setting in _BY_KEY.items()}
         self._derive()
         self._check()
 

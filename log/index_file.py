@@ -1,7 +1,8 @@
 """A file of fixed-size entries, mapped, that grows in steps and ends in zeros.
 
-The writer reserves INDEX_GROW_BYTES at a time (`posix_fallocate`: a full disk is an error, not a SIGBUS) and cuts the zeros off when the segment
-rolls or closes. Readers in other processes map the same file; entries of zeros are no entries.
+The writer reserves INDEX_GROW_BYTES at a time (`posix_fallocate`: a full disk is an error, not a SIGBUS) and
+cuts the zeros off when the segment rolls or closes. Readers in other processes map the same file; entries of
+zeros are no entries.
 """
 
 from __future__ import annotations

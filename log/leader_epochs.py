@@ -1,6 +1,7 @@
 """Where each leader epoch began: the cache behind OffsetForLeaderEpoch, kept in `leader-epoch-checkpoint`.
 
-Epochs and start offsets both grow. Assigning at election time, before the first append, is what KAFKA-7415 was about.
+Epochs and start offsets both grow. Assigning at election time, before the first append, is what KAFKA-7415
+was about.
 
 Source: Kafka `LeaderEpochFileCache`; KIP-101, KIP-279.
 """

@@ -2,14 +2,15 @@
 
     entry   relative offset i32 BE | position i32 BE
 
-An entry is stored as one aligned 8-byte word, so that another process sees all of it or zeros. Position 0 is never indexed (a
-segment's first batch needs no entry), so a zero position is the unused tail.
+An entry is stored as one aligned 8-byte word, so that another process sees all of it or zeros. Position 0 is
+never indexed (a segment's first batch needs no entry), so a zero position is the unused tail.
 
 Source: Kafka `OffsetIndex`.
 """
 
 from __future__ import annotations
 
+import mmap
 from pathlib import Path
 from struct import Struct
 
@@ -19,7 +20,7 @@ from headrace.log.index_file import IndexFile
 
 ENTRY = Struct(">ii")
 _NATIVE = Struct("=Q")
-Buffer = bytes | memoryview
+Buffer = bytes | memoryview | mmap.mmap
 
 
 class OffsetIndex(IndexFile):

@@ -1,11 +1,12 @@
 """A partition's log: segments, indexes, epochs, producer state; one writer.
 
-Runs in: the partition worker that owns the partition. The append is the node's hot path; for a call with n batches it costs, beyond
-the checksum and the write: 3 us a batch, one `pwritev`, no copy (the batches are written from where the ring holds them), and an
-index entry every `index.interval.bytes`.
+Runs in: the partition worker that owns the partition. The append is the node's hot path; for a call with n
+batches it costs, beyond the checksum and the write: 3 us a batch, one `pwritev`, no copy (the batches are
+written from where the ring holds them), and an index entry every `index.interval.bytes`.
 
-A crash at any point leaves a prefix of whole batches (recovery cuts the rest), indexes that recovery trims or rebuilds, and checkpoint files
-that are old or new. Source: Kafka `UnifiedLog`, `LocalLog`, `LogLoader`, `LogValidator`.
+A crash at any point leaves a prefix of whole batches (recovery cuts the rest), indexes that recovery trims or
+rebuilds, and checkpoint files that are old or new. Source: Kafka `UnifiedLog`, `LocalLog`, `LogLoader`,
+`LogValidator`.
 """
 
 from __future__ import annotations
@@ -121,7 +122,8 @@ class PartitionLog:
 
         clean            the last stop closed it: structure is trusted
         recovery_point   below it everything was synced and is trusted
-        trusted          (segment, position) up to which a process that died in this boot had published: the page cache
+        trusted          (segment, position) up to which a process that died in this boot had published: the
+        page cache
                          has it whole, checksums are compared behind it only
         raises           StorageFailed, where the files can't be read or mended
         """
@@ -414,7 +416,8 @@ class PartitionLog:
             indexes_are_good = False
         end, next_offset = 0, segment.base_offset
         if indexes_are_good:
-            # Whole up to here: walk the headers from the last index entry below it, which costs next to nothing.
+            # Whole up to here: walk the headers from the last index entry below it, which costs next to
+            # nothing.
             known_end = size if trusted_position is None else min(trusted_position, size)
             segment.offset_index.truncate_to_position(known_end)
             entries = segment.offset_index.entries

@@ -1,14 +1,17 @@
 """What each idempotent producer wrote last: the memory behind exactly-once appends.
 
-For every producer id: its epoch, its last five batches (first and last sequence, last offset), the time of its last append. A batch is
-a duplicate (answered with its old offset), the next one in sequence, or an error. Sequences wrap from 2**31 - 1 to 0.
+For every producer id: its epoch, its last five batches (first and last sequence, last offset), the time of
+its last append. A batch is a duplicate (answered with its old offset), the next one in sequence, or an error.
+Sequences wrap from 2**31 - 1 to 0.
 
     snapshot   %020d.snapshot, named for the offset it is valid at:
                version i16 = 1 | crc32c u32 of the rest | count i32 | entries
-    entry      producer_id i64 | epoch i16 | last_sequence i32 | last_offset i64 | offset_delta i32 | timestamp i64
+    entry      producer_id i64 | epoch i16 | last_sequence i32 | last_offset i64 | offset_delta i32 |
+    timestamp i64
                | coordinator_epoch i32 | current_txn_first_offset i64
 
-Runs in: the partition worker that owns the log. Source: Kafka `ProducerStateManager`, `ProducerAppendInfo`; KIP-98, KIP-360.
+Runs in: the partition worker that owns the log. Source: Kafka `ProducerStateManager`, `ProducerAppendInfo`;
+KIP-98, KIP-360.
 """
 
 from __future__ import annotations
@@ -69,7 +72,9 @@ class Producer:
 class ProducerState:
     """The producers of one log, least recently active first."""
 
-    def __init__(self, directory: Path, disk: Disk, expiration_ms: int = 86_400_000, producers_max: int = 100_000) -> None:
+    def __init__(
+        self, directory: Path, disk: Disk, expiration_ms: int = 86_400_000, producers_max: int = 100_000
+    ) -> None:
         self._directory = directory
         self._disk = disk
         self._expiration_ms = expiration_ms
@@ -100,7 +105,13 @@ class ProducerState:
         return _NONE, -1
 
     def update(
-        self, producer_id: int, epoch: int, first_sequence: int, count: int, first_offset: int, timestamp_ms: int
+        self,
+        producer_id: int,
+        epoch: int,
+        first_sequence: int,
+        count: int,
+        first_offset: int,
+        timestamp_ms: int,
     ) -> None:
         """Remember a batch that is in the log."""
         producer = self.producers.get(producer_id)

@@ -1,13 +1,13 @@
 """The reading side of a partition's directory: positions for offsets, offsets for timestamps.
 
-Runs in: network workers, Spark tasks, tools; many at once, beside the one writer. It trusts the end that the caller read from the
-partition's row (or froze as an offset) and never looks behind it.
+Runs in: network workers, Spark tasks, tools; many at once, beside the one writer. It trusts the end that the
+caller read from the partition's row (or froze as an offset) and never looks behind it.
 
-A look-up: bisect the segment list, bisect the memory-mapped index, walk headers (one pread of a few KiB) to the batch. A reader that goes on
-where the last range ended skips all three.
+A look-up: bisect the segment list, bisect the memory-mapped index, walk headers (one pread of a few KiB) to
+the batch. A reader that goes on where the last range ended skips all three.
 
-A segment's descriptor stays open as long as anyone holds its `SegmentFile`: a range keeps it until it is sent, whatever happens to
-the segment meanwhile. At most SEGMENTS_MAX are kept by a reader.
+A segment's descriptor stays open as long as anyone holds its `SegmentFile`: a range keeps it until it is
+sent, whatever happens to the segment meanwhile. At most SEGMENTS_MAX are kept by a reader.
 """
 
 from __future__ import annotations
@@ -153,7 +153,8 @@ class LogReader:
         """The bytes from the batch that holds `offset`, up to `max_bytes` and the end, within one segment.
 
         end_segment, end_position   where reading stops, from the row: high watermark or last stable offset
-        at_least_one                a first batch larger than `max_bytes` is returned whole; without it, nothing is
+        at_least_one                a first batch larger than `max_bytes` is returned whole; without it,
+        nothing is
         end_offset                  the offset at that end, if known: makes the next look-up free
         returns                     None, where nothing lies between `offset` and the end, or nothing fits
         """
@@ -210,9 +211,7 @@ class LogReader:
                     continue
                 for record in iterate_records(self._read(base, batch)):
                     if record.timestamp_ms >= timestamp_ms and record.offset >= log_start_offset:
-                        return TimestampOffset(
-                            record.timestamp_ms, record.offset, batch.header.partition_leader_epoch
-                        )
+                        return TimestampOffset(record.timestamp_ms, record.offset, batch.header.partition_leader_epoch)
         return None
 
     def max_timestamp(self, end_segment: int, end_position: int) -> TimestampOffset | None:

@@ -1,7 +1,8 @@
 """Finding the end of a segment: a parser of batch headers plus a checksum.
 
-A crash leaves whole batches, then perhaps a torn one, zeros, or noise. The valid end is the first byte that does not begin a whole batch with the
-right checksum and an offset that follows. Nothing behind it was acknowledged: an acknowledgement follows the write that holds the batch.
+A crash leaves whole batches, then perhaps a torn one, zeros, or noise. The valid end is the first byte that
+does not begin a whole batch with the right checksum and an offset that follows. Nothing behind it was
+acknowledged: an acknowledgement follows the write that holds the batch.
 
     header walk       structure only, 0.6 us a batch: for what is known to be whole
     checked walk      CRC-32C of every batch besides, at memory speed

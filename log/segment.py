@@ -2,7 +2,8 @@
 
     00000000000000001234.log | .index | .timeindex
 
-Runs in: the partition worker that owns the log. The last segment is the active one; rolled ones don't change any more.
+Runs in: the partition worker that owns the log. The last segment is the active one; rolled ones don't change
+any more.
 
 Source: Kafka `LogSegment`.
 """

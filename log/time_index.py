@@ -2,14 +2,15 @@
 
     entry   timestamp i64 BE | relative offset i32 BE
 
-Timestamps grow from entry to entry. The relative offset is stored before the timestamp: a reader in another process that sees a
-timestamp sees its offset. A timestamp of 0 is the unused tail.
+Timestamps grow from entry to entry. The relative offset is stored before the timestamp: a reader in another
+process that sees a timestamp sees its offset. A timestamp of 0 is the unused tail.
 
 Source: Kafka `TimeIndex`.
 """
 
 from __future__ import annotations
 
+import mmap
 from pathlib import Path
 from struct import Struct
 
@@ -20,7 +21,7 @@ from headrace.log.index_file import IndexFile
 ENTRY = Struct(">qi")
 _TIMESTAMP = Struct(">q")
 _OFFSET = Struct(">i")
-Buffer = bytes | memoryview
+Buffer = bytes | memoryview | mmap.mmap
 
 
 class TimeIndex(IndexFile):

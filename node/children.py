@@ -1,6 +1,7 @@
 """Forking: what happens between the supervisor and the entry point of a child.
 
-Runs in: the supervisor (`fork_child`), then the child. The supervisor has no threads, so a fork is safe; what it imported is shared.
+Runs in: the supervisor (`fork_child`), then the child. The supervisor has no threads, so a fork is safe; what
+it imported is shared.
 """
 
 from __future__ import annotations
@@ -45,9 +46,7 @@ def load_entry_points() -> dict[Role, EntryPoint]:
     return points
 
 
-def fork_child(
-    wiring: Wiring, process_id: int, entry_point: EntryPoint, listeners: list[socket.socket]
-) -> int:
+def fork_child(wiring: Wiring, process_id: int, entry_point: EntryPoint, listeners: list[socket.socket]) -> int:
     """Start one process; returns its pid, in the supervisor only."""
     parent = os.getpid()
     pid = os.fork()

@@ -1,9 +1,11 @@
 """A ZooKeeper for one node, from the jars that PySpark brings.
 
-Runs in: `headrace dev`, tests and benches; production names its own ensemble. The server is a child process that dies with us
-(PR_SET_PDEATHSIG), keeps its data in a directory of its own, and takes the same port again after a restart where it can.
+Runs in: `headrace dev`, tests and benches; production names its own ensemble. The server is a child process
+that dies with us (PR_SET_PDEATHSIG), keeps its data in a directory of its own, and takes the same port again
+after a restart where it can.
 
-Five of PySpark's jars are a whole server: without metrics-core it exits, without snappy-java sessions time out.
+Five of PySpark's jars are a whole server: without metrics-core it exits, without snappy-java sessions time
+out.
 """
 
 from __future__ import annotations
@@ -136,7 +138,9 @@ def find_java() -> str:
     """The `java` program; raises ConfigError."""
     java = shutil.which("java")
     if java is None:
-        raise ConfigError("java", None, "the embedded ZooKeeper needs Java 17 on the PATH; or pass --zookeeper HOST:PORT")
+        raise ConfigError(
+            "java", None, "the embedded ZooKeeper needs Java 17 on the PATH; or pass --zookeeper HOST:PORT"
+        )
     return java
 
 
@@ -145,7 +149,9 @@ def find_jars() -> list[Path]:
     spec = importlib.util.find_spec("pyspark")
     way_out = "pip install 'headrace[spark]', or pass --zookeeper HOST:PORT"
     if spec is None or spec.origin is None:
-        raise ConfigError("zookeeper", None, f"the embedded ZooKeeper comes with PySpark, which is not installed: {way_out}")
+        raise ConfigError(
+            "zookeeper", None, f"the embedded ZooKeeper comes with PySpark, which is not installed: {way_out}"
+        )
     folder = Path(spec.origin).parent / "jars"
     jars = []
     for name in JARS:

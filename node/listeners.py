@@ -1,6 +1,7 @@
 """The listening sockets: one for each network worker, all on one port.
 
-The supervisor binds and listens, so that the port stays taken and connections queue while a worker is being restarted.
+The supervisor binds and listens, so that the port stays taken and connections queue while a worker is being
+restarted.
 """
 
 from __future__ import annotations

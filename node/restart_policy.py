@@ -1,7 +1,7 @@
 """When a dead process starts again, and when a silent one is ended: pure functions of numbers.
 
-The first restart is immediate; a process that dies again within QUIET_MS waits RESTART_BACKOFF_FIRST_MS, doubled each time up to
-RESTART_BACKOFF_MAX_MS. One that lived longer starts from the beginning.
+The first restart is immediate; a process that dies again within QUIET_MS waits RESTART_BACKOFF_FIRST_MS,
+doubled each time up to RESTART_BACKOFF_MAX_MS. One that lived longer starts from the beginning.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The supervisor: makes the shared memory, forks the node's processes, starts again what dies, stops in order.
 
-Runs in: the process that `headrace start` began. It has no threads and touches no data. A loop over `poll` on a signal pipe:
+Runs in: the process that `headrace start` began. It has no threads and touches no data. A loop over `poll` on
+a signal pipe:
 
     SIGCHLD -> waitpid of its own pids -> renew the fabric -> start again (back-off)
     SIGTERM -> stop in order: network, partition, housekeeper, controller

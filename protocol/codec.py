@@ -1,7 +1,7 @@
 """Bytes to messages and back, for every API and version of the schema.
 
-The functions are compiled from the schema on first use (`compiler.py`); what comes here is the body behind the header. Whatever is wrong
-with bytes from outside is a `BadFrame` that names message, version and field.
+The functions are compiled from the schema on first use (`compiler.py`); what comes here is the body behind
+the header. Whatever is wrong with bytes from outside is a `BadFrame` that names message, version and field.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ from headrace.protocol.compiler import compile_decoder, compile_encoder
 
 Buffer = memoryview | bytes | bytearray
 
-_DECODE_ERRORS = (IndexError, struct.error, ValueError, OverflowError)  # UnicodeDecodeError, Malformed are ValueErrors
+_DECODE_ERRORS = (
+    IndexError,
+    struct.error,
+    ValueError,
+    OverflowError,
+)  # UnicodeDecodeError, Malformed are ValueErrors
 
 _decoders: dict[tuple[str, int], Callable[[memoryview], Any]] = {}
 _encoders: dict[tuple[str, int], Callable[[Any], list[Any]]] = {}

@@ -1,13 +1,15 @@
 """Schema to straight-line Python: one function for a message, a version and a direction.
 
-Structs are inlined, runs of fixed-size fields become one `struct` call, nothing is looked up by field while a message is read or
-written. Generated on first use (about a millisecond), kept for ever.
+Structs are inlined, runs of fixed-size fields become one `struct` call, nothing is looked up by field while a
+message is read or written. Generated on first use (about a millisecond), kept for ever.
 
-Decoders trust nothing: a length or count is compared with the bytes that remain before anything is made of it, the elements
-of all arrays of a message together with ELEMENTS_MAX, and a tag's content with its announced size. Unknown tags are skipped. Whatever is
-wrong leaves as IndexError, struct.error, UnicodeDecodeError or `Malformed`; `codec.py` turns each into a BadFrame.
+Decoders trust nothing: a length or count is compared with the bytes that remain before anything is made of
+it, the elements of all arrays of a message together with ELEMENTS_MAX, and a tag's content with its announced
+size. Unknown tags are skipped. Whatever is wrong leaves as IndexError, struct.error, UnicodeDecodeError or
+`Malformed`; `codec.py` turns each into a BadFrame.
 
-Encoders return a list of parts; `records` are put in as they are (anything with a `len`), everything else is joined.
+Encoders return a list of parts; `records` are put in as they are (anything with a `len`), everything else is
+joined.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
     0 none | 1 gzip | 2 snappy | 3 lz4 (frame) | 4 zstd
 
-Snappy comes in two framings: raw blocks (most clients), and the Java clients' xerial stream: a 16-byte header, then blocks of at most
-32 KiB, each behind its 4-byte length. We read both and write xerial, which every client reads.
+Snappy comes in two framings: raw blocks (most clients), and the Java clients' xerial stream: a 16-byte
+header, then blocks of at most 32 KiB, each behind its 4-byte length. We read both and write xerial, which
+every client reads.
 
 Every decompression has a limit: a batch that would grow beyond it is refused before the memory is taken.
 """

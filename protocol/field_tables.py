@@ -1,6 +1,7 @@
 """The field tables in `schema/` as a tree.
 
-One file an API (`NN_name.txt`), and `records_and_headers.txt` for headers and the records of internal topics. The grammar, by indentation:
+One file an API (`NN_name.txt`), and `records_and_headers.txt` for headers and the records of internal topics.
+The grammar, by indentation:
 
     api KEY Name
     request|response|Name versions RANGE flexible RANGE|none
@@ -23,7 +24,20 @@ VERSION_MAX = 32767
 INDENT = 2
 
 PRIMITIVES = frozenset(
-    "bool int8 int16 uint16 int32 uint32 int64 float64 uuid string bytes records".split()
+    [
+        "bool",
+        "int8",
+        "int16",
+        "uint16",
+        "int32",
+        "uint32",
+        "int64",
+        "float64",
+        "uuid",
+        "string",
+        "bytes",
+        "records",
+    ]
 )
 
 

@@ -1,9 +1,11 @@
 """Request and response frames: the size, the headers, and how to tell a guest from the wrong protocol.
 
-    request    size i32 | api_key i16 | api_version i16 | correlation_id i32 | client_id nullable string | [tags] | body
+    request    size i32 | api_key i16 | api_version i16 | correlation_id i32 | client_id nullable string |
+    [tags] | body
     response   size i32 | correlation_id i32 | [tags] | body
 
-The tag section is there where the API's version is flexible. The client id keeps its 2-byte length in all of them.
+The tag section is there where the API's version is flexible. The client id keeps its 2-byte length in all of
+them.
 """
 
 from __future__ import annotations

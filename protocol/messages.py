@@ -1,8 +1,8 @@
 """The messages as named tuples, made from the schema on first use.
 
-`messages.FetchResponse` is the root, `messages.FetchResponse.PartitionData` one of its structs. One class serves all
-versions: a field that a version lacks holds its default. Every field has one, so that a message is written with what matters.
-Arrays decode to lists, `records` to a memoryview of the frame, uuid to 16 bytes.
+`messages.FetchResponse` is the root, `messages.FetchResponse.PartitionData` one of its structs. One class
+serves all versions: a field that a version lacks holds its default. Every field has one, so that a message is
+written with what matters. Arrays decode to lists, `records` to a memoryview of the frame, uuid to 16 bytes.
 """
 
 from __future__ import annotations
@@ -86,4 +86,4 @@ def _build(message: Message) -> Any:
 
 def _tuple_class(name: str, fields: list[Field], classes: dict[str, Any]) -> Any:
     defaults = [default_of(field, classes) for field in fields]
-    return namedtuple(name, [field.name for field in fields], defaults=defaults)  # type: ignore[misc]  # noqa: PYI024
+    return namedtuple(name, [field.name for field in fields], defaults=defaults)

@@ -5,14 +5,16 @@
     12   partition_leader_epoch i32 stamped by the leader
     16   magic i8 = 2
     17   crc u32                    CRC-32C of everything behind it, so the stamps above don't touch it
-    21   attributes i16             codec bits 0-2 | timestamp type 3 | transactional 4 | control 5 | delete horizon 6
+    21   attributes i16             codec bits 0-2 | timestamp type 3 | transactional 4 | control 5 | delete
+    horizon 6
     23   last_offset_delta i32
     27   base_timestamp i64, 35 max_timestamp i64
     43   producer_id i64, 51 producer_epoch i16, 53 base_sequence i32
     57   record count i32
     61   records, compressed as a whole where a codec is set
 
-    record     length, attributes i8, timestamp delta, offset delta, key, value, headers      (zigzag varints, -1: null)
+    record     length, attributes i8, timestamp delta, offset delta, key, value, headers      (zigzag varints,
+    -1: null)
 
 Source: Kafka `DefaultRecordBatch`, `DefaultRecord`; KIP-98.
 """
@@ -203,7 +205,8 @@ def build_batch(
 ) -> bytes:
     """One batch.
 
-    records      (key, value) pairs at `timestamp_ms`, or whole Records, whose `offset` is relative to `base_offset`
+    records      (key, value) pairs at `timestamp_ms`, or whole Records, whose `offset` is relative to
+    `base_offset`
     attributes   further bits: LOG_APPEND_TIME_BIT, TRANSACTIONAL_BIT, CONTROL_BIT
     """
     whole = [

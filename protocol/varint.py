@@ -1,7 +1,7 @@
 """Variable-length integers: unsigned for lengths and tags of flexible versions, zigzag for record fields.
 
-Source: KIP-482, KIP-98; protocol buffers' base-128 varints. A value is at most 32 (lengths) or 64 (timestamps) bits; longer
-encodings are refused.
+Source: KIP-482, KIP-98; protocol buffers' base-128 varints. A value is at most 32 (lengths) or 64
+(timestamps) bits; longer encodings are refused.
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
 """What the controller last knew of the cluster: one snapshot, two buffers, every process maps it.
 
-Runs in: the controller writes; all others read. The snapshot is compact JSON in the buffer that is not active:
+Runs in: the controller writes; all others read. The snapshot is compact JSON in the buffer that is not
+active:
 
     bytes into the idle buffer  ->  length, crc32  ->  active  ->  version            (version last)
 
-A reader takes version, copies, takes version again and checks the CRC; it tries a bounded number of times. The region outlives the
-controller process: its successor reads the last snapshot back and keeps the slots.
+A reader takes version, copies, takes version again and checks the CRC; it tries a bounded number of times.
+The region outlives the controller process: its successor reads the last snapshot back and keeps the slots.
 
-The view is the desired state of this node's replicas, the partition table the actual one (docs/architecture.md).
+The view is the desired state of this node's replicas, the partition table the actual one
+(docs/architecture.md).
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ class BrokerView(NamedTuple):
 
 
 class PartitionView(NamedTuple):
-    index: int
+    index: int  # type: ignore[assignment]  # shadows tuple.index, which nobody wants of a partition
     leader: int  # node id, -1: none
     leader_epoch: int
     isr: tuple[int, ...]

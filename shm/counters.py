@@ -1,6 +1,7 @@
 """Counters in shared memory: one writer, read by anyone.
 
-Each process counts in its own row of the process table; a reader sums over the processes. An increment is one load and one store (90 ns).
+Each process counts in its own row of the process table; a reader sums over the processes. An increment is one
+load and one store (90 ns).
 """
 
 from __future__ import annotations

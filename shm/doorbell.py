@@ -1,10 +1,11 @@
 """Waking a process that sleeps: an eventfd and a parked word.
 
-The sleeper:  parked = 1  -> fence -> looks at its rings once more -> sleeps on the eventfd (with a timeout) -> parked = 0
+The sleeper:  parked = 1  -> fence -> looks at its rings once more -> sleeps on the eventfd (with a timeout)
+-> parked = 0
 The ringer:   ring's tail stored       -> fence -> looks at parked -> writes the eventfd if it is set
 
-Each side stores, fences, then loads what the other stored: one of the two always sees the other (Dekker). A process that is busy is never
-rung, which is why a loaded node makes no system call here.
+Each side stores, fences, then loads what the other stored: one of the two always sees the other (Dekker). A
+process that is busy is never rung, which is why a loaded node makes no system call here.
 """
 
 from __future__ import annotations

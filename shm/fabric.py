@@ -1,10 +1,13 @@
 """All shared memory of one boot, from the supervisor's side: made, renewed after a death, taken down.
 
-Runs in: the supervisor, which creates and unlinks and otherwise does not touch it. Order of a renewal, which the peers rely on:
+Runs in: the supervisor, which creates and unlinks and otherwise does not touch it. Order of a renewal, which
+the peers rely on:
 
-    waitpid has returned  ->  old rings unlinked  ->  new rings created  ->  generation raised, epoch moved  ->  doorbells forced  ->  fork
+    waitpid has returned  ->  old rings unlinked  ->  new rings created  ->  generation raised, epoch moved
+    ->  doorbells forced  ->  fork
 
-A process that still held the old rings (it was stopped, say) writes into memory that nobody reads, and finds its generation void.
+A process that still held the old rings (it was stopped, say) writes into memory that nobody reads, and finds
+its generation void.
 """
 
 from __future__ import annotations
@@ -39,7 +42,12 @@ class Fabric:
 
     @classmethod
     def create(
-        cls, settings: Settings, *, host: str = "", port: int = 0, clean_directories: frozenset[str] = frozenset()
+        cls,
+        settings: Settings,
+        *,
+        host: str = "",
+        port: int = 0,
+        clean_directories: frozenset[str] = frozenset(),
     ) -> Fabric:
         """Sweep what earlier boots left, then make everything. The caller holds the log directories' locks.
 
@@ -100,9 +108,7 @@ class Fabric:
         return generation
 
     def doorbell(self, process_id: int) -> Doorbell:
-        return Doorbell(
-            self.wiring.eventfds[process_id], self.processes.words, self.processes.parked_index(process_id)
-        )
+        return Doorbell(self.wiring.eventfds[process_id], self.processes.words, self.processes.parked_index(process_id))
 
     def destroy(self) -> None:
         """Unlink every region of this boot and close the doorbells."""

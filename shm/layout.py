@@ -1,7 +1,7 @@
 """Where every shared word lies: offsets only, no behaviour.
 
-All words are 8 bytes, aligned, native. A line is 128 bytes (two cache lines: the prefetcher pulls them in pairs), so that words
-with different writers never share one.
+All words are 8 bytes, aligned, native. A line is 128 bytes (two cache lines: the prefetcher pulls them in
+pairs), so that words with different writers never share one.
 
     every region   0    MAGIC
                    8    LAYOUT_VERSION
@@ -14,7 +14,8 @@ with different writers never share one.
                    128  head   (reader)   bytes ever released
                    256  data   capacity bytes, a power of two
 
-    ring message   0    length (u32) | kind (u32)     one word; kind 0 is padding up to the end of the data area
+    ring message   0    length (u32) | kind (u32)     one word; kind 0 is padding up to the end of the data
+    area
                    8    body, padded to 8
 
     process row    0    supervisor's words: generation, pid, starts, exit code

@@ -1,17 +1,21 @@
 """The messages that cross the rings, as struct layouts; controller and workers share these, not code.
 
-Runs in: network workers, partition workers, the controller. All integers are native (one machine, one byte order).
-A ring frames each message by (kind, length); what follows here is the body. Layouts drawn, sizes in bytes:
+Runs in: network workers, partition workers, the controller. All integers are native (one machine, one byte
+order). A ring frames each message by (kind, length); what follows here is the body. Layouts drawn, sizes in
+bytes:
 
-    PRODUCE       request_id 8 | slot 4 | key 4 | index 4 | timeout_ms 4 | acks 2 | api_version 2 | pad 4 | batch ...
-    RESULT        n x ( request_id 8 | index 4 | error 2 | pad 2 | base_offset 8 | log_append_time_ms 8 | log_start_offset 8 )
+    PRODUCE       request_id 8 | slot 4 | key 4 | index 4 | timeout_ms 4 | acks 2 | api_version 2 | pad 4 |
+    batch ...
+    RESULT        n x ( request_id 8 | index 4 | error 2 | pad 2 | base_offset 8 | log_append_time_ms 8 |
+    log_start_offset 8 )
     RESULT_TEXT   request_id 8 | index 4 | pad 4 | UTF-8 ...
     ADVANCED      n x slot 4
     ADMIN         request_id 8 | api_key 2 | api_version 2 | pad 4 | request body ...
     ADMIN_RESULT  request_id 8 | response body ...
 
-`request_id` is chosen by the network worker and returned untouched; `index` is the ordinal of the partition in its
-request. `key` is `partition_key()` of the partition the sender meant: the owner refuses the message if its slot holds another.
+`request_id` is chosen by the network worker and returned untouched; `index` is the ordinal of the partition
+in its request. `key` is `partition_key()` of the partition the sender meant: the owner refuses the message if
+its slot holds another.
 """
 
 from __future__ import annotations

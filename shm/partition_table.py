@@ -1,10 +1,12 @@
 """What is readable of each partition: one seqlock row a replica, written by its owner alone.
 
     writer:   sequence odd  ->  fields  ->  sequence even          (stores stay in order on x86-64)
-    reader:   sequence even?  ->  fields  ->  the same sequence?   (at most SEQLOCK_TRIES_MAX times, then None)
+    reader:   sequence even?  ->  fields  ->  the same sequence?   (at most SEQLOCK_TRIES_MAX times, then
+    None)
 
-A writer killed between the two leaves the row odd: readers get None, and the owner's successor publishes anew. Behind the rows
-lie the wait bytes: byte n of a slot is set by network worker n while fetches are parked on the partition.
+A writer killed between the two leaves the row odd: readers get None, and the owner's successor publishes
+anew. Behind the rows lie the wait bytes: byte n of a slot is set by network worker n while fetches are parked
+on the partition.
 
 Source: Linux seqlocks; Boehm, "Can seqlocks get along with programming language memory models?"
 """

@@ -1,8 +1,8 @@
 """Who runs: one row a process, one word of epoch for all.
 
-The supervisor writes generation, pid, starts and exit code of each row, the epoch and the clean-stop word; each process
-writes its own parked word, heartbeat, state and counters. The epoch moves whenever any generation does, so that a process
-learns of a peer's death by one load a cycle.
+The supervisor writes generation, pid, starts and exit code of each row, the epoch and the clean-stop word;
+each process writes its own parked word, heartbeat, state and counters. The epoch moves whenever any
+generation does, so that a process learns of a peer's death by one load a cycle.
 """
 
 from __future__ import annotations

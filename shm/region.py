@@ -1,9 +1,11 @@
 """Named POSIX shared memory, reserved up front.
 
-Runs in: the supervisor creates and unlinks; every other process and tool attaches. `posix_fallocate` reserves every page at creation, so
-that a full /dev/shm is an error here and not a SIGBUS later. Names: `/{prefix}-{boot id}-{what}`.
+Runs in: the supervisor creates and unlinks; every other process and tool attaches. `posix_fallocate` reserves
+every page at creation, so that a full /dev/shm is an error here and not a SIGBUS later. Names:
+`/{prefix}-{boot id}-{what}`.
 
-We use posix_ipc and not multiprocessing.shared_memory, whose resource tracker unlinks other processes' segments (cpython issue 82300).
+We use posix_ipc and not multiprocessing.shared_memory, whose resource tracker unlinks other processes'
+segments (cpython issue 82300).
 """
 
 from __future__ import annotations

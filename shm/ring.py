@@ -1,13 +1,17 @@
 """A single-producer, single-consumer ring of bytes in shared memory.
 
-The writer owns `tail` and the data between head and tail's next lap; the reader owns `head`. Order of a publication:
+The writer owns `tail` and the data between head and tail's next lap; the reader owns `head`. Order of a
+publication:
 
-    writer:  message word and body into free space  ->  ...more messages...  ->  tail stored           (commit)
-    reader:  tail loaded  ->  messages between head and tail read and used   ->  head stored           (release)
+    writer:  message word and body into free space  ->  ...more messages...  ->  tail stored
+    (commit)
+    reader:  tail loaded  ->  messages between head and tail read and used   ->  head stored
+    (release)
 
-Stores stay in order on x86-64, so a reader that sees the new tail sees whole messages; a writer killed anywhere before the
-tail store published nothing. Positions count bytes for ever (2**64 of them); `position & mask` is the place in the data area. A message never
-wraps: what is left at the end of the area is skipped by a padding message.
+Stores stay in order on x86-64, so a reader that sees the new tail sees whole messages; a writer killed
+anywhere before the tail store published nothing. Positions count bytes for ever (2**64 of them); `position &
+mask` is the place in the data area. A message never wraps: what is left at the end of the area is skipped by
+a padding message.
 
 "Full" is a return value, wrong use an assertion, contradicting words a `CorruptRing`. Source: Agrona's OneToOneRingBuffer, for the idea.
 """

@@ -1,7 +1,7 @@
 """A process's own place in the fabric: its row, its ring ends, its doorbell, its peers.
 
-Runs in: every forked process, right after the fork. `changed()` is the process's one look a cycle at who else was replaced: a single
-load while nothing happened.
+Runs in: every forked process, right after the fork. `changed()` is the process's one look a cycle at who else
+was replaced: a single load while nothing happened.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _NOTHING: frozenset[int] = frozenset()
 class Seat:
     """One process's ends of everything.
 
-    readers, writers   ring ends by the peer's process id; the dicts stay the same objects, their values change with generations
+    readers, writers   ring ends by the peer's process id; the dicts stay the same objects, their values
+    change with generations
     """
 
     def __init__(self, wiring: Wiring, process_id: int) -> None:
@@ -46,7 +47,7 @@ class Seat:
         self.doorbell = self._doorbells[process_id]
         self.writers: dict[int, RingWriter] = {}
         self.readers: dict[int, RingReader] = {}
-        self._generations = {peer: 0 for peer in wiring.targets(process_id)}
+        self._generations = dict.fromkeys(wiring.targets(process_id), 0)
         self._follow_generations()
         if self.role is Role.NETWORK:
             self.partitions.clear_waits(process_id)
@@ -75,8 +76,10 @@ class Seat:
 
     def detach(self) -> None:
         """Unmap everything."""
-        for end in (*self.writers.values(), *self.readers.values()):
-            end.close()
+        for writer in self.writers.values():
+            writer.close()
+        for reader in self.readers.values():
+            reader.close()
         self.writers.clear()
         self.readers.clear()
         self.view.close()

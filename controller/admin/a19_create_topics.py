@@ -44,7 +44,10 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
                 names.append(topic.name)
         except KafkaError as failure:
             results[topic.name] = _Result(
-                name=topic.name, error_code=int(failure.code), error_message=failure.message or None, configs=None
+                name=topic.name,
+                error_code=int(failure.code),
+                error_message=failure.message or None,
+                configs=None,
             )
         except ZkError as failure:
             results[topic.name] = _Result(
@@ -76,7 +79,8 @@ def _create_one(office: Office, topic: Any, validate_only: bool) -> Any:
     if topic.assignments:
         if topic.num_partitions != -1 or topic.replication_factor != -1:
             raise KafkaError(
-                ErrorCode.INVALID_REQUEST, "an assignment goes with num_partitions -1 and replication_factor -1 only"
+                ErrorCode.INVALID_REQUEST,
+                "an assignment goes with num_partitions -1 and replication_factor -1 only",
             )
         wanted = {row.partition_index: list(row.broker_ids) for row in topic.assignments}
         replicas = check_assignment(wanted, cluster.live())

@@ -42,8 +42,7 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
         if not is_done:
             errors.update(dict.fromkeys(names, (ErrorCode.REQUEST_TIMED_OUT, "marked for deletion")))
         results = [
-            _Result(name=name, error_code=int(code), error_message=message)
-            for name, (code, message) in errors.items()
+            _Result(name=name, error_code=int(code), error_message=message) for name, (code, message) in errors.items()
         ]
         return encode_response(ApiKey.DELETE_TOPICS, version, messages.DeleteTopicsResponse(responses=results))
 

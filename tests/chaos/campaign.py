@@ -1,17 +1,18 @@
 """A campaign of kills: SIGKILL spread over the roles of a node, under load with acks=all, and the judgement at its end.
 
-Runs in: a test or `make chaos` (`python tests/chaos/campaign.py --kills 1000 --seed 7`). It starts its own ZooKeeper and its own node
-in a temporary directory and ends only those, by pid.
+Runs in: a test or `make chaos` (`python tests/chaos/campaign.py --kills 1000 --seed 7`). It starts its own
+ZooKeeper and its own node in a temporary directory and ends only those, by pid.
 
-    producers (2 confluent-kafka, one idempotent)  ->  node  <-  killer: every `pause_s` one SIGKILL, roles in turn
-    every value is unique; each delivery report is ok (with its offset), or unknown
+    producers (2 confluent-kafka, one idempotent)  ->  node  <-  killer: every `pause_s` one SIGKILL, roles in
+    turn every value is unique; each delivery report is ok (with its offset), or unknown
 
     judged at the end by a fresh consumer that reads everything:
       lost-write            an acknowledged value that is not at its offset
       inconsistent-offsets  two values at one offset
       duplicate             one value at two offsets (idempotent producer only)
-    and besides: the znode of the node outlives a kill of the controller process, a killed worker's partition serves again within
-    a bound, nothing is left in /dev/shm after the clean stop. A run that killed too little or acknowledged too little failed.
+    and besides: the znode of the node outlives a kill of the controller process, a killed worker's partition
+    serves again within a bound, nothing is left in /dev/shm after the clean stop. A run that killed too
+    little or acknowledged too little failed.
 
 Source: Jepsen's Kafka workload; hazards, "How delivery is judged".
 """
@@ -36,6 +37,7 @@ from pathlib import Path
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
+
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 
 TOPIC = "chaos"
@@ -82,7 +84,9 @@ class Verdict:
         for role, times in self.recovery_ms.items():
             ordered = sorted(times)
             middle, last = ordered[len(ordered) // 2], ordered[-1]
-            lines.append(f"serves again after a kill of {role}: median {middle:.0f} ms, worst {last:.0f} ms, n={len(times)}")
+            lines.append(
+                f"serves again after a kill of {role}: median {middle:.0f} ms, worst {last:.0f} ms, n={len(times)}"
+            )
         lines.append(
             f"lost={len(self.lost)} duplicates={len(self.duplicates)} inconsistent={len(self.inconsistent)} "
             f"znode survived={self.znode_survived} lost={self.znode_lost} left in shm={len(self.left_in_shm)}"
@@ -226,7 +230,12 @@ class Load:
 def read_everything(bootstrap: str) -> dict[tuple[int, int], str]:
     """Every record of the topic by (partition, offset), read by a fresh consumer up to the end offsets."""
     consumer = Consumer(
-        {"bootstrap.servers": bootstrap, "group.id": "judge", "enable.auto.commit": False, "fetch.wait.max.ms": 50}
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "judge",
+            "enable.auto.commit": False,
+            "fetch.wait.max.ms": 50,
+        }
     )
     ends = {
         partition: consumer.get_watermark_offsets(TopicPartition(TOPIC, partition), timeout=20)[1]

@@ -1,7 +1,7 @@
 """The housekeeper: checkpoints, fsync of rolled segments, removal of what was deleted.
 
-Runs in: one process. It writes the checkpoint files and the clean-shutdown marker of every log directory, and nobody else does;
-it only reads segments. What goes into a checkpoint comes from the partition table.
+Runs in: one process. It writes the checkpoint files and the clean-shutdown marker of every log directory, and
+nobody else does; it only reads segments. What goes into a checkpoint comes from the partition table.
 
     recovery point    everything below it has been fsynced: segments that rolled are synced here, then counted
     high watermark    replication-offset-checkpoint

@@ -1,7 +1,8 @@
 """Requests that the controller process answers.
 
-Runs in: a network worker. The request body crosses the ring as it came; the response body comes back ready to send. Where the
-controller process dies meanwhile, the outcome is unknown: the connection closes, and the client asks again.
+Runs in: a network worker. The request body crosses the ring as it came; the response body comes back ready to
+send. Where the controller process dies meanwhile, the outcome is unknown: the connection closes, and the
+client asks again.
 """
 
 from __future__ import annotations
@@ -38,7 +39,12 @@ class AdminLedger:
         self.ask(exchange, exchange.api_key, exchange.api_version, body, answer)
 
     def ask(
-        self, exchange: Exchange, api_key: int, api_version: int, body: memoryview | bytes, on_result: OnResult
+        self,
+        exchange: Exchange,
+        api_key: int,
+        api_version: int,
+        body: memoryview | bytes,
+        on_result: OnResult,
     ) -> None:
         """Send a request of ours on behalf of `exchange`."""
         if ADMIN_HEADER.size + len(body) > self._sender.message_bytes_max(self._controller):

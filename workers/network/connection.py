@@ -5,10 +5,11 @@ Runs in: a network worker. The receive buffer grows with what arrives, not with 
     buffer   | consumed | frame | frame | half a fra |   free   |
              0          start                        end        len(buffer)
 
-A frame is handed on as a memoryview of the buffer. While a request is stalled on a full ring its view is still needed:
-nothing is received and nothing moved until it went through.
+A frame is handed on as a memoryview of the buffer. While a request is stalled on a full ring its view is
+still needed: nothing is received and nothing moved until it went through.
 
-Bounds: PIPELINED_REQUESTS_MAX open exchanges, OUTBOX_BYTES_MAX of unsent memory; beyond either the connection is not read.
+Bounds: PIPELINED_REQUESTS_MAX open exchanges, OUTBOX_BYTES_MAX of unsent memory; beyond either the connection
+is not read.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ BUFFER_BYTES_KEPT = 256 * 1024  # an idle connection gives back more than this
 _unpack_size = Struct(">i").unpack_from
 
 # (process_id, kind, header, payload): ring messages that found no room yet
-Stalled = deque[tuple[int, int, bytes, memoryview | bytes]]
+Stalled = deque[tuple[int, int, bytes, memoryview | bytes | None]]
 
 
 class Connection:

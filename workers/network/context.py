@@ -1,7 +1,7 @@
 """What a handler may use: the seat, the view, the routes, the files, and the ways to the other processes.
 
-Runs in: a network worker. Handlers are functions `handle(context, exchange, body)`; they answer the exchange at once, or
-leave it with one of the ledgers here (produce, admin, fetch purgatory) that answers it later.
+Runs in: a network worker. Handlers are functions `handle(context, exchange, body)`; they answer the exchange
+at once, or leave it with one of the ledgers here (produce, admin, fetch purgatory) that answers it later.
 """
 
 from __future__ import annotations

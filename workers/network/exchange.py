@@ -1,7 +1,8 @@
 """One request of a connection and the place of its response.
 
-Runs in: a network worker. Responses leave in the order of the requests whatever order they become ready in: an
-exchange stands in its connection's queue from the moment its frame was read, and holds the queue until it is answered.
+Runs in: a network worker. Responses leave in the order of the requests whatever order they become ready in:
+an exchange stands in its connection's queue from the moment its frame was read, and holds the queue until it
+is answered.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Fetches that wait for more bytes.
 
-Runs in: a network worker. A fetch that finds fewer than `min_bytes` parks until the high watermark of one of its partitions moves, or
-its `max_wait_ms` passes. The order that loses no wake-up:
+Runs in: a network worker. A fetch that finds fewer than `min_bytes` parks until the high watermark of one of
+its partitions moves, or its `max_wait_ms` passes. The order that loses no wake-up:
 
-    here:  wait byte set  -> fence -> row read again -> parked        owner:  row published -> fence -> wait byte read
+    here:  wait byte set  -> fence -> row read again -> parked        owner:  row published -> fence -> wait
+    byte read
 
 The wait byte of a slot stays set while any fetch is parked on it.
 

@@ -6,8 +6,8 @@ Runs in: a network worker. One cycle:
     answer rings polled -> exchanges answered, parked fetches woken     (results)
     rings committed, doorbells rung -> dirty connections sent           (once each)
 
-Everything is level-triggered. A connection is registered for reading only while it may take requests, and for writing only
-while its outbox holds something.
+Everything is level-triggered. A connection is registered for reading only while it may take requests, and for
+writing only while its outbox holds something.
 """
 
 from __future__ import annotations
@@ -178,9 +178,7 @@ class NetworkLoop:
             if self._receive_buffer_bytes > 0:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes)
             self._serial += 1
-            connection = Connection(
-                sock, peer, self._serial, self._frame_bytes_max, self._dirty, self._context.now_ms
-            )
+            connection = Connection(sock, peer, self._serial, self._frame_bytes_max, self._dirty, self._context.now_ms)
             self._connections[connection.fd] = connection
             self._by_serial[connection.serial] = connection
             self._epoll.register(connection.fd, _READ)

@@ -1,10 +1,11 @@
 """What a connection still has to send: bytes from memory and ranges of segment files, in order.
 
-Runs in: a network worker. Memory parts are joined and sent in one `send`; file parts go by `sendfile`, so that record bytes
-never enter this process. MSG_MORE holds the head of a response back until its records follow in the same segment.
+Runs in: a network worker. Memory parts are joined and sent in one `send`; file parts go by `sendfile`, so
+that record bytes never enter this process. MSG_MORE holds the head of a response back until its records
+follow in the same segment.
 
-The owner of a connection asks `memory_bytes` before it takes more requests: that is the bound for a reader that
-does not read (file parts cost nothing but their place in the queue).
+The owner of a connection asks `memory_bytes` before it takes more requests: that is the bound for a reader
+that does not read (file parts cost nothing but their place in the queue).
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Outbox:
         """Queue a part; empty ones are dropped."""
         if not len(part):
             return
-        if type(part) is not FilePart:
+        if not isinstance(part, FilePart):
             self.memory_bytes += len(part)
         self._parts.append(part)
 
@@ -68,7 +69,7 @@ class Outbox:
         budget = SENDFILE_BYTES_MAX
         while parts:
             part = parts.popleft()
-            if type(part) is FilePart:
+            if isinstance(part, FilePart):
                 try:
                     sent = os.sendfile(sock.fileno(), part.fd, part.position, min(part.length, budget))
                 except BlockingIOError:

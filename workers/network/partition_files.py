@@ -1,7 +1,7 @@
 """The open log readers of a network worker.
 
-Runs in: a network worker; reads only. A reader is kept per slot while the slot holds the same partition; the least recently
-used go when there are more than READERS_MAX, so that file descriptors stay bounded.
+Runs in: a network worker; reads only. A reader is kept per slot while the slot holds the same partition; the
+least recently used go when there are more than READERS_MAX, so that file descriptors stay bounded.
 """
 
 from __future__ import annotations

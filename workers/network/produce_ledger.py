@@ -1,8 +1,9 @@
 """Produce requests on their way through the partition workers.
 
-Runs in: a network worker. A request is split into one ring message per partition; it is answered when each of them has its
-result. The request id carries the connection's serial, so that an error for an acks=0 request, which has no exchange, still finds
-its connection (it is closed, as Kafka does, for the producer to refresh its metadata).
+Runs in: a network worker. A request is split into one ring message per partition; it is answered when each of
+them has its result. The request id carries the connection's serial, so that an error for an acks=0 request,
+which has no exchange, still finds its connection (it is closed, as Kafka does, for the producer to refresh
+its metadata).
 
 Bound: exchanges per connection (PIPELINED_REQUESTS_MAX) times connections.
 """
@@ -29,7 +30,11 @@ class PendingProduce:
     __slots__ = ("exchange", "owners", "remaining", "respond", "results", "texts", "topics")
 
     def __init__(
-        self, exchange: Exchange, topics: list[tuple[str, list[int]]], count: int, respond: Callable[[Any], None]
+        self,
+        exchange: Exchange,
+        topics: list[tuple[str, list[int]]],
+        count: int,
+        respond: Callable[[Any], None],
     ) -> None:
         self.exchange = exchange
         self.topics = topics

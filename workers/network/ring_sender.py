@@ -1,7 +1,8 @@
 """The way into the rings: writes now, commits once a cycle.
 
-Runs in: a network worker, sole writer of its request rings. A message that finds its ring full is put on its connection's
-`stalled` queue, in order; the connection is not read until the queue is empty, which is the back-pressure.
+Runs in: a network worker, sole writer of its request rings. A message that finds its ring full is put on its
+connection's `stalled` queue, in order; the connection is not read until the queue is empty, which is the
+back-pressure.
 """
 
 from __future__ import annotations

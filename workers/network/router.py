@@ -1,7 +1,7 @@
 """From a frame to its handler.
 
-Runs in: a network worker. The table below is what is served; anything else closes the connection, as Kafka does, with a log line
-that names peer and reason. ApiVersions alone is answered whatever its version.
+Runs in: a network worker. The table below is what is served; anything else closes the connection, as Kafka
+does, with a log line that names peer and reason. ApiVersions alone is answered whatever its version.
 """
 
 from __future__ import annotations

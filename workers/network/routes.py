@@ -1,7 +1,7 @@
 """Where a partition's requests go: slot, key and owner, by topic and index, from the cluster view.
 
-Runs in: a network worker. Built topic by topic on first use and dropped when the view's version moves, so that a
-request costs two dict or list look-ups however many partitions there are.
+Runs in: a network worker. Built topic by topic on first use and dropped when the view's version moves, so
+that a request costs two dict or list look-ups however many partitions there are.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class Route(NamedTuple):
     """One partition as this network worker sees it."""
 
     topic: str
-    index: int
+    index: int  # type: ignore[assignment]  # shadows tuple.index
     slot: int  # -1: not hosted here
     key: int
     owner: int  # process id of the partition worker
@@ -72,6 +72,4 @@ class Routes:
     def _route(self, topic: TopicView, index: int) -> Route:
         partition = topic.partitions[index]
         owner = self._network_count + owner_of(topic.name, index, self._partition_count)
-        return Route(
-            topic.name, index, partition.slot, partition.key, owner, partition.leader, partition.leader_epoch
-        )
+        return Route(topic.name, index, partition.slot, partition.key, owner, partition.leader, partition.leader_epoch)

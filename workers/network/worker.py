@@ -1,7 +1,7 @@
 """The network worker: one listener, its connections, no data of its own.
 
-Runs in: one process per network core, forked by the supervisor with a listening socket that shares its port with the others
-(SO_REUSEPORT: the kernel spreads connections).
+Runs in: one process per network core, forked by the supervisor with a listening socket that shares its port
+with the others (SO_REUSEPORT: the kernel spreads connections).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """What a partition worker owes its network workers: results and wake-ups, gathered by the cycle.
 
-Runs in: a partition worker, the sole writer of its answer rings. RESULT entries of a cycle become one ring message per
-network worker (or a few, bounded by the ring). A ring that is full keeps its answers here; while more than
-`BACKLOG_ENTRIES_MAX` wait, the worker takes no more requests from that network worker, so the backlog is bounded.
+Runs in: a partition worker, the sole writer of its answer rings. RESULT entries of a cycle become one ring
+message per network worker (or a few, bounded by the ring). A ring that is full keeps its answers here; while
+more than `BACKLOG_ENTRIES_MAX` wait, the worker takes no more requests from that network worker, so the
+backlog is bounded.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Produce messages out of the rings, into the logs, and their results back: the node's hottest path.
 
-Runs in: a partition worker. For each cycle, not for each batch: one poll a ring, one `writev` and one row a partition, one
-RESULT message and at most one doorbell a network worker. A batch is not copied here: it is checked, stamped and
-written from the ring's own memory, and the ring is released after the write.
+Runs in: a partition worker. For each cycle, not for each batch: one poll a ring, one `writev` and one row a
+partition, one RESULT message and at most one doorbell a network worker. A batch is not copied here: it is
+checked, stamped and written from the ring's own memory, and the ring is released after the write.
 
     ring -> unpack header (32 bytes) -> group by replica -> PartitionLog.append_as_leader -> row -> RESULT
 

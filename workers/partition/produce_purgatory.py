@@ -1,8 +1,8 @@
 """acks=all requests that wait for the in-sync replicas.
 
-Runs in: a partition worker. A produce request with acks=all is answered when the high watermark has reached the end of
-its batch, or with REQUEST_TIMED_OUT when its own timeout passes first (the batch stays in the log: the outcome is
-unknown to the client, as Kafka has it).
+Runs in: a partition worker. A produce request with acks=all is answered when the high watermark has reached
+the end of its batch, or with REQUEST_TIMED_OUT when its own timeout passes first (the batch stays in the log:
+the outcome is unknown to the client, as Kafka has it).
 
 Source: Kafka `DelayedProduce`.
 """
@@ -55,9 +55,7 @@ class ProducePurgatory:
         entries = self._open.get(replica.slot)
         if not entries:
             return 0
-        reached = [
-            entry for entry in entries.values() if not replica.is_leader or entry[6] <= replica.high_watermark
-        ]
+        reached = [entry for entry in entries.values() if not replica.is_leader or entry[6] <= replica.high_watermark]
         for entry in reached:
             _deadline, serial, _replica, ticket, base_offset, append_time_ms, _required = entry
             del entries[serial]

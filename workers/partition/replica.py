@@ -147,8 +147,8 @@ class Replica:
     def waiting_network_workers(self) -> tuple[int, ...] | list[int]:
         """Network workers with a fetch parked on this row. Call after `publish`.
 
-        The fence keeps the row's stores before the look at the wait bytes; the network worker fences between setting
-        its byte and looking at the row again, so one of the two always sees the other.
+        The fence keeps the row's stores before the look at the wait bytes; the network worker fences between
+        setting its byte and looking at the row again, so one of the two always sees the other.
         """
         fence()
         return self._table.waiting(self.slot)

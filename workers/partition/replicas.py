@@ -1,7 +1,7 @@
 """Which replicas this worker holds: the cluster view is what should be, this makes it so.
 
-Runs in: a partition worker, whenever the view's version moved, and once at start. Every step can be run again; a worker
-killed in the middle leaves a directory that the next one opens.
+Runs in: a partition worker, whenever the view's version moved, and once at start. Every step can be run
+again; a worker killed in the middle leaves a directory that the next one opens.
 
     in the view, owned by us, not open    -> open the log (recover), take the role, publish the row
     in the view, open                     -> role, leader epoch, settings

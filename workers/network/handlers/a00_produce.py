@@ -1,7 +1,8 @@
 """Produce (key 0), v0 to v9.
 
-The shape of each batch is looked at here only as far as the partition worker's ring must be protected; checksums, offsets and
-sequences are its business. v0 to v2 carry magic 0 and 1, which this node does not take yet: UNSUPPORTED_FOR_MESSAGE_FORMAT.
+The shape of each batch is looked at here only as far as the partition worker's ring must be protected;
+checksums, offsets and sequences are its business. v0 to v2 carry magic 0 and 1, which this node does not take
+yet: UNSUPPORTED_FOR_MESSAGE_FORMAT.
 
 Source: Kafka `KafkaApis.handleProduceRequest`, `ProduceRequest.validateRecords`.
 """
@@ -19,6 +20,7 @@ from headrace.shm.messages import PRODUCE, PRODUCE_HEADER
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.produce_ledger import PendingProduce
+from headrace.workers.network.routes import Route
 
 _log = logging.getLogger(__name__)
 
@@ -61,15 +63,11 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
         for partition in topic.partition_data:
             records = partition.records
             route = context.routes.partition(name, partition.index)
-            if route is None:
-                error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            elif route.slot < 0 or route.leader != context.node_id:
-                error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-            else:
-                error = _refusal(context, version, acks, records, route.owner)
+            error = _refusal(context, version, acks, records, route)
             if error:
                 _refuse(context, pending, index, error, acks, f"{name}-{partition.index}")
             else:
+                assert route is not None
                 pending.owners[index] = route.owner
                 header = _pack_header(request_id, route.slot, route.key, index, timeout_ms, acks, version)
                 context.sender.send(connection, route.owner, PRODUCE, header, records)
@@ -78,27 +76,27 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
         context.produce.close(request_id)
 
 
-def _refusal(
-    context: Context, version: int, acks: int, records: memoryview | None, owner: int
-) -> ErrorCode | int:
+def _refusal(context: Context, version: int, acks: int, records: memoryview | None, route: Route | None) -> int:
     """Why a batch can't be handed on, 0 where it can."""
+    if route is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if route.slot < 0 or route.leader != context.node_id:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
     if acks not in (-1, 0, 1):
         return ErrorCode.INVALID_REQUIRED_ACKS
     if version < VERSION_OF_MAGIC_2:
         return ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
     if records is None or len(records) < BATCH_BYTES_MIN:
         return ErrorCode.INVALID_RECORD
-    if PRODUCE_HEADER.size + len(records) > context.sender.message_bytes_max(owner):
+    if PRODUCE_HEADER.size + len(records) > context.sender.message_bytes_max(route.owner):
         return ErrorCode.MESSAGE_TOO_LARGE
-    if version < VERSION_OF_ZSTD and records[MAGIC_BYTE] == 2:
-        if records[ATTRIBUTES_LOW_BYTE] & CODEC_MASK == CODEC_ZSTD:
-            return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    is_zstd = records[MAGIC_BYTE] == 2 and records[ATTRIBUTES_LOW_BYTE] & CODEC_MASK == CODEC_ZSTD
+    if is_zstd and version < VERSION_OF_ZSTD:
+        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     return 0
 
 
-def _refuse(
-    context: Context, pending: PendingProduce, index: int, error: ErrorCode | int, acks: int, partition: str
-) -> None:
+def _refuse(context: Context, pending: PendingProduce, index: int, error: int, acks: int, partition: str) -> None:
     if acks == 0:
         pending.exchange.close_connection(f"produce acks=0 failed partition={partition} error={ErrorCode(error).name}")
         return
@@ -129,8 +127,6 @@ def _respond(pending: PendingProduce) -> None:
                 )
             )
             position += 1
-        responses.append(
-            messages.ProduceResponse.TopicProduceResponse(name=name, partition_responses=partitions)
-        )
+        responses.append(messages.ProduceResponse.TopicProduceResponse(name=name, partition_responses=partitions))
     response = messages.ProduceResponse(responses=responses)
     exchange.answer_bytes(encode_response(ApiKey.PRODUCE, exchange.api_version, response))

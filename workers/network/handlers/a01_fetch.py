@@ -1,12 +1,14 @@
 """Fetch (key 1), v4 to v12: rows, index look-ups and file ranges; the leader process is never asked.
 
-Sessions (KIP-227) are always declined with session id 0, which is legal; a full response then names exactly the
-partitions asked for. v0 to v3 need the old message formats and are not advertised.
+Sessions (KIP-227) are always declined with session id 0, which is legal; a full response then names exactly
+the partitions asked for. v0 to v3 need the old message formats and are not advertised.
 
-For each partition: one seqlock read (2 us), one `locate` (1 to 5 us, at most one pread of headers). Bytes and copies: head from memory,
-records by sendfile, or by one pread where they are few (SMALL_RANGE_BYTES): then one `send` carries all.
+For each partition: one seqlock read (2 us), one `locate` (1 to 5 us, at most one pread of headers). Bytes and
+copies: head from memory, records by sendfile, or by one pread where they are few (SMALL_RANGE_BYTES): then
+one `send` carries all.
 
-Source: Kafka `KafkaApis.handleFetchRequest`, `ReplicaManager.readFromLog`; KIP-74 for the size limits; KIP-320 for epochs.
+Source: Kafka `KafkaApis.handleFetchRequest`, `ReplicaManager.readFromLog`; KIP-74 for the size limits;
+KIP-320 for epochs.
 """
 
 from __future__ import annotations

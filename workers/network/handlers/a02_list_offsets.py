@@ -1,9 +1,10 @@
 """ListOffsets (key 2), v0 to v7: earliest, latest, by timestamp, max timestamp.
 
-Rows and time indexes answer; the leader process is not asked. Latest is the high watermark, or the last stable offset
-for read_committed.
+Rows and time indexes answer; the leader process is not asked. Latest is the high watermark, or the last
+stable offset for read_committed.
 
-Source: Kafka `KafkaApis.handleListOffsetRequest`, `UnifiedLog.fetchOffsetByTimestamp`; KIP-734 for max timestamp.
+Source: Kafka `KafkaApis.handleListOffsetRequest`, `UnifiedLog.fetchOffsetByTimestamp`; KIP-734 for max
+timestamp.
 """
 
 from __future__ import annotations

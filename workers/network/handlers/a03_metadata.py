@@ -1,7 +1,7 @@
 """Metadata (key 3), v0 to v9, from the cluster view; unknown topics are created where that is allowed.
 
-A topic that is to be created holds the response until the controller has made it (some milliseconds), so that the client sees
-a leader at once instead of LEADER_NOT_AVAILABLE and a retry.
+A topic that is to be created holds the response until the controller has made it (some milliseconds), so that
+the client sees a leader at once instead of LEADER_NOT_AVAILABLE and a retry.
 
 Source: Kafka `KafkaApis.handleTopicMetadataRequest`, `AutoTopicCreationManager`.
 """

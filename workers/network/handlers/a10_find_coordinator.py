@@ -1,6 +1,7 @@
 """FindCoordinator (key 10), v0 to v4: this node hosts no coordinator yet, and says so.
 
-COORDINATOR_NOT_AVAILABLE is what Kafka answers while `__consumer_offsets` can't be made; consumers that `assign` go on without.
+COORDINATOR_NOT_AVAILABLE is what Kafka answers while `__consumer_offsets` can't be made; consumers that
+`assign` go on without.
 
 Source: Kafka `KafkaApis.handleFindCoordinatorRequest`.
 """

@@ -1,7 +1,7 @@
 """ApiVersions (key 18), v0 to v3: what is served.
 
-The response header is always v0. A version we don't know is answered in the v0 layout with UNSUPPORTED_VERSION and our range for this
-key, so that the client can ask again; its body is not parsed.
+The response header is always v0. A version we don't know is answered in the v0 layout with
+UNSUPPORTED_VERSION and our range for this key, so that the client can ask again; its body is not parsed.
 
 Source: Kafka `KafkaApis.handleApiVersionsRequest`; KIP-511.
 """
@@ -34,8 +34,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
         return
     request = decode_request(ApiKey.API_VERSIONS, version, body)
     if version >= VERSION_OF_SOFTWARE_NAME and not (
-        _LEGAL_SOFTWARE.match(request.client_software_name)
-        and _LEGAL_SOFTWARE.match(request.client_software_version)
+        _LEGAL_SOFTWARE.match(request.client_software_name) and _LEGAL_SOFTWARE.match(request.client_software_version)
     ):
         response = messages.ApiVersionsResponse(error_code=int(ErrorCode.INVALID_REQUEST))
     else:

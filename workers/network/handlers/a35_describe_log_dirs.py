@@ -27,7 +27,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     """One result for each log directory."""
     request = decode_request(ApiKey.DESCRIBE_LOG_DIRS, exchange.api_version, body)
     if request.topics is None:
-        wanted = {name: None for name in context.view.topics}
+        wanted = dict.fromkeys(context.view.topics)
     else:
         wanted = {topic.topic: set(topic.partitions) for topic in request.topics}
     results = [_describe(context, Path(path), wanted) for path in context.settings["log.dirs"]]
