@@ -1,0 +1,250 @@
+"""A cluster seen through its protocol: brokers, leaders, offsets, log directories, bytes of a partition.
+
+Errors that a retry may cure are retried RETRIES_MAX times with growing pauses and fresh metadata; others raise KafkaError with the
+partition's name.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, TypeVar
+
+from headrace.client.connection import Connection, ConnectionFailed
+from headrace.errors import ErrorCode, KafkaError
+from headrace.ids import TopicPartition
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.record_batch import HEADER_BYTES, LOG_OVERHEAD_BYTES
+
+LATEST = -1
+EARLIEST = -2
+RETRIES_MAX = 10
+RETRY_PAUSE_FIRST_S = 0.05
+RETRY_PAUSE_MAX_S = 1.0
+FETCH_WAIT_MS = 500
+FETCH_BYTES = 4 << 20
+
+T = TypeVar("T")
+
+
+class Broker(NamedTuple):
+    node_id: int
+    host: str
+    port: int
+
+
+class Partition(NamedTuple):
+    leader: int
+    isr: tuple[int, ...]
+
+
+class Cluster:
+    """A client of one cluster; connections are opened on demand and kept."""
+
+    def __init__(self, bootstrap_servers: str, timeout_s: float = 30.0) -> None:
+        self._bootstrap = [_parse_address(text) for text in bootstrap_servers.split(",") if text.strip()]
+        self._timeout_s = timeout_s
+        self._connections: dict[int, Connection] = {}
+        self.cluster_id = ""
+        self.brokers: dict[int, Broker] = {}
+        self.partitions: dict[TopicPartition, Partition] = {}
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def refresh(self, topics: list[str] | None) -> list[str]:
+        """Read metadata of topics, of all where None; returns the names found.
+
+        raises   KafkaError, for a topic that is not there; ConnectionFailed, where no broker answers
+        """
+        request = messages.MetadataRequest(
+            topics=None if topics is None else [_topic_wanted(name) for name in topics],
+            allow_auto_topic_creation=False,
+        )
+        answer = self._ask_any(ApiKey.METADATA, (4, 9), request)
+        self.cluster_id = answer.cluster_id or ""
+        self.brokers = {broker.node_id: Broker(broker.node_id, broker.host, broker.port) for broker in answer.brokers}
+        for topic in answer.topics:
+            if topic.error_code:
+                raise KafkaError(ErrorCode(topic.error_code), f"topic {topic.name}")
+            for partition in topic.partitions:
+                self.partitions[TopicPartition(topic.name, partition.partition_index)] = Partition(
+                    partition.leader_id, tuple(partition.isr_nodes)
+                )
+        return [topic.name for topic in answer.topics]
+
+    def offsets(self, wanted: dict[TopicPartition, int], read_committed: bool = False) -> dict[TopicPartition, int]:
+        """Offsets for timestamps (LATEST, EARLIEST, or milliseconds); -1 where no record is that late."""
+        return self._retried(lambda: self._list_offsets(wanted, read_committed), {name.topic for name in wanted})
+
+    def log_directories(self) -> dict[tuple[int, TopicPartition], str]:
+        """The log directory of every replica, by (broker, partition), as far as brokers tell."""
+        found = {}
+        for node_id in self.brokers:
+            try:
+                connection = self._connect(node_id)
+                version = connection.version(ApiKey.DESCRIBE_LOG_DIRS, 0, 4)
+                answer = connection.request(
+                    ApiKey.DESCRIBE_LOG_DIRS, version, messages.DescribeLogDirsRequest(topics=None)
+                )
+            except ConnectionFailed:
+                continue
+            for result in answer.results:
+                for topic in result.topics:
+                    for partition in topic.partitions:
+                        name = TopicPartition(topic.name, partition.partition_index)
+                        found[node_id, name] = result.log_dir
+        return found
+
+    def fetch(self, name: TopicPartition, start: int, end: int) -> Iterator[memoryview]:
+        """The bytes of whole batches that hold the offsets from `start` up to `end`, in order."""
+        offset = start
+        while offset < end:
+            data = self._retried(lambda at=offset: self._fetch_once(name, at), {name.topic})  # type: ignore[misc]
+            size, next_offset = _whole_batches(data)
+            if size:
+                yield data[:size]
+                offset = next_offset
+
+    def close(self) -> None:
+        for connection in self._connections.values():
+            connection.close()
+        self._connections.clear()
+
+    def _list_offsets(self, wanted: dict[TopicPartition, int], read_committed: bool) -> dict[TopicPartition, int]:
+        request_type = messages.ListOffsetsRequest
+        found: dict[TopicPartition, int] = {}
+        for leader, names in self._by_leader(wanted).items():
+            topics: dict[str, list[Any]] = {}
+            for name in names:
+                topics.setdefault(name.topic, []).append(
+                    request_type.ListOffsetsPartition(partition_index=name.partition, timestamp=wanted[name])
+                )
+            connection = self._connect(leader)
+            version = connection.version(ApiKey.LIST_OFFSETS, 1, 7)
+            answer = connection.request(
+                ApiKey.LIST_OFFSETS,
+                version,
+                request_type(
+                    replica_id=-1,
+                    isolation_level=int(read_committed),
+                    topics=[
+                        request_type.ListOffsetsTopic(name=topic, partitions=rows) for topic, rows in topics.items()
+                    ],
+                ),
+            )
+            for topic in answer.topics:
+                for row in topic.partitions:
+                    name = TopicPartition(topic.name, row.partition_index)
+                    _check(row.error_code, name)
+                    found[name] = row.offset
+        return found
+
+    def _fetch_once(self, name: TopicPartition, offset: int) -> memoryview:
+        request_type = messages.FetchRequest
+        connection = self._connect(self._leader(name))
+        version = connection.version(ApiKey.FETCH, 4, 12)
+        row = request_type.FetchPartition(
+            partition=name.partition, fetch_offset=offset, partition_max_bytes=FETCH_BYTES
+        )
+        answer = connection.request(
+            ApiKey.FETCH,
+            version,
+            request_type(
+                max_wait_ms=FETCH_WAIT_MS,
+                min_bytes=1,
+                max_bytes=FETCH_BYTES,
+                session_epoch=-1,
+                topics=[request_type.FetchTopic(topic=name.topic, partitions=[row])],
+            ),
+        )
+        if answer.error_code:
+            raise KafkaError(ErrorCode(answer.error_code), str(name))
+        data = answer.responses[0].partitions[0]
+        _check(data.error_code, name)
+        return memoryview(data.records or b"")
+
+    def _by_leader(self, names: Iterable[TopicPartition]) -> dict[int, list[TopicPartition]]:
+        groups: dict[int, list[TopicPartition]] = {}
+        for name in names:
+            groups.setdefault(self._leader(name), []).append(name)
+        return groups
+
+    def _leader(self, name: TopicPartition) -> int:
+        known = self.partitions.get(name)
+        if known is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(name))
+        if known.leader not in self.brokers:
+            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, str(name))
+        return known.leader
+
+    def _connect(self, node_id: int) -> Connection:
+        connection = self._connections.get(node_id)
+        if connection is None:
+            broker = self.brokers[node_id]
+            connection = self._connections[node_id] = Connection(broker.host, broker.port, self._timeout_s)
+        return connection
+
+    def _ask_any(self, api_key: int, versions: tuple[int, int], request: Any) -> Any:
+        failures = []
+        addresses = [(broker.host, broker.port) for broker in self.brokers.values()] + self._bootstrap
+        for host, port in addresses:
+            try:
+                connection = Connection(host, port, self._timeout_s)
+                try:
+                    return connection.request(api_key, connection.version(api_key, *versions), request)
+                finally:
+                    connection.close()
+            except ConnectionFailed as failure:
+                failures.append(str(failure))
+        raise ConnectionFailed("no broker answers: " + "; ".join(failures))
+
+    def _retried(self, attempt: Callable[[], T], topics: set[str]) -> T:
+        pause_s = RETRY_PAUSE_FIRST_S
+        for tries_left in range(RETRIES_MAX, -1, -1):
+            try:
+                if not all(any(name.topic == topic for name in self.partitions) for topic in topics):
+                    self.refresh(sorted(topics))
+                return attempt()
+            except (ConnectionFailed, KafkaError) as failure:
+                is_final = isinstance(failure, KafkaError) and not failure.code.retriable
+                if is_final or not tries_left:
+                    raise
+            self.close()
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, RETRY_PAUSE_MAX_S)
+            self.refresh(sorted(topics))
+        raise AssertionError("unreachable")
+
+
+def _whole_batches(data: memoryview) -> tuple[int, int]:
+    """(bytes of whole batches, offset behind the last of them)."""
+    position, next_offset = 0, -1
+    while len(data) - position >= HEADER_BYTES:
+        size = int.from_bytes(data[position + 8 : position + 12], "big") + LOG_OVERHEAD_BYTES
+        if size > len(data) - position:
+            break
+        base_offset = int.from_bytes(data[position : position + 8], "big")
+        next_offset = base_offset + int.from_bytes(data[position + 23 : position + 27], "big") + 1
+        position += size
+    return position, next_offset
+
+
+def _topic_wanted(name: str) -> Any:
+    return messages.MetadataRequest.MetadataRequestTopic(name=name)
+
+
+def _check(error_code: int, name: TopicPartition) -> None:
+    if error_code:
+        raise KafkaError(ErrorCode(error_code), str(name))
+
+
+def _parse_address(text: str) -> tuple[str, int]:
+    host, _, port = text.strip().rpartition(":")
+    if not host or not port.isdigit():
+        raise ValueError(f"bootstrap server {text!r} is not host:port")
+    return host.strip("[]"), int(port)

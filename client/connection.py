@@ -1,0 +1,81 @@
+"""One blocking connection to a broker: a request, its response.
+
+Used by Spark's driver and tasks, by tools and by the mirror; never by the node's own hot path. One thread at a time.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from typing import Any
+
+from headrace.errors import BadFrame, HeadraceError
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_response
+from headrace.protocol.frames import build_request, parse_response_header
+
+RESPONSE_BYTES_MAX = 256 << 20
+CLIENT_ID = "headrace"
+
+
+class ConnectionFailed(HeadraceError):
+    """No connection, or it broke: the request may or may not have been handled."""
+
+
+class Connection:
+    """A socket and the versions that its broker serves."""
+
+    def __init__(self, host: str, port: int, timeout_s: float = 30.0) -> None:
+        self.address = (host, port)
+        self._correlation_id = 0
+        try:
+            self._socket = socket.create_connection(self.address, timeout=timeout_s)
+        except OSError as failure:
+            raise ConnectionFailed(f"{host}:{port}: {failure}") from None
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        answer = self.request(ApiKey.API_VERSIONS, 0, messages.ApiVersionsRequest())
+        self._served = {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
+
+    def version(self, api_key: int, low: int, high: int) -> int:
+        """The highest version in low..high that the broker serves.
+
+        raises   ConnectionFailed, where there is none
+        """
+        served = self._served.get(api_key)
+        if served is None or served[1] < low or served[0] > high:
+            raise ConnectionFailed(f"{self.address}: {ApiKey(api_key).name} v{low} to v{high} asked, served: {served}")
+        return min(high, served[1])
+
+    def request(self, api_key: int, version: int, message: Any) -> Any:
+        """Send a request and wait for its response.
+
+        raises   ConnectionFailed, where the connection breaks or times out; BadFrame, for a response that can't be
+        """
+        self._correlation_id += 1
+        try:
+            self._socket.sendall(build_request(api_key, version, self._correlation_id, CLIENT_ID, message))
+            (size,) = struct.unpack(">i", self._receive(4))
+            if not 4 <= size <= RESPONSE_BYTES_MAX:
+                raise BadFrame(f"response of {size} bytes from {self.address}")
+            frame = memoryview(self._receive(size))
+        except OSError as failure:
+            raise ConnectionFailed(f"{self.address}: {failure}") from None
+        correlation_id, position = parse_response_header(frame, api_key, version)
+        if correlation_id != self._correlation_id:
+            raise BadFrame(f"response {correlation_id} from {self.address}, {self._correlation_id} is due")
+        return decode_response(api_key, version, frame[position:])
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _receive(self, size: int) -> bytearray:
+        buffer = bytearray(size)
+        view = memoryview(buffer)
+        done = 0
+        while done < size:
+            count = self._socket.recv_into(view[done:])
+            if not count:
+                raise ConnectionFailed(f"{self.address}: closed by the broker")
+            done += count
+        return buffer

@@ -1,0 +1,176 @@
+"""Rows in the making: a chunk of columns that becomes one Arrow batch.
+
+Runs in: Spark's Python workers. Only the columns that are asked for are gathered; `key_length` and `value_length` cost no copy of any bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from headrace.protocol.varint import read_varlong
+from headrace.spark.decode import gather
+
+KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
+ALL_COLUMNS = (*KAFKA_COLUMNS, "headers", "key_length", "value_length")
+HEADERS_TYPE = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
+ARROW_TYPES: dict[str, Any] = {
+    "key": pa.binary(),
+    "value": pa.binary(),
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "offset": pa.int64(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "timestampType": pa.int32(),
+    "headers": HEADERS_TYPE,
+    "key_length": pa.int32(),
+    "value_length": pa.int32(),
+}
+SPARK_TYPES = {
+    "key": "binary",
+    "value": "binary",
+    "topic": "string",
+    "partition": "int",
+    "offset": "bigint",
+    "timestamp": "timestamp",
+    "timestampType": "int",
+    "headers": "array<struct<key:string,value:binary>>",
+    "key_length": "int",
+    "value_length": "int",
+}
+FIELDS = 9
+GATHER_BYTES_FIRST = 1 << 20
+
+(OFFSET, TIMESTAMP, TYPE, KEY_START, KEY_LENGTH, VALUE_START, VALUE_LENGTH, HEADERS_START, HEADERS_LENGTH) = range(
+    FIELDS
+)
+
+
+def arrow_schema(columns: Sequence[str]) -> pa.Schema:
+    return pa.schema([(name, ARROW_TYPES[name]) for name in columns])
+
+
+def spark_schema(columns: Sequence[str]) -> str:
+    """The same as Spark DDL."""
+    return ", ".join(f"{name} {SPARK_TYPES[name]}" for name in columns)
+
+
+def check_columns(columns: Sequence[str] | None) -> tuple[str, ...]:
+    """raises   ValueError, naming a column that is none"""
+    if columns is None:
+        return KAFKA_COLUMNS
+    unknown = [name for name in columns if name not in ALL_COLUMNS]
+    if unknown or not columns:
+        raise ValueError(f"columns {unknown or list(columns)}: choose from {', '.join(ALL_COLUMNS)}")
+    return tuple(columns)
+
+
+class _Bytes:
+    """One binary column being gathered."""
+
+    def __init__(self, rows: int) -> None:
+        self.data = np.empty(GATHER_BYTES_FIRST, np.uint8)
+        self.offsets = np.zeros(rows + 1, np.int32)
+        self.validity = np.full(rows // 8 + 1, 255, np.uint8)
+        self.nulls = 0
+
+    def add(self, source: Any, starts: Any, lengths: Any, first: int, last: int) -> None:
+        needed = int(self.offsets[first]) + int(np.maximum(lengths[first:last], 0).sum())
+        if needed > self.data.shape[0]:
+            grown = np.empty(max(needed, 2 * self.data.shape[0]), np.uint8)
+            grown[: self.data.shape[0]] = self.data
+            self.data = grown
+        nulls = gather(source, starts, lengths, first, last, self.data, self.offsets, self.validity)
+        assert nulls >= 0
+        self.nulls += nulls
+
+    def array(self, rows: int) -> pa.Array:
+        validity = pa.py_buffer(self.validity) if self.nulls else None
+        size = int(self.offsets[rows])
+        buffers = [validity, pa.py_buffer(self.offsets[: rows + 1]), pa.py_buffer(self.data[:size])]
+        return pa.Array.from_buffers(pa.binary(), rows, buffers, null_count=self.nulls)
+
+
+class Chunk:
+    """Up to `capacity` rows of one partition.
+
+    rows   filled so far; the kernels write `columns`, `take` gathers what they found
+    """
+
+    def __init__(self, topic: str, partition: int, names: Sequence[str], capacity: int) -> None:
+        self.columns = np.empty((FIELDS, capacity), np.int64)
+        self.rows = 0
+        self.capacity = capacity
+        self._topic = topic
+        self._partition = partition
+        self._names = names
+        self._key = _Bytes(capacity) if "key" in names else None
+        self._value = _Bytes(capacity) if "value" in names else None
+        self._headers: list[Any] | None = [] if "headers" in names else None
+
+    def take(self, source: Any, last: int) -> None:
+        """Gather the rows from `rows` up to `last`, whose starts point into `source`."""
+        first = self.rows
+        if last == first:
+            return
+        if self._key is not None:
+            self._key.add(source, self.columns[KEY_START], self.columns[KEY_LENGTH], first, last)
+        if self._value is not None:
+            self._value.add(source, self.columns[VALUE_START], self.columns[VALUE_LENGTH], first, last)
+        if self._headers is not None:
+            view = memoryview(source)
+            self._headers += [
+                _parse_headers(view, int(self.columns[HEADERS_START, row]), int(self.columns[HEADERS_LENGTH, row]))
+                for row in range(first, last)
+            ]
+        self.rows = last
+
+    def batch(self) -> pa.RecordBatch:
+        """The rows as an Arrow batch."""
+        rows = self.rows
+        arrays = [self._array(name, rows) for name in self._names]
+        return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(self._names))
+
+    def _array(self, name: str, rows: int) -> pa.Array:
+        columns = self.columns
+        if name == "key":
+            assert self._key is not None
+            return self._key.array(rows)
+        if name == "value":
+            assert self._value is not None
+            return self._value.array(rows)
+        if name == "topic":
+            return pa.repeat(pa.scalar(self._topic, pa.string()), rows)
+        if name == "partition":
+            return pa.repeat(pa.scalar(self._partition, pa.int32()), rows)
+        if name == "offset":
+            return pa.array(columns[OFFSET, :rows])
+        if name == "timestamp":
+            return pa.array(columns[TIMESTAMP, :rows] * 1000).cast(ARROW_TYPES["timestamp"])
+        if name == "timestampType":
+            return pa.array(columns[TYPE, :rows].astype(np.int32))
+        if name == "headers":
+            return pa.array(self._headers, HEADERS_TYPE)
+        lengths = columns[KEY_LENGTH if name == "key_length" else VALUE_LENGTH, :rows].astype(np.int32)
+        return pa.array(lengths, mask=lengths < 0)
+
+
+def _parse_headers(data: memoryview, position: int, length: int) -> list[dict[str, Any]] | None:
+    """A record's headers; None where it has none, as the kafka source gives it."""
+    end = position + length
+    count, position = read_varlong(data[:end], position)
+    headers = []
+    for _ in range(min(count, length)):
+        size, position = read_varlong(data[:end], position)
+        name = bytes(data[position : position + size]).decode("utf-8", "replace")
+        position += size
+        size, position = read_varlong(data[:end], position)
+        value = None
+        if size >= 0:
+            value = bytes(data[position : position + size])
+            position += size
+        headers.append({"key": name, "value": value})
+    return headers or None

@@ -1,0 +1,182 @@
+"""Record batches to columns, compiled: the reason why reading the page cache pays.
+
+Runs in: Spark's Python workers. Two kernels (Numba, cached on disk):
+
+    walk      batch headers and record varints of uncompressed batches -> starts and lengths, no bytes copied
+    gather    keys or values from where they lie -> one contiguous Arrow buffer
+
+A compressed batch is decompressed by `protocol.compression` and walked alone. Bytes are not trusted: every varint and length is compared with the
+end of its batch; what contradicts is an error code, never a read outside.
+
+Measured: 12 million records/s on one core at 100-byte values (bench/decode.py).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+WALK_END = 0  # all bytes walked
+WALK_FULL = 1  # the columns hold no more
+WALK_COMPRESSED = 2  # a compressed batch stands at the position
+WALK_DONE = 3  # the end offset was reached
+WALK_BAD = -1  # bytes that contradict themselves at the position
+
+HEADER_BYTES = 61
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _be(data: Any, position: int, size: int) -> int:
+    """A big-endian unsigned integer."""
+    value = np.int64(0)
+    for index in range(size):
+        value = (value << 8) | np.int64(data[position + index])
+    return value
+
+
+@njit(cache=True, nogil=True)
+def _varint(data: Any, position: int, end: int) -> Any:
+    """(value, position behind it); the position is -1 where the bytes end or it is overlong."""
+    value = np.uint64(0)
+    shift = np.uint64(0)
+    for index in range(10):
+        if position + index >= end:
+            return np.int64(0), np.int64(-1)
+        byte = np.uint64(data[position + index])
+        value |= (byte & np.uint64(127)) << shift
+        if byte < 128:
+            decoded = np.int64(value >> np.uint64(1)) ^ -np.int64(value & np.uint64(1))
+            return decoded, np.int64(position + index + 1)
+        shift += np.uint64(7)
+    return np.int64(0), np.int64(-1)
+
+
+@njit(cache=True, nogil=True)
+def walk_records(
+    data: Any,
+    position: int,
+    end: int,
+    count: int,
+    base_offset: int,
+    base_timestamp: int,
+    append_timestamp: int,
+    low: int,
+    high: int,
+    row: int,
+    columns: Any,
+) -> int:
+    """Records of one batch into the columns from `row`; the row behind the last one, or -1.
+
+    append_timestamp   the batch's time under LogAppendTime, else -1
+    low, high          offsets outside of low <= offset < high are left out
+    columns            int64 rows: offset, timestamp, type, key start, key length, value start, value length,
+                       headers start, headers length; a length of -1 is null
+    """
+    for _ in range(count):
+        length, position = _varint(data, position, end)
+        if position < 0 or length < 1 or length > end - position:
+            return -1
+        stop = position + length
+        delta, at = _varint(data, position + 1, stop)
+        if at < 0:
+            return -1
+        offset_delta, at = _varint(data, at, stop)
+        if at < 0:
+            return -1
+        key_length, key_start = _varint(data, at, stop)
+        if key_start < 0 or key_length > stop - key_start:
+            return -1
+        at = key_start + max(key_length, 0)
+        value_length, value_start = _varint(data, at, stop)
+        if value_start < 0 or value_length > stop - value_start:
+            return -1
+        at = value_start + max(value_length, 0)
+        offset = base_offset + offset_delta
+        if low <= offset < high:
+            columns[0, row] = offset
+            columns[1, row] = append_timestamp if append_timestamp >= 0 else base_timestamp + delta
+            columns[2, row] = 1 if append_timestamp >= 0 else 0
+            columns[3, row] = key_start
+            columns[4, row] = max(key_length, -1)
+            columns[5, row] = value_start
+            columns[6, row] = max(value_length, -1)
+            columns[7, row] = at
+            columns[8, row] = stop - at
+            row += 1
+        position = stop
+    return row
+
+
+@njit(cache=True, nogil=True)
+def walk(data: Any, position: int, end: int, low: int, high: int, row: int, columns: Any) -> Any:
+    """Uncompressed batches into the columns; (position, row, WALK_*)."""
+    capacity = columns.shape[1]
+    while end - position >= HEADER_BYTES:
+        base_offset = _be(data, position, 8)
+        size = _be(data, position + 8, 4) + 12
+        if base_offset >= high:
+            return position, row, WALK_DONE
+        if data[position + 16] != 2 or size < HEADER_BYTES or size > end - position:
+            return position, row, WALK_BAD
+        attributes = _be(data, position + 21, 2)
+        last_offset = base_offset + _be(data, position + 23, 4)
+        if attributes & 0x20 or last_offset < low:  # control batches, and what lies before the range
+            position += size
+            continue
+        if attributes & 7:
+            return position, row, WALK_COMPRESSED
+        count = _be(data, position + 57, 4)
+        if count > size:
+            return position, row, WALK_BAD
+        if row + count > capacity:
+            return position, row, WALK_FULL
+        append_timestamp = _be(data, position + 35, 8) if attributes & 8 else np.int64(-1)
+        stop = position + size
+        found = walk_records(
+            data,
+            position + HEADER_BYTES,
+            stop,
+            count,
+            base_offset,
+            _be(data, position + 27, 8),
+            append_timestamp,
+            low,
+            high,
+            row,
+            columns,
+        )
+        if found < 0:
+            return position, row, WALK_BAD
+        row = found
+        position = stop
+    return position, row, WALK_END
+
+
+@njit(cache=True, nogil=True)
+def gather(
+    data: Any, starts: Any, lengths: Any, first: int, last: int, out: Any, out_offsets: Any, validity: Any
+) -> int:
+    """Copy `lengths[i]` bytes from `starts[i]` for first <= i < last behind what `out` holds.
+
+    out_offsets   Arrow's int32 offsets; out_offsets[first] is where to begin
+    validity      Arrow's bitmap, preset to ones
+    returns       nulls seen, or -1 where `out` is too small
+    """
+    place = np.int64(out_offsets[first])
+    nulls = 0
+    for index in range(first, last):
+        length = lengths[index]
+        if length < 0:
+            validity[index >> 3] &= np.uint8(~(1 << (index & 7)) & 255)
+            nulls += 1
+        else:
+            if place + length > out.shape[0]:
+                return -1
+            start = starts[index]
+            for step in range(length):
+                out[place + step] = data[start + step]
+            place += length
+        out_offsets[index + 1] = place
+    return nulls

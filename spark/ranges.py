@@ -1,0 +1,203 @@
+"""A range of one partition's offsets, and how to read it: from the page cache here, or over the network.
+
+Runs in: Spark's driver (makes ranges) and Python workers (read them). The path in a range is a hint from the cluster; a worker trusts it only if
+`meta.properties` there names the same cluster and broker. The end was frozen at the high watermark, so that nothing is read that could be
+cut again; a file that is gone under the reader falls back to the network.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from headrace.client.cluster import Cluster
+from headrace.errors import HeadraceError
+from headrace.ids import TopicPartition
+from headrace.log.reader import SegmentFile
+from headrace.log.segment import segment_bases
+from headrace.protocol.compression import DECOMPRESSED_BYTES_MAX, decompress
+from headrace.protocol.record_batch import HEADER_BYTES, parse_header
+from headrace.settings import read_properties
+from headrace.spark.columns import Chunk
+from headrace.spark.decode import WALK_BAD, WALK_COMPRESSED, WALK_DONE, WALK_END, WALK_FULL, walk, walk_records
+
+ROWS_PER_BATCH = 50_000
+
+
+class CorruptSegment(HeadraceError):
+    """Bytes in a segment that are no batches; names file and position."""
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRange:
+    """Offsets `start` <= offset < `end` of a partition.
+
+    replicas   (broker id, host, log directory) of in-sync replicas; the directory is '' where the broker did not tell
+    """
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+    bootstrap_servers: str
+    cluster_id: str
+    replicas: tuple[tuple[int, str, str], ...] = ()
+
+    def to_bytes(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> OffsetRange:
+        fields = json.loads(data)
+        fields["replicas"] = tuple(tuple(replica) for replica in fields["replicas"])
+        return cls(**fields)
+
+
+def read_range(
+    one: OffsetRange, columns: Sequence[str], rows_per_batch: int = ROWS_PER_BATCH
+) -> Iterator[pa.RecordBatch]:
+    """The records of a range as Arrow batches.
+
+    raises   CorruptSegment, naming file and position; KafkaError or ConnectionFailed over the network
+    """
+    rows = _Rows(one, columns, rows_per_batch)
+    directory = local_directory(one)
+    if directory is not None:
+        yield from _read_local(one, directory, rows)
+    if rows.next_offset < one.end:
+        yield from _read_remote(one, rows)
+    yield from rows.finish()
+
+
+def local_directory(one: OffsetRange) -> Path | None:
+    """The partition's directory on this host, if one of its replicas lies here beyond doubt."""
+    for broker_id, _host, log_dir in one.replicas:
+        if not log_dir:
+            continue
+        directory = Path(log_dir) / f"{one.topic}-{one.partition}"
+        try:
+            meta = read_properties((Path(log_dir) / "meta.properties").read_text())
+            if directory.is_dir() and (meta.get("cluster.id"), meta.get("broker.id")) == (
+                one.cluster_id,
+                str(broker_id),
+            ):
+                return directory
+        except OSError:
+            continue
+    return None
+
+
+class _Rows:
+    """The chunk being filled, and how far the range has been read."""
+
+    def __init__(self, one: OffsetRange, columns: Sequence[str], rows_per_batch: int) -> None:
+        self._range = one
+        self._columns = columns
+        self._rows_per_batch = rows_per_batch
+        self._chunk = self._new(rows_per_batch)
+        self.next_offset = one.start
+
+    def add(self, data: Any, position: int, end: int, where: str) -> Iterator[pa.RecordBatch]:
+        """Walk the batches in `data`; sets `next_offset` behind what was read. `where` names the bytes in errors."""
+        low, high = self.next_offset, self._range.end
+        while True:
+            chunk = self._chunk
+            position, last, outcome = walk(data, position, end, low, high, chunk.rows, chunk.columns)
+            chunk.take(data, last)
+            if outcome == WALK_COMPRESSED:
+                yield from self._add_compressed(data, position, where)
+                position += parse_header(data[position : position + HEADER_BYTES].tobytes()).size_bytes
+            elif outcome == WALK_FULL:
+                count = int.from_bytes(data[position + 57 : position + 61].tobytes(), "big")
+                yield from self._flush(count)
+            elif outcome == WALK_BAD:
+                raise CorruptSegment(f"{where}: no valid record batch at byte {position}")
+            else:
+                if outcome == WALK_DONE:
+                    self.next_offset = high
+                assert outcome in (WALK_DONE, WALK_END)
+                return
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        """What is left in the chunk."""
+        if self._chunk.rows:
+            yield self._chunk.batch()
+
+    def _add_compressed(self, data: Any, position: int, where: str) -> Iterator[pa.RecordBatch]:
+        header = parse_header(data[position : position + HEADER_BYTES].tobytes())
+        if self._chunk.rows + header.record_count > self._chunk.capacity:
+            yield from self._flush(header.record_count)
+        body = memoryview(data[position + HEADER_BYTES : position + header.size_bytes])
+        plain = np.frombuffer(decompress(header.codec, body, DECOMPRESSED_BYTES_MAX), np.uint8)
+        if not 0 <= header.record_count <= len(plain):
+            raise CorruptSegment(f"{where}: {header.record_count} records in {len(plain)} bytes at byte {position}")
+        chunk = self._chunk
+        last = walk_records(
+            plain,
+            0,
+            len(plain),
+            header.record_count,
+            header.base_offset,
+            header.base_timestamp,
+            header.max_timestamp if header.is_log_append_time else -1,
+            self.next_offset,
+            self._range.end,
+            chunk.rows,
+            chunk.columns,
+        )
+        if last < 0:
+            raise CorruptSegment(f"{where}: records of the batch at byte {position} contradict their lengths")
+        chunk.take(plain, last)
+
+    def _flush(self, wanted_rows: int) -> Iterator[pa.RecordBatch]:
+        if self._chunk.rows:
+            yield self._chunk.batch()
+        self._chunk = self._new(max(self._rows_per_batch, wanted_rows))
+
+    def _new(self, capacity: int) -> Chunk:
+        return Chunk(self._range.topic, self._range.partition, self._columns, capacity)
+
+
+def _read_local(one: OffsetRange, directory: Path, rows: _Rows) -> Iterator[pa.RecordBatch]:
+    bases = segment_bases(directory)
+    for index, base in enumerate(bases):
+        following = bases[index + 1] if index + 1 < len(bases) else None
+        if base >= one.end or (following is not None and following <= rows.next_offset):
+            continue
+        try:
+            segment = SegmentFile(directory, base)
+        except FileNotFoundError:
+            return  # retired under us: the rest comes over the network
+        size = segment.size_bytes()
+        found = segment.find(rows.next_offset, size)
+        if found is None:
+            if following is not None:
+                rows.next_offset = following
+            continue
+        # Unmapped when the last view of it goes: a query that stops early closes this generator with views still out.
+        mapped = mmap.mmap(segment.fd, size, access=mmap.ACCESS_READ)
+        mapped.madvise(mmap.MADV_SEQUENTIAL)
+        data = np.frombuffer(mapped, np.uint8)
+        yield from rows.add(data, found[0], size, str(directory / f"{base:020d}.log"))
+        del data, mapped
+        if following is not None and rows.next_offset < following:
+            rows.next_offset = min(following, one.end)
+        elif following is None:
+            rows.next_offset = one.end
+
+
+def _read_remote(one: OffsetRange, rows: _Rows) -> Iterator[pa.RecordBatch]:
+    name = TopicPartition(one.topic, one.partition)
+    with Cluster(one.bootstrap_servers) as cluster:
+        cluster.refresh([one.topic])
+        for blob in cluster.fetch(name, rows.next_offset, one.end):
+            data = np.frombuffer(blob, np.uint8)
+            yield from rows.add(data, 0, len(data), f"fetch of {name}")
+        rows.next_offset = one.end
