@@ -1,6 +1,7 @@
 """Rows in the making: a chunk of columns that becomes one Arrow batch.
 
-Runs in: Spark's Python workers. Only the columns that are asked for are gathered; `key_length` and `value_length` cost no copy of any bytes.
+Runs in: Spark's Python workers. Only the columns that are asked for are gathered; `key_length` and
+`value_length` cost no copy of any bytes.
 """
 
 from __future__ import annotations
@@ -44,9 +45,17 @@ SPARK_TYPES = {
 FIELDS = 9
 GATHER_BYTES_FIRST = 1 << 20
 
-(OFFSET, TIMESTAMP, TYPE, KEY_START, KEY_LENGTH, VALUE_START, VALUE_LENGTH, HEADERS_START, HEADERS_LENGTH) = range(
-    FIELDS
-)
+(
+    OFFSET,
+    TIMESTAMP,
+    TYPE,
+    KEY_START,
+    KEY_LENGTH,
+    VALUE_START,
+    VALUE_LENGTH,
+    HEADERS_START,
+    HEADERS_LENGTH,
+) = range(FIELDS)
 
 
 def arrow_schema(columns: Sequence[str]) -> pa.Schema:

@@ -15,6 +15,7 @@ from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
 from headrace.spark.options import Bound, ScanOptions
 from headrace.spark.ranges import OffsetRange
+import itertools
 
 
 class DataLoss(HeadraceError):
@@ -63,7 +64,7 @@ def split(start: int, end: int, pieces: int) -> list[tuple[int, int]]:
     """`pieces` ranges of nearly the same length that cover start <= offset < end; fewer, where there are fewer offsets."""
     pieces = max(1, min(pieces, end - start))
     cuts = [start + (end - start) * index // pieces for index in range(pieces + 1)]
-    return list(zip(cuts, cuts[1:], strict=False))
+    return list(itertools.pairwise(cuts))
 
 
 def _partitions(cluster: Cluster, options: ScanOptions) -> list[TopicPartition]:

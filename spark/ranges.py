@@ -1,8 +1,9 @@
 """A range of one partition's offsets, and how to read it: from the page cache here, or over the network.
 
-Runs in: Spark's driver (makes ranges) and Python workers (read them). The path in a range is a hint from the cluster; a worker trusts it only if
-`meta.properties` there names the same cluster and broker. The end was frozen at the high watermark, so that nothing is read that could be
-cut again; a file that is gone under the reader falls back to the network.
+Runs in: Spark's driver (makes ranges) and Python workers (read them). The path in a range is a hint from the
+cluster; a worker trusts it only if `meta.properties` there names the same cluster and broker. The end was
+frozen at the high watermark, so that nothing is read that could be cut again; a file that is gone under the
+reader falls back to the network.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class CorruptSegment(HeadraceError):
 class OffsetRange:
     """Offsets `start` <= offset < `end` of a partition.
 
-    replicas   (broker id, host, log directory) of in-sync replicas; the directory is '' where the broker did not tell
+    replicas   (broker id, host, log directory) of in-sync replicas; the directory is '' where the broker did
+    not tell
     """
 
     topic: str
@@ -181,7 +183,8 @@ def _read_local(one: OffsetRange, directory: Path, rows: _Rows) -> Iterator[pa.R
             if following is not None:
                 rows.next_offset = following
             continue
-        # Unmapped when the last view of it goes: a query that stops early closes this generator with views still out.
+        # Unmapped when the last view of it goes: a query that stops early closes this generator with views
+        # still out.
         mapped = mmap.mmap(segment.fd, size, access=mmap.ACCESS_READ)
         mapped.madvise(mmap.MADV_SEQUENTIAL)
         data = np.frombuffer(mapped, np.uint8)

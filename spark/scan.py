@@ -1,7 +1,8 @@
 """`scan`: a DataFrame over segment files, read where they lie.
 
-The driver plans ranges; a small RDD of them carries preferred locations (all in-sync replica hosts); `mapInArrow` reads each range in the Python
-worker, where projection, `where` and `map_batches` are applied, so that only what the query needs crosses to the JVM.
+The driver plans ranges; a small RDD of them carries preferred locations (all in-sync replica hosts);
+`mapInArrow` reads each range in the Python worker, where projection, `where` and `map_batches` are applied,
+so that only what the query needs crosses to the JVM.
 
     scan(spark, "clicks", bootstrap_servers="127.0.0.1:9092", columns=["value_length"])
     scan(spark, "clicks", bootstrap_servers=b, where=pc.match_substring(pc.field("value"), "error"))
@@ -45,12 +46,16 @@ def scan(
 ) -> DataFrame:
     """Records of topics as a DataFrame; the end is frozen now, at the high watermark.
 
-    columns        of key, value, topic, partition, offset, timestamp, timestampType (these where None), headers,
+    columns        of key, value, topic, partition, offset, timestamp, timestampType (these where None),
+    headers,
                    key_length, value_length (the lengths cost no copy of the bytes)
-    where          filter applied in the worker: an Arrow expression over the columns, or a function from a RecordBatch to
+    where          filter applied in the worker: an Arrow expression over the columns, or a function from a
+    RecordBatch to
                    a boolean array
-    start, end     "earliest", "latest", or offsets by TopicPartition; partitions not named are read from or to the edge
-    map_batches    applied in the worker to the batches of a range, after `where`: partial aggregates, file writing;
+    start, end     "earliest", "latest", or offsets by TopicPartition; partitions not named are read from or
+    to the edge
+    map_batches    applied in the worker to the batches of a range, after `where`: partial aggregates, file
+    writing;
                    `schema` (Spark DDL) then describes what it yields
     raises         ValueError, DataLoss, KafkaError, ConnectionFailed: at once, not in the tasks
     """
