@@ -106,8 +106,8 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("zookeeper.connection.timeout.ms", _I, "18000", "How long a start waits for ZooKeeper.", 1, _INT_MAX),
     # Requests
     Setting("socket.request.max.bytes", _I, "104857600", "Largest request frame.", 1024, _INT_MAX),
-    Setting("socket.send.buffer.bytes", _I, "102400", "SO_SNDBUF; -1 leaves the system's.", -1, _INT_MAX),
-    Setting("socket.receive.buffer.bytes", _I, "102400", "SO_RCVBUF; -1 leaves the system's.", -1, _INT_MAX),
+    Setting("socket.send.buffer.bytes", _I, "-1", "SO_SNDBUF; -1 leaves the system's.", -1, _INT_MAX),
+    Setting("socket.receive.buffer.bytes", _I, "-1", "SO_RCVBUF; -1 leaves the system's.", -1, _INT_MAX),
     Setting("socket.listen.backlog.size", _I, "50", "Accept backlog of a listener.", 1, _INT_MAX),
     Setting("connections.max.idle.ms", _L, "600000", "Idle connections close after this.", -1, _LONG_MAX),
     Setting("max.connections", _I, "10000", "Connections of this node, over all network workers.", 1, _INT_MAX),
@@ -147,10 +147,10 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     # Producers
     Setting("producer.id.expiration.ms", _I, "86400000", "Idle producer ids are forgotten after this.", 1, _INT_MAX),
     # Ours
-    Setting("headrace.network.workers", _I, "-1", "Network workers; -1: half of the usable cores.", -1, limits.NETWORK_WORKERS_MAX),
+    Setting("headrace.network.workers", _I, "-1", "Network workers; -1: one for each usable core.", -1, limits.NETWORK_WORKERS_MAX),
     Setting("headrace.partition.workers", _I, "-1", "Partition workers; -1: half of the usable cores.", -1, limits.PARTITION_WORKERS_MAX),
     Setting("headrace.worker.cpus", _S, None, "Cores to pin workers to, as in taskset: 0-3,8."),
-    Setting("headrace.request.ring.bytes", _I, "4194304", "Ring from a network to a partition worker; a power of two, twice message.max.bytes at least.", limits.RING_BYTES_MIN, limits.RING_BYTES_MAX),
+    Setting("headrace.request.ring.bytes", _I, "8388608", "Ring from a network to a partition worker; a power of two, twice message.max.bytes at least.", limits.RING_BYTES_MIN, limits.RING_BYTES_MAX),
     Setting("headrace.partitions.max", _I, "16384", "Rows of the partition table: replicas this node can hold.", 16, 1 << 20),
     Setting("headrace.producer.snapshot.interval.bytes", _L, "67108864", "Bytes of log between producer snapshots: bounds a worker's restart.", 1 << 20, _LONG_MAX),
     Setting("headrace.worker.hang.timeout.ms", _I, "30000", "A worker without a heartbeat for this long is killed.", 1000, _INT_MAX),
@@ -234,15 +234,15 @@ class Settings(Mapping[str, Any]):
             values["log.retention.ms"] = minutes * 60_000 if minutes >= 0 else -1
         if values["advertised.listeners"] is None:
             values["advertised.listeners"] = values["listeners"]
-        half_of_cores = max(1, len(os.sched_getaffinity(0)) // 2)
-        for key, most in (
-            ("headrace.network.workers", limits.NETWORK_WORKERS_MAX),
-            ("headrace.partition.workers", limits.PARTITION_WORKERS_MAX),
+        cores = len(os.sched_getaffinity(0))
+        for key, by_cores, most in (
+            ("headrace.network.workers", cores, limits.NETWORK_WORKERS_MAX),
+            ("headrace.partition.workers", max(1, cores // 2), limits.PARTITION_WORKERS_MAX),
         ):
             if values[key] == 0:
                 raise ConfigError(key, 0, "must be -1 (choose by cores) or at least 1")
             if values[key] < 0:
-                values[key] = min(half_of_cores, most)
+                values[key] = min(by_cores, most)
 
     def _check(self) -> None:
         values = self._values

@@ -108,11 +108,13 @@ class Connection:
         self._dirty.add(self)
 
     def receive(self) -> int:
-        """One `recv_into`; 0 means the peer closed.
+        """One `recv_into`; 0 means the peer closed. Only while the connection can take requests.
 
         raises   BlockingIOError, where nothing was there; OSError, where the connection broke
         """
+        assert not self.stalled
         self._make_room()
+        assert self._end < len(self._buffer)
         with memoryview(self._buffer) as view:
             count = self.sock.recv_into(view[self._end :])
         self._end += count

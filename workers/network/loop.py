@@ -12,6 +12,7 @@ writing only while its outbox holds something.
 
 from __future__ import annotations
 
+import errno
 import logging
 import select
 import socket
@@ -187,7 +188,9 @@ class NetworkLoop:
         return ACCEPTS_PER_CYCLE_MAX
 
     def _serve(self, connection: Connection, mask: int) -> None:
-        if mask & _READ:
+        if mask & _READ and not connection.can_take_requests:
+            self._dirty.add(connection)  # its frames are still needed where they lie: stop listening for more
+        elif mask & _READ:
             try:
                 count = connection.receive()
             except BlockingIOError:
@@ -235,7 +238,8 @@ class NetworkLoop:
             try:
                 is_all_sent = connection.outbox.send(connection.sock)
             except OSError as failure:
-                self._close(connection, f"send failed: {failure}" if failure.errno is None else None)
+                is_goodbye = failure.errno in (errno.EPIPE, errno.ECONNRESET)
+                self._close(connection, None if is_goodbye else f"send failed: {failure}")
                 return
             if is_all_sent:
                 connection.sending_since_ms = 0

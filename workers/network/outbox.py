@@ -80,8 +80,8 @@ class Outbox:
                 budget -= sent
                 if sent < part.length:
                     parts.appendleft(FilePart(part.fd, part.position + sent, part.length - sent, part.segment))
-                    if budget <= 0:
-                        return False
+                if budget <= 0:
+                    return not parts  # others' turn; the socket is still writable, so the loop comes back
             else:
                 data = self._join(part) if parts else part
                 try:

@@ -9,7 +9,8 @@ Source: Kafka `KafkaApis.handleProduceRequest`, `ProduceRequest.validateRecords`
 
 from __future__ import annotations
 
-import logging
+from struct import Struct
+from typing import Any
 
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
@@ -19,10 +20,8 @@ from headrace.shm.counters import PRODUCE_REQUESTS
 from headrace.shm.messages import PRODUCE, PRODUCE_HEADER
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.produce_ledger import PendingProduce
+from headrace.workers.network.produce_ledger import PendingProduce, Result
 from headrace.workers.network.routes import Route
-
-_log = logging.getLogger(__name__)
 
 BATCH_BYTES_MIN = 61
 ATTRIBUTES_LOW_BYTE = 22
@@ -31,9 +30,13 @@ CODEC_MASK = 0x07
 CODEC_ZSTD = 4
 VERSION_OF_MAGIC_2 = 3
 VERSION_OF_ZSTD = 7
+VERSION_OF_APPEND_TIME = 2
+VERSION_OF_LOG_START = 5
+TEMPLATES_MAX = 4096
 
 _pack_header = PRODUCE_HEADER.pack
-_TIMEOUT_MS_MAX = 2**31 - 1
+_TopicResponse = messages.ProduceResponse.TopicProduceResponse
+_PartitionResponse = messages.ProduceResponse.PartitionProduceResponse
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
@@ -106,27 +109,64 @@ def _refuse(context: Context, pending: PendingProduce, index: int, error: int, a
 def _respond(pending: PendingProduce) -> None:
     """Answer with every partition's result, in the order of the request."""
     exchange = pending.exchange
+    if len(pending.results) == 1 and pending.texts is None:
+        name, indexes = pending.topics[0]
+        error, base_offset, append_time_ms, log_start_offset = pending.results[0]  # type: ignore[misc]
+        template = _templates.get((exchange.api_version, name)) or _template(exchange.api_version, name)
+        exchange.answer_bytes(template.fill(indexes[0], error, base_offset, append_time_ms, log_start_offset))
+        return
     results = iter(pending.results)
-    partition_response = messages.ProduceResponse.PartitionProduceResponse
-    texts = pending.texts
+    texts = pending.texts or {}
     responses = []
     position = 0
     for name, indexes in pending.topics:
         partitions = []
         for index in indexes:
-            error, base_offset, append_time_ms, log_start_offset = next(results)  # type: ignore[misc]
-            text = texts.get(position) if texts else None
-            partitions.append(
-                partition_response(
-                    index=index,
-                    error_code=error,
-                    base_offset=base_offset,
-                    log_append_time_ms=append_time_ms,
-                    log_start_offset=log_start_offset,
-                    error_message=text,
-                )
-            )
+            result: Result = next(results)  # type: ignore[assignment]
+            partitions.append(_partition_response(index, result, texts.get(position)))
             position += 1
-        responses.append(messages.ProduceResponse.TopicProduceResponse(name=name, partition_responses=partitions))
+        responses.append(_TopicResponse(name=name, partition_responses=partitions))
     response = messages.ProduceResponse(responses=responses)
     exchange.answer_bytes(encode_response(ApiKey.PRODUCE, exchange.api_version, response))
+
+
+def _partition_response(index: int, result: Result, text: str | None) -> Any:
+    error, base_offset, append_time_ms, log_start_offset = result
+    return _PartitionResponse(
+        index=index,
+        error_code=error,
+        base_offset=base_offset,
+        log_append_time_ms=append_time_ms,
+        log_start_offset=log_start_offset,
+        error_message=text,
+    )
+
+
+class _Template:
+    """The response for one partition of a topic, encoded once: only the numbers in its middle change."""
+
+    __slots__ = ("_pack", "_prefix", "_suffix", "_values")
+
+    def __init__(self, version: int, name: str) -> None:
+        marks = (0x01020304, 0x0506, 0x0708090A0B0C0D0E, 0x1112131415161718, 0x2122232425262728)
+        one = _partition_response(marks[0], marks[1:], None)
+        response = messages.ProduceResponse(responses=[_TopicResponse(name=name, partition_responses=[one])])
+        body = encode_response(ApiKey.PRODUCE, version, response)
+        self._values = 3 + (version >= VERSION_OF_APPEND_TIME) + (version >= VERSION_OF_LOG_START)
+        middle = Struct(">ihqqq"[: self._values + 1])
+        self._pack = middle.pack
+        self._prefix, _, self._suffix = body.rpartition(middle.pack(*marks[: self._values]))
+
+    def fill(self, *numbers: int) -> bytes:
+        """index, error, base offset, log append time, log start offset: those that the version has."""
+        return self._prefix + self._pack(*numbers[: self._values]) + self._suffix
+
+
+def _template(version: int, name: str) -> _Template:
+    if len(_templates) >= TEMPLATES_MAX:
+        _templates.clear()
+    template = _templates[version, name] = _Template(version, name)
+    return template
+
+
+_templates: dict[tuple[int, str], _Template] = {}

@@ -1,0 +1,174 @@
+"""The two servers under test behind one interface: started in a directory of their own, measured by pid, stopped by pid."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
+
+from bench.peers import jars
+
+READY_DEADLINE_S = 60
+STOP_DEADLINE_S = 30
+KAFKA_JVM = ("-Xmx1G", "-Xms1G", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
+             "-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent")  # fmt: skip
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Server:
+    """A broker with a ZooKeeper of its own, which is not measured."""
+
+    name = ""
+
+    def __init__(self, directory: Path, settings: dict[str, str] | None = None) -> None:
+        self.directory = directory
+        self.settings = settings or {}
+        self.bootstrap = ""
+        self._zookeeper = EmbeddedZooKeeper(directory / "zookeeper")
+        self._process: subprocess.Popen[str] | None = None
+        self._ended_cpu_s = 0.0
+
+    def start(self) -> None:
+        """Start ZooKeeper, then the broker; returns when the broker serves."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._zookeeper.start()
+        self.start_broker()
+
+    def start_broker(self) -> None:
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        process, self._process = self._process, None
+        if process is not None and process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(STOP_DEADLINE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._zookeeper.stop()
+
+    def pids(self) -> list[int]:
+        """The broker's process tree."""
+        assert self._process is not None
+        found, left = [], [self._process.pid]
+        while left:
+            pid = left.pop()
+            found.append(pid)
+            try:
+                left += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+            except OSError:
+                continue
+        return found
+
+    def cpu_s(self) -> float:
+        """CPU seconds of the tree so far, user and system."""
+        total = 0
+        for pid in self.pids():
+            try:
+                fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            total += int(fields[11]) + int(fields[12])
+        return total / _TICKS
+
+    def pss_mb(self) -> float:
+        """Proportional set size of the tree, shared memory included."""
+        total = 0
+        for pid in self.pids():
+            try:
+                text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+            except OSError:
+                continue
+            total += next(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:"))
+        return total / 1024
+
+
+class Headrace(Server):
+    """This repository's node, by `headrace start`."""
+
+    name = "headrace"
+
+    def start_broker(self) -> None:
+        port = self.bootstrap.rpartition(":")[2] or "0"
+        properties = self.directory / "server.properties"
+        given = {
+            "broker.id": "0",
+            "listeners": f"PLAINTEXT://127.0.0.1:{port}",
+            "log.dirs": str(self.directory / "logs"),
+            "zookeeper.connect": self._zookeeper.connect,
+            **self.settings,
+        }
+        properties.write_text("".join(f"{key}={value}\n" for key, value in given.items()))
+        with open(self.directory / "broker.log", "a") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "headrace.cli.main", "start", str(properties)],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line.startswith("ready "):
+            raise SystemExit(f"headrace did not start: {(self.directory / 'broker.log').read_text()[-2000:]}")
+        self.bootstrap = line.split("bootstrap=")[1].split()[0]
+
+
+class Kafka(Server):
+    """Apache Kafka in ZooKeeper mode with the flags of its start script."""
+
+    name = "kafka"
+
+    def start_broker(self) -> None:
+        if not self.bootstrap:
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", 0))
+                self.bootstrap = f"127.0.0.1:{probe.getsockname()[1]}"
+        properties = self.directory / "server.properties"
+        given = {
+            "broker.id": "0",
+            "listeners": f"PLAINTEXT://{self.bootstrap}",
+            "log.dirs": str(self.directory / "logs"),
+            "zookeeper.connect": self._zookeeper.connect,
+            "num.network.threads": "3",
+            "num.io.threads": "8",
+            "offsets.topic.replication.factor": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "group.initial.rebalance.delay.ms": "0",
+            **self.settings,
+        }
+        properties.write_text("".join(f"{key}={value}\n" for key, value in given.items()))
+        with open(self.directory / "broker.log", "a") as log:
+            self._process = subprocess.Popen(
+                ["java", *KAFKA_JVM, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp",
+                 ":".join(map(str, jars("kafka"))), "kafka.Kafka", str(properties)],
+                stdout=log, stderr=log, text=True,
+            )  # fmt: skip
+        self._wait_until_it_answers()
+
+    def _wait_until_it_answers(self) -> None:
+        from headrace.client.cluster import Cluster
+        from headrace.client.connection import ConnectionFailed
+        from headrace.errors import HeadraceError
+
+        deadline = time.monotonic() + READY_DEADLINE_S
+        while time.monotonic() < deadline:
+            assert self._process is not None
+            if self._process.poll() is not None:
+                break
+            try:
+                with Cluster(self.bootstrap, timeout_s=2) as cluster:
+                    cluster.refresh([])
+                    if cluster.brokers:
+                        return
+            except (ConnectionFailed, HeadraceError):
+                pass
+            time.sleep(0.005)
+        raise SystemExit(f"kafka did not start: {(self.directory / 'broker.log').read_text()[-2000:]}")
