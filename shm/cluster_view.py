@@ -1,12 +1,14 @@
 """What the controller last knew of the cluster: one snapshot, two buffers, every process maps it.
 
-Runs in: the controller writes; all others read. The snapshot is compact JSON in the buffer that is not
-active:
+Runs in: the controller writes; all others read. The snapshot is compact JSON; that of version v lies in buffer
+v & 1, so that one word commits it:
 
-    bytes into the idle buffer  ->  length, crc32  ->  active  ->  version            (version last)
+    bytes into the idle buffer  ->  its length, its crc32  ->  version
 
-A reader takes version, copies, takes version again and checks the CRC; it tries a bounded number of times.
-The region outlives the controller process: its successor reads the last snapshot back and keeps the slots.
+A reader takes version, copies, takes version again: while it stands, nobody wrote to its buffer. It tries a
+bounded number of times. The CRC is for damage, not for races. A controller killed anywhere before the last
+store leaves the last snapshot whole; the region outlives it, and its successor reads that snapshot back and
+keeps the slots.
 
 The view is the desired state of this node's replicas, the partition table the actual one
 (docs/architecture.md).
@@ -15,16 +17,20 @@ The view is the desired state of this node's replicas, the partition table the a
 from __future__ import annotations
 
 import json
-import time
 import zlib
 from typing import Any, NamedTuple
 
 from headrace.errors import HeadraceError
-from headrace.shm.layout import VIEW_ACTIVE, VIEW_BUFFERS, VIEW_CRC, VIEW_LENGTH, VIEW_VERSION
+from headrace.shm.layout import (
+    VIEW_BUFFERS,
+    VIEW_CRC,
+    VIEW_DESCRIPTOR_WORDS,
+    VIEW_LENGTH,
+    VIEW_VERSION,
+)
 from headrace.shm.region import Region
 
-READ_TRIES_MAX = 1_000
-RETRY_PAUSE_S = 0.001
+READ_TRIES_MAX = 100  # a try fails only where the controller published twice while one copy was made
 
 
 class ViewError(HeadraceError):
@@ -133,22 +139,29 @@ class ClusterViewReader:
     def read(self) -> ClusterView:
         """The latest snapshot; `EMPTY_VIEW` before the first.
 
-        raises   ViewError, where no consistent copy was had in READ_TRIES_MAX tries
+        raises   ViewError, where the snapshot is damaged, or no consistent copy was had in READ_TRIES_MAX tries
         """
         words = self._words
-        for attempt in range(READ_TRIES_MAX):
+        for _ in range(READ_TRIES_MAX):
             version = words[VIEW_VERSION]
             if version == 0:
                 return EMPTY_VIEW
-            length, crc = words[VIEW_LENGTH], words[VIEW_CRC]
-            if length <= self._buffer_bytes:
-                start = VIEW_BUFFERS + (words[VIEW_ACTIVE] & 1) * self._buffer_bytes
-                data = bytes(self._region.memory[start : start + length])
-                if words[VIEW_VERSION] == version and zlib.crc32(data) == crc:
-                    return decode_view(data)
-            if attempt > 10:
-                time.sleep(RETRY_PAUSE_S)
+            buffer = version & 1
+            length = words[VIEW_LENGTH + buffer * VIEW_DESCRIPTOR_WORDS]
+            crc = words[VIEW_CRC + buffer * VIEW_DESCRIPTOR_WORDS]
+            start = VIEW_BUFFERS + buffer * self._buffer_bytes
+            data = bytes(self._region.memory[start : start + min(length, self._buffer_bytes)])
+            if words[VIEW_VERSION] == version:
+                return self._checked(data, version, length, crc)
         raise ViewError(f"{self._region.name}: no consistent view in {READ_TRIES_MAX} tries")
+
+    def _checked(self, data: bytes, version: int, length: int, crc: int) -> ClusterView:
+        if len(data) != length or zlib.crc32(data) != crc:
+            raise ViewError(f"{self._region.name}: view {version} of {length} bytes is damaged")
+        view = decode_view(data)
+        if view.version != version:
+            raise ViewError(f"{self._region.name}: view {view.version} where {version} was announced")
+        return view
 
     def close(self) -> None:
         self._region.close()
@@ -171,11 +184,10 @@ class ClusterViewWriter(ClusterViewReader):
         data = encode_view(view)
         if len(data) > self._buffer_bytes:
             raise ViewError(f"the cluster view needs {len(data)} bytes, the region holds {self._buffer_bytes}")
-        idle = 1 - (words[VIEW_ACTIVE] & 1)
-        start = VIEW_BUFFERS + idle * self._buffer_bytes
+        buffer = version & 1
+        start = VIEW_BUFFERS + buffer * self._buffer_bytes
         self._region.memory[start : start + len(data)] = data
-        words[VIEW_LENGTH] = len(data)
-        words[VIEW_CRC] = zlib.crc32(data)
-        words[VIEW_ACTIVE] = idle
+        words[VIEW_LENGTH + buffer * VIEW_DESCRIPTOR_WORDS] = len(data)
+        words[VIEW_CRC + buffer * VIEW_DESCRIPTOR_WORDS] = zlib.crc32(data)
         words[VIEW_VERSION] = version
         return view

@@ -76,16 +76,14 @@ class Fabric:
                 (PARTITIONS, layout.partition_region_bytes(settings["headrace.partitions.max"])),
                 (VIEW, layout.view_region_bytes(VIEW_BUFFER_BYTES)),
             ):
-                regions.append(Region.create(wiring.region_name(what), size))
+                regions.append(Region.create(wiring.region_name(what), size, boot_id=wiring.boot_id))
             fabric = cls(wiring, ProcessTable(regions[0]), regions)
             for process_id in range(count):
                 fabric.processes.raise_generation(process_id)
             for writer, reader in wiring.pairs():
                 fabric._create_ring(writer, reader)
         except BaseException:
-            for fd in wiring.eventfds:
-                os.close(fd)
-            sweep(prefix)
+            _take_down(wiring, regions)
             raise
         return fabric
 
@@ -97,10 +95,10 @@ class Fabric:
         wiring = self.wiring
         pairs = [pair for pair in wiring.pairs() if process_id in pair]
         for writer, reader in pairs:
-            unlink(self._ring_name(writer, reader))
-        generation = self.processes.generation(process_id) + 1
+            unlink(wiring.ring_name(writer, self._generation(writer), reader, self._generation(reader)))
+        generation = self._generation(process_id) + 1
         for writer, reader in pairs:
-            self._create_ring(writer, reader, {process_id: generation})
+            self._create_ring(writer, reader, renewed=process_id)
         raised = self.processes.raise_generation(process_id)
         assert raised == generation
         for peer in range(wiring.process_count):
@@ -112,29 +110,34 @@ class Fabric:
 
     def destroy(self) -> None:
         """Unlink every region of this boot and close the doorbells."""
-        for region in self._regions:
-            region.close()
-        for fd in self.wiring.eventfds:
-            os.close(fd)
-        sweep(self.wiring.prefix)
+        _take_down(self.wiring, self._regions)
 
-    def _ring_name(self, writer: int, reader: int, generations: dict[int, int] | None = None) -> str:
-        generations = generations or {}
-        return self.wiring.ring_name(
-            writer,
-            generations.get(writer, self.processes.generation(writer)),
-            reader,
-            generations.get(reader, self.processes.generation(reader)),
-        )
+    def _generation(self, process_id: int) -> int:
+        return self.processes.generation(process_id)
 
-    def _create_ring(self, writer: int, reader: int, generations: dict[int, int] | None = None) -> None:
-        """Create and let go again: the two ends attach by name."""
-        roles = {self.wiring.role(writer), self.wiring.role(reader)}
-        if Role.CONTROLLER in roles:
-            capacity = CONTROL_RING_BYTES
-        elif self.wiring.role(writer) is Role.NETWORK:
-            capacity = self.wiring.settings["headrace.request.ring.bytes"]
-        else:
-            capacity = ANSWER_RING_BYTES
-        name = self._ring_name(writer, reader, generations)
-        Region.create(name, layout.ring_region_bytes(capacity)).close()
+    def _create_ring(self, writer: int, reader: int, renewed: int = -1) -> None:
+        """Create and let go again: the two ends attach by name. `renewed` gets the ring of its next generation."""
+        writer_generation = self._generation(writer) + (writer == renewed)
+        reader_generation = self._generation(reader) + (reader == renewed)
+        Region.create(
+            self.wiring.ring_name(writer, writer_generation, reader, reader_generation),
+            layout.ring_region_bytes(_ring_capacity(self.wiring, writer, reader)),
+            boot_id=self.wiring.boot_id,
+            generation=layout.ring_generation(writer_generation, reader_generation),
+        ).close()
+
+
+def _ring_capacity(wiring: Wiring, writer: int, reader: int) -> int:
+    if wiring.controller_id in (writer, reader):
+        return CONTROL_RING_BYTES
+    if wiring.role(writer) is Role.NETWORK:
+        return int(wiring.settings["headrace.request.ring.bytes"])
+    return ANSWER_RING_BYTES
+
+
+def _take_down(wiring: Wiring, regions: list[Region]) -> None:
+    for region in regions:
+        region.close()
+    for fd in wiring.eventfds:
+        os.close(fd)
+    sweep(wiring.prefix)

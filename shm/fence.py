@@ -19,7 +19,7 @@ _release = _lock.release
 
 
 def fence() -> None:
-    """Every store before it is visible before any load after it. Some 60 ns."""
+    """Every store before it is visible before any load after it. Some 100 ns."""
     _acquire()
     _release()
 

@@ -1,32 +1,40 @@
 """Where every shared word lies: offsets only, no behaviour.
 
 All words are 8 bytes, aligned, native. A line is 128 bytes (two cache lines: the prefetcher pulls them in
-pairs), so that words with different writers never share one.
+pairs), so that busy words with different writers never share one. Numbers are bytes from the start of the
+region, of the row or of the message:
 
-    every region   0    MAGIC
-                   8    LAYOUT_VERSION
-                   16   size in bytes
-                   24   generation of the creation
-                   32.. reserved
+    every region     0  MAGIC                 stored last by the creator
+                     8  LAYOUT_VERSION
+                    16  size in bytes         of the whole region, a multiple of the page
+                    24  boot id               as a number
+                    32  generation            rings: of the writer << 32 | of the reader; others 0
                    128  body
 
-    ring body      0    tail   (writer)   bytes ever published
-                   128  head   (reader)   bytes ever released
-                   256  data   capacity bytes, a power of two
+    ring           128  tail                  writer: bytes ever published
+                   256  head                  reader: bytes ever released
+                   384  data                  capacity bytes, a power of two
 
-    ring message   0    length (u32) | kind (u32)     one word; kind 0 is padding up to the end of the data
-    area
-                   8    body, padded to 8
+    ring message     0  length u32 | kind u32 one word; kind 0 pads to the end of the data
+                     8  body                  padded to 8
 
-    process row    0    supervisor's words: generation, pid, starts, exit code
-                   128  own words: parked, heartbeat ns, state
-                   256  own counters (COUNTER_WORDS)
+    processes      128  epoch, clean stop     supervisor
+                   256  row of process 0, row of process 1, ...
 
-    partition row  0    sequence (odd while being written), then 31 words
-    wait row       NETWORK_WORKERS_MAX bytes, byte n written by network worker n
+    process row      0  generation, pid, starts, exit code    supervisor
+                   128  parked, heartbeat ns, state           the process
+                   256  COUNTER_WORDS counters                the process
 
-    view body      0    version, active buffer, length, crc32 (one line)
-                   128  buffer 0, then buffer 1
+    partitions     128  row of slot 0, row of slot 1, ...
+                        then the wait bytes of slot 0, of slot 1, ...
+
+    partition row    0  sequence              odd while being written, then the fields: the owner
+    wait bytes       n  1 while network worker n has fetches parked on the slot
+
+    view           128  version               controller; the current buffer is version & 1
+                   136  length, crc32         of buffer 0
+                   152  length, crc32         of buffer 1
+                   256  buffer 0, buffer 1
 """
 
 from __future__ import annotations
@@ -41,14 +49,17 @@ LAYOUT_VERSION = 1
 HEADER_MAGIC = 0
 HEADER_VERSION = 1
 HEADER_SIZE = 2
-HEADER_GENERATION = 3
+HEADER_BOOT = 3
+HEADER_GENERATION = 4
 HEADER_BYTES = LINE
 
 RING_TAIL = HEADER_BYTES
 RING_HEAD = RING_TAIL + LINE
 RING_DATA = RING_HEAD + LINE
+RING_CAPACITY_MIN = 2048  # a page holds the header and this much
 MESSAGE_HEADER_BYTES = WORD
 KIND_PADDING = 0
+KIND_MAX = 255
 
 PROCESS_EPOCH = HEADER_BYTES
 PROCESS_CLEAN_STOP = PROCESS_EPOCH + WORD
@@ -69,21 +80,41 @@ PARTITION_ROW_BYTES = PARTITION_ROW_WORDS * WORD
 WAIT_ROW_BYTES = NETWORK_WORKERS_MAX
 
 VIEW_VERSION = HEADER_BYTES // WORD
-VIEW_ACTIVE = VIEW_VERSION + 1
-VIEW_LENGTH = VIEW_VERSION + 2
-VIEW_CRC = VIEW_VERSION + 3
+VIEW_LENGTH = VIEW_VERSION + 1  # of buffer 0; buffer 1 has VIEW_DESCRIPTOR_WORDS more
+VIEW_CRC = VIEW_VERSION + 2
+VIEW_DESCRIPTOR_WORDS = 2
 VIEW_BUFFERS = HEADER_BYTES + LINE
 
-assert RING_DATA % LINE == 0
-assert (PROCESS_ROW_WORDS * WORD) % LINE == 0
+assert (HEADER_GENERATION + 1) * WORD <= HEADER_BYTES
+assert RING_TAIL // LINE != RING_HEAD // LINE  # the two ends never fight for a line
+assert RING_HEAD // LINE != RING_DATA // LINE
+assert RING_TAIL % LINE == RING_HEAD % LINE == RING_DATA % LINE == 0
+assert RING_CAPACITY_MIN & (RING_CAPACITY_MIN - 1) == 0
+assert KIND_MAX < 1 << 32
+assert PROCESS_EXIT_CODE < PROCESS_PARKED < PROCESS_STATE < PROCESS_COUNTERS
+assert PROCESS_ROWS % LINE == 0
+assert (PROCESS_ROW_WORDS * WORD) % LINE == 0  # the supervisor's words of a row share no line with another row
+assert PARTITION_ROWS % LINE == 0
 assert PARTITION_ROW_BYTES % LINE == 0
 assert WAIT_ROW_BYTES % WORD == 0
+assert VIEW_CRC + VIEW_DESCRIPTOR_WORDS < VIEW_BUFFERS // WORD
 
 
 def ring_region_bytes(capacity: int) -> int:
     """Size of the region that holds a ring of `capacity` data bytes."""
     assert capacity & (capacity - 1) == 0
+    assert capacity >= RING_CAPACITY_MIN
     return RING_DATA + capacity
+
+
+def ring_capacity(region_bytes: int) -> int:
+    """Data bytes of the ring in a region: the largest power of two behind the words."""
+    return 1 << ((region_bytes - RING_DATA).bit_length() - 1)
+
+
+def ring_generation(writer_generation: int, reader_generation: int) -> int:
+    """The generation word of a ring's region: those of both ends."""
+    return writer_generation << 32 | reader_generation
 
 
 def process_region_bytes(process_count: int) -> int:

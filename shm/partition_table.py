@@ -4,9 +4,11 @@
     reader:   sequence even?  ->  fields  ->  the same sequence?   (at most SEQLOCK_TRIES_MAX times, then
     None)
 
-A writer killed between the two leaves the row odd: readers get None, and the owner's successor publishes
-anew. Behind the rows lie the wait bytes: byte n of a slot is set by network worker n while fetches are parked
-on the partition.
+A writer killed between the two leaves the row odd: readers get None, until the owner's successor, which may
+look at what stands there (`recover_row`), publishes anew.
+
+Behind the rows lie the wait bytes: byte n of a slot is set by network worker n while fetches are parked on the
+partition.
 
 Source: Linux seqlocks; Boehm, "Can seqlocks get along with programming language memory models?"
 """
@@ -17,7 +19,7 @@ from enum import IntEnum
 from struct import Struct
 from typing import NamedTuple
 
-from headrace.limits import NETWORK_WORKERS_MAX, PARTITION_ROW_WORDS, SEQLOCK_TRIES_MAX
+from headrace.limits import PARTITION_ROW_WORDS, SEQLOCK_TRIES_MAX
 from headrace.shm.layout import PARTITION_ROW_BYTES, PARTITION_ROWS, WAIT_ROW_BYTES, WORD
 from headrace.shm.region import Region
 
@@ -59,7 +61,10 @@ class PartitionRow(NamedTuple):
 
 _FIELDS = Struct(f"={len(PartitionRow._fields)}q")
 _FIELD_WORDS = len(PartitionRow._fields)
-_WAIT_WORDS = WAIT_ROW_BYTES // WORD
+_ROW_END = WORD + _FIELDS.size
+_pack = _FIELDS.pack
+_unpack_from = _FIELDS.unpack_from
+_NO_WAITS = bytes(WAIT_ROW_BYTES)
 
 assert 1 + _FIELD_WORDS <= PARTITION_ROW_WORDS
 
@@ -79,14 +84,17 @@ class PartitionTable:
     def publish(self, slot: int, row: PartitionRow) -> None:
         """Write a row; only the owner of the slot may.
 
-        A field may tear; a reader that saw the sequence move throws away what it read.
+        The fields are packed before the row opens, so that a wrong one leaves it as it was. The copy needs no
+        order within it: a reader that saw the sequence move throws away what it read. Its stores are of 8 aligned
+        bytes or more (memmove), so no single field tears.
         """
+        fields = _pack(*row)
         words = self._words
         start = PARTITION_ROWS + slot * PARTITION_ROW_BYTES
         base = start // WORD
         sequence = words[base] | 1
         words[base] = sequence
-        _FIELDS.pack_into(self._memory, start + WORD, *row)
+        self._memory[start + WORD : start + _ROW_END] = fields
         words[base] = sequence + 1
 
     def read(self, slot: int) -> PartitionRow | None:
@@ -99,10 +107,20 @@ class PartitionTable:
             sequence = words[base]
             if sequence & 1:
                 continue
-            fields = _FIELDS.unpack_from(memory, start + WORD)
+            fields = _unpack_from(memory, start + WORD)
             if words[base] == sequence:
                 return PartitionRow._make(fields)
         return None
+
+    def recover_row(self, slot: int) -> tuple[PartitionRow, bool]:
+        """The row as it stands; only for its owner, right after the death of the one before.
+
+        returns   the row, and whether it is torn: then each field by itself is of the last publication or of the
+                  one that was under way, and no two fields need belong together
+        """
+        start = PARTITION_ROWS + slot * PARTITION_ROW_BYTES
+        is_torn = bool(self._words[start // WORD] & 1)
+        return PartitionRow._make(_unpack_from(self._memory, start + WORD)), is_torn
 
     def set_wait(self, slot: int, network_worker: int, is_waiting: bool) -> None:
         """Network worker n: ask to be told (or no longer) when the slot's high watermark moves. Fence after it."""
@@ -110,15 +128,10 @@ class PartitionTable:
 
     def waiting(self, slot: int) -> list[int]:
         """Network workers that asked. Fence before it."""
-        first = (self._wait_start + slot * WAIT_ROW_BYTES) // WORD
-        words = self._words
-        for index in range(first, first + _WAIT_WORDS):
-            if words[index]:
-                break
-        else:
-            return []
         start = self._wait_start + slot * WAIT_ROW_BYTES
-        flags = bytes(self._memory[start : start + NETWORK_WORKERS_MAX])
+        flags = self._memory[start : start + WAIT_ROW_BYTES].tobytes()
+        if flags == _NO_WAITS:
+            return []
         return [worker for worker, flag in enumerate(flags) if flag]
 
     def clear_waits(self, network_worker: int) -> None:

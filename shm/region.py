@@ -20,6 +20,7 @@ import posix_ipc
 
 from headrace.errors import HeadraceError, StorageFailed
 from headrace.shm.layout import (
+    HEADER_BOOT,
     HEADER_BYTES,
     HEADER_GENERATION,
     HEADER_MAGIC,
@@ -34,7 +35,7 @@ MODE = 0o640
 
 
 class RegionError(HeadraceError):
-    """A region that is not there, or is not one of ours."""
+    """A region that is not there, or is not the one that was meant."""
 
 
 class Region:
@@ -50,10 +51,11 @@ class Region:
         self.words = self.memory.cast("Q")
 
     @classmethod
-    def create(cls, name: str, size_bytes: int, generation: int = 0) -> Region:
-        """Make a region of zeros.
+    def create(cls, name: str, size_bytes: int, *, boot_id: str = "", generation: int = 0) -> Region:
+        """Make a region of zeros, rounded up to whole pages.
 
-        raises   StorageFailed, where /dev/shm can't hold it; RegionError, where the name is taken
+        boot_id   hexadecimal digits, at most 16
+        raises    StorageFailed, where /dev/shm can't hold it; RegionError, where the name is taken
         """
         size_bytes = -(-size_bytes // mmap.PAGESIZE) * mmap.PAGESIZE
         try:
@@ -75,20 +77,28 @@ class Region:
         region = cls(name, mapped)
         region.words[HEADER_VERSION] = LAYOUT_VERSION
         region.words[HEADER_SIZE] = size_bytes
+        region.words[HEADER_BOOT] = _boot_word(boot_id)
         region.words[HEADER_GENERATION] = generation
         region.words[HEADER_MAGIC] = MAGIC
         return region
 
     @classmethod
-    def attach(cls, name: str, writable: bool = True) -> Region:
+    def attach(
+        cls, name: str, writable: bool = True, *, boot_id: str | None = None, generation: int | None = None
+    ) -> Region:
         """Map a region that is there.
 
-        raises   RegionError, where it is missing, cut short or of another layout
+        writable              False maps it PROT_READ
+        boot_id, generation   what it has to be of; None: whatever it is
+        raises                RegionError, where it is missing, forbidden, cut short, of another layout, boot or
+                              generation
         """
         try:
             shared = posix_ipc.SharedMemory(name, read_only=not writable)
         except posix_ipc.ExistentialError:
             raise RegionError(f"region {name} is not there") from None
+        except posix_ipc.PermissionsError:
+            raise RegionError(f"region {name} may not be opened: its mode is {MODE:o}, the group may read") from None
         try:
             size_bytes = os.fstat(shared.fd).st_size
             if size_bytes < HEADER_BYTES:
@@ -97,14 +107,25 @@ class Region:
             region = cls(name, mmap.mmap(shared.fd, size_bytes, access=access))
         finally:
             shared.close_fd()
-        words = region.words
-        found = (words[HEADER_MAGIC], words[HEADER_VERSION], words[HEADER_SIZE])
-        if found != (MAGIC, LAYOUT_VERSION, size_bytes):
+        contradiction = region._contradiction(size_bytes, boot_id, generation)
+        if contradiction:
             region.close()
-            raise RegionError(
-                f"region {name} has magic, version, size {found}, expected {(MAGIC, LAYOUT_VERSION, size_bytes)}"
-            )
+            raise RegionError(f"region {name}: {contradiction}")
         return region
+
+    def _contradiction(self, size_bytes: int, boot_id: str | None, generation: int | None) -> str:
+        """What the header says that it should not; '' where it is right."""
+        words = self.words
+        for what, index, expected in (
+            ("magic", HEADER_MAGIC, MAGIC),
+            ("layout version", HEADER_VERSION, LAYOUT_VERSION),
+            ("size", HEADER_SIZE, size_bytes),
+            ("boot id", HEADER_BOOT, None if boot_id is None else _boot_word(boot_id)),
+            ("generation", HEADER_GENERATION, generation),
+        ):
+            if expected is not None and words[index] != expected:
+                return f"{what} is {words[index]:#x}, expected {expected:#x}"
+        return ""
 
     def array(self, dtype: str = "u8", offset: int = 0, count: int = -1) -> Any:
         """A numpy view of the region from byte `offset`."""
@@ -122,6 +143,10 @@ class Region:
     def unlink(self) -> None:
         """Remove the name; mappings stay. A name that is gone already is no error."""
         unlink(self.name)
+
+
+def _boot_word(boot_id: str) -> int:
+    return int(boot_id, 16) if boot_id else 0
 
 
 def unlink(name: str) -> None:

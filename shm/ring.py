@@ -1,25 +1,35 @@
 """A single-producer, single-consumer ring of bytes in shared memory.
 
-The writer owns `tail` and the data between head and tail's next lap; the reader owns `head`. Order of a
-publication:
+The writer owns `tail` and the free space, the reader owns `head`, and may change what it polled until it
+releases it. Order of a publication:
 
-    writer:  message word and body into free space  ->  ...more messages...  ->  tail stored
-    (commit)
-    reader:  tail loaded  ->  messages between head and tail read and used   ->  head stored
-    (release)
+    writer, write()     body and message word into free space, again and again
+            commit()    tail stored
+    reader, poll()      tail loaded, messages between head and tail taken and used
+            release()   head stored
 
-Stores stay in order on x86-64, so a reader that sees the new tail sees whole messages; a writer killed
-anywhere before the tail store published nothing. Positions count bytes for ever (2**64 of them); `position &
-mask` is the place in the data area. A message never wraps: what is left at the end of the area is skipped by
-a padding message.
+Stores stay in order on x86-64 (glibc fences the large copies that would not), so a reader that sees the new
+tail sees whole messages; a writer killed anywhere before the tail store published nothing. Positions count
+bytes for ever (2**64 of them); `position & mask` is the place in the data area. A message never wraps: what is
+left at the end of the area is skipped by a padding message.
 
-"Full" is a return value, wrong use an assertion, contradicting words a `CorruptRing`. Source: Agrona's OneToOneRingBuffer, for the idea.
+"Full" is a return value, wrong use an assertion, contradicting words a `CorruptRing`: the ends trust each
+other's words no further than their own memory. Source: Agrona's OneToOneRingBuffer, for the idea.
 """
 
 from __future__ import annotations
 
 from headrace.errors import CorruptRing
-from headrace.shm.layout import KIND_PADDING, MESSAGE_HEADER_BYTES, RING_DATA, RING_HEAD, RING_TAIL, WORD
+from headrace.shm.layout import (
+    KIND_MAX,
+    KIND_PADDING,
+    MESSAGE_HEADER_BYTES,
+    RING_DATA,
+    RING_HEAD,
+    RING_TAIL,
+    WORD,
+    ring_capacity,
+)
 from headrace.shm.region import Region
 
 _TAIL = RING_TAIL // WORD
@@ -27,9 +37,14 @@ _HEAD = RING_HEAD // WORD
 _DATA_WORD = RING_DATA // WORD
 
 
-def _capacity(region: Region) -> int:
-    """The largest power of two that the region holds behind the words."""
-    return 1 << ((region.size_bytes - RING_DATA).bit_length() - 1)
+def _check_ends(region: Region) -> None:
+    """Head and tail as they stand when an end is attached.
+
+    raises   CorruptRing, where they contradict each other
+    """
+    tail, head, capacity = region.words[_TAIL], region.words[_HEAD], ring_capacity(region.size_bytes)
+    if not 0 <= tail - head <= capacity or (tail | head) & 7:
+        raise CorruptRing(f"{region.name}: tail {tail}, head {head}, capacity {capacity}")
 
 
 class RingWriter:
@@ -38,10 +53,11 @@ class RingWriter:
     __slots__ = ("_capacity", "_head", "_memory", "_region", "_tail", "_words", "message_bytes_max")
 
     def __init__(self, region: Region) -> None:
+        _check_ends(region)
         self._region = region
         self._words = region.words
         self._memory = region.memory
-        self._capacity = _capacity(region)
+        self._capacity = ring_capacity(region.size_bytes)
         self._tail = self._words[_TAIL]  # where the next message goes; ahead of the shared word until commit
         self._head = self._words[_HEAD]
         self.message_bytes_max = self._capacity // 2 - MESSAGE_HEADER_BYTES
@@ -49,12 +65,13 @@ class RingWriter:
     def write(self, kind: int, header: bytes, payload: memoryview | bytes | None = None) -> bool:
         """Copy one message into the ring; nobody sees it before `commit`.
 
-        kind      1 <= kind < 2**32
+        kind      1 to KIND_MAX
         returns   False: the ring is full, nothing was written
+        raises    CorruptRing, where the reader's head can't be true
         """
         header_bytes = len(header)
         length = header_bytes if payload is None else header_bytes + len(payload)
-        assert kind != KIND_PADDING
+        assert KIND_PADDING < kind <= KIND_MAX, kind
         assert length <= self.message_bytes_max, (length, self.message_bytes_max)
         needed = (length + (MESSAGE_HEADER_BYTES + 7)) & ~7
         tail = self._tail
@@ -63,7 +80,7 @@ class RingWriter:
         to_end = capacity - place
         total = needed if needed <= to_end else needed + to_end
         if tail + total - self._head > capacity:
-            self._head = self._words[_HEAD]
+            self._head = self._look_at_head()
             if tail + total - self._head > capacity:
                 return False
         if needed > to_end:
@@ -77,6 +94,13 @@ class RingWriter:
         self._words[_DATA_WORD + (place >> 3)] = length | kind << 32
         self._tail = tail + total
         return True
+
+    def _look_at_head(self) -> int:
+        """How far the reader is. A head that went back or overtook the tail would let us write over its messages."""
+        head, tail = self._words[_HEAD], self._words[_TAIL]
+        if not self._head <= head <= tail or head & 7:
+            raise CorruptRing(f"{self._region.name}: head {head}, before {self._head}, tail {tail}")
+        return head
 
     def commit(self) -> None:
         """Publish everything written so far: the one store that makes it visible."""
@@ -92,10 +116,11 @@ class RingReader:
     __slots__ = ("_capacity", "_head", "_memory", "_region", "_words")
 
     def __init__(self, region: Region) -> None:
+        _check_ends(region)
         self._region = region
         self._words = region.words
         self._memory = region.memory
-        self._capacity = _capacity(region)
+        self._capacity = ring_capacity(region.size_bytes)
         self._head = self._words[_HEAD]  # next message to read; ahead of the shared word until release
 
     def poll(self, limit: int) -> list[tuple[int, memoryview]]:
@@ -124,6 +149,8 @@ class RingReader:
             if size > tail - head or place + size > capacity:
                 raise CorruptRing(f"{self._region.name}: message of {length} bytes at {head}, tail {tail}")
             if kind:
+                if kind > KIND_MAX:
+                    raise CorruptRing(f"{self._region.name}: message of kind {kind} at {head}")
                 start = RING_DATA + place + MESSAGE_HEADER_BYTES
                 messages.append((kind, memory[start : start + length]))
                 limit -= 1

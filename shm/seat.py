@@ -6,15 +6,21 @@ was replaced: a single load while nothing happened.
 
 from __future__ import annotations
 
+import time
+
 from headrace.errors import Fenced
 from headrace.shm.cluster_view import ClusterViewReader, ClusterViewWriter
 from headrace.shm.doorbell import Doorbell
 from headrace.shm.fabric import PARTITIONS, PROCESSES, VIEW
+from headrace.shm.layout import ring_generation
 from headrace.shm.partition_table import PartitionTable
 from headrace.shm.process_table import ProcessState, ProcessTable
 from headrace.shm.region import Region, RegionError
 from headrace.shm.ring import RingReader, RingWriter
 from headrace.shm.wiring import Role, Wiring
+
+JOIN_TRIES_MAX = 1_000
+JOIN_PAUSE_S = 0.001  # a renewal by the supervisor takes a few of these
 
 _NOTHING: frozenset[int] = frozenset()
 
@@ -24,19 +30,22 @@ class Seat:
 
     readers, writers   ring ends by the peer's process id; the dicts stay the same objects, their values
     change with generations
+
+    raises   RegionError, where the node's regions are gone or of another boot
     """
 
     def __init__(self, wiring: Wiring, process_id: int) -> None:
         self.wiring = wiring
         self.process_id = process_id
         self.role = wiring.role(process_id)
-        self.processes = ProcessTable(Region.attach(wiring.region_name(PROCESSES)))
+        boot_id = wiring.boot_id
+        self.processes = ProcessTable(Region.attach(wiring.region_name(PROCESSES), boot_id=boot_id))
         self._epoch = self.processes.epoch()
         self.generation = self.processes.generation(process_id)
         self.partitions = PartitionTable(
-            Region.attach(wiring.region_name(PARTITIONS)), wiring.settings["headrace.partitions.max"]
+            Region.attach(wiring.region_name(PARTITIONS), boot_id=boot_id), wiring.settings["headrace.partitions.max"]
         )
-        view_region = Region.attach(wiring.region_name(VIEW), writable=self.role is Role.CONTROLLER)
+        view_region = Region.attach(wiring.region_name(VIEW), writable=self.role is Role.CONTROLLER, boot_id=boot_id)
         self.view: ClusterViewReader = ClusterViewReader(view_region)
         self.view_writer = ClusterViewWriter(view_region) if self.role is Role.CONTROLLER else None
         self.counters = self.processes.counters(process_id)
@@ -48,7 +57,7 @@ class Seat:
         self.writers: dict[int, RingWriter] = {}
         self.readers: dict[int, RingReader] = {}
         self._generations = dict.fromkeys(wiring.targets(process_id), 0)
-        self._follow_generations()
+        self._join_all()
         if self.role is Role.NETWORK:
             self.partitions.clear_waits(process_id)
         self.set_state(ProcessState.STARTING)
@@ -98,13 +107,26 @@ class Seat:
                 changed.add(peer)
         return frozenset(changed)
 
+    def _join_all(self) -> None:
+        """The first joining: every peer, those as well whose renewal is under way just now."""
+        for _ in range(JOIN_TRIES_MAX):
+            self._follow_generations()
+            if len(self.writers) == len(self._generations):
+                return
+            time.sleep(JOIN_PAUSE_S)
+        missing = sorted(self._generations.keys() - self.writers.keys())
+        raise RegionError(f"process {self.process_id}: no rings to processes {missing}")
+
     def _join(self, peer: int, generation: int) -> bool:
         """Attach the rings to and from a peer; False where they are gone again, because the peer died once more."""
-        wiring, own = self.wiring, self.process_id
+        own, own_generation = self.process_id, self.generation
+        outward = None
         try:
-            outward = Region.attach(wiring.ring_name(own, self.generation, peer, generation))
-            inward = Region.attach(wiring.ring_name(peer, generation, own, self.generation))
+            outward = self._attach_ring(own, own_generation, peer, generation)
+            inward = self._attach_ring(peer, generation, own, own_generation)
         except RegionError:
+            if outward is not None:
+                outward.close()
             self._epoch = 0  # look again in the next cycle
             return False
         for end in (self.writers.get(peer), self.readers.get(peer)):
@@ -113,3 +135,10 @@ class Seat:
         self.writers[peer] = RingWriter(outward)
         self.readers[peer] = RingReader(inward)
         return True
+
+    def _attach_ring(self, writer: int, writer_generation: int, reader: int, reader_generation: int) -> Region:
+        return Region.attach(
+            self.wiring.ring_name(writer, writer_generation, reader, reader_generation),
+            boot_id=self.wiring.boot_id,
+            generation=ring_generation(writer_generation, reader_generation),
+        )
