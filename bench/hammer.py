@@ -1,7 +1,8 @@
 """The wire hammer: prepared requests over many connections, responses counted, nothing else.
 
-It costs little itself, since it shares the cores with the server: requests are slices of one prepared buffer, responses are counted by their
-size fields, one error code of each chunk is looked at. Run as a process of its own: `python -m bench.hammer BOOTSTRAP LOAD CONNECTIONS SECONDS`.
+It costs little itself, since it shares the cores with the server: requests are slices of one prepared buffer,
+responses are counted by their size fields, one error code of each chunk is looked at. Run as a process of its
+own: `python -m bench.hammer BOOTSTRAP LOAD CONNECTIONS SECONDS`.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import time
 
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
-from headrace.protocol.frames import build_request, parse_response_header
 from headrace.protocol.codec import decode_response
+from headrace.protocol.frames import build_request, parse_response_header
 from headrace.protocol.record_batch import build_batch
 
 TOPIC = "hammer"

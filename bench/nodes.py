@@ -10,9 +10,8 @@ import sys
 import time
 from pathlib import Path
 
-from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
-
 from bench.peers import jars
+from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 
 READY_DEADLINE_S = 60
 STOP_DEADLINE_S = 30

@@ -8,6 +8,7 @@ Source: Spark's `KafkaOffsetRangeCalculator`, for how ranges are split.
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
@@ -15,7 +16,6 @@ from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
 from headrace.spark.options import Bound, ScanOptions
 from headrace.spark.ranges import OffsetRange
-import itertools
 
 
 class DataLoss(HeadraceError):

@@ -1,18 +1,14 @@
 """The compiled codec: every message and version there and back, and nothing but BadFrame from bytes that are wrong."""
 
-import importlib.util
 import random
-from pathlib import Path
 
+import message_generator as generator
 import pytest
+
 from headrace.errors import BadFrame
 from headrace.protocol import codec, messages
 from headrace.protocol.apis import ADVERTISED, ApiKey
 from headrace.protocol.field_tables import load_message, message_names
-
-_spec = importlib.util.spec_from_file_location("message_generator", Path(__file__).parent / "message_generator.py")
-generator = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(generator)
 
 SEEDS = range(6)
 

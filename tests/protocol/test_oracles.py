@@ -1,18 +1,14 @@
 """Our bytes are those of kio and of kafka-python, over generated messages of what they share with us."""
 
 import importlib
-import importlib.util
 import io
 import re
-from pathlib import Path
 
+import message_generator as generator
 import pytest
+
 from headrace.protocol import codec
 from headrace.protocol.field_tables import PRIMITIVES, load_message, message_names
-
-_spec = importlib.util.spec_from_file_location("message_generator", Path(__file__).parent / "message_generator.py")
-generator = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(generator)
 
 SEEDS = range(4)
 
@@ -102,13 +98,34 @@ def kafka_python_class(name):
     return getattr(kafka.protocol, name, None)
 
 
-SHARED = (
-    "ProduceRequest FetchRequest ListOffsetsRequest MetadataRequest ApiVersionsRequest CreateTopicsRequest "
-    "DeleteTopicsRequest InitProducerIdRequest DescribeConfigsRequest FindCoordinatorRequest OffsetCommitRequest "
-    "OffsetFetchRequest JoinGroupRequest HeartbeatRequest SyncGroupRequest LeaveGroupRequest "
-    "ProduceResponse FetchResponse ListOffsetsResponse MetadataResponse ApiVersionsResponse CreateTopicsResponse "
-    "DeleteTopicsResponse InitProducerIdResponse DescribeConfigsResponse FindCoordinatorResponse"
-).split()
+SHARED = [
+    "ProduceRequest",
+    "FetchRequest",
+    "ListOffsetsRequest",
+    "MetadataRequest",
+    "ApiVersionsRequest",
+    "CreateTopicsRequest",
+    "DeleteTopicsRequest",
+    "InitProducerIdRequest",
+    "DescribeConfigsRequest",
+    "FindCoordinatorRequest",
+    "OffsetCommitRequest",
+    "OffsetFetchRequest",
+    "JoinGroupRequest",
+    "HeartbeatRequest",
+    "SyncGroupRequest",
+    "LeaveGroupRequest",
+    "ProduceResponse",
+    "FetchResponse",
+    "ListOffsetsResponse",
+    "MetadataResponse",
+    "ApiVersionsResponse",
+    "CreateTopicsResponse",
+    "DeleteTopicsResponse",
+    "InitProducerIdResponse",
+    "DescribeConfigsResponse",
+    "FindCoordinatorResponse",
+]
 
 
 @pytest.mark.parametrize("name", SHARED)

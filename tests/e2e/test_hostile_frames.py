@@ -1,0 +1,188 @@
+"""Ten thousand frames that mean harm: no process dies, memory stays within its bound, others go on.
+
+The corpus is generated from the table in the design's list of hazards, and by mutation of valid requests of
+every API; the same seed gives the same frames.
+"""
+
+import random
+import socket
+import struct
+import time
+
+import message_generator as generator
+import psutil
+from confluent_kafka import Producer
+
+from headrace.protocol import codec
+from headrace.protocol.apis import ADVERTISED, ApiKey, request_header_version
+from headrace.protocol.record_batch import build_batch
+
+FRAMES = 10_000
+FRAMES_PER_CONNECTION = 20
+SEED = 97
+MEMORY_GROWTH_BYTES_MAX = 256 << 20  # all processes of the node together
+
+
+def frame(api_key, version, body, client_id=b"hostile"):
+    header = struct.pack(">hhih", api_key, version, 1, len(client_id)) + client_id
+    if request_header_version(api_key, version) == 2:
+        header += b"\0"
+    return struct.pack(">i", len(header) + len(body)) + header + body
+
+
+def fixed_frames():
+    """The table of hazards, row by row."""
+    batch = build_batch([(b"k", b"v")], timestamp_ms=1)
+    yield struct.pack(">i", -1)
+    yield struct.pack(">i", 2**31 - 1)
+    yield struct.pack(">i", 0)
+    yield struct.pack(">i", 7) + b"\0" * 7
+    yield b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 100  # a TLS hello
+    yield b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+    yield struct.pack(">i", 1_000_000) + b"x" * 10  # announced, never sent
+    yield struct.pack(">ihhi", 8, 999, 0, 1)
+    yield struct.pack(">ihhi", 8, 3, 99, 1)
+    yield struct.pack(">ihhih", 10, 3, 1, 1, 32767)  # a client id that is not there
+    yield struct.pack(">ihhih", 10, 3, 1, 1, -2)
+    for version in range(10):
+        for records in hostile_batches(batch):
+            yield produce(version, records)
+    yield frame(3, 1, struct.pack(">i", 2**31 - 1))
+    yield frame(3, 9, b"\xff\xff\xff\xff\x0f")
+    yield frame(3, 9, b"\x80\x80\x80\x80\x80\x80\x80\x80")  # an overlong varint
+    yield frame(3, 1, struct.pack(">ih", 1, 4) + b"\xff\xfe\xfd\xfc")  # no UTF-8
+    yield frame(3, 1, struct.pack(">ih", 1, -1))  # null where none may be
+    for name in (b"..", b"a/b", b"x" * 250, b"", b"\0"):
+        yield frame(3, 1, struct.pack(">ih", 1, len(name)) + name)
+
+
+def hostile_batches(batch):
+    yield b""
+    yield batch[:40]
+    yield batch + batch  # two
+    yield batch[:-1]
+    yield batch[:20] + b"\xff" + batch[21:]  # bad CRC
+    for position, kind, value in (
+        (16, "b", 0),
+        (16, "b", 1),
+        (16, "b", 99),
+        (8, ">i", -1),
+        (8, ">i", 2**31 - 1),
+        (57, ">i", -1),
+        (57, ">i", 2**31 - 1),
+        (23, ">i", 77),
+        (21, ">h", 0x20),
+        (21, ">h", 7),
+        (43, ">q", 5),
+        (35, ">q", 2**62),
+    ):
+        changed = bytearray(batch)
+        struct.pack_into(kind, changed, position, value)
+        if position > 20:
+            from crc32c import crc32c
+
+            struct.pack_into(">I", changed, 17, crc32c(changed[21:]))
+        yield bytes(changed)
+
+
+def produce(version, records):
+    request = codec.request_name(0)
+    from headrace.protocol import messages
+
+    data = messages.ProduceRequest
+    message = data(
+        acks=1, timeout_ms=1000, topic_data=[data.TopicProduceData("victim", [data.PartitionProduceData(0, records)])]
+    )
+    return frame(0, version, codec.encode_struct(request, version, message))
+
+
+def mutated_frames(chance):
+    """Valid requests of every API, damaged."""
+    number = 0
+    while True:
+        number += 1
+        key = ApiKey(chance.choice(list(ADVERTISED)))
+        if key in (ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS) and chance.random() < 0.8:
+            continue
+        low, high = ADVERTISED[key]
+        version = chance.randint(low, high)
+        message = generator.MessageGenerator(number).message(f"{key.api_name}Request", version)
+        data = bytearray(frame(key, version, codec.encode_request(key, version, message)))
+        for _ in range(chance.randint(0, 3)):
+            kind = chance.randrange(3)
+            if len(data) < 5:
+                break
+            place = chance.randrange(4, len(data))
+            if kind == 0:
+                data[place] = chance.choice((0, 1, 127, 128, 255))
+            elif kind == 1:
+                data[place : place + 4] = chance.choice((b"\x7f\xff\xff\xff", b"\x80\0\0\0", b"\xff\xff\xff\xff"))
+            else:
+                del data[place:]
+        struct.pack_into(">i", data, 0, len(data) - 4)
+        yield bytes(data)
+
+
+def node_memory(node):
+    return sum(psutil.Process(pid).memory_info().rss for pid in node.pids().values())
+
+
+def test_a_corpus_of_hostile_frames_kills_nothing(node):
+    chance = random.Random(SEED)
+    pids = node.pids()
+    delivered = []
+    producer = Producer({"bootstrap.servers": node.bootstrap})
+    producer.produce("witness", b"before", on_delivery=lambda e, _m: delivered.append(e))
+    producer.produce("victim", b"before", on_delivery=lambda e, _m: delivered.append(e))
+    producer.flush(10)
+    memory_before = node_memory(node)
+    frames = list(fixed_frames())
+    mutations = mutated_frames(chance)
+    frames += [next(mutations) for _ in range(FRAMES - len(frames))]
+    chance.shuffle(frames)
+    begun = time.monotonic()
+    for first in range(0, len(frames), FRAMES_PER_CONNECTION):
+        for one in frames[first : first + FRAMES_PER_CONNECTION]:
+            with socket.create_connection(node.address, timeout=10) as sock:
+                sock.settimeout(0.002)
+                try:
+                    sock.sendall(one)
+                    sock.recv(4096)
+                except (TimeoutError, ConnectionError):
+                    pass
+        producer.produce("witness", b"meanwhile", on_delivery=lambda e, _m: delivered.append(e))
+        producer.poll(0)
+    assert producer.flush(15) == 0
+    print(f"{len(frames)} frames in {time.monotonic() - begun:.1f} s, seed {SEED}")
+    assert delivered == [None] * (2 + len(frames) // FRAMES_PER_CONNECTION)
+    assert node.pids() == pids, "a process died"
+    assert node_memory(node) - memory_before < MEMORY_GROWTH_BYTES_MAX
+
+
+def test_a_reader_that_does_not_read_is_bounded_and_others_go_on(node):
+    from headrace.protocol import messages
+    from headrace.protocol.frames import build_request
+
+    producer = Producer({"bootstrap.servers": node.bootstrap, "linger.ms": 5})
+    for _ in range(500):
+        producer.produce("slow", b"x" * 10_000)
+    assert producer.flush(15) == 0
+    request = messages.FetchRequest
+    wanted = request.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
+    one = build_request(
+        1, 11, 1, "slow", request(max_wait_ms=0, topics=[request.FetchTopic(topic="slow", partitions=[wanted])])
+    )
+    metadata = build_request(3, 1, 1, "slow", messages.MetadataRequest(topics=None))
+    before = node_memory(node)
+    with socket.create_connection(node.address) as sock:
+        sock.setblocking(False)
+        for blob in (one, metadata) * 2_000:
+            try:
+                sock.sendall(blob)
+            except BlockingIOError:
+                break
+        delivered = []
+        producer.produce("witness", b"others", on_delivery=lambda e, _m: delivered.append(e))
+        assert producer.flush(10) == 0
+        assert delivered == [None]
+        assert node_memory(node) - before < 64 << 20
