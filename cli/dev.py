@@ -1,4 +1,11 @@
-"""`headrace dev`: one node with its own ZooKeeper, in the foreground."""
+"""`headrace dev`: one node with a ZooKeeper of its own, in the foreground.
+
+Runs in: the process that becomes the supervisor; ZooKeeper is its child, started before the node and stopped
+after it. Everything lies in one directory and is kept over restarts:
+
+    DIR/logs         the node's log directory
+    DIR/zookeeper    ZooKeeper's data, configuration, log and last port
+"""
 
 from __future__ import annotations
 
@@ -8,13 +15,24 @@ from typing import Annotated
 import typer
 
 DEFAULT_DIRECTORY = Path("headrace-dev")
+DEFAULT_PORT = 9092
+NO_ZOOKEEPER_YET = "127.0.0.1:1"
+EXAMPLES = """
+[bold]Examples[/bold]
+
+headrace dev
+
+headrace dev --dir ./data --port 0 --set num.partitions=8
+
+headrace dev --zookeeper zk1:2181,zk2:2181/headrace
+"""
 
 
 def dev(
     directory: Annotated[
-        Path, typer.Option("--dir", help="Where the logs and ZooKeeper's data live; kept over restarts.")
+        Path, typer.Option("--dir", metavar="DIR", help="Where the logs and ZooKeeper's data live; kept over restarts.")
     ] = DEFAULT_DIRECTORY,
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 picks a free one.", min=0, max=65535)] = 9092,
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 picks a free one.", min=0, max=65535)] = DEFAULT_PORT,
     zookeeper: Annotated[
         str, typer.Option(metavar="HOST:PORT", help="Use this ZooKeeper instead of starting one.")
     ] = "",
@@ -22,37 +40,47 @@ def dev(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting; may be repeated.")
     ] = None,
 ) -> int:
-    """Run one node in the foreground, with a ZooKeeper of its own. Ctrl-C stops it.
+    """Run one node with a ZooKeeper of its own. Ctrl-C stops it.
 
-    When it serves it prints `ready bootstrap=HOST:PORT zookeeper=HOST:PORT dir=DIR`.
+    It stays in the foreground. When it serves, it prints a kcat line to try after
+
+    [bold]ready bootstrap=HOST:PORT zookeeper=HOST:PORT dir=DIR[/bold]
     """
     from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
+    from headrace.node.log_dirs import LogDirs
     from headrace.node.logging_setup import set_up_logging
     from headrace.node.settings_file import checked, parse_changes
     from headrace.node.supervisor import Supervisor
 
     set_up_logging()
-    given = {
-        "broker.id": "0",
-        "listeners": f"PLAINTEXT://127.0.0.1:{port}",
-        "log.dirs": str((directory / "logs").absolute()),
-        **parse_changes(changes or []),
-    }
-    checked({**given, "zookeeper.connect": zookeeper or "127.0.0.1:1"})  # a bad setting shows before anything starts
-    embedded = None if zookeeper else EmbeddedZooKeeper(directory.absolute() / "zookeeper")
+    settings = checked(given_settings(directory, port, zookeeper, parse_changes(changes or [])))
+    log_dirs = LogDirs(settings["log.dirs"])
+    log_dirs.lock()  # before ZooKeeper: a second one on the same data would ruin it
+    embedded = None
     try:
-        if embedded is not None:
+        if settings["zookeeper.connect"] == NO_ZOOKEEPER_YET:
+            embedded = EmbeddedZooKeeper(directory.absolute() / "zookeeper")
             embedded.start()
-            zookeeper = embedded.connect
-        supervisor = Supervisor(checked({**given, "zookeeper.connect": zookeeper}), on_ready=_print_hint)
-        return supervisor.run()
+            settings = settings.with_values({"zookeeper.connect": embedded.connect})
+        return Supervisor(settings, on_ready=_print_hint, log_dirs=log_dirs, directory=str(directory.absolute())).run()
     finally:
         if embedded is not None:
             embedded.stop()
+        log_dirs.unlock()
+
+
+def given_settings(directory: Path, port: int, zookeeper: str, changes: dict[str, str]) -> dict[str, str]:
+    """What the arguments mean as settings; `changes` win."""
+    return {
+        "broker.id": "0",
+        "listeners": f"PLAINTEXT://127.0.0.1:{port}",
+        "log.dirs": str((directory / "logs").absolute()),
+        "zookeeper.connect": zookeeper or NO_ZOOKEEPER_YET,
+        **changes,
+    }
 
 
 def _print_hint(bootstrap: str) -> None:
     print(
-        f"try: echo hello | kcat -b {bootstrap} -t greetings -P && kcat -b {bootstrap} -t greetings -C -e",
-        flush=True,
+        f"try: echo hello | kcat -b {bootstrap} -t greetings -P && kcat -b {bootstrap} -t greetings -C -e", flush=True
     )

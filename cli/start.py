@@ -1,4 +1,8 @@
-"""`headrace start`: a node for production, from a server.properties."""
+"""`headrace start`: a node for production, from a server.properties.
+
+Runs in: the process that becomes the supervisor. It stays in the foreground; systemd, or whoever started it,
+stops it with SIGTERM.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,29 @@ from typing import Annotated
 
 import typer
 
+EXAMPLES = """
+[bold]Examples[/bold]
+
+headrace start /etc/headrace/server.properties
+
+headrace start server.properties --set log.retention.hours=24 --set headrace.worker.cpus=0-3
+"""
+
 
 def start(
     file: Annotated[Path, typer.Argument(metavar="FILE.properties", help="Settings, with Kafka's own keys.")],
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Overrides a setting; may be repeated."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Overrides a setting of the file; may be repeated."),
     ] = None,
 ) -> int:
-    """Run a node from a properties file, in the foreground; systemd supervises it.
+    """Run a node from a properties file.
 
-    When it serves it prints `ready bootstrap=HOST:PORT zookeeper=HOST:PORT dir=DIR` and tells systemd.
+    It stays in the foreground; SIGTERM stops it within 10 seconds. When it serves, it tells systemd, and prints
+
+    [bold]ready bootstrap=HOST:PORT zookeeper=HOST:PORT dir=DIR[/bold]
+
+    Exit codes: 0 stopped as asked, 78 a setting can't be used, 1 anything else.
     """
     from headrace.node.logging_setup import set_up_logging
     from headrace.node.settings_file import load_settings, parse_changes

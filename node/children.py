@@ -1,7 +1,11 @@
-"""Forking: what happens between the supervisor and the entry point of a child.
+"""The node's processes: what each one runs, and what happens between a fork and its entry point.
 
-Runs in: the supervisor (`fork_child`), then the child. The supervisor has no threads, so a fork is safe; what
-it imported is shared.
+Runs in: the supervisor (`load_entry_points`, `fork_child`), then the child. The supervisor has no threads, so
+a fork is safe; what it imported before is shared by all.
+
+    fork -> die with the parent -> own process group -> default signals -> name -> cores -> seat -> entry point
+
+A child returns its exit code: 0 clean, 78 a setting that can't work, anything else is a crash.
 """
 
 from __future__ import annotations
@@ -16,8 +20,12 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NoReturn
 
-from headrace.settings import parse_cpus
+from headrace.errors import ConfigError, HeadraceError
+from headrace.node.signals import SignalInbox, blocked
+from headrace.settings import Settings, parse_cpus
 from headrace.shm.seat import Seat
 from headrace.shm.wiring import Role, Wiring
 
@@ -28,7 +36,7 @@ _PR_SET_NAME = 15
 _log = logging.getLogger(__name__)
 _libc = ctypes.CDLL(None, use_errno=True)
 
-EntryPoint = Callable[..., int]
+EntryPoint = Callable[..., int]  # (seat, listener) of a network worker, (seat) of the others
 
 ENTRY_MODULES = {
     Role.NETWORK: "headrace.workers.network.worker",
@@ -36,20 +44,64 @@ ENTRY_MODULES = {
     Role.CONTROLLER: "headrace.controller.process",
     Role.HOUSEKEEPER: "headrace.workers.housekeeper.worker",
 }
+assert ENTRY_MODULES.keys() == set(Role)
+
+
+class BrokenInstallation(HeadraceError):
+    """A process's code can't be imported."""
+
+
+@dataclass(slots=True)
+class Child:
+    """One process of the node, over all its lives. Written by the supervisor's loop only."""
+
+    process_id: int
+    pid: int = 0  # 0 while it does not run
+    started_ns: int = 0
+    deaths: int = 0  # in a row
+    due_ms: int | None = None  # when it starts again
+    exit_code: int | None = None  # of the last life; -n for signal n
+    is_killed: bool = False  # by us, because it hung
 
 
 def load_entry_points() -> dict[Role, EntryPoint]:
-    """Import every role's code now, so that all children share it, and freeze it against the collector."""
-    points = {role: importlib.import_module(name).run for role, name in ENTRY_MODULES.items()}
+    """Import every role's code, so that all children share it, and freeze it against the collector.
+
+    raises   BrokenInstallation, naming role and module
+    """
+    points = {}
+    for role, name in ENTRY_MODULES.items():
+        try:
+            points[role] = importlib.import_module(name).run
+        except (ImportError, AttributeError) as failure:
+            raise BrokenInstallation(f"the {role.value} process can't be loaded from {name}: {failure}") from failure
     gc.collect()
     gc.freeze()
     return points
 
 
-def fork_child(wiring: Wiring, process_id: int, entry_point: EntryPoint, listeners: list[socket.socket]) -> int:
+def check_cpus(settings: Settings) -> None:
+    """Refuse cores that this process may not use; raises ConfigError."""
+    text = settings["headrace.worker.cpus"]
+    if text is None:
+        return
+    usable = os.sched_getaffinity(0)
+    missing = sorted(set(parse_cpus(text)) - usable)
+    if missing:
+        raise ConfigError(
+            "headrace.worker.cpus", text, f"core {missing[0]} can't be used, only {sorted(usable)} (sched_getaffinity)"
+        )
+
+
+def fork_child(
+    wiring: Wiring, process_id: int, entry_point: EntryPoint, listeners: list[socket.socket], inbox: SignalInbox
+) -> int:
     """Start one process; returns its pid, in the supervisor only."""
     parent = os.getpid()
-    pid = os.fork()
+    with blocked():
+        pid = os.fork()
+        if not pid:
+            inbox.forget_in_child()
     if pid:
         return pid
     code = EXIT_CRASHED
@@ -58,9 +110,17 @@ def fork_child(wiring: Wiring, process_id: int, entry_point: EntryPoint, listene
     except BaseException:
         traceback.print_exc()
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
+        _leave(code)
+
+
+def _leave(code: int) -> NoReturn:
+    """End without the supervisor's clean-up; a closed standard output is no reason for another code."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            pass
+    os._exit(code)
 
 
 def _be_child(
@@ -70,10 +130,6 @@ def _be_child(
     if os.getppid() != parent:
         return EXIT_CRASHED  # the supervisor died before the line above
     os.setpgid(0, 0)  # a signal to the supervisor's group must not upset the order of a stop
-    signal.set_wakeup_fd(-1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _libc.prctl(_PR_SET_NAME, wiring.title(process_id).encode())
     _pin(wiring, process_id)
     role = wiring.role(process_id)
@@ -95,5 +151,5 @@ def _pin(wiring: Wiring, process_id: int) -> None:
     cpus = parse_cpus(text)
     try:
         os.sched_setaffinity(0, {cpus[process_id % len(cpus)]})
-    except OSError as failure:
-        _log.warning("worker not pinned process=%s cpus=%s reason=%s", wiring.title(process_id), text, failure)
+    except OSError as failure:  # taken from the cgroup since the start
+        _log.warning("worker not pinned role=%s cpus=%s reason=%s", wiring.title(process_id), text, failure)

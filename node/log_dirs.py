@@ -1,50 +1,61 @@
 """The log directories before anything runs: made, locked, asked whether the last stop was clean.
 
-`.lock` is locked as Kafka locks it, so that two nodes, or a node and a Kafka broker, never share a directory.
+Runs in: the supervisor, which alone writes `.lock`. Two locks on that file, because they end at different times:
+
+    fcntl    as Kafka locks it: excludes another node and a Kafka broker; ends when the supervisor does
+    flock    inherited by every child: ends when the last process of the node does, so that nobody opens a log
+             that a dying partition worker is still writing
+
+Source: Kafka `LogManager.lockLogDirs`, `FileLock`; fcntl_locking(2), flock(2).
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import time
+from collections.abc import Iterable
 from pathlib import Path
 
-from headrace.errors import ConfigError
+from headrace.errors import ConfigError, StorageFailed
 from headrace.log.checkpoints import take_clean_shutdown
 
 LOCK_FILE = ".lock"
+ORPHANS_DEADLINE_MS = 2_000  # the kernel ends a killed supervisor's children at once, unless the disk holds them
+ORPHANS_LOOK_MS = 5
+HOLDER_BYTES_MAX = 64
 
 
 class LogDirs:
     """The locks of one node's log directories."""
 
-    def __init__(self, paths: tuple[str, ...]) -> None:
+    def __init__(self, paths: Iterable[str | os.PathLike[str]]) -> None:
         self.paths = [Path(path) for path in paths]
         self._fds: list[int] = []
 
     def lock(self) -> None:
-        """Make and lock every directory.
+        """Make and lock every directory; nothing happens where that is done already.
 
-        raises   ConfigError, where one can't be made, or is locked by a process that is named
+        raises   ConfigError, where one can't be made, stands there twice, or is locked by a process that is
+                 named; StorageFailed, where processes of a killed node won't go
         """
-        for path in self.paths:
-            try:
-                path.mkdir(mode=0o750, parents=True, exist_ok=True)
-                fd = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
-            except OSError as failure:
-                raise ConfigError("log.dirs", str(path), failure.strerror or str(failure)) from None
-            try:
-                fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                holder = os.read(fd, 32).decode(errors="replace").strip() or "another process"
-                os.close(fd)
-                raise ConfigError("log.dirs", str(path), f"in use by {holder}: stop it first") from None
-            os.ftruncate(fd, 0)
-            os.pwrite(fd, f"pid {os.getpid()}\n".encode(), 0)
-            self._fds.append(fd)
+        if self._fds:
+            return
+        real_paths = [os.path.realpath(path) for path in self.paths]
+        for path, real_path in zip(self.paths, real_paths, strict=True):
+            if real_paths.count(real_path) > 1:
+                raise ConfigError("log.dirs", str(path), "the same directory stands there twice")
+        try:
+            for path in self.paths:
+                self._fds.append(_lock_directory(path))
+        except BaseException:
+            self.unlock()
+            raise
 
     def take_clean_markers(self) -> frozenset[str]:
         """Directories that were left clean; their markers are gone now."""
+        assert self._fds
         return frozenset(str(path) for path in self.paths if take_clean_shutdown(path))
 
     def unlock(self) -> None:
@@ -52,3 +63,37 @@ class LogDirs:
             os.ftruncate(fd, 0)
             os.close(fd)
         self._fds.clear()
+
+
+def _lock_directory(path: Path) -> int:
+    """The descriptor that holds both locks."""
+    try:
+        path.mkdir(mode=0o750, parents=True, exist_ok=True)
+        fd = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+    except OSError as failure:
+        raise ConfigError("log.dirs", str(path), failure.strerror or str(failure)) from None
+    holder = os.pread(fd, HOLDER_BYTES_MAX, 0).decode(errors="replace").strip() or "another process"
+    try:
+        fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(fd)
+        raise ConfigError("log.dirs", str(path), f"in use by {holder}: stop it first ({LOCK_FILE} is locked)") from None
+    if not _orphans_are_gone(fd):
+        os.close(fd)
+        raise StorageFailed(f"log.dirs {path}: processes of a killed node ({holder}) are still there")
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, f"pid {os.getpid()}\n".encode(), 0)
+    return fd
+
+
+def _orphans_are_gone(fd: int) -> bool:
+    """Take the second lock; False where children of an earlier supervisor hold it for too long."""
+    for _ in range(ORPHANS_DEADLINE_MS // ORPHANS_LOOK_MS):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError as failure:
+            if failure.errno != errno.EWOULDBLOCK:
+                return True  # a file system without flock
+            time.sleep(ORPHANS_LOOK_MS / 1000)
+    return False

@@ -1,32 +1,35 @@
 """The supervisor: makes the shared memory, forks the node's processes, starts again what dies, stops in order.
 
-Runs in: the process that `headrace start` began. It has no threads and touches no data. A loop over `poll` on
-a signal pipe:
+Runs in: the process that `headrace start` or `headrace dev` began. It has no threads and touches no data; of
+the process table it writes pids, starts, exit codes, generations and the clean-stop word. Its loop sleeps on
+the signal inbox:
 
-    SIGCHLD -> waitpid of its own pids -> renew the fabric -> start again (back-off)
-    SIGTERM -> stop in order: network, partition, housekeeper, controller
-    every LOOK_INTERVAL_MS -> heartbeats, watchdog
+    SIGCHLD          waitpid of its own pids -> renew the fabric -> start again (restart_policy)
+    SIGTERM, SIGINT  stop role by role (stop_plan)
+    every look       heartbeats, watchdog
 
-A child that ends with 78 (EX_CONFIG) ends the node: a restart would not help.
+A child that ends with 78 (EX_CONFIG) ends the node: a restart would not help. Should the supervisor itself be
+killed, its children die with it, and the next start sweeps their shared memory.
+
+Source: blueprint, rules 5 to 7; PostgreSQL's postmaster for the order of things after a death.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-import select
 import signal
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from headrace.limits import STOP_DEADLINE_MS
 from headrace.node import restart_policy
-from headrace.node.children import EntryPoint, fork_child, load_entry_points
+from headrace.node.children import Child, EntryPoint, check_cpus, fork_child, load_entry_points
 from headrace.node.listeners import open_listeners
 from headrace.node.log_dirs import LogDirs
 from headrace.node.notify import Notifier
+from headrace.node.signals import SignalInbox
+from headrace.node.stop_plan import STOP_PLAN
 from headrace.settings import Settings
 from headrace.shm.fabric import Fabric
 from headrace.shm.process_table import ProcessState
@@ -34,48 +37,49 @@ from headrace.shm.wiring import Role, Wiring
 
 EXIT_CLEAN = 0
 EXIT_FAILED = 1
-EXIT_CONFIG = 78
+EXIT_CONFIG = 78  # EX_CONFIG
 LOOK_INTERVAL_MS = 250
-POLL_MS = 20
-STOP_ORDER = (Role.NETWORK, Role.PARTITION, Role.HOUSEKEEPER, Role.CONTROLLER)
-_READY_STATES = (ProcessState.READY, ProcessState.DRAINING, ProcessState.STOPPED)
+STARTING_POLL_MS = 10  # readiness is seen in the process table, nothing rings for it
+START_EXTENSION_MS = 30_000  # what systemd grants at a time while a start makes progress
+ORDINARY_STOPS = (EXIT_CLEAN, -signal.SIGTERM)  # the latter: before the child had its handler
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class Child:
-    """One process of the node, over all its lives."""
-
-    process_id: int
-    pid: int = 0
-    started_ms: int = 0
-    deaths: int = 0  # in a row
-    due_ms: int | None = None  # when it starts again
-    exit_codes: list[int] = field(default_factory=list)
-
-
 class Supervisor:
-    """One node."""
+    """One node, from its first lock to its last.
+
+    entry_points   what the roles run; the real ones where None
+    on_ready       called once with `HOST:PORT`, after the ready line
+    log_dirs       of the same settings, where the caller had to lock them earlier
+    directory      what the ready line shows; the first log directory where None
+    """
 
     def __init__(
         self,
         settings: Settings,
+        *,
         entry_points: dict[Role, EntryPoint] | None = None,
         notifier: Notifier | None = None,
         on_ready: Callable[[str], None] | None = None,
+        log_dirs: LogDirs | None = None,
+        directory: str | None = None,
     ) -> None:
         self._settings = settings
         self._entry_points = entry_points
         self._notifier = notifier or Notifier()
         self._on_ready = on_ready
-        self._log_dirs = LogDirs(settings["log.dirs"])
+        self._log_dirs = log_dirs or LogDirs(settings["log.dirs"])
+        self._directory = directory or settings["log.dirs"][0]
         self._fabric: Fabric
+        self._inbox: SignalInbox
         self._listeners: list[socket.socket] = []
-        self._children: dict[int, Child] = {}
-        self._is_stopping = False
+        self._children: list[Child] = []
         self._is_ready = False
+        self._is_stopping = False
         self._exit_code = EXIT_CLEAN
+        self._next_look_ms = 0
+        self._next_watchdog_ms = 0
 
     @property
     def wiring(self) -> Wiring:
@@ -84,164 +88,221 @@ class Supervisor:
     def run(self) -> int:
         """Run the node until it is told to stop; returns the exit code.
 
-        raises   ConfigError, StorageFailed, where it can't begin
+        raises   ConfigError, StorageFailed, BrokenInstallation, where it can't begin
         """
+        check_cpus(self._settings)
         self._log_dirs.lock()
         try:
-            entry_points = self._entry_points or load_entry_points()
-            self._listeners, host, port = open_listeners(self._settings)
-            self._fabric = Fabric.create(
-                self._settings, host=host, port=port, clean_directories=self._log_dirs.take_clean_markers()
-            )
-            try:
-                self._supervise(entry_points)
-            finally:
-                self._kill_all()
-                self._fabric.destroy()
+            with SignalInbox() as self._inbox:
+                self._entry_points = self._entry_points or load_entry_points()
+                self._listeners, host, port = open_listeners(self._settings)
+                clean_directories = self._log_dirs.take_clean_markers()
+                self._fabric = Fabric.create(self._settings, host=host, port=port, clean_directories=clean_directories)
+                try:
+                    self._supervise()
+                finally:
+                    self._kill_all()
+                    self._fabric.destroy()
         finally:
             for listener in self._listeners:
                 listener.close()
             self._log_dirs.unlock()
+        _log.info("stopped exit_code=%d", self._exit_code)
         return self._exit_code
 
-    def _supervise(self, entry_points: dict[Role, EntryPoint]) -> None:
-        reading, writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._on_stop)
-        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
-        poll = select.poll()
-        poll.register(reading, select.POLLIN)
-        for process_id in range(self.wiring.process_count):
-            self._children[process_id] = Child(process_id)
-            self._start(self._children[process_id], entry_points)
-        next_look_ms = 0
-        while not self._is_stopping:
-            if poll.poll(POLL_MS if not self._is_ready or self._has_due() else LOOK_INTERVAL_MS):
-                os.read(reading, 4096)
+    def _supervise(self) -> None:
+        self._children = [Child(process_id) for process_id in range(self.wiring.process_count)]
+        for child in self._children:
+            self._start(child)
+        while self._exit_code == EXIT_CLEAN and self._inbox.stop_signal is None:
+            self._inbox.wait(self._sleep_bound_ms(_now_ms()))
             self._reap()
             now_ms = _now_ms()
-            for child in self._children.values():
-                if child.due_ms is not None and now_ms >= child.due_ms and not self._is_stopping:
-                    self._start(child, entry_points)
+            for child in self._children:
+                if child.due_ms is not None and now_ms >= child.due_ms:
+                    self._start(child)
             if not self._is_ready:
                 self._announce_when_ready()
-            if now_ms >= next_look_ms:
-                next_look_ms = now_ms + LOOK_INTERVAL_MS
-                self._look_at_heartbeats()
-        self._stop()
-        signal.set_wakeup_fd(-1)
-        os.close(reading)
-        os.close(writing)
+            if now_ms >= self._next_look_ms:
+                self._next_look_ms = now_ms + LOOK_INTERVAL_MS
+                self._look(now_ms)
+        self._stop(self._inbox.stop_signal or "EX_CONFIG")
 
-    def _on_stop(self, number: int, _frame: object) -> None:
-        if not self._is_stopping:
-            _log.info("stopping signal=%s", signal.Signals(number).name)
-        self._is_stopping = True
+    def _sleep_bound_ms(self, now_ms: int) -> int:
+        """Until the next look or the next start, whichever is earlier."""
+        if not self._is_ready:
+            return STARTING_POLL_MS
+        dues_ms = [child.due_ms for child in self._children if child.due_ms is not None]
+        return max(0, min([self._next_look_ms, *dues_ms]) - now_ms)
 
-    def _start(self, child: Child, entry_points: dict[Role, EntryPoint]) -> None:
+    # Children
+
+    def _start(self, child: Child) -> None:
+        assert self._entry_points is not None
         child.due_ms = None
-        child.started_ms = _now_ms()
-        role = self.wiring.role(child.process_id)
-        child.pid = fork_child(self.wiring, child.process_id, entry_points[role], self._listeners)
+        child.is_killed = False
+        child.started_ns = time.monotonic_ns()
+        entry_point = self._entry_points[self.wiring.role(child.process_id)]
+        child.pid = fork_child(self.wiring, child.process_id, entry_point, self._listeners, self._inbox)
         self._fabric.processes.set_started(child.process_id, child.pid)
 
-    def _has_due(self) -> bool:
-        return any(child.due_ms is not None for child in self._children.values())
-
     def _reap(self) -> None:
-        """Take the exits of our own children; void what they held."""
-        for child in self._children.values():
+        """Take the exits of our own children, and of nobody else's."""
+        for child in self._children:
             if not child.pid:
                 continue
             pid, status = os.waitpid(child.pid, os.WNOHANG)
             if not pid:
                 continue
-            code = os.waitstatus_to_exitcode(status)
-            self._fabric.processes.set_exited(child.process_id, code if code >= 0 else 128 - code)
-            child.exit_codes.append(code)
-            del child.exit_codes[:-10]
             child.pid = 0
-            title = self.wiring.title(child.process_id)
+            child.exit_code = os.waitstatus_to_exitcode(status)
+            code = child.exit_code if child.exit_code >= 0 else 128 - child.exit_code
+            self._fabric.processes.set_exited(child.process_id, code)
             if self._is_stopping:
-                if code != EXIT_CLEAN:
-                    _log.warning("process did not stop cleanly role=%s exit_code=%d", title, code)
-                continue
-            if code == EXIT_CONFIG:
-                _log.error("node stops: %s found a setting that can't work", title)
-                self._exit_code = EXIT_CONFIG
-                self._is_stopping = True
-                continue
-            generation = self._fabric.renew(child.process_id)
-            now_ms = _now_ms()
-            child.deaths = restart_policy.deaths_in_a_row(child.deaths, now_ms - child.started_ms)
-            wait_ms = restart_policy.backoff_ms(child.deaths)
-            child.due_ms = now_ms + wait_ms
-            reason = f"signal {-code}" if code < 0 else f"exit code {code}"
-            _log.warning("process died role=%s pid=%d reason=%s generation=%d restart_in_ms=%d",
-                         title, pid, reason, generation, wait_ms)  # fmt: skip
+                self._note_stopped(child)
+            else:
+                self._note_death(child, pid)
+
+    def _note_death(self, child: Child, pid: int) -> None:
+        """Void what a dead process held, and say when its successor starts."""
+        assert child.exit_code is not None
+        title = self.wiring.title(child.process_id)
+        if child.exit_code == EXIT_CONFIG:
+            _log.error("node stops: a setting can't work role=%s pid=%d exit_code=%d", title, pid, EXIT_CONFIG)
+            self._exit_code = EXIT_CONFIG
+            return
+        generation = self._fabric.renew(child.process_id)
+        now_ns = time.monotonic_ns()
+        lived_ms = (now_ns - child.started_ns) // 1_000_000
+        child.deaths = restart_policy.deaths_in_a_row(child.deaths, lived_ms)
+        wait_ms = restart_policy.backoff_ms(child.deaths)
+        child.due_ms = now_ns // 1_000_000 + wait_ms
+        _log.warning(
+            "process died role=%s pid=%d %s lived_ms=%d restarts=%d generation=%d restart_in_ms=%d",
+            title,
+            pid,
+            _reason(child.exit_code),
+            lived_ms,
+            self._fabric.processes.starts(child.process_id),
+            generation,
+            wait_ms,
+        )
+
+    def _note_stopped(self, child: Child) -> None:
+        assert child.exit_code is not None
+        if child.exit_code != EXIT_CLEAN:
+            title = self.wiring.title(child.process_id)
+            _log.warning("process did not stop cleanly role=%s %s", title, _reason(child.exit_code))
+        if child.exit_code not in ORDINARY_STOPS:
+            self._exit_code = self._exit_code or EXIT_FAILED
+
+    # Health
 
     def _announce_when_ready(self) -> None:
         """Say that the node serves, once every process does."""
         processes = self._fabric.processes
-        if all(processes.state(process_id) in _READY_STATES for process_id in self._children):
-            self._is_ready = True
-            wiring = self.wiring
-            print(
-                f"ready bootstrap={wiring.host}:{wiring.port} zookeeper={self._settings['zookeeper.connect']} "
-                f"dir={self._settings['log.dirs'][0]}",
-                flush=True,
-            )
+        if any(processes.state(child.process_id) is not ProcessState.READY for child in self._children):
+            return
+        self._is_ready = True
+        bootstrap = f"{_bracketed(self.wiring.host)}:{self.wiring.port}"
+        line = f"ready bootstrap={bootstrap} zookeeper={self._settings['zookeeper.connect']} dir={self._directory}"
+        self._notifier.ready(f"serving on {bootstrap}")
+        try:
+            print(line, flush=True)
             if self._on_ready is not None:
-                self._on_ready(f"{wiring.host}:{wiring.port}")
-            self._notifier.send("READY=1", f"STATUS=serving on {wiring.host}:{wiring.port}")
+                self._on_ready(bootstrap)
+        except OSError as failure:  # whoever read our standard output has gone: no reason to stop serving
+            _log.warning("ready line not printed reason=%s", failure)
+        _log.info("serving bootstrap=%s processes=%d", bootstrap, len(self._children))
 
-    def _look_at_heartbeats(self) -> None:
+    def _look(self, now_ms: int) -> None:
+        """End what hangs; tell the service manager how we are, unless something hangs."""
+        if self._kill_hung():
+            return
+        if not self._is_ready:
+            processes = self._fabric.processes
+            count = sum(processes.state(child.process_id) is ProcessState.READY for child in self._children)
+            self._notifier.starting(f"starting: {count} of {len(self._children)} processes", START_EXTENSION_MS)
+        interval_ms = self._notifier.watchdog_interval_ms
+        if interval_ms is not None and now_ms + LOOK_INTERVAL_MS > self._next_watchdog_ms:  # due before the next look
+            self._next_watchdog_ms = now_ms + interval_ms
+            self._notifier.watchdog()
+
+    def _kill_hung(self) -> bool:
+        """SIGKILL to processes without a sign of life; True while one of them is there."""
         now_ns = time.monotonic_ns()
         timeout_ms = self._settings["headrace.worker.hang.timeout.ms"]
-        for child in self._children.values():
+        found = False
+        for child in self._children:
             heartbeat_ns = self._fabric.processes.heartbeat_ns(child.process_id)
-            if child.pid and restart_policy.is_hung(heartbeat_ns, now_ns, timeout_ms):
-                _log.error("process hangs role=%s pid=%d silent_ms=%d: killed", self.wiring.title(child.process_id),
-                           child.pid, (now_ns - heartbeat_ns) // 1_000_000)  # fmt: skip
+            if not child.pid or not restart_policy.is_hung(child.started_ns, heartbeat_ns, now_ns, timeout_ms):
+                continue
+            found = True
+            if not child.is_killed:
+                title = self.wiring.title(child.process_id)
+                _log.error("process hangs, killed role=%s pid=%d timeout_ms=%d", title, child.pid, timeout_ms)
                 os.kill(child.pid, signal.SIGKILL)
-                return
-        self._notifier.send("WATCHDOG=1" if self._is_ready else "EXTEND_TIMEOUT_USEC=30000000")
+                child.is_killed = True
+        return found
 
-    def _stop(self) -> None:
-        """SIGTERM role by role, each waited for, all within STOP_DEADLINE_MS."""
-        self._notifier.send("STOPPING=1")
-        deadline_ms = _now_ms() + STOP_DEADLINE_MS
-        for role in STOP_ORDER:
-            group = [child for child in self._children.values() if self.wiring.role(child.process_id) is role]
+    # The stop
+
+    def _stop(self, reason: str) -> None:
+        """SIGTERM role by role; who is late is killed, so that the next role has its time."""
+        self._is_stopping = True
+        _log.info("stopping reason=%s", reason)
+        self._notifier.stopping(f"stopping: {reason}")
+        begun_ms = _now_ms()
+        for role, share_ms in STOP_PLAN.items():
+            children = [child for child in self._children if self.wiring.role(child.process_id) is role]
             if role is Role.HOUSEKEEPER:
-                self._fabric.processes.set_clean_stop(self._is_clean())
-            for child in group:
+                self._fabric.processes.set_clean_stop(self._logs_are_closed())
+            for child in children:
                 if child.pid:
                     os.kill(child.pid, signal.SIGTERM)
-            while any(child.pid for child in group) and _now_ms() < deadline_ms:
-                time.sleep(0.002)
+            while any(child.pid for child in children):
+                left_ms = begun_ms + share_ms - _now_ms()
+                if left_ms <= 0:
+                    break
+                self._inbox.wait(left_ms)
                 self._reap()
-        late = [self.wiring.title(child.process_id) for child in self._children.values() if child.pid]
-        if late:
-            _log.error("not stopped in time, killed: %s", " ".join(late))
-            self._exit_code = self._exit_code or EXIT_FAILED
-        _log.info("stopped exit_code=%d", self._exit_code)
+            self._kill_late(children)
 
-    def _is_clean(self) -> bool:
-        """Whether every partition worker closed its logs in this stop."""
+    def _logs_are_closed(self) -> bool:
+        """Whether every partition worker ended its last life with 0, so that nothing needs recovery."""
         return all(
-            not child.pid and child.exit_codes[-1:] == [EXIT_CLEAN]
-            for child in self._children.values()
+            not child.pid and child.exit_code == EXIT_CLEAN
+            for child in self._children
             if self.wiring.role(child.process_id) is Role.PARTITION
         )
 
+    def _kill_late(self, children: list[Child]) -> None:
+        late = [child for child in children if child.pid]
+        for child in late:
+            _log.error("not stopped in time, killed role=%s pid=%d", self.wiring.title(child.process_id), child.pid)
+        self._kill(late)
+        if late:
+            self._exit_code = self._exit_code or EXIT_FAILED
+
     def _kill_all(self) -> None:
-        for child in self._children.values():
-            if child.pid:
-                os.kill(child.pid, signal.SIGKILL)
-                os.waitpid(child.pid, 0)
-                child.pid = 0
+        self._kill(self._children)
+
+    def _kill(self, children: list[Child]) -> None:
+        running = [child for child in children if child.pid]
+        for child in running:
+            os.kill(child.pid, signal.SIGKILL)
+        for child in running:
+            os.waitpid(child.pid, 0)
+            child.pid = 0
+            child.exit_code = -signal.SIGKILL
+
+
+def _reason(exit_code: int) -> str:
+    return f"signal={-exit_code} ({signal.strsignal(-exit_code)})" if exit_code < 0 else f"exit_code={exit_code}"
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def _now_ms() -> int:

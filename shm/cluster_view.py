@@ -156,7 +156,7 @@ class ClusterViewReader:
         raise ViewError(f"{self._region.name}: no consistent view in {READ_TRIES_MAX} tries")
 
     def _checked(self, data: bytes, version: int, length: int, crc: int) -> ClusterView:
-        if len(data) != length or zlib.crc32(data) != crc:
+        if not data or len(data) != length or zlib.crc32(data) != crc:
             raise ViewError(f"{self._region.name}: view {version} of {length} bytes is damaged")
         view = decode_view(data)
         if view.version != version:

@@ -1,0 +1,75 @@
+"""Signals of the supervisor: a flag, and a descriptor that wakes its loop.
+
+Runs in: the supervisor. The handlers only note what came; the C-level wakeup descriptor makes `wait` return.
+A fork happens with these signals blocked, so that none of them can run our handler in a child, where its flag
+would be lost: one that comes early finds the default action.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)  # HUP: the terminal of `headrace dev` is gone
+HANDLED = (*STOP_SIGNALS, signal.SIGCHLD)
+DRAIN_BYTES = 4096
+
+
+class SignalInbox:
+    """Handlers are in place between `__enter__` and `__exit__`; the earlier ones come back after that.
+
+    stop_signal   name of the first signal that asked for a stop, or None
+    """
+
+    def __init__(self) -> None:
+        self.stop_signal: str | None = None
+        self._reading, self._writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._poll = select.poll()
+        self._poll.register(self._reading, select.POLLIN)
+
+    def __enter__(self) -> SignalInbox:
+        self._wakeup_before = signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
+        self._handlers_before = {
+            number: signal.signal(number, self._note)
+            for number in HANDLED
+            if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN  # nohup ignores it for us
+        }
+        return self
+
+    def __exit__(self, *_failure: object) -> None:
+        for number, handler in self._handlers_before.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(self._wakeup_before)
+        os.close(self._reading)
+        os.close(self._writing)
+
+    def wait(self, timeout_ms: int) -> None:
+        """Sleep until a signal comes, or the time is over."""
+        if self._poll.poll(timeout_ms):
+            os.read(self._reading, DRAIN_BYTES)
+
+    def forget_in_child(self) -> None:
+        """Default actions in a process just forked; SIGINT is ignored: a terminal sends it to everyone."""
+        signal.set_wakeup_fd(-1)
+        for number in HANDLED:
+            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        os.close(self._reading)
+        os.close(self._writing)
+
+    def _note(self, number: int, _frame: object) -> None:
+        if number in STOP_SIGNALS and self.stop_signal is None:
+            self.stop_signal = signal.Signals(number).name
+
+
+@contextmanager
+def blocked() -> Iterator[None]:
+    """No handled signal is delivered inside; what came meanwhile is delivered after."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,26 @@
+"""The order of a clean stop, and how long each role may take.
+
+    network       stop accepting, answer what is in flight    nothing new reaches the logs after this
+    partition     flush, snapshot, close                      their rows are final after this
+    housekeeper   final checkpoints, clean-shutdown marker
+    controller    closes the ZooKeeper session                the node's ephemerals go
+
+A role that is late is killed when its time is over: a network worker that hangs must not cost the partition
+workers their flush.
+"""
+
+from __future__ import annotations
+
+from headrace.limits import STOP_DEADLINE_MS
+from headrace.shm.wiring import Role
+
+# role -> when it has to be gone, from the beginning of the stop
+STOP_PLAN: dict[Role, int] = {
+    Role.NETWORK: 4_000,
+    Role.PARTITION: 7_500,
+    Role.HOUSEKEEPER: 8_500,
+    Role.CONTROLLER: STOP_DEADLINE_MS,
+}
+
+assert STOP_PLAN.keys() == set(Role)
+assert list(STOP_PLAN.values()) == sorted(STOP_PLAN.values())
