@@ -44,7 +44,8 @@ class Malformed(ValueError):
 
 
 def compile_decoder(name: str, version: int) -> Callable[[memoryview], Any]:
-    """A function from the whole body to the message; trailing bytes are Malformed."""
+    """A function from the whole body to the message; bytes behind the last field are let be, as Kafka does:
+    librdkafka sends one too many in a Metadata v9 for all topics."""
     return _Decoder(load_message(name), version).function()
 
 
@@ -129,8 +130,6 @@ class _Decoder(_Writer):
         self.put("end = len(buf)")
         self.put(f"budget = {ELEMENTS_MAX}")
         result = self.struct(self.message.root, messages.class_of(self.message.name))
-        self.put("if pos != end:")
-        self.put("    raise Malformed(f'{end - pos} bytes behind the last field')")
         self.put(f"return {result}")
         return self.build("def run(buf):")
 

@@ -109,7 +109,7 @@ def _refuse(context: Context, pending: PendingProduce, index: int, error: int, a
 def _respond(pending: PendingProduce) -> None:
     """Answer with every partition's result, in the order of the request."""
     exchange = pending.exchange
-    if len(pending.results) == 1 and pending.texts is None:
+    if len(pending.results) == 1 and len(pending.topics) == 1 and pending.texts is None:
         name, indexes = pending.topics[0]
         error, base_offset, append_time_ms, log_start_offset = pending.results[0]  # type: ignore[misc]
         template = _templates.get((exchange.api_version, name)) or _template(exchange.api_version, name)
