@@ -1,0 +1,78 @@
+"""The machine's own limit, beside which the figures stand: a bare receive-and-write loop, a bare sendfile loop.
+
+No protocol, no checks: bytes from loopback into a file, bytes of a cached file into loopback.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+import time
+from multiprocessing import Process
+
+CHUNK = 1 << 20
+SECONDS = 3.0
+
+
+def _push(port: int) -> None:
+    blob = bytes(CHUNK)
+    with socket.create_connection(("127.0.0.1", port)) as sock:
+        try:
+            while True:
+                sock.sendall(blob)
+        except OSError:
+            pass
+
+
+def _pull(port: int) -> None:
+    view = memoryview(bytearray(CHUNK))
+    with socket.create_connection(("127.0.0.1", port)) as sock:
+        while sock.recv_into(view):
+            pass
+
+
+def _peer(target: object) -> tuple[socket.socket, Process]:
+    listener = socket.create_server(("127.0.0.1", 0))
+    process = Process(target=target, args=(listener.getsockname()[1],), daemon=True)  # type: ignore[arg-type]
+    process.start()
+    sock, _address = listener.accept()
+    listener.close()
+    return sock, process
+
+
+def receive_and_write() -> float:
+    """MB/s from a socket into a file."""
+    sock, process = _peer(_push)
+    view = memoryview(bytearray(CHUNK))
+    total = 0
+    with tempfile.TemporaryFile() as file:
+        begun = time.perf_counter()
+        while time.perf_counter() - begun < SECONDS:
+            count = sock.recv_into(view)
+            os.write(file.fileno(), view[:count])
+            total += count
+        elapsed = time.perf_counter() - begun
+    sock.close()
+    process.join(5)
+    return total / elapsed / 1e6
+
+
+def send_file() -> float:
+    """MB/s from a cached file into a socket."""
+    sock, process = _peer(_pull)
+    total = 0
+    with tempfile.TemporaryFile() as file:
+        file.write(bytes(64 * CHUNK))
+        file.flush()
+        begun = time.perf_counter()
+        while time.perf_counter() - begun < SECONDS:
+            total += os.sendfile(sock.fileno(), file.fileno(), total % (63 * CHUNK), CHUNK)
+        elapsed = time.perf_counter() - begun
+    sock.close()
+    process.join(5)
+    return total / elapsed / 1e6
+
+
+if __name__ == "__main__":
+    print(f"receive and write {receive_and_write():.0f} MB/s, sendfile {send_file():.0f} MB/s")

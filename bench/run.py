@@ -1,0 +1,311 @@
+"""`make bench`: Headrace against Apache Kafka 3.9 on this machine, the same loads, A B A B, medians; one table with ratios.
+
+    python bench/run.py                       everything (some 20 minutes)
+    python bench/run.py --quick               shorter windows, one round: a look, not a result
+    python bench/run.py --only wire,latency   parts: limits, start, wire, latency, perf, spark
+
+Both servers run all the time, each with a ZooKeeper of its own; only one is under load at a time. The table goes to bench/results/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from bench import latency, limits  # noqa: E402
+from bench.nodes import Headrace, Kafka, Server  # noqa: E402
+from bench.peers import jars  # noqa: E402
+
+PARTS = ("limits", "start", "wire", "latency", "perf", "spark")
+WIRE = (
+    ("produce-1", 1, "requests_per_s"),
+    ("produce-1", 8, "requests_per_s"),
+    ("produce-1", 64, "requests_per_s"),
+    ("produce-16k", 1, "mb_per_s"),
+    ("produce-16k", 8, "mb_per_s"),
+    ("produce-16k", 64, "mb_per_s"),
+    ("produce-1m", 1, "mb_per_s"),
+    ("produce-1m", 8, "mb_per_s"),
+    ("fetch", 1, "mb_per_s"),
+    ("fetch", 8, "mb_per_s"),
+    ("fetch", 64, "mb_per_s"),
+)
+AIMS = {"wire": 1.5, "cpu": 0.6, "latency": 1.0, "start": 0.3, "memory": 0.4, "scan": 8.0, "format": 2.5}
+SPARK_RECORDS = 3_000_000
+PERF_RECORDS = 3_000_000
+SETTINGS = {"log.segment.delete.delay.ms": "1000"}
+
+
+class Table:
+    """Rows of the report: what, ours, theirs, ratio, aim."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+
+    def add(self, part: str, what: str, unit: str, ours: float, theirs: float | None, aim: float | None = None, at_most: bool = False) -> None:
+        ratio = None if not theirs else ours / theirs
+        met = None if ratio is None or aim is None else (ratio <= aim if at_most else ratio >= aim)
+        self.rows.append({"part": part, "what": what, "unit": unit, "headrace": ours, "kafka": theirs, "ratio": ratio,
+                          "aim": aim, "at_most": at_most, "met": met})  # fmt: skip
+        print(self.line(self.rows[-1]), flush=True)
+
+    @staticmethod
+    def line(row: dict[str, Any]) -> str:
+        aim = "" if row["aim"] is None else f"{'at most' if row['at_most'] else 'at least'} {row['aim']}"
+        met = {None: "", True: "met", False: "**missed**"}[row["met"]]
+        theirs = "" if row["kafka"] is None else f"{row['kafka']:,.4g}" if row["kafka"] < 100 else f"{row['kafka']:,.0f}"
+        ours = f"{row['headrace']:,.4g}" if row["headrace"] < 100 else f"{row['headrace']:,.0f}"
+        ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
+        return f"| {row['what']} | {row['unit']} | {ours} | {theirs} | {ratio} | {aim} | {met} |"
+
+    def markdown(self, facts: str) -> str:
+        head = "| what | unit | Headrace | Apache Kafka | ratio | aim | |\n|---|---|---|---|---|---|---|"
+        return f"# Headrace against Apache Kafka 3.9\n\n{facts}\n\n{head}\n" + "\n".join(map(self.line, self.rows)) + "\n"
+
+
+def abab(rounds: int, servers: list[Server], run: Callable[[Server], Any]) -> dict[str, list[Any]]:
+    """A B A B: the results by server."""
+    results: dict[str, list[Any]] = {server.name: [] for server in servers}
+    for _ in range(rounds):
+        for server in servers:
+            results[server.name].append(run(server))
+    return results
+
+
+def create_topic(server: Server, topic: str, partitions: int) -> None:
+    from confluent_kafka.admin import AdminClient, NewTopic
+
+    admin = AdminClient({"bootstrap.servers": server.bootstrap})
+    admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(30)
+
+
+def delete_topic(server: Server, topic: str) -> None:
+    from confluent_kafka.admin import AdminClient
+
+    admin = AdminClient({"bootstrap.servers": server.bootstrap})
+    admin.delete_topics([topic])[topic].result(30)
+
+
+def bench_limits(table: Table) -> None:
+    table.add("limits", "machine: bare receive and write", "MB/s", limits.receive_and_write(), None)
+    table.add("limits", "machine: bare sendfile", "MB/s", limits.send_file(), None)
+
+
+def bench_wire(table: Table, servers: list[Server], rounds: int, seconds: float) -> None:
+    medians: dict[tuple[str, int], dict[str, tuple[float, float, float]]] = {}
+    for load, connections, unit in WIRE:
+        topic = "hammer"
+        if load != "fetch" or connections == 1:
+            for server in servers:
+                create_topic(server, topic, 8)
+                if load == "fetch":
+                    hammer(server, "produce-16k", 8, 2.0)
+
+        def once(server: Server, load: str = load, connections: int = connections) -> tuple[dict[str, float], float]:
+            before = server.cpu_s()
+            result = hammer(server, load, connections, seconds)
+            share = result["seconds"] / (result["seconds"] + 1.0)  # the warm-up second costs as much as the others
+            return result, (server.cpu_s() - before) * share
+
+        results = abab(rounds, servers, once)
+        if load != "fetch" or connections == 64:
+            for server in servers:
+                delete_topic(server, topic)
+            time.sleep(3)
+        values = {name: statistics.median(run[0][unit] for run in runs) for name, runs in results.items()}
+        label = {"requests_per_s": "requests/s", "mb_per_s": "MB/s"}[unit]
+        aim = None if (load, connections) == ("produce-1", 1) else AIMS["wire"]
+        table.add("wire", f"{load}, {connections} connections", label, values["headrace"], values["kafka"], aim)
+        medians[load, connections] = {
+            name: (
+                statistics.median(cpu / (run["mb_per_s"] * run["seconds"] / 1000) for run, cpu in runs),
+                statistics.median(cpu / max(run["records_per_s"] * run["seconds"] / 1e6, 1e-9) for run, cpu in runs),
+                0.0,
+            )
+            for name, runs in results.items()
+        }
+    for load, connections in (("produce-16k", 8), ("produce-1m", 8), ("fetch", 8)):
+        ours, theirs = medians[load, connections]["headrace"], medians[load, connections]["kafka"]
+        table.add("cpu", f"CPU for each GB, {load}, {connections} connections", "s", ours[0], theirs[0], AIMS["cpu"], True)
+    ours, theirs = medians["produce-1", 8]["headrace"], medians["produce-1", 8]["kafka"]
+    table.add("cpu", "CPU for each million records, produce-1, 8 connections", "s", ours[1], theirs[1])
+
+
+def hammer(server: Server, load: str, connections: int, seconds: float) -> dict[str, float]:
+    command = [sys.executable, "-m", "bench.hammer", server.bootstrap, load, str(connections), str(seconds)]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    result: dict[str, float] = json.loads(done.stdout)
+    return result
+
+
+def bench_latency(table: Table, servers: list[Server], rounds: int, seconds: float) -> None:
+    for server in servers:
+        create_topic(server, "latency", 1)
+    results = abab(rounds, servers, lambda server: latency.measure(server.bootstrap, "latency", seconds))
+    for name in ("p50", "p99", "p99.9"):
+        ours, theirs = (statistics.median(run[name] for run in results[which]) for which in ("headrace", "kafka"))
+        aim = None if name == "p99.9" else AIMS["latency"]
+        table.add("latency", f"end to end at 1,000 records/s, {name}", "ms", ours, theirs, aim, True)
+
+
+def bench_perf(table: Table, servers: list[Server], rounds: int) -> None:
+    """Kafka's own tools."""
+    classpath = ":".join(map(str, jars("kafka")))
+    for server in servers:
+        create_topic(server, "perf", 1)
+
+    def produce(server: Server) -> float:
+        done = subprocess.run(
+            ["java", "-Xmx512m", "-cp", classpath, "org.apache.kafka.tools.ProducerPerformance", "--topic", "perf",
+             "--num-records", str(PERF_RECORDS), "--record-size", "100", "--throughput", "-1", "--producer-props",
+             f"bootstrap.servers={server.bootstrap}", "acks=1"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True,
+        )  # fmt: skip
+        last = done.stdout.strip().splitlines()[-1]
+        return float(last.split(" records/sec")[0].rpartition(" ")[2].replace(",", ""))
+
+    def consume(server: Server) -> float:
+        begun = time.perf_counter()
+        subprocess.run(
+            ["java", "-Xmx512m", "-cp", classpath, "org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server",
+             server.bootstrap, "--topic", "perf", "--partition", "0", "--offset", "earliest", "--max-messages",
+             str(PERF_RECORDS)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True,
+        )  # fmt: skip
+        return PERF_RECORDS / (time.perf_counter() - begun)
+
+    for what, run in (("kafka-producer-perf-test, 100 bytes, acks 1", produce),
+                      ("kafka-console-consumer by partition", consume)):  # fmt: skip
+        results = abab(rounds, servers, run)
+        ours, theirs = (statistics.median(results[which]) for which in ("headrace", "kafka"))
+        table.add("perf", what, "records/s", ours, theirs)
+
+
+def bench_start(table: Table, directory: Path, rounds: int) -> None:
+    """From the start of the server to the first acknowledged record, and memory when idle; ZooKeeper runs before."""
+    from confluent_kafka import Producer
+
+    def once(kind: type[Server]) -> tuple[float, float]:
+        server = kind(directory / f"start-{kind.name}-{time.monotonic_ns()}")
+        server.directory.mkdir(parents=True)
+        server._zookeeper.start()
+        try:
+            begun = time.perf_counter()
+            server.start_broker()
+            producer = Producer({"bootstrap.servers": server.bootstrap, "acks": "all", "topic.metadata.refresh.fast.interval.ms": 20})
+            producer.produce("first", b"record")
+            assert producer.flush(30) == 0
+            elapsed = time.perf_counter() - begun
+            time.sleep(5)
+            return elapsed, server.pss_mb()
+        finally:
+            server.stop()
+
+    results: dict[str, list[tuple[float, float]]] = {"headrace": [], "kafka": []}
+    for _ in range(rounds):
+        results["headrace"].append(once(Headrace))
+        results["kafka"].append(once(Kafka))
+    ours, theirs = ([statistics.median(run[index] for run in results[name]) for index in (0, 1)] for name in results)
+    table.add("start", "start to first acknowledged record", "s", ours[0], theirs[0], AIMS["start"], True)
+    table.add("memory", "idle memory (PSS of the process tree)", "MB", ours[1], theirs[1], AIMS["memory"], True)
+
+
+def bench_spark(table: Table, servers: list[Server], rounds: int, records: int) -> None:
+    for server in servers:
+        create_topic(server, "scan", 2)
+        load_for_spark(server, records)
+    ours, theirs = (server.bootstrap for server in servers)
+    command = [sys.executable, "-m", "bench.spark_scan", ours, theirs, "scan", str(rounds + 1)]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise SystemExit(f"spark: {done.stderr[-3000:]}")
+    for query, seconds in json.loads(done.stdout.strip().splitlines()[-1]).items():
+        for engine, name, aim in (("scan", "scan in the worker", AIMS["scan"]), ("headrace", '.format("headrace")', AIMS["format"])):
+            is_aimed = query == "count and sum of lengths"
+            table.add("spark", f"Spark, {query}: {name}", "M records/s", records / seconds[engine] / 1e6,
+                      records / seconds["kafka"] / 1e6, aim if is_aimed else None)  # fmt: skip
+
+
+def load_for_spark(server: Server, records: int) -> None:
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": server.bootstrap, "linger.ms": 20, "batch.size": 65_536,
+                         "queue.buffering.max.messages": 500_000})  # fmt: skip
+    for number in range(records):
+        value = (b"%d " % (number * 7919)).ljust(100, b"x")
+        while True:
+            try:
+                producer.produce("scan", value, key=b"%d" % number, partition=number % 2)
+                break
+            except BufferError:
+                producer.poll(0.05)
+        if number % 10_000 == 0:
+            producer.poll(0)
+    if producer.flush(60):
+        raise SystemExit("spark: records were not acknowledged")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="one round of short windows")
+    parser.add_argument("--only", default=",".join(PARTS), help="parts, separated by commas")
+    parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results", help="where the table goes")
+    arguments = parser.parse_args()
+    parts = arguments.only.split(",")
+    rounds, seconds = (1, 2.0) if arguments.quick else (2, 4.0)
+    directory = Path(tempfile.mkdtemp(prefix="headrace-bench-"))
+    table = Table()
+    begun = time.time()
+    servers: list[Server] = []
+    try:
+        if "limits" in parts:
+            bench_limits(table)
+        if "start" in parts:
+            bench_start(table, directory, rounds + 1)
+        if {"wire", "latency", "perf", "spark"} & set(parts):
+            servers = [Headrace(directory / "headrace", SETTINGS), Kafka(directory / "kafka", SETTINGS)]
+            for server in servers:
+                server.start()
+            if "latency" in parts:
+                bench_latency(table, servers, rounds, 10.0 if not arguments.quick else 3.0)
+            if "wire" in parts:
+                bench_wire(table, servers, rounds, seconds)
+            if "perf" in parts:
+                bench_perf(table, servers, rounds)
+            if "spark" in parts:
+                bench_spark(table, servers, rounds, SPARK_RECORDS if not arguments.quick else 500_000)
+    finally:
+        for server in servers:
+            server.stop()
+        shutil.rmtree(directory, ignore_errors=True)
+    cpu = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line), "")
+    facts = (
+        f"{date.today()}, {os.cpu_count()} cores ({cpu}), Python {platform.python_version()}, Linux {platform.release()}, "
+        f"{'one quick round' if arguments.quick else 'A B A B, medians'}, parts {', '.join(parts)}, {time.time() - begun:.0f} s. "
+        "The load generator shares the cores."
+    )
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    name = f"{date.today()}{'-quick' if arguments.quick else ''}"
+    (arguments.out / f"{name}.md").write_text(table.markdown(facts))
+    (arguments.out / f"{name}.json").write_text(json.dumps({"facts": facts, "rows": table.rows}, indent=1) + "\n")
+    print(f"\nwritten to {arguments.out / name}.md")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
