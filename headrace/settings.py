@@ -106,8 +106,8 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("zookeeper.connection.timeout.ms", _I, "18000", "How long a start waits for ZooKeeper.", 1, _INT_MAX),
     # Requests
     Setting("socket.request.max.bytes", _I, "104857600", "Largest request frame.", 1024, _INT_MAX),
-    Setting("socket.send.buffer.bytes", _I, "1048576", "SO_SNDBUF; -1 leaves the system's.", -1, _INT_MAX),
-    Setting("socket.receive.buffer.bytes", _I, "1048576", "SO_RCVBUF; -1 leaves the system's.", -1, _INT_MAX),
+    Setting("socket.send.buffer.bytes", _I, "262144", "SO_SNDBUF; -1 leaves the system's.", -1, _INT_MAX),
+    Setting("socket.receive.buffer.bytes", _I, "524288", "SO_RCVBUF; -1 leaves the system's.", -1, _INT_MAX),
     Setting("socket.listen.backlog.size", _I, "50", "Accept backlog of a listener.", 1, _INT_MAX),
     Setting("connections.max.idle.ms", _L, "600000", "Idle connections close after this.", -1, _LONG_MAX),
     Setting("max.connections", _I, "10000", "Connections of this node, over all network workers.", 1, _INT_MAX),
