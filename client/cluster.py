@@ -52,6 +52,7 @@ class Cluster:
         self.cluster_id = ""
         self.brokers: dict[int, Broker] = {}
         self.partitions: dict[TopicPartition, Partition] = {}
+        self.internal_topics: set[str] = set()
 
     def __enter__(self) -> Cluster:
         return self
@@ -74,6 +75,8 @@ class Cluster:
         for topic in answer.topics:
             if topic.error_code:
                 raise KafkaError(ErrorCode(topic.error_code), f"topic {topic.name}")
+            if topic.is_internal:
+                self.internal_topics.add(topic.name)
             for partition in topic.partitions:
                 self.partitions[TopicPartition(topic.name, partition.partition_index)] = Partition(
                     partition.leader_id, tuple(partition.isr_nodes)

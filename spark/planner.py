@@ -8,6 +8,7 @@ Source: Spark's `KafkaOffsetRangeCalculator`, for how ranges are split.
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
@@ -15,7 +16,6 @@ from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
 from headrace.spark.options import Bound, ScanOptions
 from headrace.spark.ranges import OffsetRange
-import itertools
 
 
 class DataLoss(HeadraceError):
@@ -76,7 +76,7 @@ def _partitions(cluster: Cluster, options: ScanOptions) -> list[TopicPartition]:
         return sorted(options.assigned)
     if options.pattern is not None:
         pattern = re.compile(options.pattern)
-        topics = {topic for topic in cluster.refresh(None) if pattern.fullmatch(topic)}
+        topics = {topic for topic in cluster.refresh(None) if pattern.fullmatch(topic)} - cluster.internal_topics
     else:
         topics = set(cluster.refresh(list(options.topics)))
     return sorted(name for name in cluster.partitions if name.topic in topics)
