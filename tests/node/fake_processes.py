@@ -1,7 +1,8 @@
 """Entry points for a supervisor under test: tiny processes that do one thing right or wrong.
 
 Runs in: children of a supervisor that a test forked. Each fake follows the contract of the real ones: a flag on
-SIGTERM, a heartbeat each turn, READY when it works, an exit code at the end.
+SIGTERM, a heartbeat each turn, READY when it works, an exit code at the end. None outlives LIFE_S, so that a
+supervisor that forgets its children leaves nothing behind either.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from headrace.shm.seat import Seat
 from headrace.shm.wiring import Role
 
 TURN_S = 0.005
+LIFE_S = 60.0
 
 Entry = Callable[..., int]
 
@@ -57,17 +59,19 @@ def silent(seat: Seat, _listener: object = None) -> int:
         return _turn_until_told(seat)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     seat.set_state(ProcessState.READY)
-    while True:
-        time.sleep(60)
+    time.sleep(LIFE_S)
+    return 1
 
 
 def deaf(seat: Seat, _listener: object = None) -> int:
     """Ready and alive, but it never stops."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     seat.set_state(ProcessState.READY)
-    while True:
+    end = time.monotonic() + LIFE_S
+    while time.monotonic() < end:
         seat.beat(time.monotonic_ns())
         time.sleep(TURN_S)
+    return 1
 
 
 def never_ready(seat: Seat, _listener: object = None) -> int:
@@ -112,7 +116,8 @@ def _turn_until_told(seat: Seat, is_ready: bool = True, work: Callable[[], None]
     signal.signal(signal.SIGTERM, stop)
     if is_ready:
         seat.set_state(ProcessState.READY)
-    while not told:
+    end = time.monotonic() + LIFE_S
+    while not told and time.monotonic() < end:
         seat.beat(time.monotonic_ns())
         seat.changed()
         if work is None:
