@@ -5,48 +5,71 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.headrace-setup
-FOLDERS := headrace protocol shm log client workers controller node spark cli
+LINKS := build/typing/headrace
+FOLDERS := protocol shm log client workers controller node spark cli
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+# make demo FILE="my lines.txt";   make chaos KILLS=100
 FILE ?=
 KILLS ?= 1000
 
-.PHONY: help setup demo test lint bench interop chaos clean
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup check-tools demo test lint links bench interop chaos clean
 
 help: ## this text
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-setup: $(STAMP) ## the virtual environment
+setup: $(STAMP) ## the virtual environment, once
+
+check-tools:
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not on the PATH: install Python 3.11 or later, or set PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "$$($(PYTHON) --version) is too old: Python 3.11 or later is needed; set PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { echo "$(PYTHON) has no venv module: install it (Debian: python3-venv)" >&2; exit 1; }
+	@command -v java >/dev/null || { echo "java is not on the PATH: install a JDK or JRE 17 or later (Spark, embedded ZooKeeper)" >&2; exit 1; }
+	@java -version 2>&1 | grep -qE 'version "(1[7-9]|[2-9][0-9])' || \
+	  { echo "$$(java -version 2>&1 | head -1) is too old: Java 17 or later is needed" >&2; exit 1; }
 
 $(STAMP): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed; set PYTHON=..."; exit 1; }
-	@java -version 2>&1 | grep -qE 'version "(1[7-9]|[2-9][0-9])' || { echo "Java 17 or later is needed on the PATH"; exit 1; }
-	@echo "setting up $(VENV) (some minutes the first time: PySpark is 450 MB)"
+	@$(MAKE) --no-print-directory check-tools
+	@echo "setup 1/3: virtual environment $(VENV)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt setuptools wheel
-	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[spark,dev]'
-	@touch $(STAMP)
+	@$(PIP) install -c constraints.txt setuptools wheel
+	@echo "setup 2/3: PySpark, built from its source distribution of 450 MB (some minutes the first time)"
+	@$(PIP) install -c constraints.txt pyspark
+	@echo "setup 3/3: everything else"
+	@$(PIP) install -c constraints.txt -e '.[spark,dev]'
+	@touch $@
+	@echo "setup done"
 
-demo: $(STAMP) ## a client writes, Spark reads the page cache (FILE=lines.txt for your own)
-	@$(BIN)/headrace demo $(FILE)
+demo: $(STAMP) ## a client writes, Spark reads the page cache (FILE=lines.txt for lines of your own)
+	@$(BIN)/headrace demo $(if $(FILE),"$(FILE)")
 
-test: lint ## lint, types and the whole suite
+test: lint ## lint, types, and the suite but for interop and chaos
 	$(BIN)/python -m pytest -m 'not interop and not chaos'
 
-lint: $(STAMP) ## ruff and mypy
+lint: $(STAMP) links ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@mkdir -p build/typing/headrace
-	@for file in headrace/*.py; do ln -sfn ../../../$$file build/typing/headrace/; done
-	@for folder in $(filter-out headrace,$(FOLDERS)); do ln -sfn ../../../$$folder build/typing/headrace/$$folder; done
 	$(BIN)/mypy -p headrace
 
-bench: $(STAMP) ## Headrace against Apache Kafka on this machine (needs mvn; some 20 minutes)
-	$(BIN)/python bench/run.py
+# Type checkers don't read setuptools' import hook: they see the packages through links.
+links:
+	@mkdir -p $(LINKS)
+	@find $(LINKS) -xtype l -delete
+	@ln -sfn $(addprefix ../../../,$(wildcard headrace/*.py) headrace/py.typed $(FOLDERS)) $(LINKS)/
 
-interop: $(STAMP) ## Kafka's own tools and other clients (needs mvn)
+bench: $(STAMP) ## Headrace against Apache Kafka on this machine (needs mvn; some 20 minutes)
+	$(BIN)/python -m bench.run
+
+interop: $(STAMP) ## Kafka's own tools and other clients against a node (needs mvn)
 	$(BIN)/python -m pytest -m interop --timeout=900
 
 chaos: $(STAMP) ## KILLS=1000 SIGKILLs under load, judged
 	$(BIN)/python tests/chaos/campaign.py --kills $(KILLS)
 
 clean: ## remove what make made
-	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache *.egg-info
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,7 +1,7 @@
 """A cluster seen through its protocol: brokers, leaders, offsets, log directories, bytes of a partition.
 
-Errors that a retry may cure are retried RETRIES_MAX times with growing pauses and fresh metadata; others raise KafkaError with the
-partition's name.
+Errors that a retry may cure are retried RETRIES_MAX times with growing pauses; reading the metadata anew is part of the attempt. Others
+raise KafkaError with the partition's name. A fetch that stays empty below its end gives up after EMPTY_FETCHES_MAX answers.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ RETRY_PAUSE_FIRST_S = 0.05
 RETRY_PAUSE_MAX_S = 1.0
 FETCH_WAIT_MS = 500
 FETCH_BYTES = 4 << 20
+EMPTY_FETCHES_MAX = 20  # in a row: 10 s without a byte below an end that was there when it was frozen
 
 T = TypeVar("T")
 
@@ -44,11 +45,14 @@ class Cluster:
 
     def __init__(self, bootstrap_servers: str, timeout_s: float = 30.0) -> None:
         self._bootstrap = [_parse_address(text) for text in bootstrap_servers.split(",") if text.strip()]
+        if not self._bootstrap:
+            raise ValueError(f"bootstrap servers {bootstrap_servers!r} name no host:port")
         self._timeout_s = timeout_s
         self._connections: dict[int, Connection] = {}
         self.cluster_id = ""
         self.brokers: dict[int, Broker] = {}
         self.partitions: dict[TopicPartition, Partition] = {}
+        self.internal_topics: set[str] = set()
 
     def __enter__(self) -> Cluster:
         return self
@@ -71,6 +75,8 @@ class Cluster:
         for topic in answer.topics:
             if topic.error_code:
                 raise KafkaError(ErrorCode(topic.error_code), f"topic {topic.name}")
+            if topic.is_internal:
+                self.internal_topics.add(topic.name)
             for partition in topic.partitions:
                 self.partitions[TopicPartition(topic.name, partition.partition_index)] = Partition(
                     partition.leader_id, tuple(partition.isr_nodes)
@@ -101,14 +107,21 @@ class Cluster:
         return found
 
     def fetch(self, name: TopicPartition, start: int, end: int) -> Iterator[memoryview]:
-        """The bytes of whole batches that hold the offsets from `start` up to `end`, in order."""
-        offset = start
+        """The bytes of whole batches that hold the offsets from `start` up to `end`, in order.
+
+        raises   KafkaError, also where the log ends below `end`
+        """
+        offset, empty = start, 0
         while offset < end:
             data = self._retried(lambda at=offset: self._fetch_once(name, at), {name.topic})  # type: ignore[misc]
             size, next_offset = _whole_batches(data)
             if size:
                 yield data[:size]
-                offset = next_offset
+                offset, empty = next_offset, 0
+                continue
+            empty += 1
+            if empty >= EMPTY_FETCHES_MAX:
+                raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{name}: nothing at offset {offset}, the end is {end}")
 
     def close(self) -> None:
         for connection in self._connections.values():
@@ -205,19 +218,20 @@ class Cluster:
 
     def _retried(self, attempt: Callable[[], T], topics: set[str]) -> T:
         pause_s = RETRY_PAUSE_FIRST_S
+        is_stale = not topics <= {name.topic for name in self.partitions}
         for tries_left in range(RETRIES_MAX, -1, -1):
             try:
-                if not all(any(name.topic == topic for name in self.partitions) for topic in topics):
+                if is_stale:
                     self.refresh(sorted(topics))
                 return attempt()
             except (ConnectionFailed, KafkaError) as failure:
                 is_final = isinstance(failure, KafkaError) and not failure.code.retriable
                 if is_final or not tries_left:
                     raise
+            is_stale = True
             self.close()
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, RETRY_PAUSE_MAX_S)
-            self.refresh(sorted(topics))
         raise AssertionError("unreachable")
 
 

@@ -34,7 +34,11 @@ class Connection:
         except OSError as failure:
             raise ConnectionFailed(f"{host}:{port}: {failure}") from None
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        answer = self.request(ApiKey.API_VERSIONS, 0, messages.ApiVersionsRequest())
+        try:
+            answer = self.request(ApiKey.API_VERSIONS, 0, messages.ApiVersionsRequest())
+        except HeadraceError:
+            self._socket.close()
+            raise
         self._served = {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
 
     def version(self, api_key: int, low: int, high: int) -> int:

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from headrace.errors import HeadraceError
+from headrace.protocol.record_batch import CorruptRecord
 from headrace.protocol.varint import read_varlong
 from headrace.spark.decode import gather
 
@@ -44,6 +46,7 @@ SPARK_TYPES = {
 }
 FIELDS = 9
 GATHER_BYTES_FIRST = 1 << 20
+GATHER_BYTES_MAX = 2**31 - 1  # Arrow's int32 offsets
 
 (
     OFFSET,
@@ -88,6 +91,8 @@ class _Bytes:
 
     def add(self, source: Any, starts: Any, lengths: Any, first: int, last: int) -> None:
         needed = int(self.offsets[first]) + int(np.maximum(lengths[first:last], 0).sum())
+        if needed > GATHER_BYTES_MAX:
+            raise HeadraceError(f"{needed} bytes in one column of one Arrow batch, at most {GATHER_BYTES_MAX} fit")
         if needed > self.data.shape[0]:
             grown = np.empty(max(needed, 2 * self.data.shape[0]), np.uint8)
             grown[: self.data.shape[0]] = self.data
@@ -120,8 +125,16 @@ class Chunk:
         self._value = _Bytes(capacity) if "value" in names else None
         self._headers: list[Any] | None = [] if "headers" in names else None
 
+    @property
+    def size_bytes(self) -> int:
+        """Of the keys and values gathered so far."""
+        return sum(int(column.offsets[self.rows]) for column in (self._key, self._value) if column is not None)
+
     def take(self, source: Any, last: int) -> None:
-        """Gather the rows from `rows` up to `last`, whose starts point into `source`."""
+        """Gather the rows from `rows` up to `last`, whose starts point into `source`.
+
+        raises   CorruptRecord, for headers that contradict their record's length
+        """
         first = self.rows
         if last == first:
             return
@@ -168,18 +181,33 @@ class Chunk:
 
 
 def _parse_headers(data: memoryview, position: int, length: int) -> list[dict[str, Any]] | None:
-    """A record's headers; None where it has none, as the kafka source gives it."""
-    end = position + length
-    count, position = read_varlong(data[:end], position)
+    """A record's headers; None where it has none, as the kafka source gives it.
+
+    raises   CorruptRecord
+    """
+    held = data[position : position + length]
     headers = []
-    for _ in range(min(count, length)):
-        size, position = read_varlong(data[:end], position)
-        name = bytes(data[position : position + size]).decode("utf-8", "replace")
-        position += size
-        size, position = read_varlong(data[:end], position)
-        value = None
-        if size >= 0:
-            value = bytes(data[position : position + size])
-            position += size
-        headers.append({"key": name, "value": value})
+    try:
+        count, at = read_varlong(held, 0)
+        if not 0 <= count <= length:
+            raise CorruptRecord(f"{count} headers announced in {length} bytes")
+        for _ in range(count):
+            name, at = _read_bytes(held, at)
+            if name is None:
+                raise CorruptRecord("a header's key is null")
+            value, at = _read_bytes(held, at)
+            headers.append({"key": name.decode("utf-8", "replace"), "value": value})
+    except (IndexError, ValueError) as failure:
+        raise CorruptRecord(f"headers at byte {position}: {failure}") from None
+    if at != length:
+        raise CorruptRecord(f"headers at byte {position} take {at} bytes, {length} are left in their record")
     return headers or None
+
+
+def _read_bytes(held: memoryview, at: int) -> tuple[bytes | None, int]:
+    size, at = read_varlong(held, at)
+    if size < 0:
+        return None, at
+    if size > len(held) - at:
+        raise CorruptRecord(f"header of {size} bytes announced, {len(held) - at} remain")
+    return bytes(held[at : at + size]), at + size

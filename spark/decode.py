@@ -23,9 +23,11 @@ WALK_END = 0  # all bytes walked
 WALK_FULL = 1  # the columns hold no more
 WALK_COMPRESSED = 2  # a compressed batch stands at the position
 WALK_DONE = 3  # the end offset was reached
+WALK_PAUSED = 4  # the pause position was reached
 WALK_BAD = -1  # bytes that contradict themselves at the position
 
 HEADER_BYTES = 61
+RECORD_BYTES_MIN = 7  # length, attributes, two deltas, two lengths, header count: a byte each
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -111,10 +113,15 @@ def walk_records(
 
 
 @njit(cache=True, nogil=True)
-def walk(data: Any, position: int, end: int, low: int, high: int, row: int, columns: Any) -> Any:
-    """Uncompressed batches into the columns; (position, row, WALK_*)."""
+def walk(data: Any, position: int, end: int, pause: int, low: int, high: int, row: int, columns: Any) -> Any:
+    """Uncompressed batches into the columns; (position, row, WALK_*).
+
+    pause   no batch is begun at or behind this position, so that a caller can bound what it gathers
+    """
     capacity = columns.shape[1]
     while end - position >= HEADER_BYTES:
+        if position >= pause:
+            return position, row, WALK_PAUSED
         base_offset = _be(data, position, 8)
         size = _be(data, position + 8, 4) + 12
         if base_offset >= high:
@@ -129,7 +136,7 @@ def walk(data: Any, position: int, end: int, low: int, high: int, row: int, colu
         if attributes & 7:
             return position, row, WALK_COMPRESSED
         count = _be(data, position + 57, 4)
-        if count > size:
+        if count * RECORD_BYTES_MIN > size - HEADER_BYTES:
             return position, row, WALK_BAD
         if row + count > capacity:
             return position, row, WALK_FULL

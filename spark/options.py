@@ -96,6 +96,8 @@ def parse_options(options: Mapping[str, str]) -> ScanOptions:
             warnings.warn(f"option {key} is unknown to the headrace source and ignored", stacklevel=2)
     if not given.get("kafka.bootstrap.servers"):
         raise ValueError("option kafka.bootstrap.servers must be set")
+    isolation = _choice(given, "kafka.isolation.level", ("read_uncommitted", "read_committed"))
+    unmatched = _choice(given, "startingoffsetsbytimestampstrategy", ("error", "latest"))
     strategies = [key for key in STRATEGIES if key in given]
     if len(strategies) != 1:
         raise ValueError(f"exactly one of subscribe, subscribePattern, assign must be set, found {strategies}")
@@ -111,8 +113,8 @@ def parse_options(options: Mapping[str, str]) -> ScanOptions:
         max_records_per_partition=_positive(given, "maxrecordsperpartition"),
         fails_on_data_loss=_bool(given, "failondataloss", True),
         includes_headers=_bool(given, "includeheaders", False),
-        unmatched_timestamp_is_latest=given.get("startingoffsetsbytimestampstrategy", "error").lower() == "latest",
-        read_committed=given.get("kafka.isolation.level", "read_uncommitted").lower() == "read_committed",
+        unmatched_timestamp_is_latest=unmatched == "latest",
+        read_committed=isolation == "read_committed",
         columns=_names(columns) if columns else None,
     )
 
@@ -155,7 +157,12 @@ def _bound(given: Mapping[str, str], side: str, default: int) -> Bound:
         if (side, word) in (("starting", "latest"), ("ending", "earliest")):
             raise ValueError(f"option {side}Offsets: {word} makes no sense in a batch")
         return Bound(EARLIEST if word == "earliest" else LATEST)
-    return Bound(default, offsets=_by_partition(text, f"{side}Offsets"))
+    offsets = _by_partition(text, f"{side}Offsets")
+    senseless, word = (LATEST, "latest") if side == "starting" else (EARLIEST, "earliest")
+    for name, offset in offsets.items():
+        if offset == senseless:
+            raise ValueError(f"option {side}Offsets: {name} at {senseless} ({word}) makes no sense in a batch")
+    return Bound(default, offsets=offsets)
 
 
 def _by_partition(text: str, option: str) -> dict[TopicPartition, int]:
@@ -190,6 +197,14 @@ def _positive(given: Mapping[str, str], key: str) -> int | None:
     if value < 1:
         raise ValueError(f"option {key} {value} must be at least 1")
     return value
+
+
+def _choice(given: Mapping[str, str], key: str, choices: tuple[str, str]) -> str:
+    """One of the choices, the first where nothing is given."""
+    text = given.get(key, choices[0]).lower()
+    if text not in choices:
+        raise ValueError(f"option {key} {text!r} must be {' or '.join(choices)}")
+    return text
 
 
 def _bool(given: Mapping[str, str], key: str, default: bool) -> bool:

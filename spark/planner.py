@@ -76,7 +76,7 @@ def _partitions(cluster: Cluster, options: ScanOptions) -> list[TopicPartition]:
         return sorted(options.assigned)
     if options.pattern is not None:
         pattern = re.compile(options.pattern)
-        topics = {topic for topic in cluster.refresh(None) if pattern.fullmatch(topic)}
+        topics = {topic for topic in cluster.refresh(None) if pattern.fullmatch(topic)} - cluster.internal_topics
     else:
         topics = set(cluster.refresh(list(options.topics)))
     return sorted(name for name in cluster.partitions if name.topic in topics)

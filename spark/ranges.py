@@ -24,12 +24,23 @@ from headrace.ids import TopicPartition
 from headrace.log.reader import SegmentFile
 from headrace.log.segment import segment_bases
 from headrace.protocol.compression import DECOMPRESSED_BYTES_MAX, decompress
-from headrace.protocol.record_batch import HEADER_BYTES, parse_header
+from headrace.protocol.record_batch import HEADER_BYTES, CorruptRecord, parse_header
 from headrace.settings import read_properties
 from headrace.spark.columns import Chunk
-from headrace.spark.decode import WALK_BAD, WALK_COMPRESSED, WALK_DONE, WALK_END, WALK_FULL, walk, walk_records
+from headrace.spark.decode import (
+    RECORD_BYTES_MIN,
+    WALK_BAD,
+    WALK_COMPRESSED,
+    WALK_DONE,
+    WALK_END,
+    WALK_FULL,
+    WALK_PAUSED,
+    walk,
+    walk_records,
+)
 
 ROWS_PER_BATCH = 50_000
+BYTES_PER_BATCH = 64 << 20  # of keys and values; a record batch that is larger comes whole
 
 
 class CorruptSegment(HeadraceError):
@@ -111,11 +122,15 @@ class _Rows:
         low, high = self.next_offset, self._range.end
         while True:
             chunk = self._chunk
-            position, last, outcome = walk(data, position, end, low, high, chunk.rows, chunk.columns)
-            chunk.take(data, last)
+            pause = position + max(BYTES_PER_BATCH - chunk.size_bytes, 1)
+            position, last, outcome = walk(data, position, end, pause, low, high, chunk.rows, chunk.columns)
+            self._take(data, last, where)
             if outcome == WALK_COMPRESSED:
                 yield from self._add_compressed(data, position, where)
                 position += parse_header(data[position : position + HEADER_BYTES].tobytes()).size_bytes
+            elif outcome == WALK_PAUSED:
+                if chunk.size_bytes >= BYTES_PER_BATCH:
+                    yield from self._flush(0)
             elif outcome == WALK_FULL:
                 count = int.from_bytes(data[position + 57 : position + 61].tobytes(), "big")
                 yield from self._flush(count)
@@ -134,12 +149,13 @@ class _Rows:
 
     def _add_compressed(self, data: Any, position: int, where: str) -> Iterator[pa.RecordBatch]:
         header = parse_header(data[position : position + HEADER_BYTES].tobytes())
-        if self._chunk.rows + header.record_count > self._chunk.capacity:
-            yield from self._flush(header.record_count)
         body = memoryview(data[position + HEADER_BYTES : position + header.size_bytes])
         plain = np.frombuffer(decompress(header.codec, body, DECOMPRESSED_BYTES_MAX), np.uint8)
-        if not 0 <= header.record_count <= len(plain):
+        if not 0 <= header.record_count <= len(plain) // RECORD_BYTES_MIN:
             raise CorruptSegment(f"{where}: {header.record_count} records in {len(plain)} bytes at byte {position}")
+        is_full = self._chunk.rows + header.record_count > self._chunk.capacity
+        if is_full or self._chunk.size_bytes + len(plain) > BYTES_PER_BATCH:
+            yield from self._flush(header.record_count)
         chunk = self._chunk
         last = walk_records(
             plain,
@@ -156,7 +172,13 @@ class _Rows:
         )
         if last < 0:
             raise CorruptSegment(f"{where}: records of the batch at byte {position} contradict their lengths")
-        chunk.take(plain, last)
+        self._take(plain, last, where)
+
+    def _take(self, source: Any, last: int, where: str) -> None:
+        try:
+            self._chunk.take(source, last)
+        except CorruptRecord as failure:
+            raise CorruptSegment(f"{where}: {failure}") from None
 
     def _flush(self, wanted_rows: int) -> Iterator[pa.RecordBatch]:
         if self._chunk.rows:
@@ -178,6 +200,8 @@ def _read_local(one: OffsetRange, directory: Path, rows: _Rows) -> Iterator[pa.R
         except FileNotFoundError:
             return  # retired under us: the rest comes over the network
         size = segment.size_bytes()
+        if following is None and segment.find(one.end - 1, size) is None:
+            return  # these files end below the range: ask the leader, rather than give less than was planned
         found = segment.find(rows.next_offset, size)
         if found is None:
             if following is not None:
@@ -199,7 +223,6 @@ def _read_local(one: OffsetRange, directory: Path, rows: _Rows) -> Iterator[pa.R
 def _read_remote(one: OffsetRange, rows: _Rows) -> Iterator[pa.RecordBatch]:
     name = TopicPartition(one.topic, one.partition)
     with Cluster(one.bootstrap_servers) as cluster:
-        cluster.refresh([one.topic])
         for blob in cluster.fetch(name, rows.next_offset, one.end):
             data = np.frombuffer(blob, np.uint8)
             yield from rows.add(data, 0, len(data), f"fetch of {name}")

@@ -1,61 +1,139 @@
-"""How the tree reads: the mechanical part of our style."""
+"""How the tree reads: the mechanical part of our style (CONTRIBUTING.md)."""
 
 import ast
 import re
 import subprocess
+import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = [
-    "headrace",
-    "protocol",
-    "shm",
-    "log",
-    "client",
-    "workers",
-    "controller",
-    "node",
-    "spark",
-    "cli",
-    "bench",
-    "tests",
-    "systemd",
-]
-CODE = [path for folder in FOLDERS[:10] for path in sorted((ROOT / folder).rglob("*.py"))]
+SOURCES = ["headrace", "protocol", "shm", "log", "client", "workers", "controller", "node", "spark", "cli"]
+FOLDERS = [*SOURCES, "bench", "tests", "systemd"]
+CODE = [path for folder in SOURCES for path in sorted((ROOT / folder).rglob("*.py"))]
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+DRAWERS = {"util", "utils", "helper", "helpers", "common", "misc", "shared", "stuff", "tools"}
+LINES_MAX = 600
+README_LINES = range(5, 81)
+TEXT_SUFFIXES = {".py", ".md", ".toml", ".txt", ".xml", ".service", ".slice", ".conf", ".properties", ""}
+
+# a directory of the machine that something was written on, an index that only some network has
+MACHINE = re.compile(r"(^|[^\w.~-])/(work|farm|root|home/\w+)/|\bindex-url\b|\btrusted-host\b")
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|raise NotImplementedError")
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def tracked() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("no git checkout here")
+    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_folder_has_a_readme_of_a_page(folder):
+    assert len((ROOT / folder / "README.md").read_text().splitlines()) in README_LINES
+
+
+@pytest.mark.parametrize("folder", SOURCES)
+def test_a_readme_names_every_file_of_its_folder(folder):
+    """The file map goes stale otherwise."""
     text = (ROOT / folder / "README.md").read_text()
-    assert 5 <= len(text.splitlines()) <= 80
+    names = [path.name for path in (ROOT / folder).glob("*.py") if path.name != "__init__.py"]
+    assert not [name for name in names if name not in text and name.removesuffix(".py") not in text]
 
 
-@pytest.mark.parametrize("path", CODE, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", CODE, ids=relative)
 def test_a_module_opens_with_its_purpose(path):
     assert ast.get_docstring(ast.parse(path.read_text()))
 
 
+@pytest.mark.parametrize("path", CODE, ids=relative)
+def test_functions_say_their_types(path):
+    untyped = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        missing = [
+            a.arg for a in arguments if a.annotation is None and a.arg not in ("self", "cls") and a.arg[0] != "_"
+        ]
+        if missing or (node.returns is None and node.name != "__init__"):
+            untyped.append(f"{node.name}:{node.lineno}")
+    assert not untyped
+
+
 def test_no_drawer_of_odds_and_ends():
-    drawers = [path for path in CODE if path.stem in ("util", "utils", "helpers", "common", "misc")]
-    assert not drawers
+    assert not [relative(path) for path in CODE if path.stem in DRAWERS]
+
+
+def test_no_file_is_named_for_two_things():
+    assert not [relative(path) for path in CODE if "_and_" in path.stem]
 
 
 def test_no_file_is_long():
-    assert not [path for path in CODE if len(path.read_text().splitlines()) > 600]
+    assert not [relative(path) for path in CODE if len(path.read_text().splitlines()) > LINES_MAX]
 
 
-def test_tracked_files_name_no_machine_paths_and_no_registries():
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
-    if listed.returncode:
-        pytest.skip("no git checkout here")
-    pattern = re.compile(r"(^|[^A-Za-z0-9_.])/(work|farm|root)/")
-    wrong = []
-    for name in listed.stdout.split():
-        path = ROOT / name
-        if path.suffix in (".py", ".md", ".toml", ".txt", ".xml", ".service") and path.is_file():
-            text = path.read_text(errors="replace")
-            if name != "tests/test_tidy.py" and pattern.search(text):
-                wrong.append(name)
+def test_nothing_is_left_unfinished():
+    assert not [relative(path) for path in CODE if UNFINISHED.search(path.read_text())]
+
+
+def test_no_module_creates_temporary_files_by_a_fixed_name():
+    assert not [relative(path) for path in CODE if re.search(r"[\"'(]/tmp\b", path.read_text())]
+
+
+def test_tracked_files_name_no_machine_and_no_private_index():
+    wrong = [
+        relative(path)
+        for path in tracked()
+        if path.suffix in TEXT_SUFFIXES and path != Path(__file__) and MACHINE.search(path.read_text(errors="replace"))
+    ]
     assert not wrong
+
+
+def test_every_package_is_shipped():
+    """A plain `pip install .` takes what pyproject.toml lists; the editable one forgives a folder left out."""
+    packages = set()
+    for folder in SOURCES:
+        for path in (ROOT / folder).rglob("__init__.py"):
+            name = ".".join(path.parent.relative_to(ROOT).parts)
+            packages.add(name if folder == "headrace" else f"headrace.{name}")
+    assert packages == set(PROJECT["tool"]["setuptools"]["packages"])
+
+
+def test_every_folder_with_code_is_a_package():
+    assert not {relative(path.parent) for path in CODE if not (path.parent / "__init__.py").exists()}
+
+
+def test_data_files_are_shipped():
+    data = PROJECT["tool"]["setuptools"]["package-data"]
+    assert (ROOT / "headrace" / "py.typed").exists()
+    assert "py.typed" in data["headrace"]
+    assert "*.txt" in data["headrace.protocol.schema"]
+
+
+def test_constraints_are_plain_pins_of_every_direct_dependency():
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    assert not [line for line in lines if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line)]
+    pinned = {_normal(line.partition("==")[0]) for line in lines}
+    wanted = list(PROJECT["project"]["dependencies"])
+    for extra in PROJECT["project"]["optional-dependencies"].values():
+        wanted += extra
+    assert not {_normal(re.split(r"[<>=! \[]", text)[0]) for text in wanted} - pinned
+
+
+def test_test_files_have_names_of_their_own_and_no_packages():
+    names = Counter(path.name for path in TESTS)
+    assert not [name for name, count in names.items() if count > 1 and name != "conftest.py"]
+    assert not [relative(path) for path in TESTS if path.name == "__init__.py"]
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

@@ -6,6 +6,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+
 from headrace.settings import Settings
 from headrace.shm import layout
 from headrace.shm.fabric import Fabric

@@ -8,11 +8,12 @@ import itertools
 from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
 
+from memory_model import ModelRegion, MovingMemory, Port, Recorder, Store, explore, prefixes
+
 from headrace.errors import CorruptRing
 from headrace.shm import layout
 from headrace.shm.cluster_view import EMPTY_VIEW
 from headrace.shm.partition_table import PartitionRow
-from memory_model import ModelRegion, MovingMemory, Port, Recorder, Store, explore, prefixes
 
 Message = tuple[int, bytes]
 
@@ -153,7 +154,7 @@ def check_row_reading(module: ModuleType) -> None:
 def _two_switches(loads: int, stores: int) -> Iterator[list[int]]:
     """Stores of the writer before each load: some at one place, some more at a later one."""
     for first, second in itertools.combinations_with_replacement(range(loads), 2):
-        for early in range(0, stores + 1):
+        for early in range(stores + 1):
             for late in {0, 1, stores // 2 - early, stores - early}:
                 schedule = [0] * loads
                 schedule[first] += early

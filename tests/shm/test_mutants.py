@@ -4,7 +4,6 @@ The real modules pass the same checks at the head of each list (no edits).
 """
 
 import pytest
-from headrace.errors import HeadraceError
 from mutants import load_copy
 from order_checks import (
     check_doorbell,
@@ -16,6 +15,8 @@ from order_checks import (
     check_row_reading,
     check_view_publication,
 )
+
+from headrace.errors import HeadraceError
 
 RING = "headrace.shm.ring"
 TABLE = "headrace.shm.partition_table"
@@ -48,7 +49,7 @@ MUTANTS = {
                             "        self._words[_DATA_WORD + (place >> 3)] = length | kind << 32\n"),
     ),
     "ring: tail as >Q": (RING, RING_CHECKS, *BIG_ENDIAN_RING),
-    "ring: no padding at the edge": (RING, RING_CHECKS, ("            self._words[_DATA_WORD + (place >> 3)] = to_end - MESSAGE_HEADER_BYTES  # kind 0: padding\n", "")),
+    "ring: no padding at the edge": (RING, RING_CHECKS, ("self._words[_DATA_WORD + (place >> 3)] = to_end - MESSAGE_HEADER_BYTES", "pass")),
     "ring: padding not counted": (RING, RING_CHECKS, ("total = needed if needed <= to_end else needed + to_end", "total = needed")),
     "ring: full is not full": (RING, RING_CHECKS, ("self._head > capacity", "self._head > 2 * capacity")),
     "ring: released when polled": (RING, RING_CHECKS, ("        self._head = head\n        return messages",
@@ -67,8 +68,8 @@ MUTANTS = {
     "row: reader takes odd rows": (TABLE, TABLE_CHECKS, ("if sequence & 1:", "if False:")),
     "row: reader does not look again": (TABLE, TABLE_CHECKS, ("if words[base] == sequence:", "if True:")),
     "view: version first": (
-        VIEW, VIEW_CHECKS, ("        buffer = version & 1\n        start = VIEW_BUFFERS + buffer * self._buffer_bytes\n        self._region.memory[start : start + len(data)] = data\n",
-                            "        words[VIEW_VERSION] = version\n        buffer = version & 1\n        start = VIEW_BUFFERS + buffer * self._buffer_bytes\n        self._region.memory[start : start + len(data)] = data\n"),
+        VIEW, VIEW_CHECKS, ("        buffer = version & 1\n        start =",
+                            "        words[VIEW_VERSION] = version\n        buffer = version & 1\n        start ="),
     ),
     "view: one buffer": (VIEW, VIEW_CHECKS, ("buffer = version & 1", "buffer = 0")),
     "view: one length for both buffers": (VIEW, VIEW_CHECKS, ("VIEW_LENGTH + buffer * VIEW_DESCRIPTOR_WORDS", "VIEW_LENGTH")),

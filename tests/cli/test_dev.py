@@ -1,0 +1,102 @@
+"""`headrace dev` up to the point where a node would run: settings, the order of locks and ZooKeeper."""
+
+import logging
+
+import pytest
+
+from headrace.cli import dev
+from headrace.errors import ConfigError
+from headrace.node.log_dirs import LogDirs
+
+
+@pytest.fixture(autouse=True)
+def _root_logger_as_before():
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+@pytest.fixture
+def happened(monkeypatch):
+    """What dev did, in order, with fakes for ZooKeeper and the supervisor."""
+    events = []
+
+    class FakeZooKeeper:
+        connect = "127.0.0.1:2222"
+
+        def __init__(self, directory):
+            self.directory = directory
+
+        def start(self):
+            events.append(("zookeeper started", self.directory))
+
+        def stop(self):
+            events.append(("zookeeper stopped", self.directory))
+
+    class FakeSupervisor:
+        def __init__(self, settings, *, on_ready, log_dirs, directory):
+            events.append(("node", settings, directory))
+            self._on_ready = on_ready
+
+        def run(self):
+            self._on_ready("127.0.0.1:9092")
+            return 0
+
+    monkeypatch.setattr("headrace.node.embedded_zookeeper.EmbeddedZooKeeper", FakeZooKeeper)
+    monkeypatch.setattr("headrace.node.supervisor.Supervisor", FakeSupervisor)
+    return events
+
+
+def test_zookeeper_starts_before_the_node_and_stops_after_it(happened, tmp_path, capsys):
+    assert dev.dev(directory=tmp_path, port=0) == 0
+    started, node, stopped = happened
+    assert started == ("zookeeper started", tmp_path / "zookeeper")
+    assert stopped == ("zookeeper stopped", tmp_path / "zookeeper")
+    _what, settings, directory = node
+    assert settings["zookeeper.connect"] == "127.0.0.1:2222"
+    assert settings["listeners"] == ("PLAINTEXT://127.0.0.1:0",)
+    assert settings["log.dirs"] == (str(tmp_path / "logs"),)
+    assert directory == str(tmp_path)
+    assert capsys.readouterr().out.startswith("try: echo hello | kcat -b 127.0.0.1:9092 ")
+
+
+def test_a_zookeeper_of_ones_own_is_used_and_none_is_started(happened, tmp_path):
+    dev.dev(directory=tmp_path, zookeeper="zk:2181/chroot")
+    [(_what, settings, _directory)] = happened
+    assert settings["zookeeper.connect"] == "zk:2181/chroot"
+
+
+def test_changes_win_over_arguments(happened, tmp_path):
+    dev.dev(directory=tmp_path, port=1, changes=["listeners=PLAINTEXT://0.0.0.0:2", "num.partitions=3"])
+    settings = happened[1][1]
+    assert settings["listeners"] == ("PLAINTEXT://0.0.0.0:2",)
+    assert settings["num.partitions"] == 3
+
+
+def test_zookeeper_is_stopped_where_the_node_fails(happened, tmp_path, monkeypatch):
+    def fail(_self):
+        raise ConfigError("k", "v", "reason")
+
+    monkeypatch.setattr("headrace.node.supervisor.Supervisor.run", fail)
+    with pytest.raises(ConfigError):
+        dev.dev(directory=tmp_path)
+    assert [event[0] for event in happened] == ["zookeeper started", "node", "zookeeper stopped"]
+
+
+def test_no_zookeeper_starts_on_the_data_of_another_node(happened, tmp_path, monkeypatch):
+    def refuse(_self):
+        raise ConfigError("log.dirs", "d", "in use by pid 1")
+
+    monkeypatch.setattr(LogDirs, "lock", refuse)
+    with pytest.raises(ConfigError, match="in use by pid 1"):
+        dev.dev(directory=tmp_path)
+    assert happened == []
+
+
+def test_a_bad_setting_shows_before_anything_starts(happened, tmp_path):
+    with pytest.raises(ConfigError):
+        dev.dev(directory=tmp_path, changes=["num.partitions=-1"])
+    assert happened == []
+    assert not (tmp_path / "logs").exists()

@@ -1,0 +1,77 @@
+"""The command line from outside: what it prints, how it ends, what it costs to start."""
+
+import subprocess
+import sys
+
+import pytest
+
+from headrace import __version__
+
+HEAVY = ("numpy", "pyspark", "pyarrow", "numba", "kazoo", "confluent_kafka", "headrace.shm.fabric", "headrace.spark")
+
+
+def headrace(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "headrace.cli.main", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={"PATH": "/usr/bin:/bin", "COLUMNS": "120", "NO_COLOR": "1", **environment},
+    )
+
+
+def test_help_names_every_command():
+    done = headrace("--help")
+    assert done.returncode == 0
+    assert all(f" {command} " in done.stdout for command in ("dev", "start", "demo", "version"))
+
+
+@pytest.mark.parametrize("command", ["dev", "start", "demo", "version"])
+def test_the_help_of_a_command_has_an_example(command):
+    done = headrace(command, "--help")
+    assert done.returncode == 0
+    assert "Example" in done.stdout
+    assert f"headrace {command}" in done.stdout.partition("Example")[2]
+
+
+def test_help_imports_nothing_heavy():
+    program = (
+        "import sys; sys.argv = ['headrace', '--help']\n"
+        "from headrace.cli.main import main\n"
+        "main()\n"
+        f"print('heavy', *[name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stderr == "heavy\n"
+
+
+def test_the_version_is_the_packages():
+    done = headrace("version")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"headrace {__version__} (Python 3.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "complaint"),
+    [
+        (["start", "nowhere.properties"], 78, "headrace: invalid value 'nowhere.properties' for FILE: No such file"),
+        (["dev", "--set", "broker.id=x"], 78, "headrace: invalid value 'x' for broker.id: must be a whole number"),
+        (["dev", "--set", "nonsense"], 78, "headrace: invalid value 'nonsense' for --set: must look like key=value"),
+        (["dev", "--port", "99999"], 2, "--port"),
+        (["dev", "--bogus"], 2, "--bogus"),
+        (["bogus"], 2, "bogus"),
+        (["start"], 2, "FILE.properties"),
+    ],
+)
+def test_errors_go_to_standard_error_with_their_code(arguments, exit_code, complaint):
+    done = headrace(*arguments)
+    assert done.returncode == exit_code
+    assert complaint in done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+def test_a_log_level_that_does_not_exist_is_refused(tmp_path):
+    done = headrace("dev", "--dir", str(tmp_path), HEADRACE_LOG_LEVEL="LOUD")
+    assert done.returncode == 78
+    assert "HEADRACE_LOG_LEVEL" in done.stderr

@@ -1,0 +1,256 @@
+"""A broker of one process and no log of its own: it answers from %020d.log files built by `build_batch`.
+
+A `FileLog` is a log directory with its `meta.properties`; a `FakeBroker` serves it on a socket, misbehaves as
+told (`fail`, `drop_connections`), and counts what it was asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from headrace.ids import TopicPartition
+from headrace.log.segment import path_of, segment_bases
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_request, encode_response
+from headrace.protocol.frames import parse_request_header
+from headrace.protocol.record_batch import build_batch, iterate_batches, iterate_records
+
+CLUSTER_ID = "fake-cluster"
+SERVED = {
+    ApiKey.FETCH: (4, 12),
+    ApiKey.LIST_OFFSETS: (0, 7),
+    ApiKey.METADATA: (0, 9),
+    ApiKey.API_VERSIONS: (0, 3),
+    ApiKey.DESCRIBE_LOG_DIRS: (0, 4),
+}
+
+
+class FileLog:
+    """A log directory on disk, written batch by batch."""
+
+    def __init__(self, directory: Path, broker_id: int = 0, cluster_id: str = CLUSTER_ID) -> None:
+        self.directory = directory
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "meta.properties").write_text(f"version=0\nbroker.id={broker_id}\ncluster.id={cluster_id}\n")
+        self.ends: dict[TopicPartition, int] = {}
+        self.starts: dict[TopicPartition, int] = {}
+        self.internal: set[str] = set()
+        self._segments: dict[TopicPartition, Path] = {}
+
+    def create(self, topic: str, partition: int = 0) -> TopicPartition:
+        """An empty partition."""
+        name = TopicPartition(topic, partition)
+        self.partition_directory(name).mkdir()
+        self.ends[name] = self.starts[name] = 0
+        self.roll(name)
+        return name
+
+    def append(self, name: TopicPartition, records: list[Any], **batch: Any) -> None:
+        """One batch at the end of the active segment."""
+        if name not in self.ends:
+            self.create(*name)
+        base_offset = self.ends[name]
+        data = build_batch(records, base_offset=base_offset, leader_epoch=0, **batch)
+        self.append_bytes(name, data)
+        self.ends[name] = base_offset + int.from_bytes(data[23:27], "big") + 1
+
+    def append_bytes(self, name: TopicPartition, data: bytes) -> None:
+        """Bytes as they are, behind the end offset."""
+        with open(self._segments[name], "ab") as file:
+            file.write(data)
+
+    def roll(self, name: TopicPartition) -> None:
+        """Go on in a new segment."""
+        self._segments[name] = path_of(self.partition_directory(name), self.ends[name], ".log")
+        self._segments[name].touch()
+
+    def partition_directory(self, name: TopicPartition) -> Path:
+        return self.directory / str(name)
+
+    def batches(self, name: TopicPartition) -> list[tuple[Any, bytes]]:
+        """(header, bytes) of all whole batches."""
+        directory = self.partition_directory(name)
+        data = b"".join(path_of(directory, base, ".log").read_bytes() for base in segment_bases(directory))
+        return [(header, bytes(batch)) for _position, header, batch in iterate_batches(data)]
+
+    def records(self, name: TopicPartition) -> list[Any]:
+        """All records, read by the plain reader: what a scan is compared with."""
+        return [
+            record
+            for header, batch in self.batches(name)
+            if not header.is_control and header.base_offset < self.ends[name]
+            for record in iterate_records(batch)
+        ]
+
+
+class FakeBroker:
+    """Serves a FileLog on 127.0.0.1; a context manager.
+
+    fail               (api key, error code) -> answers left that carry the error instead
+    drop_connections   requests left whose connection is closed unanswered
+    asked              requests by api key
+    """
+
+    def __init__(self, log: FileLog, node_id: int = 0, tells_directories: bool = True) -> None:
+        self.log = log
+        self.node_id = node_id
+        self.fail: dict[tuple[int, int], int] = {}
+        self.drop_connections = 0
+        self.asked: Counter[int] = Counter()
+        self._tells_directories = tells_directories
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._connections: set[socket.socket] = set()
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def __enter__(self) -> FakeBroker:
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._listener.fileno() >= 0:
+            self._listener.shutdown(socket.SHUT_RDWR)
+            self._listener.close()
+        for connection in list(self._connections):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _peer = self._listener.accept()
+            except OSError:
+                return
+            self._connections.add(connection)
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            with connection, connection.makefile("rb") as stream:
+                while head := stream.read(4):
+                    frame = memoryview(stream.read(struct.unpack(">i", head)[0]))
+                    if self.drop_connections:
+                        self.drop_connections -= 1
+                        return
+                    connection.sendall(self._answer(frame))
+        except OSError:
+            pass
+        finally:
+            self._connections.discard(connection)
+
+    def _answer(self, frame: memoryview) -> bytes:
+        header = parse_request_header(frame)
+        api_key, version = ApiKey(header.api_key), header.api_version
+        self.asked[api_key] += 1
+        request = decode_request(api_key, version, frame[header.body_position :])
+        error = self._error_due(api_key)
+        body = encode_response(api_key, version, getattr(self, f"_{api_key.name.lower()}")(request, error))
+        flexible_from = {ApiKey.FETCH: 12, ApiKey.LIST_OFFSETS: 6, ApiKey.METADATA: 9, ApiKey.DESCRIBE_LOG_DIRS: 2}
+        tags = b"\0" if version >= flexible_from.get(api_key, 99) else b""
+        answer = struct.pack(">i", header.correlation_id) + tags + body
+        return struct.pack(">i", len(answer)) + answer
+
+    def _error_due(self, api_key: int) -> int:
+        for (key, code), left in self.fail.items():
+            if key == api_key and left:
+                self.fail[key, code] -= 1
+                return code
+        return 0
+
+    def _api_versions(self, _request: Any, _error: int) -> Any:
+        kind = messages.ApiVersionsResponse
+        return kind(api_keys=[kind.ApiVersion(key, low, high) for key, (low, high) in SERVED.items()])
+
+    def _metadata(self, request: Any, error: int) -> Any:
+        kind = messages.MetadataResponse
+        names = sorted({name.topic for name in self.log.ends})
+        if request.topics is not None:
+            names = [topic.name for topic in request.topics]
+        topics = []
+        for topic in names:
+            partitions = [
+                kind.MetadataResponsePartition(
+                    partition_index=name.partition,
+                    leader_id=self.node_id,
+                    replica_nodes=[self.node_id],
+                    isr_nodes=[self.node_id],
+                )
+                for name in sorted(self.log.ends)
+                if name.topic == topic
+            ]
+            code = error or (0 if partitions else 3)
+            topics.append(
+                kind.MetadataResponseTopic(
+                    error_code=code, name=topic, is_internal=topic in self.log.internal, partitions=partitions
+                )
+            )
+        broker = kind.MetadataResponseBroker(node_id=self.node_id, host="127.0.0.1", port=self.port)
+        return kind(brokers=[broker], cluster_id=CLUSTER_ID, controller_id=self.node_id, topics=topics)
+
+    def _list_offsets(self, request: Any, error: int) -> Any:
+        kind = messages.ListOffsetsResponse
+        return kind(
+            topics=[
+                kind.ListOffsetsTopicResponse(
+                    name=topic.name,
+                    partitions=[
+                        kind.ListOffsetsPartitionResponse(
+                            partition_index=row.partition_index,
+                            error_code=error,
+                            offset=self._offset_at(TopicPartition(topic.name, row.partition_index), row.timestamp),
+                        )
+                        for row in topic.partitions
+                    ],
+                )
+                for topic in request.topics
+            ]
+        )
+
+    def _offset_at(self, name: TopicPartition, timestamp: int) -> int:
+        if timestamp == -1:
+            return self.log.ends[name]
+        if timestamp == -2:
+            return self.log.starts[name]
+        return next((record.offset for record in self.log.records(name) if record.timestamp_ms >= timestamp), -1)
+
+    def _fetch(self, request: Any, error: int) -> Any:
+        kind = messages.FetchResponse
+        wanted = request.topics[0].partitions[0]
+        name = TopicPartition(request.topics[0].topic, wanted.partition)
+        data = b""
+        for header, batch in self.log.batches(name):
+            if header.last_offset >= wanted.fetch_offset and header.base_offset < self.log.ends[name]:
+                data += batch
+                if len(data) >= wanted.partition_max_bytes:  # the batch at the limit is cut, unless it is the first
+                    data = data[: max(wanted.partition_max_bytes, len(batch) if data == batch else 0)]
+                    break
+        row = kind.PartitionData(
+            partition_index=name.partition,
+            error_code=error,
+            high_watermark=self.log.ends[name],
+            records=None if error else data,
+        )
+        return kind(responses=[kind.FetchableTopicResponse(topic=name.topic, partitions=[row])])
+
+    def _describe_log_dirs(self, _request: Any, error: int) -> Any:
+        kind = messages.DescribeLogDirsResponse
+        if not self._tells_directories:
+            return kind(results=[])
+        topics = [
+            kind.DescribeLogDirsTopic(
+                name=name.topic, partitions=[kind.DescribeLogDirsPartition(partition_index=name.partition)]
+            )
+            for name in sorted(self.log.ends)
+        ]
+        result = kind.DescribeLogDirsResult(error_code=error, log_dir=str(self.log.directory), topics=topics)
+        return kind(results=[result])

@@ -1,0 +1,74 @@
+"""One connection: versions are agreed on, and whatever breaks is named."""
+
+import socket
+import threading
+
+import pytest
+
+from headrace.client.connection import Connection, ConnectionFailed
+from headrace.errors import BadFrame
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+
+
+def test_the_highest_version_of_both_is_taken(broker):
+    connection = Connection("127.0.0.1", broker.port)
+    assert connection.version(ApiKey.FETCH, 4, 99) == 12
+    assert connection.version(ApiKey.FETCH, 4, 7) == 7
+    connection.close()
+
+
+def test_an_api_that_is_not_served_is_refused(broker):
+    connection = Connection("127.0.0.1", broker.port)
+    for api_key, low, high in ((ApiKey.FETCH, 13, 15), (ApiKey.END_TXN, 0, 3)):
+        with pytest.raises(ConnectionFailed, match="asked"):
+            connection.version(api_key, low, high)
+    connection.close()
+
+
+@pytest.mark.parametrize("version", range(10))
+def test_metadata_of_every_version_is_read(log, broker, version):
+    log.create("clicks")
+    connection = Connection("127.0.0.1", broker.port)
+    topic = messages.MetadataRequest.MetadataRequestTopic(name="clicks")
+    answer = connection.request(ApiKey.METADATA, version, messages.MetadataRequest(topics=[topic]))
+    assert [topic.name for topic in answer.topics] == ["clicks"]
+    connection.close()
+
+
+def test_a_connection_that_the_broker_closes_is_a_failure_not_a_hang(broker):
+    connection = Connection("127.0.0.1", broker.port)
+    broker.drop_connections = 1
+    with pytest.raises(ConnectionFailed, match="closed by the broker"):
+        connection.request(ApiKey.METADATA, 9, messages.MetadataRequest(topics=[]))
+    connection.close()
+
+
+def test_nobody_listens():
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        with pytest.raises(ConnectionFailed, match=r"127\.0\.0\.1"):
+            Connection("127.0.0.1", bound.getsockname()[1], timeout_s=1)
+
+
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n", b"\0\0\0\x04\0\0\0\x63"])
+def test_a_peer_that_speaks_something_else_is_refused(answer):
+    gone = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve():
+            peer, _ = listener.accept()
+            with peer:
+                peer.recv(1024)
+                peer.sendall(answer)
+                gone.wait(5)
+
+        threading.Thread(target=serve, daemon=True).start()
+        with pytest.raises(BadFrame):
+            Connection("127.0.0.1", listener.getsockname()[1], timeout_s=2)
+        gone.set()
+
+
+def test_a_silent_peer_ends_at_the_deadline():
+    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(ConnectionFailed, match="timed out"):
+        Connection("127.0.0.1", listener.getsockname()[1], timeout_s=0.1)

@@ -1,0 +1,180 @@
+"""Supervisors with fake children, each in a fork of the test process, gone after the test whatever it did."""
+
+import os
+import select
+import signal
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import pytest
+
+from headrace.errors import ConfigError, HeadraceError
+from headrace.node.logging_setup import set_up_logging
+from headrace.node.notify import Notifier
+from headrace.node.supervisor import Supervisor
+from headrace.settings import Settings
+from headrace.shm.process_table import ProcessTable
+from headrace.shm.region import SHM_DIRECTORY, Region, region_prefix, sweep
+
+sys.path.insert(0, str(Path(__file__).parent))  # for fake_processes.py beside this file
+
+from fake_processes import node_of
+
+DEADLINE_S = 10.0
+LOOK_S = 0.005
+EXIT_RAISED = 99
+SMALL = {
+    "broker.id": "7",
+    "listeners": "PLAINTEXT://127.0.0.1:0",
+    "zookeeper.connect": "127.0.0.1:1",
+    "headrace.network.workers": "1",
+    "headrace.partition.workers": "1",
+    "headrace.partitions.max": "16",
+    "message.max.bytes": "16384",
+    "headrace.request.ring.bytes": "65536",
+}
+
+
+class ForkedNode:
+    """A supervisor in a process of its own; what it prints and logs can be read here."""
+
+    def __init__(self, directory: Path, entry_points: dict, changes: dict[str, str], environment: dict[str, str]):
+        self.log_dir = directory / "logs"
+        self.settings = Settings({**SMALL, "log.dirs": str(self.log_dir), **changes})
+        self.prefix = region_prefix(self.settings["broker.id"], self.log_dir)
+        self._log = directory / "node.log"
+        self._reading, writing = os.pipe()
+        self.exit_code: int | None = None
+        self.pid = os.fork()
+        if not self.pid:
+            self._be_supervisor(entry_points, environment, writing)
+        os.close(writing)
+
+    def _be_supervisor(self, entry_points: dict, environment: dict[str, str], writing: int) -> None:
+        code = EXIT_RAISED
+        try:
+            os.dup2(writing, 1)
+            os.dup2(os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
+            sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+            set_up_logging("INFO", sys.stderr)
+            code = Supervisor(self.settings, entry_points=entry_points, notifier=Notifier(environment)).run()
+        except HeadraceError as failure:
+            print(f"headrace: {failure}", file=sys.stderr)
+            code = 78 if isinstance(failure, ConfigError) else 1
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+
+    def wait_ready(self) -> str:
+        """The ready line."""
+        line = b""
+        deadline = time.monotonic() + DEADLINE_S
+        while not line.endswith(b"\n"):
+            left = deadline - time.monotonic()
+            assert left > 0, f"not ready\n{self.log()}"
+            if select.select([self._reading], [], [], left)[0]:
+                byte = os.read(self._reading, 1)
+                assert byte, f"ended before it was ready\n{self.log()}"
+                line += byte
+        return line.decode().rstrip()
+
+    def is_ready(self) -> bool:
+        return bool(select.select([self._reading], [], [], 0)[0])
+
+    def address(self, ready_line: str) -> tuple[str, int]:
+        host, _, port = ready_line.split("bootstrap=")[1].split()[0].rpartition(":")
+        return host, int(port)
+
+    def signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def wait(self) -> int:
+        """The exit code; -n for signal n."""
+        if self.exit_code is None:
+            eventually(lambda: self._reaped(), f"the supervisor did not end\n{self.log()}")
+        return self.exit_code
+
+    def stop(self) -> int:
+        self.signal(signal.SIGTERM)
+        return self.wait()
+
+    def log(self) -> str:
+        return self._log.read_text() if self._log.exists() else ""
+
+    def children(self) -> list[int]:
+        return [int(pid) for pid in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()]
+
+    def child(self, process_id: int) -> int:
+        """Pid of a process of the node, as the process table has it."""
+        return self.from_table(lambda table: table.pid(process_id))
+
+    def starts(self, process_id: int) -> int:
+        return self.from_table(lambda table: table.starts(process_id))
+
+    def from_table(self, look):
+        name = next(name for name in self.regions() if name.endswith("-processes"))
+        region = Region.attach(f"/{name}", writable=False)
+        try:
+            return look(ProcessTable(region))
+        finally:
+            region.close()
+
+    def regions(self) -> list[str]:
+        return sorted(name for name in os.listdir(SHM_DIRECTORY) if name.startswith(f"{self.prefix}-"))
+
+    def destroy(self) -> None:
+        if self.exit_code is None and not self._reaped():
+            self.signal(signal.SIGKILL)
+            self.wait()
+        os.close(self._reading)
+        sweep(self.prefix)
+
+    def _reaped(self) -> bool:
+        pid, status = os.waitpid(self.pid, os.WNOHANG)
+        if pid:
+            self.exit_code = os.waitstatus_to_exitcode(status)
+        return bool(pid)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except OSError:
+        return False
+
+
+def eventually(condition, complaint="") -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < deadline, complaint
+        time.sleep(LOOK_S)
+
+
+@pytest.fixture(name="is_running")
+def _is_running():
+    return is_running
+
+
+@pytest.fixture(name="eventually")
+def _eventually():
+    return eventually
+
+
+@pytest.fixture
+def fork_node(tmp_path):
+    """fork_node(changes, environment, role=entry point, ...) -> ForkedNode, on one directory for the whole test."""
+    nodes = []
+
+    def fork(changes=None, environment=None, **roles):
+        nodes.append(ForkedNode(tmp_path, node_of(**roles), changes or {}, environment or {}))
+        return nodes[-1]
+
+    yield fork
+    for node in nodes:
+        node.destroy()

@@ -1,0 +1,146 @@
+"""Locks of log directories between real processes."""
+
+import fcntl
+import os
+import signal
+
+import pytest
+
+from headrace.errors import ConfigError, StorageFailed
+from headrace.node import log_dirs
+from headrace.node.log_dirs import LOCK_FILE, LogDirs
+
+
+@pytest.fixture
+def in_fork():
+    """in_fork(function) -> (pid, what it wrote): runs it in another process, which then waits to be ended."""
+    pids = []
+
+    def run(function):
+        reading, writing = os.pipe()
+        pid = os.fork()
+        if not pid:
+            try:
+                os.write(writing, (function() or "done").encode())
+                signal.pause()
+            finally:
+                os._exit(1)
+        pids.append(pid)
+        os.close(writing)
+        said = os.read(reading, 1000).decode()
+        os.close(reading)
+        return pid, said
+
+    yield run
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        except (ProcessLookupError, ChildProcessError):
+            pass
+
+
+def complaint_of(function):
+    try:
+        function()
+    except (ConfigError, StorageFailed) as failure:
+        return str(failure)
+    return "no complaint"
+
+
+def end(pid):
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+def test_directories_are_made_private_and_locked_with_the_pid_inside(tmp_path):
+    locks = LogDirs([tmp_path / "a" / "b", tmp_path / "c"])
+    locks.lock()
+    for path in locks.paths:
+        assert path.stat().st_mode & 0o007 == 0
+        assert (path / LOCK_FILE).read_text() == f"pid {os.getpid()}\n"
+    locks.unlock()
+    assert [(path / LOCK_FILE).read_text() for path in locks.paths] == ["", ""]
+
+
+def test_a_second_process_is_refused_and_told_by_whom(tmp_path, in_fork):
+    pid, said = in_fork(LogDirs([tmp_path]).lock)
+    assert said == "done"
+    with pytest.raises(ConfigError, match=f"in use by pid {pid}: stop it first"):
+        LogDirs([tmp_path]).lock()
+    end(pid)
+    locks = LogDirs([tmp_path])
+    locks.lock()
+    locks.unlock()
+
+
+def test_it_is_the_lock_that_kafka_takes(tmp_path, in_fork):
+    def as_kafka():
+        fd = os.open(tmp_path / LOCK_FILE, os.O_RDWR | os.O_CREAT)
+        fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    in_fork(as_kafka)
+    with pytest.raises(ConfigError, match="in use by another process"):
+        LogDirs([tmp_path]).lock()
+
+
+def test_one_refusal_lets_go_of_all(tmp_path, in_fork):
+    in_fork(LogDirs([tmp_path / "taken"]).lock)
+    both = LogDirs([tmp_path / "free", tmp_path / "taken"])
+    with pytest.raises(ConfigError):
+        both.lock()
+    _pid, said = in_fork(lambda: complaint_of(LogDirs([tmp_path / "free"]).lock))
+    assert said == "no complaint"
+
+
+def test_a_lock_lasts_until_the_last_child_of_a_dead_supervisor_is_gone(tmp_path, in_fork, monkeypatch):
+    monkeypatch.setattr(log_dirs, "ORPHANS_DEADLINE_MS", 50)
+
+    def lock_and_leave_a_child():
+        LogDirs([tmp_path]).lock()
+        child = os.fork()
+        if not child:
+            signal.pause()
+        return str(child)
+
+    pid, child = in_fork(lock_and_leave_a_child)
+    end(pid)
+    locks = LogDirs([tmp_path])
+    try:
+        with pytest.raises(StorageFailed, match=f"processes of a killed node \\(pid {pid}\\) are still there"):
+            locks.lock()
+    finally:
+        os.kill(int(child), signal.SIGKILL)
+    monkeypatch.setattr(log_dirs, "ORPHANS_DEADLINE_MS", 5_000)
+    locks.lock()
+    locks.unlock()
+
+
+def test_a_directory_that_stands_there_twice_is_refused(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    with pytest.raises(ConfigError, match="the same directory stands there twice"):
+        LogDirs([tmp_path / "a", tmp_path / "link"]).lock()
+
+
+def test_a_file_is_no_directory(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match=r"for log.dirs: File exists"):
+        LogDirs([tmp_path / "file"]).lock()
+
+
+def test_locking_twice_is_locking_once(tmp_path):
+    locks = LogDirs([tmp_path])
+    locks.lock()
+    locks.lock()
+    locks.unlock()
+    assert (tmp_path / LOCK_FILE).read_text() == ""
+
+
+def test_clean_markers_are_taken_once(tmp_path):
+    locks = LogDirs([tmp_path / "clean", tmp_path / "unclean"])
+    locks.lock()
+    (tmp_path / "clean" / ".kafka_cleanshutdown").write_text("{}")
+    assert locks.take_clean_markers() == {str(tmp_path / "clean")}
+    assert locks.take_clean_markers() == frozenset()
+    locks.unlock()

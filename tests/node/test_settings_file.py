@@ -1,0 +1,77 @@
+"""A node's settings from a file and from arguments: what is refused, and in which words."""
+
+import logging
+
+import pytest
+
+from headrace.errors import ConfigError
+from headrace.node.settings_file import checked, load_settings, parse_changes
+
+
+def write(tmp_path, text):
+    path = tmp_path / "server.properties"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def test_a_kafka_file_is_read_and_arguments_win(tmp_path):
+    path = write(tmp_path, "# a comment\nbroker.id=3\nlog.dirs=/a, /b\nnum.partitions = 4\n")
+    settings = load_settings(path, {"num.partitions": "6"})
+    assert settings["broker.id"] == 3
+    assert settings["log.dirs"] == ("/a", "/b")
+    assert settings["num.partitions"] == 6
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("broker.id=one", "invalid value 'one' for broker.id: must be a whole number"),
+        ("num.partitions=0", "invalid value '0' for num.partitions: must be at least 1"),
+        ("log.dirs=", "for log.dirs: must name at least one directory"),
+        ("listeners=PLAINTEXT://h", "for listeners: must look like PLAINTEXT://host:port"),
+        ("listeners=SSL://h:1", "protocol SSL is not served yet"),
+        ("headrace.worker.cpus=a-b", "invalid value 'a-b' for headrace.worker.cpus: must look like 0-3,8"),
+        ("compression.type=rar", "invalid value 'rar' for compression.type: must be one of"),
+        ("headrace.request.ring.bytes=100000", "for headrace.request.ring.bytes: must be a power of two"),
+        ("headrace.network.workers=0", "for headrace.network.workers: must be -1 (choose by cores) or at least 1"),
+    ],
+)
+def test_a_bad_value_is_refused_with_key_value_and_reason(tmp_path, line, complaint):
+    with pytest.raises(ConfigError) as caught:
+        load_settings(write(tmp_path, f"{line}\n"), {})
+    assert complaint in str(caught.value)
+
+
+def test_a_missing_file_is_refused_by_name(tmp_path):
+    with pytest.raises(ConfigError, match=r"nowhere\.properties' for FILE: No such file"):
+        load_settings(tmp_path / "nowhere.properties", {})
+
+
+def test_a_directory_is_no_file(tmp_path):
+    with pytest.raises(ConfigError, match="Is a directory"):
+        load_settings(tmp_path, {})
+
+
+def test_a_binary_file_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="is no UTF-8 text"):
+        load_settings(write(tmp_path, b"\xff\xfe\x00"), {})
+
+
+def test_unknown_keys_warn_and_the_node_goes_on(caplog):
+    with caplog.at_level(logging.WARNING):
+        settings = checked({"broker.id": "1", "log.cleaner.threads": "2", "auto.create.topic.enable": "false"})
+    assert settings["broker.id"] == 1
+    assert caplog.messages == [
+        "unknown setting ignored key=log.cleaner.threads",
+        "unknown setting ignored key=auto.create.topic.enable perhaps_meant=auto.create.topics.enable",
+    ]
+
+
+def test_arguments_are_pairs():
+    assert parse_changes(["a=1", " b = x=y ", "c="]) == {"a": "1", "b": "x=y", "c": ""}
+
+
+@pytest.mark.parametrize("text", ["a", "=1", " =1", ""])
+def test_what_is_no_pair_is_refused(text):
+    with pytest.raises(ConfigError, match="for --set: must look like key=value"):
+        parse_changes([text])

@@ -1,0 +1,302 @@
+"""The supervisor with real forks, signals and shared memory, over children that do one thing right or wrong."""
+
+import os
+import select
+import signal
+import socket
+import time
+
+import fake_processes as fakes
+import pytest
+
+from headrace.node import stop_plan
+from headrace.shm.wiring import Role
+
+NETWORK, PARTITION, CONTROLLER, HOUSEKEEPER = range(4)  # process ids with one worker of each kind
+
+
+def all_datagrams(manager):
+    """What has arrived and was not read yet."""
+    return [manager.recv(4096).decode() for _ in iter(lambda: select.select([manager], [], [], 0)[0], [])]
+
+
+def test_a_node_says_that_it_is_ready_in_one_line(fork_node):
+    node = fork_node()
+    line = node.wait_ready()
+    host, port = node.address(line)
+    assert line == f"ready bootstrap={host}:{port} zookeeper=127.0.0.1:1 dir={node.log_dir}"
+    assert port > 0
+
+
+def test_a_node_is_not_ready_before_all_its_processes_are(fork_node, eventually):
+    node = fork_node(housekeeper=fakes.never_ready)
+    eventually(lambda: len(node.children()) == 4)
+    time.sleep(0.1)
+    assert not node.is_ready()
+    assert node.stop() == 0
+
+
+def test_a_stop_is_clean_and_leaves_nothing(fork_node):
+    node = fork_node()
+    node.wait_ready()
+    children = node.children()
+    assert node.regions()
+    assert node.stop() == 0
+    assert node.regions() == []
+    assert not [pid for pid in children if os.path.exists(f"/proc/{pid}")]
+    assert "stopped exit_code=0" in node.log()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_every_stop_signal_stops(fork_node, number):
+    node = fork_node()
+    node.wait_ready()
+    node.signal(number)
+    assert node.wait() == 0
+    assert f"reason={number.name}" in node.log()
+
+
+def test_a_stop_before_the_node_is_ready_is_a_stop(fork_node, eventually):
+    node = fork_node(controller=fakes.never_ready)
+    eventually(lambda: node.regions() and len(node.children()) == 4)
+    assert node.stop() == 0
+    assert node.regions() == []
+
+
+def test_roles_stop_in_order_and_the_housekeeper_knows_that_the_logs_are_closed(fork_node, tmp_path):
+    told = tmp_path / "told"
+    teller = fakes.telling(told)
+    node = fork_node(
+        {"headrace.network.workers": "2", "headrace.partition.workers": "2"},
+        network=teller, partition=teller, controller=teller, housekeeper=teller,
+    )  # fmt: skip
+    node.wait_ready()
+    assert node.stop() == 0
+    roles = [line.split("-")[1] for line in told.read_text().splitlines()]
+    assert roles == ["network", "network", "partition", "partition", "housekeep", "controlle"]
+    clean = {line.split()[0]: line.split()[1] for line in told.read_text().splitlines()}
+    assert clean["hr-housekeep-0"] == "clean=True"
+
+
+def test_a_partition_worker_that_could_not_close_makes_the_stop_unclean(fork_node, tmp_path):
+    told = tmp_path / "told"
+    node = fork_node(partition=fakes.stopping_with(1), housekeeper=fakes.telling(told))
+    node.wait_ready()
+    assert node.stop() == 1
+    assert told.read_text() == "hr-housekeep-0 clean=False\n"
+
+
+def test_a_partition_worker_killed_in_the_stop_makes_it_unclean(fork_node, tmp_path, monkeypatch):
+    monkeypatch.setitem(stop_plan.STOP_PLAN, Role.PARTITION, 200)
+    monkeypatch.setitem(stop_plan.STOP_PLAN, Role.NETWORK, 100)
+    told = tmp_path / "told"
+    node = fork_node(partition=fakes.deaf, housekeeper=fakes.telling(told))
+    node.wait_ready()
+    assert node.stop() == 1
+    assert told.read_text() == "hr-housekeep-0 clean=False\n"
+    assert "not stopped in time, killed role=hr-partition-0" in node.log()
+    assert node.regions() == []
+
+
+def test_a_deaf_network_worker_does_not_cost_the_others_their_clean_stop(fork_node, tmp_path, monkeypatch):
+    monkeypatch.setitem(stop_plan.STOP_PLAN, Role.NETWORK, 100)
+    told = tmp_path / "told"
+    node = fork_node(network=fakes.deaf, housekeeper=fakes.telling(told))
+    node.wait_ready()
+    assert node.stop() == 1
+    assert told.read_text() == "hr-housekeep-0 clean=True\n"
+
+
+@pytest.mark.parametrize("process_id", [NETWORK, PARTITION, CONTROLLER, HOUSEKEEPER])
+def test_a_killed_process_is_started_again_at_once_under_a_new_generation(fork_node, eventually, process_id):
+    node = fork_node()
+    node.wait_ready()
+    before = {pid: node.from_table(lambda table, pid=pid: table.generation(pid)) for pid in range(4)}
+    killed = node.child(process_id)
+    begun = time.monotonic()
+    os.kill(killed, signal.SIGKILL)
+    eventually(lambda: node.starts(process_id) == 2, node.log())
+    assert time.monotonic() - begun < 1.0
+    assert node.child(process_id) != killed
+    after = {pid: node.from_table(lambda table, pid=pid: table.generation(pid)) for pid in range(4)}
+    assert {pid: after[pid] - before[pid] for pid in after} == {pid: int(pid == process_id) for pid in after}
+    assert node.from_table(lambda table: table.exit_code(process_id)) is None
+    assert "signal=9" in node.log()
+    assert f"pid={killed}" in node.log()
+    assert node.stop() == 0
+
+
+def test_a_process_that_crashes_again_and_again_waits_longer_each_time(fork_node):
+    node = fork_node(network=fakes.leaving_with(3, lives=5))
+    node.wait_ready()
+    waits_ms = [int(line.split("restart_in_ms=")[1]) for line in node.log().splitlines() if "restart_in_ms=" in line]
+    assert waits_ms == [0, 10, 20, 40, 80]
+    assert node.starts(NETWORK) == 6
+    assert "role=hr-network-0" in node.log()
+    assert "exit_code=3" in node.log()
+    assert node.stop() == 0
+
+
+def test_an_exception_in_a_child_is_logged_and_counts_as_a_crash(fork_node):
+    node = fork_node(controller=fakes.raising)
+    node.wait_ready()
+    assert "RuntimeError: a mistake of ours" in node.log()
+    assert "exit_code=70" in node.log()
+    assert node.stop() == 0
+
+
+def test_a_misconfigured_child_stops_the_node_with_its_code(fork_node):
+    node = fork_node(controller=fakes.leaving_with(78))
+    assert node.wait() == 78
+    assert "a setting can't work role=hr-controlle-0" in node.log()
+    assert node.regions() == []
+
+
+def test_a_process_that_hangs_is_killed_and_started_again(fork_node, eventually):
+    node = fork_node({"headrace.worker.hang.timeout.ms": "1000"}, partition=fakes.silent)
+    node.wait_ready()
+    eventually(lambda: node.starts(PARTITION) == 2, node.log())
+    assert "process hangs, killed role=hr-partition-0" in node.log()
+    assert node.log().count("process hangs") == 1
+    assert node.stop() == 0
+
+
+def test_a_stopped_process_counts_as_hung(fork_node, eventually):
+    node = fork_node({"headrace.worker.hang.timeout.ms": "1000"})
+    node.wait_ready()
+    os.kill(node.child(NETWORK), signal.SIGSTOP)
+    eventually(lambda: node.starts(NETWORK) == 2, node.log())
+    assert node.stop() == 0
+
+
+def test_children_die_with_a_killed_supervisor_and_the_next_start_sweeps(fork_node, is_running, eventually):
+    node = fork_node()
+    node.wait_ready()
+    children, left = node.children(), node.regions()
+    assert len(children) == 4
+    node.signal(signal.SIGKILL)
+    assert node.wait() == -signal.SIGKILL
+    eventually(lambda: not any(is_running(pid) for pid in children))
+    assert node.regions() == left
+    successor = fork_node()
+    successor.wait_ready()
+    assert not set(successor.regions()) & set(left)
+    assert successor.stop() == 0
+    assert successor.regions() == []
+
+
+def test_even_stopped_children_die_with_a_killed_supervisor(fork_node, is_running, eventually):
+    node = fork_node()
+    node.wait_ready()
+    children = node.children()
+    for pid in children:
+        os.kill(pid, signal.SIGSTOP)
+    node.signal(signal.SIGKILL)
+    node.wait()
+    eventually(lambda: not any(is_running(pid) for pid in children))
+
+
+def test_a_second_node_on_the_same_directory_is_refused_by_name(fork_node):
+    node = fork_node()
+    node.wait_ready()
+    second = fork_node()
+    assert second.wait() == 78
+    assert f"in use by pid {node.pid}: stop it first (.lock is locked)" in second.log()
+    assert len(node.children()) == 4
+    assert node.stop() == 0
+
+
+def test_a_taken_port_is_refused(fork_node):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        node = fork_node({"listeners": f"PLAINTEXT://127.0.0.1:{other.getsockname()[1]}"})
+        assert node.wait() == 78
+    assert "for listeners: Address already in use" in node.log()
+    assert node.regions() == []
+
+
+def test_cores_that_are_not_ours_are_refused(fork_node):
+    node = fork_node({"headrace.worker.cpus": "100000"})
+    assert node.wait() == 78
+    assert "for headrace.worker.cpus: core 100000 can't be used" in node.log()
+
+
+def test_workers_are_pinned_in_turn_and_the_others_are_not(fork_node):
+    usable = sorted(os.sched_getaffinity(0))
+    node = fork_node({"headrace.worker.cpus": ",".join(map(str, usable))})
+    node.wait_ready()
+    assert os.sched_getaffinity(node.child(NETWORK)) == {usable[0]}
+    assert os.sched_getaffinity(node.child(PARTITION)) == {usable[1 % len(usable)]}
+    assert os.sched_getaffinity(node.child(CONTROLLER)) == set(usable)
+
+
+def test_network_workers_share_one_port(fork_node):
+    node = fork_node({"headrace.network.workers": "2"}, network=fakes.accepting)
+    address = node.address(node.wait_ready())
+    answered = set()
+    for _ in range(200):
+        with socket.create_connection(address, timeout=5) as connection:
+            answered.add(connection.recv(64).decode())
+        if len(answered) == 2:
+            break
+    assert answered == {"hr-network-0", "hr-network-1"}
+    assert node.stop() == 0
+
+
+def test_a_terminal_signal_to_the_group_does_not_reach_the_children(fork_node):
+    node = fork_node()
+    node.wait_ready()
+    assert {os.getpgid(pid) for pid in node.children()}.isdisjoint({os.getpgid(node.pid)})
+
+
+def test_systemd_hears_of_the_start_the_watchdog_and_the_stop(fork_node, tmp_path):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        manager.settimeout(5)
+        node = fork_node(environment={"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "200000"})
+        node.wait_ready()
+        heard = []
+        while "WATCHDOG=1" not in heard:
+            heard += manager.recv(4096).decode().splitlines()
+        assert node.stop() == 0
+        while "STOPPING=1" not in heard:
+            heard += manager.recv(4096).decode().splitlines()
+    states = [state for state in heard if state in ("READY=1", "STOPPING=1")]
+    assert states == ["READY=1", "STOPPING=1"]
+    assert any(state.startswith("STATUS=serving on 127.0.0.1:") for state in heard)
+
+
+def test_the_watchdog_is_not_fed_while_a_process_hangs(fork_node, tmp_path, eventually, monkeypatch):
+    """The kill is taken away, as for a process that waits for a dead disk."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        manager.settimeout(5)
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "kill", lambda _pid, _number: None)
+            node = fork_node(
+                {"headrace.worker.hang.timeout.ms": "1000"},
+                {"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "100000"},
+                partition=fakes.silent,
+            )
+        node.wait_ready()
+        eventually(lambda: "process hangs" in node.log())
+        assert "WATCHDOG=1" in " ".join(all_datagrams(manager))
+        time.sleep(0.6)
+        assert all_datagrams(manager) == []
+
+
+def test_the_clean_markers_of_the_last_stop_are_taken_and_handed_on(fork_node, tmp_path):
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
+    found = tmp_path / "found"
+
+    def look(seat, listener=None):
+        found.write_text(" ".join(seat.wiring.clean_directories))
+        return fakes.obedient(seat, listener)
+
+    node = fork_node(partition=look)
+    node.wait_ready()
+    assert found.read_text() == str(node.log_dir)
+    assert not (tmp_path / "logs" / ".kafka_cleanshutdown").exists()
+    assert node.stop() == 0

@@ -1,0 +1,197 @@
+"""The fabric of a boot: made, renewed after deaths, taken down; stopped writers that wake up too late."""
+
+import gc
+import os
+import random
+import signal
+
+import pytest
+from stepping import (
+    exit_code,
+    fork,
+    signal_self_at,
+    steps,
+    wait_until_stopped_or_ended,
+)
+
+from headrace.errors import ConfigError, Fenced, StorageFailed
+from headrace.shm import fabric as fabric_module
+from headrace.shm import ring
+from headrace.shm.fabric import Fabric
+from headrace.shm.partition_table import PartitionRow
+from headrace.shm.region import SHM_DIRECTORY
+from headrace.shm.seat import Seat
+
+NETWORK, PARTITION, CONTROLLER, HOUSEKEEPER = range(4)  # of a fabric with one worker of each kind
+FENCED_EXIT = 42
+
+
+def names_of(fabric: Fabric) -> list[str]:
+    return sorted(name for name in os.listdir(SHM_DIRECTORY) if name.startswith(fabric.wiring.prefix))
+
+
+def test_a_boot_has_its_tables_and_a_pair_of_rings_for_each_pair_that_talks(new_fabric):
+    fabric = new_fabric(network_workers=2, partition_workers=2)
+    names = names_of(fabric)
+    rings = [name for name in names if "-ring." in name]
+    assert len(rings) == 2 * (2 * 2 + 2)
+    assert len(names) == len(rings) + 3
+    assert all(fabric.processes.generation(process_id) == 1 for process_id in range(fabric.wiring.process_count))
+
+
+def test_destroying_leaves_nothing(new_fabric):
+    fabric = new_fabric()
+    descriptors = fabric.wiring.eventfds
+    assert names_of(fabric)
+    fabric.destroy()
+    assert not names_of(fabric)
+    for fd in descriptors:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(fd)
+    new_fabric()
+
+
+def test_a_new_boot_sweeps_the_last_one(new_fabric):
+    dead = new_fabric()
+    left = set(names_of(dead))
+    fabric = new_fabric()
+    assert fabric.wiring.boot_id != dead.wiring.boot_id
+    assert not left & set(names_of(fabric))
+    assert len(names_of(fabric)) == len(left)
+
+
+def test_no_fabric_on_a_machine_with_another_memory_order(new_fabric, monkeypatch):
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    with pytest.raises(ConfigError, match="x86-64"):
+        new_fabric()
+
+
+def test_a_dev_shm_that_fills_up_half_way_leaves_nothing(new_fabric, monkeypatch, tmp_path):
+    descriptors = len(os.listdir("/proc/self/fd"))
+    filesystem = os.statvfs(SHM_DIRECTORY)
+    monkeypatch.setattr(
+        fabric_module, "CONTROL_RING_BYTES", 1 << (filesystem.f_blocks * filesystem.f_frsize).bit_length()
+    )
+    prefix = fabric_module.region_prefix(0, tmp_path)
+    with pytest.raises(StorageFailed, match=SHM_DIRECTORY):
+        new_fabric()
+    assert not [name for name in os.listdir(SHM_DIRECTORY) if name.startswith(prefix)]
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) == descriptors
+
+
+def test_a_renewal_replaces_the_rings_of_one_process_only(new_fabric):
+    fabric = new_fabric(network_workers=2, partition_workers=2)
+    before = set(names_of(fabric))
+    assert fabric.renew(1) == 2
+    gone, made = before - set(names_of(fabric)), set(names_of(fabric)) - before
+    assert len(gone) == len(made) == 6
+    assert all("-ring.1.1." in name or name.endswith(".1.1") for name in gone)
+    assert all("-ring.1.2." in name or name.endswith(".1.2") for name in made)
+
+
+def test_a_renewal_rings_every_bell_so_that_sleepers_look(new_fabric):
+    fabric = new_fabric()
+    fabric.renew(PARTITION)
+    for fd in fabric.wiring.eventfds:
+        assert os.eventfd_read(fd) > 0
+
+
+def publish_late(fabric: Fabric, step: int) -> int:
+    """A network worker that is stopped at `step` of its publication and wakes up after its replacement."""
+    seat = Seat(fabric.wiring, NETWORK)
+    writer = seat.writers[PARTITION]
+    signal_self_at(step, signal.SIGSTOP, [ring])
+    assert writer.write(1, b"late", b"late" * 10)
+    writer.commit()
+    try:
+        seat.changed()
+    except Fenced:
+        return FENCED_EXIT
+    return 0
+
+
+def test_a_writer_stopped_at_any_step_and_woken_after_its_replacement_is_fenced_and_harms_nobody(new_fabric):
+    fabric = new_fabric()
+    owner = Seat(fabric.wiring, PARTITION)
+    for step in steps():
+        successor = None
+        pid = fork(lambda step=step: publish_late(fabric, step))
+        was_stopped = wait_until_stopped_or_ended(pid)
+        if not was_stopped:
+            break
+        fabric.renew(NETWORK)
+        assert owner.changed() == {NETWORK}
+        successor = Seat(fabric.wiring, NETWORK)
+        assert successor.writers[PARTITION].write(2, b"successor")
+        os.kill(pid, signal.SIGCONT)
+        assert exit_code(pid) == FENCED_EXIT, f"step {step}"
+        successor.writers[PARTITION].commit()
+        found = [(kind, bytes(body)) for kind, body in owner.readers[NETWORK].poll(100)]
+        assert found == [(2, b"successor")], f"step {step}"
+        owner.readers[NETWORK].release()
+        successor.detach()
+    assert step > 100, "it was stopped at many steps"
+    assert [bytes(body) for _, body in owner.readers[NETWORK].poll(100)] == [b"late" * 11], "the last one was in time"
+    owner.detach()
+
+
+def work_until_killed(fabric: Fabric, ready: int) -> int:
+    seat = Seat(fabric.wiring, PARTITION)
+    writer, reader = seat.writers[NETWORK], seat.readers[NETWORK]
+    os.write(ready, b"!")
+    number = 0
+    while True:
+        number += 1
+        seat.beat(number)
+        reader.poll(10)
+        reader.release()
+        seat.partitions.publish(number % 64, PartitionRow(*[number] * len(PartitionRow._fields)))
+        if writer.write(1, number.to_bytes(8, "little"), bytes(number % 500)):
+            writer.commit()
+            seat.ring(NETWORK)
+
+
+def resources(fabric: Fabric) -> tuple[int, int, int]:
+    """Segments, descriptors and mappings."""
+    gc.collect()
+    with open("/proc/self/maps") as maps:
+        mapped = sum(fabric.wiring.prefix in line for line in maps)
+    return len(names_of(fabric)), len(os.listdir("/proc/self/fd")), mapped
+
+
+def resident_bytes() -> int:
+    with open("/proc/self/smaps_rollup") as rollup:
+        return next(int(line.split()[1]) for line in rollup if line.startswith("Pss_Anon")) * 1024
+
+
+def test_a_thousand_kills_and_renewals_cost_no_segment_no_descriptor_and_no_memory(new_fabric):
+    """Every tenth of a thousand deaths is that of a real process under load, killed at a random time."""
+    seed = random.randrange(2**32)
+    rng = random.Random(seed)
+    fabric = new_fabric()
+    peer = Seat(fabric.wiring, NETWORK)
+    warm, memory = None, 0
+    for cycle in range(1_000):
+        if cycle % 10 == 0:
+            reading, writing = os.pipe()
+            pid = fork(lambda writing=writing: work_until_killed(fabric, writing))
+            os.read(reading, 1)
+            for _ in range(rng.randrange(50)):
+                assert all(kind == 1 for kind, _ in peer.readers[PARTITION].poll(10)), f"seed {seed}"
+                peer.readers[PARTITION].release()
+                peer.writers[PARTITION].write(1, b"to the dead")
+                peer.writers[PARTITION].commit()
+            os.kill(pid, signal.SIGKILL)
+            assert exit_code(pid) == -signal.SIGKILL
+            os.close(reading)
+            os.close(writing)
+        fabric.renew(PARTITION)
+        assert peer.changed() == {PARTITION}
+        assert peer.readers[PARTITION].poll(10) == []
+        if cycle == 100:
+            warm, memory = resources(fabric), resident_bytes()
+    assert resources(fabric) == warm
+    assert resident_bytes() - memory < 1 << 20
+    assert fabric.processes.generation(PARTITION) == 1_001
+    peer.detach()

@@ -1,0 +1,53 @@
+"""A log directory, a broker that serves it, and one Spark session for all tests of the folder."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "client"))  # for fake_broker.py
+
+from fake_broker import FakeBroker, FileLog
+
+os.environ["PYSPARK_PYTHON"] = sys.executable
+os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
+
+@pytest.fixture
+def log(tmp_path):
+    return FileLog(tmp_path / "log")
+
+
+@pytest.fixture
+def broker(log):
+    with FakeBroker(log) as broker:
+        yield broker
+
+
+@pytest.fixture
+def remote_broker(log):
+    """The same log; it does not tell where its files are."""
+    with FakeBroker(log, tells_directories=False) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def spark():
+    from pyspark.sql import SparkSession
+
+    from headrace.spark import register
+
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "OFF")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.python.unix.domain.socket.enabled", "true")
+        .getOrCreate()
+    )
+    register(session)
+    yield session
+    session.stop()
