@@ -57,7 +57,16 @@ class Table:
     def __init__(self) -> None:
         self.rows: list[dict[str, Any]] = []
 
-    def add(self, part: str, what: str, unit: str, ours: float, theirs: float | None, aim: float | None = None, at_most: bool = False) -> None:
+    def add(
+        self,
+        part: str,
+        what: str,
+        unit: str,
+        ours: float,
+        theirs: float | None,
+        aim: float | None = None,
+        at_most: bool = False,
+    ) -> None:
         ratio = None if not theirs else ours / theirs
         met = None if ratio is None or aim is None else (ratio <= aim if at_most else ratio >= aim)
         self.rows.append({"part": part, "what": what, "unit": unit, "headrace": ours, "kafka": theirs, "ratio": ratio,
@@ -68,14 +77,18 @@ class Table:
     def line(row: dict[str, Any]) -> str:
         aim = "" if row["aim"] is None else f"{'at most' if row['at_most'] else 'at least'} {row['aim']}"
         met = {None: "", True: "met", False: "**missed**"}[row["met"]]
-        theirs = "" if row["kafka"] is None else f"{row['kafka']:,.4g}" if row["kafka"] < 100 else f"{row['kafka']:,.0f}"
+        theirs = (
+            "" if row["kafka"] is None else f"{row['kafka']:,.4g}" if row["kafka"] < 100 else f"{row['kafka']:,.0f}"
+        )
         ours = f"{row['headrace']:,.4g}" if row["headrace"] < 100 else f"{row['headrace']:,.0f}"
         ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
         return f"| {row['what']} | {row['unit']} | {ours} | {theirs} | {ratio} | {aim} | {met} |"
 
     def markdown(self, facts: str) -> str:
         head = "| what | unit | Headrace | Apache Kafka | ratio | aim | |\n|---|---|---|---|---|---|---|"
-        return f"# Headrace against Apache Kafka 3.9\n\n{facts}\n\n{head}\n" + "\n".join(map(self.line, self.rows)) + "\n"
+        return (
+            f"# Headrace against Apache Kafka 3.9\n\n{facts}\n\n{head}\n" + "\n".join(map(self.line, self.rows)) + "\n"
+        )
 
 
 def abab(rounds: int, servers: list[Server], run: Callable[[Server], Any]) -> dict[str, list[Any]]:
@@ -141,7 +154,9 @@ def bench_wire(table: Table, servers: list[Server], rounds: int, seconds: float)
         }
     for load, connections in (("produce-16k", 8), ("produce-1m", 8), ("fetch", 8)):
         ours, theirs = medians[load, connections]["headrace"], medians[load, connections]["kafka"]
-        table.add("cpu", f"CPU for each GB, {load}, {connections} connections", "s", ours[0], theirs[0], AIMS["cpu"], True)
+        table.add(
+            "cpu", f"CPU for each GB, {load}, {connections} connections", "s", ours[0], theirs[0], AIMS["cpu"], True
+        )
     ours, theirs = medians["produce-1", 8]["headrace"], medians["produce-1", 8]["kafka"]
     table.add("cpu", "CPU for each million records, produce-1, 8 connections", "s", ours[1], theirs[1])
 
@@ -207,7 +222,9 @@ def bench_start(table: Table, directory: Path, rounds: int) -> None:
         try:
             begun = time.perf_counter()
             server.start_broker()
-            producer = Producer({"bootstrap.servers": server.bootstrap, "acks": "all", "topic.metadata.refresh.fast.interval.ms": 20})
+            producer = Producer(
+                {"bootstrap.servers": server.bootstrap, "acks": "all", "topic.metadata.refresh.fast.interval.ms": 20}
+            )
             producer.produce("first", b"record")
             assert producer.flush(30) == 0
             elapsed = time.perf_counter() - begun
@@ -231,11 +248,14 @@ def bench_spark(table: Table, servers: list[Server], rounds: int, records: int) 
         load_for_spark(server, records)
     ours, theirs = (server.bootstrap for server in servers)
     command = [sys.executable, "-m", "bench.spark_scan", ours, theirs, "scan", str(rounds + 1)]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"spark: {done.stderr[-3000:]}")
     for query, seconds in json.loads(done.stdout.strip().splitlines()[-1]).items():
-        for engine, name, aim in (("scan", "scan in the worker", AIMS["scan"]), ("headrace", '.format("headrace")', AIMS["format"])):
+        for engine, name, aim in (
+            ("scan", "scan in the worker", AIMS["scan"]),
+            ("headrace", '.format("headrace")', AIMS["format"]),
+        ):
             is_aimed = query == "count and sum of lengths"
             table.add("spark", f"Spark, {query}: {name}", "M records/s", records / seconds[engine] / 1e6,
                       records / seconds["kafka"] / 1e6, aim if is_aimed else None)  # fmt: skip
@@ -293,7 +313,10 @@ def main() -> int:
         for server in servers:
             server.stop()
         shutil.rmtree(directory, ignore_errors=True)
-    cpu = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line), "")
+    cpu = next(
+        (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
+        "",
+    )
     facts = (
         f"{date.today()}, {os.cpu_count()} cores ({cpu}), Python {platform.python_version()}, Linux {platform.release()}, "
         f"{'one quick round' if arguments.quick else 'A B A B, medians'}, parts {', '.join(parts)}, {time.time() - begun:.0f} s. "

@@ -1,7 +1,8 @@
 """The same query over the same records: `headrace.spark.scan` and `.format("headrace")` on Headrace, `.format("kafka")` on Apache Kafka.
 
-Queries: count and sum of lengths; a filter by substring, counted; Parquet written. `scan` aggregates and writes in the Python worker, the others
-through Spark's rows. Runs in a process of its own: `python -m bench.spark_scan HEADRACE KAFKA TOPIC ROUNDS`, prints JSON.
+Queries: count and sum of lengths; a filter by substring, counted; Parquet written. `scan` aggregates and writes
+in the Python worker, the others through Spark's rows.
+Runs in a process of its own: `python -m bench.spark_scan HEADRACE KAFKA TOPIC ROUNDS`, prints JSON.
 """
 
 from __future__ import annotations
@@ -82,7 +83,9 @@ def queries(spark: Any, headrace: str, kafka: str, topic: str) -> dict[str, dict
         target = tempfile.mkdtemp(prefix="bench-parquet-")
         try:
             columns = ["key", "value", "partition", "offset", "timestamp"]
-            return sum(row["rows"] for row in write_parquet(spark, topic, target, bootstrap_servers=headrace, columns=columns))
+            return sum(
+                row["rows"] for row in write_parquet(spark, topic, target, bootstrap_servers=headrace, columns=columns)
+            )
         finally:
             shutil.rmtree(target)
 
@@ -92,7 +95,9 @@ def queries(spark: Any, headrace: str, kafka: str, topic: str) -> dict[str, dict
         return tuple(found.selectExpr("sum(rows)", "sum(size)").collect()[0])
 
     def scan_matches() -> Any:
-        found = scan(spark, topic, bootstrap_servers=headrace, columns=["value"], map_batches=matches, schema="rows bigint")
+        found = scan(
+            spark, topic, bootstrap_servers=headrace, columns=["value"], map_batches=matches, schema="rows bigint"
+        )
         return found.selectExpr("sum(rows)").collect()[0][0]
 
     ours, theirs = lambda: source("headrace", headrace), lambda: source("kafka", kafka)
