@@ -122,7 +122,7 @@ def _produce(console: Any, bootstrap: str, file: Path | None) -> tuple[tuple[int
     import keyword
 
     from confluent_kafka import Producer
-    from confluent_kafka.admin import AdminClient, NewTopic
+    from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     admin = AdminClient({"bootstrap.servers": bootstrap})

@@ -31,7 +31,7 @@ RECORD_BYTES_MIN = 7  # length, attributes, two deltas, two lengths, header coun
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _be(data: Any, position: int, size: int) -> int:
+def _be(data: Any, position: int, size: int) -> Any:
     """A big-endian unsigned integer."""
     value = np.int64(0)
     for index in range(size):
@@ -64,7 +64,7 @@ def walk_records(
     count: int,
     base_offset: int,
     base_timestamp: int,
-    append_timestamp: int,
+    append_timestamp: Any,
     low: int,
     high: int,
     row: int,

@@ -139,4 +139,4 @@ def _parallelism(spark: SparkSession) -> int:
     try:
         return int(spark.sparkContext.defaultParallelism)
     except Exception:  # Spark Connect
-        return int(spark.conf.get("spark.default.parallelism", "2"))
+        return int(spark.conf.get("spark.default.parallelism", "2") or 2)

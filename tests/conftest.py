@@ -58,7 +58,7 @@ def start_node(directory, *settings):
         process.wait()
         raise AssertionError(f"node did not start: {(directory / 'node.log').read_text()[-3000:]}")
     words = dict(word.split("=", 1) for word in line.split()[1:])
-    return RunningNode(words["bootstrap"], words["zookeeper"], Path(words["dir"]), directory, process)
+    return RunningNode(words["bootstrap"], words["zookeeper"], Path(words["dir"]) / "logs", directory, process)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,9 @@
+"""The log that a test opens again and again."""
+
+import pytest
+from log_fixtures import LogMaker
+
+
+@pytest.fixture
+def maker(tmp_path):
+    return LogMaker(tmp_path)

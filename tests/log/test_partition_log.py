@@ -1,0 +1,208 @@
+"""The append: what is taken, what is refused and with which error, when a segment rolls, and what a failing disk does."""
+
+import errno
+import os
+
+import pytest
+from log_fixtures import NOW_MS, batch
+from crc32c import crc32c
+
+from headrace.errors import ErrorCode, StorageFailed
+from headrace.log.config import LogConfig
+from headrace.protocol.record_batch import (
+    CONTROL_BIT,
+    LOG_APPEND_TIME_BIT,
+    compute_crc,
+    iterate_batches,
+    iterate_records,
+    parse_header,
+)
+
+
+def append(log, *batches):
+    return log.append_as_leader(list(batches), 3, NOW_MS)
+
+
+def damaged(position, data, with_crc=True):
+    changed = batch()
+    changed[position : position + len(data)] = data
+    if with_crc:
+        changed[17:21] = crc32c(changed[21:]).to_bytes(4, "big")
+    return changed
+
+
+def read_all(directory):
+    found = []
+    for path in sorted(directory.glob("*.log")):
+        for _position, _header, data in iterate_batches(path.read_bytes()):
+            found += list(iterate_records(data))
+    return found
+
+
+def test_offsets_follow_each_other_and_stamps_leave_the_checksum_true(maker):
+    log = maker.open()
+    assert append(log, batch(3), batch(2), batch()) == [(0, 0, -1), (0, 3, -1), (0, 5, -1)]
+    assert log.log_end_offset == 6
+    for _position, header, data in iterate_batches((maker.directory / f"{0:020d}.log").read_bytes()):
+        assert header.partition_leader_epoch == 3
+        assert compute_crc(data) == header.crc
+
+
+@pytest.mark.parametrize(
+    ("bad", "error"),
+    [
+        (batch()[:40], ErrorCode.INVALID_RECORD),
+        (damaged(16, b"\x00", with_crc=False), ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT),
+        (damaged(16, b"\x01", with_crc=False), ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT),
+        (damaged(16, b"\x09", with_crc=False), ErrorCode.CORRUPT_MESSAGE),
+        (damaged(8, b"\x7f\xff\xff\xff", with_crc=False), ErrorCode.CORRUPT_MESSAGE),
+        (damaged(8, b"\xff\xff\xff\xff", with_crc=False), ErrorCode.CORRUPT_MESSAGE),
+        (damaged(17, b"\x00\x00\x00\x00", with_crc=False), ErrorCode.CORRUPT_MESSAGE),
+        (memoryview(bytearray(bytes(batch()) * 2)), ErrorCode.INVALID_RECORD),
+        (damaged(57, b"\x00\x00\x00\x00"), ErrorCode.INVALID_RECORD),
+        (damaged(57, b"\x00\x00\x00\x09"), ErrorCode.INVALID_RECORD),
+        (damaged(23, b"\x00\x00\x00\x09"), ErrorCode.INVALID_RECORD),
+        (batch(attributes=CONTROL_BIT), ErrorCode.INVALID_RECORD),
+        (damaged(21, b"\x00\x07"), ErrorCode.UNSUPPORTED_COMPRESSION_TYPE),
+        (batch(producer_id=5, producer_epoch=0, base_sequence=-1), ErrorCode.INVALID_RECORD),
+        (batch(size=2_000_000), ErrorCode.MESSAGE_TOO_LARGE),
+    ],
+    ids=lambda value: value.name if isinstance(value, ErrorCode) else "",
+)
+def test_a_bad_batch_is_refused_alone(maker, bad, error):
+    log = maker.open()
+    assert append(log, batch(), bad, batch()) == [(0, 0, -1), (int(error), -1, -1), (0, 1, -1)]
+    assert [record.offset for record in read_all(maker.directory)] == [0, 1]
+
+
+def test_a_record_from_the_future_is_refused_where_that_is_bounded(maker):
+    log = maker.open(LogConfig(timestamp_after_max_ms=1000))
+    results = append(log, batch(timestamp_ms=NOW_MS + 1000), batch(timestamp_ms=NOW_MS + 1001))
+    assert [error for error, _offset, _time in results] == [0, ErrorCode.INVALID_TIMESTAMP]
+
+
+def test_log_append_time_is_stamped_and_the_checksum_made_anew(maker):
+    log = maker.open(LogConfig(is_log_append_time=True))
+    assert append(log, batch(timestamp_ms=5)) == [(0, 0, NOW_MS)]
+    data = (maker.directory / f"{0:020d}.log").read_bytes()
+    header = parse_header(data)
+    assert header.attributes & LOG_APPEND_TIME_BIT
+    assert header.max_timestamp == NOW_MS
+    assert header.crc == compute_crc(data)
+
+
+def idempotent(sequence, count=1, epoch=0):
+    return batch(count, producer_id=9, producer_epoch=epoch, base_sequence=sequence)
+
+
+def test_duplicates_are_answered_with_the_offset_they_had(maker):
+    log = maker.open()
+    assert append(log, idempotent(0, 2), idempotent(2), idempotent(0, 2), idempotent(2)) == [
+        (0, 0, -1),
+        (0, 2, -1),
+        (0, 0, -1),
+        (0, 2, -1),
+    ]
+    assert log.log_end_offset == 3
+
+
+@pytest.mark.parametrize(
+    ("sequence", "epoch", "error"),
+    [
+        (7, 1, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
+        (1, 1, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
+        (2, 0, ErrorCode.INVALID_PRODUCER_EPOCH),
+        (5, 2, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
+        (0, 2, ErrorCode.NONE),
+        (3, 1, ErrorCode.NONE),
+    ],
+)
+def test_sequences_and_epochs_are_judged(maker, sequence, epoch, error):
+    log = maker.open()
+    append(log, idempotent(0, 3, epoch=1))
+    assert append(log, idempotent(sequence, 1, epoch))[0][0] == error
+
+
+def test_sequences_wrap_around(maker):
+    log = maker.open()
+    last = 2**31 - 2
+    assert append(log, idempotent(last, 2), idempotent(0))[1] == (0, 2, -1)
+
+
+def test_only_the_last_five_batches_count_as_duplicates(maker):
+    log = maker.open()
+    append(log, *(idempotent(number) for number in range(6)))
+    assert append(log, idempotent(0))[0][0] == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert append(log, idempotent(1))[0] == (0, 1, -1)
+
+
+def test_producers_are_known_again_after_a_crash(maker):
+    log = maker.open()
+    append(log, idempotent(0, 3))
+    log.abandon()
+    again = maker.open()
+    assert append(again, idempotent(0, 3), idempotent(3)) == [(0, 0, -1), (0, 3, -1)]
+
+
+def test_a_segment_rolls_by_size_and_no_batch_is_split(maker):
+    log = maker.open(LogConfig(segment_bytes=1000))
+    append(log, *(batch() for _ in range(20)))
+    bases = sorted(int(path.stem) for path in maker.directory.glob("*.log"))
+    assert bases[0] == 0
+    assert len(bases) > 3
+    assert all(path.stat().st_size <= 1000 for path in maker.directory.glob("*.log"))
+    assert [record.offset for record in read_all(maker.directory)] == list(range(20))
+    assert log.segments_version == len(bases)
+
+
+def test_a_segment_rolls_by_the_time_of_its_records(maker):
+    log = maker.open(LogConfig(segment_ms=1000))
+    append(log, batch(timestamp_ms=NOW_MS), batch(timestamp_ms=NOW_MS + 1000), batch(timestamp_ms=NOW_MS + 1001))
+    assert log.end_segment == 2
+
+
+def test_a_full_disk_takes_the_log_out_of_service_and_leaves_whole_batches(maker):
+    log = maker.open()
+    append(log, batch(), batch())
+    size = log.end_position
+    maker.disk.fails["pwritev"] = errno.ENOSPC
+    with pytest.raises(StorageFailed, match="injected"):
+        append(log, batch())
+    assert os.path.getsize(maker.directory / f"{0:020d}.log") == size
+    maker.disk.fails.clear()
+    assert maker.open().log_end_offset == 2
+
+
+def test_a_failed_fsync_is_no_success(maker):
+    log = maker.open(LogConfig(flush_messages=2))
+    append(log, batch())
+    assert log.recovery_point == 0
+    maker.disk.fails["fdatasync"] = errno.EIO
+    with pytest.raises(StorageFailed, match="fsync"):
+        append(log, batch())
+    assert log.recovery_point == 0
+
+
+def test_flush_messages_and_flush_ms_move_the_recovery_point(maker):
+    log = maker.open(LogConfig(flush_messages=3, flush_ms=100))
+    append(log, batch(), batch())
+    assert log.recovery_point == 0
+    append(log, batch())
+    assert log.recovery_point == 3
+    append(log, batch())
+    assert not log.flush_due(NOW_MS + 99)
+    assert log.flush_due(NOW_MS + 100)
+    assert log.recovery_point == 4
+
+
+def test_leader_epochs_are_kept_with_their_start(maker):
+    log = maker.open()
+    log.assign_leader_epoch(1)
+    append(log, batch(2))
+    log.assign_leader_epoch(4)
+    append(log, batch())
+    assert log.epochs.entries == [(1, 0), (4, 2)]
+    assert log.epochs.end_offset_for(1, 3) == (1, 2)
+    assert log.epochs.end_offset_for(3, 3) == (1, 2)
+    assert log.epochs.end_offset_for(4, 3) == (4, 3)
+    assert maker.open().epochs.entries == [(1, 0), (4, 2)]
