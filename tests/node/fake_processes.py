@@ -79,6 +79,12 @@ def never_ready(seat: Seat, _listener: object = None) -> int:
     return _turn_until_told(seat, is_ready=False)
 
 
+def unprepared(_seat: Seat, _listener: object = None) -> int:
+    """Is still at its imports, so to speak: it has no handler of its own yet."""
+    time.sleep(LIFE_S)
+    return 1
+
+
 def raising(seat: Seat, _listener: object = None) -> int:
     """Dies of an exception in its first life."""
     if seat.generation > 1:

@@ -63,6 +63,17 @@ def test_a_stop_before_the_node_is_ready_is_a_stop(fork_node, eventually):
     assert node.regions() == []
 
 
+def test_a_stop_ends_a_child_that_has_no_handler_yet(fork_node, eventually):
+    """Were the supervisor's own handler still there, it would swallow the signal."""
+    node = fork_node(network=fakes.unprepared)
+    eventually(lambda: node.regions() and len(node.children()) == 4)
+    time.sleep(0.1)
+    begun = time.monotonic()
+    assert node.stop() == 0
+    assert time.monotonic() - begun < 2
+    assert "did not stop cleanly role=hr-network-0 signal=15" in node.log()
+
+
 def test_roles_stop_in_order_and_the_housekeeper_knows_that_the_logs_are_closed(fork_node, tmp_path):
     told = tmp_path / "told"
     teller = fakes.telling(told)
