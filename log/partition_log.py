@@ -175,6 +175,7 @@ class PartitionLog:
         append_time_ms = now_ms if is_log_append_time else -1
         next_offset = self.log_end_offset
         position = active.size_bytes
+        first_timestamp = active.first_timestamp_ms
         pending: list[memoryview] = []
         marks: list[tuple[int, int, int, int]] = []  # (last offset, position, size, max timestamp)
         results: list[Result] = []
@@ -214,12 +215,16 @@ class PartitionLog:
                 if is_log_append_time:
                     max_timestamp = now_ms
                     _stamp_append_time(batch, attributes, now_ms)
-                if position and self._must_roll(active, position + size, next_offset + last_delta, max_timestamp):
+                age_ms = max_timestamp - first_timestamp if first_timestamp >= 0 else 0
+                if position and self._must_roll(active, position + size, next_offset + last_delta, age_ms):
                     self._write(active, pending, marks)
                     pending, marks = [], []
                     self.log_end_offset = next_offset
                     active = self._roll()
                     position = 0
+                    first_timestamp = -1
+                if first_timestamp < 0:
+                    first_timestamp = max_timestamp
                 stamp(batch, 0, next_offset, length, leader_epoch)
                 pending.append(batch)
                 last_offset = next_offset + last_delta
@@ -305,12 +310,12 @@ class PartitionLog:
         """Let go of the files without caring for them: the partition is being deleted."""
         self._active.close()
 
-    def _must_roll(self, active: Segment, end_position: int, last_offset: int, max_timestamp_ms: int) -> bool:
+    def _must_roll(self, active: Segment, end_position: int, last_offset: int, age_ms: int) -> bool:
+        """Whether a batch that would end there belongs into the next segment."""
         config = self.config
         if end_position > config.segment_bytes or last_offset - active.base_offset > RELATIVE_OFFSET_MAX:
             return True
-        first_ms = active.first_timestamp_ms
-        if first_ms >= 0 and max_timestamp_ms - first_ms > config.segment_ms:
+        if age_ms > config.segment_ms:
             return True
         return active.is_index_full(config.index_bytes_max)
 

@@ -2,7 +2,6 @@
 
 import errno
 
-
 from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk

@@ -4,8 +4,8 @@ import errno
 import os
 
 import pytest
-from log_fixtures import NOW_MS, batch
 from crc32c import crc32c
+from log_fixtures import NOW_MS, batch
 
 from headrace.errors import ErrorCode, StorageFailed
 from headrace.log.config import LogConfig

@@ -50,10 +50,13 @@ def test_a_reader_that_follows_the_ranges_sees_every_record_once(log):
 
 def test_nothing_behind_the_end_is_returned(log):
     reader = reader_of(log)
-    segment, position = log.position_of(10)
-    found = reader.locate(9, 1 << 20, segment, position, True)
+    data = (log.directory / f"{0:020d}.log").read_bytes()
+    position, header, _data = list(iterate_batches(data))[3]
+    end = header.base_offset
+    assert log.position_of(end) == (0, position)
+    found = reader.locate(end - 1, 1 << 20, 0, position, True)
     assert found.position + found.length == position
-    assert reader.locate(10, 1 << 20, segment, position, True) is None
+    assert reader.locate(end, 1 << 20, 0, position, True) is None
 
 
 def test_a_first_batch_above_the_limit_comes_whole_or_not_at_all(log):
