@@ -49,7 +49,7 @@ class Connection:
         served = self._served.get(api_key)
         if served is None or served[1] < low or served[0] > high:
             raise ConnectionFailed(f"{self.address}: {ApiKey(api_key).name} v{low} to v{high} asked, served: {served}")
-        return min(high, served[1])
+        return int(min(high, served[1]))
 
     def request(self, api_key: int, version: int, message: Any) -> Any:
         """Send a request and wait for its response.
