@@ -9,8 +9,8 @@ A compressed batch is decompressed by `protocol.compression` and walked alone. B
 varint and length is compared with the end of its batch; what contradicts is an error code, never a read
 outside.
 
-Measured (bench/decode.py, CPU time of one core, 100-byte values): 13 million records/s with values, 14 with
-lengths only, 11 with all of kafka's columns; 2.2 to 3.4 from lz4.
+Measured (bench/decode.py, CPU time of one core, 100-byte values): 12 to 13 million records/s with values, 13 to 14
+with lengths only, 10 to 11 with all of kafka's columns; 2.2 to 3.4 from lz4.
 """
 
 from __future__ import annotations

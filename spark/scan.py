@@ -7,7 +7,7 @@ so that only what the query needs crosses to the JVM.
     scan(spark, "clicks", bootstrap_servers="127.0.0.1:9092", columns=["value_length"])
     scan(spark, "clicks", bootstrap_servers=b, where=pc.match_substring(pc.field("value"), "error"))
 
-Each row that crosses to the JVM costs 200 to 290 ns there, a row that stays in the worker 70 to 116 ns, decoding
+Each row that crosses to the JVM costs 200 to 290 ns there, a row that stays in the worker 70 to 130 ns, decoding
 included (bench/decode.py).
 """
 
