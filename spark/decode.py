@@ -9,7 +9,8 @@ A compressed batch is decompressed by `protocol.compression` and walked alone. B
 varint and length is compared with the end of its batch; what contradicts is an error code, never a read
 outside.
 
-Measured: 12 million records/s on one core at 100-byte values (bench/decode.py).
+Measured (bench/decode.py, CPU time of one core, 100-byte values): 12 to 13 million records/s with values, 13 to 14
+with lengths only, 10 to 11 with all of kafka's columns; 2.2 to 3.4 from lz4.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 WALK_END = 0  # all bytes walked
 WALK_FULL = 1  # the columns hold no more
@@ -140,7 +144,7 @@ def walk(data: Any, position: int, end: int, pause: int, low: int, high: int, ro
             return position, row, WALK_BAD
         if row + count > capacity:
             return position, row, WALK_FULL
-        append_timestamp = _be(data, position + 35, 8) if attributes & 8 else np.int64(-1)
+        append_timestamp: Any = _be(data, position + 35, 8) if attributes & 8 else np.int64(-1)
         stop = position + size
         found = walk_records(
             data,
@@ -162,6 +166,19 @@ def walk(data: Any, position: int, end: int, pause: int, low: int, high: int, ro
     return position, row, WALK_END
 
 
+@intrinsic
+def _copy(typing_context: Any, target: Any, source: Any, size: Any) -> Any:
+    """memcpy between two addresses: Numba's own loop or slice takes 135 or 40 ns for 100 bytes, this 4."""
+
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        byte_pointer = ir.IntType(8).as_pointer()
+        target, source = (builder.inttoptr(address, byte_pointer) for address in arguments[:2])
+        cgutils.raw_memcpy(builder, target, source, arguments[2], 1)  # type: ignore[no-untyped-call]
+        return context.get_dummy_value()
+
+    return types.void(types.intp, types.intp, types.intp), generate
+
+
 @njit(cache=True, nogil=True)
 def gather(
     data: Any, starts: Any, lengths: Any, first: int, last: int, out: Any, out_offsets: Any, validity: Any
@@ -170,21 +187,21 @@ def gather(
 
     out_offsets   Arrow's int32 offsets; out_offsets[first] is where to begin
     validity      Arrow's bitmap, preset to ones
-    returns       nulls seen, or -1 where `out` is too small
+    returns       nulls seen, or -1 where `out` is too small or a value lies outside of `data`
     """
     place = np.int64(out_offsets[first])
     nulls = 0
+    source, target = data.ctypes.data, out.ctypes.data
     for index in range(first, last):
         length = lengths[index]
         if length < 0:
             validity[index >> 3] &= np.uint8(~(1 << (index & 7)) & 255)
             nulls += 1
         else:
-            if place + length > out.shape[0]:
-                return -1
             start = starts[index]
-            for step in range(length):
-                out[place + step] = data[start + step]
+            if place + length > out.shape[0] or start < 0 or start > data.shape[0] - length:
+                return -1
+            _copy(target + place, source + start, length)  # type: ignore[call-arg]
             place += length
         out_offsets[index + 1] = place
     return nulls

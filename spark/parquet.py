@@ -79,11 +79,15 @@ def _write_file(
     hidden = os.path.join(directory, f".{name}.tmp")
     path = os.path.join(directory, name)
     rows = 0
-    with pq.ParquetWriter(hidden, arrow_schema(names), compression=compression) as writer:
-        for batch in batches:
-            writer.write_batch(batch)
-            rows += batch.num_rows
-    os.replace(hidden, path)
+    try:
+        with pq.ParquetWriter(hidden, arrow_schema(names), compression=compression) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+                rows += batch.num_rows
+        os.replace(hidden, path)
+    except BaseException:  # whatever ends the task, GeneratorExit too: an attempt leaves nothing half-written
+        Path(hidden).unlink(missing_ok=True)
+        raise
     fields = [path, one.topic, one.partition, one.start, one.end, rows, os.path.getsize(path)]
     arrays = [pa.array([value], kind.type) for value, kind in zip(fields, _ARROW_FILE_SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=_ARROW_FILE_SCHEMA)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from headrace.clock import Clock
 from headrace.ids import BrokerId
-from headrace.limits import CLUSTER_VIEW_BYTES_MAX
 from headrace.settings import Settings
 from headrace.shm.cluster_view import BrokerView, ClusterView
 from headrace.shm.seat import Seat
@@ -19,8 +18,6 @@ from headrace.workers.network.partition_files import PartitionFiles
 from headrace.workers.network.produce_ledger import ProduceLedger
 from headrace.workers.network.ring_sender import RingSender
 from headrace.workers.network.routes import Routes
-
-assert CLUSTER_VIEW_BYTES_MAX > 0
 
 
 class Context:

@@ -66,6 +66,12 @@ class ProducePurgatory:
             self._answers.result(ticket[0], ticket[1], ticket[2], error, base_offset, append_time_ms, log_start)
         return len(reached)
 
+    def forget(self, process_id: int) -> None:
+        """A network worker died; its successor may use the same request ids, so its tickets must not be answered."""
+        for entries in self._open.values():
+            for serial in [serial for serial, entry in entries.items() if entry[3][0] == process_id]:
+                del entries[serial]
+
     def expire(self, now_ms: int) -> int:
         """Time out what is due."""
         done = 0

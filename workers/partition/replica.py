@@ -44,7 +44,6 @@ class Replica:
         "records_appended",
         "slot",
         "state",
-        "waiting_appends",
     )
 
     def __init__(
@@ -68,7 +67,6 @@ class Replica:
         self.high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
         self.records_appended = 0
         self.bytes_appended = 0
-        self.waiting_appends = 0  # acks=all requests of this replica in the produce purgatory
         self._table = table
         self._generation = generation
 

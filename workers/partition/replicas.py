@@ -88,7 +88,7 @@ class Replicas:
 
     def close(self) -> bool:
         """Flush and close every log, so that nothing needs recovery. False where a log could not be closed."""
-        clean = True
+        clean = not self._failed  # a log that was not opened was not recovered either
         for replica in self.by_slot.values():
             self._seat.beat(self._clock.monotonic_ns())
             if replica.state is RowState.OFFLINE:

@@ -52,6 +52,7 @@ class PartitionWorker:
         seat.beat(self._clock.monotonic_ns())
         for process_id in seat.changed():
             self._answers.forget(process_id)
+            self._purgatory.forget(process_id)
         if seat.view.version() != self._view_version:
             self._follow_view()
         done = self._appender.do_work(now_ms)

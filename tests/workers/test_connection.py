@@ -1,0 +1,94 @@
+"""Frames out of bytes as they come, and responses in the order of the requests."""
+
+import random
+import socket
+import struct
+
+import pytest
+
+from headrace.errors import BadFrame
+from headrace.workers.network.connection import Connection
+from headrace.workers.network.exchange import Exchange
+
+
+@pytest.fixture
+def pair():
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    connection = Connection(ours, "peer", 1, 1 << 20, set(), 0)
+    yield connection, theirs
+    ours.close()
+    theirs.close()
+
+
+def frame(size):
+    body = random.Random(size).randbytes(size)
+    return struct.pack(">i", size) + body
+
+
+def receive_all(connection, now_ms=5):
+    frames = []
+    while True:
+        try:
+            connection.receive()
+        except BlockingIOError:
+            return frames
+        while (one := connection.next_frame(now_ms)) is not None:
+            frames.append(bytes(one))
+
+
+def test_frames_come_whole_however_the_bytes_are_cut(pair):
+    connection, peer = pair
+    chance = random.Random(3)
+    sizes = [8, 100, 16_380, 16_384, 40_000, 9, 70_000, 8]
+    stream = b"".join(map(frame, sizes))
+    found = []
+    position = 0
+    while position < len(stream):
+        step = chance.choice((1, 3, 700, 5_000))
+        peer.sendall(stream[position : position + step])
+        position += step
+        found += receive_all(connection)
+    assert found == [frame(size)[4:] for size in sizes]
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (struct.pack(">i", -1), "frame size -1"),
+        (struct.pack(">i", 7), "frame size 7"),
+        (struct.pack(">i", (1 << 20) + 1), "frame size 1048577"),
+        (b"\x16\x03\x01\x02\x00\x01", "TLS hello"),
+        (b"GET / HTTP/1.1\r\n", "HTTP request"),
+    ],
+)
+def test_a_size_that_cannot_be_is_refused_before_anything_is_allocated(pair, data, reason):
+    connection, peer = pair
+    peer.sendall(data)
+    connection.receive()
+    with pytest.raises(BadFrame, match=reason):
+        connection.next_frame(5)
+    assert len(connection._buffer) <= 16 * 1024
+
+
+def test_the_buffer_grows_with_what_arrives_not_with_what_is_announced(pair):
+    connection, peer = pair
+    peer.sendall(struct.pack(">i", 1 << 20) + b"x" * 100)
+    connection.receive()
+    assert connection.next_frame(77) is None
+    assert connection.frame_since_ms == 77
+    assert len(connection._buffer) == 16 * 1024
+
+
+def test_responses_leave_in_the_order_of_the_requests(pair):
+    connection, peer = pair
+    exchanges = [Exchange(connection, 3, 1, number, False) for number in range(3)]
+    connection.exchanges.extend(exchanges)
+    exchanges[2].answer_bytes(b"c")
+    connection.queue_ready_responses()
+    assert not len(connection.outbox)
+    exchanges[0].answer_bytes(b"a")
+    exchanges[1].answer_nothing()
+    connection.queue_ready_responses()
+    assert connection.outbox.send(connection.sock)
+    assert peer.recv(100) == struct.pack(">ii", 5, 0) + b"a" + struct.pack(">ii", 5, 2) + b"c"
