@@ -146,7 +146,7 @@ class Kafka(Server):
         properties.write_text("".join(f"{key}={value}\n" for key, value in given.items()))
         with open(self.directory / "broker.log", "a") as log:
             self._process = subprocess.Popen(
-                ["java", *KAFKA_JVM, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp",
+                ["java", *KAFKA_JVM, "-cp",
                  ":".join(map(str, jars("kafka"))), "kafka.Kafka", str(properties)],
                 stdout=log, stderr=log, text=True,
             )  # fmt: skip

@@ -53,8 +53,9 @@ def test_dump_log_reads_segments_and_indexes_without_a_complaint(node_factory, c
     for path in (*directory.glob("*.index"), *directory.glob("*.timeindex")):
         found = tool("kafka.tools.DumpLogSegments", "--verify-index-only", "--files", str(path))
         assert found.returncode == 0, found.stderr
-        assert "mismatch" not in (found.stdout + found.stderr).lower(), found.stdout
-        assert "Found" not in found.stderr, found.stderr
+        complaints = (found.stdout + found.stderr).lower()
+        assert "mismatch" not in complaints, found.stdout
+        assert "out of order" not in complaints, found.stdout
     for path in directory.glob("*.snapshot"):
         found = tool("kafka.tools.DumpLogSegments", "--files", str(path))
         assert found.returncode == 0, found.stderr
@@ -77,7 +78,7 @@ def test_the_java_console_producer_writes_and_the_console_consumer_reads(node, c
     topic = name(f"console-{codec}")
     lines = [f"line {number} äö€" for number in range(500)]
     found = tool(
-        "org.apache.kafka.tools.ConsoleProducer", "--bootstrap-server", node.bootstrap, "--topic", topic,
+        "kafka.tools.ConsoleProducer", "--bootstrap-server", node.bootstrap, "--topic", topic,
         "--compression-codec", codec, stdin="\n".join(lines) + "\n",
     )  # fmt: skip
     assert found.returncode == 0, found.stderr
