@@ -3,6 +3,8 @@
 Replicas go round the brokers from a random start; the second and later ones are shifted by one more at each
 round, so that no pair of brokers shares everything.
 
+Runs in: the controller process; nothing here asks ZooKeeper.
+
 Source: Kafka `AdminUtils.assignReplicasToBrokersRackUnaware`, `PartitionLeaderElectionAlgorithms`.
 """
 
@@ -22,6 +24,8 @@ def assign_replicas(
 
     brokers        ids of live brokers, in order; at least `factor` of them
     start, shift   0 <= value < len(brokers), chosen at random by the caller
+
+    source   Kafka `AdminUtils.assignReplicasToBrokersRackUnaware`
     """
     count = len(brokers)
     assert 1 <= factor <= count
@@ -55,7 +59,9 @@ def elect(
     isr = tuple(replica for replica in state.isr if replica in live)
     candidates = [replica for replica in replicas if replica in isr]
     if candidates:
-        return PartitionState(candidates[0], state.leader_epoch + 1, isr, controller_epoch)
+        return state._replace(
+            leader=candidates[0], leader_epoch=state.leader_epoch + 1, isr=isr, controller_epoch=controller_epoch
+        )
     if state.leader == NO_LEADER:
         return None
-    return PartitionState(NO_LEADER, state.leader_epoch + 1, state.isr, controller_epoch)
+    return state._replace(leader=NO_LEADER, leader_epoch=state.leader_epoch + 1, controller_epoch=controller_epoch)

@@ -1,16 +1,21 @@
 """The cluster as this controller process knows it: what ZooKeeper has, and the view made of it.
 
-Runs in: the controller process. `load` reads everything (pipelined, once a session); changes update this
-state and are published as a new ClusterView. The view is the only way in which other processes learn of the
-cluster.
+Runs in: the controller process. `load_*` read (pipelined); changes update this state and are published as a
+new ClusterView. The view is the only way in which other processes learn of the cluster.
+
+A replica that is doomed is not hosted, not even for a new topic of the same name: its files have to be out of
+the way first.
 """
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterable
+
 from headrace.controller import znodes
-from headrace.controller.slots import Slots
+from headrace.controller.slots import NO_SLOT, Slots
 from headrace.controller.zk import ZkSession
-from headrace.controller.znodes import PartitionState, Registration
+from headrace.controller.znodes import BadZnode, PartitionState, Registration
 from headrace.ids import partition_key
 from headrace.shm.cluster_view import (
     BrokerView,
@@ -22,10 +27,14 @@ from headrace.shm.cluster_view import (
 )
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
+NO_LEADER = -1
+NO_STATE = PartitionState(NO_LEADER, 0, (), 0)
+
+_log = logging.getLogger(__name__)
 
 
 class Topic:
-    """One topic: assignment, overrides, partition states."""
+    """One topic: assignment, overrides, partition states (None: not written yet)."""
 
     __slots__ = ("configs", "name", "replicas", "states", "topic_id")
 
@@ -43,6 +52,11 @@ class Topic:
         self.configs = configs
         self.states = states
 
+    @property
+    def missing(self) -> list[int]:
+        """Partitions without a state."""
+        return [index for index, state in enumerate(self.states) if state is None]
+
 
 class Cluster:
     """Brokers, topics, controller; and this node's slots."""
@@ -56,7 +70,9 @@ class Cluster:
         self.doomed: list[DoomedReplica] = []
         self.slots = Slots(partitions_max)
         self._writer = writer
-        self._restore_slots()
+        self._published = writer.read()
+        self._unhosted = 0  # replicas without a slot in the last view
+        self._restore(self._published)
 
     def live(self) -> list[int]:
         """Ids of live brokers, in order."""
@@ -64,31 +80,55 @@ class Cluster:
 
     def load_brokers(self, zk: ZkSession) -> None:
         """Read /brokers/ids and watch it."""
-        ids = [int(name) for name in zk.children(znodes.BROKER_IDS, watch=True)]
-        nodes = zk.get_many([znodes.broker_path(node_id) for node_id in ids])
-        self.brokers = {
-            node_id: znodes.decode_broker(node_id, node.data)
-            for node_id, node in zip(ids, nodes, strict=True)
-            if node is not None
-        }
-
-    def load_topics(self, zk: ZkSession, names: list[str]) -> None:
-        """Read topics with their overrides and partition states; those that are gone meanwhile are left out."""
-        assignments = zk.get_many([znodes.topic_path(name) for name in names])
-        configs = zk.get_many([znodes.topic_config_path(name) for name in names])
-        for name, node, config in zip(names, assignments, configs, strict=True):
+        ids = [int(name) for name in zk.children(znodes.BROKER_IDS, watch=True) if name.isdecimal()]
+        brokers = {}
+        for node_id, node in zip(ids, zk.get_many([znodes.broker_path(node_id) for node_id in ids]), strict=True):
             if node is None:
                 continue
-            assignment = znodes.decode_topic(node.data)
-            count = len(assignment.replicas)
-            states = zk.get_many([znodes.state_path(name, index) for index in range(count)])
-            self.topics[name] = Topic(
-                name,
-                assignment.topic_id,
-                assignment.replicas,
-                znodes.decode_config(config.data) if config is not None else {},
-                [znodes.decode_state(state.data) if state is not None else None for state in states],
-            )
+            try:
+                brokers[node_id] = znodes.decode_broker(node_id, node.data)
+            except BadZnode as failure:
+                _log.warning("broker ignored reason=%s", failure)
+        self.brokers = brokers
+
+    def load_topics(self, zk: ZkSession, names: Iterable[str]) -> None:
+        """Read topics with their overrides and states; those that are gone meanwhile or broken are left out."""
+        names = list(names)
+        nodes = zk.get_many([znodes.topic_path(name) for name in names])
+        configs = zk.get_many([znodes.topic_config_path(name) for name in names])
+        for name, node, config in zip(names, nodes, configs, strict=True):
+            if node is None:
+                continue
+            try:
+                topic_id, replicas = znodes.decode_topic(name, node.data)
+                overrides = znodes.decode_config(znodes.topic_config_path(name), config.data) if config else {}
+            except BadZnode as failure:
+                _log.warning("topic ignored reason=%s", failure)
+                continue
+            topic = Topic(name, topic_id, replicas, overrides, [None] * len(replicas))
+            self.load_states(zk, topic)
+            self.topics[name] = topic
+
+    def load_states(self, zk: ZkSession, topic: Topic) -> None:
+        """Read all partition states of a topic again."""
+        paths = [znodes.state_path(topic.name, index) for index in range(len(topic.replicas))]
+        for index, node in enumerate(zk.get_many(paths)):
+            try:
+                state = znodes.decode_state(paths[index], node.data, node.version) if node else None
+            except BadZnode as failure:
+                _log.warning("partition has no leader reason=%s", failure)
+                state = NO_STATE
+            topic.states[index] = state
+
+    def load_configs(self, zk: ZkSession) -> None:
+        """Read the overrides of all topics again."""
+        names = list(self.topics)
+        paths = [znodes.topic_config_path(name) for name in names]
+        for name, path, node in zip(names, paths, zk.get_many(paths), strict=True):
+            try:
+                self.topics[name].configs = znodes.decode_config(path, node.data) if node else {}
+            except BadZnode as failure:
+                _log.warning("overrides kept as they were reason=%s", failure)
 
     def doom(self, name: str) -> list[DoomedReplica]:
         """Take a topic out of the view; its replicas on this node are to be deleted.
@@ -96,52 +136,108 @@ class Cluster:
         returns   those replicas
         """
         topic = self.topics.pop(name)
-        doomed = [
-            DoomedReplica(name, index, self.slots.slot_of(name, index), partition_key(name, index, topic.topic_id))
-            for index, replicas in enumerate(topic.replicas)
-            if self.node_id in replicas
-        ]
-        self.doomed.extend(doomed)
+        doomed = []
+        for index, replicas in enumerate(topic.replicas):
+            slot = self.slots.take(name, index) if self.node_id in replicas else NO_SLOT
+            if slot != NO_SLOT:
+                doomed.append(DoomedReplica(name, index, slot, partition_key(name, index, topic.topic_id)))
+        self._add_doomed(doomed)
         return doomed
 
-    def forget(self, doomed: list[DoomedReplica]) -> None:
+    def doom_vanished(self, names: Iterable[str]) -> None:
+        """Replicas of the last view whose topic was deleted by another controller are to be deleted here.
+
+        names   of all topics in ZooKeeper
+        """
+        names = set(names)
+        for view in self._published.topics.values():
+            topic = self.topics.get(view.name)
+            is_same = topic is None or topic.topic_id == view.topic_id  # None: there, but it can't be read
+            if view.name in names and is_same:
+                continue
+            if view.name not in names:
+                self.topics.pop(view.name, None)
+            self._add_doomed(
+                DoomedReplica(view.name, partition.index, partition.slot, partition.key)
+                for partition in view.partitions
+                if partition.slot != NO_SLOT
+            )
+
+    def forget(self, doomed: Iterable[DoomedReplica]) -> None:
         """The files of doomed replicas are gone: their slots are free."""
-        for replica in doomed:
+        gone = set(doomed)
+        for replica in gone:
             self.slots.release(replica.topic, replica.partition)
-        self.doomed = [replica for replica in self.doomed if replica not in doomed]
+        self.doomed = [replica for replica in self.doomed if replica not in gone]
 
-    def publish(self) -> ClusterView:
-        """Make the view of what is known now."""
-        brokers = {
-            node_id: BrokerView(node_id, broker.host, broker.port, broker.rack)
-            for node_id, broker in self.brokers.items()
-        }
-        topics = {name: self._topic_view(topic) for name, topic in sorted(self.topics.items())}
-        return self._writer.publish(
-            ClusterView(0, self.cluster_id, self.controller_id, brokers, topics, tuple(self.doomed))
+    def publish(self) -> bool:
+        """Make the view of what is known now; False where the last one says the same.
+
+        raises   ViewError, where it does not fit (the last one stands then)
+        """
+        doomed = {(replica.topic, replica.partition) for replica in self.doomed}
+        view = ClusterView(
+            self._published.version,
+            self.cluster_id,
+            self.controller_id,
+            {
+                node_id: BrokerView(node_id, broker.host, broker.port, broker.rack)
+                for node_id, broker in sorted(self.brokers.items())
+            },
+            {name: self._topic_view(topic, doomed) for name, topic in sorted(self.topics.items())},
+            tuple(self.doomed),
         )
+        self._report_unhosted(view)
+        if view == self._published:
+            return False
+        self._published = self._writer.publish(view)
+        return True
 
-    def _topic_view(self, topic: Topic) -> TopicView:
+    def _add_doomed(self, doomed: Iterable[DoomedReplica]) -> None:
+        self.doomed.extend(replica for replica in doomed if replica not in self.doomed)
+
+    def _topic_view(self, topic: Topic, doomed: set[tuple[str, int]]) -> TopicView:
         partitions = []
-        for index, replicas in enumerate(topic.replicas):
-            state = topic.states[index] or PartitionState(-1, 0, (), 0)
-            is_here = self.node_id in replicas and topic.states[index] is not None
-            slot = self.slots.slot_of(topic.name, index) if is_here else -1
-            key = partition_key(topic.name, index, topic.topic_id) if is_here else 0
-            offline = tuple(replica for replica in replicas if replica not in self.brokers)
-            leader = state.leader if state.leader in self.brokers else -1
-            partitions.append(PartitionView(index, leader, state.leader_epoch, state.isr, replicas, offline, slot, key))
-        is_internal = topic.name in INTERNAL_TOPICS
-        return TopicView(topic.name, topic.topic_id, is_internal, topic.configs, tuple(partitions))
+        for index, (replicas, state) in enumerate(zip(topic.replicas, topic.states, strict=True)):
+            slot = NO_SLOT
+            if self.node_id in replicas and state is not None and (topic.name, index) not in doomed:
+                slot = self.slots.take(topic.name, index)
+            leader, leader_epoch, isr, *_ = state or NO_STATE
+            partitions.append(
+                PartitionView(
+                    index,
+                    leader if leader in self.brokers else NO_LEADER,
+                    leader_epoch,
+                    isr,
+                    replicas,
+                    tuple(replica for replica in replicas if replica not in self.brokers),
+                    slot,
+                    partition_key(topic.name, index, topic.topic_id) if slot != NO_SLOT else 0,
+                )
+            )
+        return TopicView(topic.name, topic.topic_id, topic.name in INTERNAL_TOPICS, topic.configs, tuple(partitions))
 
-    def _restore_slots(self) -> None:
+    def _report_unhosted(self, view: ClusterView) -> None:
+        """Another controller may give us more replicas than we have rows for."""
+        if self.slots.has_room(1):
+            unhosted = 0
+        else:
+            unhosted = sum(
+                partition.slot == NO_SLOT and self.node_id in partition.replicas
+                for topic in view.topics.values()
+                for partition in topic.partitions
+            )
+        if unhosted != self._unhosted:
+            _log.error("replicas not hosted count=%d headrace.partitions.max=%d", unhosted, self.slots.count)
+        self._unhosted = unhosted
+
+    def _restore(self, view: ClusterView) -> None:
         """A predecessor's slots stand in its last view."""
-        view = self._writer.read()
         taken = {
             (topic.name, partition.index): partition.slot
             for topic in view.topics.values()
             for partition in topic.partitions
-            if partition.slot >= 0
+            if partition.slot != NO_SLOT
         }
         taken.update({(replica.topic, replica.partition): replica.slot for replica in view.doomed})
         self.slots.restore(taken)

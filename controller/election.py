@@ -9,10 +9,16 @@ Source: Kafka `KafkaZkClient.registerControllerAndIncrementControllerEpoch`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.controller import znodes
+from headrace.controller.transaction import Transaction
 from headrace.controller.zk import ZkConflict, ZkSession
+
+NOBODY = -1
+TRIES_MAX = 10  # each is lost to another node that was faster, or to one that resigned just then
+
+
+class OfficeLost(ZkConflict):
+    """Another controller was elected: nothing was written."""
 
 
 class Election:
@@ -28,42 +34,65 @@ class Election:
     def run(self, now_ms: int) -> int:
         """Take the office if it is free; watch it in any case.
 
-        returns   the id of the active controller, -1 where it is just changing
+        returns   the id of the active controller, NOBODY where it changes hands all the time (the watch tells)
         """
-        zk = self._zk
-        zk.ensure(znodes.CONTROLLER_EPOCH, b"0")
-        holder = zk.get(znodes.CONTROLLER, watch=True)
-        epoch = zk.get(znodes.CONTROLLER_EPOCH)
-        assert epoch is not None
-        if holder is not None:
-            holder_id = znodes.decode_controller(holder.data)
-            self.is_active = holder_id == self._node_id and holder.ephemeral_owner == zk.session_id
-            if self.is_active:  # our own, from before this process was restarted
-                self.epoch, self.epoch_version = int(epoch.data), epoch.version
-            return holder_id
-        transaction = zk.multi()
-        transaction.create(znodes.CONTROLLER, znodes.encode_controller(self._node_id, now_ms), ephemeral=True)
-        transaction.set_data(znodes.CONTROLLER_EPOCH, str(int(epoch.data) + 1).encode(), epoch.version)
-        try:
-            zk.commit(transaction)
-        except ZkConflict:
-            self.is_active = False
-            return -1  # another was faster; the watch tells
-        self.is_active = True
-        self.epoch, self.epoch_version = int(epoch.data) + 1, epoch.version + 1
-        return self._node_id
+        for _ in range(TRIES_MAX):
+            holder = self._zk.get(znodes.CONTROLLER, watch=True)
+            if holder is not None:
+                return self._follow(holder.ephemeral_owner, znodes.decode_controller(holder.data))
+            if self._take(now_ms):
+                return self._node_id
+        self.resign()
+        return NOBODY
 
     def resign(self) -> None:
-        """The session is gone, and the office with it."""
+        """The office is gone, with the session or to another node."""
         self.is_active = False
         self.epoch_version = -1
 
-    def commit(self, transaction: Any) -> None:
-        """Commit a transaction that `guarded` began. raises ZkConflict, where the office was lost or something changed"""
-        self._zk.commit(transaction)
-
-    def guarded(self) -> Any:
+    def guarded(self) -> Transaction:
         """A transaction that fails once another controller has been elected."""
-        transaction = self._zk.multi()
+        assert self.is_active
+        transaction = Transaction()
         transaction.check(znodes.CONTROLLER_EPOCH, self.epoch_version)
         return transaction
+
+    def commit(self, transaction: Transaction) -> None:
+        """Commit what `guarded` began; raises OfficeLost, or ZkConflict of the caller's own operations."""
+        try:
+            self._zk.commit(transaction)
+        except ZkConflict as conflict:
+            if conflict.path != znodes.CONTROLLER_EPOCH:
+                raise
+            self.resign()
+            raise OfficeLost(conflict.path, "another controller was elected") from None
+
+    def _follow(self, owner: int, holder_id: int) -> int:
+        """Somebody holds the office; that is us as well after a restart or a lost reply, in the same session."""
+        if holder_id != self._node_id or owner != self._zk.session_id:
+            self.resign()
+        elif not self.is_active:
+            self._enter()
+        return holder_id
+
+    def _enter(self) -> None:
+        epoch = self._zk.get(znodes.CONTROLLER_EPOCH)
+        assert epoch is not None  # written together with /controller
+        self.is_active = True
+        self.epoch, self.epoch_version = znodes.decode_controller_epoch(epoch.data), epoch.version
+
+    def _take(self, now_ms: int) -> bool:
+        self._zk.ensure(znodes.CONTROLLER_EPOCH, b"0")
+        epoch = self._zk.get(znodes.CONTROLLER_EPOCH)
+        if epoch is None:
+            return False
+        number = znodes.decode_controller_epoch(epoch.data) + 1
+        transaction = Transaction()
+        transaction.create(znodes.CONTROLLER, znodes.encode_controller(self._node_id, now_ms), is_ephemeral=True)
+        transaction.set(znodes.CONTROLLER_EPOCH, str(number).encode(), epoch.version)
+        try:
+            self._zk.commit(transaction)
+        except ZkConflict:
+            return False
+        self.is_active, self.epoch, self.epoch_version = True, number, epoch.version + 1
+        return True

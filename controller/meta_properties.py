@@ -1,9 +1,13 @@
 """`meta.properties`: which cluster and which node a log directory belongs to.
 
-Written once by the controller process; compared at every start, so that a directory never serves in the wrong
-place.
+Runs in: the controller process, which writes it once; it is compared at every start, so that a directory
+never serves in the wrong place. Log directories of Apache Kafka (ZooKeeper mode) have the same file:
 
-Source: Kafka `BrokerMetadataCheckpoint`, version 0.
+    version=0
+    broker.id=0
+    cluster.id=5t2Ft8kZQ8aG7cJ0yWqHvA
+
+Source: Kafka `BrokerMetadataCheckpoint`, `MetaProperties`.
 """
 
 from __future__ import annotations
@@ -15,30 +19,47 @@ from headrace.errors import ConfigError
 from headrace.settings import read_properties
 
 FILE = "meta.properties"
+VERSION = "0"  # 1 is KRaft's
 
 
 def check_or_write(log_dir: Path, cluster_id: str, node_id: int) -> None:
     """Compare with what is there, or write it.
 
-    raises   ConfigError, naming both ids and the way out
+    raises   ConfigError, naming both ids and the way out; OSError
     """
     path = log_dir / FILE
     if not path.exists():
-        temporary = path.with_suffix(".tmp")
-        temporary.write_text(f"#\nversion=0\nbroker.id={node_id}\ncluster.id={cluster_id}\n")
-        os.replace(temporary, path)
+        _write(path, cluster_id, node_id)
         return
     found = read_properties(path.read_text())
-    if found.get("cluster.id", cluster_id) != cluster_id:
+    if found.get("version", VERSION) != VERSION:
         raise ConfigError(
-            "zookeeper.connect",
-            found["cluster.id"],
-            f"{path} belongs to cluster {found['cluster.id']}, ZooKeeper says {cluster_id}: point zookeeper.connect "
-            f"at the old ensemble, or use an empty log directory",
+            "log.dirs",
+            str(log_dir),
+            f"{path} has version {found['version']}: Kafka in KRaft mode wrote it, only ZooKeeper mode can be "
+            f"opened; use another directory",
+        )
+    held_by = found.get("cluster.id", cluster_id)
+    if held_by != cluster_id:
+        raise ConfigError(
+            "log.dirs",
+            str(log_dir),
+            f"{path} belongs to cluster {held_by}, ZooKeeper says {cluster_id}: point zookeeper.connect at the old "
+            f"ensemble, or use an empty log directory",
         )
     if found.get("broker.id", str(node_id)) != str(node_id):
         raise ConfigError(
             "broker.id",
             node_id,
-            f"{path} belongs to broker {found['broker.id']}: set that id, or another log.dirs",
+            f"{path} belongs to broker {found['broker.id']}, broker.id is {node_id}: set broker.id="
+            f"{found['broker.id']}, or use another log directory",
         )
+
+
+def _write(path: Path, cluster_id: str, node_id: int) -> None:
+    temporary = path.with_suffix(".properties.tmp")
+    with open(temporary, "w") as file:
+        file.write(f"#\nversion={VERSION}\nbroker.id={node_id}\ncluster.id={cluster_id}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)

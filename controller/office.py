@@ -1,38 +1,42 @@
-"""What the controller process does with what it knows: publish, create, delete, elect, and wait for the rows.
+"""What the controller process does with what it knows: follow ZooKeeper, put right, publish, wait for the rows.
 
-Runs in: the controller process, one per session. Methods that write to ZooKeeper belong to the active
-controller; a node whose controller process is not the active one follows by its watches, and answers
-NOT_CONTROLLER.
+Runs in: the controller process, over all its sessions. Only the active controller writes what the cluster
+shares, and each of its writes is guarded by the controller epoch; a node whose controller process is not the
+active one follows by its watches, and answers NOT_CONTROLLER.
 
-A deletion, each step of which can be run again:
-
-    /admin/delete_topics/T  ->  topic out of the view, replicas doomed  ->  owners rename, rows DELETED  ->
-    znodes removed  ->  slots free
+Nothing here remembers that it was interrupted: after a lost reply or a lost session the same step runs again,
+on what ZooKeeper has then.
 """
 
 from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from headrace.controller import znodes
 from headrace.controller.assignment import elect
-from headrace.controller.cluster import Cluster
-from headrace.controller.election import Election
+from headrace.controller.cluster import Cluster, Topic
+from headrace.controller.deletions import Deletions
+from headrace.controller.election import Election, OfficeLost
 from headrace.controller.producer_ids import ProducerIds
-from headrace.controller.topic_creation import write_states
-from headrace.controller.waiting import Row, Waiting
-from headrace.controller.zk import ZkConflict, ZkError, ZkSession
+from headrace.controller.topic_creation import complete
+from headrace.controller.waiting import Waiting
+from headrace.controller.zk import ZkConflict, ZkSession
+from headrace.controller.znodes import PartitionState
 from headrace.errors import ErrorCode, KafkaError
+from headrace.ids import partition_key
 from headrace.settings import Settings
-from headrace.shm.cluster_view import DoomedReplica
+from headrace.shm.cluster_view import DoomedReplica, ViewError
 from headrace.shm.partition_table import RowState
 from headrace.shm.seat import Seat
 
-_log = logging.getLogger(__name__)
-
+CHANGES_PER_COMMIT = 400
+StateChange = tuple[Topic, int, PartitionState]  # of one partition
 _SERVING = (RowState.LEADER, RowState.FOLLOWER, RowState.OFFLINE)
+
+_log = logging.getLogger(__name__)
 
 
 class Office:
@@ -43,176 +47,218 @@ class Office:
         self.cluster = cluster
         self.settings: Settings = seat.wiring.settings
         self.election = Election(zk, cluster.node_id)
+        self.deletions = Deletions(
+            zk, self.election, cluster, self._is_deleted, is_enabled=self.settings["delete.topic.enable"]
+        )
         self.producer_ids = ProducerIds(zk, cluster.node_id)
         self.chance = random.Random()
-        self.now_ms = now_ms
+        self._now_ms = now_ms
         self._seat = seat
-        self._deleting: dict[str, list[DoomedReplica]] = {}
+        self._loaded_version = -1  # of the controller epoch under which everything was read
+
+    @property
+    def has_deletions(self) -> bool:
+        return bool(self.deletions or self.cluster.doomed)
 
     def check_active(self) -> None:
         """raises   KafkaError NOT_CONTROLLER"""
         if not self.election.is_active:
-            raise KafkaError(
-                ErrorCode.NOT_CONTROLLER, f"the controller is node {self.cluster.controller_id}, not this one"
-            )
+            holder = self.cluster.controller_id
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, f"the active controller is node {holder}, ask there")
 
     def load(self) -> None:
-        """Read the whole cluster, run the election, put right what is ours to put right, publish."""
+        """Run the election, read the whole cluster, put right what is ours to put right, publish."""
         cluster, zk = self.cluster, self.zk
+        self._run_election()
         cluster.load_brokers(zk)
-        self._elect_controller()
-        zk.children(znodes.DELETE_TOPICS, watch=True)
         zk.children(znodes.CONFIG_CHANGES, watch=True)
+        names = zk.children(znodes.TOPICS, watch=True)
         cluster.topics.clear()
-        cluster.load_topics(zk, zk.children(znodes.TOPICS, watch=True))
+        cluster.load_topics(zk, names)
+        cluster.doom_vanished(names)
+        self._loaded_version = self.election.epoch_version
         self._put_right()
         self.publish()
 
+    def resign(self) -> None:
+        """The session is gone, and all that hung on it."""
+        self.election.resign()
+        self.deletions.abandon()
+
+    def react(self, path: str) -> None:
+        """A watched node changed: read it again, watch it again.
+
+        raises   ZkError, where that did not work; the same call makes up for it later
+        """
+        cluster, zk = self.cluster, self.zk
+        if path == znodes.CONTROLLER:
+            self._run_election()
+            if self.election.is_active and self.election.epoch_version != self._loaded_version:
+                self.load()  # as a follower we did not see everything
+                return
+        elif path == znodes.BROKER_IDS:
+            cluster.load_brokers(zk)
+        elif path == znodes.TOPICS:
+            names = zk.children(znodes.TOPICS, watch=True)
+            cluster.load_topics(
+                zk, [name for name in names if name not in cluster.topics and name not in self.deletions]
+            )
+            cluster.doom_vanished(names)
+        elif path == znodes.CONFIG_CHANGES:
+            zk.children(znodes.CONFIG_CHANGES, watch=True)
+            cluster.load_configs(zk)
+        elif path.startswith(f"{znodes.TOPICS}/"):
+            self._reload_states(path.removeprefix(f"{znodes.TOPICS}/").partition("/")[0])
+        try:
+            self._put_right()
+        finally:
+            self.publish()  # one topic that can't be put right holds up no other
+
     def publish(self) -> None:
-        """Publish the view and wake everyone."""
-        view = self.cluster.publish()
+        """Publish the view, where it says something new, and wake everyone."""
+        try:
+            if not self.cluster.publish():
+                return
+        except ViewError as failure:
+            _log.error("cluster view not published, the last one stands reason=%s", failure)
+            return
         for process_id in range(self._seat.wiring.process_count):
             if process_id != self._seat.process_id:
                 self._seat.ring(process_id)
-        _log.debug("view published version=%d topics=%d", view.version, len(view.topics))
-
-    def react(self, path: str) -> None:
-        """A watched node changed: read it again, watch it again."""
-        cluster, zk = self.cluster, self.zk
-        if path == znodes.CONTROLLER:
-            self._elect_controller()
-            self._put_right()
-        elif path == znodes.BROKER_IDS:
-            cluster.load_brokers(zk)
-            self._put_right()
-        elif path == znodes.TOPICS:
-            names = zk.children(znodes.TOPICS, watch=True)
-            new = [name for name in names if name not in cluster.topics and name not in self._deleting]
-            cluster.load_topics(zk, new)
-            for name in cluster.topics.keys() - set(names):
-                cluster.doom(name)  # deleted by another controller
-            self._put_right()
-        elif path == znodes.DELETE_TOPICS:
-            names = zk.children(znodes.DELETE_TOPICS, watch=True)
-            self.begin_deletions([name for name in names if name in cluster.topics])
-            return
-        elif path == znodes.CONFIG_CHANGES:
-            zk.children(znodes.CONFIG_CHANGES, watch=True)
-            names = list(cluster.topics)
-            for name, node in zip(names, zk.get_many([znodes.topic_config_path(name) for name in names]), strict=True):
-                cluster.topics[name].configs = znodes.decode_config(node.data) if node is not None else {}
-        self.publish()
-
-    def begin_deletions(self, names: list[str]) -> None:
-        """Doom the replicas of topics that are marked in /admin/delete_topics."""
-        if not self.election.is_active:
-            return
-        for name in names:
-            if name in self.cluster.topics and name not in self._deleting:
-                self._deleting[name] = self.cluster.doom(name)
-                _log.info("topic deletion begun topic=%s replicas_here=%d", name, len(self._deleting[name]))
-        if names:
-            self.publish()
 
     def work_on_deletions(self) -> int:
-        """Finish the deletions whose replicas are gone; returns how many."""
-        finished = 0
-        for name, doomed in list(self._deleting.items()):
-            if not all(self._is_deleted(replica) for replica in doomed):
-                continue
-            self.zk.delete_tree(znodes.topic_path(name))
-            self.zk.delete(znodes.topic_config_path(name))
-            self.zk.delete(znodes.delete_topic_path(name))
-            del self._deleting[name]
-            self.cluster.forget(doomed)
-            _log.info("topic deleted topic=%s", name)
-            finished += 1
+        """Finish deletions, and free the slots of replicas that are gone; returns how many. raises ZkError"""
+        finished = self.deletions.work() if self.election.is_active else 0
         orphans = [
             replica
             for replica in self.cluster.doomed
-            if replica.topic not in self._deleting and self._is_deleted(replica)
+            if replica.topic not in self.deletions and self._is_deleted(replica)
         ]
-        if orphans:
-            self.cluster.forget(orphans)
+        self.cluster.forget(orphans)
         if finished or orphans:
             self.publish()
-        return finished
-
-    @property
-    def has_deletions(self) -> bool:
-        return bool(self._deleting or self.cluster.doomed)
+        return finished + len(orphans)
 
     def wait_served(self, names: list[str], timeout_ms: int, respond: Callable[[bool], bytes]) -> Waiting:
-        """Answer when the owners of the topics' replicas here have taken their roles."""
-        view = self._seat.view.read()
-        rows = [
-            (partition.slot, partition.key, partition.leader_epoch)
+        """Answer when the owners of these topics' replicas here have taken their roles."""
+        node_id = self.cluster.node_id
+        replicas = [
+            (self.cluster.topics[name], index)
             for name in names
-            if name in view.topics
-            for partition in view.topics[name].partitions
-            if partition.slot >= 0
+            for index, row in enumerate(self.cluster.topics[name].replicas)
+            if node_id in row
         ]
-        return Waiting(rows, self.now_ms() + max(0, timeout_ms), self._is_served, respond)
+        return Waiting(replicas, self._now_ms() + max(0, timeout_ms), self._is_served, respond)
 
     def wait_deleted(self, names: list[str], timeout_ms: int, respond: Callable[[bool], bytes]) -> Waiting:
         """Answer when the topics are gone from this node and from ZooKeeper."""
-        wanted = [(hash(name), 0, 0) for name in names]
-        by_hash = {hash(name): name for name in names}
-        return Waiting(
-            wanted,
-            self.now_ms() + max(0, timeout_ms),
-            lambda row: by_hash[row[0]] not in self._deleting,
-            respond,
-        )
+        return Waiting(names, self._now_ms() + max(0, timeout_ms), self._is_gone, respond)
 
-    def _is_served(self, wanted: Row) -> bool:
-        slot, key, leader_epoch = wanted
-        row = self._seat.partitions.read(slot)
-        return row is not None and row.key == key and row.state in _SERVING and row.leader_epoch >= leader_epoch
+    def _is_gone(self, name: str) -> bool:
+        return name not in self.deletions and name not in self.cluster.topics
+
+    def _is_served(self, replica: tuple[Topic, int]) -> bool:
+        topic, index = replica
+        now = self.cluster.topics.get(topic.name)
+        if now is None or now.topic_id != topic.topic_id:
+            return True  # deleted meanwhile: nobody will serve it
+        state, slot = now.states[index], self.cluster.slots.get(topic.name, index)
+        row = self._seat.partitions.read(slot) if state is not None and slot >= 0 else None
+        return (
+            row is not None
+            and state is not None
+            and row.key == partition_key(topic.name, index, topic.topic_id)
+            and row.state in _SERVING
+            and row.leader_epoch >= state.leader_epoch
+        )
 
     def _is_deleted(self, replica: DoomedReplica) -> bool:
         row = self._seat.partitions.read(replica.slot)
         return row is not None and row.key == replica.key and row.state == RowState.DELETED
 
-    def _elect_controller(self) -> None:
-        was_active = self.election.is_active
-        controller_id = -1
-        for _ in range(10):
-            controller_id = self.election.run(self.now_ms())
-            if controller_id >= 0:
-                break
-        self.cluster.controller_id = controller_id
-        if self.election.is_active and not was_active:
-            _log.info("elected controller node=%d epoch=%d", self.cluster.node_id, self.election.epoch)
+    def _run_election(self) -> None:
+        """Take the office or follow whoever has it."""
+        epoch_before = self.election.epoch_version
+        self.cluster.controller_id = self.election.run(self._now_ms())
+        if not self.election.is_active:
+            self.deletions.abandon()
+        elif self.election.epoch_version != epoch_before:
+            _log.info("active controller node=%d epoch=%d", self.cluster.node_id, self.election.epoch)
 
     def _put_right(self) -> None:
-        """The active controller's duties after any change: states for new topics, leaders, pending deletions."""
-        if not self.election.is_active:
-            return
-        live = self.cluster.live()
-        for topic in list(self.cluster.topics.values()):
-            try:
-                if any(state is None for state in topic.states):
-                    write_states(self.zk, self.election, self.cluster, topic)
-                for index, state in enumerate(topic.states):
-                    changed = elect(state, topic.replicas[index], live, self.election.epoch) if state else None
-                    if changed is not None:
-                        transaction = self.election.guarded()
-                        transaction.set_data(znodes.state_path(topic.name, index), znodes.encode_state(changed))
-                        self.election.commit(transaction)
-                        topic.states[index] = changed
-            except ZkConflict as failure:
-                _log.warning("topic not put right topic=%s reason=%s", topic.name, failure)
-        marked = self.zk.children(znodes.DELETE_TOPICS)
-        self.begin_deletions([name for name in marked if name in self.cluster.topics])
-        for name in marked:
-            if name not in self.cluster.topics and name not in self._deleting:
-                self._forget_mark(name)
+        """The active controller's duties after any change: pending deletions, states of new topics, leaders.
 
-    def _forget_mark(self, name: str) -> None:
-        """A mark for a topic that is not there (a deletion that was finished all but this)."""
+        raises   ZkError, after everything else was tried
+        """
+        if not self.election.is_active:
+            self._watch_missing()
+            return
+        conflict = None
         try:
-            self.zk.delete_tree(znodes.topic_path(name))
-            self.zk.delete(znodes.delete_topic_path(name))
-        except ZkError as failure:
-            _log.warning("deletion mark kept topic=%s reason=%s", name, failure)
+            self.deletions.begin(self.zk.children(znodes.DELETE_TOPICS, watch=True))
+            live = self.cluster.live()
+            for duty in (*self._completions(live), *self._leader_changes(live)):
+                try:
+                    duty()
+                except OfficeLost:
+                    raise
+                except ZkConflict as failure:
+                    conflict = failure
+        except OfficeLost as failure:
+            self.deletions.abandon()
+            _log.warning("not the active controller any more reason=%s", failure)
+            return
+        if conflict is not None:
+            raise conflict
+
+    def _completions(self, live: list[int]) -> Iterator[Callable[[], None]]:
+        for topic in list(self.cluster.topics.values()):
+            if topic.missing:
+                yield partial(self._complete, topic, live)
+
+    def _complete(self, topic: Topic, live: list[int]) -> None:
+        try:
+            complete(self.zk, self.election, topic, live)
+        except ZkConflict:
+            self.cluster.load_states(self.zk, topic)
+            raise
+
+    def _leader_changes(self, live: list[int]) -> Iterator[Callable[[], None]]:
+        """Other leaders for partitions whose leader is not alive."""
+        changes: list[StateChange] = []
+        for topic in self.cluster.topics.values():
+            for index, state in enumerate(topic.states):
+                changed = elect(state, topic.replicas[index], live, self.election.epoch) if state else None
+                if changed is not None:
+                    changes.append((topic, index, changed))
+        for first in range(0, len(changes), CHANGES_PER_COMMIT):
+            yield partial(self._write_states, changes[first : first + CHANGES_PER_COMMIT])
+
+    def _write_states(self, changes: list[StateChange]) -> None:
+        """A change expects the node as it was read (KAFKA-2729: after a conflict it is read again)."""
+        transaction = self.election.guarded()
+        for topic, index, state in changes:
+            transaction.set(znodes.state_path(topic.name, index), znodes.encode_state(state), state.version)
+        try:
+            self.election.commit(transaction)
+        except OfficeLost:
+            raise
+        except ZkConflict:
+            for topic in {topic.name: topic for topic, _index, _state in changes}.values():
+                self.cluster.load_states(self.zk, topic)
+            raise
+        for topic, index, state in changes:
+            topic.states[index] = state._replace(version=state.version + 1)
+        _log.info("leaders changed partitions=%d epoch=%d", len(changes), self.election.epoch)
+
+    def _reload_states(self, name: str) -> None:
+        topic = self.cluster.topics.get(name)
+        if topic is not None:
+            self.cluster.load_states(self.zk, topic)
+
+    def _watch_missing(self) -> None:
+        """A follower hears of a new topic before the active controller has written its states."""
+        for topic in self.cluster.topics.values():
+            for index in topic.missing[-1:]:
+                if self.zk.get(znodes.state_path(topic.name, index), watch=True) is not None:
+                    self.cluster.load_states(self.zk, topic)

@@ -3,9 +3,11 @@
 Runs in: one process, forked by the supervisor; it serves no client and no data, so its death costs nobody a
 record. A duty cycle:
 
-    ZooKeeper events -> admin rings -> answers that wait for rows -> deletions -> park on the doorbell
+    session lost or new -> what changed in ZooKeeper -> admin rings -> answers that wait for rows -> deletions
+    -> park on the doorbell
 
-Exit code 78 (EX_CONFIG) means that a restart won't help: no ZooKeeper at the start, another cluster's log
+Whatever ZooKeeper does not answer is tried again later; meanwhile the node serves by the last view. Exit code
+78 (EX_CONFIG) means that a restart won't help: no ZooKeeper at the node's first start, another cluster's log
 directory, a taken broker id.
 """
 
@@ -23,15 +25,8 @@ from headrace.controller.admin import a19_create_topics, a20_delete_topics, a22_
 from headrace.controller.cluster import Cluster
 from headrace.controller.office import Office
 from headrace.controller.waiting import Waiting
-from headrace.controller.zk import (
-    CHANGED,
-    SESSION_BACK,
-    SESSION_FILE,
-    SESSION_LOST,
-    ZkError,
-    ZkLost,
-    ZkSession,
-)
+from headrace.controller.zk import SESSION_FILE, ZkError, ZkLost, ZkSession
+from headrace.controller.znodes import BadZnode
 from headrace.errors import BadFrame, ConfigError, Fenced, HeadraceError
 from headrace.limits import IDLE_WAIT_MAX_MS
 from headrace.protocol.apis import ApiKey
@@ -44,7 +39,12 @@ EXIT_FAILED = 1
 EXIT_CONFIG = 78
 REQUESTS_PER_CYCLE_MAX = 64
 WAITING_MAX = 10_000
-WAIT_LOOK_MS = 1  # between two looks at the rows an answer waits for
+ANSWER_LOOK_MS = 1  # between two looks at the rows an answer waits for
+DELETION_LOOK_MS = 20  # the same, where nobody waits
+RETRY_MS = 200  # between two tries of what ZooKeeper did not answer
+STALE_SESSION_EXTRA_S = 2  # ZooKeeper notices an expired session a tick late
+
+assert ANSWER_LOOK_MS <= DELETION_LOOK_MS <= IDLE_WAIT_MAX_MS
 
 Handler = Callable[[Office, int, memoryview], Waiting]
 HANDLERS: dict[int, Handler] = {
@@ -56,38 +56,59 @@ HANDLERS: dict[int, Handler] = {
 _log = logging.getLogger(__name__)
 
 
-class ControllerProcess:
-    """One controller process's state and its duty cycle."""
+class Stopped(Exception):
+    """SIGTERM came while the start waited for ZooKeeper."""
 
-    def __init__(self, seat: Seat, clock: Clock) -> None:
+
+class ControllerProcess:
+    """One controller process's state and its duty cycle.
+
+    alive   called where something takes long; may raise Stopped
+    """
+
+    def __init__(self, seat: Seat, clock: Clock, alive: Callable[[], None]) -> None:
         assert seat.view_writer is not None
         settings = seat.wiring.settings
         self._seat = seat
         self._clock = clock
+        self._alive = alive
         self._settings = settings
-        self._node_id = settings["broker.id"]
-        session_file = Path(settings["log.dirs"][0]) / SESSION_FILE
-        self.zk = ZkSession(
+        self._node_id: int = settings["broker.id"]
+        self._log_dirs = [Path(log_dir) for log_dir in settings["log.dirs"]]
+        self._zk = ZkSession(
             settings["zookeeper.connect"],
             settings["zookeeper.session.timeout.ms"],
-            session_file,
+            self._log_dirs[0] / SESSION_FILE,
             seat.doorbell.force,
         )
         self._cluster = Cluster(self._node_id, seat.view_writer, settings["headrace.partitions.max"])
-        self._office = Office(seat, self.zk, self._cluster, clock.now_ms)
+        self._office = Office(seat, self._zk, self._cluster, clock.now_ms)
+        self._session_id = 0  # of the session in which we joined, 0: not joined
+        self._losses = 0
+        self._changed: dict[str, None] = {}  # paths to look at
+        self._retry_ns = 0  # not before this
         # (process id of the network worker, its request id, answer in the making)
         self._waiting: list[tuple[int, int, Waiting]] = []
-        self._answers: list[tuple[int, bytes, bytes]] = []  # that found their ring full
-        self._session_id = 0
+        self._answers: list[tuple[int, bytes, bytes]] = []  # process id, header, body; what found its ring full stays
 
     def start(self) -> None:
-        """Connect, compare the cluster, register, load, publish.
+        """Connect, and join the cluster.
 
-        raises   ConfigError or ZkLost, where the node can't be a part of the cluster
+        raises   ConfigError, where a restart won't help; ZkError, where ZooKeeper does not answer in time
         """
+        timeout_ms = self._settings["zookeeper.connection.timeout.ms"]
+        deadline_ns = self._clock.monotonic_ns() + timeout_ms * 1_000_000
         self._beat()
-        self.zk.start(self._settings["zookeeper.connection.timeout.ms"] / 1000)
-        self._join()
+        self._zk.start(timeout_ms / 1000, self._beat)
+        self._losses = self._zk.losses  # a session that could not be resumed counts as one
+        while True:
+            try:
+                self._join()
+                break
+            except ZkError:
+                if self._clock.monotonic_ns() > deadline_ns:
+                    raise
+                select.select((), (), (), RETRY_MS / 1000)
         self._seat.set_state(ProcessState.READY)
 
     def do_work(self) -> int:
@@ -96,77 +117,94 @@ class ControllerProcess:
         for process_id in self._seat.changed():
             self._waiting = [entry for entry in self._waiting if entry[0] != process_id]
             self._answers = [entry for entry in self._answers if entry[0] != process_id]
-        done = self._take_events()
+        done = self._follow_zookeeper()
         done += self._take_requests()
+        done += self._work_on_deletions()
         done += self._poll_waiting()
-        try:
-            if self._office.has_deletions:
-                done += self._office.work_on_deletions()
-        except ZkError as failure:
-            _log.warning("deletion waits for ZooKeeper reason=%s", failure)
         return done + self._send_answers()
 
     def sleep_bound_ms(self) -> int:
-        return WAIT_LOOK_MS if self._waiting or self._office.has_deletions or self._answers else IDLE_WAIT_MAX_MS
+        """How long the loop may sleep when there was nothing to do."""
+        if self._waiting or self._answers:
+            return ANSWER_LOOK_MS
+        return DELETION_LOOK_MS if self._office.has_deletions else IDLE_WAIT_MAX_MS
 
     def stop(self) -> None:
         """End the session; the node's ephemeral nodes go with it."""
-        self.zk.stop()
+        self._zk.stop()
 
     def _beat(self) -> None:
         self._seat.beat(self._clock.monotonic_ns())
+        self._alive()
+
+    # ZooKeeper
 
     def _join(self) -> None:
-        """Everything that a new session needs."""
-        zk, wiring = self.zk, self._seat.wiring
+        """Everything that a new session needs; can be run again from the start."""
+        zk, wiring, settings = self._zk, self._seat.wiring, self._settings
+        zk.save_session()
+        session_id = zk.session_id
         for path in znodes.PERSISTENT_PATHS:
             zk.ensure(path)
         cluster_id = registration.cluster_id(zk)
-        for log_dir in self._settings["log.dirs"]:
-            meta_properties.check_or_write(Path(log_dir), cluster_id, self._node_id)
-        wait_s = self._settings["zookeeper.session.timeout.ms"] / 1000 + 2
-        registration.register(zk, self._node_id, wiring.host, wiring.port, self._settings["broker.rack"], wait_s)
-        self._session_id = zk.session_id
+        for log_dir in self._log_dirs:
+            meta_properties.check_or_write(log_dir, cluster_id, self._node_id)
+        data = znodes.encode_broker(wiring.host, wiring.port, settings["broker.rack"], self._clock.now_ms())
+        wait_s = settings["zookeeper.session.timeout.ms"] / 1000 + STALE_SESSION_EXTRA_S
+        registration.register(zk, self._node_id, data, wait_s, self._beat)
         self._cluster.cluster_id = cluster_id
         self._office.load()
+        self._session_id = session_id
         _log.info(
             "joined cluster id=%s node=%d controller=%d topics=%d session=0x%x",
             cluster_id,
             self._node_id,
             self._cluster.controller_id,
             len(self._cluster.topics),
-            zk.session_id,
+            session_id,
         )
 
-    def _take_events(self) -> int:
-        events = self.zk.events
-        changed: dict[str, None] = {}
+    def _follow_zookeeper(self) -> int:
+        """Look at what changed; what fails is looked at again."""
+        for path in self._zk.take_changes():
+            self._changed[path] = None
+        if self._zk.losses != self._losses:
+            self._losses = self._zk.losses
+            self._session_id = 0
+            self._office.resign()
+            _log.warning("ZooKeeper session lost, the node serves by the last view")
+        if not self._zk.is_connected or self._clock.monotonic_ns() < self._retry_ns:
+            return 0
+        try:
+            if not self._session_id:
+                self._changed.clear()
+                self._join()
+                return 1
+            return self._react()
+        except (ZkError, BadZnode) as failure:
+            self._retry_ns = self._clock.monotonic_ns() + RETRY_MS * 1_000_000
+            _log.warning("ZooKeeper not followed, again in %d ms reason=%s", RETRY_MS, failure)
+            return 0
+
+    def _react(self) -> int:
         done = 0
-        while events:
-            event = events.popleft()
+        for path in list(self._changed):
+            self._beat()
+            self._office.react(path)
+            del self._changed[path]
             done += 1
-            if event.kind == CHANGED:
-                changed[event.path] = None
-            elif event.kind == SESSION_LOST:
-                _log.warning("ZooKeeper session lost session=0x%x", self._session_id)
-                self._office.election.resign()
-            elif event.kind == SESSION_BACK and self.zk.session_id != self._session_id:
-                self._rejoin()
-                changed.clear()
-        for path in changed:
-            try:
-                self._office.react(path)
-            except (ZkError, HeadraceError) as failure:
-                _log.warning("change not followed path=%s reason=%s", path, failure)
         return done
 
-    def _rejoin(self) -> None:
-        """The session expired and a new one began: nothing of the old one counts."""
+    def _work_on_deletions(self) -> int:
+        if not self._office.has_deletions:
+            return 0
         try:
-            self.zk.save_session()
-            self._join()
-        except ZkLost as failure:
-            _log.warning("session began, but the cluster was not read reason=%s", failure)
+            return self._office.work_on_deletions()
+        except ZkError as failure:
+            _log.debug("deletion goes on later reason=%s", failure)
+            return 0
+
+    # Requests
 
     def _take_requests(self) -> int:
         done = 0
@@ -176,18 +214,21 @@ class ControllerProcess:
             messages = reader.poll(REQUESTS_PER_CYCLE_MAX)
             for kind, body in messages:
                 assert kind == ADMIN, kind
-                request_id, api_key, version = ADMIN_HEADER.unpack_from(body)
-                try:
-                    waiting = HANDLERS[api_key](self._office, version, body[ADMIN_HEADER.size :])
-                    self._waiting.append((process_id, request_id, waiting))
-                except (BadFrame, ZkError) as failure:
-                    # no answer is right: an empty one makes the network worker close the connection
-                    _log.warning("admin request failed api=%s reason=%s", ApiKey(api_key).name, failure)
-                    self._answers.append((process_id, ADMIN_RESULT_HEADER.pack(request_id), b""))
+                self._take_request(process_id, body)
             if messages:
                 reader.release()
                 done += len(messages)
         return done
+
+    def _take_request(self, process_id: int, body: memoryview) -> None:
+        request_id, api_key, version = ADMIN_HEADER.unpack_from(body)
+        try:
+            waiting = HANDLERS[api_key](self._office, version, body[ADMIN_HEADER.size :])
+        except BadFrame as failure:
+            # no answer is right: an empty one makes the network worker close the connection
+            _log.warning("admin request refused api=%s reason=%s", ApiKey(api_key).name, failure)
+            waiting = Waiting.done(b"")
+        self._waiting.append((process_id, request_id, waiting))
 
     def _poll_waiting(self) -> int:
         if not self._waiting:
@@ -205,53 +246,78 @@ class ControllerProcess:
         return done
 
     def _send_answers(self) -> int:
-        done = 0
-        while self._answers:
-            process_id, header, response = self._answers[0]
+        if not self._answers:
+            return 0
+        kept, full, rung = [], set(), set()
+        for answer in self._answers:
+            process_id, header, response = answer
             writer = self._seat.writers[process_id]
             if len(header) + len(response) > writer.message_bytes_max:
                 response = b""
-            if not writer.write(ADMIN_RESULT, header, response):
-                break
-            writer.commit()
+            if process_id in full or not writer.write(ADMIN_RESULT, header, response):
+                full.add(process_id)
+                kept.append(answer)
+            else:
+                rung.add(process_id)
+        for process_id in rung:
+            self._seat.writers[process_id].commit()
             self._seat.ring(process_id)
-            self._answers.pop(0)
-            done += 1
+        done = len(self._answers) - len(kept)
+        self._answers = kept
         return done
 
 
 def run(seat: Seat, clock: Clock | None = None) -> int:
     """Work until SIGTERM."""
-    stopping = False
+    is_stopping = False
 
     def stop(_signal: int, _frame: object) -> None:
-        nonlocal stopping
-        stopping = True
+        nonlocal is_stopping
+        is_stopping = True
+
+    def alive() -> None:
+        if is_stopping:
+            raise Stopped
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    process = ControllerProcess(seat, clock or SystemClock())
+    process = None
     try:
+        process = ControllerProcess(seat, clock or SystemClock(), alive)
         process.start()
-    except (ConfigError, ZkLost) as failure:
-        key = "" if isinstance(failure, ConfigError) else "zookeeper.connect: "
-        _log.error("node can't start: %s%s", key, failure)
-        return EXIT_CONFIG if isinstance(failure, ConfigError) or seat.generation <= 1 else EXIT_FAILED
-    poll = select.poll()
-    poll.register(seat.doorbell.fd, select.POLLIN)
-    doorbell = seat.doorbell
-    try:
-        while not stopping:
-            if process.do_work():
-                continue
-            doorbell.park()
-            if not process.do_work() and not stopping:
-                poll.poll(process.sleep_bound_ms())
-            doorbell.unpark()
-        seat.set_state(ProcessState.DRAINING)
-        process.stop()
-        seat.set_state(ProcessState.STOPPED)
-        return EXIT_CLEAN
+        _work(seat, process)
+    except Stopped:
+        pass
+    except (ConfigError, ZkError, BadZnode) as failure:
+        return _exit_code_of(failure, seat)
     except Fenced as reason:
         _log.warning("controller process fenced reason=%s", reason)
         return EXIT_FAILED
+    seat.set_state(ProcessState.DRAINING)
+    if process is not None:
+        process.stop()
+    seat.set_state(ProcessState.STOPPED)
+    return EXIT_CLEAN
+
+
+def _work(seat: Seat, process: ControllerProcess) -> None:
+    """Duty cycles, until one of them raises Stopped."""
+    doorbell = seat.doorbell
+    poll = select.poll()
+    poll.register(doorbell.fd, select.POLLIN)
+    while True:
+        if process.do_work():
+            continue
+        doorbell.park()
+        if not process.do_work():
+            poll.poll(process.sleep_bound_ms())
+        doorbell.unpark()
+
+
+def _exit_code_of(failure: HeadraceError, seat: Seat) -> int:
+    """A node that served before waits for its ZooKeeper; one that never did is told that it does not work."""
+    if isinstance(failure, ZkLost):
+        _log.error("node can't start: zookeeper.connect: %s", failure)
+    else:
+        _log.error("node can't start: %s", failure)
+    return EXIT_CONFIG if isinstance(failure, ConfigError) or seat.generation <= 1 else EXIT_FAILED

@@ -1,7 +1,8 @@
 """Producer ids, unique in the cluster: blocks of a thousand from ZooKeeper, handed out one by one.
 
-A block is claimed by a versioned write before its first id is given; what is left of a block when the process
-ends is lost, which is allowed: ids are many.
+Runs in: the controller process of every node, active or not. A block is claimed by a versioned write before
+its first id is given. What is left of a block when the process ends is lost, and so is a block whose claim got
+no reply: ids are many, and only twice the same would harm.
 
 Source: Kafka `ZkProducerIdManager`.
 """
@@ -12,7 +13,8 @@ from headrace.controller import znodes
 from headrace.controller.zk import ZkConflict, ZkError, ZkSession
 
 BLOCK = 1000
-TRIES_MAX = 20
+PRODUCER_ID_MAX = 2**63 - 1
+TRIES_MAX = 20  # each is lost to another node that claimed at the same time
 
 
 class ProducerIds:
@@ -38,11 +40,13 @@ class ProducerIds:
                 self._zk.ensure(znodes.PRODUCER_ID_BLOCK)
                 continue
             first = znodes.decode_producer_id_block(node.data)
+            if first > PRODUCER_ID_MAX - BLOCK:
+                raise ZkError(f"producer ids are used up: the next block would begin at {first}")
             data = znodes.encode_producer_id_block(self._node_id, first, first + BLOCK - 1)
             try:
                 self._zk.set(znodes.PRODUCER_ID_BLOCK, data, node.version)
             except ZkConflict:
-                continue  # another node claimed it
+                continue
             self._next, self._end = first, first + BLOCK
             return
         raise ZkError(f"no producer id block in {TRIES_MAX} tries")

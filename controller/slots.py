@@ -1,21 +1,21 @@
 """Rows of the partition table for the replicas of this node.
 
-A slot belongs to a replica from its creation until its owner said DELETED. The controller process alone hands
-them out; a restarted one takes them over from the last cluster view.
+Runs in: the controller process, which alone hands them out; a restarted one takes them over from the last
+cluster view. A slot belongs to a replica from its creation until its owner said DELETED.
 """
 
 from __future__ import annotations
 
 import heapq
 
-from headrace.errors import ErrorCode, KafkaError
+NO_SLOT = -1
 
 
 class Slots:
     """Free and taken slots; the lowest free one goes first."""
 
     def __init__(self, count: int) -> None:
-        self._count = count
+        self.count = count
         self._taken: dict[tuple[str, int], int] = {}
         self._free: list[int] = []
         self._next = 0
@@ -27,29 +27,25 @@ class Slots:
         self._next = max(slots, default=-1) + 1
         self._free = [slot for slot in range(self._next) if slot not in slots]
 
-    def slot_of(self, topic: str, partition: int) -> int:
-        """The replica's slot, a new one where it has none.
+    def get(self, topic: str, partition: int) -> int:
+        """The replica's slot, NO_SLOT where it has none."""
+        return self._taken.get((topic, partition), NO_SLOT)
 
-        raises   KafkaError POLICY_VIOLATION, where `headrace.partitions.max` is reached
-        """
-        name = (topic, partition)
-        slot = self._taken.get(name)
-        if slot is None:
-            if self._free:
-                slot = heapq.heappop(self._free)
-            elif self._next < self._count:
-                slot = self._next
-                self._next += 1
-            else:
-                raise KafkaError(
-                    ErrorCode.POLICY_VIOLATION,
-                    f"this node holds {self._count} replicas, its headrace.partitions.max",
-                )
-            self._taken[name] = slot
+    def take(self, topic: str, partition: int) -> int:
+        """The replica's slot, a new one where it has none; NO_SLOT once all are taken."""
+        slot = self.get(topic, partition)
+        if slot != NO_SLOT or not self.has_room(1):
+            return slot
+        if self._free:
+            slot = heapq.heappop(self._free)
+        else:
+            slot = self._next
+            self._next += 1
+        self._taken[topic, partition] = slot
         return slot
 
     def has_room(self, count: int) -> bool:
-        return len(self._free) + self._count - self._next >= count
+        return len(self._free) + self.count - self._next >= count
 
     def release(self, topic: str, partition: int) -> None:
         slot = self._taken.pop((topic, partition), None)

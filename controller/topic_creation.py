@@ -1,8 +1,9 @@
 """Making a topic: what may be asked, and what is written.
 
-The topic, its overrides and its partition states are written in one guarded transaction (several for more
-than PARTITIONS_PER_COMMIT partitions: the states that are missing then are made by whichever controller finds
-the topic).
+Runs in: the controller process, the active one. The topic, its overrides and its partition states are
+written in one guarded transaction. More than PARTITIONS_PER_COMMIT partitions take several; what is missing
+where a process was killed between them is made by whichever controller finds the topic, as for topics that
+somebody wrote into ZooKeeper by hand.
 
 Source: Kafka `ZkAdminManager.createTopics`, `AdminZkClient`, `Topic.validate`.
 """
@@ -11,15 +12,15 @@ from __future__ import annotations
 
 import random
 import re
-import uuid
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from headrace.controller import znodes
 from headrace.controller.assignment import assign_replicas, initial_state
 from headrace.controller.cluster import Cluster, Topic
-from headrace.controller.election import Election
+from headrace.controller.election import Election, OfficeLost
+from headrace.controller.transaction import Transaction
 from headrace.controller.zk import ZkConflict, ZkSession
+from headrace.controller.znodes import TopicAssignment
 from headrace.errors import ConfigError, ErrorCode, KafkaError
 from headrace.limits import TOPIC_NAME_LENGTH_MAX
 from headrace.settings import Settings, check_topic_value
@@ -30,18 +31,19 @@ PARTITIONS_PER_TOPIC_MAX = 100_000
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+\Z")
 
 
-def check_name(name: str, existing: Sequence[str] | dict[str, Topic]) -> None:
+def check_name(name: str, existing: Iterable[str]) -> None:
     """raises   KafkaError INVALID_TOPIC_EXCEPTION or TOPIC_ALREADY_EXISTS"""
     if not name or name in (".", "..") or len(name) > TOPIC_NAME_LENGTH_MAX or not _LEGAL.match(name):
         raise KafkaError(
             ErrorCode.INVALID_TOPIC_EXCEPTION,
             f"topic name {name[:300]!r}: 1 to {TOPIC_NAME_LENGTH_MAX} of a-z A-Z 0-9 . _ -, and neither '.' nor '..'",
         )
+    existing = set(existing)
     if name in existing:
         raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
     if "." in name or "_" in name:
         metric = name.replace(".", "_")
-        for other in existing:
+        for other in sorted(existing):
             if other.replace(".", "_") == metric:
                 raise KafkaError(
                     ErrorCode.INVALID_TOPIC_EXCEPTION,
@@ -112,40 +114,68 @@ def create(
 ) -> Topic:
     """Write a topic and take it into the cluster's state.
 
-    raises   KafkaError TOPIC_ALREADY_EXISTS, where ZooKeeper has it; ZkConflict, where the office was lost
+    raises   KafkaError TOPIC_ALREADY_EXISTS, where ZooKeeper has it; OfficeLost; ZkLost, where it may be there or not
     """
     here = sum(cluster.node_id in row for row in replicas)
     if not cluster.slots.has_room(here):
-        raise KafkaError(ErrorCode.POLICY_VIOLATION, f"{here} replicas are more than this node has room for")
-    topic = Topic(name, uuid.uuid4().hex, replicas, configs, [None] * len(replicas))
+        raise KafkaError(
+            ErrorCode.POLICY_VIOLATION,
+            f"{here} more replicas are too many for node {cluster.node_id} "
+            f"(headrace.partitions.max={cluster.slots.count})",
+        )
+    topic = Topic(name, znodes.new_uuid(), replicas, configs, [None] * len(replicas))
     transaction = election.guarded()
-    transaction.create(znodes.topic_path(name), znodes.encode_topic(znodes.TopicAssignment(topic.topic_id, replicas)))
+    transaction.create(znodes.topic_path(name), znodes.encode_topic(TopicAssignment(topic.topic_id, replicas)))
+    _add_config(zk, transaction, znodes.topic_config_path(name), configs)
+    transaction.create(znodes.partitions_path(name))
     try:
-        zk.delete(znodes.topic_config_path(name))  # of a topic of that name that was deleted half-way
-        if configs:
-            transaction.create(znodes.topic_config_path(name), znodes.encode_config(configs))
-        transaction.create(f"{znodes.topic_path(name)}/partitions")
-        write_states(zk, election, cluster, topic, transaction)
-    except ZkConflict:
-        if zk.get(znodes.topic_path(name)) is not None and name not in cluster.topics:
+        _write_states(election, topic, cluster.live(), transaction, set())
+    except OfficeLost:
+        raise
+    except ZkConflict as conflict:
+        if conflict.path == znodes.topic_path(name):
             raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.") from None
         raise
     cluster.topics[name] = topic
     return topic
 
 
-def write_states(zk: ZkSession, election: Election, cluster: Cluster, topic: Topic, transaction: Any = None) -> None:
-    """Write the first state of every partition that has none."""
-    live = cluster.live()
-    missing = [index for index, state in enumerate(topic.states) if state is None]
-    for first in range(0, max(1, len(missing)), PARTITIONS_PER_COMMIT):
-        transaction = transaction or election.guarded()
+def complete(zk: ZkSession, election: Election, topic: Topic, live: Sequence[int]) -> None:
+    """Write the first state of every partition of a topic that has none; raises ZkError."""
+    paths = [
+        znodes.partitions_path(topic.name),
+        *(znodes.partition_path(topic.name, index) for index in topic.missing),
+    ]
+    there = {path for path, node in zip(paths, zk.get_many(paths), strict=True) if node is not None}
+    transaction = election.guarded()
+    if paths[0] not in there:
+        transaction.create(paths[0])
+    _write_states(election, topic, live, transaction, there)
+
+
+def _write_states(
+    election: Election, topic: Topic, live: Sequence[int], transaction: Transaction, there: set[str]
+) -> None:
+    """`transaction` takes the first states along; `there` are partition nodes that exist already."""
+    missing = topic.missing
+    for first in range(0, len(missing), PARTITIONS_PER_COMMIT):
         made = {}
         for index in missing[first : first + PARTITIONS_PER_COMMIT]:
             state = made[index] = initial_state(topic.replicas[index], live, election.epoch)
-            transaction.create(znodes.partition_path(topic.name, index))
+            path = znodes.partition_path(topic.name, index)
+            if path not in there:
+                transaction.create(path)
             transaction.create(znodes.state_path(topic.name, index), znodes.encode_state(state))
-        zk.commit(transaction)
+        election.commit(transaction)
         for index, state in made.items():
             topic.states[index] = state
-        transaction = None
+        transaction = election.guarded()
+
+
+def _add_config(zk: ZkSession, transaction: Transaction, path: str, configs: dict[str, str]) -> None:
+    """Overrides go along with the topic, empty ones too; those of a deleted topic of that name may still be there."""
+    stale = zk.get(path)
+    if stale is None:
+        transaction.create(path, znodes.encode_config(configs))
+    else:
+        transaction.set(path, znodes.encode_config(configs), stale.version)

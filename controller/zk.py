@@ -1,11 +1,16 @@
 """The ZooKeeper session: the only place that imports kazoo.
 
-Runs in: the controller process. kazoo has threads of its own; its callbacks do nothing but put an event into
-a queue and ring our doorbell (KAFKA-6879: work inside session callbacks deadlocks). Every call has a
-deadline. The session's id and password are kept in a file, so that a process killed and restarted resumes its
-session and its ephemeral nodes never blink.
+Runs in: the controller process. kazoo has threads of its own; its callbacks note what changed and ring our
+doorbell, nothing else (KAFKA-6879: work inside of session callbacks deadlocks). Without a connection a call
+fails at once, and with one it has a deadline, so that an outage of ZooKeeper stops nobody's duty cycle.
 
-A call whose reply was lost raises `ZkLost`: it may have happened; the caller reads again and compares.
+The session's id and password are kept in a file, so that a process killed and restarted resumes its session
+and its ephemeral nodes never blink:
+
+    {first log directory}/.headrace-session    {"id": 72057..., "password": "9f3c..."}    mode 0600
+
+A call without a reply raises `ZkLost`: it may have happened. Whoever called reads again and compares; all that
+the controller process does can be run again for that reason.
 """
 
 from __future__ import annotations
@@ -14,32 +19,44 @@ import json
 import logging
 import os
 import threading
-from collections import deque
+import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kazoo.client import KazooClient, TransactionRequest
-from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError
+from kazoo.client import KazooClient
+from kazoo.exceptions import (
+    BadVersionError,
+    ConnectionClosedError,
+    ConnectionLoss,
+    KazooException,
+    NodeExistsError,
+    NoNodeError,
+    RolledBackError,
+    RuntimeInconsistency,
+    SessionExpiredError,
+)
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import KazooState
 
-from headrace.errors import HeadraceError
+from headrace.controller.transaction import Action, Transaction
+from headrace.errors import ConfigError, HeadraceError
 
 CALL_TIMEOUT_S = 10.0
-EVENTS_MAX = 10_000
+START_LOOK_S = 0.2  # between two signs of life while the first connection is waited for
 SESSION_FILE = ".headrace-session"
+READY_PATH = "/headrace-ready"
 
-SESSION_LOST = "session lost"
-SESSION_BACK = "session back"
-CHANGED = "changed"
+_NO_REPLY = (ConnectionLoss, SessionExpiredError, ConnectionClosedError)
+_OTHERS_FAULT = (RolledBackError, RuntimeInconsistency)  # of operations beside the one that failed
 
-logging.getLogger("kazoo").setLevel(logging.ERROR)
+logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # it logs each attempt of an outage; we log the outage
 _log = logging.getLogger(__name__)
 
 
 class ZkError(HeadraceError):
-    """A call that ZooKeeper refused."""
+    """A call that ZooKeeper did not carry out."""
 
 
 class ZkLost(ZkError):
@@ -47,43 +64,56 @@ class ZkLost(ZkError):
 
 
 class ZkConflict(ZkError):
-    """A version check or an existence check failed: somebody else wrote."""
+    """A check of version or existence failed: somebody else wrote."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
 
 
 class Node(NamedTuple):
+    """A znode as read."""
+
     data: bytes
     version: int
-    ephemeral_owner: int
-    created_zxid: int
-
-
-class Event(NamedTuple):
-    kind: str  # SESSION_LOST, SESSION_BACK or CHANGED
-    path: str
+    ephemeral_owner: int  # session id, 0: persistent
 
 
 class ZkSession:
-    """One session, resumed where the file has one that is still alive."""
+    """One session, resumed where the file has one that is still alive.
+
+    on_event   called by kazoo's threads whenever there is something to look at
+    losses     how many sessions expired so far; ephemeral nodes went with each
+
+    raises   ConfigError, where `connect` does not parse
+    """
 
     def __init__(self, connect: str, timeout_ms: int, session_file: Path | None, on_event: Callable[[], None]) -> None:
+        self.previous = _read_session(session_file)
+        self.losses = 0
         self._session_file = session_file
         self._on_event = on_event
-        self.events: deque[Event] = deque(maxlen=EVENTS_MAX)
-        self.previous = _read_session(session_file)
-        hosts, slash, chroot = connect.partition("/")
-        self.chroot = slash + chroot.rstrip("/")
-        self._client = KazooClient(
-            hosts=hosts + self.chroot if chroot else hosts,
-            timeout=timeout_ms / 1000,
-            client_id=self.previous,
-            connection_retry={"max_tries": -1, "delay": 0.05, "backoff": 1.5, "max_delay": 1.0},
-        )
+        self._lock = threading.Lock()
+        self._changed: dict[str, None] = {}  # by the lock; at most one entry a watched path
+        self._watches: dict[str, Callable[[Any], None]] = {}
+        self._hosts, _, chroot = connect.partition("/")
+        self._chroot = f"/{chroot.rstrip('/')}" if chroot.rstrip("/") else ""
+        try:
+            self._client = KazooClient(
+                hosts=self._hosts,
+                timeout=timeout_ms / 1000,
+                client_id=self.previous,
+                connection_retry={"max_tries": -1, "delay": 0.05, "backoff": 1.5, "max_delay": 1.0},
+            )
+        except ValueError:
+            raise ConfigError(
+                "zookeeper.connect", connect, "must look like host:port[,host:port...][/chroot]"
+            ) from None
         self._client.add_listener(self._on_state)
-        self._hosts = hosts
 
     @property
     def session_id(self) -> int:
-        """0 while there is none."""
+        """0 while there is no connection."""
         client_id = self._client.client_id
         return client_id[0] if client_id else 0
 
@@ -91,16 +121,19 @@ class ZkSession:
     def is_connected(self) -> bool:
         return bool(self._client.connected)
 
-    def start(self, timeout_s: float) -> None:
-        """Connect; raises ZkLost, where no server answers in time."""
-        try:
-            self._client.start(timeout=timeout_s)
-        except (KazooTimeoutError, KazooException) as failure:
-            self._client.stop()
-            self._client.close()
-            raise ZkLost(f"no ZooKeeper answers at {self._hosts} within {timeout_s:.0f} s: {failure}") from None
-        if self.chroot:
-            self._make_chroot(timeout_s)
+    def start(self, timeout_s: float, alive: Callable[[], None] = lambda: None) -> None:
+        """Connect. The chroot is made by the first `create` below it.
+
+        alive    called again and again while it takes; may raise to end it
+        raises   ZkLost, where no server answers in time
+        """
+        deadline = time.monotonic() + timeout_s
+        connected = self._client.start_async()
+        while not connected.wait(min(START_LOOK_S, max(0.0, deadline - time.monotonic()))):
+            alive()
+            if time.monotonic() >= deadline:
+                self._end()
+                raise ZkLost(f"no ZooKeeper answers at {self._hosts} within {timeout_s:.0f} s")
         self.save_session()
 
     def save_session(self) -> None:
@@ -108,37 +141,46 @@ class ZkSession:
         client_id = self._client.client_id
         if self._session_file is None or client_id is None:
             return
-        text = json.dumps({"id": client_id[0], "password": client_id[1].hex()})
         temporary = self._session_file.with_suffix(".tmp")
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(text)
+            json.dump({"id": client_id[0], "password": client_id[1].hex()}, file)
         os.replace(temporary, self._session_file)
 
     def stop(self) -> None:
-        """End the session: ephemeral nodes go at once."""
-        self._client.stop()
-        self._client.close()
-        if self._session_file is not None:
+        """End the session: ephemeral nodes go at once, where a server hears of it."""
+        if self._end() and self._session_file is not None:
             self._session_file.unlink(missing_ok=True)
 
+    def take_changes(self) -> list[str]:
+        """Paths whose watches fired since the last call; a lost connection fires them all."""
+        if not self._changed:
+            return []
+        with self._lock:
+            paths = list(self._changed)
+            self._changed.clear()
+        return paths
+
     def get(self, path: str, watch: bool = False) -> Node | None:
-        """A node, None where it is not there; a watch on it reports CHANGED once, in both cases."""
+        """A node, None where it is not there; a watch on it fires once, in both cases."""
         callback = self._watch(path) if watch else None
-        try:
-            data, stat = self._wait(self._client.get_async(path, watch=callback))
-        except NoNodeError:
-            if watch:
-                self._wait(self._client.exists_async(path, watch=callback))
-            return None
-        return Node(data, stat.version, stat.ephemeralOwner, stat.czxid)
+        while True:
+            try:
+                data, stat = self._call(self._client.get_async, self._chroot + path, watch=callback)
+                return Node(data, stat.version, stat.ephemeralOwner)
+            except NoNodeError:
+                if callback is None:
+                    return None
+            if self._call(self._client.exists_async, self._chroot + path, watch=callback) is None:
+                return None  # else it came between the two calls: read it
 
     def get_many(self, paths: list[str]) -> list[Node | None]:
         """Many nodes with one round trip of latency."""
+        self._check_connected()
         found: list[Node | None] = []
-        for result in [self._client.get_async(path) for path in paths]:
+        for result in [self._client.get_async(self._chroot + path) for path in paths]:
             try:
-                data, stat = self._wait(result)
-                found.append(Node(data, stat.version, stat.ephemeralOwner, stat.czxid))
+                data, stat = _wait(result)
+                found.append(Node(data, stat.version, stat.ephemeralOwner))
             except NoNodeError:
                 found.append(None)
         return found
@@ -147,16 +189,27 @@ class ZkSession:
         """Names below a node, sorted; empty where it is not there."""
         callback = self._watch(path) if watch else None
         try:
-            return sorted(self._wait(self._client.get_children_async(path, watch=callback)))
+            names = self._call(self._client.get_children_async, self._chroot + path, watch=callback)
         except NoNodeError:
             return []
+        return sorted(names)
 
-    def create(self, path: str, data: bytes = b"", ephemeral: bool = False, sequence: bool = False) -> None:
-        """raises   ZkConflict, where it exists; ZkLost"""
+    def tree(self, path: str) -> list[str]:
+        """A node and all below it, deepest first; empty where it is not there."""
+        found: list[str] = []
         try:
-            self._wait(self._client.create_async(path, data, ephemeral=ephemeral, sequence=sequence, makepath=True))
+            for name in self._call(self._client.get_children_async, self._chroot + path):
+                found.extend(self.tree(f"{path}/{name}"))
+        except NoNodeError:
+            return found
+        return [*found, path]
+
+    def create(self, path: str, data: bytes = b"", is_ephemeral: bool = False) -> None:
+        """Create a node and its parents; raises ZkConflict, where it exists."""
+        try:
+            self._call(self._client.create_async, self._chroot + path, data, ephemeral=is_ephemeral, makepath=True)
         except NodeExistsError:
-            raise ZkConflict(f"{path} exists") from None
+            raise ZkConflict(path, "exists") from None
 
     def ensure(self, path: str, data: bytes = b"") -> None:
         """Create a persistent node, if it is not there."""
@@ -168,79 +221,93 @@ class ZkSession:
     def set(self, path: str, data: bytes, version: int = -1) -> int:
         """returns the new version; raises ZkConflict, where the version is another or the node is gone"""
         try:
-            return int(self._wait(self._client.set_async(path, data, version)).version)
-        except KazooException as failure:
-            raise ZkConflict(f"{path}: {type(failure).__name__}") from None
+            return int(self._call(self._client.set_async, self._chroot + path, data, version).version)
+        except (BadVersionError, NoNodeError) as failure:
+            raise ZkConflict(path, type(failure).__name__) from None
 
     def delete(self, path: str) -> None:
         """Remove a node, if it is there."""
         try:
-            self._wait(self._client.delete_async(path))
+            self._call(self._client.delete_async, self._chroot + path)
         except NoNodeError:
             pass
 
-    def delete_tree(self, path: str) -> None:
-        """Remove a node and all below it."""
-        for name in self.children(path):
-            self.delete_tree(f"{path}/{name}")
-        self.delete(path)
+    def commit(self, transaction: Transaction) -> None:
+        """All or nothing; raises ZkConflict with the path of the operation that failed."""
+        request = self._client.transaction()
+        for action, path, data, version, is_ephemeral in transaction.operations:
+            path = self._chroot + path
+            if action is Action.CHECK:
+                request.check(path, version)
+            elif action is Action.CREATE:
+                request.create(path, data, ephemeral=is_ephemeral)
+            elif action is Action.SET:
+                request.set_data(path, data, version)
+            else:
+                request.delete(path, version)
+        results = self._call(request.commit_async)
+        failures = [
+            (operation.path, result)
+            for operation, result in zip(transaction.operations, results, strict=True)
+            if isinstance(result, Exception)
+        ]
+        for path, failure in sorted(failures, key=lambda entry: isinstance(entry[1], _OTHERS_FAULT)):
+            raise ZkConflict(path, type(failure).__name__)
 
-    def multi(self) -> TransactionRequest:
-        """A transaction to fill and hand to `commit`."""
-        return self._client.transaction()
+    def _check_connected(self) -> None:
+        if not self._client.connected:
+            raise ZkLost("not connected")
 
-    def commit(self, transaction: TransactionRequest) -> list[Any]:
-        """All or nothing.
-
-        raises   ZkConflict, naming the operation that failed; ZkLost
-        """
-        results = self._wait(transaction.commit_async())
-        for operation, result in zip(transaction.operations, results, strict=True):
-            if isinstance(result, Exception) and type(result).__name__ not in (
-                "RolledBackError",
-                "RuntimeInconsistency",
-            ):
-                path = getattr(operation, "path", "")
-                raise ZkConflict(f"{type(operation).__name__} {path}: {type(result).__name__}")
-        if any(isinstance(result, Exception) for result in results):
-            raise ZkConflict("transaction rolled back")
-        return list(results)
-
-    def _wait(self, result: Any) -> Any:
-        try:
-            return result.get(timeout=CALL_TIMEOUT_S)
-        except (KazooTimeoutError, TimeoutError):
-            raise ZkLost(f"no reply within {CALL_TIMEOUT_S:.0f} s") from None
-        except KazooException as failure:
-            if type(failure).__name__ in ("ConnectionLoss", "SessionExpiredError", "ConnectionClosedError"):
-                raise ZkLost(type(failure).__name__) from None
-            raise
+    def _call(self, operation: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        self._check_connected()
+        return _wait(operation(*arguments, **options))
 
     def _watch(self, path: str) -> Callable[[Any], None]:
-        def report(_event: Any) -> None:
-            self._put(Event(CHANGED, path))
+        """The same function for the same path: kazoo keeps watches in sets."""
+        return self._watches.setdefault(path, partial(self._on_change, path))
 
-        return report
+    def _on_change(self, path: str, _event: object) -> None:
+        with self._lock:
+            self._changed[path] = None
+        self._on_event()
 
     def _on_state(self, state: str) -> None:
         if state == KazooState.LOST:
-            self._put(Event(SESSION_LOST, ""))
-        elif state == KazooState.CONNECTED:
-            self._put(Event(SESSION_BACK, ""))
-
-    def _put(self, event: Event) -> None:
-        self.events.append(event)
+            self.losses += 1
         self._on_event()
 
-    def _make_chroot(self, timeout_s: float) -> None:
-        """The chroot's own path has to be made from outside of it."""
-        outside = KazooClient(hosts=self._hosts, timeout=timeout_s)
-        outside.start(timeout=timeout_s)
+    def _end(self) -> bool:
+        """Let kazoo's threads go; False where they would not end the session in order."""
         try:
-            outside.ensure_path(self.chroot)
-        finally:
-            outside.stop()
-            outside.close()
+            self._client.stop()
+            self._client.close()
+        except (KazooException, OSError) as failure:
+            _log.warning("ZooKeeper session not closed in order reason=%s", type(failure).__name__)
+            return False
+        return True
+
+
+def wait_until_ready(connect: str, timeout_s: float) -> None:
+    """Return when a session can write: a port that listens would not tell. For tests and tools.
+
+    raises   ZkLost, where it can't in time
+    """
+    session = ZkSession(connect, 10_000, None, lambda: None)
+    session.start(timeout_s)
+    try:
+        session.ensure(READY_PATH)
+        session.delete(READY_PATH)
+    finally:
+        session.stop()
+
+
+def _wait(result: Any) -> Any:
+    try:
+        return result.get(timeout=CALL_TIMEOUT_S)
+    except (KazooTimeoutError, TimeoutError):
+        raise ZkLost(f"no reply within {CALL_TIMEOUT_S:.0f} s") from None
+    except _NO_REPLY as failure:
+        raise ZkLost(type(failure).__name__) from None
 
 
 def _read_session(path: Path | None) -> tuple[int, bytes] | None:
@@ -249,16 +316,5 @@ def _read_session(path: Path | None) -> tuple[int, bytes] | None:
     try:
         stored = json.loads(path.read_text())
         return int(stored["id"]), bytes.fromhex(stored["password"])
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def wait_until_ready(connect: str, timeout_s: float) -> None:
-    """Return when a session can write: `ruok` alone would not tell.
-
-    raises   ZkLost, where it can't in time
-    """
-    session = ZkSession(connect, 10_000, None, threading.Event().set)
-    session.start(timeout_s)
-    session.ensure("/headrace-ready")
-    session.stop()

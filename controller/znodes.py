@@ -1,6 +1,20 @@
 """Paths and JSON of what stands in ZooKeeper, as Kafka 2.7 to 3.9 write it.
 
-Source: Kafka `ZkData.scala`.
+Runs in: the controller process. Kafka brokers, their tools and people with a shell write these nodes too, so
+every `decode_*` raises `BadZnode` for what it can't use, and fields that it does not know pass.
+
+    /brokers/ids/N                        ephemeral   where a broker listens
+    /brokers/topics/T                                 replicas by partition, topic id
+    /brokers/topics/T/partitions/P/state              leader, leader epoch, in-sync replicas
+    /controller                           ephemeral   who is the controller
+    /controller_epoch                                 how many there have been
+    /cluster/id                                       the cluster's id
+    /config/topics/T                                  a topic's overrides
+    /config/changes/config_change_N                   that overrides changed
+    /admin/delete_topics/T                            that a topic is to go
+    /latest_producer_id_block                         the producer ids given out so far
+
+Source: Kafka 3.9 `ZkData.scala`, KIP-500 and KIP-866 for the versions.
 """
 
 from __future__ import annotations
@@ -8,7 +22,11 @@ from __future__ import annotations
 import base64
 import json
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
+
+from headrace.errors import HeadraceError
 
 BROKER_IDS = "/brokers/ids"
 TOPICS = "/brokers/topics"
@@ -38,6 +56,10 @@ PERSISTENT_PATHS = (
 )
 
 
+class BadZnode(HeadraceError):
+    """A node whose data can't be what its path promises."""
+
+
 class Registration(NamedTuple):
     """A broker as /brokers/ids has it."""
 
@@ -54,6 +76,7 @@ class PartitionState(NamedTuple):
     leader_epoch: int
     isr: tuple[int, ...]
     controller_epoch: int
+    version: int = 0  # of the node, which a change expects
 
 
 class TopicAssignment(NamedTuple):
@@ -69,6 +92,10 @@ def broker_path(node_id: int) -> str:
 
 def topic_path(topic: str) -> str:
     return f"{TOPICS}/{topic}"
+
+
+def partitions_path(topic: str) -> str:
+    return f"{TOPICS}/{topic}/partitions"
 
 
 def partition_path(topic: str, partition: int) -> str:
@@ -88,10 +115,11 @@ def delete_topic_path(topic: str) -> str:
 
 
 def encode_broker(host: str, port: int, rack: str | None, now_ms: int) -> bytes:
+    address = f"[{host}]" if ":" in host else host
     fields: dict[str, Any] = {
         "features": {},
         "listener_security_protocol_map": {"PLAINTEXT": "PLAINTEXT"},
-        "endpoints": [f"PLAINTEXT://{host}:{port}"],
+        "endpoints": [f"PLAINTEXT://{address}:{port}"],
         "jmx_port": -1,
         "port": port,
         "host": host,
@@ -104,14 +132,16 @@ def encode_broker(host: str, port: int, rack: str | None, now_ms: int) -> bytes:
 
 
 def decode_broker(node_id: int, data: bytes) -> Registration:
-    fields = json.loads(data)
-    host, port = fields.get("host"), fields.get("port", -1)
-    for endpoint in fields.get("endpoints", []):
-        address = endpoint.partition("://")[2]
-        host, _, text = address.rpartition(":")
-        port = int(text)
-        break
-    return Registration(node_id, host or "", port, fields.get("rack"))
+    """Host and port of the plaintext listener, else of the first one (version 1 has no endpoints)."""
+    with _reading(broker_path(node_id)):
+        fields = json.loads(data)
+        protocols = fields.get("listener_security_protocol_map", {})
+        host, port = fields.get("host"), fields.get("port", -1)
+        endpoints = [endpoint.partition("://") for endpoint in fields.get("endpoints", [])]
+        endpoints.sort(key=lambda endpoint: protocols.get(endpoint[0], endpoint[0]) != "PLAINTEXT")
+        for _listener, _, address in endpoints[:1]:
+            host, _, port = address.rpartition(":")
+        return Registration(node_id, (host or "").strip("[]"), int(port), fields.get("rack"))
 
 
 def encode_topic(assignment: TopicAssignment) -> bytes:
@@ -126,11 +156,13 @@ def encode_topic(assignment: TopicAssignment) -> bytes:
     )
 
 
-def decode_topic(data: bytes) -> TopicAssignment:
-    fields = json.loads(data)
-    partitions = {int(index): tuple(replicas) for index, replicas in fields["partitions"].items()}
-    replicas = tuple(partitions[index] for index in sorted(partitions))
-    return TopicAssignment(decode_uuid(fields.get("topic_id", "")), replicas)
+def decode_topic(name: str, data: bytes) -> TopicAssignment:
+    """Partitions are numbered from 0 without a gap."""
+    with _reading(topic_path(name)):
+        fields = json.loads(data)
+        partitions = {int(index): tuple(map(int, replicas)) for index, replicas in fields["partitions"].items()}
+        replicas = tuple(partitions[index] for index in range(len(partitions)))
+        return TopicAssignment(decode_uuid(fields.get("topic_id", "")), replicas)
 
 
 def encode_state(state: PartitionState) -> bytes:
@@ -145,19 +177,27 @@ def encode_state(state: PartitionState) -> bytes:
     )
 
 
-def decode_state(data: bytes) -> PartitionState:
-    fields = json.loads(data)
-    return PartitionState(
-        fields["leader"], fields["leader_epoch"], tuple(fields["isr"]), fields.get("controller_epoch", 0)
-    )
+def decode_state(path: str, data: bytes, version: int) -> PartitionState:
+    with _reading(path):
+        fields = json.loads(data)
+        return PartitionState(
+            int(fields["leader"]),
+            int(fields["leader_epoch"]),
+            tuple(map(int, fields["isr"])),
+            int(fields.get("controller_epoch", 0)),
+            version,
+        )
 
 
 def encode_config(configs: dict[str, str]) -> bytes:
     return _dump({"version": 1, "config": configs})
 
 
-def decode_config(data: bytes) -> dict[str, str]:
-    return dict(json.loads(data).get("config", {})) if data else {}
+def decode_config(path: str, data: bytes) -> dict[str, str]:
+    if not data:
+        return {}
+    with _reading(path):
+        return {str(key): str(value) for key, value in json.loads(data).get("config", {}).items()}
 
 
 def encode_controller(node_id: int, now_ms: int) -> bytes:
@@ -165,7 +205,13 @@ def encode_controller(node_id: int, now_ms: int) -> bytes:
 
 
 def decode_controller(data: bytes) -> int:
-    return int(json.loads(data)["brokerid"])
+    with _reading(CONTROLLER):
+        return int(json.loads(data)["brokerid"])
+
+
+def decode_controller_epoch(data: bytes) -> int:
+    with _reading(CONTROLLER_EPOCH):
+        return int(data)
 
 
 def encode_cluster_id(cluster_id: str) -> bytes:
@@ -173,7 +219,8 @@ def encode_cluster_id(cluster_id: str) -> bytes:
 
 
 def decode_cluster_id(data: bytes) -> str:
-    return str(json.loads(data)["id"])
+    with _reading(CLUSTER_ID):
+        return str(json.loads(data)["id"])
 
 
 def encode_producer_id_block(node_id: int, first: int, last: int) -> bytes:
@@ -182,12 +229,18 @@ def encode_producer_id_block(node_id: int, first: int, last: int) -> bytes:
 
 def decode_producer_id_block(data: bytes) -> int:
     """The first id that nobody has been given; 0 where no block was."""
-    return int(json.loads(data)["block_end"]) + 1 if data else 0
+    if not data:
+        return 0
+    with _reading(PRODUCER_ID_BLOCK):
+        return int(json.loads(data)["block_end"]) + 1
 
 
-def new_cluster_id() -> str:
-    """22 characters of base64url, as Kafka makes them."""
-    return encode_uuid(uuid.uuid4().hex)
+def new_uuid() -> str:
+    """32 hex digits whose 22 characters don't begin with a dash, which command lines would take for an option."""
+    while True:
+        digits = uuid.uuid4().hex
+        if not encode_uuid(digits).startswith("-"):
+            return digits
 
 
 def encode_uuid(hex_digits: str) -> str:
@@ -195,7 +248,19 @@ def encode_uuid(hex_digits: str) -> str:
 
 
 def decode_uuid(text: str) -> str:
-    return base64.urlsafe_b64decode(text + "==").hex() if text else ""
+    """32 hex digits of 22 characters; '' of nothing."""
+    digits = base64.urlsafe_b64decode(text + "==").hex() if text else ""
+    if len(digits) not in (0, 32):
+        raise ValueError(f"{text!r} is no uuid")
+    return digits
+
+
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError) as failure:
+        raise BadZnode(f"{path}: {type(failure).__name__}: {failure}") from None
 
 
 def _dump(fields: dict[str, Any]) -> bytes:

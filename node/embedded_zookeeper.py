@@ -1,54 +1,77 @@
 """A ZooKeeper for one node, from the jars that PySpark brings.
 
 Runs in: `headrace dev`, tests and benches; production names its own ensemble. The server is a child process
-that dies with us (PR_SET_PDEATHSIG), keeps its data in a directory of its own, and takes the same port again
-after a restart where it can.
+that dies with us (PR_SET_PDEATHSIG) and keeps everything in one directory:
+
+    zoo.cfg          its configuration, written at each start
+    data/            snapshots and transaction log; fsynced as always: what the node acknowledged of topics stays
+    zookeeper.log    its standard output and error
+    port             the last port, taken again where it is free
 
 Five of PySpark's jars are a whole server: without metrics-core it exits, without snappy-java sessions time
-out.
+out. None of them is a logging backend (log4j would take its start from 0.4 s to 0.6 s and more), so the log has
+what the JVM and SLF4J say, and no more.
+
+Source: operations.md of the design; ZooKeeper's administrator's guide.
 """
 
 from __future__ import annotations
 
 import ctypes
 import importlib.util
+import os
 import shutil
 import signal
 import socket
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
+from headrace.controller import zk
 from headrace.errors import ConfigError, HeadraceError
 
 JARS = ("zookeeper-3", "zookeeper-jute", "slf4j-api", "metrics-core", "snappy-java")
 MAIN_CLASS = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 JVM_FLAGS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx128m", "-Xshare:auto")
 HOST = "127.0.0.1"
+TICK_MS = 1000
 START_TRIES_MAX = 5
 LISTEN_DEADLINE_S = 20.0
+LISTEN_LOOK_S = 0.02
 STOP_DEADLINE_S = 5.0
+LOG_TAIL_CHARACTERS = 2000
 PORT_FILE = "port"
+LOG_FILE = "zookeeper.log"
+CONFIG_FILE = "zoo.cfg"
+WAY_OUT = "pip install 'headrace[spark]', or pass --zookeeper HOST:PORT"
 _PR_SET_PDEATHSIG = 1
+_TCP_LISTEN = "0A"  # as /proc/net/tcp has it
+
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class ZooKeeperFailed(HeadraceError):
-    """The server did not start; the message ends with its log."""
+    """The server did not start; the message says why, and ends with its log."""
 
 
 class EmbeddedZooKeeper:
-    """One server process and its directory."""
+    """One server process and its directory.
 
-    def __init__(self, directory: Path, port: int = 0) -> None:
+    port   0: the one of the last time, or any free one
+    """
+
+    def __init__(self, directory: Path, port: int = 0, host: str = HOST) -> None:
         self._directory = directory
         self._wanted_port = port
+        self._host = host
         self._process: subprocess.Popen[bytes] | None = None
         self.port = 0
 
     @property
     def connect(self) -> str:
         """For `zookeeper.connect`."""
-        return f"{HOST}:{self.port}"
+        return f"{self._host}:{self.port}"
 
     @property
     def pid(self) -> int:
@@ -58,28 +81,29 @@ class EmbeddedZooKeeper:
     def start(self) -> None:
         """Start the server; returns when it listens.
 
-        raises   ConfigError, where jars or Java are missing; ZooKeeperFailed
+        raises   ConfigError, where jars or Java are missing, or the port asked for is taken; ZooKeeperFailed
         """
         command = [find_java(), *JVM_FLAGS, "-cp", ":".join(map(str, find_jars())), MAIN_CLASS]
         self._directory.mkdir(parents=True, exist_ok=True)
         for attempt in range(START_TRIES_MAX):
             self.port = self._choose_port(attempt)
-            config = self._write_config()
-            with open(self._directory / "zookeeper.log", "ab") as log:
-                self._process = subprocess.Popen(
-                    [*command, str(config)],
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    preexec_fn=_die_with_parent,
-                    start_new_session=True,
-                )
-            if self._listens():
+            self._spawn([*command, str(self._write_config())])
+            if self._comes_up():
                 (self._directory / PORT_FILE).write_text(str(self.port))
                 return
-            self.stop()
-        tail = (self._directory / "zookeeper.log").read_text(errors="replace")[-2000:]
-        raise ZooKeeperFailed(f"ZooKeeper did not start in {START_TRIES_MAX} tries; its log ends with:\n{tail}")
+            self.stop()  # another process was faster with the port, as a rule
+        tail = (self._directory / LOG_FILE).read_text(errors="replace")[-LOG_TAIL_CHARACTERS:]
+        raise ZooKeeperFailed(
+            f"ZooKeeper did not start in {START_TRIES_MAX} tries, the last one on port {self.port}; "
+            f"{self._directory / LOG_FILE} ends with:\n{tail}"
+        )
+
+    def wait_until_ready(self, timeout_s: float) -> None:
+        """Return when a session can write. For tests and tools; a node just connects and retries.
+
+        raises   ZkLost, where it can't in time
+        """
+        zk.wait_until_ready(self.connect, timeout_s)
 
     def stop(self) -> None:
         """SIGTERM, and SIGKILL where that does not help."""
@@ -94,43 +118,62 @@ class EmbeddedZooKeeper:
             process.wait()
 
     def _choose_port(self, attempt: int) -> int:
-        """The port asked for, the last one, or a free one."""
         if self._wanted_port:
+            if not self._is_free(self._wanted_port):
+                raise ConfigError("port", self._wanted_port, f"{self.connect} is in use by another process")
             return self._wanted_port
         if attempt == 0:
             try:
                 last = int((self._directory / PORT_FILE).read_text())
-                with socket.socket() as probe:
-                    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                    probe.bind((HOST, last))
-                return last
             except (OSError, ValueError):
-                pass
+                last = 0
+            if 0 < last < 1 << 16 and self._is_free(last):
+                return last
         with socket.socket() as probe:
-            probe.bind((HOST, 0))
+            probe.bind((self._host, 0))
             return int(probe.getsockname()[1])
 
+    def _is_free(self, port: int) -> bool:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((self._host, port))
+            except OSError:
+                return False
+        return True
+
     def _write_config(self) -> Path:
+        """tickTime bounds session timeouts from below (2 ticks); 4-letter words and the admin server stay off."""
         data = self._directory / "data"
         data.mkdir(exist_ok=True)
-        config = self._directory / "zoo.cfg"
+        config = self._directory / CONFIG_FILE
         config.write_text(
-            f"dataDir={data}\nclientPort={self.port}\nclientPortAddress={HOST}\ntickTime=1000\n"
-            "minSessionTimeout=2000\nmaxSessionTimeout=60000\nmaxClientCnxns=0\nadmin.enableServer=false\n"
-            "4lw.commands.whitelist=\nautopurge.snapRetainCount=3\nautopurge.purgeInterval=24\n"
-            "initLimit=10\nsyncLimit=5\n"
+            f"dataDir={data}\nclientPort={self.port}\nclientPortAddress={self._host}\ntickTime={TICK_MS}\n"
+            f"minSessionTimeout={2 * TICK_MS}\nmaxSessionTimeout={60 * TICK_MS}\nmaxClientCnxns=0\n"
+            "admin.enableServer=false\n4lw.commands.whitelist=\n"
+            "autopurge.snapRetainCount=3\nautopurge.purgeInterval=24\ninitLimit=10\nsyncLimit=5\n"
         )
         return config
 
-    def _listens(self) -> bool:
+    def _spawn(self, command: list[str]) -> None:
+        with open(self._directory / LOG_FILE, "ab") as log:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                preexec_fn=_dies_with(os.getpid()),
+                start_new_session=True,
+            )
+
+    def _comes_up(self) -> bool:
+        """Whether this process (and no other) listens on the port in time."""
         deadline = time.monotonic() + LISTEN_DEADLINE_S
         assert self._process is not None
         while time.monotonic() < deadline and self._process.poll() is None:
-            try:
-                with socket.create_connection((HOST, self.port), timeout=1):
-                    return True
-            except OSError:
-                time.sleep(0.02)
+            if _listens(self._process.pid, self.port):
+                return True
+            time.sleep(LISTEN_LOOK_S)
         return False
 
 
@@ -147,20 +190,52 @@ def find_java() -> str:
 def find_jars() -> list[Path]:
     """The server's jars inside of PySpark; raises ConfigError."""
     spec = importlib.util.find_spec("pyspark")
-    way_out = "pip install 'headrace[spark]', or pass --zookeeper HOST:PORT"
     if spec is None or spec.origin is None:
         raise ConfigError(
-            "zookeeper", None, f"the embedded ZooKeeper comes with PySpark, which is not installed: {way_out}"
+            "zookeeper", None, f"the embedded ZooKeeper comes with PySpark, which is not installed: {WAY_OUT}"
         )
     folder = Path(spec.origin).parent / "jars"
     jars = []
     for name in JARS:
         found = sorted(folder.glob(f"{name}*.jar"))
         if not found:
-            raise ConfigError("zookeeper", str(folder), f"no {name}*.jar there: {way_out}")
+            raise ConfigError("zookeeper", str(folder), f"no {name}*.jar there: {WAY_OUT}")
         jars.append(found[0])
     return jars
 
 
-def _die_with_parent() -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def _listens(pid: int, port: int) -> bool:
+    """Whether a process holds a listening TCP socket on a port; the kernel's tables say so, nobody is connected to."""
+    inodes = set()
+    for table in ("tcp", "tcp6"):
+        try:
+            lines = Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]
+        except OSError:
+            continue
+        for fields in map(str.split, lines):
+            if fields[3] == _TCP_LISTEN and int(fields[1].rpartition(":")[2], 16) == port:
+                inodes.add(f"socket:[{fields[9]}]")
+    if not inodes:
+        return False
+    try:
+        descriptors = os.listdir(f"/proc/{pid}/fd")
+    except OSError:
+        return False
+    for descriptor in descriptors:
+        try:
+            if os.readlink(f"/proc/{pid}/fd/{descriptor}") in inodes:
+                return True
+        except OSError:
+            continue  # closed meanwhile
+    return False
+
+
+def _dies_with(parent: int) -> Callable[[], None]:
+    """For the child, between fork and exec: be killed when the parent ends, even if it has by now."""
+
+    def prepare() -> None:
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return prepare

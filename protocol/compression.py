@@ -4,26 +4,42 @@
 
 Snappy comes in two framings: raw blocks (most clients), and the Java clients' xerial stream: a 16-byte
 header, then blocks of at most 32 KiB, each behind its 4-byte length. We read both and write xerial, which
-every client reads.
+every client reads. Gzip, lz4 and zstd may be several members one behind the other; all are read.
 
-Every decompression has a limit: a batch that would grow beyond it is refused before the memory is taken.
+Every decompression has a limit: output beyond it is refused when it would come, not when all of it is there.
+Libraries are loaded on first use: a network worker passes batches through and needs none.
+
+Source: KIP-110 (zstd); Kafka `Compression`, `Lz4BlockInputStream`; the xerial snappy-java stream format.
 """
 
 from __future__ import annotations
 
+import threading
 import zlib
+from collections.abc import Callable
 from enum import IntEnum
-from typing import Any
 
 from headrace.errors import HeadraceError
 from headrace.protocol.varint import read_uvarint
 
 DECOMPRESSED_BYTES_MAX = 256 * 1024 * 1024
+MEMBERS_MAX = 256  # gzip members, lz4 or zstd frames in one batch: writers make one
 XERIAL_MAGIC = b"\x82SNAPPY\x00"
 XERIAL_HEADER = XERIAL_MAGIC + (1).to_bytes(4, "big") + (1).to_bytes(4, "big")
 XERIAL_BLOCK_BYTES = 32 * 1024
 GZIP_LEVEL = 1
-_CHUNK_BYTES = 1 << 20
+ZSTD_LEVEL = 3
+
+_SNAPPY_RATIO_MAX = 22  # 3 bytes copy 64
+_SNAPPY_BLOCK_BYTES_MIN = 64
+_FIRST_BYTES_MIN = 64 * 1024  # what may be taken for the output without having seen any of it
+_FIRST_RATIO = 8
+_ZSTD_WINDOW_BYTES_MAX = 1 << 27  # as in the Java clients
+_ZSTD_SLICE_BYTES = 512  # fed at a time: 128 blocks of 128 KiB at most can come of it
+
+assert _FIRST_BYTES_MIN < DECOMPRESSED_BYTES_MAX
+
+Buffer = bytes | bytearray | memoryview
 
 
 class Codec(IntEnum):
@@ -40,77 +56,73 @@ class CompressionError(HeadraceError):
     """Bytes that don't decompress, or would grow beyond the limit."""
 
 
-def compress(codec: int, data: bytes | memoryview) -> bytes:
+def compress(codec: int, data: Buffer) -> bytes:
     """Compress in the form that Kafka's Java client reads."""
-    if codec == Codec.GZIP:
-        from isal import igzip
-
-        return bytes(igzip.compress(data, compresslevel=GZIP_LEVEL))
-    if codec == Codec.SNAPPY:
-        return _compress_xerial(data)
-    if codec == Codec.LZ4:
-        import lz4.frame
-
-        return bytes(lz4.frame.compress(data, store_size=False))
-    if codec == Codec.ZSTD:
-        return bytes(_zstd_compressor().compress(data))
-    assert codec == Codec.NONE, codec
-    return bytes(data)
+    return _COMPRESSORS[codec](data)
 
 
-def decompress(codec: int, data: bytes | memoryview, limit: int = DECOMPRESSED_BYTES_MAX) -> bytes | memoryview:
+def decompress(codec: int, data: Buffer, limit: int = DECOMPRESSED_BYTES_MAX) -> Buffer:
     """The plain bytes; without a codec the data itself.
 
     limit    most bytes that may come out
     raises   CompressionError, for garbage, an unknown codec, or more than `limit`
     """
-    try:
-        if codec == Codec.NONE:
-            return data
-        if codec == Codec.GZIP:
-            return _decompress_gzip(data, limit)
-        if codec == Codec.SNAPPY:
-            return _decompress_snappy(data, limit)
-        if codec == Codec.LZ4:
-            return _decompress_lz4(data, limit)
-        if codec == Codec.ZSTD:
-            return _decompress_zstd(data, limit)
-    except CompressionError:
-        raise
-    except Exception as failure:  # each library has errors of its own
-        raise CompressionError(f"{Codec(codec).name.lower()}: {failure}") from None
-    raise CompressionError(f"codec {codec} is unknown")
+    if codec == Codec.NONE:
+        return data
+    if not Codec.NONE < codec <= Codec.ZSTD:
+        raise CompressionError(f"codec {codec} is unknown")
+    return _DECOMPRESSORS[codec - 1](memoryview(data), limit)
 
 
 def _too_large(name: str, limit: int) -> CompressionError:
     return CompressionError(f"{name}: more than {limit} bytes come out")
 
 
-def _decompress_gzip(data: bytes | memoryview, limit: int) -> bytes:
+def _compress_gzip(data: Buffer) -> bytes:
+    from isal import igzip
+
+    return bytes(igzip.compress(data, compresslevel=GZIP_LEVEL))
+
+
+def _decompress_gzip(data: memoryview, limit: int) -> bytes:
     from isal import isal_zlib
+    from isal.igzip_lib import IsalError
 
-    engine = isal_zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-    plain = engine.decompress(data, max_length=limit + 1)
-    if len(plain) > limit:
-        raise _too_large("gzip", limit)
-    if not engine.eof:
-        raise CompressionError("gzip: the stream is cut short")
-    return bytes(plain)
+    out = []
+    rest: Buffer = data
+    total = 0
+    for _ in range(MEMBERS_MAX):
+        engine = isal_zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+        try:
+            plain = engine.decompress(rest, max_length=limit + 1 - total)
+        except IsalError as failure:  # type: ignore[misc]  # its stub has an instance of it
+            raise CompressionError(f"gzip: {failure}") from None
+        total += len(plain)
+        if total > limit:
+            raise _too_large("gzip", limit)
+        if not engine.eof:
+            raise CompressionError("gzip: the stream is cut short")
+        out.append(plain)
+        rest = engine.unused_data
+        if not rest:
+            return out[0] if len(out) == 1 else b"".join(out)
+    raise CompressionError(f"gzip: more than {MEMBERS_MAX} members")
 
 
-def _compress_xerial(data: bytes | memoryview) -> bytes:
-    import cramjam
+def _compress_xerial(data: Buffer) -> bytes:
+    import snappy
 
+    view = memoryview(data)
     out = [XERIAL_HEADER]
-    for start in range(0, len(data), XERIAL_BLOCK_BYTES):
-        block = bytes(cramjam.snappy.compress_raw(bytes(data[start : start + XERIAL_BLOCK_BYTES])))
+    for start in range(0, len(view), XERIAL_BLOCK_BYTES):
+        block = snappy.compress(view[start : start + XERIAL_BLOCK_BYTES])
         out += (len(block).to_bytes(4, "big"), block)
     return b"".join(out)
 
 
-def _decompress_snappy(data: bytes | memoryview, limit: int) -> bytes:
-    if bytes(data[:8]) != XERIAL_MAGIC:
-        return _decompress_block(data, limit)
+def _decompress_snappy(data: memoryview, limit: int) -> bytes:
+    if data[: len(XERIAL_MAGIC)] != XERIAL_MAGIC:
+        return _decompress_block(data, limit, limit)
     out = []
     position = len(XERIAL_HEADER)
     total = 0
@@ -119,62 +131,145 @@ def _decompress_snappy(data: bytes | memoryview, limit: int) -> bytes:
         position += 4
         if size > len(data) - position:
             raise CompressionError(f"snappy: block of {size} bytes announced, fewer remain")
-        block = _decompress_block(data[position : position + size], limit - total)
+        block = _decompress_block(data[position : position + size], limit - total, limit)
         total += len(block)
         out.append(block)
         position += size
     return b"".join(out)
 
 
-def _decompress_block(data: bytes | memoryview, limit: int) -> bytes:
-    import cramjam
+def _decompress_block(data: memoryview, room: int, limit: int) -> bytes:
+    """One raw block, whose first bytes announce what comes out; of `limit` bytes `room` are left."""
+    import snappy
 
-    if read_uvarint(bytes(data[:8]), 0)[0] > limit:  # the length that a raw block announces
+    try:
+        announced, _position = read_uvarint(data, 0)
+    except (IndexError, ValueError):
+        raise CompressionError("snappy: a block without its length") from None
+    if announced > room:
         raise _too_large("snappy", limit)
-    return bytes(cramjam.snappy.decompress_raw(bytes(data)))
+    if announced > len(data) * _SNAPPY_RATIO_MAX + _SNAPPY_BLOCK_BYTES_MIN:
+        raise CompressionError(f"snappy: {announced} bytes can't come of {len(data)}")
+    try:
+        return bytes(snappy.uncompress(data))
+    except snappy.UncompressError as failure:
+        raise CompressionError(f"snappy: {failure.__cause__}") from None
 
 
-def _decompress_lz4(data: bytes | memoryview, limit: int) -> bytes:
+def _compress_lz4(data: Buffer) -> bytes:
+    import lz4.frame
+
+    return bytes(lz4.frame.compress(data, store_size=False))
+
+
+def _decompress_lz4(data: memoryview, limit: int) -> bytes:
+    """The library takes all of `max_length` before it begins, so this grows with what comes out."""
     import lz4.frame
 
     engine = lz4.frame.LZ4FrameDecompressor()
-    plain = engine.decompress(data, max_length=limit + 1)
-    if len(plain) > limit:
-        raise _too_large("lz4", limit)
-    if not engine.eof:
-        raise CompressionError("lz4: the frame is cut short")
-    return bytes(plain)
+    out = []
+    rest: Buffer = data
+    total = members = 0
+    step = _FIRST_RATIO * len(data) + _FIRST_BYTES_MIN
+    while True:
+        try:
+            plain = engine.decompress(rest, max_length=min(step, limit + 1 - total))
+        except RuntimeError as failure:
+            raise CompressionError(f"lz4: {failure}") from None
+        out.append(plain)
+        total += len(plain)
+        step *= 2
+        if total > limit:
+            raise _too_large("lz4", limit)
+        if engine.eof:
+            rest = engine.unused_data or b""
+            members += 1
+            if not rest:
+                return out[0] if len(out) == 1 else b"".join(out)
+            if members == MEMBERS_MAX:
+                raise CompressionError(f"lz4: more than {MEMBERS_MAX} frames")
+            engine.reset()
+        elif engine.needs_input:
+            raise CompressionError("lz4: the frame is cut short")
+        else:
+            rest = b""
 
 
-def _decompress_zstd(data: bytes | memoryview, limit: int) -> bytes:
+class _ZstdContexts(threading.local):
+    """Reused, because making one costs more than a small batch; one a thread, because they hold state."""
+
+    def __init__(self) -> None:
+        import zstandard
+
+        self.compressor = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
+        self.decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES_MAX)
+
+
+_zstd: list[_ZstdContexts] = []
+
+
+def _zstd_contexts() -> _ZstdContexts:
+    if not _zstd:
+        _zstd.append(_ZstdContexts())
+    return _zstd[0]
+
+
+def _compress_zstd(data: Buffer) -> bytes:
+    return bytes(_zstd_contexts().compressor.compress(data))
+
+
+def _decompress_zstd(data: memoryview, limit: int) -> bytes:
+    """In one call where what comes out is likely to fit what may be taken at once, else bit by bit."""
     import zstandard
 
-    announced = zstandard.frame_content_size(bytes(data[:18]))
-    if announced > limit:
-        raise _too_large("zstd", limit)
-    if announced >= 0:
-        return bytes(_zstd_decompressor().decompress(data, max_output_size=limit))
-    with _zstd_decompressor().stream_reader(data) as reader:
-        out = []
-        total = 0
-        while chunk := reader.read(min(_CHUNK_BYTES, limit + 1 - total)):
-            out.append(chunk)
-            total += len(chunk)
+    try:
+        announced = zstandard.frame_content_size(data)
+        if announced > limit:
+            raise _too_large("zstd", limit)
+        room = min(limit, _FIRST_RATIO * len(data) + _FIRST_BYTES_MIN)
+        if announced and announced <= room:  # -1: the frame does not say
+            try:
+                engine = _zstd_contexts().decompressor
+                return bytes(engine.decompress(data, max_output_size=room, allow_extra_data=False))
+            except zstandard.ZstdError:
+                pass  # more than that, several frames, or garbage: the other way tells
+        return _decompress_zstd_frames(data, limit)
+    except zstandard.ZstdError as failure:
+        raise CompressionError(f"zstd: {failure}") from None
+
+
+def _decompress_zstd_frames(data: memoryview, limit: int) -> bytes:
+    """Frames of unknown sizes; the output passes the limit by what one slice can bring."""
+    out = []
+    position = total = 0
+    for _ in range(MEMBERS_MAX):
+        engine = _zstd_contexts().decompressor.decompressobj()
+        while not engine.eof:
+            if position >= len(data):
+                raise CompressionError("zstd: the frame is cut short")
+            plain = engine.decompress(data[position : position + _ZSTD_SLICE_BYTES])
+            position += _ZSTD_SLICE_BYTES
+            out.append(plain)
+            total += len(plain)
             if total > limit:
                 raise _too_large("zstd", limit)
-    return b"".join(out)
+        position = min(position, len(data)) - len(engine.unused_data)
+        if position == len(data):
+            return b"".join(out)
+    raise CompressionError(f"zstd: more than {MEMBERS_MAX} frames")
 
 
-_contexts: dict[str, Any] = {}
-
-
-def _zstd_compressor() -> Any:
-    import zstandard
-
-    return _contexts.setdefault("compress", zstandard.ZstdCompressor(level=3))
-
-
-def _zstd_decompressor() -> Any:
-    import zstandard
-
-    return _contexts.setdefault("decompress", zstandard.ZstdDecompressor())
+_COMPRESSORS: tuple[Callable[[Buffer], bytes], ...] = (
+    bytes,
+    _compress_gzip,
+    _compress_xerial,
+    _compress_lz4,
+    _compress_zstd,
+)
+_DECOMPRESSORS: tuple[Callable[[memoryview, int], bytes], ...] = (
+    _decompress_gzip,
+    _decompress_snappy,
+    _decompress_lz4,
+    _decompress_zstd,
+)
+assert len(_COMPRESSORS) == len(_DECOMPRESSORS) + 1 == len(Codec)

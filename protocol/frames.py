@@ -1,11 +1,13 @@
 """Request and response frames: the size, the headers, and how to tell a guest from the wrong protocol.
 
-    request    size i32 | api_key i16 | api_version i16 | correlation_id i32 | client_id nullable string |
-    [tags] | body
+    request    size i32 | api_key i16 | api_version i16 | correlation_id i32 | client_id | [tags] | body
     response   size i32 | correlation_id i32 | [tags] | body
 
-The tag section is there where the API's version is flexible. The client id keeps its 2-byte length in all of
-them.
+The tag section is there where the API's version is flexible; the client id, a nullable string, keeps its
+2-byte length even there. Two exceptions: the response to ApiVersions never has tags, so that any client can
+read it, and ControlledShutdown v0 has no client id.
+
+Source: KIP-482, KIP-511; Kafka `RequestHeader`, `ApiKeys.requestHeaderVersion`.
 """
 
 from __future__ import annotations
@@ -15,14 +17,16 @@ from typing import Any, NamedTuple
 
 from headrace.errors import BadFrame
 from headrace.protocol.apis import ApiKey, request_header_version, response_header_version
-from headrace.protocol.codec import encode_request
+from headrace.protocol.codec import encode_request, request_name
+from headrace.protocol.field_tables import load_message
 from headrace.protocol.varint import read_uvarint
 
-CLIENT_ID_BYTES_MAX = 32767
+HEADER_TAGS_MAX = 1024  # of which none is known so far
 
 _FIXED = struct.Struct(">hhih")
 _FIXED_V0 = struct.Struct(">hhi")
-_flexible: dict[tuple[int, int], bool] = {}
+_header_versions: dict[tuple[int, int], int] = {}
+_new = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 
 
 class RequestHeader(NamedTuple):
@@ -36,36 +40,44 @@ class RequestHeader(NamedTuple):
 def parse_request_header(frame: memoryview) -> RequestHeader:
     """The header of a frame (without its size). An unknown key or version is read as a header without tags.
 
+    A client id that is no UTF-8 is read all the same, as Kafka does: it is only a name for people.
+
     raises   BadFrame, where it is short or contradicts itself
     """
     try:
-        api_key, api_version, correlation_id, length = _FIXED.unpack_from(frame, 0)
-        position = 10
+        api_key, api_version, correlation_id = _FIXED_V0.unpack_from(frame, 0)
+        version = _header_versions.get((api_key, api_version))
+        if version is None:
+            version = _learn_version(api_key, api_version)
         client_id = None
-        if length >= 0:
-            position += length
-            if position > len(frame):
-                raise BadFrame(f"client id of {length} bytes announced, fewer remain")
-            client_id = str(frame[10:position], "utf-8", "replace")
-        elif length != -1:
-            raise BadFrame(f"client id length {length}")
-        if _has_tags(api_key, api_version):
-            position = skip_tags(frame, position)
-        return RequestHeader(api_key, api_version, correlation_id, client_id, position)
+        position = _FIXED_V0.size
+        if version:
+            length = (frame[8] << 8) | frame[9]
+            position = _FIXED.size
+            if length < 0x8000:
+                position += length
+                if position > len(frame):
+                    raise BadFrame(f"request header: client id of {length} bytes announced, fewer remain")
+                client_id = str(frame[_FIXED.size : position], "utf-8", "replace")
+            elif length != 0xFFFF:
+                raise BadFrame(f"request header: client id length {length - 0x10000}")
+            if version == 2:
+                position = skip_tags(frame, position)
+        return _new(RequestHeader, (api_key, api_version, correlation_id, client_id, position))
     except (struct.error, IndexError, ValueError) as failure:
         raise BadFrame(f"request header: {failure}") from None
 
 
 def skip_tags(frame: memoryview | bytes, position: int) -> int:
-    """The position behind a tag section.
+    """The position behind a header's tag section.
 
     raises   IndexError or ValueError, where it does not fit
     """
     if not frame[position]:
         return position + 1
     count, position = read_uvarint(frame, position)
-    if count * 2 > len(frame) - position:
-        raise ValueError(f"{count} tags announced, too few bytes remain")
+    if count > HEADER_TAGS_MAX:
+        raise ValueError(f"{count} tags announced, {HEADER_TAGS_MAX} at most are read")
     for _ in range(count):
         _tag, position = read_uvarint(frame, position)
         size, position = read_uvarint(frame, position)
@@ -113,13 +125,13 @@ def describe_foreign(head: bytes) -> str | None:
     return None
 
 
-def _has_tags(api_key: int, api_version: int) -> bool:
-    known = _flexible.get((api_key, api_version))
-    if known is None:
-        try:
-            known = request_header_version(ApiKey(api_key), api_version) == 2
-        except ValueError:
-            return False  # unknown keys come from outside: not remembered
-        if 0 <= api_version < 64:
-            _flexible[api_key, api_version] = known
-    return known
+def _learn_version(api_key: int, api_version: int) -> int:
+    """The header version of an API, kept if the schema has such an API and version: no others, they come from outside."""
+    try:
+        key = ApiKey(api_key)
+    except ValueError:
+        return 1
+    version = request_header_version(key, api_version)
+    if api_version in load_message(request_name(key)).versions:
+        _header_versions[api_key, api_version] = version
+    return version

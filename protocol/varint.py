@@ -9,6 +9,7 @@ from __future__ import annotations
 UVARINT_BYTES_MAX = 5
 VARLONG_BYTES_MAX = 10
 UVARINTS = tuple(bytes((value,)) for value in range(128))
+ZIGZAGS = tuple(byte >> 1 ^ -(byte & 1) for byte in range(128))  # value of a zigzag varint of one byte
 
 
 def encode_uvarint(value: int) -> bytes:
@@ -40,7 +41,7 @@ def read_uvarint(buffer: memoryview | bytes, position: int) -> tuple[int, int]:
 
 def encode_varlong(value: int) -> bytes:
     """Zigzag: small magnitudes take few bytes whatever their sign."""
-    return encode_uvarint(value << 1 ^ value >> 63)
+    return UVARINTS[value << 1 ^ value >> 63] if -64 <= value < 64 else encode_uvarint(value << 1 ^ value >> 63)
 
 
 def read_varlong(buffer: memoryview | bytes, position: int) -> tuple[int, int]:

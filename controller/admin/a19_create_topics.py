@@ -1,5 +1,7 @@
 """CreateTopics (key 19), v0 to v6: answered when the partitions hosted here are being served, or the timeout passed.
 
+Runs in: the controller process. One result a topic: the topics of a request succeed or fail by themselves.
+
 Source: Kafka `ZkAdminManager.createTopics`.
 """
 
@@ -8,18 +10,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from headrace.controller.admin.failures import answer_to
 from headrace.controller.office import Office
 from headrace.controller.topic_creation import check_assignment, check_configs, check_name, create, place
 from headrace.controller.waiting import Waiting
-from headrace.controller.zk import ZkError
-from headrace.errors import ErrorCode, KafkaError
+from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
-from headrace.settings import format_value, topic_values
+from headrace.settings import TOPIC_SETTINGS, Settings, format_value, topic_values
 
-VERSION_OF_CONFIGS = 5
+# Kafka's DescribeConfigsResponse.ConfigSource
 SOURCE_TOPIC = 1
+SOURCE_BROKER_FILE = 4
 SOURCE_DEFAULT = 5
 
 _Result = messages.CreateTopicsResponse.CreatableTopicResult
@@ -27,11 +30,11 @@ _Config = messages.CreateTopicsResponse.CreatableTopicConfigs
 
 
 def handle(office: Office, version: int, body: memoryview) -> Waiting:
-    """Create what can be created, one result a topic."""
+    """Create what can be created."""
     request = decode_request(ApiKey.CREATE_TOPICS, version, body)
     counts = Counter(topic.name for topic in request.topics)
     results: dict[str, Any] = {}
-    names = []
+    created = []
     for topic in request.topics:
         if topic.name in results:
             continue
@@ -41,39 +44,31 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
             office.check_active()
             results[topic.name] = _create_one(office, topic, request.validate_only)
             if not request.validate_only:
-                names.append(topic.name)
-        except KafkaError as failure:
+                created.append(topic.name)
+        except HeadraceError as failure:
+            code, message = answer_to(failure)
             results[topic.name] = _Result(
-                name=topic.name,
-                error_code=int(failure.code),
-                error_message=failure.message or None,
-                configs=None,
+                name=topic.name, error_code=int(code), error_message=message or None, configs=None
             )
-        except ZkError as failure:
-            results[topic.name] = _Result(
-                name=topic.name,
-                error_code=int(ErrorCode.REQUEST_TIMED_OUT),
-                error_message=f"ZooKeeper: {failure}",
-                configs=None,
-            )
-    if names:
+    if created:
         office.publish()
 
     def respond(is_done: bool) -> bytes:
         if not is_done:
-            for name in names:
+            for name in created:
                 results[name] = results[name]._replace(
                     error_code=int(ErrorCode.REQUEST_TIMED_OUT), error_message="created, not yet served"
                 )
-        return encode_response(
-            ApiKey.CREATE_TOPICS, version, messages.CreateTopicsResponse(topics=list(results.values()))
-        )
+        response = messages.CreateTopicsResponse(topics=list(results.values()))
+        return encode_response(ApiKey.CREATE_TOPICS, version, response)
 
-    return office.wait_served(names, request.timeout_ms, respond)
+    return office.wait_served(created, request.timeout_ms, respond)
 
 
 def _create_one(office: Office, topic: Any, validate_only: bool) -> Any:
     cluster = office.cluster
+    if topic.name in office.deletions:
+        raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' is marked for deletion.")
     check_name(topic.name, cluster.topics)
     configs = check_configs({config.name: config.value for config in topic.configs})
     if topic.assignments:
@@ -88,21 +83,25 @@ def _create_one(office: Office, topic: Any, validate_only: bool) -> Any:
         replicas = place(cluster, office.settings, topic.num_partitions, topic.replication_factor, office.chance)
     if not validate_only:
         create(office.zk, office.election, cluster, topic.name, replicas, configs)
-    values = topic_values(office.settings, configs)
     return _Result(
         name=topic.name,
         error_code=0,
         error_message=None,
         num_partitions=len(replicas),
         replication_factor=len(replicas[0]),
-        configs=[
-            _Config(
-                name=key,
-                value=format_value(value),
-                read_only=False,
-                config_source=SOURCE_TOPIC if key in configs else SOURCE_DEFAULT,
-                is_sensitive=False,
-            )
-            for key, value in sorted(values.items())
-        ],
+        configs=_describe(office.settings, configs),
     )
+
+
+def _describe(settings: Settings, overrides: dict[str, str]) -> list[Any]:
+    """Every topic setting as it holds for the new topic."""
+    rows = []
+    for key, value in sorted(topic_values(settings, overrides).items()):
+        if key in overrides:
+            source = SOURCE_TOPIC
+        else:
+            source = SOURCE_BROKER_FILE if TOPIC_SETTINGS[key] in settings.explicit else SOURCE_DEFAULT
+        rows.append(
+            _Config(name=key, value=format_value(value), read_only=False, config_source=source, is_sensitive=False)
+        )
+    return rows

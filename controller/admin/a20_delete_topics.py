@@ -1,15 +1,17 @@
-"""DeleteTopics (key 20), v0 to v5: answered when the files of this node are out of the way, or the timeout passed.
+"""DeleteTopics (key 20), v0 to v5: answered when the topics are gone from this node and from ZooKeeper, or the timeout passed.
+
+Runs in: the controller process. The mark in ZooKeeper comes first: from there on, the deletion is finished
+whoever dies.
 
 Source: Kafka `ZkAdminManager.deleteTopics`, `TopicDeletionManager`.
 """
 
 from __future__ import annotations
 
-from headrace.controller import znodes
+from headrace.controller.admin.failures import answer_to
 from headrace.controller.office import Office
 from headrace.controller.waiting import Waiting
-from headrace.controller.zk import ZkError
-from headrace.errors import ErrorCode, KafkaError
+from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -18,10 +20,10 @@ _Result = messages.DeleteTopicsResponse.DeletableTopicResult
 
 
 def handle(office: Office, version: int, body: memoryview) -> Waiting:
-    """Mark the topics for deletion in ZooKeeper, then begin."""
+    """Mark the topics for deletion, then begin."""
     request = decode_request(ApiKey.DELETE_TOPICS, version, body)
-    errors: dict[str, tuple[ErrorCode, str | None]] = {}
-    names = []
+    results: dict[str, tuple[ErrorCode, str | None]] = {}
+    marked = []
     for name in dict.fromkeys(request.topic_names):
         try:
             office.check_active()
@@ -29,21 +31,19 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
                 raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "delete.topic.enable is false")
             if name not in office.cluster.topics:
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
-            office.zk.ensure(znodes.delete_topic_path(name))
-            names.append(name)
-            errors[name] = (ErrorCode.NONE, None)
-        except KafkaError as failure:
-            errors[name] = (failure.code, failure.message)
-        except ZkError as failure:
-            errors[name] = (ErrorCode.REQUEST_TIMED_OUT, f"ZooKeeper: {failure}")
-    office.begin_deletions(names)
+            office.deletions.mark(name)
+            marked.append(name)
+            results[name] = (ErrorCode.NONE, None)
+        except HeadraceError as failure:
+            results[name] = answer_to(failure)
+    if marked:
+        office.deletions.begin(marked)
+        office.publish()
 
     def respond(is_done: bool) -> bytes:
         if not is_done:
-            errors.update(dict.fromkeys(names, (ErrorCode.REQUEST_TIMED_OUT, "marked for deletion")))
-        results = [
-            _Result(name=name, error_code=int(code), error_message=message) for name, (code, message) in errors.items()
-        ]
-        return encode_response(ApiKey.DELETE_TOPICS, version, messages.DeleteTopicsResponse(responses=results))
+            results.update(dict.fromkeys(marked, (ErrorCode.REQUEST_TIMED_OUT, "marked for deletion")))
+        rows = [_Result(name=name, error_code=int(code), error_message=text) for name, (code, text) in results.items()]
+        return encode_response(ApiKey.DELETE_TOPICS, version, messages.DeleteTopicsResponse(responses=rows))
 
-    return office.wait_deleted(names, request.timeout_ms, respond)
+    return office.wait_deleted(marked, request.timeout_ms, respond)

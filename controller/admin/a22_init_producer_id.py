@@ -1,4 +1,7 @@
-"""InitProducerId (key 22), v0 to v4, for idempotent producers. Transactional ids need a coordinator, which this node does not host yet.
+"""InitProducerId (key 22), v0 to v4, for idempotent producers.
+
+Runs in: the controller process of any node, active or not. A transactional id is its coordinator's business;
+this node hosts none: COORDINATOR_NOT_AVAILABLE.
 
 Source: Kafka `TransactionCoordinator.handleInitProducerId`.
 """
@@ -7,8 +10,7 @@ from __future__ import annotations
 
 from headrace.controller.office import Office
 from headrace.controller.waiting import Waiting
-from headrace.controller.zk import ZkError
-from headrace.errors import ErrorCode
+from headrace.errors import ErrorCode, HeadraceError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -23,7 +25,7 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
     else:
         try:
             producer_id, epoch = office.producer_ids.take(), 0
-        except ZkError:
+        except HeadraceError:
             error = ErrorCode.COORDINATOR_NOT_AVAILABLE
     response = messages.InitProducerIdResponse(error_code=int(error), producer_id=producer_id, producer_epoch=epoch)
     return Waiting.done(encode_response(ApiKey.INIT_PRODUCER_ID, version, response))

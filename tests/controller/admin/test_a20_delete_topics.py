@@ -1,0 +1,98 @@
+import pytest
+
+from headrace.controller import znodes
+from headrace.controller.admin import a20_delete_topics
+from headrace.controller.topic_creation import create
+from headrace.errors import ErrorCode
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_response, encode_request
+
+VERSION = 5
+
+
+def make(node, name):
+    create(node.zk, node.office.election, node.cluster, name, ((0,),), {})
+    node.office.publish()
+    node.owner.follow()
+
+
+def ask(node, *names, version=VERSION, timeout_ms=1000):
+    request = messages.DeleteTopicsRequest(topic_names=list(names), timeout_ms=timeout_ms)
+    body = encode_request(ApiKey.DELETE_TOPICS, version, request)
+    return a20_delete_topics.handle(node.office, version, memoryview(bytes(body)))
+
+
+def codes(waiting, now_ms=0, version=VERSION):
+    body = waiting.poll(now_ms)
+    assert body is not None
+    response = decode_response(ApiKey.DELETE_TOPICS, version, memoryview(body))
+    return {row.name: ErrorCode(row.error_code) for row in response.responses}
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_the_answer_comes_once_files_and_znodes_are_gone(new_node, ensemble, version):
+    node = new_node()
+    make(node, "t")
+    waiting = ask(node, "t", version=version)
+    assert waiting.poll(0) is None
+    node.turn()
+    assert codes(waiting, version=version) == {"t": ErrorCode.NONE}
+    assert znodes.topic_path("t") not in ensemble.nodes
+
+
+def test_the_mark_comes_before_everything_else(new_node, ensemble):
+    node = new_node()
+    make(node, "t")
+    writes = []
+    ensemble.after_write = lambda _ordinal: writes.append(znodes.delete_topic_path("t") in ensemble.nodes)
+    ask(node, "t")
+    assert writes == [True]
+
+
+def test_at_the_deadline_the_deletion_goes_on_without_the_client(new_node, ensemble):
+    node = new_node()
+    make(node, "t")
+    node.owner.is_deaf = True
+    assert codes(ask(node, "t", timeout_ms=5), 5) == {"t": ErrorCode.REQUEST_TIMED_OUT}
+    node.owner.is_deaf = False
+    node.turn()
+    assert znodes.topic_path("t") not in ensemble.nodes
+
+
+def test_an_unknown_topic_fails_by_itself(new_node):
+    node = new_node()
+    make(node, "t")
+    waiting = ask(node, "t", "ghost", "t")
+    node.turn()
+    assert codes(waiting) == {"t": ErrorCode.NONE, "ghost": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+
+
+def test_deletion_can_be_switched_off(new_node):
+    node = new_node(delete_topic_enable="false")
+    make(node, "t")
+    assert codes(ask(node, "t")) == {"t": ErrorCode.TOPIC_DELETION_DISABLED}
+
+
+def test_a_follower_says_not_controller(new_node):
+    new_node(0)
+    assert codes(ask(new_node(1), "t")) == {"t": ErrorCode.NOT_CONTROLLER}
+
+
+def test_a_zombie_says_not_controller_and_keeps_the_files(new_node, ensemble):
+    node = new_node()
+    make(node, "t")
+    ensemble.put(znodes.CONTROLLER_EPOCH, b"9")
+    assert codes(ask(node, "t")) == {"t": ErrorCode.NOT_CONTROLLER}
+    assert node.view.doomed == ()
+
+
+def test_an_office_lost_in_the_middle_leaves_the_rest_to_the_next_controller(new_node, ensemble):
+    node = new_node()
+    make(node, "t")
+    waiting = ask(node, "t", timeout_ms=100)
+    node.office.resign()
+    node.office.load()
+    assert waiting.poll(0) is None
+    node.turn()
+    assert codes(waiting) == {"t": ErrorCode.NONE}

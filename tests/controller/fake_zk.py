@@ -1,0 +1,194 @@
+"""A ZooKeeper in a dict, with as many sessions as a test wants, and faults at chosen writes.
+
+It has the calls of `controller/zk.py` that the controller's parts use, and its exceptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headrace.controller.transaction import ANY_VERSION, Action, Transaction
+from headrace.controller.zk import Node, ZkConflict, ZkLost
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class FakeEnsemble:
+    """The tree, and who watches what.
+
+    on_write   called with the ordinal of each write before it happens; it may raise
+    after_write   the same afterwards: an exception then is a lost reply
+    """
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, Node] = {}
+        self.sessions: dict[int, FakeZk] = {}
+        self.writes = 0
+        self.on_write: Callable[[int], None] = lambda _ordinal: None
+        self.after_write: Callable[[int], None] = lambda _ordinal: None
+        self._next_session = 100
+
+    def session(self) -> FakeZk:
+        self._next_session += 1
+        return FakeZk(self, self._next_session)
+
+    def data(self, path: str) -> bytes:
+        return self.nodes[path].data
+
+    def write(self, change: Callable[[], object]) -> object:
+        ordinal = self.writes
+        self.writes += 1
+        self.on_write(ordinal)
+        result = change()
+        self.after_write(ordinal)
+        return result
+
+    def apply(self, transaction: Transaction, session_id: int) -> None:
+        """All of it on a copy, or ZkConflict."""
+        nodes, touched = dict(self.nodes), []
+        for action, path, data, version, is_ephemeral in transaction.operations:
+            node = nodes.get(path)
+            if action is Action.CREATE:
+                parent = path.rpartition("/")[0]
+                if node is not None:
+                    raise ZkConflict(path, "NodeExistsError")
+                if parent and parent not in nodes:
+                    raise ZkConflict(path, "NoNodeError")
+                nodes[path] = Node(data, 0, session_id if is_ephemeral else 0)
+                touched += [path, parent]
+                continue
+            if node is None:
+                raise ZkConflict(path, "NoNodeError")
+            if version not in (ANY_VERSION, node.version):
+                raise ZkConflict(path, "BadVersionError")
+            if action is Action.SET:
+                nodes[path] = Node(data, node.version + 1, node.ephemeral_owner)
+                touched.append(path)
+            elif action is Action.DELETE:
+                if any(other.startswith(f"{path}/") for other in nodes):
+                    raise ZkConflict(path, "NotEmptyError")
+                del nodes[path]
+                touched += [path, path.rpartition("/")[0]]
+        self.nodes = nodes
+        self.fire(touched)
+
+    def fire(self, paths: list[str]) -> None:
+        for session in self.sessions.values():
+            for path in paths:
+                if path in session.watched:
+                    session.watched.discard(path)
+                    session.changes[path] = None
+
+    def put(self, path: str, data: bytes = b"") -> None:
+        """Somebody with a shell writes; parents come along."""
+        parts = path.split("/")
+        for depth in range(2, len(parts)):
+            parent = "/".join(parts[:depth])
+            if parent not in self.nodes:
+                self._one(Action.CREATE, parent, b"")
+        self._one(Action.SET if path in self.nodes else Action.CREATE, path, data)
+
+    def remove(self, path: str) -> None:
+        for below in sorted((node for node in self.nodes if f"{node}/".startswith(f"{path}/")), reverse=True):
+            self._one(Action.DELETE, below, b"")
+
+    def _one(self, action: Action, path: str, data: bytes) -> None:
+        transaction = Transaction()
+        if action is Action.CREATE:
+            transaction.create(path, data)
+        elif action is Action.SET:
+            transaction.set(path, data)
+        else:
+            transaction.delete(path)
+        self.apply(transaction, 0)
+
+
+class FakeZk:
+    """One session."""
+
+    def __init__(self, ensemble: FakeEnsemble, session_id: int) -> None:
+        self.ensemble = ensemble
+        self.session_id = session_id
+        self.previous: tuple[int, bytes] | None = None
+        self.is_connected = True
+        self.watched: set[str] = set()
+        self.changes: dict[str, None] = {}
+        ensemble.sessions[session_id] = self
+
+    def successor(self) -> FakeZk:
+        """The same session in the hands of a restarted process: its watches are gone."""
+        return FakeZk(self.ensemble, self.session_id)
+
+    def expire(self) -> None:
+        """The session ends: ephemeral nodes go."""
+        del self.ensemble.sessions[self.session_id]
+        owned = [path for path, node in self.ensemble.nodes.items() if node.ephemeral_owner == self.session_id]
+        for path in owned:
+            self.ensemble.remove(path)
+
+    def take_changes(self) -> list[str]:
+        changes, self.changes = list(self.changes), {}
+        return changes
+
+    def get(self, path: str, watch: bool = False) -> Node | None:
+        self._check()
+        if watch:
+            self.watched.add(path)
+        return self.ensemble.nodes.get(path)
+
+    def get_many(self, paths: list[str]) -> list[Node | None]:
+        return [self.get(path) for path in paths]
+
+    def children(self, path: str, watch: bool = False) -> list[str]:
+        self._check()
+        if watch:
+            self.watched.add(path)
+        prefix = f"{path}/"
+        names = (node.removeprefix(prefix) for node in self.ensemble.nodes if node.startswith(prefix))
+        return sorted(name for name in names if "/" not in name)
+
+    def tree(self, path: str) -> list[str]:
+        if self.get(path) is None:
+            return []
+        below = [node for name in self.children(path) for node in self.tree(f"{path}/{name}")]
+        return [*below, path]
+
+    def create(self, path: str, data: bytes = b"", is_ephemeral: bool = False) -> None:
+        self._check()
+        transaction = Transaction()
+        parts = path.split("/")
+        for depth in range(2, len(parts)):
+            parent = "/".join(parts[:depth])
+            if parent not in self.ensemble.nodes:
+                transaction.create(parent)
+        transaction.create(path, data, is_ephemeral=is_ephemeral)
+        self.commit(transaction)
+
+    def ensure(self, path: str, data: bytes = b"") -> None:
+        if path not in self.ensemble.nodes:
+            try:
+                self.create(path, data)
+            except ZkConflict:
+                pass
+
+    def set(self, path: str, data: bytes, version: int = ANY_VERSION) -> int:
+        transaction = Transaction()
+        transaction.set(path, data, version)
+        self.commit(transaction)
+        return self.ensemble.nodes[path].version
+
+    def delete(self, path: str) -> None:
+        if path in self.ensemble.nodes:
+            transaction = Transaction()
+            transaction.delete(path)
+            self.commit(transaction)
+
+    def commit(self, transaction: Transaction) -> None:
+        self._check()
+        self.ensemble.write(lambda: self.ensemble.apply(transaction, self.session_id))
+
+    def _check(self) -> None:
+        if not self.is_connected:
+            raise ZkLost("not connected")

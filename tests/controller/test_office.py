@@ -1,0 +1,226 @@
+import pytest
+from fake_zk import Killed
+
+from headrace.controller import znodes
+from headrace.controller.topic_creation import create
+from headrace.controller.zk import ZkError, ZkLost
+from headrace.controller.znodes import PartitionState, TopicAssignment
+from headrace.errors import ErrorCode, KafkaError
+
+
+def make(node, name, replicas=((0,),)):
+    create(node.zk, node.office.election, node.cluster, name, replicas, {})
+    node.office.publish()
+
+
+def put_topic(ensemble, name, replicas):
+    ensemble.put(znodes.topic_path(name), znodes.encode_topic(TopicAssignment(znodes.new_uuid(), replicas)))
+
+
+def state_of(ensemble, name, index=0):
+    node = ensemble.nodes[znodes.state_path(name, index)]
+    return znodes.decode_state("", node.data, node.version)
+
+
+def test_a_topic_that_somebody_wrote_into_zookeeper_gets_its_states_and_is_served(new_node, ensemble):
+    node = new_node()
+    put_topic(ensemble, "t", ((0,), (0,)))
+    node.turn()
+    assert state_of(ensemble, "t", 1) == PartitionState(0, 0, (0,), node.office.election.epoch)
+    assert sorted(node.owner.directories) == ["t-0", "t-1"]
+
+
+def test_states_that_another_controller_began_to_write_are_completed(new_node, ensemble):
+    node = new_node()
+    put_topic(ensemble, "t", ((0,), (0,), (0,)))
+    ensemble.put(znodes.state_path("t", 0), znodes.encode_state(PartitionState(0, 3, (0,), 1)))
+    ensemble.put(znodes.partition_path("t", 1))
+    node.turn()
+    assert state_of(ensemble, "t", 0).leader_epoch == 3
+    assert state_of(ensemble, "t", 1) == state_of(ensemble, "t", 2)
+
+
+def test_a_change_of_overrides_reaches_the_view(new_node, ensemble):
+    node = new_node()
+    make(node, "t")
+    ensemble.put(znodes.topic_config_path("t"), znodes.encode_config({"retention.ms": "7"}))
+    ensemble.put(f"{znodes.CONFIG_CHANGES}/config_change_0000000000", b'{"version":2,"entity_path":"topics/t"}')
+    node.turn()
+    assert node.view.topics["t"].configs == {"retention.ms": "7"}
+
+
+def test_a_leader_that_died_is_replaced_from_the_isr_and_the_epoch_goes_up(new_node, ensemble):
+    node = new_node()
+    other = ensemble.session()
+    other.create(znodes.broker_path(1), znodes.encode_broker("b", 1, None, 0), is_ephemeral=True)
+    node.turn()
+    make(node, "t", ((1, 0),))
+    assert state_of(ensemble, "t").leader == 1
+    other.expire()
+    node.turn()
+    assert state_of(ensemble, "t") == PartitionState(0, 1, (0,), node.office.election.epoch, 1)
+    assert node.view.topics["t"].partitions[0].leader == 0
+
+
+def test_a_state_that_somebody_else_wrote_is_read_again_before_it_is_changed(new_node, ensemble):
+    node = new_node()
+    other = ensemble.session()
+    other.create(znodes.broker_path(1), znodes.encode_broker("b", 1, None, 0), is_ephemeral=True)
+    node.turn()
+    make(node, "t", ((1, 0),))
+    theirs = PartitionState(1, 8, (1,), 1)
+    ensemble.put(znodes.state_path("t", 0), znodes.encode_state(theirs))
+    other.expire()
+    with pytest.raises(ZkError):
+        node.turn(1)
+    node.office.react(znodes.BROKER_IDS)
+    state = state_of(ensemble, "t")
+    assert (state.leader, state.leader_epoch, state.isr) == (-1, 9, (1,))
+
+
+def test_one_topic_that_can_not_be_put_right_holds_up_no_other(new_node, ensemble):
+    node = new_node()
+    other = ensemble.session()
+    other.create(znodes.broker_path(1), znodes.encode_broker("b", 1, None, 0), is_ephemeral=True)
+    node.turn()
+    put_topic(ensemble, "a-broken", ((0,),))
+    ensemble.put(znodes.state_path("a-broken", 0), b"{")
+    put_topic(ensemble, "good", ((0,),))
+    node.turn()
+    assert state_of(ensemble, "good").leader == 0
+    assert node.view.topics["a-broken"].partitions[0].leader == -1
+
+
+def test_a_follower_answers_not_controller_and_writes_nothing(new_node, ensemble):
+    new_node(0)
+    follower = new_node(1)
+    with pytest.raises(KafkaError, match="node 0") as failure:
+        follower.office.check_active()
+    assert failure.value.code is ErrorCode.NOT_CONTROLLER
+    writes = ensemble.writes
+    put_topic(ensemble, "t", ((1,),))
+    ensemble.put(znodes.delete_topic_path("t"))
+    follower.turn()
+    assert ensemble.writes == writes
+
+
+def test_a_follower_hosts_its_replicas_once_the_active_controller_wrote_their_states(new_node, ensemble):
+    active, follower = new_node(0), new_node(1)
+    active.turn()
+    put_topic(ensemble, "t", ((1, 0),))
+    follower.turn()
+    assert follower.view.topics["t"].partitions[0].slot == -1
+    active.turn()
+    follower.turn()
+    assert follower.view.topics["t"].partitions[0].leader == 1
+    assert "t-0" in follower.owner.directories
+
+
+def test_a_follower_deletes_its_replicas_when_the_active_controller_deleted_the_topic(new_node, ensemble):
+    active, follower = new_node(0), new_node(1)
+    active.turn()
+    make(active, "t", ((0, 1),))
+    active.turn()
+    follower.turn()
+    assert "t-0" in follower.owner.directories
+    ensemble.put(znodes.delete_topic_path("t"))
+    active.turn()
+    follower.turn()
+    assert not follower.owner.directories
+    assert follower.view.doomed == ()
+    assert "t" not in follower.view.topics
+
+
+def test_a_follower_that_is_elected_reads_everything_again(new_node, ensemble):
+    active, follower = new_node(0), new_node(1)
+    active.turn()
+    make(active, "t", ((0, 1),))
+    active.turn()
+    follower.turn()
+    ensemble.put(znodes.state_path("t", 0), znodes.encode_state(PartitionState(0, 6, (0, 1), 1)))
+    active.zk.expire()
+    follower.turn()
+    assert follower.office.election.is_active
+    assert state_of(ensemble, "t")[:3] == (1, 7, (1,))
+    assert follower.view.controller_id == 1
+
+
+def test_where_reading_everything_failed_after_the_election_it_is_read_later(new_node, ensemble, monkeypatch):
+    active, follower = new_node(0), new_node(1)
+    active.turn()
+    make(active, "t", ((0, 1),))
+    follower.turn()
+    active.zk.expire()
+
+    def lost(_zk):
+        raise ZkLost("no reply")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(follower.cluster, "load_brokers", lost)
+        with pytest.raises(ZkLost):
+            follower.office.react(znodes.CONTROLLER)
+    assert follower.office.election.is_active
+    follower.office.react(znodes.CONTROLLER)
+    assert state_of(ensemble, "t").leader == 1
+
+
+def test_a_lost_session_ends_the_office_and_the_next_one_takes_it_again(new_node, ensemble):
+    node = new_node()
+    make(node, "t")
+    node.turn()
+    view = node.view
+    node.zk.expire()
+    node.office.resign()
+    with pytest.raises(KafkaError):
+        node.office.check_active()
+    assert node.view == view
+    node.zk.session_id += 1000
+    ensemble.sessions[node.zk.session_id] = node.zk
+    node.join()
+    assert node.office.election.epoch == 2
+    assert node.view.topics == view.topics
+
+
+def test_nothing_runs_while_there_is_no_connection_and_everything_after(new_node, ensemble):
+    node = new_node()
+    put_topic(ensemble, "t", ((0,),))
+    node.zk.is_connected = False
+    with pytest.raises(ZkLost):
+        node.office.react(znodes.TOPICS)
+    node.zk.is_connected = True
+    node.office.react(znodes.TOPICS)
+    assert node.view.topics["t"].partitions[0].leader == 0
+
+
+@pytest.mark.parametrize("fault", ["before", "after"])
+@pytest.mark.parametrize("failure", [Killed, ZkLost])
+def test_a_join_interrupted_at_any_write_is_made_up_for(new_node, ensemble, fault, failure):
+    """Every write of the first start in turn: the process dies, or the reply is lost."""
+    ordinal = 0
+    node = new_node(join=False)
+    put_topic(ensemble, "t", ((0,), (0,)))
+    initial = dict(ensemble.nodes)
+    while True:
+        ensemble.nodes, ensemble.writes = dict(initial), 0
+
+        def strike(number, at=ordinal):
+            if number == at:
+                raise failure("here")
+
+        setattr(ensemble, "on_write" if fault == "before" else "after_write", strike)
+        try:
+            node.join()
+            break  # there is no such write any more: all of them were tried
+        except failure:
+            pass
+        ensemble.on_write = ensemble.after_write = lambda _ordinal: None
+        node = node.restarted() if failure is Killed else node
+        node.join()
+        node.turn()
+        assert node.office.election.is_active
+        assert ensemble.data(znodes.CONTROLLER_EPOCH) == b"1"
+        assert node.view.topics["t"].partitions[1].leader == 0
+        ensemble.remove(znodes.CONTROLLER)
+        node = type(node)(node.seat, ensemble.session(), node.owner)
+        ordinal += 1
+    assert ordinal > 15

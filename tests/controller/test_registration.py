@@ -1,0 +1,81 @@
+import pytest
+
+from headrace.controller import registration, znodes
+from headrace.errors import ConfigError
+
+PATH = znodes.broker_path(1)
+DATA = znodes.encode_broker("here", 9092, None, 5)
+
+
+def register(zk, data=DATA, alive=lambda: None, wait_s=0.0):
+    registration.register(zk, 1, data, wait_s, alive)
+
+
+def test_the_first_node_makes_the_cluster_id_and_all_others_read_it(ensemble):
+    made = registration.cluster_id(ensemble.session())
+    assert len(made) == 22
+    assert registration.cluster_id(ensemble.session()) == made
+
+
+def test_two_nodes_that_start_at_once_agree_on_the_cluster_id(ensemble):
+    def overtake(_ordinal):
+        ensemble.on_write = lambda _ordinal: None
+        ensemble.put(znodes.CLUSTER_ID, znodes.encode_cluster_id("theirs"))
+
+    ensemble.on_write = overtake
+    assert registration.cluster_id(ensemble.session()) == "theirs"
+
+
+def test_the_node_is_ephemeral(ensemble):
+    zk = ensemble.session()
+    register(zk)
+    assert ensemble.nodes[PATH].ephemeral_owner == zk.session_id
+    zk.expire()
+    assert PATH not in ensemble.nodes
+
+
+def test_a_resumed_session_keeps_its_node_untouched(ensemble):
+    zk = ensemble.session()
+    register(zk)
+    before = ensemble.nodes[PATH]
+    register(zk.successor(), znodes.encode_broker("here", 9092, None, 77))
+    assert ensemble.nodes[PATH] == before
+
+
+def test_a_resumed_session_mends_what_its_node_says(ensemble):
+    zk = ensemble.session()
+    register(zk)
+    register(zk.successor(), znodes.encode_broker("there", 9093, "r", 77))
+    assert znodes.decode_broker(1, ensemble.data(PATH)) == (1, "there", 9093, "r")
+    assert ensemble.nodes[PATH].ephemeral_owner == zk.session_id
+
+
+def test_a_stale_node_of_the_session_held_before_is_replaced(ensemble):
+    old = ensemble.session()
+    register(old)
+    new = ensemble.session()
+    new.previous = (old.session_id, b"")
+    register(new)
+    assert ensemble.nodes[PATH].ephemeral_owner == new.session_id
+
+
+def test_a_stale_node_of_an_unknown_session_is_waited_for(ensemble, monkeypatch):
+    old, new = ensemble.session(), ensemble.session()
+    register(old)
+    monkeypatch.setattr(registration.time, "sleep", lambda _seconds: None)
+    looks = []
+
+    def alive():
+        looks.append(1)
+        if len(looks) == 3:
+            old.expire()
+
+    register(new, alive=alive, wait_s=10)
+    assert ensemble.nodes[PATH].ephemeral_owner == new.session_id
+    assert len(looks) == 3
+
+
+def test_an_id_that_another_live_node_holds_is_refused_with_its_address(ensemble):
+    register(ensemble.session(), znodes.encode_broker("other-host", 1234, None, 0))
+    with pytest.raises(ConfigError, match=r"broker\.id.*other-host:1234.*choose another id"):
+        register(ensemble.session(), wait_s=-1)
