@@ -1,8 +1,9 @@
 """The wire hammer: prepared requests over many connections, responses counted, nothing else.
 
 It costs little itself, since it shares the cores with the server: requests are slices of one prepared buffer,
-responses are counted by their size fields, one error code of each chunk is looked at. Run as a process of its
-own: `python -m bench.hammer BOOTSTRAP LOAD CONNECTIONS SECONDS`.
+responses are counted by their size fields, one error code of each chunk is looked at. Fetches go round the whole
+partition, so that they read the page cache and not a processor's. Run as a process of its own:
+`python -m bench.hammer BOOTSTRAP LOAD CONNECTIONS SECONDS`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import socket
 import struct
 import sys
 import time
+from typing import Any
 
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -26,10 +28,18 @@ DEPTH = 5  # requests in flight on each connection, the default of Java's and li
 RECORD_BYTES = 100
 PRODUCE_VERSION = 8
 FETCH_VERSION = 11
+LIST_OFFSETS_VERSION = 1
 FETCH_BYTES = 1 << 20
+FETCH_PLACES = 32  # offsets that a connection's fetches go round
+FETCH_MARGIN = 15_000  # records behind the last of them: more than FETCH_BYTES of any load
 WARM_UP_S = 1.0
 RECEIVE_BYTES = 1 << 20
 BATCH_RECORDS = {"1": 1, "16k": 150, "1m": 9_000}
+# Of a response, size field included, for one partition of TOPIC: where its error code lies, and the least size that is no failure.
+PRODUCE_ERROR_POSITION = 4 + 4 + 4 + 2 + len(TOPIC) + 4 + 4
+FETCH_ERROR_POSITION = 4 + 4 + 4 + 2 + 4 + 4 + 2 + len(TOPIC) + 4 + 4
+PRODUCE_RESPONSE_BYTES_MIN = 16
+FETCH_RESPONSE_BYTES_MIN = FETCH_BYTES // 4
 
 
 def produce_request(partition: int, load: str) -> tuple[bytes, int, int]:
@@ -56,25 +66,40 @@ def fetch_request(partition: int, offset: int) -> bytes:
     return build_request(ApiKey.FETCH, FETCH_VERSION, 7, "hammer", message)
 
 
-class Wire:
-    """One connection: keeps DEPTH requests in flight, counts responses."""
+def fetch_offsets(address: tuple[str, int], partition: int) -> list[int]:
+    """FETCH_PLACES offsets spread over the partition, each with FETCH_BYTES behind it."""
+    request = messages.ListOffsetsRequest
+    wanted = request.ListOffsetsPartition(partition_index=partition, timestamp=-1)
+    message = request(replica_id=-1, topics=[request.ListOffsetsTopic(name=TOPIC, partitions=[wanted])])
+    frame = build_request(ApiKey.LIST_OFFSETS, LIST_OFFSETS_VERSION, 7, "hammer", message)
+    answer = exchange(address, frame, ApiKey.LIST_OFFSETS, LIST_OFFSETS_VERSION)
+    room = answer.topics[0].partitions[0].offset - FETCH_MARGIN
+    if room <= 0:
+        raise SystemExit(f"fetch: partition {partition} of {TOPIC} is too short to read from")
+    return [room * place // FETCH_PLACES for place in range(FETCH_PLACES)]
 
-    def __init__(self, address: tuple[str, int], frame: bytes, depth: int) -> None:
+
+class Wire:
+    """One connection: keeps `depth` requests in flight out of a ring of frames of one size."""
+
+    def __init__(self, address: tuple[str, int], frames: list[bytes], depth: int) -> None:
         self.sock = socket.create_connection(address)
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.sock.setblocking(False)
-        self.frame_bytes = len(frame)
-        self.blob = memoryview(frame * depth)
-        self.unsent = len(self.blob)  # bytes of `blob` still to send, counted from its end
+        self.frame_bytes = len(frames[0])
+        self.ring = memoryview(b"".join(frames))
+        self.position = 0  # in the ring, of the next byte to send
+        self.unsent = depth * self.frame_bytes  # bytes that are due
 
     def send(self) -> bool:
         """Send what is due; False where the socket is full."""
         while self.unsent:
             try:
-                sent = self.sock.send(self.blob[len(self.blob) - self.unsent :])
+                sent = self.sock.send(self.ring[self.position : self.position + self.unsent])
             except BlockingIOError:
                 return False
             self.unsent -= sent
+            self.position = (self.position + sent) % len(self.ring)
         return True
 
 
@@ -91,14 +116,17 @@ def run(bootstrap: str, load: str, connections: int, seconds: float, depth: int 
     for index in range(connections):
         partition = index % PARTITIONS
         if load == "fetch":
-            frame = fetch_request(partition, (index // PARTITIONS) * 5_000)
+            offsets = fetch_offsets(address, partition)
+            first = index // PARTITIONS * DEPTH % FETCH_PLACES
+            frames = [fetch_request(partition, offset) for offset in offsets[first:] + offsets[:first]]
         else:
             frame, records, batch_bytes = produce_request(partition, load.removeprefix("produce-"))
-        check(address, frame, load)
-        wires.append(Wire(address, frame, depth))
+            frames = [frame] * depth
+        check(address, frames[0], load)
+        wires.append(Wire(address, frames, depth))
     epoll = select.epoll()
     by_fd = {wire.sock.fileno(): wire for wire in wires}
-    counters = {fd: _Counter() for fd in by_fd}
+    counters = {fd: _Counter(load) for fd in by_fd}
     for fd, wire in by_fd.items():
         epoll.register(fd, select.EPOLLIN | (0 if wire.send() else select.EPOLLOUT))
     buffer = memoryview(bytearray(RECEIVE_BYTES))
@@ -137,9 +165,13 @@ def run(bootstrap: str, load: str, connections: int, seconds: float, depth: int 
 
 
 class _Counter:
-    """Counts whole responses in a stream of chunks."""
+    """Counts whole responses in a stream of chunks; ends the run at one that is an error."""
 
-    def __init__(self) -> None:
+    def __init__(self, load: str) -> None:
+        self._load = load
+        is_fetch = load == "fetch"
+        self._error_position = FETCH_ERROR_POSITION if is_fetch else PRODUCE_ERROR_POSITION
+        self._bytes_min = FETCH_RESPONSE_BYTES_MIN if is_fetch else PRODUCE_RESPONSE_BYTES_MIN
         self._size = b""  # of a size field that is cut
         self._left = 0  # bytes of the current response still to come
 
@@ -153,6 +185,8 @@ class _Counter:
                 return 0
             position, self._left = self._left, 0
             done = 1
+        if not self._size:
+            self._look_at_error(chunk[position + self._error_position : position + self._error_position + 2])
         while position < end:
             missing = 4 - len(self._size)
             piece = bytes(chunk[position : position + missing])
@@ -162,6 +196,8 @@ class _Counter:
                 return done
             size = int.from_bytes(self._size, "big")
             self._size = b""
+            if size < self._bytes_min:
+                raise SystemExit(f"{self._load}: a response of {size} bytes")
             if size > end - position:
                 self._left = size - (end - position)
                 return done
@@ -169,26 +205,36 @@ class _Counter:
             done += 1
         return done
 
+    def _look_at_error(self, field: memoryview) -> None:
+        """`field` is short where the chunk ends before the error code."""
+        if len(field) == 2 and (error := int.from_bytes(field, "big", signed=True)):
+            raise SystemExit(f"{self._load}: error code {error} under load")
+
 
 def check(address: tuple[str, int], frame: bytes, load: str) -> None:
-    """Send one request and look at its answer, so that errors are not counted as speed."""
+    """Send one request and look at its whole answer, so that errors are not counted as speed."""
+    if load == "fetch":
+        partition = exchange(address, frame, ApiKey.FETCH, FETCH_VERSION).responses[0].partitions[0]
+        if not partition.error_code and not len(partition.records or b""):
+            raise SystemExit("fetch: nothing there to read")
+    else:
+        partition = exchange(address, frame, ApiKey.PRODUCE, PRODUCE_VERSION).responses[0].partition_responses[0]
+    if partition.error_code:
+        raise SystemExit(f"{load}: error code {partition.error_code}")
+
+
+def exchange(address: tuple[str, int], frame: bytes, key: ApiKey, version: int) -> Any:
+    """One request on a connection of its own, and its answer."""
     with socket.create_connection(address) as sock:
         sock.sendall(frame)
         data = b""
-        while len(data) < 4 or len(data) < 4 + struct.unpack(">i", data[:4])[0]:
-            data += sock.recv(1 << 20)
-    is_fetch = load == "fetch"
-    key, version = (ApiKey.FETCH, FETCH_VERSION) if is_fetch else (ApiKey.PRODUCE, PRODUCE_VERSION)
+        while len(data) < 4 or len(data) < 4 + struct.unpack_from(">i", data)[0]:
+            piece = sock.recv(RECEIVE_BYTES)
+            if not piece:
+                raise SystemExit(f"{key.api_name}: the server closed the connection")
+            data += piece
     _correlation, position = parse_response_header(memoryview(data)[4:], key, version)
-    answer = decode_response(key, version, memoryview(data)[4 + position :])
-    if is_fetch:
-        error = answer.responses[0].partitions[0].error_code
-        if not error and not len(answer.responses[0].partitions[0].records or b""):
-            raise SystemExit("fetch: nothing there to read")
-    else:
-        error = answer.responses[0].partition_responses[0].error_code
-    if error:
-        raise SystemExit(f"{load}: error code {error}")
+    return decode_response(key, version, memoryview(data)[4 + position :])
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 """The demo: every line of a source tree through a Kafka client into a node, and back through Spark from the segment files.
 
-Runs in: `headrace demo`. It starts a node (`headrace dev`) in a temporary directory, ends it by pid, and checks what Spark counted against
-the files themselves.
+Runs in: `headrace demo`. It starts a node (`headrace dev`) in a temporary directory, ends it by pid, also where the demo itself is told to
+stop (SIGINT, SIGTERM), and checks what Spark counted against the files themselves.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -21,10 +22,12 @@ from typing import Any
 
 TOPIC = "sources"
 PARTITIONS = 4
+NODE_LOG = "node.log"
 READY_DEADLINE_S = 60
 STOP_DEADLINE_S = 15
 KEYWORDS_SHOWN = 10
 QUEUE_MESSAGES_MAX = 200_000
+READ_BYTES = 65_536
 
 
 def run_demo(file: Path | None) -> int:
@@ -37,9 +40,11 @@ def run_demo(file: Path | None) -> int:
         return 1
     directory = Path(tempfile.mkdtemp(prefix="headrace-demo-"))
     node = None
+    before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         console.print("starting a node (with its own ZooKeeper) ...")
-        node, bootstrap = _start_node(directory)
+        node = _start_node(directory)
+        bootstrap = _await_ready(node, directory)
         console.print(f"the node serves on [bold]{bootstrap}[/bold]\n")
         written, seconds, expected = _produce(console, bootstrap, file)
         console.print(_rate("librdkafka wrote", written, seconds))
@@ -48,6 +53,11 @@ def run_demo(file: Path | None) -> int:
         if node is not None:
             _stop_node(node)
         shutil.rmtree(directory, ignore_errors=True)
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(_number: int, _frame: Any) -> None:
+    raise KeyboardInterrupt
 
 
 class _Expected:
@@ -58,28 +68,36 @@ class _Expected:
         self.keywords: Counter[str] = Counter()
 
 
-def _start_node(directory: Path) -> tuple[subprocess.Popen[str], str]:
-    log_path = directory / "node.log"
-    with open(log_path, "w") as log:
-        node = subprocess.Popen(
+def _start_node(directory: Path) -> subprocess.Popen[bytes]:
+    with open(directory / NODE_LOG, "w") as log:
+        return subprocess.Popen(
             [sys.executable, "-m", "headrace.cli.main", "dev", "--dir", str(directory / "node"), "--port", "0"],
             stdout=subprocess.PIPE,
             stderr=log,
-            text=True,
         )
+
+
+def _await_ready(node: subprocess.Popen[bytes], directory: Path) -> str:
+    """The bootstrap address from the node's readiness line.
+
+    raises   SystemExit with the node's log, where no such line comes within READY_DEADLINE_S
+    """
     assert node.stdout is not None
-    deadline = time.monotonic() + READY_DEADLINE_S
-    while time.monotonic() < deadline:
-        line = node.stdout.readline()
-        if line.startswith("ready "):
-            return node, line.split("bootstrap=")[1].split()[0]
-        if not line:
+    deadline_s = time.monotonic() + READY_DEADLINE_S
+    said = b""
+    while (left_s := deadline_s - time.monotonic()) > 0:
+        readable, _, _ = select.select([node.stdout], [], [], left_s)
+        data = os.read(node.stdout.fileno(), READ_BYTES) if readable else b""
+        if not data:
             break
-    _stop_node(node)
-    raise SystemExit(f"the node did not come up; its log says:\n{log_path.read_text()}")
+        said += data
+        for line in said.decode("utf-8", "replace").splitlines(keepends=True):
+            if line.startswith("ready ") and line.endswith("\n"):
+                return line.split("bootstrap=")[1].split()[0]
+    raise SystemExit(f"the node did not come up; its log says:\n{(directory / NODE_LOG).read_text()}")
 
 
-def _stop_node(node: subprocess.Popen[str]) -> None:
+def _stop_node(node: subprocess.Popen[bytes]) -> None:
     node.send_signal(signal.SIGTERM)
     try:
         node.wait(STOP_DEADLINE_S)
@@ -122,7 +140,8 @@ def _produce(console: Any, bootstrap: str, file: Path | None) -> tuple[tuple[int
     import keyword
 
     from confluent_kafka import Producer
-    from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewTopic
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     admin = AdminClient({"bootstrap.servers": bootstrap})

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from headrace.client.connection import Connection, ConnectionFailed
-from headrace.errors import ErrorCode, KafkaError
+from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -74,7 +74,7 @@ class Cluster:
         self.brokers = {broker.node_id: Broker(broker.node_id, broker.host, broker.port) for broker in answer.brokers}
         for topic in answer.topics:
             if topic.error_code:
-                raise KafkaError(ErrorCode(topic.error_code), f"topic {topic.name}")
+                raise _error(topic.error_code, f"topic {topic.name}")
             if topic.is_internal:
                 self.internal_topics.add(topic.name)
             for partition in topic.partitions:
@@ -97,7 +97,7 @@ class Cluster:
                 answer = connection.request(
                     ApiKey.DESCRIBE_LOG_DIRS, version, messages.DescribeLogDirsRequest(topics=None)
                 )
-            except ConnectionFailed:
+            except HeadraceError:
                 continue
             for result in answer.results:
                 for topic in result.topics:
@@ -176,7 +176,7 @@ class Cluster:
             ),
         )
         if answer.error_code:
-            raise KafkaError(ErrorCode(answer.error_code), str(name))
+            raise _error(answer.error_code, str(name))
         data = answer.responses[0].partitions[0]
         _check(data.error_code, name)
         return memoryview(data.records or b"")
@@ -212,7 +212,7 @@ class Cluster:
                     return connection.request(api_key, connection.version(api_key, *versions), request)
                 finally:
                     connection.close()
-            except ConnectionFailed as failure:
+            except (ConnectionFailed, BadFrame) as failure:
                 failures.append(str(failure))
         raise ConnectionFailed("no broker answers: " + "; ".join(failures))
 
@@ -254,7 +254,15 @@ def _topic_wanted(name: str) -> Any:
 
 def _check(error_code: int, name: TopicPartition) -> None:
     if error_code:
-        raise KafkaError(ErrorCode(error_code), str(name))
+        raise _error(error_code, str(name))
+
+
+def _error(error_code: int, what: str) -> KafkaError:
+    """The error of a code; a code that we don't know is the unknown one."""
+    try:
+        return KafkaError(ErrorCode(error_code), what)
+    except ValueError:
+        return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{what}: error code {error_code}")
 
 
 def _parse_address(text: str) -> tuple[str, int]:

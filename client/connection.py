@@ -1,5 +1,8 @@
 """One blocking connection to a broker: a request, its response.
 
+A request has one deadline for all of its response. A connection on which anything failed is closed: what comes late would be
+taken for the answer to the next request.
+
 Used by Spark's driver and tasks, by tools and by the mirror; never by the node's own hot path. One thread at a time.
 """
 
@@ -7,6 +10,7 @@ from __future__ import annotations
 
 import socket
 import struct
+import time
 from typing import Any
 
 from headrace.errors import BadFrame, HeadraceError
@@ -28,17 +32,14 @@ class Connection:
 
     def __init__(self, host: str, port: int, timeout_s: float = 30.0) -> None:
         self.address = (host, port)
+        self._timeout_s = timeout_s
         self._correlation_id = 0
         try:
             self._socket = socket.create_connection(self.address, timeout=timeout_s)
         except OSError as failure:
             raise ConnectionFailed(f"{host}:{port}: {failure}") from None
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        try:
-            answer = self.request(ApiKey.API_VERSIONS, 0, messages.ApiVersionsRequest())
-        except HeadraceError:
-            self._socket.close()
-            raise
+        answer = self.request(ApiKey.API_VERSIONS, 0, messages.ApiVersionsRequest())
         self._served = {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
 
     def version(self, api_key: int, low: int, high: int) -> int:
@@ -54,30 +55,44 @@ class Connection:
     def request(self, api_key: int, version: int, message: Any) -> Any:
         """Send a request and wait for its response.
 
-        raises   ConnectionFailed, where the connection breaks or times out; BadFrame, for a response that can't be
+        raises   ConnectionFailed, where the connection breaks or the deadline passes; BadFrame, for a response that
+                 can't be
         """
-        self._correlation_id += 1
         try:
-            self._socket.sendall(build_request(api_key, version, self._correlation_id, CLIENT_ID, message))
-            (size,) = struct.unpack(">i", self._receive(4))
-            if not 4 <= size <= RESPONSE_BYTES_MAX:
-                raise BadFrame(f"response of {size} bytes from {self.address}")
-            frame = memoryview(self._receive(size))
+            return self._exchange(api_key, version, message)
         except OSError as failure:
+            self.close()
             raise ConnectionFailed(f"{self.address}: {failure}") from None
+        except HeadraceError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _exchange(self, api_key: int, version: int, message: Any) -> Any:
+        self._correlation_id += 1
+        deadline_s = time.monotonic() + self._timeout_s
+        self._socket.settimeout(self._timeout_s)
+        self._socket.sendall(build_request(api_key, version, self._correlation_id, CLIENT_ID, message))
+        (size,) = struct.unpack(">i", self._receive(4, deadline_s))
+        if not 4 <= size <= RESPONSE_BYTES_MAX:
+            raise BadFrame(f"response of {size} bytes from {self.address}")
+        frame = memoryview(self._receive(size, deadline_s))
         correlation_id, position = parse_response_header(frame, api_key, version)
         if correlation_id != self._correlation_id:
             raise BadFrame(f"response {correlation_id} from {self.address}, {self._correlation_id} is due")
         return decode_response(api_key, version, frame[position:])
 
-    def close(self) -> None:
-        self._socket.close()
-
-    def _receive(self, size: int) -> bytearray:
+    def _receive(self, size: int, deadline_s: float) -> bytearray:
         buffer = bytearray(size)
         view = memoryview(buffer)
         done = 0
         while done < size:
+            left_s = deadline_s - time.monotonic()
+            if left_s <= 0:
+                raise TimeoutError(f"timed out with {done} of {size} bytes received")
+            self._socket.settimeout(left_s)
             count = self._socket.recv_into(view[done:])
             if not count:
                 raise ConnectionFailed(f"{self.address}: closed by the broker")

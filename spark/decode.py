@@ -28,9 +28,11 @@ WALK_FULL = 1  # the columns hold no more
 WALK_COMPRESSED = 2  # a compressed batch stands at the position
 WALK_DONE = 3  # the end offset was reached
 WALK_PAUSED = 4  # the pause position was reached
+WALK_TRANSACTIONAL = 5  # a transactional batch stands at the position, and such are refused
 WALK_BAD = -1  # bytes that contradict themselves at the position
 
 HEADER_BYTES = 61
+TRANSACTIONAL_BIT = 0x10
 RECORD_BYTES_MIN = 7  # length, attributes, two deltas, two lengths, header count: a byte each
 
 
@@ -117,10 +119,14 @@ def walk_records(
 
 
 @njit(cache=True, nogil=True)
-def walk(data: Any, position: int, end: int, pause: int, low: int, high: int, row: int, columns: Any) -> Any:
+def walk(
+    data: Any, position: int, end: int, pause: int, low: int, high: int, refused: int, row: int, columns: Any
+) -> Any:
     """Uncompressed batches into the columns; (position, row, WALK_*).
 
-    pause   no batch is begun at or behind this position, so that a caller can bound what it gathers
+    pause     no batch is begun at or behind this position, so that a caller can bound what it gathers
+    low, high offsets outside of low <= offset < high are left out; nothing behind the batch of high - 1 is touched
+    refused   0, or TRANSACTIONAL_BIT to stop at such a batch
     """
     capacity = columns.shape[1]
     while end - position >= HEADER_BYTES:
@@ -136,7 +142,11 @@ def walk(data: Any, position: int, end: int, pause: int, low: int, high: int, ro
         last_offset = base_offset + _be(data, position + 23, 4)
         if attributes & 0x20 or last_offset < low:  # control batches, and what lies before the range
             position += size
+            if last_offset >= high - 1:
+                return position, row, WALK_DONE
             continue
+        if attributes & refused:
+            return position, row, WALK_TRANSACTIONAL
         if attributes & 7:
             return position, row, WALK_COMPRESSED
         count = _be(data, position + 57, 4)
@@ -163,6 +173,8 @@ def walk(data: Any, position: int, end: int, pause: int, low: int, high: int, ro
             return position, row, WALK_BAD
         row = found
         position = stop
+        if last_offset >= high - 1:
+            return position, row, WALK_DONE
     return position, row, WALK_END
 
 

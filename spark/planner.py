@@ -53,7 +53,15 @@ def plan(options: ScanOptions, default_parallelism: int = 1) -> list[OffsetRange
             )
             ranges += [
                 OffsetRange(
-                    name.topic, name.partition, low, high, options.bootstrap_servers, cluster.cluster_id, replicas
+                    name.topic,
+                    name.partition,
+                    low,
+                    high,
+                    options.bootstrap_servers,
+                    cluster.cluster_id,
+                    replicas,
+                    options.fails_on_data_loss,
+                    options.read_committed,
                 )
                 for low, high in split(start, end, pieces)
             ]

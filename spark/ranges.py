@@ -18,23 +18,25 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from headrace.client.cluster import Cluster
-from headrace.errors import HeadraceError
+from headrace.client.cluster import EARLIEST, Cluster
+from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.log.reader import SegmentFile
 from headrace.log.segment import segment_bases
-from headrace.protocol.compression import DECOMPRESSED_BYTES_MAX, decompress
-from headrace.protocol.record_batch import HEADER_BYTES, CorruptRecord, parse_header
+from headrace.protocol.compression import DECOMPRESSED_BYTES_MAX, CompressionError, decompress
+from headrace.protocol.record_batch import HEADER_BYTES, CorruptRecord, RecordBatchHeader, parse_header
 from headrace.settings import read_properties
-from headrace.spark.columns import Chunk
+from headrace.spark.columns import OFFSET, Chunk
 from headrace.spark.decode import (
     RECORD_BYTES_MIN,
+    TRANSACTIONAL_BIT,
     WALK_BAD,
     WALK_COMPRESSED,
     WALK_DONE,
     WALK_END,
     WALK_FULL,
     WALK_PAUSED,
+    WALK_TRANSACTIONAL,
     walk,
     walk_records,
 )
@@ -47,12 +49,18 @@ class CorruptSegment(HeadraceError):
     """Bytes in a segment that are no batches; names file and position."""
 
 
+class TransactionsUnsupported(HeadraceError):
+    """read_committed over a transactional batch: whether it was aborted can't be told yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class OffsetRange:
     """Offsets `start` <= offset < `end` of a partition.
 
     replicas   (broker id, host, log directory) of in-sync replicas; the directory is '' where the broker did
     not tell
+    fails_on_data_loss   False: offsets that retention took since the plan are skipped
+    read_committed       transactional batches are refused
     """
 
     topic: str
@@ -62,6 +70,8 @@ class OffsetRange:
     bootstrap_servers: str
     cluster_id: str
     replicas: tuple[tuple[int, str, str], ...] = ()
+    fails_on_data_loss: bool = True
+    read_committed: bool = False
 
     def to_bytes(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -78,7 +88,8 @@ def read_range(
 ) -> Iterator[pa.RecordBatch]:
     """The records of a range as Arrow batches.
 
-    raises   CorruptSegment, naming file and position; KafkaError or ConnectionFailed over the network
+    raises   CorruptSegment and TransactionsUnsupported, naming file and position; KafkaError or ConnectionFailed
+             over the network
     """
     rows = _Rows(one, columns, rows_per_batch)
     directory = local_directory(one)
@@ -114,6 +125,7 @@ class _Rows:
         self._range = one
         self._columns = columns
         self._rows_per_batch = rows_per_batch
+        self._refused = TRANSACTIONAL_BIT if one.read_committed else 0
         self._chunk = self._new(rows_per_batch)
         self.next_offset = one.start
 
@@ -123,11 +135,17 @@ class _Rows:
         while True:
             chunk = self._chunk
             pause = position + max(BYTES_PER_BATCH - chunk.size_bytes, 1)
-            position, last, outcome = walk(data, position, end, pause, low, high, chunk.rows, chunk.columns)
+            position, last, outcome = walk(
+                data, position, end, pause, low, high, self._refused, chunk.rows, chunk.columns
+            )
             self._take(data, last, where)
             if outcome == WALK_COMPRESSED:
-                yield from self._add_compressed(data, position, where)
-                position += parse_header(data[position : position + HEADER_BYTES].tobytes()).size_bytes
+                header = parse_header(data[position : position + HEADER_BYTES].tobytes())
+                yield from self._add_compressed(data, position, header, where)
+                position += header.size_bytes
+                if header.last_offset >= high - 1:
+                    self.next_offset = high
+                    return
             elif outcome == WALK_PAUSED:
                 if chunk.size_bytes >= BYTES_PER_BATCH:
                     yield from self._flush(0)
@@ -136,10 +154,18 @@ class _Rows:
                 yield from self._flush(count)
             elif outcome == WALK_BAD:
                 raise CorruptSegment(f"{where}: no valid record batch at byte {position}")
+            elif outcome == WALK_TRANSACTIONAL:
+                raise TransactionsUnsupported(
+                    f"{where}: transactional batch at byte {position}; read_committed can't tell yet whether it was "
+                    "aborted, read_uncommitted reads it"
+                )
+            elif outcome == WALK_DONE:
+                self.next_offset = high
+                return
             else:
-                if outcome == WALK_DONE:
-                    self.next_offset = high
-                assert outcome in (WALK_DONE, WALK_END)
+                assert outcome == WALK_END
+                if position < end:
+                    raise CorruptSegment(f"{where}: {end - position} bytes at byte {position} are no whole batch")
                 return
 
     def finish(self) -> Iterator[pa.RecordBatch]:
@@ -147,10 +173,14 @@ class _Rows:
         if self._chunk.rows:
             yield self._chunk.batch()
 
-    def _add_compressed(self, data: Any, position: int, where: str) -> Iterator[pa.RecordBatch]:
-        header = parse_header(data[position : position + HEADER_BYTES].tobytes())
+    def _add_compressed(
+        self, data: Any, position: int, header: RecordBatchHeader, where: str
+    ) -> Iterator[pa.RecordBatch]:
         body = memoryview(data[position + HEADER_BYTES : position + header.size_bytes])
-        plain = np.frombuffer(decompress(header.codec, body, DECOMPRESSED_BYTES_MAX), np.uint8)
+        try:
+            plain = np.frombuffer(decompress(header.codec, body, DECOMPRESSED_BYTES_MAX), np.uint8)
+        except CompressionError as failure:
+            raise CorruptSegment(f"{where}: the batch at byte {position}: {failure}") from None
         if not 0 <= header.record_count <= len(plain) // RECORD_BYTES_MIN:
             raise CorruptSegment(f"{where}: {header.record_count} records in {len(plain)} bytes at byte {position}")
         is_full = self._chunk.rows + header.record_count > self._chunk.capacity
@@ -179,6 +209,8 @@ class _Rows:
             self._chunk.take(source, last)
         except CorruptRecord as failure:
             raise CorruptSegment(f"{where}: {failure}") from None
+        if last:
+            self.next_offset = max(self.next_offset, int(self._chunk.columns[OFFSET, last - 1]) + 1)
 
     def _flush(self, wanted_rows: int) -> Iterator[pa.RecordBatch]:
         if self._chunk.rows:
@@ -190,15 +222,20 @@ class _Rows:
 
 
 def _read_local(one: OffsetRange, directory: Path, rows: _Rows) -> Iterator[pa.RecordBatch]:
-    bases = segment_bases(directory)
+    try:
+        bases = segment_bases(directory)
+    except OSError:
+        return  # renamed for deletion, or not readable by Spark's user: the rest comes over the network
+    if not bases or bases[0] > rows.next_offset:
+        return  # retention was faster: the leader knows what is lost
     for index, base in enumerate(bases):
         following = bases[index + 1] if index + 1 < len(bases) else None
         if base >= one.end or (following is not None and following <= rows.next_offset):
             continue
         try:
             segment = SegmentFile(directory, base)
-        except FileNotFoundError:
-            return  # retired under us: the rest comes over the network
+        except OSError:
+            return  # retired under us, or not readable: the same
         size = segment.size_bytes()
         if following is None and segment.find(one.end - 1, size) is None:
             return  # these files end below the range: ask the leader, rather than give less than was planned
@@ -223,7 +260,16 @@ def _read_local(one: OffsetRange, directory: Path, rows: _Rows) -> Iterator[pa.R
 def _read_remote(one: OffsetRange, rows: _Rows) -> Iterator[pa.RecordBatch]:
     name = TopicPartition(one.topic, one.partition)
     with Cluster(one.bootstrap_servers) as cluster:
-        for blob in cluster.fetch(name, rows.next_offset, one.end):
-            data = np.frombuffer(blob, np.uint8)
-            yield from rows.add(data, 0, len(data), f"fetch of {name}")
-        rows.next_offset = one.end
+        while rows.next_offset < one.end:
+            try:
+                for blob in cluster.fetch(name, rows.next_offset, one.end):
+                    data = np.frombuffer(blob, np.uint8)
+                    yield from rows.add(data, 0, len(data), f"fetch of {name}")
+                rows.next_offset = one.end
+            except KafkaError as failure:
+                if failure.code != ErrorCode.OFFSET_OUT_OF_RANGE or one.fails_on_data_loss:
+                    raise
+                earliest = cluster.offsets({name: EARLIEST})[name]
+                if earliest <= rows.next_offset:
+                    raise
+                rows.next_offset = min(earliest, one.end)

@@ -14,6 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
 from headrace.log.segment import path_of, segment_bases
 from headrace.protocol import messages
@@ -227,6 +228,8 @@ class FakeBroker:
         kind = messages.FetchResponse
         wanted = request.topics[0].partitions[0]
         name = TopicPartition(request.topics[0].topic, wanted.partition)
+        if not self.log.starts[name] <= wanted.fetch_offset <= self.log.ends[name]:
+            error = error or ErrorCode.OFFSET_OUT_OF_RANGE
         data = b""
         for header, batch in self.log.batches(name):
             if header.last_offset >= wanted.fetch_offset and header.base_offset < self.log.ends[name]:

@@ -1,7 +1,9 @@
 """One connection: versions are agreed on, and whatever breaks is named."""
 
+import contextlib
 import socket
 import threading
+import time
 
 import pytest
 
@@ -72,3 +74,40 @@ def test_a_peer_that_speaks_something_else_is_refused(answer):
 def test_a_silent_peer_ends_at_the_deadline():
     with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(ConnectionFailed, match="timed out"):
         Connection("127.0.0.1", listener.getsockname()[1], timeout_s=0.1)
+
+
+def test_a_peer_that_trickles_ends_at_the_deadline_too():
+    gone = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve():
+            peer, _ = listener.accept()
+            with peer, contextlib.suppress(OSError):
+                peer.sendall((1000).to_bytes(4, "big"))
+                while not gone.wait(0.02):
+                    peer.sendall(b"\0")
+
+        threading.Thread(target=serve, daemon=True).start()
+        begun = time.monotonic()
+        with pytest.raises(ConnectionFailed, match="timed out"):
+            Connection("127.0.0.1", listener.getsockname()[1], timeout_s=0.2)
+        assert time.monotonic() - begun < 5
+        gone.set()
+
+
+def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_one(broker, monkeypatch):
+    timed_out = threading.Event()
+    answer = broker._metadata
+
+    def late(request, error):
+        timed_out.wait(5)
+        return answer(request, error)
+
+    monkeypatch.setattr(broker, "_metadata", late)
+    connection = Connection("127.0.0.1", broker.port, timeout_s=0.3)
+    ask = messages.MetadataRequest(topics=[])
+    with pytest.raises(ConnectionFailed, match="timed out"):
+        connection.request(ApiKey.METADATA, 9, ask)
+    timed_out.set()
+    with pytest.raises(ConnectionFailed):
+        connection.request(ApiKey.METADATA, 9, ask)

@@ -1,12 +1,14 @@
 """A range read from segment files and over the network: the same records as the plain reader finds."""
 
 import contextlib
+import dataclasses
 import random
 
 import pyarrow as pa
 import pytest
 
-from headrace.errors import HeadraceError
+from headrace.client.cluster import Cluster
+from headrace.errors import HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.log.segment import path_of
 from headrace.protocol.apis import ApiKey
@@ -16,6 +18,7 @@ from headrace.protocol.record_batch import (
     HEADER,
     LOG_APPEND_TIME_BIT,
     MAGIC_V2,
+    TRANSACTIONAL_BIT,
     Record,
     build_batch,
 )
@@ -23,7 +26,7 @@ from headrace.spark import ranges as ranges_module
 from headrace.spark.columns import ALL_COLUMNS, arrow_schema
 from headrace.spark.options import ScanOptions
 from headrace.spark.planner import plan
-from headrace.spark.ranges import CorruptSegment, OffsetRange, local_directory, read_range
+from headrace.spark.ranges import CorruptSegment, OffsetRange, TransactionsUnsupported, local_directory, read_range
 
 NAME = TopicPartition("clicks", 0)
 
@@ -181,6 +184,91 @@ def test_a_segment_retired_under_the_reader_comes_over_the_network(log, broker, 
     assert broker.asked[ApiKey.FETCH] == 1
 
 
+@pytest.fixture
+def retired(log, broker):
+    """A range over three segments, planned before retention took the first one; the leader's log starts behind it."""
+    for value in (b"a", b"b", b"c"):
+        log.append(NAME, [(None, value)])
+        log.roll(NAME)
+    one = range_of(broker)
+    path_of(log.partition_directory(NAME), 0, ".log").unlink()
+    log.starts[NAME] = 1
+    return one
+
+
+def test_records_that_retention_took_since_the_plan_are_an_error_not_a_gap(retired):
+    with pytest.raises(KafkaError, match=r"OFFSET_OUT_OF_RANGE: clicks-0"):
+        rows_of(retired)
+
+
+def test_records_that_retention_took_are_skipped_where_that_was_asked_for(retired):
+    one = dataclasses.replace(retired, fails_on_data_loss=False)
+    assert [row["value"] for row in rows_of(one)] == [b"b", b"c"]
+
+
+def test_retention_between_two_fetches_gives_no_record_twice(log, remote_broker, monkeypatch):
+    for number in range(30):
+        log.append(NAME, [(None, b"%03d" % number)])
+    one = dataclasses.replace(range_of(remote_broker), fails_on_data_loss=False)
+    real = Cluster.fetch
+
+    def interrupted(self, name, start, end):
+        yield from real(self, name, start, min(start + 10, end))
+        if not log.starts[name]:
+            log.starts[name] = 20
+            yield from real(self, name, 10, end)
+
+    monkeypatch.setattr("headrace.client.cluster.FETCH_BYTES", 720)  # ten batches
+    monkeypatch.setattr(Cluster, "fetch", interrupted)
+    offsets = [row["offset"] for row in rows_of(one)]
+    assert offsets == [*range(10), *range(20, 30)]
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.ZSTD])
+@pytest.mark.parametrize("attributes", [0, CONTROL_BIT])
+def test_nothing_behind_the_batch_of_the_last_offset_is_touched(log, broker, codec, attributes):
+    log.append(NAME, [(None, b"a")])
+    log.append(NAME, [(None, b"b")], codec=codec, attributes=attributes)
+    one = range_of(broker)
+    log.append_bytes(NAME, bytes(500))
+    assert [row["value"] for row in rows_of(one)] == [b"a", b"b"][: 1 if attributes else 2]
+
+
+def test_a_sealed_segment_that_was_cut_is_an_error_not_a_gap(log, broker):
+    log.append(NAME, [(None, b"a")])
+    log.append(NAME, [(None, b"b")])
+    log.roll(NAME)
+    log.append(NAME, [(None, b"c")])
+    one = range_of(broker)
+    path = path_of(log.partition_directory(NAME), 0, ".log")
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2 + 20])
+    with pytest.raises(CorruptSegment, match=r"20 bytes at byte"):
+        rows_of(one)
+
+
+@pytest.mark.parametrize("what", ["segment_bases", "SegmentFile"])
+def test_files_that_spark_may_not_read_come_over_the_network(log, broker, monkeypatch, what):
+    log.append(NAME, [(None, b"a")])
+    one = range_of(broker)
+
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(ranges_module, what, refuse)
+    assert [row["value"] for row in rows_of(one)] == [b"a"]
+    assert broker.asked[ApiKey.FETCH] == 1
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
+def test_read_committed_refuses_transactional_batches_rather_than_show_aborted_ones(log, broker, codec):
+    log.append(NAME, [(None, b"a")])
+    log.append(NAME, [(None, b"b")], codec=codec, attributes=TRANSACTIONAL_BIT)
+    committed = ScanOptions(broker.address, (NAME.topic,), read_committed=True)
+    with pytest.raises(TransactionsUnsupported, match=r"\.log: transactional batch at byte"):
+        rows_of(plan(committed)[0])
+    assert [row["value"] for row in rows_of(range_of(broker))] == [b"a", b"b"]
+
+
 def test_files_that_end_below_the_range_are_not_taken_for_all_of_it(log, broker):
     log.append(NAME, [(None, b"a")])
     log.append(NAME, [(None, b"b")])
@@ -219,6 +307,18 @@ def test_bytes_that_contradict_themselves_name_file_and_position(log, broker, da
     log.append_bytes(NAME, (1).to_bytes(8, "big") + data[8:])
     log.ends[NAME] += 1
     with pytest.raises(CorruptSegment, match=rf"{0:020d}\.log.*byte {size}"):
+        rows_of(range_of(broker))
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD, 6])
+def test_a_batch_that_does_not_decompress_names_file_and_position(log, broker, codec):
+    data = bytearray(build_batch([(None, bytes(500))], codec=codec if codec in list(Codec) else 0))
+    data[22] |= codec
+    data[65:75] = b"\xff" * 10
+    log.create(*NAME)
+    log.append_bytes(NAME, bytes(data))
+    log.ends[NAME] = 1
+    with pytest.raises(CorruptSegment, match=rf"{0:020d}\.log: the batch at byte 0"):
         rows_of(range_of(broker))
 
 

@@ -1,5 +1,8 @@
 """A cluster through its protocol: offsets, directories, bytes; retries that end."""
 
+import socket
+import threading
+
 import pytest
 from fake_broker import CLUSTER_ID, FakeBroker
 
@@ -129,3 +132,24 @@ def test_all_brokers_gone(clicks, broker, log):
         second.__exit__()
         with pytest.raises(ConnectionFailed, match="no broker answers"):
             cluster.offsets({TopicPartition("clicks", 0): LATEST})
+
+
+def test_a_bootstrap_server_that_speaks_something_else_is_passed_over(clicks, broker):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve():
+            peer, _ = listener.accept()
+            with peer:
+                peer.recv(1024)
+                peer.sendall(b"HTTP/1.1 400 Bad Request\r\n")
+
+        threading.Thread(target=serve, daemon=True).start()
+        servers = f"127.0.0.1:{listener.getsockname()[1]},{broker.address}"
+        with Cluster(servers, timeout_s=2) as cluster:
+            assert cluster.refresh(["clicks"]) == ["clicks"]
+
+
+def test_an_error_code_of_a_later_kafka_is_an_error_of_ours(clicks, cluster, broker):
+    broker.fail[ApiKey.LIST_OFFSETS, 9999] = 1
+    with pytest.raises(KafkaError, match=r"UNKNOWN_SERVER_ERROR: clicks-0: error code 9999"):
+        cluster.offsets({clicks: LATEST})

@@ -1,0 +1,72 @@
+"""The demo's node: it comes up, or its log is shown in time; nothing outlives the demo."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from headrace.cli import demo_run
+
+
+@pytest.fixture
+def start(monkeypatch, tmp_path):
+    """Starts a node whose program is the given lines of Python; ends it with the test."""
+    nodes = []
+    popen = subprocess.Popen
+
+    def start(program):
+        monkeypatch.setattr(subprocess, "Popen", lambda _args, **kept: popen([sys.executable, "-c", program], **kept))
+        nodes.append(demo_run._start_node(tmp_path))
+        return nodes[-1]
+
+    yield start
+    for node in nodes:
+        demo_run._stop_node(node)
+
+
+def test_the_readiness_line_is_found_among_others_and_in_pieces(start, tmp_path):
+    node = start(
+        "import sys, time\n"
+        "for part in ('hello\\nready boot', 'strap=h:1 zookeeper=h:2 dir=d', '\\nkcat ...\\n'):\n"
+        "    print(part, end='', flush=True); time.sleep(0.05)\n"
+        "time.sleep(60)"
+    )
+    assert demo_run._await_ready(node, tmp_path) == "h:1"
+
+
+def test_a_node_that_dies_shows_its_log(start, tmp_path):
+    node = start("raise SystemExit('no ZooKeeper')")
+    with pytest.raises(SystemExit, match="no ZooKeeper"):
+        demo_run._await_ready(node, tmp_path)
+
+
+def test_a_node_that_says_nothing_ends_at_the_deadline(start, tmp_path, monkeypatch):
+    monkeypatch.setattr(demo_run, "READY_DEADLINE_S", 0.2)
+    node = start("import time; time.sleep(60)")
+    begun = time.monotonic()
+    with pytest.raises(SystemExit, match="did not come up"):
+        demo_run._await_ready(node, tmp_path)
+    assert time.monotonic() - begun < 10
+
+
+def test_a_demo_that_is_told_to_stop_takes_its_node_and_directory_along(start, tmp_path, monkeypatch):
+    node = start("import time; time.sleep(60)")
+    directory = tmp_path / "demo"
+    directory.mkdir()
+    monkeypatch.setattr(demo_run, "_start_node", lambda _directory: node)
+    monkeypatch.setattr(demo_run.tempfile, "mkdtemp", lambda **_: str(directory))
+    before = signal.getsignal(signal.SIGTERM)
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    with pytest.raises(KeyboardInterrupt):
+        demo_run.run_demo(None)
+    assert node.poll() is not None
+    assert not directory.exists()
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    assert demo_run.run_demo(tmp_path / "none") == 1
