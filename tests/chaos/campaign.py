@@ -39,13 +39,13 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
+from headrace.shm.region import region_prefix
 
 TOPIC = "chaos"
 PARTITIONS = 4
 ROLES = ("network", "partition", "controller", "housekeeper", "supervisor")
 READY_DEADLINE_S = 30.0
 IN_FLIGHT_MAX = 200
-LEFT_PREFIX = "headrace-"
 
 
 @dataclass
@@ -307,7 +307,7 @@ def run_campaign(kills: int, seed: int, pause_s: float = 0.25, workers: int = 2,
             load.stop()
         judge(verdict, loads, read_everything(node.bootstrap))
         verdict.exit_code = node.stop()
-        prefix = f"{LEFT_PREFIX}7-"
+        prefix = f"{region_prefix(7, directory / 'logs')}-"
         verdict.left_in_shm = [name for name in os.listdir("/dev/shm") if name.startswith(prefix)]
     finally:
         if node.process is not None and node.process.poll() is None:
