@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from abc import ABC, abstractmethod
 from pathlib import Path
 
 from bench.peers import jars
@@ -20,7 +21,7 @@ KAFKA_JVM = ("-Xmx1G", "-Xms1G", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMilli
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-class Server:
+class Server(ABC):
     """A broker with a ZooKeeper of its own, which is not measured."""
 
     name = ""
@@ -31,7 +32,6 @@ class Server:
         self.bootstrap = ""
         self._zookeeper = EmbeddedZooKeeper(directory / "zookeeper")
         self._process: subprocess.Popen[str] | None = None
-        self._ended_cpu_s = 0.0
 
     def start(self) -> None:
         """Start ZooKeeper, then the broker; returns when the broker serves."""
@@ -39,8 +39,9 @@ class Server:
         self._zookeeper.start()
         self.start_broker()
 
+    @abstractmethod
     def start_broker(self) -> None:
-        raise NotImplementedError
+        """Start the broker alone; returns when it serves."""
 
     def stop(self) -> None:
         process, self._process = self._process, None
