@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import threading
 import time
@@ -44,6 +45,7 @@ from headrace.controller.transaction import Action, Transaction
 from headrace.errors import ConfigError, HeadraceError
 
 CALL_TIMEOUT_S = 10.0
+CONNECT_REPLY_S = 3.0  # for the reply to a connection's first request
 START_LOOK_S = 0.2  # between two signs of life while the first connection is waited for
 SESSION_FILE = ".headrace-session"
 READY_PATH = "/headrace-ready"
@@ -100,7 +102,7 @@ class ZkSession:
         self._chroot = f"/{chroot.rstrip('/')}" if chroot.rstrip("/") else ""
         try:
             self._client = KazooClient(
-                hosts=self._hosts,
+                hosts=_repeated(self._hosts, timeout_ms),
                 timeout=timeout_ms / 1000,
                 client_id=self.previous,
                 connection_retry={"max_tries": -1, "delay": 0.05, "backoff": 1.5, "max_delay": 1.0},
@@ -299,6 +301,17 @@ def wait_until_ready(connect: str, timeout_s: float) -> None:
         session.delete(READY_PATH)
     finally:
         session.stop()
+
+
+def _repeated(hosts: str, timeout_ms: int) -> str:
+    """Each server some times over: kazoo gives a server its share of the session timeout to answer.
+
+    A server that is just starting may drop what it is sent. With one server, kazoo would wait for the whole session
+    timeout then, and the session be over.
+    """
+    servers = hosts.split(",")
+    times = math.ceil(timeout_ms / 1000 / len(servers) / CONNECT_REPLY_S)
+    return ",".join(servers * max(1, times))
 
 
 def _wait(result: Any) -> Any:

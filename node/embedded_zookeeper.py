@@ -7,17 +7,28 @@ that dies with us (PR_SET_PDEATHSIG) and keeps everything in one directory:
     data/            snapshots and transaction log; fsynced as always: what the node acknowledged of topics stays
     zookeeper.log    its standard output and error
     port             the last port, taken again where it is free
+    lock             held by the server itself, as long as it lives: two on the same data would ruin it
 
 Five of PySpark's jars are a whole server: without metrics-core it exits, without snappy-java sessions time
 out. None of them is a logging backend (log4j would take its start from 0.4 s to 0.6 s and more), so the log has
 what the JVM and SLF4J say, and no more.
 
-Source: operations.md of the design; ZooKeeper's administrator's guide.
+A server that starts listens, and even accepts, before it can open sessions: what it is sent in that moment may
+be dropped without a word, and a client would wait for its whole session timeout. So `start` ends with one
+handshake, over a bare socket: kazoo has threads, and whoever calls us forks later. Integers are big-endian:
+
+    ->  length 4 | protocol 4 | last zxid 8 | timeout ms 4 | session id 8 | password length 4 | password 16 |
+        read only 1
+    <-  length 4 | protocol 4 | timeout ms 4 | session id 8 | password length 4 | password 16 | read only 1
+    ->  length 4 | xid 4 | type 4 (closeSession)
+
+Source: operations.md of the design; ZooKeeper's administrator's guide and `zookeeper.jute`.
 """
 
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import importlib.util
 import os
 import shutil
@@ -25,8 +36,10 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from struct import Struct
 
 from headrace.controller import zk
 from headrace.errors import ConfigError, HeadraceError
@@ -37,16 +50,25 @@ JVM_FLAGS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx128m", "-Xshare
 HOST = "127.0.0.1"
 TICK_MS = 1000
 START_TRIES_MAX = 5
-LISTEN_DEADLINE_S = 20.0
-LISTEN_LOOK_S = 0.02
+UP_DEADLINE_S = 20.0
+UP_LOOK_S = 0.01
+HANDSHAKE_FIRST_S = 0.05  # doubled with each try, so that a slow machine gets there too
+HANDSHAKE_MAX_S = 2.0
 STOP_DEADLINE_S = 5.0
 LOG_TAIL_CHARACTERS = 2000
 PORT_FILE = "port"
+LOCK_FILE = "lock"
 LOG_FILE = "zookeeper.log"
 CONFIG_FILE = "zoo.cfg"
 WAY_OUT = "pip install 'headrace[spark]', or pass --zookeeper HOST:PORT"
 _PR_SET_PDEATHSIG = 1
 _TCP_LISTEN = "0A"  # as /proc/net/tcp has it
+_CONNECT = Struct(">iiqiqi16s?")
+_CONNECTED = Struct(">iiiq")  # as far as we look
+_CLOSE = Struct(">iii")
+_CLOSE_SESSION = -11
+
+assert _CONNECT.size == 4 + 45
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -79,15 +101,16 @@ class EmbeddedZooKeeper:
         return self._process.pid
 
     def start(self) -> None:
-        """Start the server; returns when it listens.
+        """Start the server; returns when it opens sessions.
 
         raises   ConfigError, where jars or Java are missing, or the port asked for is taken; ZooKeeperFailed
         """
         command = [find_java(), *JVM_FLAGS, "-cp", ":".join(map(str, find_jars())), MAIN_CLASS]
         self._directory.mkdir(parents=True, exist_ok=True)
         for attempt in range(START_TRIES_MAX):
-            self.port = self._choose_port(attempt)
-            self._spawn([*command, str(self._write_config())])
+            with self._lock() as lock:
+                self.port = self._choose_port(attempt)
+                self._spawn([*command, str(self._write_config())], lock)
             if self._comes_up():
                 (self._directory / PORT_FILE).write_text(str(self.port))
                 return
@@ -120,7 +143,9 @@ class EmbeddedZooKeeper:
     def _choose_port(self, attempt: int) -> int:
         if self._wanted_port:
             if not self._is_free(self._wanted_port):
-                raise ConfigError("port", self._wanted_port, f"{self.connect} is in use by another process")
+                raise ConfigError(
+                    "port", self._wanted_port, f"{self._host}:{self._wanted_port} is in use by another process"
+                )
             return self._wanted_port
         if attempt == 0:
             try:
@@ -155,25 +180,47 @@ class EmbeddedZooKeeper:
         )
         return config
 
-    def _spawn(self, command: list[str]) -> None:
+    @contextmanager
+    def _lock(self) -> Iterator[int]:
+        """The directory's lock, to hand on; a server that was just killed may need a moment to let it go."""
+        lock = os.open(self._directory / LOCK_FILE, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        deadline = time.monotonic() + STOP_DEADLINE_S
+        try:
+            while True:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > deadline:
+                        raise ZooKeeperFailed(f"another ZooKeeper runs in {self._directory}") from None
+                    time.sleep(UP_LOOK_S)
+            yield lock
+        finally:
+            os.close(lock)
+
+    def _spawn(self, command: list[str], lock: int) -> None:
         with open(self._directory / LOG_FILE, "ab") as log:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                pass_fds=(lock,),
                 preexec_fn=_dies_with(os.getpid()),
                 start_new_session=True,
             )
 
     def _comes_up(self) -> bool:
-        """Whether this process (and no other) listens on the port in time."""
-        deadline = time.monotonic() + LISTEN_DEADLINE_S
+        """Whether this process (and no other) listens on the port in time, and opens sessions."""
+        deadline = time.monotonic() + UP_DEADLINE_S
+        handshake_s = HANDSHAKE_FIRST_S
         assert self._process is not None
         while time.monotonic() < deadline and self._process.poll() is None:
             if _listens(self._process.pid, self.port):
-                return True
-            time.sleep(LISTEN_LOOK_S)
+                if opens_sessions(self._host, self.port, handshake_s):
+                    return True
+                handshake_s = min(2 * handshake_s, HANDSHAKE_MAX_S)
+            time.sleep(UP_LOOK_S)
         return False
 
 
@@ -202,6 +249,25 @@ def find_jars() -> list[Path]:
             raise ConfigError("zookeeper", str(folder), f"no {name}*.jar there: {WAY_OUT}")
         jars.append(found[0])
     return jars
+
+
+def opens_sessions(host: str, port: int, timeout_s: float) -> bool:
+    """Open a session and close it again.
+
+    timeout_s   for each step; short ones, asked again, beat one long one
+    """
+    try:
+        with socket.create_connection((host, port), timeout=timeout_s) as connection:
+            request = _CONNECT.pack(_CONNECT.size - 4, 0, 0, 2 * TICK_MS, 0, 16, bytes(16), False)
+            connection.sendall(request)
+            answer = connection.recv(_CONNECTED.size, socket.MSG_WAITALL)
+            if len(answer) < _CONNECTED.size:
+                return False
+            _length, _protocol, session_timeout_ms, _session_id = _CONNECTED.unpack(answer)
+            connection.sendall(_CLOSE.pack(_CLOSE.size - 4, 1, _CLOSE_SESSION))
+            return bool(session_timeout_ms > 0)
+    except OSError:
+        return False
 
 
 def _listens(pid: int, port: int) -> bool:

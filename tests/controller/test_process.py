@@ -1,0 +1,318 @@
+"""The controller process itself: forked, over a real ZooKeeper, killed and started again."""
+
+import json
+import logging
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from fake_node import settings_of
+from fake_owner import FakeOwner
+from session_thief import end_session
+
+from headrace.controller import process, znodes
+from headrace.controller.zk import SESSION_FILE, ZkSession
+from headrace.errors import ErrorCode
+from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_response, encode_request
+from headrace.shm.fabric import Fabric
+from headrace.shm.messages import ADMIN, ADMIN_HEADER, ADMIN_RESULT, ADMIN_RESULT_HEADER
+from headrace.shm.process_table import ProcessState
+from headrace.shm.seat import Seat
+
+DEADLINE_S = 20
+NETWORK = 0
+VERSIONS = {ApiKey.CREATE_TOPICS: 6, ApiKey.DELETE_TOPICS: 5, ApiKey.INIT_PRODUCER_ID: 4}
+
+
+def end(pid: int, number: int = signal.SIGKILL) -> int:
+    """Send a signal to our own child and reap it; its exit code."""
+    os.kill(pid, number)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+class Node:
+    """A supervisor that forks nothing but the controller process, and one network worker."""
+
+    def __init__(self, settings):
+        self.fabric = Fabric.create(settings, host="127.0.0.1", port=19092)
+        self.wiring = self.fabric.wiring
+        self.log_dir = settings["log.dirs"][0]
+        self.log_file = f"{self.log_dir}.log"
+        self.seat = Seat(self.wiring, NETWORK)
+        self.owner = FakeOwner(Seat(self.wiring, self.wiring.partition_ids[0]))
+        self.pid = 0
+        self._requests = 0
+
+    def start(self, wait=True):
+        self.pid = os.fork()
+        if not self.pid:
+            code = 70
+            logging.basicConfig(filename=self.log_file, force=True)
+            try:
+                code = process.run(Seat(self.wiring, self.wiring.controller_id))
+            finally:
+                os._exit(code)
+        if wait:
+            self.wait_for(lambda: self.state is ProcessState.READY)
+
+    @property
+    def state(self):
+        return self.fabric.processes.state(self.wiring.controller_id)
+
+    def kill(self):
+        assert end(self.pid) == -signal.SIGKILL
+        self.pid = 0
+        self.fabric.renew(self.wiring.controller_id)
+        self.seat.changed()
+
+    def terminate(self):
+        pid, self.pid = self.pid, 0
+        return end(pid, signal.SIGTERM)
+
+    def wait_exit(self):
+        pid, self.pid = self.pid, 0
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    def wait_for(self, condition):
+        deadline = time.monotonic() + DEADLINE_S
+        while not condition():
+            assert time.monotonic() < deadline
+            self.owner.follow()
+            time.sleep(0.002)
+
+    def send(self, api, request):
+        self._requests += 1
+        body = encode_request(api, VERSIONS[api], request)
+        writer = self.seat.writers[self.wiring.controller_id]
+        assert writer.write(ADMIN, ADMIN_HEADER.pack(self._requests, api, VERSIONS[api]), body)
+        writer.commit()
+        self.seat.ring(self.wiring.controller_id)
+        return self._requests
+
+    def receive(self, api, request_id):
+        found = []
+
+        def look():
+            reader = self.seat.readers[self.wiring.controller_id]
+            for kind, body in reader.poll(10):
+                assert kind == ADMIN_RESULT
+                if ADMIN_RESULT_HEADER.unpack_from(body)[0] == request_id:
+                    found.append(bytes(body[ADMIN_RESULT_HEADER.size :]))
+            reader.release()
+            return found
+
+        self.wait_for(look)
+        return decode_response(api, VERSIONS[api], memoryview(found[0]))
+
+    def ask(self, api, request):
+        return self.receive(api, self.send(api, request))
+
+    def create(self, name, partitions=1):
+        request = messages.CreateTopicsRequest
+        topic = request.CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+        response = self.ask(ApiKey.CREATE_TOPICS, request(topics=[topic], timeout_ms=5000))
+        return ErrorCode(response.topics[0].error_code)
+
+    def producer_id(self):
+        response = self.ask(ApiKey.INIT_PRODUCER_ID, messages.InitProducerIdRequest(transactional_id=None))
+        return response.producer_id if response.error_code == 0 else ErrorCode(response.error_code)
+
+    def said(self, text):
+        with open(self.log_file) as file:
+            return text in file.read()
+
+    def close(self):
+        if self.pid:
+            end(self.pid)
+        self.fabric.destroy()
+
+
+@pytest.fixture
+def new_node(tmp_path, chroot):
+    made = []
+
+    def make(connect=chroot, log_dir=None, **changes):
+        log_dir = log_dir or tmp_path / "logs"
+        log_dir.mkdir(exist_ok=True)
+        settings = {"zookeeper_session_timeout_ms": "4000", **changes}
+        made.append(Node(settings_of(log_dir, zookeeper_connect=connect, **settings)))
+        return made[-1]
+
+    yield make
+    for node in made:
+        node.close()
+
+
+def look(connect, path):
+    """(data, session that owns it, zxid of its creation), None where it is not there; no session stays open."""
+    session = ZkSession(connect, 4000, None, lambda: None)
+    session.start(DEADLINE_S)
+    try:
+        if session.get(path) is None:
+            return None
+        data, stat = session._client.get(session._chroot + path)
+        return data, stat.ephemeralOwner, stat.czxid
+    finally:
+        session.stop()
+
+
+def test_a_node_registers_and_is_elected_as_kafka_does(new_node, chroot):
+    node = new_node()
+    node.start()
+    assert look(chroot, "/brokers/ids/0")[1] == look(chroot, "/controller")[1] != 0
+    assert json.loads(look(chroot, "/brokers/ids/0")[0])["endpoints"] == ["PLAINTEXT://127.0.0.1:19092"]
+    assert look(chroot, "/controller_epoch")[0] == b"1"
+    assert all(look(chroot, path) for path in znodes.PERSISTENT_PATHS)
+    cluster_id = json.loads(look(chroot, "/cluster/id")[0])["id"]
+    with open(f"{node.log_dir}/meta.properties") as file:
+        assert f"cluster.id={cluster_id}\n" in file.read()
+    view = node.seat.view.read()
+    assert (view.cluster_id, view.controller_id, list(view.brokers)) == (cluster_id, 0, [0])
+
+
+def test_sigterm_takes_the_node_out_of_the_cluster_at_once(new_node, chroot):
+    node = new_node()
+    node.start()
+    assert node.terminate() == 0
+    assert look(chroot, "/brokers/ids/0") is None
+    assert look(chroot, "/controller") is None
+    assert not os.path.exists(f"{node.log_dir}/{SESSION_FILE}")
+
+
+def test_a_kill_costs_neither_the_registration_nor_the_office_nor_the_slots(new_node, chroot):
+    node = new_node()
+    node.start()
+    assert node.create("b", 2) == ErrorCode.NONE
+    assert node.create("a", 2) == ErrorCode.NONE
+    before = [look(chroot, path) for path in ("/brokers/ids/0", "/controller", "/controller_epoch")]
+    view = node.seat.view.read()
+    for _ in range(3):
+        node.kill()
+        node.start()
+        assert [look(chroot, path) for path in ("/brokers/ids/0", "/controller", "/controller_epoch")] == before
+        assert node.seat.view.read() == view
+    assert node.create("c") == ErrorCode.NONE
+
+
+def test_a_deletion_outlives_a_kill(new_node, chroot):
+    node = new_node()
+    node.start()
+    node.create("t", 3)
+    assert len(node.owner.directories) == 3
+    node.owner.is_deaf = True
+    node.send(ApiKey.DELETE_TOPICS, messages.DeleteTopicsRequest(topic_names=["t"], timeout_ms=5000))
+    node.wait_for(lambda: node.seat.view.read().doomed)
+    node.kill()
+    node.owner.is_deaf = False
+    node.start()
+    node.wait_for(lambda: not node.seat.view.read().doomed)
+    assert look(chroot, "/brokers/topics/t") is None
+    assert look(chroot, "/admin/delete_topics/t") is None
+    assert not node.owner.directories
+    assert node.create("t") == ErrorCode.NONE
+
+
+def test_producer_ids_are_unique_over_kills(new_node):
+    node = new_node()
+    given = []
+    for _ in range(3):
+        node.start()
+        given += [node.producer_id() for _ in range(20)]
+        node.kill()
+    assert len(set(given)) == 60
+
+
+def test_a_topic_made_in_zookeeper_is_noticed_while_the_process_sleeps(new_node, chroot):
+    node = new_node()
+    node.start()
+    session = ZkSession(chroot, 4000, None, lambda: None)
+    session.start(DEADLINE_S)
+    topic = znodes.TopicAssignment(znodes.new_uuid(), ((0,),))
+    session.create("/brokers/topics/made-by-hand", znodes.encode_topic(topic))
+    session.stop()
+    node.wait_for(lambda: "made-by-hand-0" in node.owner.directories)
+
+
+def test_an_expired_session_is_followed_by_a_new_one(new_node, chroot):
+    node = new_node()
+    node.start()
+    node.create("t")
+    before = look(chroot, "/brokers/ids/0")
+    end_session(chroot, Path(node.log_dir) / SESSION_FILE)
+    node.wait_for(lambda: (look(chroot, "/brokers/ids/0") or before)[1] != before[1])
+    node.wait_for(lambda: look(chroot, "/controller_epoch")[0] == b"2")
+    assert node.create("u") == ErrorCode.NONE
+    after = look(chroot, "/brokers/ids/0")
+    node.kill()
+    node.start()
+    assert look(chroot, "/brokers/ids/0") == after
+
+
+def test_an_outage_of_zookeeper_is_answered_at_once_and_made_up_for(new_node, zookeeper, tmp_path):
+    server = EmbeddedZooKeeper(tmp_path / "zookeeper")
+    server.start()
+    try:
+        node = new_node(connect=server.connect, zookeeper_session_timeout_ms="30000")
+        node.start()
+        node.create("t")
+        view = node.seat.view.read()
+        server.stop()
+        node.wait_for(lambda: node.create("during") == ErrorCode.REQUEST_TIMED_OUT)
+        begun = time.monotonic()
+        for _ in range(5):
+            assert node.create("during") == ErrorCode.REQUEST_TIMED_OUT
+        heartbeat = node.fabric.processes.heartbeat_ns(node.wiring.controller_id)
+        node.wait_for(lambda: node.fabric.processes.heartbeat_ns(node.wiring.controller_id) > heartbeat)
+        assert time.monotonic() - begun < 2
+        assert node.seat.view.read().topics == view.topics
+        server.start()
+        node.wait_for(lambda: node.create("after") in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS))
+        assert look(server.connect, "/controller_epoch")[0] == b"1"
+        assert node.terminate() == 0
+    finally:
+        server.stop()
+
+
+def test_without_a_zookeeper_a_first_start_ends_with_78_and_names_the_setting(new_node):
+    node = new_node(connect="127.0.0.1:1", zookeeper_connection_timeout_ms="300")
+    node.start(wait=False)
+    assert node.wait_exit() == 78
+    assert node.said("zookeeper.connect: no ZooKeeper answers at 127.0.0.1:1")
+
+
+def test_a_node_that_served_before_tries_again(new_node):
+    node = new_node(connect="127.0.0.1:1", zookeeper_connection_timeout_ms="300")
+    node.fabric.renew(node.wiring.controller_id)
+    node.start(wait=False)
+    assert node.wait_exit() == 1
+
+
+def test_a_log_directory_of_another_cluster_ends_with_78(new_node):
+    node = new_node()
+    with open(f"{node.log_dir}/meta.properties", "w") as file:
+        file.write("version=0\nbroker.id=0\ncluster.id=another\n")
+    node.start(wait=False)
+    assert node.wait_exit() == 78
+    assert node.said("belongs to cluster another")
+
+
+def test_a_broker_id_that_is_taken_ends_with_78(new_node, tmp_path):
+    new_node().start()
+    second = new_node(log_dir=tmp_path / "others", zookeeper_session_timeout_ms="1000")
+    second.start(wait=False)
+    assert second.wait_exit() == 78
+    assert second.said("another node at 127.0.0.1:19092 is registered with it")
+
+
+def test_sigterm_while_the_start_waits_for_zookeeper(new_node):
+    node = new_node(connect="127.0.0.1:1", zookeeper_connection_timeout_ms="60000")
+    node.start(wait=False)
+    node.wait_for(lambda: node.fabric.processes.heartbeat_ns(node.wiring.controller_id))
+    begun = time.monotonic()
+    assert node.terminate() == 0
+    assert time.monotonic() - begun < 3

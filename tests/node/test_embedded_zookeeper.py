@@ -1,0 +1,257 @@
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from headrace.controller.zk import ZkSession
+from headrace.errors import ConfigError
+from headrace.node import embedded_zookeeper
+from headrace.node.embedded_zookeeper import EmbeddedZooKeeper, ZooKeeperFailed, find_jars, opens_sessions
+
+needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="no java on the PATH: ZooKeeper can't run")
+DEADLINE_S = 15
+
+
+@pytest.fixture
+def new_server(tmp_path):
+    made = []
+
+    def make(**options):
+        made.append(EmbeddedZooKeeper(tmp_path / "zookeeper", **options))
+        return made[-1]
+
+    yield make
+    for server in made:
+        server.stop()
+
+
+def is_running(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@needs_java
+def test_what_was_written_is_there_after_a_restart_at_the_same_address(new_server):
+    server = new_server()
+    server.start()
+    before = server.connect
+    session = ZkSession(before, 4000, None, lambda: None)
+    session.start(DEADLINE_S)
+    session.create("/kept", b"x")
+    session.stop()
+    os.kill(server.pid, signal.SIGKILL)
+    again = new_server()
+    again.start()
+    assert again.connect == before
+    session = ZkSession(before, 4000, None, lambda: None)
+    session.start(DEADLINE_S)
+    assert session.get("/kept").data == b"x"
+    session.stop()
+
+
+@needs_java
+def test_where_the_last_port_is_taken_another_one_serves(new_server, tmp_path):
+    with socket.socket() as occupant:
+        occupant.bind(("127.0.0.1", 0))
+        occupant.listen()
+        (tmp_path / "zookeeper").mkdir()
+        (tmp_path / "zookeeper" / "port").write_text(str(occupant.getsockname()[1]))
+        server = new_server()
+        server.start()
+        assert server.port != occupant.getsockname()[1]
+        server.wait_until_ready(DEADLINE_S)
+
+
+@needs_java
+def test_a_port_lost_between_the_choice_and_the_start_is_replaced(new_server, monkeypatch):
+    """Another process listens there, even a ZooKeeper: it is not taken for ours."""
+    with socket.socket() as occupant:
+        occupant.bind(("127.0.0.1", 0))
+        occupant.listen()
+        taken = occupant.getsockname()[1]
+        choose = EmbeddedZooKeeper._choose_port
+        monkeypatch.setattr(
+            EmbeddedZooKeeper, "_choose_port", lambda self, attempt: choose(self, attempt) if attempt else taken
+        )
+        server = new_server()
+        server.start()
+        assert server.port != taken
+        server.wait_until_ready(DEADLINE_S)
+
+
+@needs_java
+def test_a_second_server_in_the_same_directory_is_refused_while_the_first_lives(new_server, monkeypatch):
+    monkeypatch.setattr(embedded_zookeeper, "STOP_DEADLINE_S", 0.2)
+    new_server().start()
+    with pytest.raises(ZooKeeperFailed, match="another ZooKeeper runs in"):
+        new_server().start()
+
+
+@needs_java
+def test_stop_ends_the_process_and_can_be_said_twice(new_server):
+    server = new_server()
+    server.start()
+    pid = server.pid
+    server.stop()
+    server.stop()
+    assert not is_running(pid)
+
+
+@needs_java
+def test_the_server_dies_with_its_parent(tmp_path):
+    program = (
+        "import sys, time\nfrom pathlib import Path\n"
+        "from headrace.node.embedded_zookeeper import EmbeddedZooKeeper\n"
+        "server = EmbeddedZooKeeper(Path(sys.argv[1]))\nserver.start()\nprint(server.pid, flush=True)\ntime.sleep(60)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path / "zookeeper")], stdout=subprocess.PIPE, text=True
+    ) as parent:
+        pid = int(parent.stdout.readline())
+        assert is_running(pid)
+        parent.kill()
+    deadline = time.monotonic() + DEADLINE_S
+    while is_running(pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@needs_java
+def test_no_thread_is_left_behind(new_server):
+    before = len(os.listdir("/proc/self/task"))
+    new_server().start()
+    assert len(os.listdir("/proc/self/task")) == before
+
+
+def test_a_port_asked_for_that_is_taken_is_refused_by_name(new_server):
+    with socket.socket() as occupant:
+        occupant.bind(("127.0.0.1", 0))
+        occupant.listen()
+        port = occupant.getsockname()[1]
+        with pytest.raises(ConfigError, match=rf"127\.0\.0\.1:{port} is in use"):
+            new_server(port=port).start()
+
+
+def test_a_server_that_never_comes_up_ends_with_its_log(new_server, monkeypatch, tmp_path):
+    program = tmp_path / "java"
+    program.write_text("#!/bin/sh\necho this JVM is broken\nexit 3\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(embedded_zookeeper, "find_java", lambda: str(program))
+    with pytest.raises(ZooKeeperFailed, match="this JVM is broken"):
+        new_server().start()
+
+
+def test_without_java_the_error_says_what_to_do(new_server, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ConfigError, match=r"Java 17.*--zookeeper HOST:PORT"):
+        new_server().start()
+
+
+def test_without_pyspark_the_error_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(embedded_zookeeper.importlib.util, "find_spec", lambda _name: None)
+    with pytest.raises(ConfigError, match=r"pip install 'headrace\[spark\]', or pass --zookeeper"):
+        find_jars()
+
+
+def test_a_pyspark_without_the_jars_is_named(monkeypatch, tmp_path):
+    (tmp_path / "jars").mkdir()
+
+    class Spec:
+        origin = str(tmp_path / "__init__.py")
+
+    monkeypatch.setattr(embedded_zookeeper.importlib.util, "find_spec", lambda _name: Spec)
+    with pytest.raises(ConfigError, match=r"no zookeeper-3\*\.jar there"):
+        find_jars()
+
+
+def test_the_configuration_says_what_we_rely_on(new_server, tmp_path):
+    server = new_server()
+    server.port = 1234
+    (tmp_path / "zookeeper").mkdir()
+    lines = set(server._write_config().read_text().splitlines())
+    assert {
+        "clientPort=1234",
+        "clientPortAddress=127.0.0.1",
+        "admin.enableServer=false",
+        "4lw.commands.whitelist=",
+        "maxClientCnxns=0",
+        "minSessionTimeout=2000",
+    } <= lines
+    assert not any(line.startswith("forceSync") for line in lines)
+
+
+class Answering:
+    """Answers one connection with given bytes, and keeps what it was sent."""
+
+    def __init__(self, answer: bytes | None):
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.received = b""
+        self._answer = answer
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self):
+        connection, _ = self._listener.accept()
+        with connection:
+            self.received += connection.recv(49, socket.MSG_WAITALL)
+            if self._answer is not None:
+                connection.sendall(self._answer)
+                self.received += connection.recv(12, socket.MSG_WAITALL)
+            else:
+                connection.recv(1)
+
+    def close(self):
+        self._thread.join(5)
+        self._listener.close()
+
+
+@pytest.fixture
+def new_answering():
+    made = []
+
+    def make(answer):
+        made.append(Answering(answer))
+        return made[-1]
+
+    yield make
+    for server in made:
+        server.close()
+
+
+CONNECTED = struct.pack(">iiiqi16s?", 37, 0, 2000, 0x1234, 16, b"p" * 16, False)
+EXPIRED = struct.pack(">iiiqi16s?", 37, 0, 0, 0, 16, bytes(16), False)
+
+
+def test_a_session_is_opened_and_closed_again(new_answering):
+    server = new_answering(CONNECTED)
+    assert opens_sessions("127.0.0.1", server.port, 5)
+    server.close()
+    length, protocol, zxid, timeout_ms, session_id = struct.unpack_from(">iiqiq", server.received)
+    assert (length, protocol, zxid, timeout_ms, session_id) == (45, 0, 0, 2000, 0)
+    assert server.received[49:] == struct.pack(">iii", 8, 1, -11)
+
+
+def test_a_server_that_says_nothing_does_not_open_sessions(new_answering):
+    assert not opens_sessions("127.0.0.1", new_answering(None).port, 0.05)
+
+
+@pytest.mark.parametrize("answer", [b"", CONNECTED[:10], EXPIRED], ids=["closed", "cut", "expired"])
+def test_other_answers_are_no_session(new_answering, answer):
+    assert not opens_sessions("127.0.0.1", new_answering(answer).port, 0.2)
+
+
+def test_where_nobody_listens_there_is_no_session():
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        assert not opens_sessions("127.0.0.1", unused.getsockname()[1], 0.2)
