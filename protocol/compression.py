@@ -6,7 +6,8 @@ Snappy comes in two framings: raw blocks (most clients), and the Java clients' x
 header, then blocks of at most 32 KiB, each behind its 4-byte length. We read both and write xerial, which
 every client reads. Gzip, lz4 and zstd may be several members one behind the other; all are read.
 
-Every decompression has a limit: output beyond it is refused when it would come, not when all of it is there.
+Every decompression has a limit: output beyond it is refused when it would come, not when all of it is there,
+and no memory is taken on the word of the data alone.
 Libraries are loaded on first use: a network worker passes batches through and needs none.
 
 Source: KIP-110 (zstd); Kafka `Compression`, `Lz4BlockInputStream`; the xerial snappy-java stream format.
@@ -32,12 +33,14 @@ ZSTD_LEVEL = 3
 
 _SNAPPY_RATIO_MAX = 22  # 3 bytes copy 64
 _SNAPPY_BLOCK_BYTES_MIN = 64
-_FIRST_BYTES_MIN = 64 * 1024  # what may be taken for the output without having seen any of it
-_FIRST_RATIO = 8
-_ZSTD_WINDOW_BYTES_MAX = 1 << 27  # as in the Java clients
-_ZSTD_SLICE_BYTES = 512  # fed at a time: 128 blocks of 128 KiB at most can come of it
+_LZ4_FIRST_BYTES_MIN = 64 * 1024  # taken for the output without having seen any of it
+_LZ4_FIRST_RATIO = 8
+_ZSTD_BLOCK_BYTES_MAX = 128 * 1024
+_ZSTD_BLOCK_HEADER_BYTES = 3
+_ZSTD_CHECKSUM_BYTES = 4
+_ZSTD_RUN = 1  # a block type: one byte, repeated
 
-assert _FIRST_BYTES_MIN < DECOMPRESSED_BYTES_MAX
+assert _LZ4_FIRST_BYTES_MIN < DECOMPRESSED_BYTES_MAX
 
 Buffer = bytes | bytearray | memoryview
 
@@ -170,7 +173,7 @@ def _decompress_lz4(data: memoryview, limit: int) -> bytes:
     out = []
     rest: Buffer = data
     total = members = 0
-    step = _FIRST_RATIO * len(data) + _FIRST_BYTES_MIN
+    step = _LZ4_FIRST_RATIO * len(data) + _LZ4_FIRST_BYTES_MIN
     while True:
         try:
             plain = engine.decompress(rest, max_length=min(step, limit + 1 - total))
@@ -202,7 +205,7 @@ class _ZstdContexts(threading.local):
         import zstandard
 
         self.compressor = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
-        self.decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES_MAX)
+        self.decompressor = zstandard.ZstdDecompressor()
 
 
 _zstd: list[_ZstdContexts] = []
@@ -219,44 +222,58 @@ def _compress_zstd(data: Buffer) -> bytes:
 
 
 def _decompress_zstd(data: memoryview, limit: int) -> bytes:
-    """In one call where what comes out is likely to fit what may be taken at once, else bit by bit."""
+    """Frame by frame: where the first does not say its size, the library is silent about those behind it."""
+    out = []
+    total = 0
+    for _ in range(MEMBERS_MAX):
+        end, most = _measure_zstd_frame(data)
+        plain = _decompress_zstd_frame(data[:end], most, limit - total, limit)
+        total += len(plain)
+        out.append(plain)
+        data = data[end:]
+        if not data:
+            return out[0] if len(out) == 1 else b"".join(out)
+    raise CompressionError(f"zstd: more than {MEMBERS_MAX} frames")
+
+
+def _decompress_zstd_frame(frame: memoryview, most: int, room: int, limit: int) -> bytes:
+    """One frame, whose blocks hold `most` bytes at most; of `limit` bytes `room` are left."""
     import zstandard
 
     try:
-        announced = zstandard.frame_content_size(data)
-        if announced > limit:
+        announced = zstandard.frame_content_size(frame)  # -1: it does not say
+        if announced > room:
             raise _too_large("zstd", limit)
-        room = min(limit, _FIRST_RATIO * len(data) + _FIRST_BYTES_MIN)
-        if announced and announced <= room:  # -1: the frame does not say
-            try:
-                engine = _zstd_contexts().decompressor
-                return bytes(engine.decompress(data, max_output_size=room, allow_extra_data=False))
-            except zstandard.ZstdError:
-                pass  # more than that, several frames, or garbage: the other way tells
-        return _decompress_zstd_frames(data, limit)
+        if announced > most:
+            raise CompressionError(f"zstd: {announced} bytes announced, {most} fit the frame's blocks")
+        plain = bytes(_zstd_contexts().decompressor.decompress(frame, max_output_size=min(most, room + 1)))
+    except zstandard.ZstdError as failure:
+        raise CompressionError(f"zstd: {failure}, or more than {limit} bytes come out") from None
+    if len(plain) > room:
+        raise _too_large("zstd", limit)
+    return plain
+
+
+def _measure_zstd_frame(data: memoryview) -> tuple[int, int]:
+    """Where the first frame ends, and the most that its blocks can hold. Source: RFC 8878, 3.1.1."""
+    import zstandard
+
+    try:
+        position = zstandard.frame_header_size(data)
+        has_checksum = zstandard.get_frame_parameters(data).has_checksum
     except zstandard.ZstdError as failure:
         raise CompressionError(f"zstd: {failure}") from None
-
-
-def _decompress_zstd_frames(data: memoryview, limit: int) -> bytes:
-    """Frames of unknown sizes; the output passes the limit by what one slice can bring."""
-    out = []
-    position = total = 0
-    for _ in range(MEMBERS_MAX):
-        engine = _zstd_contexts().decompressor.decompressobj()
-        while not engine.eof:
-            if position >= len(data):
-                raise CompressionError("zstd: the frame is cut short")
-            plain = engine.decompress(data[position : position + _ZSTD_SLICE_BYTES])
-            position += _ZSTD_SLICE_BYTES
-            out.append(plain)
-            total += len(plain)
-            if total > limit:
-                raise _too_large("zstd", limit)
-        position = min(position, len(data)) - len(engine.unused_data)
-        if position == len(data):
-            return b"".join(out)
-    raise CompressionError(f"zstd: more than {MEMBERS_MAX} frames")
+    most = 0
+    is_last = False
+    while not is_last:
+        block = int.from_bytes(data[position : position + _ZSTD_BLOCK_HEADER_BYTES], "little")
+        is_last = bool(block & 1)
+        size = 1 if block >> 1 & 3 == _ZSTD_RUN else block >> 3
+        position += _ZSTD_BLOCK_HEADER_BYTES + size
+        most += _ZSTD_BLOCK_BYTES_MAX
+        if position > len(data):
+            raise CompressionError("zstd: the frame is cut short")
+    return position + _ZSTD_CHECKSUM_BYTES * has_checksum, most
 
 
 _COMPRESSORS: tuple[Callable[[Buffer], bytes], ...] = (

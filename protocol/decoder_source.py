@@ -18,7 +18,7 @@ from collections.abc import Callable
 from struct import calcsize, unpack_from
 from typing import Any
 
-from headrace.protocol.field_tables import Field, StructType
+from headrace.protocol.field_tables import PRIMITIVES, Field, StructType
 from headrace.protocol.function_source import (
     FIXED_TYPES,
     STRING_BYTES_MAX,
@@ -36,10 +36,8 @@ SLOT_BYTES = 20  # in a list that grows: the old and the new at once
 TUPLE_BYTES = 64
 LIST_BYTES = 88
 NUMBER_BYTES = 32
-TEXT_BYTES = 80
-VIEW_BYTES = 200
+VALUE_BYTES = {"bool": 0, "int64": 48, "uuid": 64, "string": 80, "bytes": 64, "records": 200}
 TAG_BYTES = 64  # not memory: what a tag may cost in time
-_SIZED_BYTES = {"string": TEXT_BYTES, "bytes": TEXT_BYTES, "records": VIEW_BYTES}
 
 
 class Malformed(ValueError):
@@ -245,10 +243,8 @@ class DecoderSource(FunctionSource):
         """The most that a value takes in memory; the elements of an array count when its length is known."""
         if field.is_array:
             return LIST_BYTES
-        if field.type_name in _SIZED_BYTES:
-            return _SIZED_BYTES[field.type_name]
-        if is_fixed(field):
-            return TEXT_BYTES if field.type_name == "uuid" else NUMBER_BYTES
+        if field.type_name in PRIMITIVES:
+            return VALUE_BYTES.get(field.type_name, NUMBER_BYTES)
         struct = self.struct_of(field)
         plain, tagged = self.present(struct)
         return TUPLE_BYTES + 8 * len(struct.fields) + sum(map(self._object_bytes, plain + tagged))

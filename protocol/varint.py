@@ -15,6 +15,12 @@ ZIGZAGS = tuple(byte >> 1 ^ -(byte & 1) for byte in range(128))  # value of a zi
 def encode_uvarint(value: int) -> bytes:
     """Unsigned, least significant group first."""
     assert value >= 0
+    if value < 1 << 7:
+        return UVARINTS[value]
+    if value < 1 << 14:
+        return bytes((value & 127 | 128, value >> 7))
+    if value < 1 << 21:
+        return bytes((value & 127 | 128, value >> 7 & 127 | 128, value >> 14))
     out = bytearray()
     while value > 127:
         out.append(value & 127 | 128)
@@ -28,30 +34,40 @@ def read_uvarint(buffer: memoryview | bytes, position: int) -> tuple[int, int]:
 
     raises   IndexError, where the bytes end; ValueError, where it has more than 5 bytes or 32 bits
     """
-    value = 0
-    for index in range(UVARINT_BYTES_MAX):
-        byte = buffer[position + index]
-        value |= (byte & 127) << (7 * index)
-        if byte < 128:
-            if value > 0xFFFFFFFF:
-                raise ValueError(f"varint {value} has more than 32 bits")
-            return value, position + index + 1
-    raise ValueError("overlong varint")
+    value, position = _read(buffer, position, UVARINT_BYTES_MAX)
+    if value > 0xFFFFFFFF:
+        raise ValueError(f"varint {value} has more than 32 bits")
+    return value, position
 
 
 def encode_varlong(value: int) -> bytes:
     """Zigzag: small magnitudes take few bytes whatever their sign."""
-    return UVARINTS[value << 1 ^ value >> 63] if -64 <= value < 64 else encode_uvarint(value << 1 ^ value >> 63)
+    return encode_uvarint(value << 1 ^ value >> 63)
 
 
 def read_varlong(buffer: memoryview | bytes, position: int) -> tuple[int, int]:
     """(value, position behind it); raises as `read_uvarint`, with 10 bytes and 64 bits."""
-    value = 0
-    for index in range(VARLONG_BYTES_MAX):
+    value, position = _read(buffer, position, VARLONG_BYTES_MAX)
+    if value >> 64:
+        raise ValueError("varint has more than 64 bits")
+    return value >> 1 ^ -(value & 1), position
+
+
+def _read(buffer: memoryview | bytes, position: int, bytes_max: int) -> tuple[int, int]:
+    """Up to three bytes are the lengths of batches: they are read without a loop."""
+    first = buffer[position]
+    if first < 128:
+        return first, position + 1
+    second = buffer[position + 1]
+    if second < 128:
+        return first & 127 | second << 7, position + 2
+    third = buffer[position + 2]
+    value = first & 127 | (second & 127) << 7 | (third & 127) << 14
+    if third < 128:
+        return value, position + 3
+    for index in range(3, bytes_max):
         byte = buffer[position + index]
         value |= (byte & 127) << (7 * index)
         if byte < 128:
-            if value >> 64:
-                raise ValueError("varint has more than 64 bits")
-            return value >> 1 ^ -(value & 1), position + index + 1
+            return value, position + index + 1
     raise ValueError("overlong varint")

@@ -1,4 +1,4 @@
-"""Random messages of any API and version, from the schema; the same seed gives the same message."""
+"""Random messages of any API and version, from the schema, and what damages their bytes; the same seed gives the same."""
 
 import random
 
@@ -14,6 +14,16 @@ RANGES = {
     "uint32": (0, 2**32 - 1),
     "int64": (-(2**63), 2**63 - 1),
 }
+LENGTHS_THAT_LIE = (
+    b"\x7f\xff\xff\xff",
+    b"\x80\x00\x00\x00",
+    b"\xff\xff\xff\xff",
+    b"\xff\xff\xff\xfe",
+    b"\x7f\xff",
+    b"\x80\x00",
+    b"\xff\xff\xff\xff\x0f",  # the largest varint
+    b"\x80\x80\x80\x80\x80\x80",  # no varint
+)
 
 
 class MessageGenerator:
@@ -66,6 +76,28 @@ class MessageGenerator:
         assert kind not in PRIMITIVES
         root = messages.class_of(schema.name)
         return self._struct(schema, schema.structs[kind], getattr(root, kind), version)
+
+
+def damaged(data, chance):
+    """A copy with one to four bytes changed, lengths that lie, a piece cut out, doubled or put behind."""
+    data = bytearray(data)
+    for _ in range(chance.randint(1, 4)):
+        place = chance.randrange(len(data) + 1)
+        kind = chance.randrange(6)
+        if kind == 0:
+            data[place : place + 1] = bytes([chance.choice((0, 1, 2, 126, 127, 128, 254, 255, chance.randrange(256)))])
+        elif kind == 1:
+            lie = chance.choice(LENGTHS_THAT_LIE)
+            data[place : place + len(lie)] = lie
+        elif kind == 2:
+            del data[place:]
+        elif kind == 3:
+            del data[place : place + chance.randint(1, 8)]
+        elif kind == 4:
+            data[place:place] = data[place : place + chance.randint(1, 30)]
+        else:
+            data += chance.randbytes(chance.randint(1, 9))
+    return bytes(data)
 
 
 def plain(value):

@@ -1,0 +1,218 @@
+"""Batches against kafka-python's builder and reader, and batches that lie."""
+
+import random
+import struct
+
+import message_generator as generator
+import pytest
+from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
+
+from headrace.protocol.compression import Codec, CompressionError
+from headrace.protocol.record_batch import (
+    CONTROL_BIT,
+    CRC_POSITION,
+    HEADER,
+    HEADER_BYTES,
+    LENGTH_POSITION,
+    LOG_APPEND_TIME_BIT,
+    TRANSACTIONAL_BIT,
+    CorruptRecord,
+    Record,
+    build_batch,
+    compute_crc,
+    iterate_batches,
+    iterate_records,
+    parse_header,
+)
+
+NOW_MS = 1_700_000_000_000
+
+
+def some_records(seed):
+    """Null and empty keys and values, headers, times that go back, gaps between offsets."""
+    chance = random.Random(seed)
+    offset = 0
+    for _ in range(chance.choice((1, 2, 60, 300))):
+        key = chance.choice((None, b"", b"k", chance.randbytes(chance.choice((63, 64, 200)))))
+        value = chance.choice((None, b"", b"v" * chance.choice((1, 63, 64, 5000)), chance.randbytes(100)))
+        headers = tuple(
+            ("h" * chance.choice((0, 1, 70)) + "ä", chance.choice((None, b"", b"content" * 20)))
+            for _ in range(chance.choice((0, 0, 1, 3)))
+        )
+        yield Record(offset, NOW_MS + chance.randint(-(10**7), 10**7), key, value, headers)
+        offset += chance.choice((1, 1, 1, 7, 1000))
+
+
+def kafka_python_s(records, codec=0, producer=(-1, -1, -1), is_transactional=False):
+    builder = DefaultRecordBatchBuilder(2, codec, is_transactional, *producer, batch_size=1 << 30)
+    for record in records:
+        builder.append(record.offset, record.timestamp_ms, record.key, record.value, list(record.headers))
+    return bytes(builder.build())
+
+
+def read_by_kafka_python(batch):
+    found = DefaultRecordBatch(memoryview(batch))
+    assert found.validate_crc()
+    return [
+        Record(one.offset, one.timestamp, one.key, one.value, tuple((name, content) for name, content in one.headers))
+        for one in found
+    ]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bytes_are_those_of_kafka_python(seed):
+    records = list(some_records(seed))
+    assert build_batch(records, leader_epoch=0) == kafka_python_s(records)
+    producer = {"producer_id": 77, "producer_epoch": 3, "base_sequence": 2**31 - 1}
+    ours = build_batch(records, leader_epoch=0, attributes=TRANSACTIONAL_BIT, **producer)
+    assert ours == kafka_python_s(records, producer=tuple(producer.values()), is_transactional=True)
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+@pytest.mark.parametrize("seed", range(5))
+def test_kafka_python_reads_ours_and_we_read_its(codec, seed):
+    records = list(some_records(seed))
+    assert read_by_kafka_python(build_batch(records, codec=codec)) == records
+    assert list(iterate_records(kafka_python_s(records, codec))) == records
+    assert list(iterate_records(memoryview(build_batch(records, codec=codec)))) == records
+
+
+def test_pairs_get_offsets_from_zero_and_one_time():
+    batch = build_batch([(b"k", b"v"), (None, None)], base_offset=40, timestamp_ms=NOW_MS)
+    assert list(iterate_records(batch)) == [Record(40, NOW_MS, b"k", b"v"), Record(41, NOW_MS, None, None)]
+
+
+def test_the_header_says_what_is_in_it():
+    records = [Record(0, NOW_MS, b"k", b"v"), Record(9, NOW_MS - 5, b"k", b"v")]
+    batch = build_batch(
+        records,
+        base_offset=100,
+        codec=Codec.ZSTD,
+        producer_id=7,
+        producer_epoch=2,
+        base_sequence=50,
+        leader_epoch=4,
+        attributes=TRANSACTIONAL_BIT | CONTROL_BIT,
+    )
+    header = parse_header(b"..." + batch, 3)
+    assert HEADER.size == HEADER_BYTES == 61
+    assert header.size_bytes == len(batch)
+    assert (header.base_offset, header.last_offset, header.record_count) == (100, 109, 2)
+    assert (header.base_timestamp, header.max_timestamp) == (NOW_MS, NOW_MS)
+    assert (header.codec, header.is_transactional, header.is_control) == (Codec.ZSTD, True, True)
+    assert (header.producer_id, header.producer_epoch, header.base_sequence) == (7, 2, 50)
+    assert (header.partition_leader_epoch, header.is_log_append_time) == (4, False)
+    assert header.crc == compute_crc(batch) == compute_crc(memoryview(bytearray(batch)))
+
+
+def test_what_the_leader_stamps_is_not_under_the_checksum():
+    batch = bytearray(build_batch([(b"k", b"v")]))
+    crc = compute_crc(batch)
+    struct.pack_into(">q", batch, 0, 2**40)
+    struct.pack_into(">i", batch, 12, 99)
+    assert compute_crc(batch) == parse_header(batch).crc == crc
+    batch[-1] ^= 1
+    assert compute_crc(batch) != crc
+
+
+def test_append_time_is_the_batch_s_own():
+    records = [Record(0, NOW_MS, b"k", b"v"), Record(1, NOW_MS + 9, b"k", b"v")]
+    batch = build_batch(records, attributes=LOG_APPEND_TIME_BIT)
+    assert [record.timestamp_ms for record in iterate_records(batch)] == [NOW_MS + 9] * 2
+
+
+def test_an_empty_batch_has_no_records():
+    assert list(iterate_records(build_batch([]))) == []
+
+
+def test_batches_one_behind_the_other_and_a_cut_one_at_the_end():
+    batches = [build_batch([(b"k", b"v" * size)], base_offset=size) for size in (1, 200, 3)]
+    whole = b"".join(batches)
+    found = list(iterate_batches(whole))
+    assert [bytes(batch) for _position, _header, batch in found] == batches
+    assert [position for position, _header, _batch in found] == [0, len(batches[0]), len(batches[0] + batches[1])]
+    for size in range(len(batches[0]), len(whole)):
+        assert 1 <= len(list(iterate_batches(whole[:size]))) <= 2
+    assert list(iterate_batches(b"")) == list(iterate_batches(batches[0][:60])) == []
+
+
+@pytest.mark.parametrize(("position", "letter", "value"), [(16, "b", 1), (16, "b", 0), (8, ">i", 48), (8, ">i", -13)])
+def test_what_begins_no_batch_is_refused(position, letter, value):
+    data = bytearray(build_batch([(b"k", b"v")]))
+    struct.pack_into(letter, data, position, value)
+    with pytest.raises(CorruptRecord, match="no batch at byte 0"):
+        list(iterate_batches(data))
+
+
+@pytest.mark.parametrize(
+    ("position", "letter", "value", "reason"),
+    [
+        (LENGTH_POSITION, ">i", 2**31 - 1, "announces"),
+        (LENGTH_POSITION, ">i", -1, "announces"),
+        (LENGTH_POSITION, ">i", 48, "announces"),
+        (57, ">i", 0, "bytes behind the last record"),
+        (57, ">i", -1, "bytes behind the last record"),
+        (57, ">i", 2**31 - 1, "index out of range"),
+        (61, "b", 18, "record ends at 9, its length says 10"),
+        (61, "b", 2, "record ends at|bytes announced"),
+        (61, "b", -128, "bytes announced at 7, the record ends at 2"),
+        (61, "b", 1, "record of -1 bytes"),
+        (65, "b", 126, "63 bytes announced"),
+    ],
+)
+def test_a_batch_that_lies_is_refused(position, letter, value, reason):
+    data = bytearray(build_batch([(b"k", b"v"), (b"k", b"v")]))
+    struct.pack_into(letter, data, position, value)
+    with pytest.raises(CorruptRecord, match=reason):
+        list(iterate_records(data))
+
+
+@pytest.mark.parametrize("size", [0, 12, 60, 61, 62])
+def test_a_cut_batch_is_refused(size):
+    with pytest.raises(CorruptRecord, match=f"batch of {size} bytes"):
+        list(iterate_records(build_batch([(b"k", b"v")])[:size]))
+
+
+def test_a_header_without_a_key_is_refused():
+    body = b"\0\0\0\1\1\2\1\1"  # attributes, deltas, null key and value, one header: null, null
+    data = bytearray(build_batch([(b"k", b"v")])[:HEADER_BYTES] + bytes([len(body) * 2]) + body)
+    struct.pack_into(">i", data, LENGTH_POSITION, len(data) - 12)
+    with pytest.raises(CorruptRecord, match="a header's key is null"):
+        list(iterate_records(data))
+
+
+def test_headers_beyond_the_record_are_refused():
+    body = b"\0\0\0\1\1\xfe\xff\xff\xff\x0f"
+    data = bytearray(build_batch([(b"k", b"v")])[:HEADER_BYTES] + bytes([len(body) * 2]) + body)
+    struct.pack_into(">i", data, LENGTH_POSITION, len(data) - 12)
+    with pytest.raises(CorruptRecord, match="headers announced"):
+        list(iterate_records(data))
+
+
+def test_a_bomb_stops_at_the_limit():
+    batch = build_batch([(b"k", bytes(1 << 22))], codec=Codec.ZSTD)
+    assert len(batch) < 2000
+    with pytest.raises(CompressionError, match="more than 1048576 bytes come out"):
+        list(iterate_records(batch, limit=1 << 20))
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_damaged_batches_raise_nothing_but_their_own_errors(codec):
+    seed = random.randrange(1 << 30)
+    chance = random.Random(seed)
+    whole = build_batch([Record(n, NOW_MS, b"key", b"value" * 9, (("h", b"x"),)) for n in range(5)], codec=codec)
+    for number in range(1500):
+        data = generator.damaged(whole, chance)
+        try:
+            for _position, _header, batch in iterate_batches(data):
+                list(iterate_records(batch, limit=1 << 20))
+            list(iterate_records(data, limit=1 << 20))
+        except (CorruptRecord, CompressionError):
+            pass
+        except Exception as other:
+            pytest.fail(f"seed {seed}, number {number}, {data.hex()}: {other!r}")
+
+
+def test_the_checksum_stands_where_the_layout_says():
+    batch = build_batch([(b"k", b"v")])
+    assert struct.unpack_from(">I", batch, CRC_POSITION)[0] == compute_crc(batch)
