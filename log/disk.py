@@ -5,6 +5,7 @@ A write is complete or raises; short writes are continued here.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,9 +29,40 @@ class Disk:
             wanted = sum(map(len, chunk))
             done = self.pwritev(fd, chunk, position + written)
             while done < wanted:  # signals and full disks cut writes short
-                done += self.pwritev(fd, _behind(chunk, done), position + written + done)
+                step = self.pwritev(fd, _behind(chunk, done), position + written + done)
+                if not step:
+                    raise OSError(errno.EIO, f"{done} of {wanted} bytes written, then nothing more")
+                done += step
             written += wanted
         return written
+
+    def replace_file(self, path: Path, data: bytes, *, is_durable: bool = True) -> None:
+        """Write a small file as a whole: a temporary one, renamed over it.
+
+        is_durable   fsync file and directory, so that a crash of the machine leaves the old or the new one. Without
+                     it only a crash of the process does; the reader then has to notice a file that is cut short
+        """
+        temporary = path.with_name(path.name + ".tmp")
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)
+        try:
+            self.write_all(fd, [data], 0)
+            if is_durable:
+                self.fsync(fd)
+        finally:
+            os.close(fd)
+        self.rename(temporary, path)
+        if is_durable:
+            self.sync_directory(path.parent)
+
+    def sync_directory(self, directory: Path) -> None:
+        """Make creations and renames in a directory durable."""
+        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            self.fsync(fd)
+        finally:
+            os.close(fd)
+
+    # One system call each
 
     def pwritev(self, fd: int, buffers: Sequence[Buffer], position: int) -> int:
         return os.pwritev(fd, buffers, position)
@@ -38,31 +70,17 @@ class Disk:
     def fdatasync(self, fd: int) -> None:
         os.fdatasync(fd)
 
+    def fsync(self, fd: int) -> None:
+        os.fsync(fd)
+
     def truncate(self, fd: int, size: int) -> None:
         os.ftruncate(fd, size)
 
     def fallocate(self, fd: int, position: int, size: int) -> None:
         os.posix_fallocate(fd, position, size)
 
-    def replace_file(self, path: Path, data: bytes) -> None:
-        """Write a small file so that a crash leaves the old or the new one: temporary, fsync, rename, fsync the directory."""
-        temporary = path.with_name(path.name + ".tmp")
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)
-        try:
-            self.write_all(fd, [data], 0)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-        os.replace(temporary, path)
-        self.sync_directory(path.parent)
-
-    def sync_directory(self, directory: Path) -> None:
-        """Make creations and renames in a directory durable."""
-        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+    def rename(self, source: Path, target: Path) -> None:
+        os.replace(source, target)
 
 
 def _behind(buffers: Sequence[Buffer], done: int) -> list[memoryview]:

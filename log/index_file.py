@@ -1,8 +1,13 @@
-"""A file of fixed-size entries, mapped, that grows in steps and ends in zeros.
+"""A file of fixed-size entries that grows in steps and ends in zeros: the writing end.
 
-The writer reserves INDEX_GROW_BYTES at a time (`posix_fallocate`: a full disk is an error, not a SIGBUS) and
-cuts the zeros off when the segment rolls or closes. Readers in other processes map the same file; entries of
-zeros are no entries.
+Runs in: the partition worker that owns the log, which maps the file. It reserves INDEX_GROW_BYTES at a time
+(`posix_fallocate`: a full disk is an error, not a SIGBUS) and cuts the zeros off when the segment rolls or
+closes. Other processes read the file by `pread` (`index_reader.py`): a page that is cut off under a mapping
+kills whoever looks at it.
+
+    entry 0 | entry 1 | ... | entry n-1 | zeros, up to the reserve
+
+Source: Kafka `AbstractIndex`.
 """
 
 from __future__ import annotations
@@ -16,17 +21,23 @@ from headrace.log.disk import Disk
 
 
 class IndexFile:
-    """The writing end. Subclasses know what an entry is."""
+    """The writing end. Subclasses know what an entry is.
+
+    entries   in use; what lies behind them is zeros
+    """
 
     ENTRY_BYTES = 8
 
-    def __init__(self, path: Path, disk: Disk) -> None:
+    def __init__(self, path: Path, disk: Disk, is_new: bool) -> None:
         self.path = path
         self.entries = 0
         self._disk = disk
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o640)
+        flags = os.O_RDWR | os.O_CREAT | (os.O_TRUNC if is_new else 0)
+        self._fd = os.open(path, flags, 0o640)
         self._map: mmap.mmap | None = None
         self._capacity = os.fstat(self._fd).st_size // self.ENTRY_BYTES
+        self._is_reserved = False  # a file found may be sparse (Kafka's are): its holes get blocks before a store
+        self._is_dirty = is_new
         if self._capacity:
             self._remap()
 
@@ -36,19 +47,30 @@ class IndexFile:
         return self.entries * self.ENTRY_BYTES
 
     def trim(self) -> None:
-        """Cut the file down to its entries."""
+        """Cut the file down to its entries; raises OSError."""
         self._unmap()
         self._disk.truncate(self._fd, self.size_bytes)
         self._capacity = self.entries
         if self._capacity:
             self._remap()
 
+    def sync(self) -> None:
+        """Make the entries durable, if there are new ones (Linux syncs what was stored through a map). raises OSError."""
+        if self._is_dirty:
+            self._disk.fdatasync(self._fd)
+            self._is_dirty = False
+
     def truncate(self, entries: int) -> None:
-        """Keep the first entries only; the rest becomes zeros."""
+        """Keep the first entries only; the rest of the file becomes zeros. raises OSError
+
+        The file keeps its length. Zeros are written, not stored through the map: a hole on a full disk is an
+        error then.
+        """
         assert entries <= self._capacity
-        start = entries * self.ENTRY_BYTES
-        if self._map is not None:
-            self._map[start : self._capacity * self.ENTRY_BYTES] = bytes(self._capacity * self.ENTRY_BYTES - start)
+        start, end = entries * self.ENTRY_BYTES, self._capacity * self.ENTRY_BYTES
+        if self._map is not None and self._map[start:end].strip(b"\0"):
+            self._disk.write_all(self._fd, [bytes(end - start)], start)
+            self._is_dirty = True
         self.entries = entries
 
     def close(self) -> None:
@@ -57,16 +79,23 @@ class IndexFile:
             os.close(self._fd)
             self._fd = -1
 
-    def _reserve(self) -> mmap.mmap:
-        """The map with room for one entry more."""
+    def _next_slot(self) -> mmap.mmap:
+        """The map, with room for the entry numbered `entries`; raises OSError, where the disk is full."""
         if self.entries >= self._capacity or self._map is None:
+            grow_by = INDEX_GROW_BYTES // self.ENTRY_BYTES
+            self._reserve(self._capacity, grow_by)
             self._unmap()
-            start = self._capacity * self.ENTRY_BYTES
-            self._disk.fallocate(self._fd, start, INDEX_GROW_BYTES - INDEX_GROW_BYTES % self.ENTRY_BYTES)
-            self._capacity += INDEX_GROW_BYTES // self.ENTRY_BYTES
+            self._capacity += grow_by
             self._remap()
+        elif not self._is_reserved:
+            self._reserve(self.entries, self._capacity - self.entries)
         assert self._map is not None
+        self._is_dirty = True
         return self._map
+
+    def _reserve(self, first: int, count: int) -> None:
+        self._disk.fallocate(self._fd, first * self.ENTRY_BYTES, count * self.ENTRY_BYTES)
+        self._is_reserved = True
 
     def _remap(self) -> None:
         self._map = mmap.mmap(self._fd, self._capacity * self.ENTRY_BYTES)

@@ -24,20 +24,20 @@ Buffer = bytes | memoryview | mmap.mmap
 
 
 class OffsetIndex(IndexFile):
-    """The writing end, and the partition worker's own look-ups."""
+    """The writing end."""
 
     ENTRY_BYTES = ENTRY.size
 
-    def __init__(self, path: Path, base_offset: int, disk: Disk) -> None:
-        super().__init__(path, disk)
+    def __init__(self, path: Path, base_offset: int, disk: Disk, is_new: bool = False) -> None:
+        super().__init__(path, disk, is_new)
         self.base_offset = base_offset
         self.entries = count_entries(self._map, self._capacity) if self._map is not None else 0
 
     def append(self, offset: int, position: int) -> None:
-        """Index the batch that ends at `offset` and starts at `position`."""
-        mapped = self._reserve()
-        word = ENTRY.pack(offset - self.base_offset, position)
-        memoryview(mapped).cast("Q")[self.entries] = _NATIVE.unpack(word)[0]
+        """Index the batch that ends at `offset` and starts at `position`; raises OSError."""
+        assert position > 0
+        word = _NATIVE.unpack(ENTRY.pack(offset - self.base_offset, position))[0]
+        memoryview(self._next_slot()).cast("Q")[self.entries] = word
         self.entries += 1
 
     def entry(self, index: int) -> tuple[int, int]:
@@ -46,11 +46,9 @@ class OffsetIndex(IndexFile):
         relative, position = ENTRY.unpack_from(self._map, index * self.ENTRY_BYTES)
         return relative + self.base_offset, position
 
-    def lookup(self, offset: int) -> tuple[int, int]:
-        """(offset, position) of the last entry at or below `offset`; (base offset, 0) where none is."""
-        if self._map is None:
-            return self.base_offset, 0
-        return lookup(self._map, self.entries, self.base_offset, offset)
+    def last(self) -> tuple[int, int] | None:
+        """The last entry, None where there is none."""
+        return self.entry(self.entries - 1) if self.entries else None
 
     def truncate_to_position(self, position: int) -> None:
         """Drop the entries at or behind a position: there is no batch any more."""
@@ -81,20 +79,3 @@ def count_entries(buffer: Buffer, capacity: int) -> int:
         else:
             high = middle
     return low
-
-
-def lookup(buffer: Buffer, capacity: int, base_offset: int, offset: int) -> tuple[int, int]:
-    """(offset, position) of the last entry at or below `offset`; (base_offset, 0) where none is. Zeros count as beyond."""
-    unpack = ENTRY.unpack_from
-    wanted = offset - base_offset
-    low, high = 0, capacity
-    found = (0, 0)
-    while low < high:
-        middle = (low + high) // 2
-        relative, position = unpack(buffer, middle * 8)
-        if position and relative <= wanted:
-            found = (relative, position)
-            low = middle + 1
-        else:
-            high = middle
-    return found[0] + base_offset, found[1]

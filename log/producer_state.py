@@ -31,7 +31,7 @@ SNAPSHOT_SUFFIX = ".snapshot"
 SNAPSHOT_VERSION = 1
 SNAPSHOTS_KEPT = 2
 BATCHES_KEPT = 5
-SEQUENCE_LIMIT = 1 << 31
+SEQUENCE_MASK = (1 << 31) - 1
 
 _HEAD = Struct(">hIi")
 _ENTRY = Struct(">qhiqiqiq")
@@ -40,6 +40,7 @@ _CRC_START = 6
 _NONE = 0
 _OUT_OF_ORDER = int(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
 _OLD_EPOCH = int(ErrorCode.INVALID_PRODUCER_EPOCH)
+_NEXT: tuple[int, None] = (_NONE, None)
 
 
 class BadSnapshot(HeadraceError):
@@ -82,38 +83,41 @@ class ProducerState:
         self.producers: OrderedDict[int, Producer] = OrderedDict()
         self.snapshot_offset = 0  # of the last snapshot written or loaded
 
-    def check(self, producer_id: int, epoch: int, first_sequence: int, count: int) -> tuple[int, int]:
+    def check(self, producer_id: int, epoch: int, first_sequence: int, last_delta: int) -> tuple[int, Appended | None]:
         """Judge a batch before it is appended.
 
-        returns   (error, -1), (0, -1) for the next batch, or (0, base offset) of the batch that it repeats
+        returns   (error, None), (0, None) for the next batch, or (0, the batch that it repeats)
         """
         producer = self.producers.get(producer_id)
         if producer is None:
-            return _NONE, -1  # its state may have expired: any sequence starts it (KIP-360)
+            return _NEXT  # its state may have expired: any sequence starts it (KIP-360)
+        if epoch == producer.epoch:
+            batches = producer.batches
+            if first_sequence == (batches[-1].last_sequence + 1 if batches else 0) & SEQUENCE_MASK:
+                return _NEXT
+            last_sequence = (first_sequence + last_delta) & SEQUENCE_MASK
+            for batch in batches:
+                if batch.first_sequence == first_sequence and batch.last_sequence == last_sequence:
+                    return _NONE, batch
+            return _OUT_OF_ORDER, None
         if epoch < producer.epoch:
-            return _OLD_EPOCH, -1
-        if epoch > producer.epoch:
-            return (_NONE if first_sequence == 0 else _OUT_OF_ORDER), -1
-        if not producer.batches:
-            return _NONE, -1
-        last_sequence = (first_sequence + count - 1) % SEQUENCE_LIMIT
-        for batch in producer.batches:
-            if batch.first_sequence == first_sequence and batch.last_sequence == last_sequence:
-                return _NONE, batch.first_offset
-        if first_sequence != (producer.batches[-1].last_sequence + 1) % SEQUENCE_LIMIT:
-            return _OUT_OF_ORDER, -1
-        return _NONE, -1
+            return _OLD_EPOCH, None
+        return _NEXT if first_sequence == 0 else (_OUT_OF_ORDER, None)
 
     def update(
         self,
         producer_id: int,
         epoch: int,
         first_sequence: int,
-        count: int,
+        last_delta: int,
         first_offset: int,
         timestamp_ms: int,
     ) -> None:
-        """Remember a batch that is in the log."""
+        """Remember a batch that is in the log, or goes into it in this call.
+
+        timestamp_ms   when it was appended, not what its records say: records of long ago must not expire their
+                       producer at once (KAFKA-9144)
+        """
         producer = self.producers.get(producer_id)
         if producer is None:
             producer = self.producers[producer_id] = Producer(epoch)
@@ -124,9 +128,9 @@ class ProducerState:
             if epoch > producer.epoch:
                 producer.epoch = epoch
                 producer.batches.clear()
-        last_sequence = (first_sequence + count - 1) % SEQUENCE_LIMIT
+        last_sequence = (first_sequence + last_delta) & SEQUENCE_MASK
         producer.batches.append(
-            Appended(first_sequence, last_sequence, first_offset, first_offset + count - 1, timestamp_ms)
+            Appended(first_sequence, last_sequence, first_offset, first_offset + last_delta, timestamp_ms)
         )
         producer.last_timestamp_ms = timestamp_ms
 
@@ -141,8 +145,12 @@ class ProducerState:
             del self.producers[producer_id]
         return len(stale)
 
-    def write_snapshot(self, offset: int) -> None:
-        """Write the state as of a log end offset, and drop all but the newest snapshots."""
+    def write_snapshot(self, offset: int, *, is_durable: bool) -> None:
+        """Write the state as of a log end offset, and drop all but the newest snapshots. raises OSError
+
+        is_durable   also against a crash of the machine. Without it that may leave a snapshot that fails its
+                     checksum: the one before it is taken then, and more of the log replayed
+        """
         entries = []
         for producer_id, producer in self.producers.items():
             last = producer.batches[-1] if producer.batches else Appended(-1, -1, -1, -1, producer.last_timestamp_ms)
@@ -161,7 +169,7 @@ class ProducerState:
         body = len(entries).to_bytes(4, "big") + b"".join(entries)
         head = _HEAD.pack(SNAPSHOT_VERSION, crc32c(body), len(entries))
         path = self._directory / f"{offset:020d}{SNAPSHOT_SUFFIX}"
-        self._disk.replace_file(path, head + body[4:])
+        self._disk.replace_file(path, head + body[4:], is_durable=is_durable)
         self.snapshot_offset = offset
         for old in snapshot_offsets(self._directory)[:-SNAPSHOTS_KEPT]:
             _unlink(self._directory / f"{old:020d}{SNAPSHOT_SUFFIX}")
@@ -208,7 +216,7 @@ def read_snapshot(path: Path) -> OrderedDict[int, Producer]:
         producer.coordinator_epoch = coordinator_epoch
         producer.txn_first_offset = txn_offset
         if last_sequence >= 0:
-            first_sequence = (last_sequence - delta) % SEQUENCE_LIMIT
+            first_sequence = (last_sequence - delta) & SEQUENCE_MASK
             producer.batches.append(
                 Appended(first_sequence, last_sequence, last_offset - delta, last_offset, timestamp_ms)
             )

@@ -3,31 +3,32 @@
 Runs in: network workers, Spark tasks, tools; many at once, beside the one writer. It trusts the end that the
 caller read from the partition's row (or froze as an offset) and never looks behind it.
 
-A look-up: bisect the segment list, bisect the memory-mapped index, walk headers (one pread of a few KiB) to
-the batch. A reader that goes on where the last range ended skips all three.
+A look-up: bisect the segment list, then the segment's index and headers (`segment_file.py`). A reader that goes
+on where the last range ended skips the index; where it also told what offset follows, it makes no system call.
 
-A segment's descriptor stays open as long as anyone holds its `SegmentFile`: a range keeps it until it is
-sent, whatever happens to the segment meanwhile. At most SEGMENTS_MAX are kept by a reader.
+The rule for descriptors: a `FileRange` holds its `SegmentFile`, and that closes its descriptor when nobody holds
+it any more. So a range can be sent whatever became of the segment, the reader or its cache meanwhile; keep the
+range, not the number. A reader itself keeps SEGMENTS_MAX of them.
 """
 
 from __future__ import annotations
 
-import mmap
-import os
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from headrace.log import offset_index, time_index
-from headrace.log.recovery import Found, walk
-from headrace.log.segment import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, path_of, segment_bases
-from headrace.protocol.record_batch import HEADER_BYTES, LOG_OVERHEAD_BYTES, iterate_records
+from headrace.log.index_reader import Entry, IndexReader
+from headrace.log.recovery import Found
+from headrace.log.segment import TIME_INDEX_SUFFIX, path_of, segment_bases
+from headrace.log.segment_file import CorruptSegment, SegmentFile
+from headrace.log.time_index import ENTRY as TIME_ENTRY
+from headrace.protocol.record_batch import iterate_records
+
+__all__ = ["CorruptSegment", "FileRange", "LogReader", "SegmentFile", "TimestampOffset"]
 
 SEGMENTS_MAX = 8
-WINDOW_BYTES = 8 * 1024
-_PREFIX_BYTES = 27  # base offset, length, ..., last offset delta
 
 
 class FileRange(NamedTuple):
@@ -43,72 +44,6 @@ class TimestampOffset(NamedTuple):
     timestamp_ms: int
     offset: int
     leader_epoch: int
-
-
-class SegmentFile:
-    """One segment, open for reading."""
-
-    __slots__ = ("_index", "_index_bytes", "_next", "base_offset", "directory", "fd")
-
-    def __init__(self, directory: Path, base_offset: int) -> None:
-        self.fd = -1
-        self.directory = directory
-        self.base_offset = base_offset
-        self.fd = os.open(path_of(directory, base_offset, LOG_SUFFIX), os.O_RDONLY)
-        self._index: mmap.mmap | None = None
-        self._index_bytes = 0
-        self._next = (-1, 0)  # (offset, position) where the last range ended
-
-    def __del__(self) -> None:
-        if self.fd >= 0:
-            os.close(self.fd)
-
-    def size_bytes(self) -> int:
-        return os.fstat(self.fd).st_size
-
-    def remember(self, offset: int, position: int) -> None:
-        """A range ended at `position`, where `offset` begins."""
-        self._next = (offset, position)
-
-    def find(self, offset: int, end: int) -> tuple[int, int] | None:
-        """(position, size) of the batch that holds `offset`, or of the next one; None where there is none before `end`."""
-        if self._next[0] == offset:
-            position = self._next[1]
-        else:
-            position = self._indexed_position(offset)
-        while end - position >= HEADER_BYTES:
-            window = os.pread(self.fd, min(WINDOW_BYTES, end - position), position)
-            place = 0
-            while len(window) - place >= _PREFIX_BYTES:
-                size = int.from_bytes(window[place + 8 : place + 12], "big") + LOG_OVERHEAD_BYTES
-                last_offset = int.from_bytes(window[place : place + 8], "big") + int.from_bytes(
-                    window[place + 23 : place + 27], "big"
-                )
-                if last_offset >= offset:
-                    return position + place, size
-                place += size
-            if place == 0:
-                return None
-            position += place
-        return None
-
-    def _indexed_position(self, offset: int) -> int:
-        path = path_of(self.directory, self.base_offset, INDEX_SUFFIX)
-        try:
-            size = os.stat(path).st_size
-            if size != self._index_bytes:
-                self._index = None
-                if size >= offset_index.ENTRY.size:
-                    with open(path, "rb") as file:
-                        self._index = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-                        size = len(self._index)
-                self._index_bytes = size
-        except (FileNotFoundError, ValueError):
-            return 0
-        if self._index is None:
-            return 0
-        entries = self._index_bytes // offset_index.ENTRY.size
-        return offset_index.lookup(self._index, entries, self.base_offset, offset)[1]
 
 
 class LogReader:
@@ -127,6 +62,8 @@ class LogReader:
             self._version = segments_version
             for base in self._open.keys() - set(self._bases):
                 del self._open[base]
+            for segment in self._open.values():
+                segment.forget()
 
     def segment_bases(self) -> list[int]:
         """Base offsets, in order."""
@@ -139,6 +76,8 @@ class LogReader:
             segment = self._open[base] = SegmentFile(self.directory, base)
             if len(self._open) > SEGMENTS_MAX:
                 self._open.popitem(last=False)
+        elif len(self._open) > 1:
+            self._open.move_to_end(base)
         return segment
 
     def locate(
@@ -153,10 +92,10 @@ class LogReader:
         """The bytes from the batch that holds `offset`, up to `max_bytes` and the end, within one segment.
 
         end_segment, end_position   where reading stops, from the row: high watermark or last stable offset
-        at_least_one                a first batch larger than `max_bytes` is returned whole; without it,
-        nothing is
+        at_least_one                a first batch above `max_bytes` is returned whole; without it nothing is
         end_offset                  the offset at that end, if known: makes the next look-up free
         returns                     None, where nothing lies between `offset` and the end, or nothing fits
+        raises                      CorruptSegment; OSError, where a segment can't be opened
         """
         index = max(0, bisect_right(self._bases, offset) - 1)
         while index < len(self._bases):
@@ -165,66 +104,90 @@ class LogReader:
                 return None
             segment = self.segment(base)
             end = end_position if base == end_segment else segment.size_bytes()
-            found = segment.find(offset, end)
-            if found is None:
-                index += 1  # between this segment's last batch and the next one's first
-                continue
-            position, first_size = found
-            length = end - position
-            if length > max_bytes:
-                if first_size > max_bytes:
-                    if not at_least_one:
-                        return None
-                    length = min(first_size, length)
-                else:
-                    length = max_bytes
-            elif base == end_segment and end_offset >= 0:
-                segment.remember(end_offset, end)
-            return FileRange(segment.fd, position, length, segment)
+            position = segment.known_position(offset)
+            if position < 0 or not 0 < end - position <= max_bytes:
+                found = _find(segment, offset, end)
+                if found is None:
+                    index += 1  # between this segment's last batch and the next one's first
+                    continue
+                position, first_bytes = found
+                if end - position > max_bytes:
+                    if first_bytes <= max_bytes:
+                        return FileRange(segment.fd, position, max_bytes, segment)
+                    return FileRange(segment.fd, position, first_bytes, segment) if at_least_one else None
+            if base == end_segment:
+                segment.remember(end, end_offset)
+            return FileRange(segment.fd, position, end - position, segment)
         return None
 
-    def batches(self, base: int, position: int, end: int) -> Iterator[Found]:
-        """Headers of a segment's batches from a position."""
-        return walk(self.segment(base).fd, position, end, 0, is_checked=False)
+    def position_of(self, offset: int, end_segment: int, end_position: int) -> tuple[int, int]:
+        """(segment, position) of the batch that holds `offset`, or of the next one; the end where there is none.
+
+        raises   CorruptSegment; OSError
+        """
+        first = max(0, bisect_right(self._bases, offset) - 1)
+        for base, end in self._ranges(end_segment, end_position, first):
+            found = _find(self.segment(base), offset, end)
+            if found is not None:
+                return base, found[0]
+        return end_segment, end_position
+
+    def batches_from(self, offset: int, end_segment: int, end_position: int) -> Iterator[Found]:
+        """Headers of the batches from the one that holds `offset` up to the end. raises CorruptSegment; OSError"""
+        first = max(0, bisect_right(self._bases, offset) - 1)
+        for base, end in self._ranges(end_segment, end_position, first):
+            segment = self.segment(base)
+            found = _find(segment, offset, end)
+            if found is not None:
+                yield from segment.batches(found[0], end)
 
     def first_offset_at(
         self, timestamp_ms: int, log_start_offset: int, end_segment: int, end_position: int
     ) -> TimestampOffset | None:
         """The first record whose timestamp is at least `timestamp_ms`, None where there is none before the end.
 
+        raises   CorruptSegment, CorruptRecord or CompressionError; OSError
         source   Kafka `LogSegment.findOffsetByTimestamp`
         """
+
+        def is_before(entry: Entry) -> bool:
+            return 0 < entry[0] < timestamp_ms
+
         for base, end in self._ranges(end_segment, end_position):
-            path = path_of(self.directory, base, TIME_INDEX_SUFFIX)
-            data = path.read_bytes() if path.exists() else b""
-            entries = time_index.count_entries(data, len(data) // time_index.ENTRY.size)
-            if base != end_segment and entries:
-                last_timestamp, _relative = time_index.ENTRY.unpack_from(data, (entries - 1) * time_index.ENTRY.size)
-                if last_timestamp < timestamp_ms:
-                    continue
-            _before, start_offset = time_index.lookup(data, entries, base, timestamp_ms)
-            found = self.segment(base).find(max(start_offset, log_start_offset), end)
+            is_active = base == end_segment
+            times = IndexReader(path_of(self.directory, base, TIME_INDEX_SUFFIX), TIME_ENTRY)
+            last = None if is_active else times.last()
+            before = times.lookup(is_before, without_last=is_active)
+            times.close()
+            if last is not None and last[0] < timestamp_ms:
+                continue  # the last entry of a rolled segment is its largest timestamp
+            start_offset = base + before[1] if before is not None else base
+            segment = self.segment(base)
+            found = _find(segment, max(start_offset, log_start_offset), end)
             if found is None:
                 continue
-            for batch in self.batches(base, found[0], end):
+            for batch in segment.batches(found[0], end):
                 if batch.header.max_timestamp < timestamp_ms:
                     continue
-                for record in iterate_records(self._read(base, batch)):
+                for record in iterate_records(segment.read(batch)):
                     if record.timestamp_ms >= timestamp_ms and record.offset >= log_start_offset:
                         return TimestampOffset(record.timestamp_ms, record.offset, batch.header.partition_leader_epoch)
         return None
 
     def max_timestamp(self, end_segment: int, end_position: int) -> TimestampOffset | None:
-        """The record with the largest timestamp, the first of them; None in an empty log (KIP-734)."""
+        """The record with the largest timestamp, the first of them; None in an empty log (KIP-734).
+
+        raises   CorruptSegment, CorruptRecord or CompressionError; OSError
+        """
         best: tuple[int, int, Found] | None = None
         for base, end in self._ranges(end_segment, end_position):
-            for batch in self.batches(base, 0, end):
+            for batch in self._latest_batches(base, end, base == end_segment):
                 if best is None or batch.header.max_timestamp > best[0]:
                     best = (batch.header.max_timestamp, base, batch)
         if best is None:
             return None
         timestamp_ms, base, batch = best
-        for record in iterate_records(self._read(base, batch)):
+        for record in iterate_records(self.segment(base).read(batch)):
             if record.timestamp_ms == timestamp_ms:
                 return TimestampOffset(timestamp_ms, record.offset, batch.header.partition_leader_epoch)
         return TimestampOffset(timestamp_ms, batch.header.last_offset, batch.header.partition_leader_epoch)
@@ -233,11 +196,30 @@ class LogReader:
         """Let go of the segments; ranges that are under way keep theirs."""
         self._open.clear()
 
-    def _ranges(self, end_segment: int, end_position: int) -> Iterator[tuple[int, int]]:
-        """(segment, end) of every segment up to the end."""
-        for base in self._bases:
+    def _latest_batches(self, base: int, end: int, is_active: bool) -> Iterator[Found]:
+        """Batches of a segment, the one with its largest timestamp among them."""
+        times = IndexReader(path_of(self.directory, base, TIME_INDEX_SUFFIX), TIME_ENTRY)
+        last = times.lookup(any, without_last=is_active)
+        times.close()
+        segment = self.segment(base)
+        found = _find(segment, base + last[1] if last is not None else base, end)
+        if found is None:
+            return
+        for batch in segment.batches(found[0], end):
+            yield batch
+            if last is not None and not is_active:
+                return  # the last entry of a rolled segment is its largest timestamp
+
+    def _ranges(self, end_segment: int, end_position: int, first: int = 0) -> Iterator[tuple[int, int]]:
+        """(segment, end) of every segment from the `first` one up to the end."""
+        for base in self._bases[first:]:
             if base <= end_segment:
                 yield base, end_position if base == end_segment else self.segment(base).size_bytes()
 
-    def _read(self, base: int, batch: Found) -> bytes:
-        return os.pread(self.segment(base).fd, batch.size, batch.position)
+
+def _find(segment: SegmentFile, offset: int, end: int) -> tuple[int, int] | None:
+    """`SegmentFile.find`; raises CorruptSegment, where that meets bytes that are no batch."""
+    found = segment.find(offset, end)
+    if found is not None and not found[1]:
+        raise segment.corrupt(found[0])
+    return found

@@ -1,9 +1,9 @@
-"""The time index of a segment: the largest timestamp so far, and the offset that has it.
+"""The time index of a segment: the largest timestamp so far, and the last offset of the batch that has it.
 
     entry   timestamp i64 BE | relative offset i32 BE
 
-Timestamps grow from entry to entry. The relative offset is stored before the timestamp: a reader in another
-process that sees a timestamp sees its offset. A timestamp of 0 is the unused tail.
+Timestamps grow from entry to entry. A timestamp of 0 is the unused tail, so 0 and less are never indexed. The
+entries are not aligned: a reader in another process may see the last one half stored, and leaves it out.
 
 Source: Kafka `TimeIndex`.
 """
@@ -29,19 +29,19 @@ class TimeIndex(IndexFile):
 
     ENTRY_BYTES = ENTRY.size
 
-    def __init__(self, path: Path, base_offset: int, disk: Disk) -> None:
-        super().__init__(path, disk)
+    def __init__(self, path: Path, base_offset: int, disk: Disk, is_new: bool = False) -> None:
+        super().__init__(path, disk, is_new)
         self.base_offset = base_offset
         self.entries = count_entries(self._map, self._capacity) if self._map is not None else 0
         self.last_timestamp = self.entry(self.entries - 1)[0] if self.entries else -1
 
     def append(self, timestamp_ms: int, offset: int) -> None:
-        """Index a timestamp, if it is larger than the last one."""
+        """Index a timestamp, if it is larger than the last one; raises OSError."""
         if timestamp_ms <= max(self.last_timestamp, 0):
             return
-        mapped = self._reserve()
+        mapped = self._next_slot()
         start = self.entries * self.ENTRY_BYTES
-        _OFFSET.pack_into(mapped, start + 8, offset - self.base_offset)
+        _OFFSET.pack_into(mapped, start + _TIMESTAMP.size, offset - self.base_offset)
         _TIMESTAMP.pack_into(mapped, start, timestamp_ms)
         self.entries += 1
         self.last_timestamp = timestamp_ms
@@ -52,13 +52,16 @@ class TimeIndex(IndexFile):
         timestamp, relative = ENTRY.unpack_from(self._map, index * self.ENTRY_BYTES)
         return timestamp, relative + self.base_offset
 
+    def truncate(self, entries: int) -> None:
+        super().truncate(entries)
+        self.last_timestamp = self.entry(entries - 1)[0] if entries else -1
+
     def truncate_to_offset(self, offset: int) -> None:
         """Drop the entries at or behind an offset."""
         entries = self.entries
         while entries and self.entry(entries - 1)[1] >= offset:
             entries -= 1
         self.truncate(entries)
-        self.last_timestamp = self.entry(entries - 1)[0] if entries else -1
 
     def check(self) -> None:
         """raises   CorruptIndex, where timestamps or offsets don't grow from the first to the last entry"""
@@ -79,18 +82,3 @@ def count_entries(buffer: Buffer, capacity: int) -> int:
         else:
             high = middle
     return low
-
-
-def lookup(buffer: Buffer, capacity: int, base_offset: int, timestamp_ms: int) -> tuple[int, int]:
-    """(timestamp, offset) of the last entry below `timestamp_ms`; (-1, base_offset) where none is."""
-    low, high = 0, capacity
-    found = (-1, 0)
-    while low < high:
-        middle = (low + high) // 2
-        timestamp, relative = ENTRY.unpack_from(buffer, middle * ENTRY.size)
-        if timestamp and timestamp < timestamp_ms:
-            found = (timestamp, relative)
-            low = middle + 1
-        else:
-            high = middle
-    return found[0], found[1] + base_offset

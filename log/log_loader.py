@@ -1,0 +1,176 @@
+"""Opening a log: which segments there are, which of them are looked into, and where the log ends.
+
+    segment                                        what is done
+    --------------------------------------------   ------------------------------------------------------------
+    rolled; below the recovery point, or the last  indexes looked at, rebuilt from the headers where they are
+    stop was clean, or its owner was killed        missing or can't be true
+    rolled, anything else                          every batch checked, indexes rebuilt
+    active; the last stop was clean                headers walked from the last index entry to the end
+    active; its owner was killed                   the same up to what it had published, every batch checked behind
+    active, anything else                          every batch checked, indexes rebuilt
+
+A killed process leaves the page cache whole, and a segment is rolled only after the writes into it have returned.
+A crash of the machine loses any page that was not synced: what follows a segment that had to be cut is dropped.
+
+Runs in: the partition worker that owns the log. Source: Kafka `LogLoader`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace.log.config import LogConfig
+from headrace.log.disk import Disk
+from headrace.log.index_reader import IndexReader
+from headrace.log.leader_epochs import LeaderEpochs
+from headrace.log.offset_index import ENTRY as OFFSET_ENTRY
+from headrace.log.recovery import Progress, Recovery
+from headrace.log.segment import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    Segment,
+    path_of,
+    remove_segment,
+    segment_bases,
+)
+from headrace.log.time_index import ENTRY as TIME_ENTRY
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What is known of a log before it is opened.
+
+    is_clean         the last stop closed it
+    recovery_point   below it everything was synced
+    trusted          (segment, position) that a process which died in this boot had published
+    """
+
+    is_clean: bool
+    recovery_point: int
+    trusted: tuple[int, int] | None
+    log_start_offset: int
+
+
+class LogLoader:
+    """Opens the segments of one log. After `load`: the log as it is.
+
+    bases           base offsets of the segments, the active one last
+    end_offset      the offset the next record gets
+    rolled_bytes    of all segments but the active one
+    unsynced        rolled segments that may not be on disk yet
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        config: LogConfig,
+        disk: Disk,
+        epochs: LeaderEpochs,
+        now_ms: int,
+        progress: Progress | None = None,
+    ) -> None:
+        self._directory = directory
+        self._config = config
+        self._disk = disk
+        self._epochs = epochs
+        self._now_ms = now_ms
+        self._progress = progress
+        self.bases: list[int] = []
+        self.end_offset = 0
+        self.rolled_bytes = 0
+        self.unsynced: list[int] = []
+
+    def load(self, opening: Opening) -> Segment:
+        """Make what is on disk true; returns the active segment. raises OSError"""
+        found = segment_bases(self._directory)
+        if not found:
+            self.bases = [opening.log_start_offset]
+            self.end_offset = opening.log_start_offset
+            return Segment(self._directory, self.end_offset, self._disk, self._now_ms, is_new=True)
+        for index, base in enumerate(found[:-1]):
+            following = found[index + 1]
+            self.bases.append(base)
+            if opening.is_clean or opening.trusted is not None or following <= opening.recovery_point:
+                self._look_at(base)
+                if following > opening.recovery_point and not opening.is_clean:
+                    self.unsynced.append(base)
+                continue
+            segment, cut_bytes = self._recover(base, 0)
+            if cut_bytes:
+                self._drop(found[index + 1 :])
+                return segment
+            segment.finish()
+            self.rolled_bytes += segment.size_bytes
+            self.unsynced.append(base)
+            segment.close()
+        self.bases.append(found[-1])
+        return self._recover(found[-1], self._known_end(found[-1], opening))[0]
+
+    def _known_end(self, base: int, opening: Opening) -> int:
+        """Up to where the active segment is known to be whole."""
+        if opening.trusted is not None and not opening.is_clean:
+            return opening.trusted[1] if opening.trusted[0] == base else 0
+        return path_of(self._directory, base, LOG_SUFFIX).stat().st_size if opening.is_clean else 0
+
+    def _look_at(self, base: int) -> None:
+        """A rolled segment that is known to be whole: count it, and mind its indexes."""
+        size = path_of(self._directory, base, LOG_SUFFIX).stat().st_size
+        if not indexes_are_sound(self._directory, base, size, self._config.index_interval_bytes):
+            _log.warning("index rebuilt directory=%s segment=%d", self._directory, base)
+            segment = Segment(self._directory, base, self._disk, self._now_ms)
+            Recovery(segment, self._epochs, self._config.index_interval_bytes, self._progress).rebuild_indexes()
+            segment.finish()
+            segment.close()
+        self.rolled_bytes += size
+
+    def _recover(self, base: int, known_end: int) -> tuple[Segment, int]:
+        """Open a segment and make it true; returns it, and how many bytes were cut. Sets the log's end offset."""
+        segment = Segment(self._directory, base, self._disk, self._now_ms)
+        recovery = Recovery(segment, self._epochs, self._config.index_interval_bytes, self._progress)
+        cut_bytes = recovery.run(known_end)
+        if cut_bytes:
+            _log.warning(
+                "log cut directory=%s segment=%d valid_bytes=%d dropped_bytes=%d",
+                self._directory,
+                base,
+                segment.size_bytes,
+                cut_bytes,
+            )
+        self.end_offset = recovery.next_offset
+        return segment, cut_bytes
+
+    def _drop(self, lost: list[int]) -> None:
+        """Remove the segments behind the end, the last one first: a crash in between leaves no gap."""
+        for base in reversed(lost):
+            _log.warning("segment dropped behind the end of the log directory=%s segment=%d", self._directory, base)
+            remove_segment(self._directory, base)
+
+
+def indexes_are_sound(directory: Path, base_offset: int, segment_bytes: int, index_interval_bytes: int) -> bool:
+    """Whether a rolled segment's indexes are there and their ends can be true."""
+    for suffix, entry in ((INDEX_SUFFIX, OFFSET_ENTRY), (TIME_INDEX_SUFFIX, TIME_ENTRY)):
+        try:
+            if os.stat(path_of(directory, base_offset, suffix)).st_size % entry.size:
+                return False
+        except FileNotFoundError:
+            return False
+    offsets = IndexReader(path_of(directory, base_offset, INDEX_SUFFIX), OFFSET_ENTRY)
+    times = IndexReader(path_of(directory, base_offset, TIME_INDEX_SUFFIX), TIME_ENTRY)
+    try:
+        last_offset, last_time = offsets.last(), times.last()
+    finally:
+        offsets.close()
+        times.close()
+    if last_offset is None:
+        is_plausible = segment_bytes <= index_interval_bytes  # else a walk tells, a short one if the batches are large
+    else:
+        is_plausible = last_offset[0] >= 0 and 0 < last_offset[1] < segment_bytes
+    if last_time is None:
+        return is_plausible and not segment_bytes  # `finish` leaves an entry
+    return is_plausible and last_time[0] > 0 and last_time[1] >= 0

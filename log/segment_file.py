@@ -1,0 +1,160 @@
+"""One segment, open for reading: the batch that holds an offset.
+
+Runs in: network workers, Spark tasks, tools, and the owner; many at once, beside the one writer.
+
+A descriptor stays open as long as anyone holds its `SegmentFile`: a range keeps it until it is sent, whatever
+happens to the segment meanwhile. Nothing here is mapped, so that a file which is cut can't kill its reader.
+
+A look-up: bisect the index, walk headers (one `pread` of a few KiB) to the batch. Offsets whose place is known
+from the last range skip the index.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from headrace.errors import HeadraceError
+from headrace.log.index_reader import Entry, IndexReader
+from headrace.log.offset_index import ENTRY as OFFSET_ENTRY
+from headrace.log.recovery import Found
+from headrace.log.segment import INDEX_SUFFIX, LOG_SUFFIX, path_of
+from headrace.protocol.record_batch import (
+    HEADER,
+    HEADER_BYTES,
+    LOG_OVERHEAD_BYTES,
+    MAGIC_POSITION,
+    MAGIC_V2,
+    RecordBatchHeader,
+)
+
+WINDOW_BYTES = 8 * 1024
+SCAN_BYTES = 256 * 1024
+
+assert HEADER_BYTES <= WINDOW_BYTES <= SCAN_BYTES
+
+
+class CorruptSegment(HeadraceError):
+    """Bytes of a segment that are no batch, where one has to be; names file and position."""
+
+
+class SegmentFile:
+    """One segment. The end of what may be read comes from the caller: it read it from the partition's row."""
+
+    __slots__ = ("_boundary", "_index", "_known", "base_offset", "directory", "fd")
+
+    def __init__(self, directory: Path, base_offset: int) -> None:
+        self.fd = -1
+        self.directory = directory
+        self.base_offset = base_offset
+        self.fd = os.open(path_of(directory, base_offset, LOG_SUFFIX), os.O_RDONLY)
+        self._index: IndexReader | None = None
+        self._known = (-1, 0)  # (offset, position): a batch with that base offset begins, or will begin, there
+        self._boundary = -1  # a position where a batch begins, or will begin, whatever its offset
+
+    def __del__(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+
+    def size_bytes(self) -> int:
+        return os.fstat(self.fd).st_size
+
+    def remember(self, position: int, offset: int = -1) -> None:
+        """A batch ends at `position`; `offset` is that of the next record, where the caller knows it."""
+        self._boundary = position
+        if offset >= 0:
+            self._known = (offset, position)
+
+    def forget(self) -> None:
+        """The log may have been cut: nothing is known any more."""
+        self._known = (-1, 0)
+        self._boundary = -1
+
+    def known_position(self, offset: int) -> int:
+        """Where a batch begins with `offset`, -1 where that has to be looked up."""
+        return self._known[1] if self._known[0] == offset else -1
+
+    def find(self, offset: int, end: int) -> tuple[int, int] | None:
+        """(position, size) of the batch that holds `offset`, or of the next one; None where there is none before `end`.
+
+        The size is 0 where the walk to it met bytes that are no batch, at that position: `corrupt` names them.
+        """
+        start = self.known_position(offset)
+        if start < 0:
+            start = self._boundary
+        if 0 <= start < end:
+            found = self._walk(offset, start, end, is_exact=True)
+            if found is not None:
+                return found
+        start = self._indexed_position(offset)
+        found = self._walk(offset, start if start < end else 0, end)
+        if start and found is not None and not found[1]:
+            return self._walk(offset, 0, end)  # the index was wrong: the headers alone, from the start
+        return found
+
+    def corrupt(self, position: int) -> CorruptSegment:
+        """The error that names bytes which are no batch."""
+        path = path_of(self.directory, self.base_offset, LOG_SUFFIX)
+        return CorruptSegment(f"{path}: no batch at byte {position}")
+
+    def batches(self, position: int, end: int) -> Iterator[Found]:
+        """The batches from a position on, by their headers; raises CorruptSegment."""
+        unpack = HEADER.unpack_from
+        while end - position >= HEADER_BYTES:
+            window = os.pread(self.fd, min(SCAN_BYTES, end - position), position)
+            place = 0
+            while len(window) - place >= HEADER_BYTES:
+                fields = unpack(window, place)
+                size = fields[1] + LOG_OVERHEAD_BYTES
+                if fields[3] != MAGIC_V2 or size < HEADER_BYTES:
+                    raise self.corrupt(position + place)
+                if size > end - position - place:
+                    return
+                yield Found(position + place, size, RecordBatchHeader._make(fields))
+                place += size
+            if not place:
+                return  # cut meanwhile
+            position += place
+
+    def read(self, found: Found) -> bytes:
+        """The bytes of a batch."""
+        return os.pread(self.fd, found.size, found.position)
+
+    def _walk(self, offset: int, start: int, end: int, *, is_exact: bool = False) -> tuple[int, int] | None:
+        """The batch that holds `offset`, or the next; with `is_exact`, None unless the first one begins with it."""
+        position = start
+        from_bytes = int.from_bytes
+        while end - position >= HEADER_BYTES:
+            window = os.pread(self.fd, min(WINDOW_BYTES, end - position), position)
+            if len(window) < HEADER_BYTES:
+                return None  # cut meanwhile
+            place = 0
+            while len(window) - place >= HEADER_BYTES:
+                size = from_bytes(window[place + 8 : place + 12], "big") + LOG_OVERHEAD_BYTES
+                if window[place + MAGIC_POSITION] != MAGIC_V2 or size < HEADER_BYTES:
+                    if is_exact:
+                        return None
+                    return position + place, 0
+                if size > end - position - place:
+                    return None  # `end` was a file's size, and its last batch is being written
+                base_offset = from_bytes(window[place : place + 8], "big")
+                if is_exact and base_offset != offset:
+                    return None
+                if base_offset + from_bytes(window[place + 23 : place + 27], "big") >= offset:
+                    return position + place, size
+                place += size
+            position += place
+        return None
+
+    def _indexed_position(self, offset: int) -> int:
+        """The position of a batch at or below `offset`."""
+        if self._index is None or not self._index.is_open:
+            self._index = IndexReader(path_of(self.directory, self.base_offset, INDEX_SUFFIX), OFFSET_ENTRY)
+        relative = offset - self.base_offset
+
+        def is_wanted(entry: Entry) -> bool:
+            return entry[1] > 0 and entry[0] <= relative
+
+        entry = self._index.lookup(is_wanted)
+        return entry[1] if entry is not None else 0

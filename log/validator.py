@@ -1,0 +1,132 @@
+"""What a leader takes from a client: one batch of format v2 that agrees with itself and with the topic's settings.
+
+Pure functions over bytes. `PartitionLog.append_as_leader` makes the same checks in one expression for the batch
+that has nothing wrong with it, and asks here which error to answer, or whether an unusual batch is one to take.
+
+    bytes that are no batch, or two                    INVALID_RECORD
+    format v0 or v1                                    UNSUPPORTED_FOR_MESSAGE_FORMAT
+    another magic, a length or checksum that is wrong  CORRUPT_MESSAGE
+    above `max.message.bytes`                          MESSAGE_TOO_LARGE
+    base offset not 0, count <= 0, count and offsets that disagree, a control batch, a producer id without epoch
+    or sequence                                        INVALID_RECORD
+    codec 5 to 7                                       UNSUPPORTED_COMPRESSION_TYPE
+    timestamp out of range                             INVALID_TIMESTAMP
+
+Timestamps are those of the header: records are not decoded. Source: Kafka `LogValidator`,
+`UnifiedLog.analyzeAndValidateRecords`.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import NamedTuple
+
+from crc32c import crc32c
+
+from headrace.errors import ErrorCode
+from headrace.ids import NO_TIMESTAMP_MS
+from headrace.log.config import LogConfig
+from headrace.protocol.record_batch import (
+    ATTRIBUTES_POSITION,
+    CODEC_MASK,
+    CONTROL_BIT,
+    CRC_POSITION,
+    HEADER,
+    HEADER_BYTES,
+    LOG_APPEND_TIME_BIT,
+    LOG_OVERHEAD_BYTES,
+    MAGIC_POSITION,
+    MAGIC_V2,
+    MAX_TIMESTAMP_POSITION,
+    TRANSACTIONAL_BIT,
+)
+
+CODEC_MAX = 4
+# Attributes that need no second look: a known codec, in a transaction or not.
+PLAIN_ATTRIBUTES = frozenset(codec | bit for codec in range(CODEC_MAX + 1) for bit in (0, TRANSACTIONAL_BIT))
+
+_TIME_MIN, _TIME_MAX = -(2**63), 2**63 - 1
+_ATTRIBUTES = Struct(">h")
+_TIMESTAMP = Struct(">q")
+_CRC = Struct(">I")
+
+
+class BatchRules(NamedTuple):
+    """A topic's settings as they stand for one call; timestamps are not bounded where the leader sets them."""
+
+    max_message_bytes: int
+    is_log_append_time: bool
+    earliest_ms: int
+    latest_ms: int
+
+
+def rules_at(config: LogConfig, now_ms: int) -> BatchRules:
+    """The rules for batches that arrive now."""
+    if config.is_log_append_time:
+        return BatchRules(config.max_message_bytes, True, _TIME_MIN, _TIME_MAX)
+    return BatchRules(
+        config.max_message_bytes,
+        False,
+        max(now_ms - config.timestamp_before_max_ms, _TIME_MIN),
+        min(now_ms + config.timestamp_after_max_ms, _TIME_MAX),
+    )
+
+
+def fault_of(batch: memoryview, rules: BatchRules) -> ErrorCode:
+    """Why a batch is refused; NONE where it is not."""
+    fault = _fault_of_shape(batch, rules.max_message_bytes)
+    return fault if fault is not ErrorCode.NONE else _fault_of_header(batch, rules)
+
+
+def _fault_of_shape(batch: memoryview, max_message_bytes: int) -> ErrorCode:
+    """Size, magic, length and checksum: whether the header means anything."""
+    size = len(batch)
+    magic = batch[MAGIC_POSITION] if size > MAGIC_POSITION else -1
+    if 0 <= magic < MAGIC_V2:
+        return ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+    if size < HEADER_BYTES:
+        return ErrorCode.INVALID_RECORD
+    if magic != MAGIC_V2:
+        return ErrorCode.CORRUPT_MESSAGE
+    _base_offset, length, _epoch, _magic, crc, *_rest = HEADER.unpack_from(batch)
+    announced = length + LOG_OVERHEAD_BYTES
+    if announced != size:
+        is_followed_by_another = HEADER_BYTES <= announced < size
+        return ErrorCode.INVALID_RECORD if is_followed_by_another else ErrorCode.CORRUPT_MESSAGE
+    if size > max_message_bytes:
+        return ErrorCode.MESSAGE_TOO_LARGE
+    return ErrorCode.NONE if crc32c(batch[ATTRIBUTES_POSITION:]) == crc else ErrorCode.CORRUPT_MESSAGE
+
+
+def _fault_of_header(batch: memoryview, rules: BatchRules) -> ErrorCode:
+    (
+        base_offset, _length, _epoch, _magic, _crc, attributes, last_delta,
+        _base_timestamp, max_timestamp, producer_id, producer_epoch, sequence, count,
+    ) = HEADER.unpack_from(batch)  # fmt: skip
+    if base_offset or count <= 0 or last_delta != count - 1 or attributes & CONTROL_BIT:
+        return ErrorCode.INVALID_RECORD
+    if producer_id >= 0 and (sequence < 0 or producer_epoch < 0):
+        return ErrorCode.INVALID_RECORD
+    if attributes & CODEC_MASK > CODEC_MAX:
+        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    if rules.is_log_append_time or max_timestamp == NO_TIMESTAMP_MS:
+        # Only the leader may say that a time is its own.
+        return ErrorCode.INVALID_TIMESTAMP if attributes & LOG_APPEND_TIME_BIT else ErrorCode.NONE
+    is_in_time = rules.earliest_ms <= max_timestamp <= rules.latest_ms
+    return ErrorCode.NONE if is_in_time else ErrorCode.INVALID_TIMESTAMP
+
+
+def stamp_append_time(batch: memoryview, attributes: int, now_ms: int) -> None:
+    """LogAppendTime: the leader's clock in the header. The checksum covers it, so it is made anew."""
+    _TIMESTAMP.pack_into(batch, MAX_TIMESTAMP_POSITION, now_ms)
+    _stamp_attributes(batch, attributes | LOG_APPEND_TIME_BIT)
+
+
+def stamp_create_time(batch: memoryview, attributes: int) -> None:
+    """CreateTime, in a batch whose client claims LogAppendTime: the records' own times count, as with Kafka."""
+    _stamp_attributes(batch, attributes & ~LOG_APPEND_TIME_BIT)
+
+
+def _stamp_attributes(batch: memoryview, attributes: int) -> None:
+    _ATTRIBUTES.pack_into(batch, ATTRIBUTES_POSITION, attributes)
+    _CRC.pack_into(batch, CRC_POSITION, crc32c(batch[ATTRIBUTES_POSITION:]))
