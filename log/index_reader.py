@@ -10,6 +10,7 @@ An entry that is being stored while it is read may come half. Only the last one 
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable
 from pathlib import Path
 from struct import Struct
@@ -48,38 +49,34 @@ class IndexReader:
         """The last entry that is wanted; None where none is.
 
         is_wanted      true for the first entries up to some point, false from there on, and for zeros
-        without_last   leave out an entry that nothing but zeros follows
+        without_last   leave out the last entry before the zeros, and never ask about it: half stored, it could be
+                       "wanted" where the entries before it are not, and lead the bisection astray
         """
         if self._fd < 0:
             return None
+        count = os.fstat(self._fd).st_size // self._entry.size
+        if without_last:
+            count = self._bisect(any, count)[0] - 1
+        return self._bisect(is_wanted, count)[1]
+
+    def last(self) -> Entry | None:
+        """The last entry before the zeros."""
+        return self.lookup(any)
+
+    def _bisect(self, is_wanted: Callable[[Entry], bool], count: int) -> tuple[int, Entry | None]:
+        """How many of the first `count` entries are wanted, and the last of them."""
         size = self._entry.size
-        low, high = 0, os.fstat(self._fd).st_size // size
+        low, high = 0, max(count, 0)
         while high - low > BLOCK_ENTRIES:
             middle = (low + high) // 2
             if is_wanted(self._read(middle)):
                 low = middle
             else:
                 high = middle
-        block = os.pread(self._fd, (high - low + 1) * size, low * size)  # one more, to see whether zeros follow
+        block = os.pread(self._fd, (high - low) * size, low * size)
         entries = list(self._entry.iter_unpack(block[: len(block) - len(block) % size]))
-        count = 0
-        end = min(high - low, len(entries))
-        while count < end:
-            middle = (count + end) // 2
-            if is_wanted(entries[middle]):
-                count = middle + 1
-            else:
-                end = middle
-        is_last = count >= len(entries) or not any(entries[count])
-        if without_last and is_last:
-            count -= 1
-            if count == 0 and low > 0:
-                return self._read(low - 1)
-        return entries[count - 1] if count > 0 else None
-
-    def last(self) -> Entry | None:
-        """The last entry before the zeros."""
-        return self.lookup(any)
+        wanted = bisect_left(entries, True, key=lambda entry: not is_wanted(entry))
+        return low + wanted, entries[wanted - 1] if wanted else None
 
     def _read(self, index: int) -> Entry:
         data = os.pread(self._fd, self._entry.size, index * self._entry.size)
