@@ -13,6 +13,10 @@ bytes:
     ADMIN         request_id 8 | api_key 2 | api_version 2 | pad 4 | request body ...
     ADMIN_RESULT  request_id 8 | response body ...
 
+ADMIN goes to the controller process, or to the partition worker whose business it is: the owner of a
+partition's log, or the coordinator of a group. The response body of an ADMIN_RESULT is ready to send; an empty one says that no
+answer is right.
+
 `request_id` is chosen by the network worker and returned untouched; `index` is the ordinal of the partition
 in its request. `key` is `partition_key()` of the partition the sender meant: the owner refuses the message if
 its slot holds another.

@@ -1,8 +1,8 @@
-"""Requests that the controller process answers.
+"""Requests that another process answers: the controller process, or a partition worker beyond its produces.
 
 Runs in: a network worker. The request body crosses the ring as it came; the response body comes back ready to
-send. Where the controller process dies meanwhile, the outcome is unknown: the connection closes, and the
-client asks again.
+send. Where the other process dies meanwhile, the outcome is unknown: the connection closes, and the client asks
+again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from headrace.shm.seat import Seat
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.ring_sender import RingSender
 
-# Called with the response body, or None where the controller was lost.
+# Called with the response body, or None where the other process was lost, or had no right answer.
 OnResult = Callable[[memoryview | None], None]
 
 
@@ -24,19 +24,22 @@ class AdminLedger:
     def __init__(self, seat: Seat, sender: RingSender) -> None:
         self._sender = sender
         self._controller = seat.wiring.controller_id
-        self._pending: dict[int, tuple[Exchange, OnResult]] = {}
+        self._pending: dict[int, tuple[int, OnResult]] = {}  # request id -> process that owes the answer, what to do
         self._next_id = 0
 
-    def forward(self, exchange: Exchange, body: memoryview) -> None:
-        """Send a client's request on; the client gets what the controller answers."""
+    def forward(self, exchange: Exchange, body: memoryview | bytes, process_id: int | None = None) -> None:
+        """Send a client's request on; the client gets what the other process answers, as it stands.
+
+        process_id   who is to answer; None: the controller process
+        """
 
         def answer(response: memoryview | None) -> None:
             if response is None:
-                exchange.close_connection("no answer from the controller process, outcome unknown")
+                exchange.close_connection("no answer from the process that was asked, outcome unknown")
             else:
                 exchange.answer_bytes(bytes(response))
 
-        self.ask(exchange, exchange.api_key, exchange.api_version, body, answer)
+        self.ask(exchange, exchange.api_key, exchange.api_version, body, answer, process_id)
 
     def ask(
         self,
@@ -45,15 +48,17 @@ class AdminLedger:
         api_version: int,
         body: memoryview | bytes,
         on_result: OnResult,
+        process_id: int | None = None,
     ) -> None:
         """Send a request of ours on behalf of `exchange`."""
-        if ADMIN_HEADER.size + len(body) > self._sender.message_bytes_max(self._controller):
-            exchange.close_connection(f"request of {len(body)} bytes is too large for the controller's ring")
+        owner = self._controller if process_id is None else process_id
+        if ADMIN_HEADER.size + len(body) > self._sender.message_bytes_max(owner):
+            exchange.close_connection(f"request of {len(body)} bytes is too large for the ring to process {owner}")
             return
         self._next_id += 1
-        self._pending[self._next_id] = (exchange, on_result)
+        self._pending[self._next_id] = (owner, on_result)
         header = ADMIN_HEADER.pack(self._next_id, api_key, api_version)
-        self._sender.send(exchange.connection, self._controller, ADMIN, header, body)
+        self._sender.send(exchange.connection, owner, ADMIN, header, body)
 
     def take_result(self, body: memoryview) -> None:
         """Settle an ADMIN_RESULT message."""
@@ -61,10 +66,10 @@ class AdminLedger:
         pending = self._pending.pop(request_id, None)
         if pending is not None:
             response = body[ADMIN_RESULT_HEADER.size :]
-            pending[1](response if len(response) else None)  # empty: the controller had no right answer
+            pending[1](response if len(response) else None)  # empty: no answer is right
 
-    def fail_all(self) -> None:
-        """The controller process died."""
-        pending, self._pending = self._pending, {}
-        for _exchange, on_result in pending.values():
-            on_result(None)
+    def fail_owner(self, process_id: int) -> None:
+        """A process died: what it owes is not coming any more."""
+        lost = [request_id for request_id, (owner, _) in self._pending.items() if owner == process_id]
+        for request_id in lost:
+            self._pending.pop(request_id)[1](None)

@@ -99,9 +99,8 @@ class NetworkLoop:
         """Fail what was in flight to processes that died."""
         wiring = self._seat.wiring
         for process_id in self._seat.changed():
-            if process_id == wiring.controller_id:
-                self._context.admin.fail_all()
-            else:
+            self._context.admin.fail_owner(process_id)
+            if process_id != wiring.controller_id:
                 self._context.produce.fail_owner(process_id)
                 self._context.fetches.retry_all()
 

@@ -8,9 +8,18 @@ backlog is bounded.
 
 from __future__ import annotations
 
+from collections import deque
+
 from headrace.errors import ErrorCode
 from headrace.limits import REQUESTS_PER_CYCLE_MAX
-from headrace.shm.messages import ADVANCED, RESULT, RESULT_ENTRY, SLOT_ENTRY
+from headrace.shm.messages import (
+    ADMIN_RESULT,
+    ADMIN_RESULT_HEADER,
+    ADVANCED,
+    RESULT,
+    RESULT_ENTRY,
+    SLOT_ENTRY,
+)
 from headrace.shm.seat import Seat
 
 BACKLOG_ENTRIES_MAX = 4 * REQUESTS_PER_CYCLE_MAX
@@ -27,6 +36,7 @@ class Answers:
         self._seat = seat
         self._results: dict[int, list[bytes]] = {}
         self._advanced: dict[int, set[int]] = {}
+        self._responses: dict[int, deque[tuple[int, bytes]]] = {}  # (request id, response body)
 
     def result(
         self,
@@ -50,28 +60,35 @@ class Answers:
         """Owe an error for a batch that no log has seen."""
         self.result(process_id, request_id, index, int(error), -1, -1, -1)
 
+    def response(self, process_id: int, request_id: int, body: bytes) -> None:
+        """Owe the answer to an ADMIN message: a response body ready to send, or nothing (no answer is right)."""
+        if ADMIN_RESULT_HEADER.size + len(body) > self._seat.writers[process_id].message_bytes_max:
+            body = b""
+        self._responses.setdefault(process_id, deque()).append((request_id, body))
+
     def advanced(self, network_worker: int, slot: int) -> None:
         """Owe network worker `n` the news that a slot's high watermark moved."""
         self._advanced.setdefault(network_worker, set()).add(slot)
 
     def is_congested(self, process_id: int) -> bool:
-        entries = self._results.get(process_id)
-        return entries is not None and len(entries) > BACKLOG_ENTRIES_MAX
+        owed = len(self._results.get(process_id, ())) + len(self._responses.get(process_id, ()))
+        return owed > BACKLOG_ENTRIES_MAX
 
     def forget(self, process_id: int) -> None:
         """The network worker died, and its requests with it."""
         self._results.pop(process_id, None)
         self._advanced.pop(process_id, None)
+        self._responses.pop(process_id, None)
 
     def flush(self) -> int:
         """Write what the rings take, commit, ring the doorbells.
 
         returns   ring messages written; what didn't fit stays for the next cycle
         """
-        if not self._results and not self._advanced:
+        if not self._results and not self._advanced and not self._responses:
             return 0
         written = 0
-        for process_id in {*self._results, *self._advanced}:
+        for process_id in {*self._results, *self._advanced, *self._responses}:
             writer = self._seat.writers[process_id]
             before = written
             entries = self._results.pop(process_id, None)
@@ -88,6 +105,12 @@ class Answers:
                     self._advanced[process_id] = slots.union(chunk)
                     break
                 written += 1
+            responses = self._responses.get(process_id)
+            while responses and writer.write(ADMIN_RESULT, ADMIN_RESULT_HEADER.pack(responses[0][0]), responses[0][1]):
+                responses.popleft()
+                written += 1
+            if not responses:
+                self._responses.pop(process_id, None)
             if written > before:
                 writer.commit()
                 self._seat.ring(process_id)

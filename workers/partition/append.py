@@ -19,6 +19,7 @@ from headrace.shm.seat import Seat
 from headrace.workers.partition.answers import Answers
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
 from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.requests import Requests
 
 ACKS_NONE = 0
 ACKS_LEADER = 1
@@ -34,7 +35,7 @@ Ticket = tuple[int, int, int, int, int]
 
 
 class Appender:
-    """Moves PRODUCE messages of all network workers into the logs of this worker's replicas."""
+    """Moves PRODUCE messages of all network workers into the logs of this worker's replicas; hands on the rest."""
 
     def __init__(
         self,
@@ -43,12 +44,14 @@ class Appender:
         replicas: dict[int, Replica],
         answers: Answers,
         purgatory: ProducePurgatory,
+        requests: Requests,
     ) -> None:
         self._seat = seat
         self._node_id = node_id
         self._replicas = replicas  # by slot
         self._answers = answers
         self._purgatory = purgatory
+        self._requests = requests
 
     def do_work(self, now_ms: int) -> int:
         """Append what the rings hold, at most REQUESTS_PER_CYCLE_MAX messages from each.
@@ -71,7 +74,9 @@ class Appender:
             polled.append(reader)
             taken += len(messages)
             for kind, body in messages:
-                assert kind == PRODUCE, kind
+                if kind != PRODUCE:
+                    self._requests.take(process_id, body)
+                    continue
                 request_id, slot, key, index, timeout_ms, acks, _version = unpack_header(body)
                 replica = replicas.get(slot)
                 if replica is None or replica.key != key or not replica.is_leader:

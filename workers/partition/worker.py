@@ -22,6 +22,7 @@ from headrace.workers.partition.answers import Answers
 from headrace.workers.partition.append import Appender
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
 from headrace.workers.partition.replicas import Replicas
+from headrace.workers.partition.requests import Requests
 
 FLUSH_LOOK_INTERVAL_MS = 50
 EXIT_CLEAN = 0
@@ -41,7 +42,8 @@ class PartitionWorker:
         self._answers = Answers(seat)
         self._purgatory = ProducePurgatory(self._answers)
         self._replicas = Replicas(seat, index, clock)
-        self._appender = Appender(seat, node_id, self._replicas.by_slot, self._answers, self._purgatory)
+        self._requests = Requests(self._answers, {})
+        self._appender = Appender(seat, node_id, self._replicas.by_slot, self._answers, self._purgatory, self._requests)
         self._view_version = 0
         self._next_flush_look_ms = 0
 
@@ -53,6 +55,7 @@ class PartitionWorker:
         for process_id in seat.changed():
             self._answers.forget(process_id)
             self._purgatory.forget(process_id)
+            self._requests.forget(process_id)
         if seat.view.version() != self._view_version:
             self._follow_view()
         done = self._appender.do_work(now_ms)
