@@ -42,7 +42,7 @@ class CorruptSegment(HeadraceError):
 class SegmentFile:
     """One segment. The end of what may be read comes from the caller: it read it from the partition's row."""
 
-    __slots__ = ("_boundary", "_index", "_known", "base_offset", "directory", "fd")
+    __slots__ = ("_boundary", "_index", "_known", "_scale", "base_offset", "directory", "fd")
 
     def __init__(self, directory: Path, base_offset: int) -> None:
         self.fd = -1
@@ -52,6 +52,7 @@ class SegmentFile:
         self._index: IndexReader | None = None
         self._known = (-1, 0)  # (offset, position): a batch with that base offset begins, or will begin, there
         self._boundary = -1  # a position where a batch begins, or will begin, whatever its offset
+        self._scale = 0.0  # index entries for each offset, as the last look-up found it
 
     def __del__(self) -> None:
         if self.fd >= 0:
@@ -156,5 +157,8 @@ class SegmentFile:
         def is_wanted(entry: Entry) -> bool:
             return entry[1] > 0 and entry[0] <= relative
 
-        entry = self._index.lookup(is_wanted)
-        return entry[1] if entry is not None else 0
+        count, entry = self._index.lookup_near(is_wanted, int(relative * self._scale))
+        if entry is None:
+            return 0
+        self._scale = count / max(1, entry[0])
+        return entry[1]
