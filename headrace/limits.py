@@ -19,6 +19,7 @@ RING_BYTES_MAX = 1 << 30
 ANSWER_RING_BYTES = 1 << 20
 CONTROL_RING_BYTES = 1 << 22
 REQUESTS_PER_CYCLE_MAX = 512
+REQUEST_BYTES_PER_CYCLE_MAX = 1 << 20  # of one ring: its writer fills it again while these are being written
 
 # Shared tables
 PARTITION_ROW_WORDS = 32

@@ -12,7 +12,7 @@ Source: blueprint, write plane; Kafka `ReplicaManager.appendRecords`.
 from __future__ import annotations
 
 from headrace.errors import ErrorCode, StorageFailed
-from headrace.limits import REQUESTS_PER_CYCLE_MAX
+from headrace.limits import REQUEST_BYTES_PER_CYCLE_MAX, REQUESTS_PER_CYCLE_MAX
 from headrace.shm.counters import PRODUCE_BATCHES, PRODUCE_BYTES, PRODUCE_ERRORS
 from headrace.shm.messages import PRODUCE, PRODUCE_HEADER
 from headrace.shm.seat import Seat
@@ -54,7 +54,7 @@ class Appender:
         self._requests = requests
 
     def do_work(self, now_ms: int) -> int:
-        """Append what the rings hold, at most REQUESTS_PER_CYCLE_MAX messages from each.
+        """Append what the rings hold: of each REQUESTS_PER_CYCLE_MAX messages, REQUEST_BYTES_PER_CYCLE_MAX at most.
 
         returns   number of messages taken
         """
@@ -68,10 +68,10 @@ class Appender:
         for process_id, reader in self._seat.readers.items():
             if answers.is_congested(process_id):
                 continue
-            messages = reader.poll(REQUESTS_PER_CYCLE_MAX)
+            messages = reader.poll(REQUESTS_PER_CYCLE_MAX, REQUEST_BYTES_PER_CYCLE_MAX)
             if not messages:
                 continue
-            polled.append(reader)
+            polled.append((process_id, reader))
             taken += len(messages)
             for kind, body in messages:
                 if kind != PRODUCE:
@@ -94,8 +94,9 @@ class Appender:
         for replica, (tickets, batches) in work.items():
             self._append(replica, tickets, batches, now_ms)
         work.clear()
-        for reader in polled:
-            reader.release()
+        for process_id, reader in polled:
+            if reader.release():
+                self._seat.ring(process_id)
         return taken
 
     def _append(self, replica: Replica, tickets: list[Ticket], batches: list[memoryview], now_ms: int) -> None:
