@@ -228,7 +228,7 @@ class NetworkLoop:
 
     def _settle(self, connection: Connection) -> None:
         """End a connection's cycle: send what is ready, take frames that had to wait, set what to be told of."""
-        if connection.fd not in self._connections:
+        if connection.is_closed:
             return
         if connection.condemned is not None:
             self._close(connection, connection.condemned)
@@ -272,6 +272,9 @@ class NetworkLoop:
 
     def _close(self, connection: Connection, reason: str | None) -> None:
         """Forget a connection; `reason` is logged where it is not the peer's ordinary goodbye."""
+        if connection.is_closed:
+            return
+        connection.is_closed = True
         if reason is not None:
             _log.info("connection closed peer=%s reason=%s", connection.peer, reason)
         self._connections.pop(connection.fd, None)
