@@ -28,7 +28,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from headrace.limits import OPENED_BYTES_MAX, OPENED_RECORDS_MAX
-from headrace.protocol.compression import Codec, compress, decompress
+from headrace.protocol.compression import DECOMPRESSED_BYTES_MAX, Codec, compress, decompress
 from headrace.protocol.lz4_checksum import with_old_checksum, with_right_checksum
 from headrace.protocol.record_batch import (
     CODEC_MASK,
@@ -39,6 +39,7 @@ from headrace.protocol.record_batch import (
     MAGIC_V2,
     CorruptRecord,
     Record,
+    RecordBatchHeader,
     iterate_records,
 )
 
@@ -123,6 +124,20 @@ def peek_entry(data: Buffer, position: int, end: int) -> Entry | None:
         return None
     timestamp_ms = _TIMESTAMP.unpack_from(data, position + _HEADER.size)[0] if magic else NO_TIMESTAMP_MS
     return _new(Entry, (behind - position, offset, timestamp_ms, crc, attributes, magic))
+
+
+def old_header(data: Buffer, position: int) -> RecordBatchHeader:
+    """The header of a v0 or v1 entry in the terms of v2, as far as 26 bytes tell.
+
+    Its base offset is its only one or, of a wrapper, the last one; there is no producer, no leader epoch, and the
+    count of records is unknown (-1).
+    """
+    offset, size, crc, magic, attributes = _HEADER.unpack_from(data, position)
+    timestamp_ms = _TIMESTAMP.unpack_from(data, position + _HEADER.size)[0] if magic else NO_TIMESTAMP_MS
+    return _new(
+        RecordBatchHeader,
+        (offset, size, -1, magic, crc, attributes, 0, timestamp_ms, timestamp_ms, -1, -1, -1, -1),
+    )
 
 
 def compute_message_crc(data: Buffer, position: int, size: int) -> int:
@@ -214,7 +229,7 @@ def records_of(message: Message, limit: int = OPENED_BYTES_MAX) -> list[Record]:
     return records
 
 
-def iterate_entry_records(entry: Buffer, limit: int = OPENED_BYTES_MAX) -> Iterator[Record]:
+def iterate_entry_records(entry: Buffer, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[Record]:
     """The records of one whole entry of any format; raises CorruptRecord or CompressionError."""
     if len(entry) > MAGIC_POSITION and entry[MAGIC_POSITION] < MAGIC_V2:
         return iter(records_of(read_message(bytes(entry))[0], limit))
