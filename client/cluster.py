@@ -15,7 +15,7 @@ from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
-from headrace.protocol.record_batch import HEADER_BYTES, LOG_OVERHEAD_BYTES
+from headrace.protocol.record_batch import LOG_OVERHEAD_BYTES, MAGIC_POSITION, MAGIC_V2
 
 LATEST = -1
 EARLIEST = -2
@@ -236,14 +236,17 @@ class Cluster:
 
 
 def _whole_batches(data: memoryview) -> tuple[int, int]:
-    """(bytes of whole batches, offset behind the last of them)."""
+    """(bytes of whole batches, offset behind the last of them); entries of old formats count as well."""
     position, next_offset = 0, -1
-    while len(data) - position >= HEADER_BYTES:
+    while len(data) - position > MAGIC_POSITION:
         size = int.from_bytes(data[position + 8 : position + 12], "big") + LOG_OVERHEAD_BYTES
         if size > len(data) - position:
             break
         base_offset = int.from_bytes(data[position : position + 8], "big")
-        next_offset = base_offset + int.from_bytes(data[position + 23 : position + 27], "big") + 1
+        is_old = data[position + MAGIC_POSITION] < MAGIC_V2  # it names the offset of its last record
+        next_offset = base_offset + 1
+        if not is_old:
+            next_offset += int.from_bytes(data[position + 23 : position + 27], "big")
         position += size
     return position, next_offset
 

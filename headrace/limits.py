@@ -34,6 +34,11 @@ OUTBOX_BYTES_MAX = 4 * 1024 * 1024  # memory queued for one slow reader (file ra
 TRICKLE_DEADLINE_MS = 30_000  # a started frame has to be whole by then
 DECODE_OBJECTS_PER_BYTE = 1  # an array can't hold more elements than bytes that remain
 
+# Records that a node opens: to convert, recompress or check them
+OPENED_BYTES_MAX = 64 * 1024 * 1024  # what comes out of one batch
+OPENED_RECORDS_MAX = 500_000  # in one batch or set of the old formats: 150 MB of objects
+CONVERTED_BYTES_MAX = 1024 * 1024  # of the log, for one Fetch of an old version, shared by its partitions
+
 # Names
 TOPIC_NAME_LENGTH_MAX = 249
 

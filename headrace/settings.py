@@ -10,6 +10,7 @@ Source: Kafka 3.9 `KafkaConfig`, `ServerLogConfigs`, `TopicConfig`.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -86,6 +87,7 @@ _PARSERS: dict[Kind, Callable[[str, str], Any]] = {
     Kind.LIST: lambda _key, text: tuple(part.strip() for part in text.split(",") if part.strip()),
 }
 
+_VERSION = re.compile(r"(0\.\d+|[1-4])(\.\d+){1,2}(-IV\d+)?")
 _INT_MAX = 2**31 - 1
 _LONG_MAX = 2**63 - 1
 _B, _S, _I, _H, _L, _D, _LIST = (
@@ -141,9 +143,14 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("log.cleanup.policy", _LIST, "delete", "delete, compact or both."),
     Setting("log.preallocate", _B, "false", "Reserve a segment's space when it is made."),
     Setting("log.message.timestamp.type", _S, "CreateTime", "Whose time a record carries.", choices=("CreateTime", "LogAppendTime")),
+    Setting("log.message.downconversion.enable", _B, "true", "Serve Fetch v0 to v3, whose readers know old message formats only."),
     Setting("log.message.timestamp.before.max.ms", _L, str(_LONG_MAX), "How far a record's time may lie back.", 0, _LONG_MAX),
     Setting("log.message.timestamp.after.max.ms", _L, str(_LONG_MAX), "How far a record's time may lie ahead.", 0, _LONG_MAX),
+    Setting("log.message.timestamp.difference.max.ms", _L, str(_LONG_MAX), "Both of the above, where they are not set (deprecated).", 0, _LONG_MAX),
+    Setting("log.message.format.version", _S, "3.0-IV1", "Without effect, as in Kafka since 3.0 (docs/decisions/006)."),
+    Setting("inter.broker.protocol.version", _S, "3.9-IV0", "Without effect: this node speaks 3.9."),
     Setting("compression.type", _S, "producer", "Codec of the log.", choices=_CODECS),
+    Setting("headrace.validate.records.deep", _B, "false", "Decompress and read every batch before it is stored."),
     # Producers
     Setting("producer.id.expiration.ms", _I, "86400000", "Idle producer ids are forgotten after this.", 1, _INT_MAX),
     # Ours
@@ -166,8 +173,11 @@ TOPIC_SETTINGS: dict[str, str] = {
     "flush.ms": "log.flush.interval.ms",
     "index.interval.bytes": "log.index.interval.bytes",
     "max.message.bytes": "message.max.bytes",
+    "message.downconversion.enable": "log.message.downconversion.enable",
     "message.timestamp.after.max.ms": "log.message.timestamp.after.max.ms",
     "message.timestamp.before.max.ms": "log.message.timestamp.before.max.ms",
+    "message.format.version": "log.message.format.version",
+    "message.timestamp.difference.max.ms": "log.message.timestamp.difference.max.ms",
     "message.timestamp.type": "log.message.timestamp.type",
     "min.insync.replicas": "min.insync.replicas",
     "preallocate": "log.preallocate",
@@ -261,6 +271,8 @@ class Settings(Mapping[str, Any]):
                 ring_bytes,
                 f"must be at least twice message.max.bytes ({values['message.max.bytes']}) plus 8192",
             )
+        for key in ("log.message.format.version", "inter.broker.protocol.version"):
+            _check_version(key, values[key])
         if values["headrace.worker.cpus"] is not None:
             parse_cpus(values["headrace.worker.cpus"])
 
@@ -308,7 +320,14 @@ def check_topic_value(key: str, text: str) -> Any:
         raise ConfigError(key, text, error.reason) from None
     if key == "cleanup.policy" and not set(value) <= {"delete", "compact"}:
         raise ConfigError(key, text, "must be delete, compact or both")
+    if key == "message.format.version":
+        _check_version(key, value)
     return value
+
+
+def _check_version(key: str, text: str) -> None:
+    if not _VERSION.fullmatch(text):
+        raise ConfigError(key, text, "must be a version of Kafka, like 2.8 or 3.0-IV1")
 
 
 def parse_listener(text: str) -> tuple[str, str, int]:

@@ -28,6 +28,7 @@ class LogConfig:
     def from_values(cls, values: Mapping[str, Any]) -> LogConfig:
         """From `headrace.settings.topic_values`."""
         flush_ms = values["flush.ms"]
+        both_max_ms = values["message.timestamp.difference.max.ms"]  # KIP-937: where the newer keys are not set
         return cls(
             segment_bytes=values["segment.bytes"],
             segment_ms=values["segment.ms"],
@@ -37,6 +38,10 @@ class LogConfig:
             flush_messages=values["flush.messages"],
             flush_ms=None if flush_ms is None or flush_ms >= NEVER else flush_ms,
             is_log_append_time=values["message.timestamp.type"] == "LogAppendTime",
-            timestamp_before_max_ms=values["message.timestamp.before.max.ms"],
-            timestamp_after_max_ms=values["message.timestamp.after.max.ms"],
+            timestamp_before_max_ms=_first_bound(values["message.timestamp.before.max.ms"], both_max_ms),
+            timestamp_after_max_ms=_first_bound(values["message.timestamp.after.max.ms"], both_max_ms),
         )
+
+
+def _first_bound(bound_ms: int, otherwise_ms: int) -> int:
+    return bound_ms if bound_ms != NEVER else otherwise_ms

@@ -24,7 +24,7 @@ from headrace.log.recovery import Found
 from headrace.log.segment import TIME_INDEX_SUFFIX, path_of, segment_bases
 from headrace.log.segment_file import CorruptSegment, SegmentFile
 from headrace.log.time_index import ENTRY as TIME_ENTRY
-from headrace.protocol.record_batch import iterate_records
+from headrace.protocol.message_set import iterate_entry_records
 
 __all__ = ["CorruptSegment", "FileRange", "LogReader", "SegmentFile", "TimestampOffset"]
 
@@ -169,7 +169,7 @@ class LogReader:
             for batch in segment.batches(found[0], end):
                 if batch.header.max_timestamp < timestamp_ms:
                     continue
-                for record in iterate_records(segment.read(batch)):
+                for record in iterate_entry_records(segment.read(batch)):
                     if record.timestamp_ms >= timestamp_ms and record.offset >= log_start_offset:
                         return TimestampOffset(record.timestamp_ms, record.offset, batch.header.partition_leader_epoch)
         return None
@@ -187,7 +187,7 @@ class LogReader:
         if best is None:
             return None
         timestamp_ms, base, batch = best
-        for record in iterate_records(self.segment(base).read(batch)):
+        for record in iterate_entry_records(self.segment(base).read(batch)):
             if record.timestamp_ms == timestamp_ms:
                 return TimestampOffset(timestamp_ms, record.offset, batch.header.partition_leader_epoch)
         return TimestampOffset(timestamp_ms, batch.header.last_offset, batch.header.partition_leader_epoch)

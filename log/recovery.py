@@ -7,6 +7,8 @@ acknowledged: an acknowledgement follows the write that holds the batch.
     header walk       structure only: for what is known to be whole
     checked walk      CRC-32C of every batch besides, at memory speed
 
+Entries of the formats v0 and v1, which an older Kafka left, are walked in the same way by their own lengths and CRC-32.
+
 Runs in: the partition worker that owns the log, while it opens; the walks also in readers.
 Source: Kafka `LogSegment.recover`, `LogLoader`.
 """
@@ -22,11 +24,13 @@ from crc32c import crc32c
 from headrace.errors import CorruptIndex
 from headrace.log.leader_epochs import LeaderEpochs
 from headrace.log.segment import RELATIVE_OFFSET_MAX, Segment
+from headrace.protocol.message_set import ENTRY_BYTES_MIN, compute_message_crc, peek_entry
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
     HEADER,
     HEADER_BYTES,
     LOG_OVERHEAD_BYTES,
+    MAGIC_POSITION,
     MAGIC_V2,
     RecordBatchHeader,
 )
@@ -40,7 +44,7 @@ Step = tuple[int, int, int, int, int, int]  # position, size, base offset, last 
 
 
 class Found(NamedTuple):
-    """One valid batch: where it lies, and its header."""
+    """One valid batch, or entry of an old format (`message_set.old_header`): where it lies, and its header."""
 
     position: int
     size: int
@@ -53,13 +57,21 @@ def walk(fd: int, start: int, end: int, next_offset: int, is_checked: bool) -> I
     next_offset   the smallest offset that the first batch may have
     is_checked    whether checksums are compared
     """
-    if end - start < HEADER_BYTES:
+    if end - start < ENTRY_BYTES_MIN:
         return
     unpack = HEADER.unpack_from
     with mmap.mmap(fd, end, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as view:
         position = start
         last_start = end - HEADER_BYTES
-        while position <= last_start:
+        while True:
+            if position > last_start or view[position + MAGIC_POSITION] < MAGIC_V2:
+                step = _old_step(view, position, end, next_offset, is_checked)
+                if step is None:
+                    return
+                yield step
+                position += step[1]
+                next_offset = step[3] + 1
+                continue
             base_offset, length, epoch, magic, crc, _attributes, last_delta, _base_timestamp, max_timestamp, *_rest = (
                 unpack(view, position)
             )
@@ -74,6 +86,16 @@ def walk(fd: int, start: int, end: int, next_offset: int, is_checked: bool) -> I
             yield position, behind - position, base_offset, last_offset, max_timestamp, epoch
             position = behind
             next_offset = last_offset + 1
+
+
+def _old_step(view: memoryview, position: int, end: int, next_offset: int, is_checked: bool) -> Step | None:
+    """The entry of v0 or v1 at a position, None where there is none that fits."""
+    entry = peek_entry(view, position, end)
+    if entry is None or entry.last_offset < next_offset:
+        return None
+    if is_checked and compute_message_crc(view, position, entry.size) != entry.crc:
+        return None
+    return position, entry.size, entry.last_offset, entry.last_offset, entry.timestamp_ms, -1
 
 
 class Recovery:

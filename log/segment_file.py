@@ -20,6 +20,7 @@ from headrace.log.index_reader import Entry, IndexReader
 from headrace.log.offset_index import ENTRY as OFFSET_ENTRY
 from headrace.log.recovery import Found
 from headrace.log.segment import INDEX_SUFFIX, LOG_SUFFIX, path_of
+from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
 from headrace.protocol.record_batch import (
     HEADER,
     HEADER_BYTES,
@@ -102,17 +103,26 @@ class SegmentFile:
     def batches(self, position: int, end: int) -> Iterator[Found]:
         """The batches from a position on, by their headers; raises CorruptSegment."""
         unpack = HEADER.unpack_from
-        while end - position >= HEADER_BYTES:
+        while end - position >= ENTRY_BYTES_MIN:
             window = os.pread(self.fd, min(SCAN_BYTES, end - position), position)
+            least = HEADER_BYTES if position + len(window) < end else ENTRY_BYTES_MIN
             place = 0
-            while len(window) - place >= HEADER_BYTES:
-                fields = unpack(window, place)
-                size = fields[1] + LOG_OVERHEAD_BYTES
-                if fields[3] != MAGIC_V2 or size < HEADER_BYTES:
+            while len(window) - place >= least:
+                if window[place + MAGIC_POSITION] == MAGIC_V2:
+                    if len(window) - place < HEADER_BYTES:
+                        return
+                    header = RecordBatchHeader._make(unpack(window, place))
+                    size = header.size_bytes
+                    bytes_min = HEADER_BYTES
+                else:
+                    header = old_header(window, place)
+                    size = header.size_bytes
+                    bytes_min = ENTRY_BYTES_MIN if 0 <= header.magic < MAGIC_V2 else size + 1
+                if size < bytes_min:
                     raise self.corrupt(position + place)
                 if size > end - position - place:
                     return
-                yield Found(position + place, size, RecordBatchHeader._make(fields))
+                yield Found(position + place, size, header)
                 place += size
             if not place:
                 return  # cut meanwhile
@@ -126,23 +136,25 @@ class SegmentFile:
         """The batch that holds `offset`, or the next; with `is_exact`, None unless the first one begins with it."""
         position = start
         from_bytes = int.from_bytes
-        while end - position >= HEADER_BYTES:
+        while end - position >= ENTRY_BYTES_MIN:
             window = os.pread(self.fd, min(WINDOW_BYTES, end - position), position)
-            if len(window) < HEADER_BYTES:
+            least = HEADER_BYTES if position + len(window) < end else ENTRY_BYTES_MIN
+            if len(window) < least:
                 return None  # cut meanwhile
             place = 0
-            while len(window) - place >= HEADER_BYTES:
+            while len(window) - place >= least:
                 size = from_bytes(window[place + 8 : place + 12], "big") + LOG_OVERHEAD_BYTES
-                if window[place + MAGIC_POSITION] != MAGIC_V2 or size < HEADER_BYTES:
-                    if is_exact:
-                        return None
-                    return position + place, 0
+                magic = window[place + MAGIC_POSITION]
+                is_batch = magic == MAGIC_V2
+                if size < (HEADER_BYTES if is_batch else ENTRY_BYTES_MIN) or magic > MAGIC_V2:
+                    return None if is_exact else (position + place, 0)
                 if size > end - position - place:
                     return None  # `end` was a file's size, and its last batch is being written
                 base_offset = from_bytes(window[place : place + 8], "big")
                 if is_exact and base_offset != offset:
                     return None
-                if base_offset + from_bytes(window[place + 23 : place + 27], "big") >= offset:
+                last_delta = from_bytes(window[place + 23 : place + 27], "big") if is_batch else 0
+                if base_offset + last_delta >= offset:
                     return position + place, size
                 place += size
             position += place

@@ -83,12 +83,10 @@ class ApiKey(IntEnum):
 
 _NAMES = {key: "".join(word.capitalize() for word in key.name.split("_")) for key in ApiKey}
 
-# Fetch v0 to v3 and Produce v0 to v2 carry the old message formats. Produce keeps its minimum of 0:
-# librdkafka before 2.11.1 looks for it by name; a magic 0 or 1 batch is refused with
-# UNSUPPORTED_FOR_MESSAGE_FORMAT.
+# Fetch v0 to v3 and Produce v0 to v2 carry the old message formats: the node converts.
 ADVERTISED: dict[int, tuple[int, int]] = {
     ApiKey.PRODUCE: (0, 9),
-    ApiKey.FETCH: (4, 12),
+    ApiKey.FETCH: (0, 12),
     ApiKey.LIST_OFFSETS: (0, 7),
     ApiKey.METADATA: (0, 9),
     ApiKey.FIND_COORDINATOR: (0, 4),

@@ -21,7 +21,8 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.protocol.frames import parse_request_header
-from headrace.protocol.record_batch import build_batch, iterate_batches, iterate_records
+from headrace.protocol.message_set import iterate_entries, iterate_entry_records, old_header
+from headrace.protocol.record_batch import MAGIC_V2, build_batch, parse_header
 
 CLUSTER_ID = "fake-cluster"
 SERVED = {
@@ -76,10 +77,11 @@ class FileLog:
         return self.directory / str(name)
 
     def batches(self, name: TopicPartition) -> list[tuple[Any, bytes]]:
-        """(header, bytes) of all whole batches."""
+        """(header, bytes) of all whole batches and entries of old formats."""
         directory = self.partition_directory(name)
         data = b"".join(path_of(directory, base, ".log").read_bytes() for base in segment_bases(directory))
-        return [(header, bytes(batch)) for _position, header, batch in iterate_batches(data)]
+        entries = [(data[position : position + size], magic) for position, size, magic in iterate_entries(data)]
+        return [(parse_header(entry) if magic == MAGIC_V2 else old_header(entry, 0), entry) for entry, magic in entries]
 
     def records(self, name: TopicPartition) -> list[Any]:
         """All records, read by the plain reader: what a scan is compared with."""
@@ -87,7 +89,7 @@ class FileLog:
             record
             for header, batch in self.batches(name)
             if not header.is_control and header.base_offset < self.ends[name]
-            for record in iterate_records(batch)
+            for record in iterate_entry_records(batch)
         ]
 
 

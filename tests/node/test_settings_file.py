@@ -32,6 +32,7 @@ def test_a_kafka_file_is_read_and_arguments_win(tmp_path):
         ("listeners=SSL://h:1", "protocol SSL is not served yet"),
         ("headrace.worker.cpus=a-b", "invalid value 'a-b' for headrace.worker.cpus: must look like 0-3,8"),
         ("compression.type=rar", "invalid value 'rar' for compression.type: must be one of"),
+        ("log.message.format.version=new", "'new' for log.message.format.version: must be a version of Kafka"),
         ("headrace.request.ring.bytes=100000", "for headrace.request.ring.bytes: must be a power of two"),
         ("headrace.network.workers=0", "for headrace.network.workers: must be -1 (choose by cores) or at least 1"),
     ],
