@@ -18,6 +18,7 @@ RING_BYTES_MIN = 64 * 1024
 RING_BYTES_MAX = 1 << 30
 ANSWER_RING_BYTES = 1 << 20
 CONTROL_RING_BYTES = 1 << 22
+UPKEEP_RING_BYTES = 1 << 17  # between the housekeeper and a partition worker
 REQUESTS_PER_CYCLE_MAX = 512
 REQUEST_BYTES_PER_CYCLE_MAX = 1 << 20  # of one ring: its writer fills it again while these are being written
 
@@ -48,5 +49,6 @@ INDEX_GROW_BYTES = 16 * 1024
 
 assert RING_BYTES_MIN & (RING_BYTES_MIN - 1) == 0
 assert ANSWER_RING_BYTES >= RING_BYTES_MIN
+assert UPKEEP_RING_BYTES >= RING_BYTES_MIN
 assert RESTART_BACKOFF_FIRST_MS <= RESTART_BACKOFF_MAX_MS
 assert STOP_DEADLINE_MS < 10_000

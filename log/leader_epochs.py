@@ -52,6 +52,14 @@ class LeaderEpochs:
             self._entries = kept
             self._write()
 
+    def truncate_from_start(self, start_offset: int) -> None:
+        """Forget epochs that ended at or before a new log start; the one it lies in begins there now."""
+        following = [entry for entry in self._entries if entry[1] > start_offset]
+        before = self._entries[: len(self._entries) - len(following)]
+        if len(before) > 1 or (before and before[0][1] < start_offset):
+            self._entries = [(before[-1][0], start_offset), *following]
+            self._write()
+
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
         """(largest epoch at or below `epoch`, offset where it ended); (-1, -1) where none is known."""
         found = -1

@@ -73,6 +73,14 @@ class SegmentFile:
         self._known = (-1, 0)
         self._boundary = -1
 
+    def is_replaced(self) -> bool:
+        """Whether another file has its name now (compaction), or none."""
+        try:
+            found = os.stat(path_of(self.directory, self.base_offset, LOG_SUFFIX))
+        except FileNotFoundError:
+            return True
+        return found.st_ino != os.fstat(self.fd).st_ino
+
     def known_position(self, offset: int) -> int:
         """Where a batch begins with `offset`, -1 where that has to be looked up."""
         return self._known[1] if self._known[0] == offset else -1
@@ -164,6 +172,9 @@ class SegmentFile:
         """The position of a batch at or below `offset`."""
         if self._index is None or not self._index.is_open:
             self._index = IndexReader(path_of(self.directory, self.base_offset, INDEX_SUFFIX), OFFSET_ENTRY)
+            if self._index.is_open and self.is_replaced():
+                self._index.close()  # that of other batches
+                return 0
         relative = offset - self.base_offset
 
         def is_wanted(entry: Entry) -> bool:

@@ -21,6 +21,10 @@ NAMES = (
     "fetch_bytes",
     "parked_fetches",
     "ring_full",
+    "segments_deleted",
+    "segments_compacted",
+    "bytes_compacted",
+    "partitions_uncleanable",
 )
 (
     REQUESTS,
@@ -35,6 +39,10 @@ NAMES = (
     FETCH_BYTES,
     PARKED_FETCHES,
     RING_FULL,
+    SEGMENTS_DELETED,
+    SEGMENTS_COMPACTED,
+    BYTES_COMPACTED,
+    PARTITIONS_UNCLEANABLE,
 ) = range(len(NAMES))
 
 assert len(NAMES) <= COUNTER_WORDS

@@ -21,7 +21,12 @@ from pathlib import Path
 from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageFailed
 from headrace.ids import TopicPartition, owner_of
-from headrace.log.checkpoints import RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE, read_offset_checkpoint
+from headrace.log.checkpoints import (
+    LOG_START_OFFSET_FILE,
+    RECOVERY_POINT_FILE,
+    REPLICATION_OFFSET_FILE,
+    read_offset_checkpoint,
+)
 from headrace.log.config import LogConfig
 from headrace.log.partition_log import PartitionLog
 from headrace.settings import Settings, topic_values
@@ -48,6 +53,7 @@ class Replicas:
         self._configs: dict[str, dict[str, str]] = {}  # topic -> overrides last applied
         self._failed: dict[int, int] = {}  # slot -> key of replicas whose log could not be opened
         self._recovery_points = self._read_checkpoints(RECOVERY_POINT_FILE)
+        self._log_starts = self._read_checkpoints(LOG_START_OFFSET_FILE)
         self._high_watermarks = self._read_checkpoints(REPLICATION_OFFSET_FILE)
 
     def follow(self, view: ClusterView) -> list[Replica]:
@@ -134,11 +140,13 @@ class Replicas:
         trusted = None
         high_watermark = self._high_watermarks.get(name, 0)
         recovery_point = self._recovery_points.get(name, 0)
+        log_start_offset = self._log_starts.get(name, 0) if directory.is_dir() else 0
         if row is not None and row.key == partition.key and row.generation > 0:
             # The owner before us was killed; what it published is whole in the page cache.
             trusted = (row.end_segment, row.end_position)
             high_watermark = max(high_watermark, row.high_watermark)
             recovery_point = max(recovery_point, row.recovery_point)
+            log_start_offset = row.log_start_offset
         elif row is None or row.key != partition.key:
             self._table.publish(
                 partition.slot,
@@ -154,6 +162,7 @@ class Replicas:
                 clean=trusted is None and str(directory.parent) in self._seat.wiring.clean_directories,
                 recovery_point=recovery_point,
                 trusted=trusted,
+                log_start_offset=log_start_offset,
                 topic_id=topic.topic_id,
                 progress=lambda *_: self._seat.beat(self._clock.monotonic_ns()),
             )
@@ -180,6 +189,8 @@ class Replicas:
         if row is not None and row.state == RowState.DELETED and row.key == doomed.key:
             return
         name = TopicPartition(doomed.topic, doomed.partition)
+        for checkpoint in (self._recovery_points, self._high_watermarks, self._log_starts):
+            checkpoint.pop(name, None)  # a topic of the same name begins anew
         replica = self.by_slot.pop(doomed.slot, None)
         if replica is not None:
             replica.log.abandon()

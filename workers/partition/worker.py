@@ -23,6 +23,7 @@ from headrace.workers.partition.append import Appender
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
 from headrace.workers.partition.replicas import Replicas
 from headrace.workers.partition.requests import Requests
+from headrace.workers.partition.upkeep import Upkeep
 
 FLUSH_LOOK_INTERVAL_MS = 50
 EXIT_CLEAN = 0
@@ -42,7 +43,7 @@ class PartitionWorker:
         self._answers = Answers(seat)
         self._purgatory = ProducePurgatory(self._answers)
         self._replicas = Replicas(seat, index, clock)
-        self._requests = Requests(self._answers, {})
+        self._requests = Requests(self._answers, Upkeep(self._replicas.by_slot).handlers())
         self._appender = Appender(seat, node_id, self._replicas.by_slot, self._answers, self._purgatory, self._requests)
         self._view_version = 0
         self._next_flush_look_ms = 0

@@ -153,6 +153,11 @@ class _Fetch:
                 )
             except KafkaError as failure:
                 return _refusal(index, failure.code), 0
+            except FileNotFoundError:  # deleted since the row was read
+                row = self.context.seat.partitions.read(route.slot) or row
+                if wanted.fetch_offset < row.log_start_offset:
+                    return _out_of_range(index, row), 0
+                return _refusal(index, ErrorCode.KAFKA_STORAGE_ERROR), 0
             except (HeadraceError, OSError):
                 return _refusal(index, ErrorCode.KAFKA_STORAGE_ERROR), 0
             if found is not None:
