@@ -38,7 +38,10 @@ from headrace.protocol.record_batch import (
 WINDOW_BYTES = 1 << 20
 LEGACY_HEAD = Struct(">qiIbb")
 LEGACY_TIMESTAMP = Struct(">q")
-LEGACY_BYTES_MIN = (LEGACY_HEAD.size + 8, LEGACY_HEAD.size + 16)  # of magic 0, 1: with both lengths, and no key nor value
+LEGACY_BYTES_MIN = (
+    LEGACY_HEAD.size + 8,
+    LEGACY_HEAD.size + 16,
+)  # of magic 0, 1: with both lengths, and no key nor value
 MESSAGE_POSITION = 16  # where a v0 or v1 checksum begins to count
 
 assert HEADER_BYTES < WINDOW_BYTES
@@ -61,7 +64,7 @@ class Entry(NamedTuple):
     producer_id: int
     producer_epoch: int
     base_sequence: int
-    count: int
+    record_count: int
     data: memoryview | None
 
     @property

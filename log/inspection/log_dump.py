@@ -105,7 +105,7 @@ def _segment(path: Path, options: DumpOptions) -> Iterator[Item]:
         scan = EntryScan(fd, 0, min(size, options.bytes_max) if options.bytes_max else size)
         for entry in scan:
             counts["batches"] += 1
-            counts["records"] += max(entry.count, 0)
+            counts["records"] += max(entry.record_count, 0)
             counts["invalid"] += not entry.is_valid
             yield batch_item(entry)
             first = entry.base_offset if entry.base_offset >= 0 else entry.last_offset
@@ -126,7 +126,7 @@ def batch_item(entry: Entry) -> Item:
     """A batch as an item; what its format lacks is left out."""
     item: Item = {
         "type": "batch", "position": entry.position, "size": entry.size, "magic": entry.magic,
-        "base_offset": entry.base_offset, "last_offset": entry.last_offset, "count": entry.count,
+        "base_offset": entry.base_offset, "last_offset": entry.last_offset, "count": entry.record_count,
         "codec": Codec(entry.codec).name.lower() if entry.codec <= Codec.ZSTD else str(entry.codec),
     }  # fmt: skip
     if entry.magic:

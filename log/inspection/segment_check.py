@@ -143,10 +143,10 @@ class _Walk:
             report.next_offset = entry.last_offset + 1
         report.end = entry.position + entry.size
         report.batches += 1
-        report.records += max(entry.count, 0)
-        if entry.leader_epoch >= 0 and (not report.epochs or report.epochs[-1][0] != entry.leader_epoch):
-            if len(report.epochs) < EPOCHS_MAX:
-                report.epochs.append((entry.leader_epoch, entry.base_offset))
+        report.records += max(entry.record_count, 0)
+        is_new_epoch = entry.leader_epoch >= 0 and (not report.epochs or report.epochs[-1][0] != entry.leader_epoch)
+        if is_new_epoch and len(report.epochs) < EPOCHS_MAX:
+            report.epochs.append((entry.leader_epoch, entry.base_offset))
         for audit in self._audits:
             audit.saw(entry)
         if entry.is_control or self._check.is_deep:
@@ -233,7 +233,9 @@ class _Walk:
             self._bad_checksum(last)
 
     def _bad_checksum(self, entry: Entry) -> None:
-        what = f"the checksum of the batch at offset {entry.last_offset if entry.base_offset < 0 else entry.base_offset}"
+        what = (
+            f"the checksum of the batch at offset {entry.last_offset if entry.base_offset < 0 else entry.base_offset}"
+        )
         self._findings.fault(entry.position, f"{what}, {entry.size} bytes, is wrong", RESTORE)
 
     def _check_aborted(self) -> None:

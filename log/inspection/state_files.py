@@ -16,6 +16,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -123,9 +124,11 @@ def _offsets(path: Path) -> list[Row]:
 
 def _epochs(path: Path) -> list[Row]:
     epochs = read_leader_epochs(path)
-    for before, after in zip(epochs, epochs[1:], strict=False):
+    for before, after in pairwise(epochs):
         if after[0] <= before[0] or after[1] < before[1]:
-            raise BadCheckpoint(f"{path}: epoch {after[0]} at offset {after[1]} follows epoch {before[0]} at {before[1]}")
+            raise BadCheckpoint(
+                f"{path}: epoch {after[0]} at offset {after[1]} follows epoch {before[0]} at {before[1]}"
+            )
     return [{"epoch": epoch, "start_offset": offset} for epoch, offset in epochs]
 
 
