@@ -34,6 +34,7 @@ CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
 CLUSTER_ID = "/cluster/id"
 CONFIG_CHANGES = "/config/changes"
+CONFIG_CHANGE_PREFIX = f"{CONFIG_CHANGES}/config_change_"
 CONFIG_TOPICS = "/config/topics"
 DELETE_TOPICS = "/admin/delete_topics"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
@@ -145,15 +146,15 @@ def decode_broker(node_id: int, data: bytes) -> Registration:
 
 
 def encode_topic(assignment: TopicAssignment) -> bytes:
-    return _dump(
-        {
-            "removing_replicas": {},
-            "partitions": {str(index): list(replicas) for index, replicas in enumerate(assignment.replicas)},
-            "topic_id": encode_uuid(assignment.topic_id),
-            "adding_replicas": {},
-            "version": 3,
-        }
-    )
+    fields: dict[str, Any] = {
+        "removing_replicas": {},
+        "partitions": {str(index): list(replicas) for index, replicas in enumerate(assignment.replicas)},
+        "adding_replicas": {},
+        "version": 3,
+    }
+    if assignment.topic_id:  # a topic from before ids has none, not an empty one
+        fields["topic_id"] = encode_uuid(assignment.topic_id)
+    return _dump(fields)
 
 
 def decode_topic(name: str, data: bytes) -> TopicAssignment:
@@ -163,6 +164,13 @@ def decode_topic(name: str, data: bytes) -> TopicAssignment:
         partitions = {int(index): tuple(map(int, replicas)) for index, replicas in fields["partitions"].items()}
         replicas = tuple(partitions[index] for index in range(len(partitions)))
         return TopicAssignment(decode_uuid(fields.get("topic_id", "")), replicas)
+
+
+def is_reassigning(name: str, data: bytes) -> bool:
+    """Whether replicas of a topic are on their way to other brokers."""
+    with _reading(topic_path(name)):
+        fields = json.loads(data)
+        return any(any(fields.get(key, {}).values()) for key in ("adding_replicas", "removing_replicas"))
 
 
 def encode_state(state: PartitionState) -> bytes:
@@ -198,6 +206,11 @@ def decode_config(path: str, data: bytes) -> dict[str, str]:
         return {}
     with _reading(path):
         return {str(key): str(value) for key, value in json.loads(data).get("config", {}).items()}
+
+
+def encode_config_change(topic: str) -> bytes:
+    """What tells brokers to read a topic's overrides again."""
+    return _dump({"version": 2, "entity_path": f"topics/{topic}"})
 
 
 def encode_controller(node_id: int, now_ms: int) -> bytes:

@@ -26,7 +26,10 @@ from headrace.workers.network.handlers import (
     a21_delete_records,
     a22_init_producer_id,
     a32_describe_configs,
+    a33_alter_configs,
     a35_describe_log_dirs,
+    a37_create_partitions,
+    a44_incremental_alter_configs,
     a60_describe_cluster,
 )
 
@@ -44,7 +47,10 @@ HANDLERS: dict[int, Handler] = {
     ApiKey.DELETE_RECORDS: a21_delete_records.handle,
     ApiKey.INIT_PRODUCER_ID: a22_init_producer_id.handle,
     ApiKey.DESCRIBE_CONFIGS: a32_describe_configs.handle,
+    ApiKey.ALTER_CONFIGS: a33_alter_configs.handle,
     ApiKey.DESCRIBE_LOG_DIRS: a35_describe_log_dirs.handle,
+    ApiKey.CREATE_PARTITIONS: a37_create_partitions.handle,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: a44_incremental_alter_configs.handle,
     ApiKey.DESCRIBE_CLUSTER: a60_describe_cluster.handle,
 }
 assert HANDLERS.keys() == ADVERTISED.keys(), "advertise an API only once it works"

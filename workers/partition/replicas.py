@@ -50,7 +50,7 @@ class Replicas:
         self._node_id: int = self._settings["broker.id"]
         self._table: PartitionTable = seat.partitions
         self._directories = [Path(path) for path in self._settings["log.dirs"]]
-        self._configs: dict[str, dict[str, str]] = {}  # topic -> overrides last applied
+        self._configs: dict[int, dict[str, str]] = {}  # slot -> overrides last applied
         self._failed: dict[int, int] = {}  # slot -> key of replicas whose log could not be opened
         self._recovery_points = self._read_checkpoints(RECOVERY_POINT_FILE)
         self._log_starts = self._read_checkpoints(LOG_START_OFFSET_FILE)
@@ -123,14 +123,14 @@ class Replicas:
                 return None
             self.by_slot[partition.slot] = replica
             self._configure(replica, topic)
-        elif self._configs.get(topic.name) != topic.configs:
+        elif self._configs.get(partition.slot) != topic.configs:
             self._configure(replica, topic)
         return replica
 
     def _configure(self, replica: Replica, topic: TopicView) -> None:
         values = topic_values(self._settings, topic.configs)
         replica.configure(LogConfig.from_values(values), values["min.insync.replicas"])
-        self._configs[topic.name] = topic.configs
+        self._configs[replica.slot] = topic.configs
 
     def _open(self, topic: TopicView, partition: PartitionView) -> Replica | None:
         name = TopicPartition(topic.name, partition.index)

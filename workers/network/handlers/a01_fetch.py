@@ -119,7 +119,7 @@ class _Fetch:
         """PartitionData of one partition, and the number of record bytes in it."""
         index = wanted.partition
         if route is None:
-            return _refusal(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), 0
+            return _refusal(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)._replace(aborted_transactions=[]), 0
         if self.request.replica_id > CONSUMER_REPLICA_ID_MAX:
             return _refusal(index, ErrorCode.CLUSTER_AUTHORIZATION_FAILED), 0  # CVE-2018-1288
         if route.slot < 0:
@@ -131,7 +131,7 @@ class _Fetch:
         if error:
             return _refusal(index, error), 0
         if not row.log_start_offset <= wanted.fetch_offset <= row.log_end_offset:
-            return _out_of_range(index, row), 0
+            return _refusal(index, ErrorCode.OFFSET_OUT_OF_RANGE), 0
         if self.request.isolation_level == READ_COMMITTED:
             end_offset, end_segment, end_position = row.last_stable_offset, row.lso_segment, row.lso_position
         else:
@@ -210,12 +210,4 @@ def _refusal(index: int, error: ErrorCode | int) -> Any:
         log_start_offset=-1,
         aborted_transactions=None,
         records=b"",
-    )
-
-
-def _out_of_range(index: int, row: PartitionRow) -> Any:
-    return _refusal(index, ErrorCode.OFFSET_OUT_OF_RANGE)._replace(
-        high_watermark=row.high_watermark,
-        last_stable_offset=row.last_stable_offset,
-        log_start_offset=row.log_start_offset,
     )
