@@ -21,6 +21,8 @@ NAMES = (
     "fetch_bytes",
     "parked_fetches",
     "ring_full",
+    "offsets_committed",
+    "group_rebalances",
 )
 (
     REQUESTS,
@@ -35,6 +37,8 @@ NAMES = (
     FETCH_BYTES,
     PARKED_FETCHES,
     RING_FULL,
+    OFFSETS_COMMITTED,
+    GROUP_REBALANCES,
 ) = range(len(NAMES))
 
 assert len(NAMES) <= COUNTER_WORDS

@@ -13,6 +13,10 @@ bytes:
     ADMIN         request_id 8 | api_key 2 | api_version 2 | pad 4 | request body ...
     ADMIN_RESULT  request_id 8 | response body ...
 
+A JoinGroup's ADMIN body begins with who sent it, which its request does not say:
+
+    CLIENT        id length 2 | host length 2 | client id, UTF-8 | host, UTF-8 | request body ...
+
 ADMIN goes to the controller process, or to the partition worker whose business it is: the owner of a
 partition's log, or the coordinator of a group. The response body of an ADMIN_RESULT is ready to send; an empty one says that no
 answer is right.
@@ -39,6 +43,7 @@ RESULT_TEXT_HEADER = Struct("=QIxxxx")
 SLOT_ENTRY = Struct("=I")
 ADMIN_HEADER = Struct("=Qhhxxxx")
 ADMIN_RESULT_HEADER = Struct("=Q")
+CLIENT_HEADER = Struct("=HH")
 
 assert PRODUCE_HEADER.size == 32
 assert RESULT_ENTRY.size == 40
