@@ -16,7 +16,7 @@ from headrace.controller import znodes
 from headrace.controller.slots import NO_SLOT, Slots
 from headrace.controller.zk import ZkSession
 from headrace.controller.znodes import BadZnode, PartitionState, Registration
-from headrace.ids import partition_key
+from headrace.ids import INTERNAL_TOPICS, partition_key
 from headrace.shm.cluster_view import (
     BrokerView,
     ClusterView,
@@ -26,7 +26,6 @@ from headrace.shm.cluster_view import (
     TopicView,
 )
 
-INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
 NO_LEADER = -1
 NO_STATE = PartitionState(NO_LEADER, 0, (), 0)
 

@@ -13,6 +13,7 @@ every `decode_*` raises `BadZnode` for what it can't use, and fields that it doe
     /config/changes/config_change_N                   that overrides changed
     /admin/delete_topics/T                            that a topic is to go
     /latest_producer_id_block                         the producer ids given out so far
+    /consumers/G/offsets/T/P                          an offset of an old consumer, as text
 
 Source: Kafka 3.9 `ZkData.scala`, KIP-500 and KIP-866 for the versions.
 """
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,8 +41,11 @@ CONFIG_TOPICS = "/config/topics"
 DELETE_TOPICS = "/admin/delete_topics"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
 
+CONSUMERS = "/consumers"
+_BAD_IN_PATH = re.compile("[/\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")  # what ZooKeeper refuses, and the slash
+
 PERSISTENT_PATHS = (
-    "/consumers",
+    CONSUMERS,
     BROKER_IDS,
     TOPICS,
     CONFIG_CHANGES,
@@ -113,6 +118,20 @@ def topic_config_path(topic: str) -> str:
 
 def delete_topic_path(topic: str) -> str:
     return f"{DELETE_TOPICS}/{topic}"
+
+
+def consumer_offset_path(group_id: str, topic: str, partition: int) -> str:
+    return f"{CONSUMERS}/{group_id}/offsets/{topic}/{partition}"
+
+
+def is_path_part(name: str) -> bool:
+    """Whether a name from outside can be one element of a path."""
+    return name not in ("", ".", "..") and not _BAD_IN_PATH.search(name)
+
+
+def decode_consumer_offset(path: str, data: bytes) -> int:
+    with _reading(path):
+        return int(data)
 
 
 def encode_broker(host: str, port: int, rack: str | None, now_ms: int) -> bytes:

@@ -43,6 +43,10 @@ CONVERTED_BYTES_MAX = 1024 * 1024  # of the log, for one Fetch of an old version
 # Names
 TOPIC_NAME_LENGTH_MAX = 249
 
+GROUP_STRING_LENGTH_MAX = 8_191  # group, member, instance ids, protocol names: 4 bytes a character fit an int16
+CLIENT_ID_LENGTH_MAX = 255  # of a client's id, as its group knows it
+GROUPS_PER_PARTITION_MAX = 100_000  # groups in memory that a client can make, by partition of __consumer_offsets
+
 # Files
 IOV_MAX = 1024
 INDEX_GROW_BYTES = 16 * 1024
@@ -51,4 +55,5 @@ assert RING_BYTES_MIN & (RING_BYTES_MIN - 1) == 0
 assert ANSWER_RING_BYTES >= RING_BYTES_MIN
 assert UPKEEP_RING_BYTES >= RING_BYTES_MIN
 assert RESTART_BACKOFF_FIRST_MS <= RESTART_BACKOFF_MAX_MS
+assert 4 * GROUP_STRING_LENGTH_MAX < 1 << 15
 assert STOP_DEADLINE_MS < 10_000

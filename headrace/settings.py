@@ -166,6 +166,19 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("headrace.validate.records.deep", _B, "false", "Decompress and read every batch before it is stored."),
     # Producers
     Setting("producer.id.expiration.ms", _I, "86400000", "Idle producer ids are forgotten after this.", 1, _INT_MAX),
+    # Groups and offsets
+    Setting("offsets.topic.num.partitions", _I, "50", "Partitions of __consumer_offsets, when it is made.", 1, _INT_MAX),
+    Setting("offsets.topic.replication.factor", _I, "3", "Replicas of __consumer_offsets; fewer where fewer nodes are alive when it is made.", 1, 32767),
+    Setting("offsets.topic.segment.bytes", _I, "104857600", "Segment size of __consumer_offsets.", 14, _INT_MAX),
+    Setting("offsets.topic.compression.codec", _I, "0", "Codec of what the coordinator writes: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.", 0, 4),
+    Setting("offsets.commit.timeout.ms", _I, "5000", "How long a commit waits for the in-sync replicas.", 1, _INT_MAX),
+    Setting("offsets.retention.minutes", _I, "10080", "How long offsets of a group without members are kept.", 1, _INT_MAX),
+    Setting("offsets.retention.check.interval.ms", _L, "600000", "How often offsets past their retention are looked for.", 1, _LONG_MAX),
+    Setting("offset.metadata.max.bytes", _I, "4096", "Largest metadata of a committed offset.", 0, _INT_MAX),
+    Setting("group.initial.rebalance.delay.ms", _I, "3000", "How long an empty group waits for more members.", 0, _INT_MAX),
+    Setting("group.min.session.timeout.ms", _I, "6000", "Shortest session timeout that a member may ask for.", 1, _INT_MAX),
+    Setting("group.max.session.timeout.ms", _I, "1800000", "Longest session timeout that a member may ask for.", 1, _INT_MAX),
+    Setting("group.max.size", _I, str(_INT_MAX), "Members of a group.", 1, _INT_MAX),
     # Ours
     Setting("headrace.network.workers", _I, "-1", "Network workers; -1: one for each usable core.", -1, limits.NETWORK_WORKERS_MAX),
     Setting("headrace.partition.workers", _I, "-1", "Partition workers; -1: half of the usable cores.", -1, limits.PARTITION_WORKERS_MAX),

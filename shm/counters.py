@@ -25,6 +25,8 @@ NAMES = (
     "segments_compacted",
     "bytes_compacted",
     "partitions_uncleanable",
+    "offsets_committed",
+    "group_rebalances",
 )
 (
     REQUESTS,
@@ -43,6 +45,8 @@ NAMES = (
     SEGMENTS_COMPACTED,
     BYTES_COMPACTED,
     PARTITIONS_UNCLEANABLE,
+    OFFSETS_COMMITTED,
+    GROUP_REBALANCES,
 ) = range(len(NAMES))
 
 assert len(NAMES) <= COUNTER_WORDS

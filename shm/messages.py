@@ -19,6 +19,9 @@ bytes:
 
 These three are bodies of ADMIN and ADMIN_RESULT between the housekeeper and a partition worker, under api keys that no
 client can send. Either may be asked again at any time.
+A JoinGroup's ADMIN body begins with who sent it, which its request does not say:
+
+    CLIENT        id length 2 | host length 2 | client id, UTF-8 | host, UTF-8 | request body ...
 
 ADMIN goes to the controller process, or to the partition worker whose business it is: the owner of a
 partition's log, or the coordinator of a group. The response body of an ADMIN_RESULT is ready to send; an empty one says that no
@@ -55,6 +58,7 @@ SWAP_SEGMENTS_HEADER = Struct("=II")
 SWAPPED_SEGMENT = Struct("=qq")
 BASE_OFFSET_ENTRY = Struct("=q")
 UPKEEP_RESULT = Struct("=h")
+CLIENT_HEADER = Struct("=HH")
 
 assert PRODUCE_HEADER.size == 32
 assert RESULT_ENTRY.size == 40

@@ -26,8 +26,6 @@ from headrace.protocol.record_batch import (
     MAGIC_V2,
     build_batch,
     compute_crc,
-    iterate_batches,
-    iterate_records,
     parse_header,
 )
 

@@ -41,6 +41,7 @@ class Connection:
         "_dirty",
         "_end",
         "_start",
+        "client_id",
         "condemned",
         "exchanges",
         "fd",
@@ -69,6 +70,7 @@ class Connection:
         self.sock = sock
         self.fd = sock.fileno()
         self.peer = peer
+        self.client_id: str | None = None  # of the last request
         self.serial = serial
         self.frame_bytes_max = frame_bytes_max
         self.outbox = Outbox()

@@ -156,7 +156,7 @@ class _Fetch:
             except FileNotFoundError:  # deleted since the row was read
                 row = self.context.seat.partitions.read(route.slot) or row
                 if wanted.fetch_offset < row.log_start_offset:
-                    return _out_of_range(index, row), 0
+                    return _refusal(index, ErrorCode.OFFSET_OUT_OF_RANGE), 0
                 return _refusal(index, ErrorCode.KAFKA_STORAGE_ERROR), 0
             except (HeadraceError, OSError):
                 return _refusal(index, ErrorCode.KAFKA_STORAGE_ERROR), 0
