@@ -202,7 +202,7 @@ def _index(path: Path, kind: str, options: DumpOptions) -> Iterator[Item]:
 
 def _audit(path: Path, base_offset: int, kind: str) -> Iterator[Item]:
     """Hold an index against the segment beside it."""
-    audit = (OffsetIndexAudit if kind == "offset-index" else TimeIndexAudit)(path, base_offset)
+    audit = (OffsetIndexAudit if kind == "offset-index" else TimeIndexAudit)(path, base_offset, is_each=True)
     try:
         with open(path.with_suffix(LOG_SUFFIX), "rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
