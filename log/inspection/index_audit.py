@@ -72,7 +72,9 @@ class OffsetIndexAudit:
             elif not self._last_end < indexed.offset or indexed.offset < entry.base_offset:
                 self._fault(indexed, f"the batch there holds {entry.base_offset} to {entry.last_offset}")
             elif indexed.offset != entry.last_offset:
-                what = f"offset {indexed.offset} at byte {indexed.position}, where the batch ends at {entry.last_offset}"
+                what = (
+                    f"offset {indexed.offset} at byte {indexed.position}, where the batch ends at {entry.last_offset}"
+                )
                 self._inexact.add(indexed.place, what)
             self._advance(indexed)
         self._last_end = max(self._last_end, entry.last_offset)

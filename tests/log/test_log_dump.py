@@ -12,13 +12,14 @@ from headrace.ids import TopicPartition
 from headrace.log.checkpoints import write_offset_checkpoint, write_partition_metadata
 from headrace.log.inspection.entry_scan import WINDOW_BYTES, EntryScan
 from headrace.log.inspection.log_dump import DumpOptions, dump
+from headrace.protocol.message_07 import build_message_07, build_set_07
 from headrace.protocol.record_batch import Record, build_batch
 
 DEEP = DumpOptions(is_deep=True, has_data=True)
 NAMES = [
     "00000000000000000000.log", "00000000000000000000.index", "00000000000000000000.timeindex",
     "00000000000000000000.txnindex", "00000000000000000000.snapshot", "leader-epoch-checkpoint", "partition.metadata",
-    "meta.properties", "recovery-point-offset-checkpoint", "cleaner-offset-checkpoint",
+    "00000000000000000000.kafka", "meta.properties", "recovery-point-offset-checkpoint", "cleaner-offset-checkpoint",
 ]  # fmt: skip
 
 
@@ -99,6 +100,19 @@ def test_a_transactions_marker_and_the_aborted_index_are_shown(tmp_path):
     index.write_bytes(struct.pack(">hqqqq", 0, 9, 0, 0, 1))
     (aborted,) = of("aborted", items(index))
     assert (aborted["producer_id"], aborted["last_stable_offset"]) == (9, 1)
+
+
+def test_a_segment_of_kafka_0_7(tmp_path):
+    path = tmp_path / "00000000000000000100.kafka"
+    path.write_bytes(build_message_07(b"a", 0) + build_set_07([b"b", b"c"], 1))
+    found = items(path)
+    assert [(item["offset"], item["magic"], item["codec"]) for item in of("message-07", found)] == [
+        (100, 0, "none"), (110, 1, "gzip")
+    ]  # fmt: skip
+    assert [item["value"] for item in of("payload-07", found)] == ["a", "b", "c"]
+    assert not of("fault", found)
+    flip(path, 9)
+    assert [item["position"] for item in of("fault", items(path))] == [0]
 
 
 def test_keys_that_are_no_text_come_as_base64(tmp_path):
