@@ -1,14 +1,30 @@
 """Log directories as Apache Kafka writes them: every codec, headers, nulls, transactions, compaction, deleted segments, old formats."""
 
 import random
+import sys
 import time
+from pathlib import Path
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+# (key, value, headers)
+RECORDS = [
+    (b"key", b"value", [("name", b"content"), ("empty", b""), ("null", None)]),
+    (None, b"no key", []),
+    (b"no value", None, []),
+    (None, None, [("only", b"a header")]),
+    (b"", b"", []),
+    (b"k" * 300, b"v" * 5_000, [("h" * 100, b"x" * 1_000)]),
+    (bytes(range(256)), bytes(range(255, -1, -1)), [("same", b"1"), ("same", b"2")]),
+]
+ROOT = Path(__file__).resolve().parent.parent.parent
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 SEED = 20_250_301
 PATIENCE_S = 60
+COMPACTED_ROUNDS = 30
+KEYED_RECORDS = 80
+TRIMMED_TO = 123
 SETTINGS = {
     "inter.broker.protocol.version": "2.8",  # the last one under which message.format.version counts
     "num.partitions": "1",
@@ -18,6 +34,7 @@ SETTINGS = {
     "log.retention.check.interval.ms": "500",
     "log.index.interval.bytes": "400",
     "log.segment.delete.delay.ms": "100",
+    "log.initial.task.delay.ms": "500",
     "transaction.state.log.num.partitions": "2",
     "offsets.topic.num.partitions": "2",
     "log.cleaner.enable": "true",
@@ -31,12 +48,24 @@ TOPICS = {
         "delete.retention.ms": "100", "segment.ms": "1000",
     },
     "retained": {"segment.bytes": "6000", "retention.bytes": "20000"},
+    "trimmed": {"segment.bytes": "6000"},
     "stamped": {"message.timestamp.type": "LogAppendTime"},
     "format-v0": {"message.format.version": "0.9.0", "segment.bytes": "20000"},
     "format-v1": {"message.format.version": "0.10.2", "segment.bytes": "20000"},
     "empty": {},
 }  # fmt: skip
 OLD_FORMATS = ("format-v0", "format-v1")
+
+
+def start(kind, directory, settings=None):
+    """A broker in a directory, `kafka` or `headrace`, with a ZooKeeper of its own there."""
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
+    from bench.nodes import Headrace, Kafka
+
+    server = {"kafka": Kafka, "headrace": Headrace}[kind](directory, settings)
+    server.start()
+    return server
 
 
 def create_topics(bootstrap, topics=None):
@@ -99,9 +128,26 @@ def fill(bootstrap, records):
                 write(bootstrap, topic, [*plain, (None, b"no key", []), (b"no value", None, [])], codec)
     write_transactions(bootstrap, "transactions")
     write(bootstrap, "retained", plain * 4)
-    for number in range(30):
-        keyed = [(b"%d" % (n % 40), None if n % 40 == 7 else b"%d" % number * 20, []) for n in range(80)]
+    write(bootstrap, "trimmed", plain * 2)
+    delete_records(bootstrap, "trimmed", TRIMMED_TO)
+    for number in range(COMPACTED_ROUNDS):
+        keyed = [(b"%d" % (n % 40), None if n % 40 == 7 else b"%d" % number * 20, []) for n in range(KEYED_RECORDS)]
         write(bootstrap, "compacted", keyed, CODECS[number % 5])
+    wait_until(lambda: len(read(bootstrap, "compacted")) < COMPACTED_ROUNDS * KEYED_RECORDS // 2, "compaction")
+    wait_until(lambda: min(read(bootstrap, "retained")) > 0, "retention")
+
+
+def delete_records(bootstrap, topic, offset):
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for future in admin.delete_records([TopicPartition(topic, 0, offset)]).values():
+        future.result(PATIENCE_S)
+
+
+def wait_until(is_so, what):
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < deadline_s, f"{what} did not happen"
+        time.sleep(0.2)
 
 
 def read(bootstrap, topic, is_committed=False):
