@@ -33,9 +33,8 @@ class KafkaTools:
     def dump(self, *files, options=("--deep-iteration", "--print-data-log")):
         """What kafka-dump-log prints of files; what it finds wrong comes last."""
         names = ",".join(map(str, files))
-        return self.run("kafka.tools.DumpLogSegments", *options, "--files", names, has_errors=True).decode(
-            errors="replace"
-        )
+        said = self.run("kafka.tools.DumpLogSegments", *options, "--files", names, has_errors=True)
+        return "".join(line for line in said.decode(errors="replace").splitlines(True) if not line.startswith("SLF4J"))
 
 
 class JavaClient:

@@ -18,6 +18,7 @@ from kafka_log import (
     start,
     write,
 )
+from kazoo.client import KazooClient
 
 from headrace.log.inspection.log_dir_check import LogDirCheck
 
@@ -60,9 +61,16 @@ def copy_of(directory, target):
 
 
 def kill(server):
-    """The broker ends without a word; its ZooKeeper goes on until `stop`."""
+    """The broker ends without a word, and its session in ZooKeeper with it, as it would after some seconds."""
     for pid in server.pids():
         os.kill(pid, signal.SIGKILL)
+    client = KazooClient(server._zookeeper.connect)
+    client.start()
+    for path in ("/brokers/ids/0", "/controller"):
+        if client.exists(path):
+            client.delete(path)
+    client.stop()
+    client.close()
     server.stop()
 
 
