@@ -9,9 +9,10 @@ same answer. The broker's own memory of producers may have expired (a day) witho
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from headrace.client.cluster import EARLIEST, LATEST, Cluster
+from headrace.client.admin import Admin, NewTopic
+from headrace.client.cluster import EARLIEST, LATEST, Cluster, error_of
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol import messages
@@ -61,7 +62,7 @@ class ImportTopic(Cluster):
         names = self.refresh(None)
         if self.topic not in names:
             self._create(partitions)
-        self._retried(lambda: self.refresh([self.topic]), {self.topic})
+        self.retried(lambda: self.refresh([self.topic]), {self.topic})
         there = sum(name.topic == self.topic for name in self.partitions)
         if there < partitions:
             raise HeadraceError(
@@ -71,7 +72,7 @@ class ImportTopic(Cluster):
 
     def new_producer(self) -> tuple[int, int]:
         """(producer id, epoch); raises KafkaError, ConnectionFailed."""
-        return self._retried(self._init_producer, set())
+        return self.retried(self._init_producer, set())
 
     def end_offset(self, partition: int) -> int:
         name = TopicPartition(self.topic, partition)
@@ -93,7 +94,7 @@ class ImportTopic(Cluster):
             producer_epoch=writer.producer_epoch, base_sequence=writer.sequence,
         )  # fmt: skip
         try:
-            return self._retried(lambda: self._produce(name, batch), {self.topic})
+            return self.retried(lambda: self._produce(name, batch), {self.topic})
         except KafkaError as failure:
             if failure.code in ALREADY_THERE:
                 return -1
@@ -135,7 +136,7 @@ class ImportTopic(Cluster):
     def _produce(self, name: TopicPartition, batch: bytes) -> int:
         request_type = messages.ProduceRequest
         row = request_type.PartitionProduceData(index=name.partition, records=batch)
-        connection = self._connect(self._leader(name))
+        connection = self.connection(self.leader(name))
         answer = connection.request(
             ApiKey.PRODUCE,
             connection.version(ApiKey.PRODUCE, *PRODUCE_VERSIONS),
@@ -146,37 +147,23 @@ class ImportTopic(Cluster):
             ),
         )
         result = answer.responses[0].partition_responses[0]
-        _check(result.error_code, f"{name}: {result.error_message or 'produce'}")
+        if result.error_code:
+            raise error_of(result.error_code, f"{name}: {result.error_message or 'produce'}")
         return int(result.base_offset)
 
     def _init_producer(self) -> tuple[int, int]:
         if not self.brokers:
             self.refresh([])
-        connection = self._connect(next(iter(self.brokers)))
+        connection = self.connection(next(iter(self.brokers)))
         version = connection.version(ApiKey.INIT_PRODUCER_ID, 0, 4)
         request = messages.InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=PRODUCE_TIMEOUT_MS)
         answer = connection.request(ApiKey.INIT_PRODUCER_ID, version, request)
-        _check(answer.error_code, "producer id")
+        if answer.error_code:
+            raise error_of(answer.error_code, "producer id")
         return answer.producer_id, answer.producer_epoch
 
     def _create(self, partitions: int) -> None:
-        """Ask each broker, as only the controller answers. Somebody else's creation at the same time is as good."""
-        request_type = messages.CreateTopicsRequest
-        wanted = request_type.CreatableTopic(name=self.topic, num_partitions=partitions, replication_factor=-1)
-        request = request_type(topics=[wanted], timeout_ms=PRODUCE_TIMEOUT_MS)
-        for node_id in self.brokers:
-            connection = self._connect(node_id)
-            version = connection.version(ApiKey.CREATE_TOPICS, 4, 6)
-            result: Any = connection.request(ApiKey.CREATE_TOPICS, version, request).topics[0]
-            if result.error_code == ErrorCode.NOT_CONTROLLER:
-                continue
-            if result.error_code != ErrorCode.TOPIC_ALREADY_EXISTS:
-                _check(result.error_code, f"topic {self.topic}: {result.error_message or 'create'}")
-            return
-        raise KafkaError(ErrorCode.NOT_CONTROLLER, "no broker is the controller")
-
-
-def _check(error_code: int, what: str) -> None:
-    if error_code:
-        known = error_code in ErrorCode._value2member_map_
-        raise KafkaError(ErrorCode(error_code) if known else ErrorCode.UNKNOWN_SERVER_ERROR, what)
+        """Somebody else's creation at the same time is as good."""
+        error = Admin(self).create_topics([NewTopic(self.topic, partitions)])[self.topic]
+        if error is not None and error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+            raise error

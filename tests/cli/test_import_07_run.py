@@ -85,7 +85,7 @@ class FakeTarget(ImportTopic):
     def start_offset(self, partition):
         return 0
 
-    def _retried(self, attempt, topics):
+    def retried(self, attempt, topics):
         return attempt()
 
     def _produce(self, name, batch):

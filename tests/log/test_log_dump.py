@@ -13,6 +13,7 @@ from headrace.log.checkpoints import write_offset_checkpoint, write_partition_me
 from headrace.log.inspection.entry_scan import WINDOW_BYTES, EntryScan
 from headrace.log.inspection.log_dump import DumpOptions, dump
 from headrace.protocol.message_07 import build_message_07, build_set_07
+from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import Record, build_batch
 
 DEEP = DumpOptions(is_deep=True, has_data=True)
@@ -164,3 +165,18 @@ def test_a_huge_length_takes_no_memory(tmp_path):
     for name in ("no-offset.log", "no-offset.index", "something.else"):
         (tmp_path / name).write_bytes(b"")
         assert of("fault", items(tmp_path / name))
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", [0, 1, 2, 3])
+def test_messages_of_the_old_formats(tmp_path, magic, codec):
+    path = tmp_path / "00000000000000000000.log"
+    records = [Record(offset, 1_000 + offset if magic else -1, b"k", b"v%d" % offset) for offset in range(5)]
+    path.write_bytes(build_message_set(records, magic, codec))
+    found = items(path)
+    assert not of("fault", found)
+    assert [(item["offset"], item["value"]) for item in of("record", found)] == [(n, f"v{n}") for n in range(5)]
+    assert {item["magic"] for item in of("batch", found)} == {magic}
+    assert of("batch", found)[-1]["last_offset"] == 4
+    flip(path, path.stat().st_size - 1)
+    assert of("fault", items(path))

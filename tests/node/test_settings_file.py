@@ -60,7 +60,9 @@ def test_a_binary_file_is_refused(tmp_path):
 
 def test_unknown_keys_warn_and_the_node_goes_on(caplog):
     with caplog.at_level(logging.WARNING):
-        settings = checked({"broker.id": "1", "num.recovery.threads.per.data.dir": "2", "auto.create.topic.enable": "false"})
+        settings = checked(
+            {"broker.id": "1", "num.recovery.threads.per.data.dir": "2", "auto.create.topic.enable": "false"}
+        )
     assert settings["broker.id"] == 1
     assert caplog.messages == [
         "unknown setting ignored key=num.recovery.threads.per.data.dir",
