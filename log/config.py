@@ -23,6 +23,7 @@ class LogConfig:
     is_log_append_time: bool = False
     timestamp_before_max_ms: int = NEVER
     timestamp_after_max_ms: int = NEVER
+    is_compacted: bool = False
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> LogConfig:
@@ -39,4 +40,5 @@ class LogConfig:
             is_log_append_time=values["message.timestamp.type"] == "LogAppendTime",
             timestamp_before_max_ms=values["message.timestamp.before.max.ms"],
             timestamp_after_max_ms=values["message.timestamp.after.max.ms"],
+            is_compacted="compact" in values["cleanup.policy"],
         )

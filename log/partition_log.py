@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import logging
 import struct
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -34,7 +34,10 @@ from headrace.log.leader_epochs import LeaderEpochs
 from headrace.log.log_loader import LogLoader, Opening
 from headrace.log.producer_state import ProducerState
 from headrace.log.reader import LogReader
+from headrace.log.recovery import Progress
+from headrace.log.replicated_append import ReplicatedAppend
 from headrace.log.segment import RELATIVE_OFFSET_MAX, Segment, sync_segment
+from headrace.log.truncation import TruncationMark
 from headrace.log.validator import PLAIN_ATTRIBUTES, fault_of, rules_at, stamp_append_time, stamp_create_time
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
@@ -43,6 +46,7 @@ from headrace.protocol.record_batch import (
     LOG_APPEND_TIME_BIT,
     LOG_OVERHEAD_BYTES,
     MAGIC_V2,
+    TRANSACTIONAL_BIT,
 )
 
 __all__ = ["PartitionLog", "sync_segment"]
@@ -58,7 +62,7 @@ _INVALID = int(ErrorCode.INVALID_RECORD)
 Result = tuple[int, int, int]  # (error, base offset, log append time or -1)
 
 
-class PartitionLog:
+class PartitionLog(ReplicatedAppend):
     """One partition's log, open for appending.
 
     config             may be replaced at any time
@@ -94,6 +98,7 @@ class PartitionLog:
         self._unflushed_since_ms = 0  # when the first batch behind the recovery point came; 0: none
         self._snapshot_interval_bytes = snapshot_interval_bytes
         self._bytes_since_snapshot = 0
+        self._truncation = TruncationMark(directory, disk)
         self._failure = ""  # why this log is out of service
         self._reader = LogReader(directory)
         self._active: Segment
@@ -115,7 +120,7 @@ class PartitionLog:
         producers_max: int = 100_000,
         producer_expiration_ms: int = 86_400_000,
         snapshot_interval_bytes: int = SNAPSHOT_INTERVAL_BYTES,
-        progress: Callable[[], None] | None = None,
+        progress: Progress | None = None,
     ) -> PartitionLog:
         """Open a log, or begin one, and make what is on disk true.
 
@@ -123,7 +128,7 @@ class PartitionLog:
         recovery_point   below it everything was synced and is trusted
         trusted          (segment, position) up to which a process that died in this boot had published: the page
                          cache has it whole, checksums are compared behind it only
-        progress         called now and then while this takes long
+        progress         called now and then while this takes long, with the bytes read since
         raises           StorageFailed, where the files can't be read or mended
         """
         disk = disk or Disk()
@@ -208,7 +213,8 @@ class PartitionLog:
                 if attributes & LOG_APPEND_TIME_BIT:
                     stamp_create_time(batch, attributes)
             if producer_id >= 0:
-                error, repeated = check(producer_id, producer_epoch, sequence, last_delta)
+                in_transaction = attributes & TRANSACTIONAL_BIT
+                error, repeated = check(producer_id, producer_epoch, sequence, last_delta, in_transaction)
                 if repeated is not None:
                     results.append((0, repeated.first_offset, repeated.timestamp_ms if is_append_time else -1))
                     continue
@@ -235,7 +241,7 @@ class PartitionLog:
             if not position:
                 last_offset_max, roll_ms, index_room = self._roll_limits(segment, now_ms)
             if producer_id >= 0:
-                update(producer_id, producer_epoch, sequence, last_delta, next_offset, now_ms)
+                update(producer_id, producer_epoch, sequence, last_delta, next_offset, now_ms, in_transaction)
             results.append((0, next_offset, append_time_ms))
             position += size
             next_offset = last_offset + 1
@@ -246,10 +252,7 @@ class PartitionLog:
 
     def assign_leader_epoch(self, epoch: int) -> None:
         """A leader epoch begins at the log's end. raises StorageFailed."""
-        try:
-            self.epochs.assign(epoch, self.log_end_offset)
-        except OSError as failure:
-            self._fail("leader epoch", failure)
+        self._assign_epoch(epoch, self.log_end_offset)
 
     def flush(self, now_ms: int) -> None:
         """Sync everything; the recovery point moves to the log's end.
@@ -267,6 +270,8 @@ class PartitionLog:
             self._active.sync()
             if self._is_directory_dirty:
                 self._disk.sync_directory(self.directory)
+            if 0 <= self._truncation.distrusted_until <= self.log_end_offset:
+                self._truncation.remove()
         except OSError as failure:
             self._fail("fsync", failure)
         self._unsynced.clear()
@@ -302,6 +307,7 @@ class PartitionLog:
             self.producers.write_snapshot(self.log_end_offset, is_durable=True)
             self._active.finish()
             self._active.sync_indexes()
+            self._truncation.remove()
         except OSError as failure:
             self._fail("close", failure)
         finally:
@@ -371,7 +377,7 @@ class PartitionLog:
 
     def _sync_rolled(self, base_offset: int) -> None:
         try:
-            sync_segment(self.directory, base_offset)
+            sync_segment(self.directory, base_offset, self._disk)
         except FileNotFoundError:
             pass  # deleted meanwhile
 
@@ -382,35 +388,25 @@ class PartitionLog:
 
     # Opening
 
-    def _load(self, opening: Opening, progress: Callable[[], None] | None) -> None:
-        loader = LogLoader(self.directory, self.config, self._disk, self.epochs, self._clock.now_ms(), progress)
-        self._active = loader.load(opening)
+    def _load(self, opening: Opening, progress: Progress | None) -> None:
+        loader = LogLoader(
+            self.directory, self.config, self._disk, self.epochs, self.producers, self._clock.now_ms(), progress
+        )
+        recovery_point = self._truncation.bound(opening.recovery_point)
+        self._active = loader.load(replace(opening, recovery_point=recovery_point))
         self._rolled_bytes = loader.rolled_bytes
+        self._bytes_since_snapshot = loader.bytes_replayed
         self._unsynced = loader.unsynced
-        self._is_directory_dirty = not opening.is_clean
+        self._is_directory_dirty = loader.has_begun or not opening.is_clean
         self.log_end_offset = loader.end_offset
-        self.log_start_offset = min(max(opening.log_start_offset, loader.bases[0]), self.log_end_offset)
-        self.recovery_point = min(max(opening.recovery_point, self.log_start_offset), self.log_end_offset)
+        self.log_start_offset = max(opening.log_start_offset, loader.bases[0])
+        self.recovery_point = min(max(recovery_point, self.log_start_offset), self.log_end_offset)
         if opening.is_clean:
             self.recovery_point = self.log_end_offset
         self.epochs.truncate_from_end(self.log_end_offset + 1)
-        self._load_producers()
 
-    def _load_producers(self) -> None:
-        """Snapshot, then the headers behind it."""
-        now_ms = self._clock.now_ms()
-        replay_from = max(self.producers.load(self.log_end_offset), self.log_start_offset)
-        self.producers.expire(now_ms)
+    def _reload(self, trusted: tuple[int, int]) -> None:
+        """After a truncation: the log is whole up to `trusted` (segment, position), and ends there. raises OSError"""
+        self._load(Opening(False, self.recovery_point, trusted, self.log_start_offset), None)
+        self.segments_version += 1
         self._reader.refresh(self.segments_version)
-        for batch in self._reader.batches_from(replay_from, self.end_segment, self.end_position):
-            self._bytes_since_snapshot += batch.size
-            header = batch.header
-            if header.producer_id >= 0 and not header.is_control:
-                self.producers.update(
-                    header.producer_id,
-                    header.producer_epoch,
-                    header.base_sequence,
-                    header.last_offset_delta,
-                    header.base_offset,
-                    now_ms,
-                )

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from headrace.log.batch_walk import Found
 from headrace.log.index_reader import Entry, IndexReader
-from headrace.log.recovery import Found
 from headrace.log.segment import TIME_INDEX_SUFFIX, path_of, segment_bases
 from headrace.log.segment_file import CorruptSegment, SegmentFile
 from headrace.log.time_index import ENTRY as TIME_ENTRY
@@ -140,6 +140,10 @@ class LogReader:
             found = _find(segment, offset, end)
             if found is not None:
                 yield from segment.batches(found[0], end)
+
+    def ranges_from(self, offset: int, end_segment: int, end_position: int) -> Iterator[tuple[int, int]]:
+        """(segment, end) of the segments from the one that holds `offset` up to the end."""
+        yield from self._ranges(end_segment, end_position, max(0, bisect_right(self._bases, offset) - 1))
 
     def first_offset_at(
         self, timestamp_ms: int, log_start_offset: int, end_segment: int, end_position: int

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from headrace.errors import HeadraceError
+from headrace.log.batch_walk import Found
 from headrace.log.index_reader import Entry, IndexReader
 from headrace.log.offset_index import ENTRY as OFFSET_ENTRY
-from headrace.log.recovery import Found
 from headrace.log.segment import INDEX_SUFFIX, LOG_SUFFIX, path_of
 from headrace.protocol.record_batch import (
     HEADER,
@@ -88,10 +88,11 @@ class SegmentFile:
             if found is not None:
                 return found
         start = self._indexed_position(offset)
-        found = self._walk(offset, start if start < end else 0, end)
-        if start and found is not None and not found[1]:
-            return self._walk(offset, 0, end)  # the index was wrong: the headers alone, from the start
-        return found
+        if 0 < start < end:
+            found = self._walk(offset, start, end, is_bounded=True)
+            if found is None or found[1]:
+                return found
+        return self._walk(offset, 0, end)  # no entry, or one that was wrong: the headers alone, from the start
 
     def corrupt(self, position: int) -> CorruptSegment:
         """The error that names bytes which are no batch."""
@@ -121,8 +122,14 @@ class SegmentFile:
         """The bytes of a batch."""
         return os.pread(self.fd, found.size, found.position)
 
-    def _walk(self, offset: int, start: int, end: int, *, is_exact: bool = False) -> tuple[int, int] | None:
-        """The batch that holds `offset`, or the next; with `is_exact`, None unless the first one begins with it."""
+    def _walk(
+        self, offset: int, start: int, end: int, *, is_exact: bool = False, is_bounded: bool = False
+    ) -> tuple[int, int] | None:
+        """The batch that holds `offset`, or the next one.
+
+        is_exact     None unless the first batch begins with `offset`
+        is_bounded   size 0 unless the first batch begins at or below it, as an index entry promises
+        """
         position = start
         from_bytes = int.from_bytes
         while end - position >= HEADER_BYTES:
@@ -137,10 +144,14 @@ class SegmentFile:
                         return None
                     return position + place, 0
                 if size > end - position - place:
-                    return None  # `end` was a file's size, and its last batch is being written
+                    # `end` was a file's size, and its last batch is being written; or the index was wrong
+                    return (position + place, 0) if is_bounded else None
                 base_offset = from_bytes(window[place : place + 8], "big")
                 if is_exact and base_offset != offset:
                     return None
+                if is_bounded and base_offset > offset:
+                    return position + place, 0
+                is_bounded = False
                 if base_offset + from_bytes(window[place + 23 : place + 27], "big") >= offset:
                     return position + place, size
                 place += size
