@@ -65,7 +65,9 @@ def walk(fd: int, start: int, end: int, next_offset: int, is_checked: bool) -> I
     raises        OSError
     """
     unpack = HEADER.unpack_from
-    window = memoryview(bytearray(min(CHECKED_WINDOW_BYTES if is_checked else HEADER_WINDOW_BYTES, max(end - start, 1))))
+    window = memoryview(
+        bytearray(min(CHECKED_WINDOW_BYTES if is_checked else HEADER_WINDOW_BYTES, max(end - start, 1)))
+    )
     window_start = position = start
     filled = 0
     while end - position >= HEADER_BYTES:
@@ -79,7 +81,13 @@ def walk(fd: int, start: int, end: int, next_offset: int, is_checked: bool) -> I
             _base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence, _count,
         ) = unpack(window, place)  # fmt: skip
         size = length + LOG_OVERHEAD_BYTES
-        if magic != MAGIC_V2 or length < LENGTH_MIN or size > end - position or base_offset < next_offset or last_delta < 0:
+        if (
+            magic != MAGIC_V2
+            or length < LENGTH_MIN
+            or size > end - position
+            or base_offset < next_offset
+            or last_delta < 0
+        ):
             return
         if is_checked:
             if place + size > filled and place:

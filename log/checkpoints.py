@@ -70,9 +70,9 @@ def read_leader_epochs(path: Path) -> list[tuple[int, int]]:
             epochs.append((int(epoch), int(start_offset)))
         except ValueError:
             raise BadCheckpoint(f"{path}: line {line!r} is not `epoch start_offset`") from None
-    for (epoch, start), (next_epoch, next_start) in pairwise([(-1, -1), *epochs]):
-        if not epoch < next_epoch or not start <= next_start:
-            raise BadCheckpoint(f"{path}: epoch {next_epoch} at {next_start} behind epoch {epoch} at {start}")
+    for (known, known_start), (following, start) in pairwise([(-1, -1), *epochs]):
+        if not known < following or not known_start <= start:
+            raise BadCheckpoint(f"{path}: epoch {following} at {start} behind epoch {known} at {known_start}")
     return epochs
 
 

@@ -32,7 +32,7 @@ class LeaderEpochs:
         self._entries: list[tuple[int, int]] = []
         try:
             self._entries = read_leader_epochs(self._path)
-            self.is_lost = not self._path.exists()
+            self.is_lost = not self._entries and (not self._path.exists() or not self._path.stat().st_size)
         except BadCheckpoint as failure:
             _log.warning("leader epochs rebuilt reason=%s", failure)
             self.is_lost = True

@@ -166,7 +166,13 @@ class ProducerState:
         return _OLD_COORDINATOR if coordinator_epoch < producer.coordinator_epoch else _NONE
 
     def end_transaction(
-        self, producer_id: int, epoch: int, coordinator_epoch: int, marker_offset: int, is_abort: bool, timestamp_ms: int
+        self,
+        producer_id: int,
+        epoch: int,
+        coordinator_epoch: int,
+        marker_offset: int,
+        is_abort: bool,
+        timestamp_ms: int,
     ) -> AbortedTransaction | None:
         """Remember a marker that is in the log, or goes into it in this call.
 

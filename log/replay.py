@@ -104,7 +104,9 @@ class ProducerReplay:
     bytes_replayed   since the snapshot
     """
 
-    def __init__(self, directory: Path, disk: Disk, producers: ProducerState, log_start_offset: int, now_ms: int) -> None:
+    def __init__(
+        self, directory: Path, disk: Disk, producers: ProducerState, log_start_offset: int, now_ms: int
+    ) -> None:
         self.bytes_replayed = 0
         self._directory = directory
         self._disk = disk

@@ -177,9 +177,7 @@ class ReplicatedAppend:
         ):
             segment = self._roll()
         segment.saw_batch(offset, segment.size_bytes, len(batch), now_ms, self.config.index_interval_bytes)
-        ended = self.producers.end_transaction(
-            producer_id, producer_epoch, coordinator_epoch, offset, is_abort, now_ms
-        )
+        ended = self.producers.end_transaction(producer_id, producer_epoch, coordinator_epoch, offset, is_abort, now_ms)
         self._write_run(segment, memoryview(batch), offset + 1, [] if ended is None else [ended])
         self._after_append(now_ms)
         return 0, offset

@@ -17,7 +17,9 @@ CONFIG = LogConfig(segment_bytes=2500, index_interval_bytes=300, flush_messages=
 
 
 def one_batch(number):
-    return batch(timestamp_ms=NOW_MS + number, producer_id=5, producer_epoch=0, base_sequence=number, size=50 + number % 90)
+    return batch(
+        timestamp_ms=NOW_MS + number, producer_id=5, producer_epoch=0, base_sequence=number, size=50 + number % 90
+    )
 
 
 def work(maker, disk, count=40):
@@ -131,7 +133,70 @@ def test_a_crash_of_the_machine_keeps_what_was_synced_and_leaves_a_prefix(maker,
             synced = min(synced, log.log_end_offset)
             for number in range(log.log_end_offset, log.log_end_offset + chance.randrange(20)):
                 log.append_as_follower(stamped(number), NOW_MS)
-        point = chance.choice([0, log.recovery_point, max(point, log.recovery_point)])  # an old checkpoint, or a stale one
+        point = chance.choice(
+            [0, log.recovery_point, max(point, log.recovery_point)]
+        )  # an old checkpoint, or a stale one
         log.abandon()
         disk.crash(maker.directory, chance)
+    disk.close()
+
+
+class NothingUnsynced:
+    """The crash that loses all it may."""
+
+    def choice(self, options):
+        return options[0]
+
+    def randint(self, low, _high):
+        return low
+
+
+def test_what_was_cut_does_not_come_back_with_the_second_crash(maker):
+    size = 512 - len(batch(size=400)) + 400  # batches as large as pages: what lies behind one could follow any other
+    for seed in range(40):
+        fresh(maker, f"t-{seed}")
+        disk = maker.disk = FaultyDisk()
+        log = maker.open(LogConfig())
+        log.append_as_leader([batch(timestamp_ms=NOW_MS + number, size=size) for number in range(3)], 0, NOW_MS)
+        log.abandon()
+        path = maker.directory / f"{0:020d}.log"
+        data = bytearray(path.read_bytes())
+        assert len(data) == 3 * 512
+        data[700] ^= 1
+        path.write_bytes(data)
+        disk.settle(maker.directory)
+        log = maker.open(LogConfig())
+        assert log.log_end_offset == 1
+        log.append_as_leader([batch(timestamp_ms=NOW_MS + 9, size=size)], 0, NOW_MS)
+        log.abandon()
+        disk.crash(maker.directory, random.Random(seed))
+        assert maker.open(LogConfig()).log_end_offset <= 2, f"seed {seed}"
+        disk.close()
+
+
+def test_a_stale_recovery_point_does_not_vouch_for_what_was_written_over_a_truncation(maker):
+    disk = maker.disk = FaultyDisk()
+    config = LogConfig(segment_bytes=2500)
+    log = maker.open(config)
+    log.append_as_leader([one_batch(number) for number in range(60)], 0, NOW_MS)
+    log.flush(NOW_MS)
+    checkpoint = log.recovery_point
+    assert log.truncate_to(20)
+    log.append_as_leader([one_batch(number) for number in range(20, 90)], 1, NOW_MS)
+    log.abandon()
+    disk.crash(maker.directory, NothingUnsynced())
+    log = maker.open(config, recovery_point=checkpoint)
+    assert log.log_end_offset == 20
+    assert offsets_on_disk(log) == list(range(20))
+    disk.close()
+
+
+def test_the_first_segment_of_a_log_made_on_a_clean_node_is_durable_with_the_first_flush(maker):
+    disk = maker.disk = FaultyDisk()
+    log = maker.open(LogConfig(), clean=True)
+    log.append_as_leader([one_batch(0)], 0, NOW_MS)
+    log.flush(NOW_MS)
+    log.abandon()
+    disk.crash(maker.directory, NothingUnsynced())
+    assert maker.open(LogConfig()).log_end_offset == 1
     disk.close()
