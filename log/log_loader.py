@@ -34,7 +34,7 @@ from headrace.log.leader_epochs import LeaderEpochs
 from headrace.log.offset_index import ENTRY as OFFSET_ENTRY
 from headrace.log.producer_state import ProducerState
 from headrace.log.recovery import Progress, Recovery
-from headrace.log.replay import ProducerReplay
+from headrace.log.replay import NEVER_OFFSET, ProducerReplay
 from headrace.log.segment import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -160,6 +160,7 @@ class LogLoader:
             self.unsynced.append(base)
             segment.close()
         self.bases.append(found[-1])
+        self._mind_transactions(found[-1], NEVER_OFFSET)
         return self._recover(found[-1], self._known_end(found[-1], opening))[0]
 
     def _known_end(self, base: int, opening: Opening) -> int:
@@ -170,11 +171,7 @@ class LogLoader:
 
     def _look_at(self, base: int, following: int) -> None:
         """A rolled segment that is known to be whole: count it, and mind its indexes."""
-        try:
-            check_transaction_index(path_of(self._directory, base, TXN_INDEX_SUFFIX), base, following)
-        except CorruptIndex as failure:
-            _log.warning("transaction index rebuilt from segment=%d on reason=%s", base, failure)
-            self._replay.distrust_transactions(base)
+        self._mind_transactions(base, following)
         size = path_of(self._directory, base, LOG_SUFFIX).stat().st_size
         if not indexes_are_sound(self._directory, base, size, self._config.index_interval_bytes):
             _log.warning("index rebuilt directory=%s segment=%d", self._directory, base)
@@ -183,6 +180,13 @@ class LogLoader:
             segment.finish()
             segment.close()
         self.rolled_bytes += size
+
+    def _mind_transactions(self, base: int, following: int) -> None:
+        try:
+            check_transaction_index(path_of(self._directory, base, TXN_INDEX_SUFFIX), base, following)
+        except CorruptIndex as failure:
+            _log.warning("transaction index rebuilt from segment=%d on reason=%s", base, failure)
+            self._replay.distrust_transactions(base)
 
     def _recover(self, base: int, known_end: int) -> tuple[Segment, int]:
         """Open a segment and make it true; returns it, and how many bytes were cut. Sets the log's end offset."""

@@ -157,11 +157,13 @@ def path_of(directory: Path, base_offset: int, suffix: str) -> Path:
 
 def segment_bases(directory: Path) -> list[int]:
     """Base offsets of the segments in a directory, in order."""
-    return sorted(
-        int(name[: -len(LOG_SUFFIX)])
-        for name in os.listdir(directory)
-        if name.endswith(LOG_SUFFIX) and name[: -len(LOG_SUFFIX)].isdigit()
-    )
+    return bases_among(os.listdir(directory), LOG_SUFFIX)
+
+
+def bases_among(names: list[str], suffix: str) -> list[int]:
+    """Base offsets of the files with a suffix, in order."""
+    cut = -len(suffix)
+    return sorted(int(name[:cut]) for name in names if name.endswith(suffix) and name[:cut].isdecimal())
 
 
 def remove_segment(directory: Path, base_offset: int) -> None:

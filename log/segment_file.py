@@ -94,6 +94,11 @@ class SegmentFile:
                 return found
         return self._walk(offset, 0, end)  # no entry, or one that was wrong: the headers alone, from the start
 
+    def offset_behind(self, position: int, default: int) -> int:
+        """An offset at or behind the last record before a position, as far as the index tells; else `default`."""
+        entry = self._index_reader().first(lambda entry: 0 < entry[1] < position)
+        return self.base_offset + entry[0] + 1 if entry is not None and entry[1] else default
+
     def corrupt(self, position: int) -> CorruptSegment:
         """The error that names bytes which are no batch."""
         path = path_of(self.directory, self.base_offset, LOG_SUFFIX)
@@ -160,12 +165,15 @@ class SegmentFile:
 
     def _indexed_position(self, offset: int) -> int:
         """The position of a batch at or below `offset`."""
-        if self._index is None or not self._index.is_open:
-            self._index = IndexReader(path_of(self.directory, self.base_offset, INDEX_SUFFIX), OFFSET_ENTRY)
         relative = offset - self.base_offset
 
         def is_wanted(entry: Entry) -> bool:
             return entry[1] > 0 and entry[0] <= relative
 
-        entry = self._index.lookup(is_wanted)
+        entry = self._index_reader().lookup(is_wanted)
         return entry[1] if entry is not None else 0
+
+    def _index_reader(self) -> IndexReader:
+        if self._index is None or not self._index.is_open:
+            self._index = IndexReader(path_of(self.directory, self.base_offset, INDEX_SUFFIX), OFFSET_ENTRY)
+        return self._index

@@ -96,6 +96,7 @@ ADVERTISED: dict[int, tuple[int, int]] = {
     ApiKey.CREATE_TOPICS: (0, 6),
     ApiKey.DELETE_TOPICS: (0, 5),
     ApiKey.INIT_PRODUCER_ID: (0, 4),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: (0, 4),
     ApiKey.DESCRIBE_CONFIGS: (0, 4),
     ApiKey.DESCRIBE_LOG_DIRS: (0, 4),
     ApiKey.DESCRIBE_CLUSTER: (0, 1),

@@ -32,6 +32,7 @@ class Replica:
 
     __slots__ = (
         "_generation",
+        "_stable",
         "_table",
         "bytes_appended",
         "high_watermark",
@@ -69,6 +70,7 @@ class Replica:
         self.bytes_appended = 0
         self._table = table
         self._generation = generation
+        self._stable = ((-1, -1), (0, 0))  # (last stable offset, segments version), its (segment, position)
 
     @property
     def is_leader(self) -> bool:
@@ -117,6 +119,11 @@ class Replica:
             hw_segment, hw_position = end_segment, end_position
         else:
             hw_segment, hw_position = log.position_of(high_watermark)
+        stable_offset = log.producers.last_stable_offset(high_watermark)
+        if stable_offset == high_watermark:
+            lso_segment, lso_position = hw_segment, hw_position
+        else:
+            lso_segment, lso_position = self._stable_place(stable_offset)
         self._table.publish(
             self.slot,
             PartitionRow(
@@ -126,12 +133,12 @@ class Replica:
                 self.leader_epoch,
                 log.log_start_offset,
                 high_watermark,
-                high_watermark,
+                stable_offset,
                 end_offset,
                 hw_segment,
                 hw_position,
-                hw_segment,
-                hw_position,
+                lso_segment,
+                lso_position,
                 end_segment,
                 end_position,
                 log.recovery_point,
@@ -141,6 +148,13 @@ class Replica:
                 self.bytes_appended,
             ),
         )
+
+    def _stable_place(self, offset: int) -> tuple[int, int]:
+        """`position_of` the last stable offset, which stands still while a transaction is open."""
+        key = (offset, self.log.segments_version)
+        if self._stable[0] != key:
+            self._stable = (key, self.log.position_of(offset))
+        return self._stable[1]
 
     def waiting_network_workers(self) -> tuple[int, ...] | list[int]:
         """Network workers with a fetch parked on this row. Call after `publish`.

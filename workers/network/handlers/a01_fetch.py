@@ -33,6 +33,7 @@ CONSUMER_REPLICA_ID_MAX = -1
 VERSION_OF_FIRST_MESSAGE_WHOLE = 3
 
 _PartitionData = messages.FetchResponse.PartitionData
+_Aborted = messages.FetchResponse.AbortedTransaction
 _TopicResponse = messages.FetchResponse.FetchableTopicResponse
 
 
@@ -111,12 +112,14 @@ class _Fetch:
             return _refusal(index, error), 0
         if not row.log_start_offset <= wanted.fetch_offset <= row.log_end_offset:
             return _out_of_range(index, row), 0
-        if self.request.isolation_level == READ_COMMITTED:
+        is_committed_read = self.request.isolation_level == READ_COMMITTED
+        if is_committed_read:
             end_offset, end_segment, end_position = row.last_stable_offset, row.lso_segment, row.lso_position
         else:
             end_offset, end_segment, end_position = row.high_watermark, row.hw_segment, row.hw_position
         records: bytes | FilePart = b""
         size = 0
+        aborted: list[Any] = []
         may_exceed = is_first and self.exchange.api_version >= VERSION_OF_FIRST_MESSAGE_WHOLE
         if wanted.fetch_offset < end_offset and (limit > 0 or may_exceed):
             try:
@@ -124,6 +127,11 @@ class _Fetch:
                 found = reader.locate(
                     wanted.fetch_offset, max(limit, 0), end_segment, end_position, at_least_one=may_exceed
                 )
+                if is_committed_read and found is not None:
+                    aborted = [
+                        _Aborted(producer_id=one.producer_id, first_offset=one.first_offset)
+                        for one in reader.aborted_transactions(wanted.fetch_offset, found, row.end_segment, end_offset)
+                    ]
             except KafkaError as failure:
                 return _refusal(index, failure.code), 0
             except (HeadraceError, OSError):
@@ -135,7 +143,6 @@ class _Fetch:
                     size = len(records)
                 else:
                     records = FilePart(found.fd, found.position, size, found.segment)
-        is_committed_read = self.request.isolation_level == READ_COMMITTED
         return (
             _PartitionData(
                 partition_index=index,
@@ -143,7 +150,7 @@ class _Fetch:
                 high_watermark=row.high_watermark,
                 last_stable_offset=row.last_stable_offset,
                 log_start_offset=row.log_start_offset,
-                aborted_transactions=[] if is_committed_read else None,
+                aborted_transactions=aborted if is_committed_read else None,
                 records=records,
             ),
             size,
