@@ -87,6 +87,15 @@ def write_partition_metadata(path: Path, topic_id: str, disk: Disk = _DISK) -> N
     disk.replace_file(path, f"version: 0\ntopic_id: {text}\n".encode())
 
 
+def read_partition_metadata(path: Path) -> str:
+    """The topic id as 32 hex digits; "" where the file is not there, or not in its format. raises OSError"""
+    try:
+        fields = dict(line.split(": ", 1) for line in path.read_text().splitlines() if ": " in line)
+        return base64.urlsafe_b64decode(fields["topic_id"] + "==").hex()
+    except (FileNotFoundError, UnicodeDecodeError, KeyError, ValueError):
+        return ""
+
+
 def write_clean_shutdown(log_dir: Path, disk: Disk = _DISK) -> None:
     """The last file of a clean stop."""
     disk.replace_file(log_dir / CLEAN_SHUTDOWN_FILE, json.dumps({"version": 0, "brokerEpoch": -1}).encode())

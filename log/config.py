@@ -24,6 +24,7 @@ class LogConfig:
     timestamp_before_max_ms: int = NEVER
     timestamp_after_max_ms: int = NEVER
     is_compacted: bool = False
+    flush_before_ack: bool = False
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> LogConfig:
@@ -41,4 +42,5 @@ class LogConfig:
             timestamp_before_max_ms=values["message.timestamp.before.max.ms"],
             timestamp_after_max_ms=values["message.timestamp.after.max.ms"],
             is_compacted="compact" in values["cleanup.policy"],
+            flush_before_ack=values["headrace.flush.before.ack"],
         )

@@ -29,7 +29,7 @@ from headrace.errors import ErrorCode, StorageFailed
 from headrace.ids import TopicPartition
 from headrace.log.checkpoints import PARTITION_METADATA_FILE, write_partition_metadata
 from headrace.log.config import LogConfig
-from headrace.log.disk import Disk
+from headrace.log.disk import Disk, storage_failure
 from headrace.log.leader_epochs import LeaderEpochs
 from headrace.log.log_loader import LogLoader, Opening
 from headrace.log.producer_state import ProducerState
@@ -52,6 +52,7 @@ from headrace.protocol.record_batch import (
 __all__ = ["PartitionLog", "sync_segment"]
 
 SNAPSHOT_INTERVAL_BYTES = 64 << 20
+FSYNC = "fsync"
 
 _STAMP = struct.Struct(">qii")  # base offset, batch length, leader epoch: bytes 0 to 16
 _NEVER_MS = 2**63
@@ -99,7 +100,7 @@ class PartitionLog(ReplicatedAppend):
         self._snapshot_interval_bytes = snapshot_interval_bytes
         self._bytes_since_snapshot = 0
         self._truncation = TruncationMark(directory, disk)
-        self._failure = ""  # why this log is out of service
+        self._failure: StorageFailed | None = None  # why this log is out of service
         self._reader = LogReader(directory)
         self._active: Segment
 
@@ -142,7 +143,7 @@ class PartitionLog(ReplicatedAppend):
             if topic_id and not (directory / PARTITION_METADATA_FILE).exists():
                 write_partition_metadata(directory / PARTITION_METADATA_FILE, topic_id, disk)
         except OSError as failure:
-            raise StorageFailed(f"{directory}: {failure}") from None
+            raise storage_failure(str(directory), failure) from None
         return log
 
     @property
@@ -154,6 +155,11 @@ class PartitionLog(ReplicatedAppend):
     def end_position(self) -> int:
         """Byte in the active segment where the log ends."""
         return self._active.size_bytes
+
+    @property
+    def failure(self) -> StorageFailed | None:
+        """Why the log is out of service."""
+        return self._failure
 
     @property
     def size_bytes(self) -> int:
@@ -168,8 +174,8 @@ class PartitionLog(ReplicatedAppend):
         raises    StorageFailed, where the disk refused: the log is out of service, and what became of the batches
                   of this call is unknown (those that went into a segment before it rolled are in the log)
         """
-        if self._failure:
-            raise StorageFailed(self._failure)
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
         if leader_epoch > self.epochs.latest:
             self.assign_leader_epoch(leader_epoch)
         config = self.config
@@ -260,8 +266,8 @@ class PartitionLog(ReplicatedAppend):
         raises   StorageFailed: what was written since the last flush may be gone, retrying would lie about it
         """
         del now_ms
-        if self._failure:
-            raise StorageFailed(self._failure)
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
         if self.recovery_point == self.log_end_offset and not self._unsynced and not self._is_directory_dirty:
             return
         try:
@@ -273,7 +279,7 @@ class PartitionLog(ReplicatedAppend):
             if 0 <= self._truncation.distrusted_until <= self.log_end_offset:
                 self._truncation.remove()
         except OSError as failure:
-            self._fail("fsync", failure)
+            self._fail(FSYNC, failure)
         self._unsynced.clear()
         self._is_directory_dirty = False
         self.recovery_point = self.log_end_offset
@@ -383,8 +389,8 @@ class PartitionLog(ReplicatedAppend):
 
     def _fail(self, what: str, failure: OSError) -> NoReturn:
         """Out of service: what is on disk is as the last success left it, or what recovery makes of it."""
-        self._failure = f"{self.directory}: {what}: {failure}"
-        raise StorageFailed(self._failure) from None
+        self._failure = storage_failure(f"{self.directory}: {what}", failure, is_sync=what == FSYNC)
+        raise self._failure from None
 
     # Opening
 

@@ -53,7 +53,7 @@ class ReplicatedAppend:
     producers: ProducerState
     _active: Segment
     _disk: Disk
-    _failure: str
+    _failure: StorageFailed | None
     _truncation: TruncationMark
     _roll: Callable[[], Segment]
     _roll_limits: Callable[[Segment, int], tuple[int, int, int]]
@@ -72,8 +72,8 @@ class ReplicatedAppend:
         raises    CorruptRecord or OffsetsOutOfOrder, for a batch that can't be (those before it are in the log);
                   StorageFailed
         """
-        if self._failure:
-            raise StorageFailed(self._failure)
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
         config = self.config
         segment = self._active
         limits = self._roll_limits(segment, now_ms)
@@ -150,8 +150,8 @@ class ReplicatedAppend:
         returns   (0, offset of the marker), or (INVALID_PRODUCER_EPOCH or TRANSACTION_COORDINATOR_FENCED, -1)
         raises    StorageFailed
         """
-        if self._failure:
-            raise StorageFailed(self._failure)
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
         error = self.producers.check_marker(producer_id, producer_epoch, coordinator_epoch)
         if error:
             return error, -1
@@ -190,8 +190,8 @@ class ReplicatedAppend:
         returns   whether anything was cut
         raises    StorageFailed
         """
-        if self._failure:
-            raise StorageFailed(self._failure)
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
         if offset >= self.log_end_offset:
             return False
         try:
@@ -216,8 +216,8 @@ class ReplicatedAppend:
 
         raises   StorageFailed
         """
-        if self._failure:
-            raise StorageFailed(self._failure)
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
         try:
             self._restart_at(offset)
             self.epochs.replace([])

@@ -34,6 +34,7 @@ from headrace.log.checkpoints import (
     write_clean_shutdown,
     write_offset_checkpoint,
 )
+from headrace.log.disk import EXHAUSTED, TOO_MANY_FILES
 from headrace.log.partition_log import sync_segment
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.shm.process_table import ProcessState
@@ -53,7 +54,7 @@ class Housekeeper:
         settings = seat.wiring.settings
         self._seat = seat
         self._clock = clock
-        self._log_dirs = [Path(path) for path in settings["log.dirs"]]
+        self._all_log_dirs = [Path(path) for path in seat.wiring.log_dirs]
         self._delete_delay_ms = settings["log.segment.delete.delay.ms"]
         self._intervals_ms = {
             "sync": SYNC_LOOK_INTERVAL_MS,
@@ -71,6 +72,16 @@ class Housekeeper:
                 self._recovery_points.update(read_offset_checkpoint(log_dir / RECOVERY_POINT_FILE))
             except (HeadraceError, ValueError, OSError) as failure:
                 _log.warning("checkpoint ignored directory=%s reason=%s", log_dir, failure)
+
+    @property
+    def _log_dirs(self) -> list[Path]:
+        """Those that no process of the node has found to fail."""
+        mask = self._seat.offline_dirs()
+        return [path for path in self._all_log_dirs if not self._seat.wiring.log_dir_bit(str(path)) & mask]
+
+    def _take_offline(self, log_dir: Path, reason: object) -> None:
+        _log.error("log directory offline path=%s reason=%s", log_dir, reason)
+        self._seat.report_offline_dirs(self._seat.wiring.log_dir_bit(str(log_dir)))
 
     def do_work(self) -> int:
         """Do what is due; returns the number of tasks run."""
@@ -97,10 +108,14 @@ class Housekeeper:
             self._write_checkpoint(name)
         if is_clean:
             for log_dir in self._log_dirs:
-                write_clean_shutdown(log_dir)
+                try:
+                    write_clean_shutdown(log_dir)
+                except OSError as failure:
+                    _log.error("clean-shutdown marker not written directory=%s reason=%s", log_dir, failure)
 
     def _replicas(self) -> Iterator[tuple[Path, TopicPartition, PartitionRow]]:
         """Directory, name and row of every replica that is in service."""
+        log_dirs = self._log_dirs
         view = self._seat.view.read()
         for topic in view.topics.values():
             for partition in topic.partitions:
@@ -110,7 +125,7 @@ class Housekeeper:
                 if row.state not in (RowState.LEADER, RowState.FOLLOWER):
                     continue
                 name = TopicPartition(topic.name, partition.index)
-                for log_dir in self._log_dirs:
+                for log_dir in log_dirs:
                     if (log_dir / str(name)).is_dir():
                         yield log_dir, name, row
                         break
@@ -126,7 +141,9 @@ class Housekeeper:
                     except FileNotFoundError:
                         continue  # deleted meanwhile
                     except OSError as failure:
-                        _log.error("segment not synced partition=%s segment=%d reason=%s", name, base_offset, failure)
+                        if failure.errno in TOO_MANY_FILES:
+                            break
+                        self._take_offline(log_dir, f"segment {base_offset} of {name} not synced: {failure}")
                         break
                     self._seat.beat(self._clock.monotonic_ns())
                 else:
@@ -150,18 +167,24 @@ class Housekeeper:
             try:
                 write_offset_checkpoint(path, found)
             except OSError as failure:
-                _log.error("checkpoint not written file=%s reason=%s", path, failure)
+                if failure.errno in EXHAUSTED:
+                    _log.error("checkpoint not written file=%s reason=%s", path, failure)
+                else:
+                    self._take_offline(log_dir, failure)
                 continue
             self._written[path] = found
 
     def _remove_deleted(self, now_ms: int) -> None:
         for log_dir in self._log_dirs:
-            for entry in os.scandir(log_dir):
-                if not entry.name.endswith(DELETED_SUFFIX) or not entry.is_dir():
-                    continue
-                if now_ms - entry.stat().st_ctime_ns // 1_000_000 >= self._delete_delay_ms:
-                    shutil.rmtree(entry.path, ignore_errors=True)
-                    _log.info("directory removed path=%s", entry.path)
+            try:
+                for entry in os.scandir(log_dir):
+                    if not entry.name.endswith(DELETED_SUFFIX) or not entry.is_dir():
+                        continue
+                    if now_ms - entry.stat().st_ctime_ns // 1_000_000 >= self._delete_delay_ms:
+                        shutil.rmtree(entry.path, ignore_errors=True)
+                        _log.info("directory removed path=%s", entry.path)
+            except OSError as failure:
+                self._take_offline(log_dir, failure)
 
 
 def _segments_between(directory: Path, first_offset: int, end_segment: int) -> list[int]:

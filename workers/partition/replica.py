@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import logging
 
-from headrace.errors import StorageFailed
 from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
 from headrace.log.partition_log import PartitionLog
@@ -28,7 +27,10 @@ _log = logging.getLogger(__name__)
 
 
 class Replica:
-    """A partition's replica on this node, from the moment its log is open until it is given up."""
+    """A partition's replica on this node, from the moment its log is open until it is given up.
+
+    is_full   no room: appends are refused, reads go on
+    """
 
     __slots__ = (
         "_generation",
@@ -36,6 +38,7 @@ class Replica:
         "_table",
         "bytes_appended",
         "high_watermark",
+        "is_full",
         "isr",
         "key",
         "leader_epoch",
@@ -66,6 +69,7 @@ class Replica:
         self.isr: tuple[int, ...] = ()
         self.min_insync_replicas = 1
         self.high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
+        self.is_full = False
         self.records_appended = 0
         self.bytes_appended = 0
         self._table = table
@@ -165,11 +169,20 @@ class Replica:
         fence()
         return self._table.waiting(self.slot)
 
-    def fail(self, reason: StorageFailed) -> None:
-        """The disk failed: out of service until an operator acts. Reads of what is there go on elsewhere."""
+    def fail(self, reason: str) -> None:
+        """The log directory failed: out of service until the node starts anew."""
         _log.error("replica offline partition=%s reason=%s", self.partition, reason)
         self.state = RowState.OFFLINE
-        self.publish()
+        self._publish_offline()
+
+    def _publish_offline(self) -> None:
+        """The offsets as they were; nothing is looked up in files that failed."""
+        row, _is_torn = self._table.recover_row(self.slot)
+        if row.key == self.key:
+            self._table.publish(self.slot, row._replace(state=RowState.OFFLINE, generation=self._generation))
+        else:
+            fields = (RowState.OFFLINE, self.key, self._generation, self.leader_epoch, *(0,) * 15)
+            self._table.publish(self.slot, PartitionRow(*fields))
 
     def mark_deleted(self) -> None:
         """Tell the controller that nothing of this replica is left under its name."""

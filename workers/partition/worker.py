@@ -21,6 +21,7 @@ from headrace.shm.seat import Seat
 from headrace.workers.partition.answers import Answers
 from headrace.workers.partition.append import Appender
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
+from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replicas import Replicas
 from headrace.workers.partition.requests import Requests
 
@@ -43,7 +44,7 @@ class PartitionWorker:
         self._purgatory = ProducePurgatory(self._answers)
         self._replicas = Replicas(seat, index, clock)
         self._requests = Requests(self._answers, {})
-        self._appender = Appender(seat, node_id, self._replicas.by_slot, self._answers, self._purgatory, self._requests)
+        self._appender = Appender(seat, node_id, self._replicas, self._answers, self._purgatory, self._requests)
         self._view_version = 0
         self._next_flush_look_ms = 0
 
@@ -62,7 +63,7 @@ class PartitionWorker:
         self._purgatory.expire(now_ms)
         if now_ms >= self._next_flush_look_ms:
             self._next_flush_look_ms = now_ms + FLUSH_LOOK_INTERVAL_MS
-            self._replicas.flush_due(now_ms)
+            self._settle(self._replicas.look(now_ms))
         return done + self._answers.flush()
 
     def close(self) -> bool:
@@ -75,13 +76,17 @@ class PartitionWorker:
     def _follow_view(self) -> None:
         version = self._seat.view.version()
         view = self._seat.view.read()
-        for replica in self._replicas.follow(view):
-            self._purgatory.complete(replica)
-            for network_worker in replica.waiting_network_workers():
-                self._answers.advanced(network_worker, replica.slot)
+        self._settle(self._replicas.follow(view))
         self._view_version = version
         if version > 0:
             self._seat.set_state(ProcessState.READY)
+
+    def _settle(self, changed: list[Replica]) -> None:
+        """Replicas with another role, or none any more: whoever waits for them is told."""
+        for replica in changed:
+            self._purgatory.complete(replica)
+            for network_worker in replica.waiting_network_workers():
+                self._answers.advanced(network_worker, replica.slot)
 
 
 def run(seat: Seat, clock: Clock | None = None) -> int:
