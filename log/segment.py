@@ -60,6 +60,7 @@ class Segment:
 
         is_new   whatever lies under these names is wiped: the remains of a segment that was dropped
         """
+        self.fd = -1
         flags = os.O_RDWR | os.O_CREAT | (os.O_TRUNC if is_new else 0)
         self.directory = directory
         self.base_offset = base_offset
@@ -75,6 +76,11 @@ class Segment:
         self.max_timestamp_offset = base_offset
         self.created_ms = now_ms
         self._due: list[tuple[int, int, int, int]] = []  # (last offset, position, max timestamp, its offset)
+
+    def __del__(self) -> None:
+        """A log that could not be opened leaves no descriptor behind; nor do the indexes."""
+        if self.fd >= 0:
+            os.close(self.fd)
 
     def saw_batch(self, last_offset: int, position: int, size: int, max_timestamp_ms: int, interval_bytes: int) -> None:
         """Account for a batch that is in the file, or will be with the next `write`."""

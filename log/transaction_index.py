@@ -43,13 +43,16 @@ class TransactionIndex:
     __slots__ = ("_disk", "_fd", "_last_offset", "_size_bytes", "path")
 
     def __init__(self, path: Path, disk: Disk, is_new: bool = False) -> None:
+        self._fd = -1
         self.path = path
         self._disk = disk
-        self._fd = -1
         self._size_bytes = -1  # not looked at
         self._last_offset = -1
         if is_new:
             path.unlink(missing_ok=True)
+
+    def __del__(self) -> None:
+        self.close()
 
     def append(self, aborted: AbortedTransaction) -> None:
         """Write an entry, unless its marker is indexed already; raises OSError."""

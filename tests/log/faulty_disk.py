@@ -96,6 +96,9 @@ class FaultyDisk(Disk):
             self._keep(fd)
             os.close(fd)
 
+    def __del__(self):
+        self.close()
+
     def close(self):
         for fd in self._held:
             os.close(fd)

@@ -1,6 +1,7 @@
 """A disk that fails at each call in turn, and machines that crash: what was synced is kept, what is left is a prefix."""
 
 import errno
+import os
 import random
 
 import pytest
@@ -200,3 +201,18 @@ def test_the_first_segment_of_a_log_made_on_a_clean_node_is_durable_with_the_fir
     disk.crash(maker.directory, NothingUnsynced())
     assert maker.open(LogConfig()).log_end_offset == 1
     disk.close()
+
+
+def test_a_log_that_cannot_be_opened_leaves_no_descriptor_behind(maker):
+    calls_of_a_good_run(maker)
+    before = len(os.listdir("/proc/self/fd"))
+    refused = 0
+    for fail_at in range(12):
+        disk = maker.disk = FaultyDisk(fail_at)
+        try:
+            maker.open(CONFIG, log_start_offset=10_000 if fail_at % 2 else 0).abandon()
+        except StorageFailed:
+            refused += 1
+        disk.close()
+    assert refused
+    assert len(os.listdir("/proc/self/fd")) == before
