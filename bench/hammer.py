@@ -2,7 +2,9 @@
 
 It costs little itself, since it shares the cores with the server: requests are slices of one prepared buffer,
 responses are counted by their size fields, one error code of each chunk is looked at. Fetches go round the whole
-partition, so that they read the page cache and not a processor's. Run as a process of its own:
+partition, so that they read the page cache and not a processor's; what follows the head of a fetch response is
+taken off the socket without being copied (MSG_TRUNC), or the hammer's own copying would be the limit that both
+servers run into. Run as a process of its own:
 `python -m bench.hammer BOOTSTRAP LOAD CONNECTIONS SECONDS`.
 """
 
@@ -126,7 +128,7 @@ def run(bootstrap: str, load: str, connections: int, seconds: float, depth: int 
         wires.append(Wire(address, frames, depth))
     epoll = select.epoll()
     by_fd = {wire.sock.fileno(): wire for wire in wires}
-    counters = {fd: _Counter(load) for fd in by_fd}
+    counters: dict[int, _Counter | _Drain] = {fd: _Drain() if load == "fetch" else _Counter(load) for fd in by_fd}
     for fd, wire in by_fd.items():
         epoll.register(fd, select.EPOLLIN | (0 if wire.send() else select.EPOLLOUT))
     buffer = memoryview(bytearray(RECEIVE_BYTES))
@@ -143,11 +145,10 @@ def run(bootstrap: str, load: str, connections: int, seconds: float, depth: int 
         for fd, mask in epoll.poll(1):
             wire = by_fd[fd]
             if mask & select.EPOLLIN:
-                count = wire.sock.recv_into(buffer)
+                count, done = counters[fd].receive(wire.sock, buffer)
                 if not count:
                     raise SystemExit(f"{load}: the server closed a connection")
                 received += count
-                done = counters[fd].take(buffer[:count])
                 if done:
                     responses += done
                     wire.unsent += done * wire.frame_bytes
@@ -165,17 +166,19 @@ def run(bootstrap: str, load: str, connections: int, seconds: float, depth: int 
 
 
 class _Counter:
-    """Counts whole responses in a stream of chunks; ends the run at one that is an error."""
+    """Counts whole produce responses in a stream of chunks; ends the run at one that is an error."""
 
     def __init__(self, load: str) -> None:
         self._load = load
-        is_fetch = load == "fetch"
-        self._error_position = FETCH_ERROR_POSITION if is_fetch else PRODUCE_ERROR_POSITION
-        self._bytes_min = FETCH_RESPONSE_BYTES_MIN if is_fetch else PRODUCE_RESPONSE_BYTES_MIN
         self._size = b""  # of a size field that is cut
         self._left = 0  # bytes of the current response still to come
 
-    def take(self, chunk: memoryview) -> int:
+    def receive(self, sock: socket.socket, buffer: memoryview) -> tuple[int, int]:
+        """(bytes taken, responses that they end)."""
+        count = sock.recv_into(buffer)
+        return count, self._take(buffer[:count])
+
+    def _take(self, chunk: memoryview) -> int:
         end = len(chunk)
         done = 0
         position = 0
@@ -186,7 +189,7 @@ class _Counter:
             position, self._left = self._left, 0
             done = 1
         if not self._size:
-            self._look_at_error(chunk[position + self._error_position : position + self._error_position + 2])
+            self._look_at_error(chunk[position + PRODUCE_ERROR_POSITION : position + PRODUCE_ERROR_POSITION + 2])
         while position < end:
             missing = 4 - len(self._size)
             piece = bytes(chunk[position : position + missing])
@@ -196,7 +199,7 @@ class _Counter:
                 return done
             size = int.from_bytes(self._size, "big")
             self._size = b""
-            if size < self._bytes_min:
+            if size < PRODUCE_RESPONSE_BYTES_MIN:
                 raise SystemExit(f"{self._load}: a response of {size} bytes")
             if size > end - position:
                 self._left = size - (end - position)
@@ -209,6 +212,45 @@ class _Counter:
         """`field` is short where the chunk ends before the error code."""
         if len(field) == 2 and (error := int.from_bytes(field, "big", signed=True)):
             raise SystemExit(f"{self._load}: error code {error} under load")
+
+
+class _Drain:
+    """Takes fetch responses off a socket: their heads are looked at, the rest is not even copied."""
+
+    def __init__(self) -> None:
+        self._head = bytearray(FETCH_ERROR_POSITION + 2)
+        self._has = 0  # bytes of the head that came
+        self._left = 0  # bytes of the response behind its head
+
+    def receive(self, sock: socket.socket, buffer: memoryview) -> tuple[int, int]:
+        """(bytes taken, responses that they end)."""
+        taken = done = 0
+        try:
+            while True:
+                if self._left:
+                    count = sock.recv_into(buffer, min(self._left, len(buffer)), socket.MSG_TRUNC)
+                    self._left -= count
+                    done += not self._left
+                else:
+                    count = sock.recv_into(memoryview(self._head)[self._has :])
+                    self._has += count
+                    if self._has == len(self._head):
+                        self._begin_response()
+                if not count:
+                    return 0, done
+                taken += count
+                if done:
+                    return taken, done
+        except BlockingIOError:
+            return taken, done
+
+    def _begin_response(self) -> None:
+        size = int.from_bytes(self._head[:4], "big")
+        error = int.from_bytes(self._head[FETCH_ERROR_POSITION:], "big", signed=True)
+        if error or size < FETCH_RESPONSE_BYTES_MIN:
+            raise SystemExit(f"fetch: error code {error}, {size} bytes")
+        self._has = 0
+        self._left = size + 4 - len(self._head)
 
 
 def check(address: tuple[str, int], frame: bytes, load: str) -> None:

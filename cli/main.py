@@ -17,7 +17,7 @@ from typing import Protocol, cast
 
 import typer
 
-from headrace.cli import demo, dev, start, version
+from headrace.cli import demo, dev, dump_log, start, verify, version
 
 EXIT_CLEAN = 0
 EXIT_FAILED = 1
@@ -36,6 +36,8 @@ app = typer.Typer(
 app.command(epilog=dev.EXAMPLES)(dev.dev)
 app.command(epilog=start.EXAMPLES)(start.start)
 app.command(epilog="[bold]Examples[/bold]\n\nheadrace demo\n\nheadrace demo access.log")(demo.demo)
+app.command("dump-log", epilog=dump_log.EXAMPLES)(dump_log.dump_log)
+app.command(epilog=verify.EXAMPLES)(verify.verify)
 app.command(epilog=version.EXAMPLES)(version.version)
 
 

@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
-from headrace.client.connection import Connection, ConnectionFailed
+from headrace.client.connection import CLIENT_ID, Connection, ConnectionFailed
 from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
-from headrace.protocol.record_batch import HEADER_BYTES, LOG_OVERHEAD_BYTES
+from headrace.protocol.record_batch import LOG_OVERHEAD_BYTES, MAGIC_POSITION, MAGIC_V2
 
 LATEST = -1
 EARLIEST = -2
@@ -38,18 +38,22 @@ class Broker(NamedTuple):
 class Partition(NamedTuple):
     leader: int
     isr: tuple[int, ...]
+    replicas: tuple[int, ...] = ()
+    offline: tuple[int, ...] = ()
 
 
 class Cluster:
     """A client of one cluster; connections are opened on demand and kept."""
 
-    def __init__(self, bootstrap_servers: str, timeout_s: float = 30.0) -> None:
+    def __init__(self, bootstrap_servers: str, timeout_s: float = 30.0, client_id: str = CLIENT_ID) -> None:
         self._bootstrap = [_parse_address(text) for text in bootstrap_servers.split(",") if text.strip()]
         if not self._bootstrap:
             raise ValueError(f"bootstrap servers {bootstrap_servers!r} name no host:port")
         self._timeout_s = timeout_s
+        self._client_id = client_id
         self._connections: dict[int, Connection] = {}
         self.cluster_id = ""
+        self.controller_id = -1
         self.brokers: dict[int, Broker] = {}
         self.partitions: dict[TopicPartition, Partition] = {}
         self.internal_topics: set[str] = set()
@@ -69,30 +73,34 @@ class Cluster:
             topics=None if topics is None else [_topic_wanted(name) for name in topics],
             allow_auto_topic_creation=False,
         )
-        answer = self._ask_any(ApiKey.METADATA, (4, 9), request)
+        answer = self.ask_any(ApiKey.METADATA, (4, 9), request)
         self.cluster_id = answer.cluster_id or ""
+        self.controller_id = answer.controller_id
         self.brokers = {broker.node_id: Broker(broker.node_id, broker.host, broker.port) for broker in answer.brokers}
         for topic in answer.topics:
             if topic.error_code:
-                raise _error(topic.error_code, f"topic {topic.name}")
+                raise error_of(topic.error_code, f"topic {topic.name}")
             if topic.is_internal:
                 self.internal_topics.add(topic.name)
             for partition in topic.partitions:
                 self.partitions[TopicPartition(topic.name, partition.partition_index)] = Partition(
-                    partition.leader_id, tuple(partition.isr_nodes)
+                    partition.leader_id,
+                    tuple(partition.isr_nodes),
+                    tuple(partition.replica_nodes),
+                    tuple(partition.offline_replicas),
                 )
         return [topic.name for topic in answer.topics]
 
     def offsets(self, wanted: dict[TopicPartition, int], read_committed: bool = False) -> dict[TopicPartition, int]:
         """Offsets for timestamps (LATEST, EARLIEST, or milliseconds); -1 where no record is that late."""
-        return self._retried(lambda: self._list_offsets(wanted, read_committed), {name.topic for name in wanted})
+        return self.retried(lambda: self._list_offsets(wanted, read_committed), {name.topic for name in wanted})
 
     def log_directories(self) -> dict[tuple[int, TopicPartition], str]:
         """The log directory of every replica, by (broker, partition), as far as brokers tell."""
         found = {}
         for node_id in self.brokers:
             try:
-                connection = self._connect(node_id)
+                connection = self.connection(node_id)
                 version = connection.version(ApiKey.DESCRIBE_LOG_DIRS, 0, 4)
                 answer = connection.request(
                     ApiKey.DESCRIBE_LOG_DIRS, version, messages.DescribeLogDirsRequest(topics=None)
@@ -113,7 +121,7 @@ class Cluster:
         """
         offset, empty = start, 0
         while offset < end:
-            data = self._retried(lambda at=offset: self._fetch_once(name, at), {name.topic})  # type: ignore[misc]
+            data = self.retried(lambda at=offset: self._fetch_once(name, at), {name.topic})  # type: ignore[misc]
             size, next_offset = _whole_batches(data)
             if size:
                 yield data[:size]
@@ -137,7 +145,7 @@ class Cluster:
                 topics.setdefault(name.topic, []).append(
                     request_type.ListOffsetsPartition(partition_index=name.partition, timestamp=wanted[name])
                 )
-            connection = self._connect(leader)
+            connection = self.connection(leader)
             version = connection.version(ApiKey.LIST_OFFSETS, 1, 7)
             answer = connection.request(
                 ApiKey.LIST_OFFSETS,
@@ -159,7 +167,7 @@ class Cluster:
 
     def _fetch_once(self, name: TopicPartition, offset: int) -> memoryview:
         request_type = messages.FetchRequest
-        connection = self._connect(self._leader(name))
+        connection = self.connection(self.leader(name))
         version = connection.version(ApiKey.FETCH, 4, 12)
         row = request_type.FetchPartition(
             partition=name.partition, fetch_offset=offset, partition_max_bytes=FETCH_BYTES
@@ -176,7 +184,7 @@ class Cluster:
             ),
         )
         if answer.error_code:
-            raise _error(answer.error_code, str(name))
+            raise error_of(answer.error_code, str(name))
         data = answer.responses[0].partitions[0]
         _check(data.error_code, name)
         return memoryview(data.records or b"")
@@ -184,10 +192,11 @@ class Cluster:
     def _by_leader(self, names: Iterable[TopicPartition]) -> dict[int, list[TopicPartition]]:
         groups: dict[int, list[TopicPartition]] = {}
         for name in names:
-            groups.setdefault(self._leader(name), []).append(name)
+            groups.setdefault(self.leader(name), []).append(name)
         return groups
 
-    def _leader(self, name: TopicPartition) -> int:
+    def leader(self, name: TopicPartition) -> int:
+        """The leader's node id; raises KafkaError, where the partition is unknown or has none."""
         known = self.partitions.get(name)
         if known is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(name))
@@ -195,19 +204,25 @@ class Cluster:
             raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, str(name))
         return known.leader
 
-    def _connect(self, node_id: int) -> Connection:
+    def connection(self, node_id: int) -> Connection:
+        """The connection to a broker that metadata named; raises ConnectionFailed."""
         connection = self._connections.get(node_id)
-        if connection is None:
+        if connection is None or connection.fileno() < 0:
             broker = self.brokers[node_id]
-            connection = self._connections[node_id] = Connection(broker.host, broker.port, self._timeout_s)
+            connection = self._connections[node_id] = self.connect(broker.host, broker.port)
         return connection
 
-    def _ask_any(self, api_key: int, versions: tuple[int, int], request: Any) -> Any:
+    def connect(self, host: str, port: int) -> Connection:
+        """A connection of one's own; raises ConnectionFailed."""
+        return Connection(host, port, self._timeout_s, self._client_id)
+
+    def ask_any(self, api_key: int, versions: tuple[int, int], request: Any) -> Any:
+        """Ask whichever broker answers first, over a connection of its own; raises ConnectionFailed, where none does."""
         failures = []
         addresses = [(broker.host, broker.port) for broker in self.brokers.values()] + self._bootstrap
         for host, port in addresses:
             try:
-                connection = Connection(host, port, self._timeout_s)
+                connection = self.connect(host, port)
                 try:
                     return connection.request(api_key, connection.version(api_key, *versions), request)
                 finally:
@@ -216,7 +231,11 @@ class Cluster:
                 failures.append(str(failure))
         raise ConnectionFailed("no broker answers: " + "; ".join(failures))
 
-    def _retried(self, attempt: Callable[[], T], topics: set[str]) -> T:
+    def retried(self, attempt: Callable[[], T], topics: set[str]) -> T:
+        """What `attempt` returns, tried again where that may help, with fresh metadata of `topics` and new connections.
+
+        raises   whatever the last try raised
+        """
         pause_s = RETRY_PAUSE_FIRST_S
         is_stale = not topics <= {name.topic for name in self.partitions}
         for tries_left in range(RETRIES_MAX, -1, -1):
@@ -236,14 +255,17 @@ class Cluster:
 
 
 def _whole_batches(data: memoryview) -> tuple[int, int]:
-    """(bytes of whole batches, offset behind the last of them)."""
+    """(bytes of whole batches, offset behind the last of them); entries of old formats count as well."""
     position, next_offset = 0, -1
-    while len(data) - position >= HEADER_BYTES:
+    while len(data) - position > MAGIC_POSITION:
         size = int.from_bytes(data[position + 8 : position + 12], "big") + LOG_OVERHEAD_BYTES
         if size > len(data) - position:
             break
         base_offset = int.from_bytes(data[position : position + 8], "big")
-        next_offset = base_offset + int.from_bytes(data[position + 23 : position + 27], "big") + 1
+        is_old = data[position + MAGIC_POSITION] < MAGIC_V2  # it names the offset of its last record
+        next_offset = base_offset + 1
+        if not is_old:
+            next_offset += int.from_bytes(data[position + 23 : position + 27], "big")
         position += size
     return position, next_offset
 
@@ -254,10 +276,10 @@ def _topic_wanted(name: str) -> Any:
 
 def _check(error_code: int, name: TopicPartition) -> None:
     if error_code:
-        raise _error(error_code, str(name))
+        raise error_of(error_code, str(name))
 
 
-def _error(error_code: int, what: str) -> KafkaError:
+def error_of(error_code: int, what: str) -> KafkaError:
     """The error of a code; a code that we don't know is the unknown one."""
     try:
         return KafkaError(ErrorCode(error_code), what)

@@ -1,7 +1,8 @@
 """One blocking connection to a broker: a request, its response.
 
 A request has one deadline for all of its response. A connection on which anything failed is closed: what comes late would be
-taken for the answer to the next request.
+taken for the answer to the next request. `send` and `receive` are the two halves of `request`, for whoever has better to do
+in between than to wait; one request at a time is on its way.
 
 Used by Spark's driver and tasks, by tools and by the mirror; never by the node's own hot path. One thread at a time.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 import socket
 import struct
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from headrace.errors import BadFrame, HeadraceError
 from headrace.protocol import messages
@@ -27,13 +28,23 @@ class ConnectionFailed(HeadraceError):
     """No connection, or it broke: the request may or may not have been handled."""
 
 
+class _Sent(NamedTuple):
+    """A request on its way."""
+
+    correlation_id: int
+    api_key: int
+    version: int
+
+
 class Connection:
     """A socket and the versions that its broker serves."""
 
-    def __init__(self, host: str, port: int, timeout_s: float = 30.0) -> None:
+    def __init__(self, host: str, port: int, timeout_s: float = 30.0, client_id: str = CLIENT_ID) -> None:
         self.address = (host, port)
         self._timeout_s = timeout_s
+        self._client_id = client_id
         self._correlation_id = 0
+        self._sent: _Sent | None = None
         try:
             self._socket = socket.create_connection(self.address, timeout=timeout_s)
         except OSError as failure:
@@ -52,14 +63,38 @@ class Connection:
             raise ConnectionFailed(f"{self.address}: {ApiKey(api_key).name} v{low} to v{high} asked, served: {served}")
         return int(min(high, served[1]))
 
-    def request(self, api_key: int, version: int, message: Any) -> Any:
+    def request(self, api_key: int, version: int, message: Any, timeout_s: float | None = None) -> Any:
         """Send a request and wait for its response.
 
-        raises   ConnectionFailed, where the connection breaks or the deadline passes; BadFrame, for a response that
-                 can't be
+        timeout_s   for the response, where it may take longer than others
+        raises      ConnectionFailed, where the connection breaks or the deadline passes; BadFrame, for a response that
+                    can't be
         """
+        self.send(api_key, version, message)
+        return self.receive(timeout_s)
+
+    def send(self, api_key: int, version: int, message: Any, is_answered: bool = True) -> None:
+        """Send a request whose response is left to `receive`; a produce with acks=0 has none.
+
+        raises   ConnectionFailed
+        """
+        assert self._sent is None, "one request at a time"
+        self._correlation_id += 1
         try:
-            return self._exchange(api_key, version, message)
+            self._socket.settimeout(self._timeout_s)
+            self._socket.sendall(build_request(api_key, version, self._correlation_id, self._client_id, message))
+        except OSError as failure:
+            self.close()
+            raise ConnectionFailed(f"{self.address}: {failure}") from None
+        if is_answered:
+            self._sent = _Sent(self._correlation_id, api_key, version)
+
+    def receive(self, timeout_s: float | None = None) -> Any:
+        """The response to what was sent. The deadline counts from here. Raises as `request`."""
+        assert self._sent is not None, "nothing was asked"
+        sent, self._sent = self._sent, None
+        try:
+            return self._receive_response(sent, time.monotonic() + (timeout_s or self._timeout_s))
         except OSError as failure:
             self.close()
             raise ConnectionFailed(f"{self.address}: {failure}") from None
@@ -67,22 +102,22 @@ class Connection:
             self.close()
             raise
 
+    def fileno(self) -> int:
+        """For `select`: readable once a response begins to arrive, or the broker hung up; -1 when closed."""
+        return self._socket.fileno()
+
     def close(self) -> None:
         self._socket.close()
 
-    def _exchange(self, api_key: int, version: int, message: Any) -> Any:
-        self._correlation_id += 1
-        deadline_s = time.monotonic() + self._timeout_s
-        self._socket.settimeout(self._timeout_s)
-        self._socket.sendall(build_request(api_key, version, self._correlation_id, CLIENT_ID, message))
+    def _receive_response(self, sent: _Sent, deadline_s: float) -> Any:
         (size,) = struct.unpack(">i", self._receive(4, deadline_s))
         if not 4 <= size <= RESPONSE_BYTES_MAX:
             raise BadFrame(f"response of {size} bytes from {self.address}")
         frame = memoryview(self._receive(size, deadline_s))
-        correlation_id, position = parse_response_header(frame, api_key, version)
-        if correlation_id != self._correlation_id:
-            raise BadFrame(f"response {correlation_id} from {self.address}, {self._correlation_id} is due")
-        return decode_response(api_key, version, frame[position:])
+        correlation_id, position = parse_response_header(frame, sent.api_key, sent.version)
+        if correlation_id != sent.correlation_id:
+            raise BadFrame(f"response {correlation_id} from {self.address}, {sent.correlation_id} is due")
+        return decode_response(sent.api_key, sent.version, frame[position:])
 
     def _receive(self, size: int, deadline_s: float) -> bytearray:
         buffer = bytearray(size)

@@ -16,7 +16,7 @@ from headrace.controller import znodes
 from headrace.controller.slots import NO_SLOT, Slots
 from headrace.controller.zk import ZkSession
 from headrace.controller.znodes import BadZnode, PartitionState, Registration
-from headrace.ids import partition_key
+from headrace.ids import INTERNAL_TOPICS, partition_key
 from headrace.shm.cluster_view import (
     BrokerView,
     ClusterView,
@@ -26,7 +26,6 @@ from headrace.shm.cluster_view import (
     TopicView,
 )
 
-INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
 NO_LEADER = -1
 NO_STATE = PartitionState(NO_LEADER, 0, (), 0)
 
@@ -94,7 +93,7 @@ class Cluster:
     def load_topics(self, zk: ZkSession, names: Iterable[str]) -> None:
         """Read topics with their overrides and states; those that are gone meanwhile or broken are left out."""
         names = list(names)
-        nodes = zk.get_many([znodes.topic_path(name) for name in names])
+        nodes = zk.get_many([znodes.topic_path(name) for name in names], watch=True)
         configs = zk.get_many([znodes.topic_config_path(name) for name in names])
         for name, node, config in zip(names, nodes, configs, strict=True):
             if node is None:
@@ -108,6 +107,25 @@ class Cluster:
             topic = Topic(name, topic_id, replicas, overrides, [None] * len(replicas))
             self.load_states(zk, topic)
             self.topics[name] = topic
+
+    def load_assignment(self, zk: ZkSession, name: str) -> bool:
+        """Read a topic's assignment again and watch it: partitions may have been added. Their states come with `load_states`.
+
+        returns   False, where the topic has gone: whoever looks at the list of topics dooms its replicas
+        """
+        topic = self.topics.get(name)
+        node = zk.get(znodes.topic_path(name), watch=True) if topic is not None else None
+        if topic is None or node is None:
+            return False
+        try:
+            topic_id, replicas = znodes.decode_topic(name, node.data)
+        except BadZnode as failure:
+            _log.warning("assignment kept as it was reason=%s", failure)
+            return True
+        if topic_id == topic.topic_id and len(replicas) >= len(topic.replicas):
+            topic.states.extend([None] * (len(replicas) - len(topic.replicas)))
+            topic.replicas = replicas
+        return True
 
     def load_states(self, zk: ZkSession, topic: Topic) -> None:
         """Read all partition states of a topic again."""

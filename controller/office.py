@@ -21,6 +21,7 @@ from headrace.controller.cluster import Cluster, Topic
 from headrace.controller.deletions import Deletions
 from headrace.controller.election import Election, OfficeLost
 from headrace.controller.producer_ids import ProducerIds
+from headrace.controller.topic_configs import purge
 from headrace.controller.topic_creation import complete
 from headrace.controller.waiting import Waiting
 from headrace.controller.zk import ZkConflict, ZkSession
@@ -108,7 +109,10 @@ class Office:
             zk.children(znodes.CONFIG_CHANGES, watch=True)
             cluster.load_configs(zk)
         elif path.startswith(f"{znodes.TOPICS}/"):
-            self._reload_states(path.removeprefix(f"{znodes.TOPICS}/").partition("/")[0])
+            name = path.removeprefix(f"{znodes.TOPICS}/").partition("/")[0]
+            if path == znodes.topic_path(name) and not cluster.load_assignment(zk, name):
+                return
+            self._reload_states(name)
         try:
             self._put_right()
         finally:
@@ -138,6 +142,11 @@ class Office:
         if finished or orphans:
             self.publish()
         return finished + len(orphans)
+
+    def overrides_written(self) -> None:
+        """We changed overrides in ZooKeeper: publish them, and clear away old notifications of such changes."""
+        self.publish()
+        purge(self.zk, self._now_ms())
 
     def wait_served(self, names: list[str], timeout_ms: int, respond: Callable[[bool], bytes]) -> Waiting:
         """Answer when the owners of these topics' replicas here have taken their roles."""

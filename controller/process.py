@@ -21,7 +21,16 @@ from pathlib import Path
 
 from headrace.clock import Clock, SystemClock
 from headrace.controller import meta_properties, registration, znodes
-from headrace.controller.admin import a19_create_topics, a20_delete_topics, a22_init_producer_id
+from headrace.controller.admin import (
+    a08_offset_commit,
+    a09_offset_fetch,
+    a19_create_topics,
+    a20_delete_topics,
+    a22_init_producer_id,
+    a33_alter_configs,
+    a37_create_partitions,
+    a44_incremental_alter_configs,
+)
 from headrace.controller.cluster import Cluster
 from headrace.controller.office import Office
 from headrace.controller.waiting import Waiting
@@ -48,9 +57,14 @@ assert ANSWER_LOOK_MS <= DELETION_LOOK_MS <= IDLE_WAIT_MAX_MS
 
 Handler = Callable[[Office, int, memoryview], Waiting]
 HANDLERS: dict[int, Handler] = {
+    ApiKey.OFFSET_COMMIT: a08_offset_commit.handle,
+    ApiKey.OFFSET_FETCH: a09_offset_fetch.handle,
     ApiKey.CREATE_TOPICS: a19_create_topics.handle,
     ApiKey.DELETE_TOPICS: a20_delete_topics.handle,
     ApiKey.INIT_PRODUCER_ID: a22_init_producer_id.handle,
+    ApiKey.ALTER_CONFIGS: a33_alter_configs.handle,
+    ApiKey.CREATE_PARTITIONS: a37_create_partitions.handle,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: a44_incremental_alter_configs.handle,
 }
 
 _log = logging.getLogger(__name__)

@@ -116,20 +116,14 @@ def create(
 
     raises   KafkaError TOPIC_ALREADY_EXISTS, where ZooKeeper has it; OfficeLost; ZkLost, where it may be there or not
     """
-    here = sum(cluster.node_id in row for row in replicas)
-    if not cluster.slots.has_room(here):
-        raise KafkaError(
-            ErrorCode.POLICY_VIOLATION,
-            f"{here} more replicas are too many for node {cluster.node_id} "
-            f"(headrace.partitions.max={cluster.slots.count})",
-        )
+    check_room(cluster, replicas)
     topic = Topic(name, znodes.new_uuid(), replicas, configs, [None] * len(replicas))
     transaction = election.guarded()
     transaction.create(znodes.topic_path(name), znodes.encode_topic(TopicAssignment(topic.topic_id, replicas)))
     _add_config(zk, transaction, znodes.topic_config_path(name), configs)
     transaction.create(znodes.partitions_path(name))
     try:
-        _write_states(election, topic, cluster.live(), transaction, set())
+        write_states(election, topic, cluster.live(), transaction, set())
     except OfficeLost:
         raise
     except ZkConflict as conflict:
@@ -138,6 +132,17 @@ def create(
         raise
     cluster.topics[name] = topic
     return topic
+
+
+def check_room(cluster: Cluster, replicas: Iterable[Sequence[int]]) -> None:
+    """raises   KafkaError POLICY_VIOLATION, where this node has no rows left for its share of new replicas"""
+    here = sum(cluster.node_id in row for row in replicas)
+    if not cluster.slots.has_room(here):
+        raise KafkaError(
+            ErrorCode.POLICY_VIOLATION,
+            f"{here} more replicas are too many for node {cluster.node_id} "
+            f"(headrace.partitions.max={cluster.slots.count})",
+        )
 
 
 def complete(zk: ZkSession, election: Election, topic: Topic, live: Sequence[int]) -> None:
@@ -150,10 +155,10 @@ def complete(zk: ZkSession, election: Election, topic: Topic, live: Sequence[int
     transaction = election.guarded()
     if paths[0] not in there:
         transaction.create(paths[0])
-    _write_states(election, topic, live, transaction, there)
+    write_states(election, topic, live, transaction, there)
 
 
-def _write_states(
+def write_states(
     election: Election, topic: Topic, live: Sequence[int], transaction: Transaction, there: set[str]
 ) -> None:
     """`transaction` takes the first states along; `there` are partition nodes that exist already."""

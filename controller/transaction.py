@@ -29,6 +29,7 @@ class Operation(NamedTuple):
     data: bytes = b""
     version: int = ANY_VERSION  # expected, of CHECK, SET and DELETE
     is_ephemeral: bool = False  # of CREATE
+    is_sequential: bool = False  # of CREATE: ZooKeeper appends ten digits that count up
 
 
 class Transaction:
@@ -42,8 +43,10 @@ class Transaction:
     def check(self, path: str, version: int) -> None:
         self.operations.append(Operation(Action.CHECK, path, version=version))
 
-    def create(self, path: str, data: bytes = b"", is_ephemeral: bool = False) -> None:
-        self.operations.append(Operation(Action.CREATE, path, data, is_ephemeral=is_ephemeral))
+    def create(self, path: str, data: bytes = b"", is_ephemeral: bool = False, is_sequential: bool = False) -> None:
+        self.operations.append(
+            Operation(Action.CREATE, path, data, is_ephemeral=is_ephemeral, is_sequential=is_sequential)
+        )
 
     def set(self, path: str, data: bytes, version: int = ANY_VERSION) -> None:
         self.operations.append(Operation(Action.SET, path, data, version))

@@ -79,6 +79,7 @@ class Node(NamedTuple):
     data: bytes
     version: int
     ephemeral_owner: int  # session id, 0: persistent
+    created_ms: int = 0  # by ZooKeeper's clock
 
 
 class ZkSession:
@@ -168,21 +169,24 @@ class ZkSession:
         while True:
             try:
                 data, stat = self._call(self._client.get_async, self._chroot + path, watch=callback)
-                return Node(data, stat.version, stat.ephemeralOwner)
+                return Node(data, stat.version, stat.ephemeralOwner, stat.ctime)
             except NoNodeError:
                 if callback is None:
                     return None
             if self._call(self._client.exists_async, self._chroot + path, watch=callback) is None:
                 return None  # else it came between the two calls: read it
 
-    def get_many(self, paths: list[str]) -> list[Node | None]:
-        """Many nodes with one round trip of latency."""
+    def get_many(self, paths: list[str], watch: bool = False) -> list[Node | None]:
+        """Many nodes with one round trip of latency; a watch is on those that are there."""
         self._check_connected()
         found: list[Node | None] = []
-        for result in [self._client.get_async(self._chroot + path) for path in paths]:
+        asked = [
+            self._client.get_async(self._chroot + path, watch=self._watch(path) if watch else None) for path in paths
+        ]
+        for result in asked:
             try:
                 data, stat = _wait(result)
-                found.append(Node(data, stat.version, stat.ephemeralOwner))
+                found.append(Node(data, stat.version, stat.ephemeralOwner, stat.ctime))
             except NoNodeError:
                 found.append(None)
         return found
@@ -237,12 +241,12 @@ class ZkSession:
     def commit(self, transaction: Transaction) -> None:
         """All or nothing; raises ZkConflict with the path of the operation that failed."""
         request = self._client.transaction()
-        for action, path, data, version, is_ephemeral in transaction.operations:
+        for action, path, data, version, is_ephemeral, is_sequential in transaction.operations:
             path = self._chroot + path
             if action is Action.CHECK:
                 request.check(path, version)
             elif action is Action.CREATE:
-                request.create(path, data, ephemeral=is_ephemeral)
+                request.create(path, data, ephemeral=is_ephemeral, sequence=is_sequential)
             elif action is Action.SET:
                 request.set_data(path, data, version)
             else:

@@ -13,6 +13,7 @@ every `decode_*` raises `BadZnode` for what it can't use, and fields that it doe
     /config/changes/config_change_N                   that overrides changed
     /admin/delete_topics/T                            that a topic is to go
     /latest_producer_id_block                         the producer ids given out so far
+    /consumers/G/offsets/T/P                          an offset of an old consumer, as text
 
 Source: Kafka 3.9 `ZkData.scala`, KIP-500 and KIP-866 for the versions.
 """
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,12 +36,16 @@ CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
 CLUSTER_ID = "/cluster/id"
 CONFIG_CHANGES = "/config/changes"
+CONFIG_CHANGE_PREFIX = f"{CONFIG_CHANGES}/config_change_"
 CONFIG_TOPICS = "/config/topics"
 DELETE_TOPICS = "/admin/delete_topics"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
 
+CONSUMERS = "/consumers"
+_BAD_IN_PATH = re.compile("[/\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")  # what ZooKeeper refuses, and the slash
+
 PERSISTENT_PATHS = (
-    "/consumers",
+    CONSUMERS,
     BROKER_IDS,
     TOPICS,
     CONFIG_CHANGES,
@@ -114,6 +120,20 @@ def delete_topic_path(topic: str) -> str:
     return f"{DELETE_TOPICS}/{topic}"
 
 
+def consumer_offset_path(group_id: str, topic: str, partition: int) -> str:
+    return f"{CONSUMERS}/{group_id}/offsets/{topic}/{partition}"
+
+
+def is_path_part(name: str) -> bool:
+    """Whether a name from outside can be one element of a path."""
+    return name not in ("", ".", "..") and not _BAD_IN_PATH.search(name)
+
+
+def decode_consumer_offset(path: str, data: bytes) -> int:
+    with _reading(path):
+        return int(data)
+
+
 def encode_broker(host: str, port: int, rack: str | None, now_ms: int) -> bytes:
     address = f"[{host}]" if ":" in host else host
     fields: dict[str, Any] = {
@@ -145,15 +165,15 @@ def decode_broker(node_id: int, data: bytes) -> Registration:
 
 
 def encode_topic(assignment: TopicAssignment) -> bytes:
-    return _dump(
-        {
-            "removing_replicas": {},
-            "partitions": {str(index): list(replicas) for index, replicas in enumerate(assignment.replicas)},
-            "topic_id": encode_uuid(assignment.topic_id),
-            "adding_replicas": {},
-            "version": 3,
-        }
-    )
+    fields: dict[str, Any] = {
+        "removing_replicas": {},
+        "partitions": {str(index): list(replicas) for index, replicas in enumerate(assignment.replicas)},
+        "adding_replicas": {},
+        "version": 3,
+    }
+    if assignment.topic_id:  # a topic from before ids has none, not an empty one
+        fields["topic_id"] = encode_uuid(assignment.topic_id)
+    return _dump(fields)
 
 
 def decode_topic(name: str, data: bytes) -> TopicAssignment:
@@ -163,6 +183,13 @@ def decode_topic(name: str, data: bytes) -> TopicAssignment:
         partitions = {int(index): tuple(map(int, replicas)) for index, replicas in fields["partitions"].items()}
         replicas = tuple(partitions[index] for index in range(len(partitions)))
         return TopicAssignment(decode_uuid(fields.get("topic_id", "")), replicas)
+
+
+def is_reassigning(name: str, data: bytes) -> bool:
+    """Whether replicas of a topic are on their way to other brokers."""
+    with _reading(topic_path(name)):
+        fields = json.loads(data)
+        return any(any(fields.get(key, {}).values()) for key in ("adding_replicas", "removing_replicas"))
 
 
 def encode_state(state: PartitionState) -> bytes:
@@ -198,6 +225,11 @@ def decode_config(path: str, data: bytes) -> dict[str, str]:
         return {}
     with _reading(path):
         return {str(key): str(value) for key, value in json.loads(data).get("config", {}).items()}
+
+
+def encode_config_change(topic: str) -> bytes:
+    """What tells brokers to read a topic's overrides again."""
+    return _dump({"version": 2, "entity_path": f"topics/{topic}"})
 
 
 def encode_controller(node_id: int, now_ms: int) -> bytes:

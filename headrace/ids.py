@@ -6,12 +6,17 @@ Every process imports this; nothing here holds state.
 from __future__ import annotations
 
 import zlib
+from functools import lru_cache
 from typing import NamedTuple, NewType
 
 BrokerId = NewType("BrokerId", int)
 Offset = NewType("Offset", int)  # absolute log offset
 Position = NewType("Position", int)  # byte in a file or a ring
 Slot = NewType("Slot", int)  # row of the partition table
+
+OFFSETS_TOPIC = "__consumer_offsets"
+TRANSACTIONS_TOPIC = "__transaction_state"
+INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 
 NO_BROKER = BrokerId(-1)
 NO_EPOCH = -1
@@ -42,3 +47,18 @@ def owner_of(topic: str, partition: int, worker_count: int) -> int:
 def partition_key(topic: str, partition: int, topic_id: str = "") -> int:
     """A 32-bit fingerprint that ring messages carry, so that a reused slot is noticed."""
     return zlib.crc32(f"{topic}\0{partition}\0{topic_id}".encode())
+
+
+@lru_cache(maxsize=16_384)
+def coordinator_partition(key: str, partition_count: int) -> int:
+    """The partition of an internal topic that a group id or transactional id belongs to.
+
+    source   Kafka `GroupMetadataManager.partitionFor`: Java's `String.hashCode`, its absolute value, modulo
+    """
+    code = 0
+    units = key.encode("utf-16-be", "surrogatepass")
+    for place in range(0, len(units), 2):
+        code = (31 * code + (units[place] << 8 | units[place + 1])) & 0xFFFFFFFF
+    if code >= 1 << 31:
+        code = (1 << 32) - code
+    return (0 if code == 1 << 31 else code) % partition_count

@@ -18,7 +18,9 @@ RING_BYTES_MIN = 64 * 1024
 RING_BYTES_MAX = 1 << 30
 ANSWER_RING_BYTES = 1 << 20
 CONTROL_RING_BYTES = 1 << 22
+UPKEEP_RING_BYTES = 1 << 17  # between the housekeeper and a partition worker
 REQUESTS_PER_CYCLE_MAX = 512
+REQUEST_BYTES_PER_CYCLE_MAX = 1 << 20  # of one ring: its writer fills it again while these are being written
 
 # Shared tables
 PARTITION_ROW_WORDS = 32
@@ -33,8 +35,17 @@ OUTBOX_BYTES_MAX = 4 * 1024 * 1024  # memory queued for one slow reader (file ra
 TRICKLE_DEADLINE_MS = 30_000  # a started frame has to be whole by then
 DECODE_OBJECTS_PER_BYTE = 1  # an array can't hold more elements than bytes that remain
 
+# Records that a node opens: to convert, recompress or check them
+OPENED_BYTES_MAX = 64 * 1024 * 1024  # what comes out of one batch
+OPENED_RECORDS_MAX = 500_000  # in one batch or set of the old formats: 150 MB of objects
+CONVERTED_BYTES_MAX = 1024 * 1024  # of the log, for one Fetch of an old version, shared by its partitions
+
 # Names
 TOPIC_NAME_LENGTH_MAX = 249
+
+GROUP_STRING_LENGTH_MAX = 8_191  # group, member, instance ids, protocol names: 4 bytes a character fit an int16
+CLIENT_ID_LENGTH_MAX = 255  # of a client's id, as its group knows it
+GROUPS_PER_PARTITION_MAX = 100_000  # groups in memory that a client can make, by partition of __consumer_offsets
 
 # Files
 IOV_MAX = 1024
@@ -46,5 +57,7 @@ REOPEN_INTERVAL_MS = 1_000  # between two tries to open logs that ran out of roo
 
 assert RING_BYTES_MIN & (RING_BYTES_MIN - 1) == 0
 assert ANSWER_RING_BYTES >= RING_BYTES_MIN
+assert UPKEEP_RING_BYTES >= RING_BYTES_MIN
 assert RESTART_BACKOFF_FIRST_MS <= RESTART_BACKOFF_MAX_MS
+assert 4 * GROUP_STRING_LENGTH_MAX < 1 << 15
 assert STOP_DEADLINE_MS < 10_000

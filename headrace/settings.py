@@ -10,6 +10,7 @@ Source: Kafka 3.9 `KafkaConfig`, `ServerLogConfigs`, `TopicConfig`.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -86,6 +87,7 @@ _PARSERS: dict[Kind, Callable[[str, str], Any]] = {
     Kind.LIST: lambda _key, text: tuple(part.strip() for part in text.split(",") if part.strip()),
 }
 
+_VERSION = re.compile(r"(0\.\d+|[1-4])(\.\d+){1,2}(-IV\d+)?")
 _INT_MAX = 2**31 - 1
 _LONG_MAX = 2**63 - 1
 _B, _S, _I, _H, _L, _D, _LIST = (
@@ -138,14 +140,45 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("log.retention.hours", _I, "168", "Age at which segments go.", -1, _INT_MAX),
     Setting("log.retention.bytes", _L, "-1", "Size above which old segments go.", -1, _LONG_MAX),
     Setting("log.segment.delete.delay.ms", _L, "60000", "How long deleted files stay.", 0, _LONG_MAX),
+    Setting("log.retention.check.interval.ms", _L, "300000", "How often segments are looked at for retention.", 1, _LONG_MAX),
     Setting("log.cleanup.policy", _LIST, "delete", "delete, compact or both."),
+    # Compaction
+    Setting("log.cleaner.enable", _B, "true", "Compact the topics whose policy says so."),
+    Setting("log.cleaner.threads", _I, "1", "Taken for Kafka's sake: the housekeeper compacts one log at a time.", 0, _INT_MAX),
+    Setting("log.cleaner.io.max.bytes.per.second", _D, "1.7976931348623157E308", "Bound on what compaction reads and writes.", 1),
+    Setting("log.cleaner.dedupe.buffer.size", _L, "134217728", "Memory of the map of keys; 24 bytes a slot.", 1 << 20, _LONG_MAX),
+    Setting("log.cleaner.io.buffer.size", _I, "524288", "Bytes that compaction reads at a time, and a larger batch.", 1024, _INT_MAX),
+    Setting("log.cleaner.io.buffer.load.factor", _D, "0.9", "How full the map of keys may get.", 0.01, 0.99),
+    Setting("log.cleaner.backoff.ms", _L, "15000", "How often logs to compact are looked for.", 0, _LONG_MAX),
+    Setting("log.cleaner.min.cleanable.ratio", _D, "0.5", "Share of a log not yet compacted that makes it due.", 0, 1),
+    Setting("log.cleaner.delete.retention.ms", _L, "86400000", "How long tombstones and transaction markers stay once compacted.", 0, _LONG_MAX),
+    Setting("log.cleaner.min.compaction.lag.ms", _L, "0", "How long a record stays whatever follows it.", 0, _LONG_MAX),
+    Setting("log.cleaner.max.compaction.lag.ms", _L, str(_LONG_MAX), "How long a record may wait for compaction.", 1, _LONG_MAX),
     Setting("log.preallocate", _B, "false", "Reserve a segment's space when it is made."),
     Setting("log.message.timestamp.type", _S, "CreateTime", "Whose time a record carries.", choices=("CreateTime", "LogAppendTime")),
+    Setting("log.message.downconversion.enable", _B, "true", "Serve Fetch v0 to v3, whose readers know old message formats only."),
     Setting("log.message.timestamp.before.max.ms", _L, str(_LONG_MAX), "How far a record's time may lie back.", 0, _LONG_MAX),
     Setting("log.message.timestamp.after.max.ms", _L, str(_LONG_MAX), "How far a record's time may lie ahead.", 0, _LONG_MAX),
+    Setting("log.message.timestamp.difference.max.ms", _L, str(_LONG_MAX), "Both of the above, where they are not set (deprecated).", 0, _LONG_MAX),
+    Setting("log.message.format.version", _S, "3.0-IV1", "Without effect, as in Kafka since 3.0 (docs/decisions/006)."),
+    Setting("inter.broker.protocol.version", _S, "3.9-IV0", "Without effect: this node speaks 3.9."),
     Setting("compression.type", _S, "producer", "Codec of the log.", choices=_CODECS),
+    Setting("headrace.validate.records.deep", _B, "false", "Decompress and read every batch before it is stored."),
     # Producers
     Setting("producer.id.expiration.ms", _I, "86400000", "Idle producer ids are forgotten after this.", 1, _INT_MAX),
+    # Groups and offsets
+    Setting("offsets.topic.num.partitions", _I, "50", "Partitions of __consumer_offsets, when it is made.", 1, _INT_MAX),
+    Setting("offsets.topic.replication.factor", _I, "3", "Replicas of __consumer_offsets; fewer where fewer nodes are alive when it is made.", 1, 32767),
+    Setting("offsets.topic.segment.bytes", _I, "104857600", "Segment size of __consumer_offsets.", 14, _INT_MAX),
+    Setting("offsets.topic.compression.codec", _I, "0", "Codec of what the coordinator writes: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.", 0, 4),
+    Setting("offsets.commit.timeout.ms", _I, "5000", "How long a commit waits for the in-sync replicas.", 1, _INT_MAX),
+    Setting("offsets.retention.minutes", _I, "10080", "How long offsets of a group without members are kept.", 1, _INT_MAX),
+    Setting("offsets.retention.check.interval.ms", _L, "600000", "How often offsets past their retention are looked for.", 1, _LONG_MAX),
+    Setting("offset.metadata.max.bytes", _I, "4096", "Largest metadata of a committed offset.", 0, _INT_MAX),
+    Setting("group.initial.rebalance.delay.ms", _I, "3000", "How long an empty group waits for more members.", 0, _INT_MAX),
+    Setting("group.min.session.timeout.ms", _I, "6000", "Shortest session timeout that a member may ask for.", 1, _INT_MAX),
+    Setting("group.max.session.timeout.ms", _I, "1800000", "Longest session timeout that a member may ask for.", 1, _INT_MAX),
+    Setting("group.max.size", _I, str(_INT_MAX), "Members of a group.", 1, _INT_MAX),
     # Ours
     Setting("headrace.network.workers", _I, "-1", "Network workers; -1: one for each usable core.", -1, limits.NETWORK_WORKERS_MAX),
     Setting("headrace.partition.workers", _I, "-1", "Partition workers; -1: half of the usable cores.", -1, limits.PARTITION_WORKERS_MAX),
@@ -156,6 +189,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("headrace.flush.before.ack", _B, "false", "Sync a log before its appends are acknowledged: one fdatasync a cycle for all that came."),
     Setting("headrace.log.dir.free.bytes.min", _L, "268435456", "Free space of a log directory below which produce is refused.", 0, _LONG_MAX),
     Setting("headrace.worker.hang.timeout.ms", _I, "30000", "A worker without a heartbeat for this long is killed.", 1000, _INT_MAX),
+    Setting("headrace.retention.policy", _S, None, "module:function that chooses the segments to delete; as Kafka does where unset."),
     Setting("headrace.producer.ids.max", _I, "100000", "Producer ids remembered by one partition worker.", 1, _INT_MAX),
 )
 
@@ -163,15 +197,22 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
 TOPIC_SETTINGS: dict[str, str] = {
     "cleanup.policy": "log.cleanup.policy",
     "compression.type": "compression.type",
+    "delete.retention.ms": "log.cleaner.delete.retention.ms",
     "file.delete.delay.ms": "log.segment.delete.delay.ms",
     "flush.messages": "log.flush.interval.messages",
     "flush.ms": "log.flush.interval.ms",
     "headrace.flush.before.ack": "headrace.flush.before.ack",
     "index.interval.bytes": "log.index.interval.bytes",
+    "max.compaction.lag.ms": "log.cleaner.max.compaction.lag.ms",
     "max.message.bytes": "message.max.bytes",
+    "message.downconversion.enable": "log.message.downconversion.enable",
     "message.timestamp.after.max.ms": "log.message.timestamp.after.max.ms",
     "message.timestamp.before.max.ms": "log.message.timestamp.before.max.ms",
+    "message.format.version": "log.message.format.version",
+    "message.timestamp.difference.max.ms": "log.message.timestamp.difference.max.ms",
     "message.timestamp.type": "log.message.timestamp.type",
+    "min.cleanable.dirty.ratio": "log.cleaner.min.cleanable.ratio",
+    "min.compaction.lag.ms": "log.cleaner.min.compaction.lag.ms",
     "min.insync.replicas": "min.insync.replicas",
     "preallocate": "log.preallocate",
     "retention.bytes": "log.retention.bytes",
@@ -266,6 +307,8 @@ class Settings(Mapping[str, Any]):
                 ring_bytes,
                 f"must be at least twice message.max.bytes ({values['message.max.bytes']}) plus 8192",
             )
+        for key in ("log.message.format.version", "inter.broker.protocol.version"):
+            _check_version(key, values[key])
         if values["headrace.worker.cpus"] is not None:
             parse_cpus(values["headrace.worker.cpus"])
 
@@ -313,7 +356,14 @@ def check_topic_value(key: str, text: str) -> Any:
         raise ConfigError(key, text, error.reason) from None
     if key == "cleanup.policy" and not set(value) <= {"delete", "compact"}:
         raise ConfigError(key, text, "must be delete, compact or both")
+    if key == "message.format.version":
+        _check_version(key, value)
     return value
+
+
+def _check_version(key: str, text: str) -> None:
+    if not _VERSION.fullmatch(text):
+        raise ConfigError(key, text, "must be a version of Kafka, like 2.8 or 3.0-IV1")
 
 
 def parse_listener(text: str) -> tuple[str, str, int]:

@@ -11,7 +11,10 @@ NEVER = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class LogConfig:
-    """Settings of one log. Sizes in bytes, times in milliseconds."""
+    """Settings of one log. Sizes in bytes, times in milliseconds; a retention of -1 is none.
+
+    is_deleted, is_compacted   what `cleanup.policy` names
+    """
 
     segment_bytes: int = 1 << 30
     segment_ms: int = 7 * 24 * 3_600_000
@@ -23,24 +26,49 @@ class LogConfig:
     is_log_append_time: bool = False
     timestamp_before_max_ms: int = NEVER
     timestamp_after_max_ms: int = NEVER
+    is_deleted: bool = True
     is_compacted: bool = False
+    retention_ms: int = -1
+    retention_bytes: int = -1
+    file_delete_delay_ms: int = 60_000
+    delete_retention_ms: int = 86_400_000
+    dirty_ratio_min: float = 0.5
+    compaction_lag_min_ms: int = 0
+    compaction_lag_max_ms: int = NEVER
     flush_before_ack: bool = False
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> LogConfig:
         """From `headrace.settings.topic_values`."""
         flush_ms = values["flush.ms"]
+        both_max_ms = values["message.timestamp.difference.max.ms"]  # KIP-937: where the newer keys are not set
+        policy = values["cleanup.policy"]
+        roll_ms = values["segment.ms"]
+        if "compact" in policy:
+            roll_ms = min(roll_ms, values["max.compaction.lag.ms"])  # the active segment is never compacted
         return cls(
             segment_bytes=values["segment.bytes"],
-            segment_ms=values["segment.ms"],
+            segment_ms=roll_ms,
             index_interval_bytes=values["index.interval.bytes"],
             index_bytes_max=values["segment.index.bytes"],
             max_message_bytes=values["max.message.bytes"],
             flush_messages=values["flush.messages"],
             flush_ms=None if flush_ms is None or flush_ms >= NEVER else flush_ms,
             is_log_append_time=values["message.timestamp.type"] == "LogAppendTime",
-            timestamp_before_max_ms=values["message.timestamp.before.max.ms"],
-            timestamp_after_max_ms=values["message.timestamp.after.max.ms"],
-            is_compacted="compact" in values["cleanup.policy"],
+            timestamp_before_max_ms=_first_bound(values["message.timestamp.before.max.ms"], both_max_ms),
+            timestamp_after_max_ms=_first_bound(values["message.timestamp.after.max.ms"], both_max_ms),
+            is_deleted="delete" in policy,
+            is_compacted="compact" in policy,
+            retention_ms=values["retention.ms"],
+            retention_bytes=values["retention.bytes"],
+            file_delete_delay_ms=values["file.delete.delay.ms"],
+            delete_retention_ms=values["delete.retention.ms"],
+            dirty_ratio_min=values["min.cleanable.dirty.ratio"],
+            compaction_lag_min_ms=values["min.compaction.lag.ms"],
+            compaction_lag_max_ms=values["max.compaction.lag.ms"],
             flush_before_ack=values["headrace.flush.before.ack"],
         )
+
+
+def _first_bound(bound_ms: int, otherwise_ms: int) -> int:
+    return bound_ms if bound_ms != NEVER else otherwise_ms

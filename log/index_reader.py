@@ -2,7 +2,8 @@
 
 Runs in: network workers, Spark tasks, tools. It reads by `pread` and maps nothing, because the writer cuts the
 reserve off when the segment rolls, and a page that is cut off under a mapping is a SIGBUS. A look-up bisects with
-one `pread` a step until BLOCK_ENTRIES are left, and reads those at once: eight or nine of them in the largest index.
+one `pread` a step until BLOCK_ENTRIES are left, and reads those at once: eight or nine of them in the largest index,
+and mostly one where the caller can guess.
 
 An entry that is being stored while it is read may come half. Only the last one can: `lookup` can leave it out.
 """
@@ -10,7 +11,6 @@ An entry that is being stored while it is read may come half. Only the last one 
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
 from collections.abc import Callable
 from pathlib import Path
 from struct import Struct
@@ -56,8 +56,25 @@ class IndexReader:
             return None
         count = os.fstat(self._fd).st_size // self._entry.size
         if without_last:
-            count = self._bisect(any, count)[0] - 1
-        return self._bisect(is_wanted, count)[1]
+            count = self._bisect(any, 0, count)[0] - 1
+        return self._bisect(is_wanted, 0, count)[1]
+
+    def lookup_near(self, is_wanted: Callable[[Entry], bool], guess: int) -> tuple[int, Entry | None]:
+        """`lookup` that looks first around the entry numbered `guess`: one `pread` where that is about right.
+
+        returns   how many entries are wanted, and the last of them
+        """
+        if self._fd < 0:
+            return 0, None
+        size = self._entry.size
+        first = max(0, guess - BLOCK_ENTRIES // 2)
+        block = os.pread(self._fd, BLOCK_ENTRIES * size, first * size)
+        wanted, last = self._bisect_block(is_wanted, block)
+        if wanted < BLOCK_ENTRIES:  # the point is in the block, or the file ends in it
+            if wanted or not first:
+                return first + wanted, last
+            return self._bisect(is_wanted, 0, first)
+        return self._bisect(is_wanted, first, os.fstat(self._fd).st_size // size)
 
     def first(self, is_before: Callable[[Entry], bool]) -> Entry | None:
         """The first entry that is not before some point; None, or zeros, where there is none.
@@ -67,27 +84,35 @@ class IndexReader:
         if self._fd < 0:
             return None
         count = os.fstat(self._fd).st_size // self._entry.size
-        place = self._bisect(is_before, count)[0]
+        place = self._bisect(is_before, 0, count)[0]
         return self._read(place) if place < count else None
 
     def last(self) -> Entry | None:
         """The last entry before the zeros."""
         return self.lookup(any)
 
-    def _bisect(self, is_wanted: Callable[[Entry], bool], count: int) -> tuple[int, Entry | None]:
-        """How many of the first `count` entries are wanted, and the last of them."""
+    def _bisect(self, is_wanted: Callable[[Entry], bool], low: int, high: int) -> tuple[int, Entry | None]:
+        """How many of the first `high` entries are wanted, and the last of them; those before `low` are."""
         size = self._entry.size
-        low, high = 0, max(count, 0)
         while high - low > BLOCK_ENTRIES:
             middle = (low + high) // 2
             if is_wanted(self._read(middle)):
                 low = middle
             else:
                 high = middle
-        block = os.pread(self._fd, (high - low) * size, low * size)
-        entries = list(self._entry.iter_unpack(block[: len(block) - len(block) % size]))
-        wanted = bisect_left(entries, True, key=lambda entry: not is_wanted(entry))
-        return low + wanted, entries[wanted - 1] if wanted else None
+        wanted, last = self._bisect_block(is_wanted, os.pread(self._fd, max(0, high - low) * size, low * size))
+        return low + wanted, last
+
+    def _bisect_block(self, is_wanted: Callable[[Entry], bool], block: bytes) -> tuple[int, Entry | None]:
+        unpack, size = self._entry.unpack_from, self._entry.size
+        low, high = 0, len(block) // size
+        while low < high:
+            middle = (low + high) // 2
+            if is_wanted(unpack(block, middle * size)):
+                low = middle + 1
+            else:
+                high = middle
+        return low, unpack(block, (low - 1) * size) if low else None
 
     def _read(self, index: int) -> Entry:
         data = os.pread(self._fd, self._entry.size, index * self._entry.size)

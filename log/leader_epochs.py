@@ -70,6 +70,14 @@ class LeaderEpochs:
             self._entries = kept
             self._write()
 
+    def truncate_from_start(self, start_offset: int) -> None:
+        """Forget epochs that ended at or before a new log start; the one it lies in begins there now."""
+        following = [entry for entry in self._entries if entry[1] > start_offset]
+        before = self._entries[: len(self._entries) - len(following)]
+        if len(before) > 1 or (before and before[0][1] < start_offset):
+            self._entries = [(before[-1][0], start_offset), *following]
+            self._write()
+
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
         """Where an epoch ended: (the largest known epoch at or below it, its end offset); see the function."""
         return end_offset_for(self._entries, epoch, log_end_offset)

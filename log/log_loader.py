@@ -47,6 +47,8 @@ from headrace.log.segment import (
 )
 from headrace.log.time_index import ENTRY as TIME_ENTRY
 from headrace.log.transaction_index import check_transaction_index
+from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
+from headrace.protocol.record_batch import HEADER_BYTES, MAGIC_POSITION, MAGIC_V2, parse_header
 
 _log = logging.getLogger(__name__)
 
@@ -249,5 +251,15 @@ def indexes_are_sound(directory: Path, base_offset: int, segment_bytes: int, ind
     else:
         is_plausible = last_offset[0] >= 0 and 0 < last_offset[1] < segment_bytes
     if last_time is None:
-        return is_plausible and not segment_bytes  # `finish` leaves an entry
+        # `finish` leaves an entry, but for records without times: v0 has none
+        return is_plausible and (not segment_bytes or not _begins_with_a_time(directory, base_offset))
     return is_plausible and last_time[0] > 0 and last_time[1] >= 0
+
+
+def _begins_with_a_time(directory: Path, base_offset: int) -> bool:
+    """Whether the first batch of a segment has a timestamp that an index would hold."""
+    with open(path_of(directory, base_offset, LOG_SUFFIX), "rb") as file:
+        head = file.read(HEADER_BYTES)
+    if len(head) > MAGIC_POSITION and head[MAGIC_POSITION] < MAGIC_V2:
+        return len(head) >= ENTRY_BYTES_MIN and old_header(head, 0).max_timestamp > 0
+    return len(head) == HEADER_BYTES and parse_header(head).max_timestamp > 0

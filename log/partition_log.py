@@ -36,7 +36,8 @@ from headrace.log.producer_state import ProducerState
 from headrace.log.reader import LogReader
 from headrace.log.recovery import Progress
 from headrace.log.replicated_append import ReplicatedAppend
-from headrace.log.segment import RELATIVE_OFFSET_MAX, Segment, sync_segment
+from headrace.log.segment import LOG_SUFFIX, RELATIVE_OFFSET_MAX, Segment, path_of, sync_segment
+from headrace.log.segment_deletion import retire_segment
 from headrace.log.truncation import TruncationMark
 from headrace.log.validator import PLAIN_ATTRIBUTES, fault_of, rules_at, stamp_append_time, stamp_create_time
 from headrace.protocol.record_batch import (
@@ -93,6 +94,7 @@ class PartitionLog(ReplicatedAppend):
         self.producers = producers
         self._clock = clock
         self._disk = disk
+        self._bases: list[int] = []  # of all segments, the active one last
         self._rolled_bytes = 0
         self._unsynced: list[int] = []  # rolled segments that this process has not synced
         self._is_directory_dirty = False  # a segment was begun since the directory was synced
@@ -160,6 +162,11 @@ class PartitionLog(ReplicatedAppend):
     def failure(self) -> StorageFailed | None:
         """Why the log is out of service."""
         return self._failure
+
+    @property
+    def segment_bases(self) -> list[int]:
+        """Base offsets of the segments, the active one last."""
+        return self._bases
 
     @property
     def size_bytes(self) -> int:
@@ -303,6 +310,64 @@ class PartitionLog(ReplicatedAppend):
         self._reader.refresh(self.segments_version)
         return self._reader.position_of(offset, self.end_segment, self.end_position)
 
+    def advance_log_start(self, offset: int) -> bool:
+        """Move the log start offset forward; returns whether it moved. The caller knows that `offset` is committed.
+
+        raises   StorageFailed
+        """
+        if offset <= self.log_start_offset:
+            return False
+        assert offset <= self.log_end_offset
+        self.log_start_offset = offset
+        try:
+            self.epochs.truncate_from_start(offset)
+        except OSError as failure:
+            self._fail("leader epochs", failure)
+        return True
+
+    def roll_if_older(self, before_ms: int) -> bool:
+        """Begin a new segment where the newest record of the active one is older; returns whether it did.
+
+        raises   StorageFailed
+        """
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
+        segment = self._active
+        newest_ms = segment.max_timestamp_ms if segment.max_timestamp_ms >= 0 else segment.created_ms
+        if not segment.size_bytes or newest_ms >= before_ms:
+            return False
+        self._roll()
+        return True
+
+    def count_deletable(self, bases: set[int], high_watermark: int) -> int:
+        """How many of the oldest segments are in `bases` and may go: never the active one, nothing uncommitted."""
+        known = self._bases
+        count = 0
+        while count < len(known) - 1 and known[count] in bases and known[count + 1] <= high_watermark:
+            count += 1
+        return count
+
+    def delete_segments(self, count: int) -> None:
+        """Drop the oldest segments, the first one first: a crash in between leaves no gap.
+
+        The log start offset has moved behind them, and is published: readers that find a file gone know why.
+
+        raises   StorageFailed
+        source   Kafka `UnifiedLog.deleteOldSegments`
+        """
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
+        assert count < len(self._bases)
+        assert self.log_start_offset >= self._bases[count]
+        try:
+            for base in self._bases[:count]:
+                self._rolled_bytes -= path_of(self.directory, base, LOG_SUFFIX).stat().st_size
+                retire_segment(self.directory, base, self._disk)
+        except OSError as failure:
+            self._fail("deletion of segments", failure)
+        del self._bases[:count]
+        self.segments_version += 1
+
     def close(self) -> None:
         """Flush, snapshot, trim: nothing is left for recovery. The files are let go of in any case.
 
@@ -367,6 +432,7 @@ class PartitionLog(ReplicatedAppend):
             rolled.finish()
             self._active = Segment(self.directory, self.log_end_offset, self._disk, self._clock.now_ms(), is_new=True)
             rolled.close()
+            self._bases.append(self._active.base_offset)
             self._rolled_bytes += rolled.size_bytes
             self._unsynced.append(rolled.base_offset)
             self._is_directory_dirty = True
@@ -400,6 +466,7 @@ class PartitionLog(ReplicatedAppend):
         )
         recovery_point = self._truncation.bound(opening.recovery_point)
         self._active = loader.load(replace(opening, recovery_point=recovery_point))
+        self._bases = loader.bases
         self._rolled_bytes = loader.rolled_bytes
         self._bytes_since_snapshot = loader.bytes_replayed
         self._unsynced = loader.unsynced

@@ -26,7 +26,7 @@ from headrace.log.segment import LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX
 from headrace.log.segment_file import CorruptSegment, SegmentFile
 from headrace.log.time_index import ENTRY as TIME_ENTRY
 from headrace.log.transaction_index import AbortedTransaction, read_aborted
-from headrace.protocol.record_batch import iterate_records
+from headrace.protocol.message_set import iterate_entry_records
 
 __all__ = ["CorruptSegment", "FileRange", "LogReader", "SegmentFile", "TimestampOffset"]
 
@@ -65,10 +65,19 @@ class LogReader:
             self._bases = bases_among(names, LOG_SUFFIX)
             self._aborted_in = frozenset(bases_among(names, TXN_INDEX_SUFFIX))
             self._version = segments_version
-            for base in self._open.keys() - set(self._bases):
-                del self._open[base]
-            for segment in self._open.values():
-                segment.forget()
+            known = set(self._bases)
+            for base, segment in list(self._open.items()):
+                if base not in known or segment.is_replaced():
+                    del self._open[base]
+                else:
+                    segment.forget()
+
+    def _look_again(self, offset: int) -> None:
+        """A segment was deleted or compacted away since the directory was listed. raises FileNotFoundError: deleted"""
+        version, self._version = self._version, -1
+        self.refresh(version)
+        if not self._bases or offset < self._bases[0]:
+            raise FileNotFoundError(f"{self.directory}: offset {offset} was deleted")
 
     def segment_bases(self) -> list[int]:
         """Base offsets, in order."""
@@ -100,8 +109,18 @@ class LogReader:
         at_least_one                a first batch above `max_bytes` is returned whole; without it nothing is
         end_offset                  the offset at that end, if known: makes the next look-up free
         returns                     None, where nothing lies between `offset` and the end, or nothing fits
-        raises                      CorruptSegment; OSError, where a segment can't be opened
+        raises                      CorruptSegment; FileNotFoundError, where `offset` was deleted; OSError, where a segment
+                                    can't be opened
         """
+        try:
+            return self._locate(offset, max_bytes, end_segment, end_position, at_least_one, end_offset)
+        except FileNotFoundError:
+            self._look_again(offset)
+            return self._locate(offset, max_bytes, end_segment, end_position, at_least_one, end_offset)
+
+    def _locate(
+        self, offset: int, max_bytes: int, end_segment: int, end_position: int, at_least_one: bool, end_offset: int
+    ) -> FileRange | None:
         index = max(0, bisect_right(self._bases, offset) - 1)
         while index < len(self._bases):
             base = self._bases[index]
@@ -158,6 +177,15 @@ class LogReader:
         raises   CorruptSegment, CorruptRecord or CompressionError; OSError
         source   Kafka `LogSegment.findOffsetByTimestamp`
         """
+        try:
+            return self._first_offset_at(timestamp_ms, log_start_offset, end_segment, end_position)
+        except FileNotFoundError:
+            self._look_again(end_segment)
+            return self._first_offset_at(timestamp_ms, log_start_offset, end_segment, end_position)
+
+    def _first_offset_at(
+        self, timestamp_ms: int, log_start_offset: int, end_segment: int, end_position: int
+    ) -> TimestampOffset | None:
 
         def is_before(entry: Entry) -> bool:
             return 0 < entry[0] < timestamp_ms
@@ -178,7 +206,7 @@ class LogReader:
             for batch in segment.batches(found[0], end):
                 if batch.header.max_timestamp < timestamp_ms:
                     continue
-                for record in iterate_records(segment.read(batch)):
+                for record in iterate_entry_records(segment.read(batch)):
                     if record.timestamp_ms >= timestamp_ms and record.offset >= log_start_offset:
                         return TimestampOffset(record.timestamp_ms, record.offset, batch.header.partition_leader_epoch)
         return None
@@ -219,6 +247,13 @@ class LogReader:
 
         raises   CorruptSegment, CorruptRecord or CompressionError; OSError
         """
+        try:
+            return self._max_timestamp(end_segment, end_position)
+        except FileNotFoundError:
+            self._look_again(end_segment)
+            return self._max_timestamp(end_segment, end_position)
+
+    def _max_timestamp(self, end_segment: int, end_position: int) -> TimestampOffset | None:
         best: tuple[int, int, Found] | None = None
         for base, end in self._ranges(end_segment, end_position):
             for batch in self._latest_batches(base, end, base == end_segment):
@@ -227,7 +262,7 @@ class LogReader:
         if best is None:
             return None
         timestamp_ms, base, batch = best
-        for record in iterate_records(self.segment(base).read(batch)):
+        for record in iterate_entry_records(self.segment(base).read(batch)):
             if record.timestamp_ms == timestamp_ms:
                 return TimestampOffset(timestamp_ms, record.offset, batch.header.partition_leader_epoch)
         return TimestampOffset(timestamp_ms, batch.header.last_offset, batch.header.partition_leader_epoch)

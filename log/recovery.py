@@ -8,6 +8,8 @@ crash doesn't bring it back under batches that were written over it.
     header walk       structure only: for what is known to be whole
     checked walk      CRC-32C of every batch besides; producers, transactions and epochs are learnt in the same pass
 
+Entries of the formats v0 and v1, which an older Kafka left, are walked in the same way by their own lengths and CRC-32.
+
 Runs in: the partition worker that owns the log, while it opens.
 Source: Kafka `LogSegment.recover`, `LogLoader`.
 """

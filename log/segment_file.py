@@ -20,6 +20,7 @@ from headrace.log.batch_walk import Found
 from headrace.log.index_reader import Entry, IndexReader
 from headrace.log.offset_index import ENTRY as OFFSET_ENTRY
 from headrace.log.segment import INDEX_SUFFIX, LOG_SUFFIX, path_of
+from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
 from headrace.protocol.record_batch import (
     HEADER,
     HEADER_BYTES,
@@ -42,7 +43,7 @@ class CorruptSegment(HeadraceError):
 class SegmentFile:
     """One segment. The end of what may be read comes from the caller: it read it from the partition's row."""
 
-    __slots__ = ("_boundary", "_index", "_known", "base_offset", "directory", "fd")
+    __slots__ = ("_boundary", "_index", "_known", "_scale", "base_offset", "directory", "fd")
 
     def __init__(self, directory: Path, base_offset: int) -> None:
         self.fd = -1
@@ -52,6 +53,7 @@ class SegmentFile:
         self._index: IndexReader | None = None
         self._known = (-1, 0)  # (offset, position): a batch with that base offset begins, or will begin, there
         self._boundary = -1  # a position where a batch begins, or will begin, whatever its offset
+        self._scale = 0.0  # index entries for each offset, as the last look-up found it
 
     def __del__(self) -> None:
         if self.fd >= 0:
@@ -70,6 +72,14 @@ class SegmentFile:
         """The log may have been cut: nothing is known any more."""
         self._known = (-1, 0)
         self._boundary = -1
+
+    def is_replaced(self) -> bool:
+        """Whether another file has its name now (compaction), or none."""
+        try:
+            found = os.stat(path_of(self.directory, self.base_offset, LOG_SUFFIX))
+        except FileNotFoundError:
+            return True
+        return found.st_ino != os.fstat(self.fd).st_ino
 
     def known_position(self, offset: int) -> int:
         """Where a batch begins with `offset`, -1 where that has to be looked up."""
@@ -96,7 +106,8 @@ class SegmentFile:
 
     def offset_behind(self, position: int, default: int) -> int:
         """An offset at or behind the last record before a position, as far as the index tells; else `default`."""
-        entry = self._index_reader().first(lambda entry: 0 < entry[1] < position)
+        index = self._index_reader()
+        entry = index.first(lambda entry: 0 < entry[1] < position) if index is not None else None
         return self.base_offset + entry[0] + 1 if entry is not None and entry[1] else default
 
     def corrupt(self, position: int) -> CorruptSegment:
@@ -107,17 +118,26 @@ class SegmentFile:
     def batches(self, position: int, end: int) -> Iterator[Found]:
         """The batches from a position on, by their headers; raises CorruptSegment."""
         unpack = HEADER.unpack_from
-        while end - position >= HEADER_BYTES:
+        while end - position >= ENTRY_BYTES_MIN:
             window = os.pread(self.fd, min(SCAN_BYTES, end - position), position)
+            least = HEADER_BYTES if position + len(window) < end else ENTRY_BYTES_MIN
             place = 0
-            while len(window) - place >= HEADER_BYTES:
-                fields = unpack(window, place)
-                size = fields[1] + LOG_OVERHEAD_BYTES
-                if fields[3] != MAGIC_V2 or size < HEADER_BYTES:
+            while len(window) - place >= least:
+                if window[place + MAGIC_POSITION] == MAGIC_V2:
+                    if len(window) - place < HEADER_BYTES:
+                        return
+                    header = RecordBatchHeader._make(unpack(window, place))
+                    size = header.size_bytes
+                    bytes_min = HEADER_BYTES
+                else:
+                    header = old_header(window, place)
+                    size = header.size_bytes
+                    bytes_min = ENTRY_BYTES_MIN if 0 <= header.magic < MAGIC_V2 else size + 1
+                if size < bytes_min:
                     raise self.corrupt(position + place)
                 if size > end - position - place:
                     return
-                yield Found(position + place, size, RecordBatchHeader._make(fields))
+                yield Found(position + place, size, header)
                 place += size
             if not place:
                 return  # cut meanwhile
@@ -137,17 +157,18 @@ class SegmentFile:
         """
         position = start
         from_bytes = int.from_bytes
-        while end - position >= HEADER_BYTES:
+        while end - position >= ENTRY_BYTES_MIN:
             window = os.pread(self.fd, min(WINDOW_BYTES, end - position), position)
-            if len(window) < HEADER_BYTES:
+            least = HEADER_BYTES if position + len(window) < end else ENTRY_BYTES_MIN
+            if len(window) < least:
                 return None  # cut meanwhile
             place = 0
-            while len(window) - place >= HEADER_BYTES:
+            while len(window) - place >= least:
                 size = from_bytes(window[place + 8 : place + 12], "big") + LOG_OVERHEAD_BYTES
-                if window[place + MAGIC_POSITION] != MAGIC_V2 or size < HEADER_BYTES:
-                    if is_exact:
-                        return None
-                    return position + place, 0
+                magic = window[place + MAGIC_POSITION]
+                is_batch = magic == MAGIC_V2
+                if size < (HEADER_BYTES if is_batch else ENTRY_BYTES_MIN) or magic > MAGIC_V2:
+                    return None if is_exact else (position + place, 0)
                 if size > end - position - place:
                     # `end` was a file's size, and its last batch is being written; or the index was wrong
                     return (position + place, 0) if is_bounded else None
@@ -157,7 +178,8 @@ class SegmentFile:
                 if is_bounded and base_offset > offset:
                     return position + place, 0
                 is_bounded = False
-                if base_offset + from_bytes(window[place + 23 : place + 27], "big") >= offset:
+                last_delta = from_bytes(window[place + 23 : place + 27], "big") if is_batch else 0
+                if base_offset + last_delta >= offset:
                     return position + place, size
                 place += size
             position += place
@@ -165,15 +187,25 @@ class SegmentFile:
 
     def _indexed_position(self, offset: int) -> int:
         """The position of a batch at or below `offset`."""
+        index = self._index_reader()
+        if index is None:
+            return 0
         relative = offset - self.base_offset
 
         def is_wanted(entry: Entry) -> bool:
             return entry[1] > 0 and entry[0] <= relative
 
-        entry = self._index_reader().lookup(is_wanted)
-        return entry[1] if entry is not None else 0
+        count, entry = index.lookup_near(is_wanted, int(relative * self._scale))
+        if entry is None:
+            return 0
+        self._scale = count / max(1, entry[0])
+        return entry[1]
 
-    def _index_reader(self) -> IndexReader:
+    def _index_reader(self) -> IndexReader | None:
+        """The index, None where it is that of other batches."""
         if self._index is None or not self._index.is_open:
             self._index = IndexReader(path_of(self.directory, self.base_offset, INDEX_SUFFIX), OFFSET_ENTRY)
+            if self._index.is_open and self.is_replaced():
+                self._index.close()
+                return None
         return self._index

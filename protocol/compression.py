@@ -77,8 +77,12 @@ def decompress(codec: int, data: Buffer, limit: int = DECOMPRESSED_BYTES_MAX) ->
     return _DECOMPRESSORS[codec - 1](memoryview(data), limit)
 
 
+class DecompressedTooLarge(CompressionError):
+    """More would come out than the limit."""
+
+
 def _too_large(name: str, limit: int) -> CompressionError:
-    return CompressionError(f"{name}: more than {limit} bytes come out")
+    return DecompressedTooLarge(f"{name}: more than {limit} bytes come out")
 
 
 def _compress_gzip(data: Buffer) -> bytes:
@@ -162,7 +166,7 @@ def _decompress_block(data: memoryview, room: int, limit: int) -> bytes:
 def _compress_lz4(data: Buffer) -> bytes:
     import lz4.frame
 
-    return bytes(lz4.frame.compress(data, store_size=False))
+    return bytes(lz4.frame.compress(data, store_size=False, block_linked=False))  # Java reads no linked blocks
 
 
 def _decompress_lz4(data: memoryview, limit: int) -> bytes:

@@ -24,6 +24,12 @@ NAMES = (
     "logs_wanted",
     "logs_opened",
     "recovered_bytes",
+    "segments_deleted",
+    "segments_compacted",
+    "bytes_compacted",
+    "partitions_uncleanable",
+    "offsets_committed",
+    "group_rebalances",
 )
 (
     REQUESTS,
@@ -41,6 +47,12 @@ NAMES = (
     LOGS_WANTED,
     LOGS_OPENED,
     RECOVERED_BYTES,
+    SEGMENTS_DELETED,
+    SEGMENTS_COMPACTED,
+    BYTES_COMPACTED,
+    PARTITIONS_UNCLEANABLE,
+    OFFSETS_COMMITTED,
+    GROUP_REBALANCES,
 ) = range(len(NAMES))
 
 assert len(NAMES) <= COUNTER_WORDS

@@ -16,7 +16,7 @@ import dataclasses
 import os
 import uuid
 
-from headrace.limits import ANSWER_RING_BYTES, CLUSTER_VIEW_BYTES_MAX, CONTROL_RING_BYTES
+from headrace.limits import ANSWER_RING_BYTES, CLUSTER_VIEW_BYTES_MAX, CONTROL_RING_BYTES, UPKEEP_RING_BYTES
 from headrace.settings import Settings
 from headrace.shm import layout
 from headrace.shm.doorbell import Doorbell
@@ -132,6 +132,8 @@ class Fabric:
 def _ring_capacity(wiring: Wiring, writer: int, reader: int) -> int:
     if wiring.controller_id in (writer, reader):
         return CONTROL_RING_BYTES
+    if wiring.housekeeper_id in (writer, reader):
+        return UPKEEP_RING_BYTES
     if wiring.role(writer) is Role.NETWORK:
         return int(wiring.settings["headrace.request.ring.bytes"])
     return ANSWER_RING_BYTES

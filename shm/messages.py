@@ -13,6 +13,16 @@ bytes:
     ADMIN         request_id 8 | api_key 2 | api_version 2 | pad 4 | request body ...
     ADMIN_RESULT  request_id 8 | response body ...
 
+    DELETE_SEGMENTS  slot 4 | key 4 | roll_before_ms 8 | n x base offset 8
+    SWAP_SEGMENTS    slot 4 | key 4 | n x ( base offset 8 | size 8 )        the first segment's `.cleaned` files
+    UPKEEP_RESULT    error 2                                              replace all of them
+
+These three are bodies of ADMIN and ADMIN_RESULT between the housekeeper and a partition worker, under api keys that no
+client can send. Either may be asked again at any time.
+A JoinGroup's ADMIN body begins with who sent it, which its request does not say:
+
+    CLIENT        id length 2 | host length 2 | client id, UTF-8 | host, UTF-8 | request body ...
+
 ADMIN goes to the controller process, or to the partition worker whose business it is: the owner of a
 partition's log, or the coordinator of a group. The response body of an ADMIN_RESULT is ready to send; an empty one says that no
 answer is right.
@@ -33,12 +43,22 @@ ADVANCED = 4
 ADMIN = 5
 ADMIN_RESULT = 6
 
+# Api keys of the housekeeper's requests
+DELETE_SEGMENTS = -1
+SWAP_SEGMENTS = -2
+
 PRODUCE_HEADER = Struct("=QIIIihHxxxx")
 RESULT_ENTRY = Struct("=QIhxxqqq")
 RESULT_TEXT_HEADER = Struct("=QIxxxx")
 SLOT_ENTRY = Struct("=I")
 ADMIN_HEADER = Struct("=Qhhxxxx")
 ADMIN_RESULT_HEADER = Struct("=Q")
+DELETE_SEGMENTS_HEADER = Struct("=IIq")
+SWAP_SEGMENTS_HEADER = Struct("=II")
+SWAPPED_SEGMENT = Struct("=qq")
+BASE_OFFSET_ENTRY = Struct("=q")
+UPKEEP_RESULT = Struct("=h")
+CLIENT_HEADER = Struct("=HH")
 
 assert PRODUCE_HEADER.size == 32
 assert RESULT_ENTRY.size == 40

@@ -20,6 +20,7 @@ other's words no further than their own memory. Source: Agrona's OneToOneRingBuf
 from __future__ import annotations
 
 from headrace.errors import CorruptRing
+from headrace.limits import RING_BYTES_MAX
 from headrace.shm.layout import (
     KIND_MAX,
     KIND_PADDING,
@@ -123,8 +124,11 @@ class RingReader:
         self._capacity = ring_capacity(region.size_bytes)
         self._head = self._words[_HEAD]  # next message to read; ahead of the shared word until release
 
-    def poll(self, limit: int) -> list[tuple[int, memoryview]]:
+    def poll(self, limit: int, bytes_max: int = RING_BYTES_MAX) -> list[tuple[int, memoryview]]:
         """At most `limit` messages, as (kind, writable view); the views are good until `release`.
+
+        bytes_max   no further message once so many bytes were taken: the first one always comes, and the writer
+                    gets room again before the ring is empty
 
         raises   CorruptRing, where tail, lengths or kinds contradict each other
         """
@@ -140,7 +144,8 @@ class RingReader:
         memory = self._memory
         mask = capacity - 1
         messages = []
-        while head != tail and limit:
+        end = head + bytes_max
+        while head < tail and limit and head < end:
             place = head & mask
             word = words[_DATA_WORD + (place >> 3)]
             length = word & 0xFFFFFFFF
@@ -160,9 +165,15 @@ class RingReader:
         self._head = head
         return messages
 
-    def release(self) -> None:
-        """Give the space of all polled messages back to the writer."""
-        self._words[_HEAD] = self._head
+    def release(self) -> bool:
+        """Give the space of all polled messages back to the writer.
+
+        returns   whether the ring had been more than half full: its writer may be waiting for room
+        """
+        words = self._words
+        was_crowded = words[_TAIL] - words[_HEAD] > self._capacity >> 1
+        words[_HEAD] = self._head
+        return was_crowded
 
     def close(self) -> None:
         self._region.close()

@@ -99,9 +99,9 @@ class Wiring:
         role = self.role(process_id)
         if role is Role.NETWORK:
             return (*self.partition_ids, self.controller_id)
-        if role in (Role.PARTITION, Role.CONTROLLER):
-            return tuple(self.network_ids)
-        return ()
+        if role is Role.PARTITION:
+            return (*self.network_ids, self.housekeeper_id)
+        return tuple(self.network_ids) if role is Role.CONTROLLER else tuple(self.partition_ids)
 
     def pairs(self) -> list[tuple[int, int]]:
         """Every (writer, reader) that is joined by a ring."""

@@ -29,6 +29,7 @@ WALK_COMPRESSED = 2  # a compressed batch stands at the position
 WALK_DONE = 3  # the end offset was reached
 WALK_PAUSED = 4  # the pause position was reached
 WALK_TRANSACTIONAL = 5  # a transactional batch stands at the position, and such are refused
+WALK_OLD = 6  # an entry of message format v0 or v1 stands at the position
 WALK_BAD = -1  # bytes that contradict themselves at the position
 
 HEADER_BYTES = 61
@@ -134,6 +135,8 @@ def walk(
             return position, row, WALK_PAUSED
         base_offset = _be(data, position, 8)
         size = _be(data, position + 8, 4) + 12
+        if data[position + 16] < 2:  # whose first field is the offset of its last record
+            return position, row, WALK_OLD
         if base_offset >= high:
             return position, row, WALK_DONE
         if data[position + 16] != 2 or size < HEADER_BYTES or size > end - position:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,14 @@ from headrace.ids import TopicPartition
 from headrace.log.reader import SegmentFile
 from headrace.log.segment import segment_bases
 from headrace.protocol.compression import DECOMPRESSED_BYTES_MAX, CompressionError, decompress
-from headrace.protocol.record_batch import HEADER_BYTES, CorruptRecord, RecordBatchHeader, parse_header
+from headrace.protocol.record_batch import (
+    HEADER_BYTES,
+    MAGIC_POSITION,
+    MAGIC_V2,
+    CorruptRecord,
+    RecordBatchHeader,
+    parse_header,
+)
 from headrace.settings import read_properties
 from headrace.spark.columns import OFFSET, Chunk
 from headrace.spark.decode import (
@@ -35,11 +42,13 @@ from headrace.spark.decode import (
     WALK_DONE,
     WALK_END,
     WALK_FULL,
+    WALK_OLD,
     WALK_PAUSED,
     WALK_TRANSACTIONAL,
     walk,
     walk_records,
 )
+from headrace.spark.old_entries import read_run
 
 ROWS_PER_BATCH = 50_000
 BYTES_PER_BATCH = 64 << 20  # of keys and values; a record batch that is larger comes whole
@@ -162,6 +171,10 @@ class _Rows:
             elif outcome == WALK_DONE:
                 self.next_offset = high
                 return
+            elif outcome == WALK_OLD or _is_old_tail(data, position, end):
+                position = yield from self._add_old(data, position, end, where)
+                if self.next_offset >= high:
+                    return
             else:
                 assert outcome == WALK_END
                 if position < end:
@@ -203,6 +216,18 @@ class _Rows:
         if last < 0:
             raise CorruptSegment(f"{where}: records of the batch at byte {position} contradict their lengths")
         self._take(plain, last, where)
+
+    def _add_old(self, data: Any, position: int, end: int, where: str) -> Generator[pa.RecordBatch, None, int]:
+        """Entries of v0 and v1; returns the position behind them."""
+        high = self._range.end
+        try:
+            run = read_run(data, position, end, high)
+        except (CorruptRecord, CompressionError) as failure:
+            raise CorruptSegment(f"{where}: the entry at byte {position}: {failure}") from None
+        yield from self.add(np.frombuffer(run.batch, np.uint8), 0, len(run.batch), where)
+        if run.last_offset >= high - 1:
+            self.next_offset = high
+        return run.end
 
     def _take(self, source: Any, last: int, where: str) -> None:
         try:
@@ -273,3 +298,8 @@ def _read_remote(one: OffsetRange, rows: _Rows) -> Iterator[pa.RecordBatch]:
                 if earliest <= rows.next_offset:
                     raise
                 rows.next_offset = min(earliest, one.end)
+
+
+def _is_old_tail(data: Any, position: int, end: int) -> bool:
+    """Whether fewer bytes than a batch's header are left, and may be an entry of v0 or v1."""
+    return MAGIC_POSITION < end - position < HEADER_BYTES and data[position + MAGIC_POSITION] < MAGIC_V2

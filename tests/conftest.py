@@ -64,7 +64,13 @@ def start_node(directory, *settings):
 @pytest.fixture(scope="session")
 def node(tmp_path_factory):
     """One node for all tests that only need some node."""
-    running = start_node(tmp_path_factory.mktemp("node"), "headrace.network.workers=2", "headrace.partition.workers=2")
+    running = start_node(
+        tmp_path_factory.mktemp("node"),
+        "headrace.network.workers=2",
+        "headrace.partition.workers=2",
+        "group.initial.rebalance.delay.ms=100",
+        "offsets.topic.num.partitions=4",
+    )
     yield running
     running.stop()
 

@@ -11,6 +11,7 @@ from collections import Counter
 from typing import Any
 
 from headrace.controller.admin.failures import answer_to
+from headrace.controller.internal_topics import plan_internal_topic
 from headrace.controller.office import Office
 from headrace.controller.topic_creation import check_assignment, check_configs, check_name, create, place
 from headrace.controller.waiting import Waiting
@@ -80,7 +81,12 @@ def _create_one(office: Office, topic: Any, validate_only: bool) -> Any:
         wanted = {row.partition_index: list(row.broker_ids) for row in topic.assignments}
         replicas = check_assignment(wanted, cluster.live())
     else:
-        replicas = place(cluster, office.settings, topic.num_partitions, topic.replication_factor, office.chance)
+        partitions, factor = topic.num_partitions, topic.replication_factor
+        plan = plan_internal_topic(office.settings, topic.name, len(cluster.live()))
+        if plan is not None and (partitions, factor) == (-1, -1):
+            partitions, factor = plan.partitions, plan.replication_factor
+            configs = {**plan.configs, **configs}
+        replicas = place(cluster, office.settings, partitions, factor, office.chance)
     if not validate_only:
         create(office.zk, office.election, cluster, topic.name, replicas, configs)
     return _Result(

@@ -23,10 +23,10 @@ def headrace(*arguments, **environment):
 def test_help_names_every_command():
     done = headrace("--help")
     assert done.returncode == 0
-    assert all(f" {command} " in done.stdout for command in ("dev", "start", "demo", "version"))
+    assert all(f" {command} " in done.stdout for command in ("dev", "start", "demo", "dump-log", "verify", "version"))
 
 
-@pytest.mark.parametrize("command", ["dev", "start", "demo", "version"])
+@pytest.mark.parametrize("command", ["dev", "start", "demo", "dump-log", "verify", "version"])
 def test_the_help_of_a_command_has_an_example(command):
     done = headrace(command, "--help")
     assert done.returncode == 0

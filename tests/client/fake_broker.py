@@ -21,15 +21,31 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.protocol.frames import parse_request_header
-from headrace.protocol.record_batch import build_batch, iterate_batches, iterate_records
+from headrace.protocol.message_set import iterate_entries, iterate_entry_records, old_header
+from headrace.protocol.record_batch import (
+    MAGIC_V2,
+    build_batch,
+    compute_crc,
+    parse_header,
+)
 
 CLUSTER_ID = "fake-cluster"
 SERVED = {
+    ApiKey.PRODUCE: (0, 9),
+    ApiKey.INIT_PRODUCER_ID: (0, 4),
     ApiKey.FETCH: (4, 12),
     ApiKey.LIST_OFFSETS: (0, 7),
     ApiKey.METADATA: (0, 9),
     ApiKey.API_VERSIONS: (0, 3),
     ApiKey.DESCRIBE_LOG_DIRS: (0, 4),
+}
+FLEXIBLE_FROM = {
+    ApiKey.PRODUCE: 9,
+    ApiKey.FETCH: 12,
+    ApiKey.LIST_OFFSETS: 6,
+    ApiKey.METADATA: 9,
+    ApiKey.INIT_PRODUCER_ID: 2,
+    ApiKey.DESCRIBE_LOG_DIRS: 2,
 }
 
 
@@ -62,6 +78,12 @@ class FileLog:
         self.append_bytes(name, data)
         self.ends[name] = base_offset + int.from_bytes(data[23:27], "big") + 1
 
+    def append_batch(self, name: TopicPartition, data: bytes) -> None:
+        """A batch as a producer sends it."""
+        stamped = self.ends[name].to_bytes(8, "big") + data[8:]
+        self.append_bytes(name, stamped)
+        self.ends[name] += int.from_bytes(data[23:27], "big") + 1
+
     def append_bytes(self, name: TopicPartition, data: bytes) -> None:
         """Bytes as they are, behind the end offset."""
         with open(self._segments[name], "ab") as file:
@@ -76,10 +98,11 @@ class FileLog:
         return self.directory / str(name)
 
     def batches(self, name: TopicPartition) -> list[tuple[Any, bytes]]:
-        """(header, bytes) of all whole batches."""
+        """(header, bytes) of all whole batches and entries of old formats."""
         directory = self.partition_directory(name)
         data = b"".join(path_of(directory, base, ".log").read_bytes() for base in segment_bases(directory))
-        return [(header, bytes(batch)) for _position, header, batch in iterate_batches(data)]
+        entries = [(data[position : position + size], magic) for position, size, magic in iterate_entries(data)]
+        return [(parse_header(entry) if magic == MAGIC_V2 else old_header(entry, 0), entry) for entry, magic in entries]
 
     def records(self, name: TopicPartition) -> list[Any]:
         """All records, read by the plain reader: what a scan is compared with."""
@@ -87,7 +110,7 @@ class FileLog:
             record
             for header, batch in self.batches(name)
             if not header.is_control and header.base_offset < self.ends[name]
-            for record in iterate_records(batch)
+            for record in iterate_entry_records(batch)
         ]
 
 
@@ -96,6 +119,10 @@ class FakeBroker:
 
     fail               (api key, error code) -> answers left that carry the error instead
     drop_connections   requests left whose connection is closed unanswered
+    lose_answers       produce requests left that are carried out and whose connection is closed then
+    batch_bytes_max    a larger batch is MESSAGE_TOO_LARGE
+    leaders            partition -> node id of its leader, where that is not this broker
+    aborted            (producer id, first offset) of aborted transactions, told with every fetch
     asked              requests by api key
     """
 
@@ -104,6 +131,11 @@ class FakeBroker:
         self.node_id = node_id
         self.fail: dict[tuple[int, int], int] = {}
         self.drop_connections = 0
+        self.lose_answers = 0
+        self.batch_bytes_max = 1 << 30
+        self.leaders: dict[TopicPartition, int] = {}
+        self.aborted: list[tuple[int, int]] = []
+        self._sequences: dict[tuple[int, TopicPartition], int] = {}
         self.asked: Counter[int] = Counter()
         self._tells_directories = tells_directories
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -143,21 +175,28 @@ class FakeBroker:
                     if self.drop_connections:
                         self.drop_connections -= 1
                         return
-                    connection.sendall(self._answer(frame))
+                    answer = self._answer(frame)
+                    if self.lose_answers and frame[:2] == b"\0\0":
+                        self.lose_answers -= 1
+                        return
+                    if answer is not None:
+                        connection.sendall(answer)
         except OSError:
             pass
         finally:
             self._connections.discard(connection)
 
-    def _answer(self, frame: memoryview) -> bytes:
+    def _answer(self, frame: memoryview) -> bytes | None:
         header = parse_request_header(frame)
         api_key, version = ApiKey(header.api_key), header.api_version
         self.asked[api_key] += 1
         request = decode_request(api_key, version, frame[header.body_position :])
         error = self._error_due(api_key)
-        body = encode_response(api_key, version, getattr(self, f"_{api_key.name.lower()}")(request, error))
-        flexible_from = {ApiKey.FETCH: 12, ApiKey.LIST_OFFSETS: 6, ApiKey.METADATA: 9, ApiKey.DESCRIBE_LOG_DIRS: 2}
-        tags = b"\0" if version >= flexible_from.get(api_key, 99) else b""
+        response = getattr(self, f"_{api_key.name.lower()}")(request, error)
+        if api_key == ApiKey.PRODUCE and request.acks == 0:
+            return None
+        body = encode_response(api_key, version, response)
+        tags = b"\0" if version >= FLEXIBLE_FROM.get(api_key, 99) else b""
         answer = struct.pack(">i", header.correlation_id) + tags + body
         return struct.pack(">i", len(answer)) + answer
 
@@ -182,7 +221,7 @@ class FakeBroker:
             partitions = [
                 kind.MetadataResponsePartition(
                     partition_index=name.partition,
-                    leader_id=self.node_id,
+                    leader_id=self.leaders.get(name, self.node_id),
                     replica_nodes=[self.node_id],
                     isr_nodes=[self.node_id],
                 )
@@ -224,10 +263,52 @@ class FakeBroker:
             return self.log.starts[name]
         return next((record.offset for record in self.log.records(name) if record.timestamp_ms >= timestamp), -1)
 
+    def _produce(self, request: Any, error: int) -> Any:
+        kind = messages.ProduceResponse
+        topics = []
+        for topic in request.topic_data:
+            rows = []
+            for data in topic.partition_data:
+                name = TopicPartition(topic.name, data.index)
+                base_offset, code = self.log.ends.get(name, -1), error or self._refusal(name, data.records)
+                if not code:
+                    self.log.append_batch(name, bytes(data.records))
+                rows.append(kind.PartitionProduceResponse(index=data.index, error_code=code, base_offset=base_offset))
+            topics.append(kind.TopicProduceResponse(name=topic.name, partition_responses=rows))
+        return kind(responses=topics)
+
+    def _refusal(self, name: TopicPartition, data: memoryview) -> int:
+        if name not in self.log.ends:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if len(data) > self.batch_bytes_max:
+            return ErrorCode.MESSAGE_TOO_LARGE
+        header = parse_header(data)
+        if compute_crc(data) != header.crc:
+            return ErrorCode.CORRUPT_MESSAGE
+        if header.producer_id >= 0:
+            due = self._sequences.get((header.producer_id, name), 0)
+            if header.base_sequence < due:
+                return ErrorCode.DUPLICATE_SEQUENCE_NUMBER
+            if header.base_sequence > due:
+                return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+            self._sequences[header.producer_id, name] = due + header.record_count
+        return 0
+
+    def _init_producer_id(self, _request: Any, error: int) -> Any:
+        kind = messages.InitProducerIdResponse
+        return kind(error_code=error) if error else kind(producer_id=77, producer_epoch=0)
+
     def _fetch(self, request: Any, error: int) -> Any:
         kind = messages.FetchResponse
-        wanted = request.topics[0].partitions[0]
-        name = TopicPartition(request.topics[0].topic, wanted.partition)
+        topics = []
+        for topic in request.topics:
+            rows = [self._fetch_one(topic.topic, wanted, error) for wanted in topic.partitions]
+            topics.append(kind.FetchableTopicResponse(topic=topic.topic, partitions=rows))
+        return kind(responses=topics)
+
+    def _fetch_one(self, topic: str, wanted: Any, error: int) -> Any:
+        kind = messages.FetchResponse
+        name = TopicPartition(topic, wanted.partition)
         if not self.log.starts[name] <= wanted.fetch_offset <= self.log.ends[name]:
             error = error or ErrorCode.OFFSET_OUT_OF_RANGE
         data = b""
@@ -237,13 +318,13 @@ class FakeBroker:
                 if len(data) >= wanted.partition_max_bytes:  # the batch at the limit is cut, unless it is the first
                     data = data[: max(wanted.partition_max_bytes, len(batch) if data == batch else 0)]
                     break
-        row = kind.PartitionData(
+        return kind.PartitionData(
             partition_index=name.partition,
             error_code=error,
             high_watermark=self.log.ends[name],
+            aborted_transactions=[kind.AbortedTransaction(*entry) for entry in self.aborted],
             records=None if error else data,
         )
-        return kind(responses=[kind.FetchableTopicResponse(topic=name.topic, partitions=[row])])
 
     def _describe_log_dirs(self, _request: Any, error: int) -> Any:
         kind = messages.DescribeLogDirsResponse

@@ -48,7 +48,9 @@ class FakeEnsemble:
     def apply(self, transaction: Transaction, session_id: int) -> None:
         """All of it on a copy, or ZkConflict."""
         nodes, touched = dict(self.nodes), []
-        for action, path, data, version, is_ephemeral in transaction.operations:
+        for action, path, data, version, is_ephemeral, is_sequential in transaction.operations:
+            if is_sequential:
+                path += f"{self.writes:010d}"
             node = nodes.get(path)
             if action is Action.CREATE:
                 parent = path.rpartition("/")[0]
@@ -138,8 +140,8 @@ class FakeZk:
             self.watched.add(path)
         return self.ensemble.nodes.get(path)
 
-    def get_many(self, paths: list[str]) -> list[Node | None]:
-        return [self.get(path) for path in paths]
+    def get_many(self, paths: list[str], watch: bool = False) -> list[Node | None]:
+        return [self.get(path, watch) for path in paths]
 
     def children(self, path: str, watch: bool = False) -> list[str]:
         self._check()

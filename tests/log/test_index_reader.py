@@ -38,3 +38,16 @@ def test_an_index_that_does_not_exist_reads_as_an_empty_one(tmp_path):
     reader = IndexReader(tmp_path / "none.index", ENTRY)
     assert reader.lookup(any) is None
     assert reader.last() is None
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, BLOCK_ENTRIES - 1, BLOCK_ENTRIES, BLOCK_ENTRIES + 1, 5 * BLOCK_ENTRIES])
+@pytest.mark.parametrize("zeros", [0, 1, 3 * BLOCK_ENTRIES])
+def test_a_guess_changes_the_cost_of_a_look_up_and_never_its_result(tmp_path, count, zeros):
+    path = tmp_path / "0.index"
+    write_index(path, range(10, 10 + 10 * count, 10), zeros)
+    reader = IndexReader(path, ENTRY)
+    for wanted in {0, 1, count // 3, count // 2, count - 1, count} & set(range(count + 1)):
+        expected = (wanted, (10 * wanted, wanted - 1) if wanted else None)
+        for guess in {0, 1, wanted, count // 2, count, count + BLOCK_ENTRIES, 10 * BLOCK_ENTRIES}:
+            below = 10 * wanted + 5
+            assert reader.lookup_near(lambda entry, below=below: 0 < entry[0] < below, guess) == expected

@@ -32,6 +32,7 @@ def test_a_kafka_file_is_read_and_arguments_win(tmp_path):
         ("listeners=SSL://h:1", "protocol SSL is not served yet"),
         ("headrace.worker.cpus=a-b", "invalid value 'a-b' for headrace.worker.cpus: must look like 0-3,8"),
         ("compression.type=rar", "invalid value 'rar' for compression.type: must be one of"),
+        ("log.message.format.version=new", "'new' for log.message.format.version: must be a version of Kafka"),
         ("headrace.request.ring.bytes=100000", "for headrace.request.ring.bytes: must be a power of two"),
         ("headrace.network.workers=0", "for headrace.network.workers: must be -1 (choose by cores) or at least 1"),
     ],
@@ -59,10 +60,12 @@ def test_a_binary_file_is_refused(tmp_path):
 
 def test_unknown_keys_warn_and_the_node_goes_on(caplog):
     with caplog.at_level(logging.WARNING):
-        settings = checked({"broker.id": "1", "log.cleaner.threads": "2", "auto.create.topic.enable": "false"})
+        settings = checked(
+            {"broker.id": "1", "num.recovery.threads.per.data.dir": "2", "auto.create.topic.enable": "false"}
+        )
     assert settings["broker.id"] == 1
     assert caplog.messages == [
-        "unknown setting ignored key=log.cleaner.threads",
+        "unknown setting ignored key=num.recovery.threads.per.data.dir",
         "unknown setting ignored key=auto.create.topic.enable perhaps_meant=auto.create.topics.enable",
     ]
 

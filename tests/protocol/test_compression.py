@@ -192,3 +192,8 @@ def test_damaged_streams_raise_nothing_but_compression_error(codec):
             pass
         except Exception as other:
             pytest.fail(f"seed {seed}, number {number}, {data.hex()}: {other!r}")
+
+
+def test_blocks_of_lz4_stand_alone_as_java_clients_demand():
+    frame = compress(Codec.LZ4, random.Random(1).randbytes(300_000))
+    assert frame[4] & 0x20, "FLG: block independence"

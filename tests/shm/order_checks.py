@@ -231,6 +231,9 @@ def check_nap(doorbell: ModuleType, worker: ModuleType) -> None:
                 raise _Seen
             return 0
 
+        def sleep_bound_ms(self) -> int:
+            return 100
+
     worker.PartitionWorker = Work
     worker.signal = SimpleNamespace(signal=lambda *_: None, SIGTERM=15, SIGINT=2, SIG_IGN=1)
 

@@ -54,7 +54,7 @@ MUTANTS = {
     "ring: full is not full": (RING, RING_CHECKS, ("self._head > capacity", "self._head > 2 * capacity")),
     "ring: released when polled": (RING, RING_CHECKS, ("        self._head = head\n        return messages",
                                                      "        self._head = self._words[_HEAD] = head\n        return messages")),
-    "ring: never released": (RING, RING_CHECKS, ("self._words[_HEAD] = self._head", "pass")),
+    "ring: never released": (RING, RING_CHECKS, ("        words[_HEAD] = self._head\n", "")),
     "ring: tail believed": (RING, RING_CHECKS, ("if available < 0 or available > capacity or tail & 7:", "if False:"),
                             ("if size > tail - head or place + size > capacity:", "if place + size > capacity:")),
     "ring: lengths believed": (RING, RING_CHECKS, ("if size > tail - head or place + size > capacity:", "if False:")),

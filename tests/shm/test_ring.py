@@ -177,3 +177,28 @@ def test_a_corrupt_ring_stays_corrupt(new_ring_region):
     for _ in range(3):
         with pytest.raises(CorruptRing, match="2147483648 bytes"):
             reader.poll(10)
+
+
+def test_a_poll_takes_no_further_message_once_it_has_its_bytes(new_ring_region):
+    writer, reader = ends(new_ring_region())
+    for kind in (1, 2, 3):
+        assert writer.write(kind, b"x" * 24)
+    writer.commit()
+    assert [kind for kind, _ in reader.poll(10, 1)] == [1], "the first one always comes"
+    assert [kind for kind, _ in reader.poll(10, 33)] == [2, 3]
+
+
+def test_release_says_whether_the_writer_may_be_waiting_for_room(new_ring_region):
+    writer, reader = ends(new_ring_region())
+    assert writer.write(1, b"x")
+    writer.commit()
+    reader.poll(10)
+    assert not reader.release()
+    while writer.write(1, b"x" * 100):
+        pass
+    writer.commit()
+    reader.poll(1)
+    assert reader.release()
+    reader.poll(1000)
+    assert reader.release()
+    assert not reader.release()

@@ -4,12 +4,11 @@ import contextlib
 import dataclasses
 import random
 
-import pyarrow as pa
 import pytest
+from range_reading import NAME, compared, expected, range_of, rows_of
 
 from headrace.client.cluster import Cluster
 from headrace.errors import HeadraceError, KafkaError
-from headrace.ids import TopicPartition
 from headrace.log.segment import path_of
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.compression import Codec
@@ -23,58 +22,10 @@ from headrace.protocol.record_batch import (
     build_batch,
 )
 from headrace.spark import ranges as ranges_module
-from headrace.spark.columns import ALL_COLUMNS, arrow_schema
+from headrace.spark.columns import ALL_COLUMNS
 from headrace.spark.options import ScanOptions
 from headrace.spark.planner import plan
 from headrace.spark.ranges import CorruptSegment, OffsetRange, TransactionsUnsupported, local_directory, read_range
-
-NAME = TopicPartition("clicks", 0)
-
-
-def range_of(broker, start=None, end=None, name=NAME):
-    """The planned range, cut to start..end."""
-    (one,) = [one for one in plan(ScanOptions(broker.address, (name.topic,))) if one.partition == name.partition]
-    return OffsetRange(
-        one.topic,
-        one.partition,
-        one.start if start is None else start,
-        one.end if end is None else end,
-        one.bootstrap_servers,
-        one.cluster_id,
-        one.replicas,
-    )
-
-
-def rows_of(one, columns=ALL_COLUMNS, rows_per_batch=1000):
-    return pa.Table.from_batches(read_range(one, columns, rows_per_batch), arrow_schema(columns)).to_pylist()
-
-
-def expected(log, start, end, name=NAME):
-    return [
-        {
-            "key": record.key,
-            "value": record.value,
-            "offset": record.offset,
-            "milliseconds": record.timestamp_ms,
-            "headers": [{"key": key, "value": value} for key, value in record.headers] or None,
-            "key_length": None if record.key is None else len(record.key),
-            "value_length": None if record.value is None else len(record.value),
-            "topic": name.topic,
-            "partition": name.partition,
-        }
-        for record in log.records(name)
-        if start <= record.offset < end
-    ]
-
-
-def compared(rows):
-    out = []
-    for row in rows:
-        row = dict(row)
-        row["milliseconds"] = round(row.pop("timestamp").timestamp() * 1000)
-        row.pop("timestampType")
-        out.append(row)
-    return out
 
 
 def random_log(log, seed, name=NAME):

@@ -18,12 +18,12 @@ class Reader:
     def __init__(self):
         self.messages = []
 
-    def poll(self, limit):
+    def poll(self, limit, bytes_max):
         taken, self.messages = self.messages[:limit], self.messages[limit:]
         return taken
 
     def release(self):
-        pass
+        return False
 
 
 class Answers:

@@ -1,7 +1,8 @@
-"""The housekeeper: checkpoints, fsync of rolled segments, removal of what was deleted.
+"""The housekeeper: checkpoints, fsync of rolled segments, retention, removal of what was deleted.
 
 Runs in: one process. It writes the checkpoint files and the clean-shutdown marker of every log directory, and
-nobody else does; it only reads segments. What goes into a checkpoint comes from the partition table.
+nobody else does; it only reads segments, and asks their owners to drop them (`retention_look.py`). What goes into a
+checkpoint comes from the partition table.
 
     recovery point    everything below it has been fsynced: segments that rolled are synced here, then counted
     high watermark    replication-offset-checkpoint
@@ -19,7 +20,6 @@ import os
 import select
 import shutil
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 from headrace.clock import Clock, SystemClock
@@ -36,12 +36,16 @@ from headrace.log.checkpoints import (
 )
 from headrace.log.disk import EXHAUSTED, TOO_MANY_FILES
 from headrace.log.partition_log import sync_segment
-from headrace.shm.partition_table import PartitionRow, RowState
+from headrace.log.retention import load_policy
 from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
+from headrace.workers.housekeeper.hosted import HostedReplicas
+from headrace.workers.housekeeper.owners import Owners
+from headrace.workers.housekeeper.retention_look import RetentionLook
 
 DELETED_SUFFIX = "-delete"
 SYNC_LOOK_INTERVAL_MS = 1_000
+RETIRED_LOOK_INTERVAL_MS = 30_000
 CHECKPOINT_FILES = (RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE, LOG_START_OFFSET_FILE)
 
 _log = logging.getLogger(__name__)
@@ -59,10 +63,16 @@ class Housekeeper:
         self._intervals_ms = {
             "sync": SYNC_LOOK_INTERVAL_MS,
             "delete": SYNC_LOOK_INTERVAL_MS,
+            "retention": settings["log.retention.check.interval.ms"],
+            "retired": max(SYNC_LOOK_INTERVAL_MS, min(RETIRED_LOOK_INTERVAL_MS, self._delete_delay_ms // 2)),
             RECOVERY_POINT_FILE: settings["log.flush.offset.checkpoint.interval.ms"],
             REPLICATION_OFFSET_FILE: settings["replica.high.watermark.checkpoint.interval.ms"],
             LOG_START_OFFSET_FILE: settings["log.flush.start.offset.checkpoint.interval.ms"],
         }
+        self._replicas = HostedReplicas(seat, self._all_log_dirs)
+        self._owners = Owners(seat)
+        policy = load_policy(settings["headrace.retention.policy"])
+        self._retention = RetentionLook(seat, clock, self._replicas, self._owners, policy)
         now_ms = clock.now_ms()
         self._due_ms = {name: now_ms + interval for name, interval in self._intervals_ms.items()}
         self._recovery_points: dict[TopicPartition, int] = {}
@@ -86,9 +96,8 @@ class Housekeeper:
     def do_work(self) -> int:
         """Do what is due; returns the number of tasks run."""
         self._seat.beat(self._clock.monotonic_ns())
-        self._seat.changed()
+        done = self._owners.take_answers()
         now_ms = self._clock.now_ms()
-        done = 0
         for name, due_ms in self._due_ms.items():
             if now_ms < due_ms:
                 continue
@@ -98,6 +107,10 @@ class Housekeeper:
                 self._sync_rolled_segments()
             elif name == "delete":
                 self._remove_deleted(now_ms)
+            elif name == "retention":
+                self._retention.look()
+            elif name == "retired":
+                self._retention.remove_retired()
             else:
                 self._write_checkpoint(name)
         return done
@@ -113,28 +126,12 @@ class Housekeeper:
                 except OSError as failure:
                     _log.error("clean-shutdown marker not written directory=%s reason=%s", log_dir, failure)
 
-    def _replicas(self) -> Iterator[tuple[Path, TopicPartition, PartitionRow]]:
-        """Directory, name and row of every replica that is in service."""
-        log_dirs = self._log_dirs
-        view = self._seat.view.read()
-        for topic in view.topics.values():
-            for partition in topic.partitions:
-                row = self._seat.partitions.read(partition.slot) if partition.slot >= 0 else None
-                if row is None or row.key != partition.key:
-                    continue
-                if row.state not in (RowState.LEADER, RowState.FOLLOWER):
-                    continue
-                name = TopicPartition(topic.name, partition.index)
-                for log_dir in log_dirs:
-                    if (log_dir / str(name)).is_dir():
-                        yield log_dir, name, row
-                        break
-
     def _sync_rolled_segments(self) -> None:
-        for log_dir, name, row in self._replicas():
+        for hosted in self._replicas:
+            name, row = hosted.name, hosted.row
             point = max(self._recovery_points.get(name, 0), row.recovery_point, row.log_start_offset)
             if point < row.end_segment:
-                directory = log_dir / str(name)
+                directory = hosted.directory
                 for base_offset in _segments_between(directory, point, row.end_segment):
                     try:
                         sync_segment(directory, base_offset)
@@ -143,7 +140,7 @@ class Housekeeper:
                     except OSError as failure:
                         if failure.errno in TOO_MANY_FILES:
                             break
-                        self._take_offline(log_dir, f"segment {base_offset} of {name} not synced: {failure}")
+                        self._take_offline(hosted.log_dir, f"segment {base_offset} of {name} not synced: {failure}")
                         break
                     self._seat.beat(self._clock.monotonic_ns())
                 else:
@@ -152,14 +149,15 @@ class Housekeeper:
 
     def _write_checkpoint(self, file_name: str) -> None:
         offsets: dict[Path, dict[TopicPartition, int]] = {log_dir: {} for log_dir in self._log_dirs}
-        for log_dir, name, row in self._replicas():
+        for hosted in self._replicas:
+            name, row = hosted.name, hosted.row
             if file_name == RECOVERY_POINT_FILE:
                 offset = min(max(self._recovery_points.get(name, 0), row.recovery_point), row.log_end_offset)
             elif file_name == REPLICATION_OFFSET_FILE:
                 offset = row.high_watermark
             else:
                 offset = row.log_start_offset
-            offsets[log_dir][name] = offset
+            offsets[hosted.log_dir][name] = offset
         for log_dir, found in offsets.items():
             path = log_dir / file_name
             if self._written.get(path) == found:

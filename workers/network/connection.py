@@ -41,11 +41,13 @@ class Connection:
         "_dirty",
         "_end",
         "_start",
+        "client_id",
         "condemned",
         "exchanges",
         "fd",
         "frame_bytes_max",
         "frame_since_ms",
+        "is_closed",
         "last_active_ms",
         "outbox",
         "peer",
@@ -68,12 +70,14 @@ class Connection:
         self.sock = sock
         self.fd = sock.fileno()
         self.peer = peer
+        self.client_id: str | None = None  # of the last request
         self.serial = serial
         self.frame_bytes_max = frame_bytes_max
         self.outbox = Outbox()
         self.exchanges: deque[Exchange] = deque()
         self.stalled: Stalled = deque()
         self.condemned: str | None = None
+        self.is_closed = False  # answers may still come; the descriptor may be another connection's by then
         self.registered_events = 0
         self.last_active_ms = now_ms
         self.frame_since_ms = 0  # when the frame that is not whole yet began; 0: none
@@ -86,7 +90,8 @@ class Connection:
     @property
     def can_take_requests(self) -> bool:
         return (
-            not self.stalled
+            not self.is_closed
+            and not self.stalled
             and self.condemned is None
             and len(self.exchanges) < PIPELINED_REQUESTS_MAX
             and self.outbox.memory_bytes < OUTBOX_BYTES_MAX
@@ -99,13 +104,14 @@ class Connection:
 
     def mark_dirty(self) -> None:
         """Have the loop look at this connection at the end of its cycle."""
-        self._dirty.add(self)
+        if not self.is_closed:
+            self._dirty.add(self)
 
     def condemn(self, reason: str) -> None:
         """Close at the end of the cycle; the first reason is the one that is logged."""
         if self.condemned is None:
             self.condemned = reason
-        self._dirty.add(self)
+        self.mark_dirty()
 
     def receive(self) -> int:
         """One `recv_into`; 0 means the peer closed. Only while the connection can take requests.

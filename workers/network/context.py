@@ -31,7 +31,7 @@ class Context:
         self.node_id = BrokerId(self.settings["broker.id"])
         self.view: ClusterView = seat.view.read()
         self.view_version = -1
-        self.routes = Routes(wiring.network_count, wiring.partition_count)
+        self.routes = Routes(wiring.network_count, wiring.partition_count, self.settings)
         self.files = PartitionFiles(wiring.log_dirs)
         self.sender = RingSender(seat)
         self.produce = ProduceLedger()

@@ -30,6 +30,7 @@ ACCEPTS_PER_CYCLE_MAX = 64
 LOOK_AT_CONNECTIONS_INTERVAL_MS = 1_000
 SLOW_READER_DEADLINE_MS = 60_000  # a socket that takes nothing for this long is closed
 SHRINK_AFTER_IDLE_MS = 10_000
+STALLED_WAIT_MAX_MS = 2  # the doorbell rings when a crowded ring gets room; this is for a ring that was missed
 
 _READ = select.EPOLLIN
 _WRITE = select.EPOLLOUT
@@ -132,7 +133,7 @@ class NetworkLoop:
     def sleep_bound_ms(self, most_ms: int) -> int:
         """How long a sleep may last before something is due."""
         if self._context.sender.stalled:
-            return 1
+            return STALLED_WAIT_MAX_MS
         deadline_ms = self._context.fetches.next_deadline_ms()
         if deadline_ms is None:
             return most_ms
@@ -227,7 +228,7 @@ class NetworkLoop:
 
     def _settle(self, connection: Connection) -> None:
         """End a connection's cycle: send what is ready, take frames that had to wait, set what to be told of."""
-        if connection.fd not in self._connections:
+        if connection.is_closed:
             return
         if connection.condemned is not None:
             self._close(connection, connection.condemned)
@@ -271,6 +272,9 @@ class NetworkLoop:
 
     def _close(self, connection: Connection, reason: str | None) -> None:
         """Forget a connection; `reason` is logged where it is not the peer's ordinary goodbye."""
+        if connection.is_closed:
+            return
+        connection.is_closed = True
         if reason is not None:
             _log.info("connection closed peer=%s reason=%s", connection.peer, reason)
         self._connections.pop(connection.fd, None)

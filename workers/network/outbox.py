@@ -14,7 +14,7 @@ import os
 import socket
 from collections import deque
 
-SENDFILE_BYTES_MAX = 1 << 20  # for one call, so that one reader does not hold the loop
+SENDFILE_BYTES_MAX = 2 << 20  # for one cycle, so that one reader does not hold the loop
 JOIN_BYTES_MAX = 64 * 1024
 
 _MORE = socket.MSG_MORE | socket.MSG_DONTWAIT
@@ -78,10 +78,11 @@ class Outbox:
                 if sent == 0:
                     raise OSError(f"segment shorter than announced fd={part.fd} position={part.position}")
                 budget -= sent
-                if sent < part.length:
+                if sent < part.length:  # the socket is full, or it is others' turn: the loop comes back
                     parts.appendleft(FilePart(part.fd, part.position + sent, part.length - sent, part.segment))
+                    return False
                 if budget <= 0:
-                    return not parts  # others' turn; the socket is still writable, so the loop comes back
+                    return not parts
             else:
                 data = self._join(part) if parts else part
                 try:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from headrace.ids import owner_of
+from headrace.settings import Settings
 from headrace.shm.cluster_view import ClusterView, TopicView
+from headrace.workers.network.record_policy import RecordPolicy
 
 
 class Route(NamedTuple):
@@ -22,15 +24,18 @@ class Route(NamedTuple):
     owner: int  # process id of the partition worker
     leader: int  # node id, -1: none
     leader_epoch: int
+    policy: RecordPolicy | None = None  # None: batches of v2 pass as they are
 
 
 class Routes:
     """Routes of the current view."""
 
-    def __init__(self, network_count: int, partition_count: int) -> None:
+    def __init__(self, network_count: int, partition_count: int, settings: Settings) -> None:
         self._network_count = network_count
         self._partition_count = partition_count
+        self._settings = settings
         self._view: ClusterView | None = None
+        self._policies: dict[str, RecordPolicy] = {}
         self._topics: dict[str, list[Route] | None] = {}
         self._slots: dict[int, Route] = {}
 
@@ -38,6 +43,7 @@ class Routes:
         """Forget what came from an older view."""
         self._view = view
         self._topics.clear()
+        self._policies.clear()
         self._slots.clear()
 
     def topic(self, name: str) -> list[Route] | None:
@@ -54,6 +60,15 @@ class Routes:
             return None
         return routes[index]
 
+    def policy(self, topic: str) -> RecordPolicy:
+        """What a topic that has routes asks of its records."""
+        policy = self._policies.get(topic)
+        if policy is None:
+            view = self._view.topics.get(topic) if self._view is not None else None
+            policy = RecordPolicy(self._settings, view.configs if view is not None else {})
+            self._policies[topic] = policy
+        return policy
+
     def by_slot(self, slot: int) -> Route | None:
         """Route of a slot that this worker has routed to under the current view."""
         return self._slots.get(slot)
@@ -64,12 +79,15 @@ class Routes:
         topic = self._view.topics.get(name)
         if topic is None:
             return None  # not remembered: names from clients must not fill the memory
-        routes = [self._route(topic, index) for index in range(len(topic.partitions))]
+        policy = self.policy(name)
+        asked = None if policy.is_plain else policy
+        routes = [self._route(topic, index, asked) for index in range(len(topic.partitions))]
         self._topics[name] = routes
         self._slots.update((route.slot, route) for route in routes if route.slot >= 0)
         return routes
 
-    def _route(self, topic: TopicView, index: int) -> Route:
+    def _route(self, topic: TopicView, index: int, policy: RecordPolicy | None) -> Route:
         partition = topic.partitions[index]
         owner = self._network_count + owner_of(topic.name, index, self._partition_count)
-        return Route(topic.name, index, partition.slot, partition.key, owner, partition.leader, partition.leader_epoch)
+        place = (partition.slot, partition.key, owner)
+        return Route(topic.name, index, *place, partition.leader, partition.leader_epoch, policy)

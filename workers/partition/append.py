@@ -12,7 +12,7 @@ Source: blueprint, write plane; Kafka `ReplicaManager.appendRecords`.
 from __future__ import annotations
 
 from headrace.errors import ErrorCode, StorageFailed
-from headrace.limits import REQUESTS_PER_CYCLE_MAX
+from headrace.limits import REQUEST_BYTES_PER_CYCLE_MAX, REQUESTS_PER_CYCLE_MAX
 from headrace.shm.counters import PRODUCE_BATCHES, PRODUCE_BYTES, PRODUCE_ERRORS
 from headrace.shm.messages import PRODUCE, PRODUCE_HEADER
 from headrace.shm.partition_table import RowState
@@ -56,7 +56,7 @@ class Appender:
         self._requests = requests
 
     def do_work(self, now_ms: int) -> int:
-        """Append what the rings hold, at most REQUESTS_PER_CYCLE_MAX messages from each.
+        """Append what the rings hold: of each REQUESTS_PER_CYCLE_MAX messages, REQUEST_BYTES_PER_CYCLE_MAX at most.
 
         returns   number of messages taken
         """
@@ -70,10 +70,10 @@ class Appender:
         for process_id, reader in self._seat.readers.items():
             if answers.is_congested(process_id):
                 continue
-            messages = reader.poll(REQUESTS_PER_CYCLE_MAX)
+            messages = reader.poll(REQUESTS_PER_CYCLE_MAX, REQUEST_BYTES_PER_CYCLE_MAX)
             if not messages:
                 continue
-            polled.append(reader)
+            polled.append((process_id, reader))
             taken += len(messages)
             for kind, body in messages:
                 if kind != PRODUCE:
@@ -96,8 +96,9 @@ class Appender:
         for replica, (tickets, batches) in work.items():
             self._append(replica, tickets, batches, now_ms)
         work.clear()
-        for reader in polled:
-            reader.release()
+        for process_id, reader in polled:
+            if reader.release():
+                self._seat.ring(process_id)
         return taken
 
     def _why_not(self, replica: Replica | None, slot: int, key: int) -> int:
@@ -111,14 +112,9 @@ class Appender:
         start_offset = log.log_end_offset
         start_bytes = log.size_bytes
         try:
-            if replica.is_full or not replica.is_leader:  # the latter: its directory failed in this cycle
-                results = [(_STORAGE_ERROR, -1, -1)] * len(tickets)
-            else:
-                results = log.append_as_leader(batches, replica.leader_epoch, now_ms)
-                if log.config.flush_before_ack:
-                    log.flush(now_ms)
+            results = replica.append(batches, now_ms)
         except StorageFailed as failure:
-            self._replicas.fail(replica, failure)
+            replica.fail(failure)
             results = [(_STORAGE_ERROR, -1, -1)] * len(tickets)
         end_offset = log.log_end_offset
         if end_offset != start_offset and replica.is_leader:
@@ -145,7 +141,7 @@ class Appender:
             process_id, request_id, index, acks, timeout_ms = ticket
             if error != _NONE:
                 self._seat.counters.add(PRODUCE_ERRORS, 1)
-                answers.result(process_id, request_id, index, error, -1, -1, log_start)
+                answers.result(process_id, request_id, index, error, -1, -1, -1)
             elif acks == ACKS_LEADER or (acks == ACKS_ALL and is_committed):
                 answers.result(process_id, request_id, index, _NONE, base_offset, append_time_ms, log_start)
             elif acks == ACKS_ALL:

@@ -15,10 +15,12 @@ Source: Kafka `Partition`; KIP-101 for epochs.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
+from headrace.errors import StorageExhausted, StorageFailed
 from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
-from headrace.log.partition_log import PartitionLog
+from headrace.log.partition_log import PartitionLog, Result
 from headrace.shm.cluster_view import PartitionView
 from headrace.shm.fence import fence
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
@@ -34,6 +36,7 @@ class Replica:
 
     __slots__ = (
         "_generation",
+        "_on_failure",
         "_stable",
         "_table",
         "bytes_appended",
@@ -59,6 +62,7 @@ class Replica:
         table: PartitionTable,
         generation: int,
         high_watermark: int,
+        on_failure: Callable[[Replica, StorageFailed], None],
     ) -> None:
         self.partition = partition
         self.log = log
@@ -74,6 +78,7 @@ class Replica:
         self.bytes_appended = 0
         self._table = table
         self._generation = generation
+        self._on_failure = on_failure
         self._stable = ((-1, -1), (0, 0))  # (last stable offset, segments version), its (segment, position)
 
     @property
@@ -169,7 +174,26 @@ class Replica:
         fence()
         return self._table.waiting(self.slot)
 
-    def fail(self, reason: str) -> None:
+    def append(self, batches: list[memoryview], now_ms: int) -> list[Result]:
+        """`PartitionLog.append_as_leader`, synced where the topic wants that before an answer.
+
+        raises   StorageFailed: tell `fail`
+        """
+        if self.is_full:
+            raise StorageExhausted(f"{self.partition}: no room in {self.log.directory.parent}")
+        if self.state is RowState.OFFLINE:
+            raise StorageFailed(f"{self.partition}: offline")
+        log = self.log
+        results = log.append_as_leader(batches, self.leader_epoch, now_ms)
+        if log.config.flush_before_ack:
+            log.flush(now_ms)
+        return results
+
+    def fail(self, failure: StorageFailed) -> None:
+        """The log refused something: what becomes of it, and of its directory, is for all replicas to follow."""
+        self._on_failure(self, failure)
+
+    def take_out(self, reason: str) -> None:
         """The log directory failed: out of service until the node starts anew."""
         _log.error("replica offline partition=%s reason=%s", self.partition, reason)
         self.state = RowState.OFFLINE

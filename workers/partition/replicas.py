@@ -131,6 +131,8 @@ class Replicas:
     def fail(self, replica: Replica, failure: StorageFailed) -> None:
         """A log refused: out of room, or its directory is lost with every replica in it."""
         if isinstance(failure, StorageExhausted):
+            if replica.log.failure is None:
+                return  # refused before the log was asked
             if replica.slot not in self._exhausted:
                 _log.error("log full, reads go on partition=%s reason=%s", replica.partition, failure)
             replica.is_full = True
@@ -176,7 +178,7 @@ class Replicas:
             replica.is_full = directory in full or replica.slot in self._exhausted
             if directory not in usable:
                 self._exhausted.pop(replica.slot, None)
-                replica.fail(f"log directory {directory} is offline")
+                replica.take_out(f"log directory {directory} is offline")
                 replica.log.abandon()
                 self._changed.append(replica)
 
@@ -271,13 +273,15 @@ class Replicas:
             trusted = (row.end_segment, row.end_position)
             high_watermark = max(high_watermark, row.high_watermark)
             recovery_point = max(recovery_point, row.recovery_point)
-            log_start_offset = max(log_start_offset, row.log_start_offset)
+            log_start_offset = row.log_start_offset
         elif not is_ours or is_torn:
             self._publish_state(partition.slot, partition.key, RowState.LOADING, generation=0)
         config = LogConfig.from_values(topic_values(self._settings, topic.configs))
         directory = None
         try:
             directory = self._directory_of(name, topic, partition)
+            if not directory.is_dir():
+                log_start_offset = 0
             log = self._open_log(
                 name,
                 directory,
@@ -296,7 +300,7 @@ class Replicas:
             return None
         self._seat.counters.add(LOGS_OPENED, 1)
         generation = self._seat.generation
-        return Replica(name, log, partition.slot, partition.key, self._table, generation, high_watermark)
+        return Replica(name, log, partition.slot, partition.key, self._table, generation, high_watermark, self.fail)
 
     def _note_unopened(self, log_dir: Path, failure: Exception) -> None:
         """The directory is lost, or its logs are not all recovered."""
@@ -369,6 +373,8 @@ class Replicas:
         if row is not None and row.state == RowState.DELETED and row.key == doomed.key:
             return
         name = TopicPartition(doomed.topic, doomed.partition)
+        for checkpoint in (self._recovery_points, self._high_watermarks, self._log_starts):
+            checkpoint.pop(name, None)  # a topic of the same name begins anew
         if doomed.slot in self.by_slot:
             self._forget(doomed.slot).log.abandon()
         self.offline.pop(doomed.slot, None)

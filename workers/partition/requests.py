@@ -13,7 +13,6 @@ import logging
 from collections.abc import Callable, Mapping
 
 from headrace.errors import BadFrame
-from headrace.protocol.apis import ApiKey
 from headrace.shm.messages import ADMIN_HEADER
 from headrace.workers.partition.answers import Answers
 
@@ -56,7 +55,7 @@ class Requests:
         try:
             self._handlers[api_key](version, message[ADMIN_HEADER.size :], reply)
         except BadFrame as failure:
-            _log.warning("request refused api=%s reason=%s", ApiKey(api_key).name, failure)
+            _log.warning("request refused api_key=%d reason=%s", api_key, failure)
             reply(NO_ANSWER_IS_RIGHT)
 
     def forget(self, process_id: int) -> None:

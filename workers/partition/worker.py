@@ -2,7 +2,7 @@
 
 Runs in: one process per group, forked by the supervisor. A duty cycle:
 
-    peers changed? -> view moved? -> append from the rings -> expire -> flush answers -> park on the doorbell
+    peers changed? -> view moved? -> append from the rings -> groups -> expire -> flush answers -> park on the doorbell
 
 It never blocks on anything but the disk and its own doorbell.
 """
@@ -20,10 +20,13 @@ from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
 from headrace.workers.partition.answers import Answers
 from headrace.workers.partition.append import Appender
+from headrace.workers.partition.coordinator_host import CoordinatorHost
+from headrace.workers.partition.group_requests import GroupRequests
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replicas import Replicas
 from headrace.workers.partition.requests import Requests
+from headrace.workers.partition.upkeep import Upkeep
 
 FLUSH_LOOK_INTERVAL_MS = 50
 EXIT_CLEAN = 0
@@ -43,7 +46,9 @@ class PartitionWorker:
         self._answers = Answers(seat)
         self._purgatory = ProducePurgatory(self._answers)
         self._replicas = Replicas(seat, index, clock)
-        self._requests = Requests(self._answers, {})
+        self._groups = CoordinatorHost(seat, self._answers, self._replicas.by_slot, clock.now_ms())
+        handlers = {**Upkeep(self._replicas.by_slot).handlers(), **GroupRequests(self._groups).handlers()}
+        self._requests = Requests(self._answers, handlers)
         self._appender = Appender(seat, node_id, self._replicas, self._answers, self._purgatory, self._requests)
         self._view_version = 0
         self._next_flush_look_ms = 0
@@ -51,7 +56,7 @@ class PartitionWorker:
     def do_work(self) -> int:
         """One cycle; 0 lets the loop sleep."""
         seat = self._seat
-        now_ms = self._clock.now_ms()
+        self._groups.now_ms = now_ms = self._clock.now_ms()
         seat.beat(self._clock.monotonic_ns())
         for process_id in seat.changed():
             self._answers.forget(process_id)
@@ -60,11 +65,16 @@ class PartitionWorker:
         if seat.view.version() != self._view_version:
             self._follow_view()
         done = self._appender.do_work(now_ms)
+        done += self._groups.do_work()
         self._purgatory.expire(now_ms)
         if now_ms >= self._next_flush_look_ms:
             self._next_flush_look_ms = now_ms + FLUSH_LOOK_INTERVAL_MS
             self._settle(self._replicas.look(now_ms))
         return done + self._answers.flush()
+
+    def sleep_bound_ms(self) -> int:
+        """How long the loop may sleep when there was nothing to do."""
+        return self._groups.sleep_bound_ms(IDLE_WAIT_MAX_MS)
 
     def close(self) -> bool:
         """Drain the rings a last time, then flush and close the logs."""
@@ -77,6 +87,7 @@ class PartitionWorker:
         version = self._seat.view.version()
         view = self._seat.view.read()
         self._settle(self._replicas.follow(view))
+        self._groups.follow(view)
         self._view_version = version
         if version > 0:
             self._seat.set_state(ProcessState.READY)
@@ -109,7 +120,7 @@ def run(seat: Seat, clock: Clock | None = None) -> int:
                 continue
             doorbell.park()
             if not worker.do_work() and not stopping:
-                poll.poll(IDLE_WAIT_MAX_MS)
+                poll.poll(worker.sleep_bound_ms())
             doorbell.unpark()
         seat.set_state(ProcessState.DRAINING)
         is_clean = worker.close()

@@ -1,8 +1,8 @@
 """Produce (key 0), v0 to v9.
 
 The shape of each batch is looked at here only as far as the partition worker's ring must be protected;
-checksums, offsets and sequences are its business. v0 to v2 carry magic 0 and 1, which this node does not take
-yet: UNSUPPORTED_FOR_MESSAGE_FORMAT.
+checksums, offsets and sequences are its business. Where the topic asks for more, and for v0 to v2, which carry the
+old message formats, the batch goes through the topic's `record_policy.py` first.
 
 Source: Kafka `KafkaApis.handleProduceRequest`, `ProduceRequest.validateRecords`.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import Any
 
-from headrace.errors import ErrorCode
+from headrace.errors import ErrorCode, KafkaError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -24,6 +24,8 @@ from headrace.workers.network.produce_ledger import PendingProduce, Result
 from headrace.workers.network.routes import Route
 
 BATCH_BYTES_MIN = 61
+MESSAGE_BYTES_MIN = 26  # of v0
+MAGIC_V2 = 2
 ATTRIBUTES_LOW_BYTE = 22
 MAGIC_BYTE = 16
 CODEC_MASK = 0x07
@@ -67,6 +69,8 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
             records = partition.records
             route = context.routes.partition(name, partition.index)
             error = _refusal(context, version, acks, records, route)
+            if not error and (version < VERSION_OF_MAGIC_2 or route.policy is not None):  # type: ignore[union-attr]
+                error, records = _apply_policy(context, pending, index, version, records, route)
             if error:
                 _refuse(context, pending, index, error, acks, f"{name}-{partition.index}")
             else:
@@ -87,16 +91,32 @@ def _refusal(context: Context, version: int, acks: int, records: memoryview | No
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
     if acks not in (-1, 0, 1):
         return ErrorCode.INVALID_REQUIRED_ACKS
-    if version < VERSION_OF_MAGIC_2:
-        return ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
-    if records is None or len(records) < BATCH_BYTES_MIN:
+    bytes_min = BATCH_BYTES_MIN if version >= VERSION_OF_MAGIC_2 else MESSAGE_BYTES_MIN
+    if records is None or len(records) < bytes_min:
         return ErrorCode.INVALID_RECORD
     if PRODUCE_HEADER.size + len(records) > context.sender.message_bytes_max(route.owner):
         return ErrorCode.MESSAGE_TOO_LARGE
-    is_zstd = records[MAGIC_BYTE] == 2 and records[ATTRIBUTES_LOW_BYTE] & CODEC_MASK == CODEC_ZSTD
+    is_zstd = records[MAGIC_BYTE] == MAGIC_V2 and records[ATTRIBUTES_LOW_BYTE] & CODEC_MASK == CODEC_ZSTD
     if is_zstd and version < VERSION_OF_ZSTD:
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     return 0
+
+
+def _apply_policy(
+    context: Context, pending: PendingProduce, index: int, version: int, records: Any, route: Any
+) -> tuple[int, Any]:
+    """(error or 0, the batch as the topic's log shall have it)."""
+    try:
+        if version < VERSION_OF_MAGIC_2:
+            records = context.routes.policy(route.topic).convert(records, context.now_ms)
+        else:
+            records = route.policy.admit(records, context.now_ms)
+    except KafkaError as failure:
+        pending.texts = {**(pending.texts or {}), index: failure.message}
+        return failure.code, None
+    if PRODUCE_HEADER.size + len(records) > context.sender.message_bytes_max(route.owner):
+        return ErrorCode.MESSAGE_TOO_LARGE, None
+    return 0, records
 
 
 def _refuse(context: Context, pending: PendingProduce, index: int, error: int, acks: int, partition: str) -> None:

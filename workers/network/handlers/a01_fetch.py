@@ -1,7 +1,7 @@
-"""Fetch (key 1), v4 to v12: rows, index look-ups and file ranges; the leader process is never asked.
+"""Fetch (key 1), v0 to v12: rows, index look-ups and file ranges; the leader process is never asked.
 
 Sessions (KIP-227) are always declined with session id 0, which is legal; a full response then names exactly
-the partitions asked for. v0 to v3 need the old message formats and are not advertised.
+the partitions asked for. v0 to v3 want the old message formats: `down_conversion.py`.
 
 For each partition: one seqlock read (2 us), one `locate` (1 to 5 us, at most one pread of headers). Bytes and
 copies: head from memory, records by sendfile, or by one pread where they are few (SMALL_RANGE_BYTES): then
@@ -20,9 +20,12 @@ from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response_parts
+from headrace.protocol.compression import Codec
 from headrace.shm.counters import FETCH_BYTES, FETCH_REQUESTS, PARKED_FETCHES
 from headrace.shm.partition_table import PartitionRow, RowState
+from headrace.workers.network import down_conversion
 from headrace.workers.network.context import Context
+from headrace.workers.network.down_conversion import VERSION_OF_MAGIC_2, OldRange
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.outbox import FilePart
 from headrace.workers.network.routes import Route
@@ -31,6 +34,7 @@ SMALL_RANGE_BYTES = 16 * 1024
 READ_COMMITTED = 1
 CONSUMER_REPLICA_ID_MAX = -1
 VERSION_OF_FIRST_MESSAGE_WHOLE = 3
+VERSION_OF_ZSTD = 10
 
 _PartitionData = messages.FetchResponse.PartitionData
 _Aborted = messages.FetchResponse.AbortedTransaction
@@ -91,15 +95,32 @@ class _Fetch:
         if not (is_last or has_error or gathered >= request.min_bytes):
             return False
         context.seat.counters.add(FETCH_BYTES, gathered)
+        if self.exchange.api_version < VERSION_OF_MAGIC_2:
+            responses = self._convert(responses)
         response = messages.FetchResponse(responses=responses)
         self.exchange.answer(encode_response_parts(ApiKey.FETCH, self.exchange.api_version, response))
         return True
+
+    def _convert(self, responses: list[Any]) -> list[Any]:
+        """The records of an old version: found until now, read and converted here."""
+        flat = [data for response in responses for data in response.partitions]
+        converted = iter(down_conversion.answer(self.exchange.api_version, self.exchange.correlation_id, flat))
+        return [response._replace(partitions=[next(converted) for _ in response.partitions]) for response in responses]
+
+    def _find_old(self, route: Route, row: PartitionRow, wanted: Any, limit: int, is_first: bool) -> OldRange | None:
+        """What there is for an old version. raises KafkaError, CorruptSegment, OSError"""
+        if not self.context.routes.policy(route.topic).serves_old_readers:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "message.downconversion.enable is false")
+        reader = self.context.files.reader(route, row)
+        partitions = sum(len(topic.partitions) for topic in self.request.topics)
+        version, ends = self.exchange.api_version, (row.hw_segment, row.hw_position)
+        return down_conversion.find(reader, version, wanted.fetch_offset, limit, partitions, is_first, ends)
 
     def _read(self, route: Route | None, wanted: Any, limit: int, is_first: bool) -> tuple[Any, int]:
         """PartitionData of one partition, and the number of record bytes in it."""
         index = wanted.partition
         if route is None:
-            return _refusal(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), 0
+            return _refusal(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)._replace(aborted_transactions=[]), 0
         if self.request.replica_id > CONSUMER_REPLICA_ID_MAX:
             return _refusal(index, ErrorCode.CLUSTER_AUTHORIZATION_FAILED), 0  # CVE-2018-1288
         if route.slot < 0:
@@ -111,18 +132,24 @@ class _Fetch:
         if error:
             return _refusal(index, error), 0
         if not row.log_start_offset <= wanted.fetch_offset <= row.log_end_offset:
-            return _out_of_range(index, row), 0
+            return _refusal(index, ErrorCode.OFFSET_OUT_OF_RANGE), 0
         is_committed_read = self.request.isolation_level == READ_COMMITTED
         if is_committed_read:
             end_offset, end_segment, end_position = row.last_stable_offset, row.lso_segment, row.lso_position
         else:
             end_offset, end_segment, end_position = row.high_watermark, row.hw_segment, row.hw_position
-        records: bytes | FilePart = b""
+        version = self.exchange.api_version
+        if route.policy is not None and route.policy.codec == Codec.ZSTD and version < VERSION_OF_ZSTD:
+            return _refusal(index, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE), 0
+        records: bytes | FilePart | OldRange = b""
         size = 0
         aborted: list[Any] = []
-        may_exceed = is_first and self.exchange.api_version >= VERSION_OF_FIRST_MESSAGE_WHOLE
+        may_exceed = is_first and version >= VERSION_OF_FIRST_MESSAGE_WHOLE
         if wanted.fetch_offset < end_offset and (limit > 0 or may_exceed):
             try:
+                if version < VERSION_OF_MAGIC_2:
+                    old = self._find_old(route, row, wanted, limit, is_first)
+                    return self._found(index, row, old or b"")
                 reader = self.context.files.reader(route, row)
                 found = reader.locate(
                     wanted.fetch_offset, max(limit, 0), end_segment, end_position, at_least_one=may_exceed
@@ -134,6 +161,11 @@ class _Fetch:
                     ]
             except KafkaError as failure:
                 return _refusal(index, failure.code), 0
+            except FileNotFoundError:  # deleted since the row was read
+                row = self.context.seat.partitions.read(route.slot) or row
+                if wanted.fetch_offset < row.log_start_offset:
+                    return _refusal(index, ErrorCode.OFFSET_OUT_OF_RANGE), 0
+                return _refusal(index, ErrorCode.KAFKA_STORAGE_ERROR), 0
             except (HeadraceError, OSError):
                 return _refusal(index, ErrorCode.KAFKA_STORAGE_ERROR), 0
             if found is not None:
@@ -143,6 +175,12 @@ class _Fetch:
                     size = len(records)
                 else:
                     records = FilePart(found.fd, found.position, size, found.segment)
+        return self._found(index, row, records, aborted)
+
+    def _found(
+        self, index: int, row: PartitionRow, records: bytes | FilePart | OldRange, aborted: list[Any] | None = None
+    ) -> tuple[Any, int]:
+        is_committed_read = self.request.isolation_level == READ_COMMITTED
         return (
             _PartitionData(
                 partition_index=index,
@@ -150,10 +188,10 @@ class _Fetch:
                 high_watermark=row.high_watermark,
                 last_stable_offset=row.last_stable_offset,
                 log_start_offset=row.log_start_offset,
-                aborted_transactions=aborted if is_committed_read else None,
+                aborted_transactions=(aborted or []) if is_committed_read else None,
                 records=records,
             ),
-            size,
+            len(records),
         )
 
 
@@ -182,12 +220,4 @@ def _refusal(index: int, error: ErrorCode | int) -> Any:
         log_start_offset=-1,
         aborted_transactions=None,
         records=b"",
-    )
-
-
-def _out_of_range(index: int, row: PartitionRow) -> Any:
-    return _refusal(index, ErrorCode.OFFSET_OUT_OF_RANGE)._replace(
-        high_watermark=row.high_watermark,
-        last_stable_offset=row.last_stable_offset,
-        log_start_offset=row.log_start_offset,
     )

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
+from headrace.log.segment import LOG_SUFFIX, path_of
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -56,13 +57,10 @@ def _list_one(context: Context, exchange: Exchange, request: Any, topic: str, wa
     if error:
         return _PartitionResponse(partition_index=index, error_code=int(error))
     try:
-        timestamp, offset, leader_epoch = _look_up(context, route, row, request.isolation_level, wanted.timestamp)
         if exchange.api_version < VERSION_OF_ONE_OFFSET:
-            return _PartitionResponse(
-                partition_index=index,
-                error_code=0,
-                old_style_offsets=_old_style(context, route, row, wanted, offset),
-            )
+            offsets = _old_style(context, route, row, wanted)
+            return _PartitionResponse(partition_index=index, error_code=0, old_style_offsets=offsets)
+        timestamp, offset, leader_epoch = _look_up(context, route, row, request.isolation_level, wanted.timestamp)
     except KafkaError as failure:
         return _PartitionResponse(partition_index=index, error_code=int(failure.code))
     except (HeadraceError, OSError):
@@ -91,13 +89,25 @@ def _look_up(
     return found if found is not None else (-1, -1, -1)
 
 
-def _old_style(context: Context, route: Route, row: PartitionRow, wanted: Any, offset: int) -> list[int]:
-    """v0: offsets at or before the timestamp, newest first: the end and the segments' base offsets."""
-    most = max(0, wanted.max_num_offsets)
+def _old_style(context: Context, route: Route, row: PartitionRow, wanted: Any) -> list[int]:
+    """v0: offsets where a segment begins and the log's end, newest first, from the last one not younger than asked.
+
+    A segment's age is that of its file; of records before the log's start none is told, of those behind the high
+    watermark only that. Source: Kafka `UnifiedLog.legacyFetchOffsetsBefore`.
+    """
+    reader = context.files.reader(route, row)
+    bases = [base for base in reader.segment_bases() if base <= row.end_segment]
+    offsets = [max(base, row.log_start_offset) for base in bases]
+    if row.end_position:
+        offsets.append(row.log_end_offset)
     if wanted.timestamp == EARLIEST:
-        return [row.log_start_offset][:most]
-    bases = [base for base in context.files.reader(route, row).segment_bases() if base >= row.log_start_offset]
-    if wanted.timestamp == LATEST:
-        return list(dict.fromkeys([row.high_watermark, *reversed(bases)]))[:most]
-    bound = offset if offset >= 0 else row.high_watermark
-    return [base for base in reversed(bases) if base <= bound][:most]
+        offsets = offsets[:1]
+    elif wanted.timestamp != LATEST:
+        written_ms = [path_of(reader.directory, base, LOG_SUFFIX).stat().st_mtime_ns // 1_000_000 for base in bases]
+        written_ms.append(context.now_ms)
+        while offsets and written_ms[len(offsets) - 1] > wanted.timestamp:
+            offsets.pop()
+    found = sorted(offsets, reverse=True)[: max(0, wanted.max_num_offsets)]
+    if found and found[0] > row.high_watermark:
+        found = [row.high_watermark, *(offset for offset in found if offset <= row.high_watermark)]
+    return found

@@ -1,40 +1,76 @@
-"""FindCoordinator (key 10), v0 to v4: this node hosts no coordinator yet, and says so.
+"""FindCoordinator (key 10), v0 to v4: the leader of the offsets partition that a group belongs to.
 
-COORDINATOR_NOT_AVAILABLE is what Kafka answers while `__consumer_offsets` can't be made; consumers that
-`assign` go on without.
+The first one makes `__consumer_offsets`. Transactions have no coordinator yet: COORDINATOR_NOT_AVAILABLE, which
+producers ask again for.
 
-Source: Kafka `KafkaApis.handleFindCoordinatorRequest`.
+Source: Kafka `KafkaApis.handleFindCoordinatorRequest`; KIP-699 for several keys at once.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from headrace.errors import ErrorCode
+from headrace.ids import OFFSETS_TOPIC
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.group_owners import partition_of_group, with_offsets_topic
 
 VERSION_OF_MANY_KEYS = 4
-NO_COORDINATOR = "no coordinator is available: this node does not host consumer groups or transactions"
+GROUP = 0
+TRANSACTION = 1
+NO_COORDINATOR = "no coordinator is available: {}"
+
+_Coordinator = messages.FindCoordinatorResponse.Coordinator
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """Refuse every key, retriably."""
-    version = exchange.api_version
-    request = decode_request(ApiKey.FIND_COORDINATOR, version, body)
-    error = int(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    if version >= VERSION_OF_MANY_KEYS:
-        response = messages.FindCoordinatorResponse(
-            coordinators=[
-                messages.FindCoordinatorResponse.Coordinator(
-                    key=key, node_id=-1, host="", port=-1, error_code=error, error_message=NO_COORDINATOR
-                )
-                for key in request.coordinator_keys
-            ]
-        )
+    """Answer from the view, after the offsets topic was made."""
+    request = decode_request(ApiKey.FIND_COORDINATOR, exchange.api_version, body)
+    if request.key_type == GROUP:
+        with_offsets_topic(context, exchange, lambda: _respond(context, exchange, request))
     else:
+        _respond(context, exchange, request)
+
+
+def _respond(context: Context, exchange: Exchange, request: Any) -> None:
+    version = exchange.api_version
+    if version >= VERSION_OF_MANY_KEYS:
+        rows = [_find(context, request.key_type, key) for key in request.coordinator_keys]
+        response = messages.FindCoordinatorResponse(coordinators=rows)
+    else:
+        row = _find(context, request.key_type, request.key)
         response = messages.FindCoordinatorResponse(
-            error_code=error, error_message=NO_COORDINATOR, node_id=-1, host="", port=-1
+            error_code=row.error_code,
+            error_message=row.error_message,
+            node_id=row.node_id,
+            host=row.host,
+            port=row.port,
         )
     exchange.answer_bytes(encode_response(ApiKey.FIND_COORDINATOR, version, response))
+
+
+def _find(context: Context, key_type: int, key: str) -> Any:
+    if key_type == TRANSACTION:
+        return _refuse(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, "this node does not host transactions")
+    if key_type != GROUP:
+        return _refuse(key, ErrorCode.INVALID_REQUEST, f"key type {key_type} is neither group nor transaction")
+    partition = partition_of_group(context, key)
+    route = context.routes.partition(OFFSETS_TOPIC, partition)
+    if route is None:
+        return _refuse(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{OFFSETS_TOPIC} could not be made yet")
+    broker = context.view.brokers.get(route.leader)
+    if broker is None:
+        return _refuse(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{OFFSETS_TOPIC}-{partition} has no leader")
+    return _Coordinator(
+        key=key, node_id=broker.node_id, host=broker.host, port=broker.port, error_code=0, error_message=None
+    )
+
+
+def _refuse(key: str, error: ErrorCode, why: str) -> Any:
+    return _Coordinator(
+        key=key, node_id=-1, host="", port=-1, error_code=int(error), error_message=NO_COORDINATOR.format(why)
+    )

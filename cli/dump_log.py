@@ -1,0 +1,69 @@
+"""`headrace dump-log`: what lies in segments, indexes, snapshots and checkpoints, and what is wrong with it.
+
+Reads files only; a node may run meanwhile. Items come from `log/inspection/log_dump.py`, their text from `dump_text.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+headrace dump-log data/clicks-0/00000000000000000000.log --deep
+
+headrace dump-log data/clicks-0/*.index --verify-index-only
+
+headrace dump-log data/clicks-0/* --data --json | jq 'select(.type == "record")'
+"""
+
+
+def dump_log(
+    files: Annotated[list[Path], typer.Argument(metavar="FILES...", help="Files of a log directory, of any kind.")],
+    is_json: Annotated[bool, typer.Option("--json", help="A line of JSON for each item.")] = False,
+    is_deep: Annotated[bool, typer.Option("--deep", help="Decode the records of each batch.")] = False,
+    has_data: Annotated[bool, typer.Option("--data", help="Show keys, values and headers too.")] = False,
+    is_verify: Annotated[
+        bool, typer.Option("--verify-index-only", help="Of indexes, show only what disagrees with their segment.")
+    ] = False,
+    bytes_max: Annotated[
+        int, typer.Option("--max-bytes", min=0, metavar="N", help="Only the first N bytes of each segment; 0: all.")
+    ] = 0,
+) -> int:
+    """Print what lies in log files, and verify it.
+
+    Takes segments (.log), indexes (.index, .timeindex, .txnindex), producer snapshots (.snapshot), checkpoints,
+    partition.metadata and meta.properties, told by their names. An index is held against the segment beside it.
+    Nothing is changed; a node may run meanwhile.
+
+    Exit codes: 0 nothing is wrong, 1 something is: each fault is a line on standard error (with [bold]--json[/bold] an item of
+    type "fault" in the output).
+    """
+    from headrace.cli.dump_text import text_of
+    from headrace.log.inspection.log_dump import DumpOptions, dump
+
+    options = DumpOptions(is_deep, has_data, is_verify, bytes_max)
+    is_faulty = False
+    write = sys.stdout.write
+    try:
+        for path in files:
+            for item in dump(path, options):
+                is_fault = item["type"] == "fault"
+                is_faulty |= is_fault
+                if is_json:
+                    write(json.dumps(item, ensure_ascii=False) + "\n")
+                elif is_fault:
+                    sys.stdout.flush()
+                    print(text_of(item), file=sys.stderr)
+                else:
+                    write(text_of(item) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:  # head has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more at its end
+    return int(is_faulty)

@@ -1,0 +1,250 @@
+"""Topics, their settings, and groups: asked of the broker that may answer, errors by name.
+
+A call for several topics or groups returns an error (or None) for each, so that one that fails hides no other. What has to be
+asked of the active controller is asked again where the office has moved.
+
+Source: Kafka `KafkaAdminClient`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from headrace.client.assignors import decode_assignment
+from headrace.client.cluster import Cluster, error_of
+from headrace.client.connection import Connection
+from headrace.client.coordinator import Coordinator
+from headrace.client.offset_store import committed_offsets, store_offsets
+from headrace.errors import BadFrame, ErrorCode, KafkaError
+from headrace.ids import TopicPartition
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+
+RESOURCE_TOPIC = 2
+SET, DELETE = 0, 1  # of IncrementalAlterConfigs
+ADMIN_TIMEOUT_MS = 25_000
+SOURCES = {1: "topic", 2: "broker", 3: "cluster", 4: "server.properties", 5: "default"}
+
+Errors = dict[str, KafkaError | None]
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    """A topic to create. -1 leaves the number to the cluster."""
+
+    name: str
+    partitions: int = -1
+    replication_factor: int = -1
+    configs: Mapping[str, str] = field(default_factory=dict)
+
+
+class Config(NamedTuple):
+    """A setting as it holds for a topic."""
+
+    name: str
+    value: str | None
+    source: str  # one of SOURCES
+
+
+class Group(NamedTuple):
+    """A group as a broker lists it."""
+
+    group_id: str
+    protocol_type: str
+    state: str  # '' where the broker does not tell
+
+
+class Member(NamedTuple):
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    host: str
+    partitions: tuple[TopicPartition, ...]
+
+
+class GroupDescription(NamedTuple):
+    group_id: str
+    state: str
+    protocol: str
+    members: tuple[Member, ...]
+
+
+class Admin:
+    """An admin over a `Cluster`, whose metadata is read on the way."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    # Topics
+
+    def create_topics(self, topics: Sequence[NewTopic], validate_only: bool = False) -> Errors:
+        """Topics that the brokers serve when this returns."""
+        kind = messages.CreateTopicsRequest
+        rows = [
+            kind.CreatableTopic(
+                name=topic.name,
+                num_partitions=topic.partitions,
+                replication_factor=topic.replication_factor,
+                assignments=[],
+                configs=[kind.CreatableTopicConfig(key, value) for key, value in topic.configs.items()],
+            )
+            for topic in topics
+        ]
+        request = kind(topics=rows, timeout_ms=ADMIN_TIMEOUT_MS, validate_only=validate_only)
+        answer = self._ask_controller(ApiKey.CREATE_TOPICS, (1, 6), request, lambda found: found.topics)
+        return _errors((row.name, row.error_code, row.error_message) for row in answer.topics)
+
+    def delete_topics(self, names: Sequence[str]) -> Errors:
+        """Topics that are gone when this returns."""
+        request = messages.DeleteTopicsRequest(topic_names=list(names), timeout_ms=ADMIN_TIMEOUT_MS)
+        answer = self._ask_controller(ApiKey.DELETE_TOPICS, (1, 5), request, lambda found: found.responses)
+        return _errors((row.name, row.error_code, row.error_message) for row in answer.responses)
+
+    def create_partitions(self, counts: Mapping[str, int], validate_only: bool = False) -> Errors:
+        """Let topics grow to so many partitions."""
+        kind = messages.CreatePartitionsRequest
+        rows = [kind.CreatePartitionsTopic(name, count, None) for name, count in counts.items()]
+        request = kind(topics=rows, timeout_ms=ADMIN_TIMEOUT_MS, validate_only=validate_only)
+        answer = self._ask_controller(ApiKey.CREATE_PARTITIONS, (0, 3), request, lambda found: found.results)
+        return _errors((row.name, row.error_code, row.error_message) for row in answer.results)
+
+    def alter_configs(self, topic: str, changes: Mapping[str, str | None], validate_only: bool = False) -> None:
+        """Set overrides of a topic, None takes one away; raises KafkaError"""
+        kind = messages.IncrementalAlterConfigsRequest
+        configs = [
+            kind.AlterableConfig(key, DELETE if value is None else SET, value) for key, value in sorted(changes.items())
+        ]
+        resource = kind.AlterConfigsResource(RESOURCE_TOPIC, topic, configs)
+        request = kind(resources=[resource], validate_only=validate_only)
+        answer = self._cluster.ask_any(ApiKey.INCREMENTAL_ALTER_CONFIGS, (0, 1), request)
+        for row in answer.responses:
+            if row.error_code:
+                raise error_of(row.error_code, row.error_message or f"topic {topic}")
+
+    def describe_configs(self, topics: Sequence[str]) -> dict[str, list[Config]]:
+        """Every setting of topics, in order; raises KafkaError"""
+        kind = messages.DescribeConfigsRequest
+        resources = [kind.DescribeConfigsResource(RESOURCE_TOPIC, topic, None) for topic in topics]
+        answer = self._cluster.ask_any(ApiKey.DESCRIBE_CONFIGS, (1, 4), kind(resources=resources))
+        found = {}
+        for result in answer.results:
+            if result.error_code:
+                raise error_of(result.error_code, result.error_message or f"topic {result.resource_name}")
+            found[result.resource_name] = [
+                Config(row.name, row.value, SOURCES.get(row.config_source, str(row.config_source)))
+                for row in sorted(result.configs, key=lambda row: str(row.name))
+            ]
+        return found
+
+    # Groups
+
+    def list_groups(self) -> list[Group]:
+        """All groups of all brokers, by name; raises KafkaError, ConnectionFailed"""
+        self._cluster.refresh([])
+        found = {}
+        for node_id in sorted(self._cluster.brokers):
+            connection = self._cluster.connection(node_id)
+            version = connection.version(ApiKey.LIST_GROUPS, 0, 5)
+            request = messages.ListGroupsRequest(states_filter=[], types_filter=[])
+            answer = connection.request(ApiKey.LIST_GROUPS, version, request)
+            if answer.error_code:
+                raise error_of(answer.error_code, f"groups of broker {node_id}")
+            for row in answer.groups:
+                found[row.group_id] = Group(row.group_id, row.protocol_type, row.group_state)
+        return [found[name] for name in sorted(found)]
+
+    def describe_group(self, group_id: str) -> GroupDescription:
+        """State and members; a group that is not there is described as Dead, as its coordinator does. raises KafkaError"""
+        request = messages.DescribeGroupsRequest(groups=[group_id])
+        coordinator = Coordinator(self._cluster, group_id)
+        try:
+            answer = coordinator.ask(
+                ApiKey.DESCRIBE_GROUPS, (0, 5), request, lambda found: int(found.groups[0].error_code)
+            )
+        finally:
+            coordinator.close()
+        row = answer.groups[0]
+        if row.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+            return GroupDescription(group_id, "Dead", "", ())
+        if row.error_code:
+            raise error_of(row.error_code, f"group {group_id}")
+        members = tuple(
+            Member(
+                member.member_id,
+                member.group_instance_id,
+                member.client_id,
+                member.client_host,
+                _partitions(bytes(member.member_assignment)) if row.protocol_type == "consumer" else (),
+            )
+            for member in row.members
+        )
+        return GroupDescription(group_id, row.group_state, row.protocol_data, members)
+
+    def delete_groups(self, group_ids: Sequence[str]) -> Errors:
+        """Forget groups without members, with all their offsets."""
+        found: Errors = {}
+        for group_id in group_ids:
+            coordinator = Coordinator(self._cluster, group_id)
+            request = messages.DeleteGroupsRequest(groups_names=[group_id])
+            try:
+                answer = coordinator.ask(
+                    ApiKey.DELETE_GROUPS, (0, 2), request, lambda found: int(found.results[0].error_code)
+                )
+            finally:
+                coordinator.close()
+            code = answer.results[0].error_code
+            found[group_id] = error_of(code, f"group {group_id}") if code else None
+        return found
+
+    def group_offsets(self, group_id: str) -> dict[TopicPartition, int]:
+        """All offsets that a group has stored; raises KafkaError"""
+        coordinator = Coordinator(self._cluster, group_id)
+        try:
+            return committed_offsets(coordinator)
+        finally:
+            coordinator.close()
+
+    def alter_group_offsets(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
+        """Store offsets for a group without members; raises KafkaError, which names the partition"""
+        coordinator = Coordinator(self._cluster, group_id)
+        try:
+            store_offsets(coordinator, offsets)
+        finally:
+            coordinator.close()
+
+    def _ask_controller(
+        self, api_key: int, versions: tuple[int, int], request: Any, rows: Callable[[Any], Iterable[Any]]
+    ) -> Any:
+        """Ask the active controller; where it says that it is not, it refused all of it, and the right one is asked."""
+
+        def attempt() -> Any:
+            self._cluster.refresh([])
+            connection = self._controller()
+            answer = connection.request(
+                api_key, connection.version(api_key, *versions), request, timeout_s=ADMIN_TIMEOUT_MS / 1000 + 5
+            )
+            if any(row.error_code == ErrorCode.NOT_CONTROLLER for row in rows(answer)):
+                raise KafkaError(ErrorCode.NOT_CONTROLLER, f"broker {self._cluster.controller_id}")
+            return answer
+
+        return self._cluster.retried(attempt, set())
+
+    def _controller(self) -> Connection:
+        controller_id = self._cluster.controller_id
+        if controller_id not in self._cluster.brokers:
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, "no controller is active just now")
+        return self._cluster.connection(controller_id)
+
+
+def _errors(rows: Iterable[tuple[str, int, str | None]]) -> Errors:
+    return {name: error_of(code, text or f"topic {name}") if code else None for name, code, text in rows}
+
+
+def _partitions(assignment: bytes) -> tuple[TopicPartition, ...]:
+    """What a member says of itself is somebody else's bytes: none, where they make no sense."""
+    try:
+        return tuple(decode_assignment(assignment))
+    except BadFrame:
+        return ()

@@ -1,0 +1,94 @@
+"""The broker that coordinates a group: found, connected to, found again when it moves.
+
+Source: Kafka `AbstractCoordinator`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from headrace.client.cluster import RETRIES_MAX, RETRY_PAUSE_FIRST_S, RETRY_PAUSE_MAX_S, Cluster, error_of
+from headrace.client.connection import Connection, ConnectionFailed
+from headrace.errors import ErrorCode, KafkaError
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+
+KEY_TYPE_GROUP = 0
+MOVED = frozenset(
+    {
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+    }
+)
+
+T = TypeVar("T")
+
+
+class Coordinator:
+    """The way to one group's coordinator."""
+
+    def __init__(self, cluster: Cluster, group_id: str) -> None:
+        self.group_id = group_id
+        self._cluster = cluster
+        self._connection: Connection | None = None
+
+    def ask(
+        self,
+        api_key: int,
+        versions: tuple[int, int],
+        request: Any,
+        error_of_response: Callable[[Any], int],
+        timeout_s: float | None = None,
+    ) -> Any:
+        """The coordinator's response; one that says it has moved, or is loading, or a lost connection, is asked again.
+
+        error_of_response   the error code of a response that tells so for the whole group
+        raises              KafkaError or ConnectionFailed, where it has not come after RETRIES_MAX tries. Other errors are in the response
+        """
+
+        def attempt() -> Any:
+            connection = self.connection()
+            answer = connection.request(api_key, connection.version(api_key, *versions), request, timeout_s)
+            code = error_of_response(answer)
+            if code in MOVED:
+                raise error_of(code, f"coordinator of group {self.group_id}")
+            return answer
+
+        return self.retried(attempt)
+
+    def retried(self, attempt: Callable[[], T]) -> T:
+        """What `attempt` returns, tried again at a coordinator found anew."""
+        pause_s = RETRY_PAUSE_FIRST_S
+        for tries_left in range(RETRIES_MAX, -1, -1):
+            try:
+                return attempt()
+            except (ConnectionFailed, KafkaError) as failure:
+                if isinstance(failure, KafkaError) and failure.code not in MOVED:
+                    raise
+                if not tries_left:
+                    raise
+            self.forget()
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, RETRY_PAUSE_MAX_S)
+        raise AssertionError("unreachable")
+
+    def connection(self) -> Connection:
+        """raises   KafkaError, ConnectionFailed"""
+        if self._connection is None or self._connection.fileno() < 0:
+            request = messages.FindCoordinatorRequest(key=self.group_id, key_type=KEY_TYPE_GROUP)
+            answer = self._cluster.ask_any(ApiKey.FIND_COORDINATOR, (1, 3), request)
+            if answer.error_code:
+                raise error_of(answer.error_code, f"coordinator of group {self.group_id}")
+            self._connection = self._cluster.connect(answer.host, answer.port)
+        return self._connection
+
+    def forget(self) -> None:
+        """Find it anew next time."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    close = forget

@@ -1,0 +1,74 @@
+"""A group's stored offsets: read, written from outside of the group, and forgotten.
+
+Source: Kafka `KafkaAdminClient.listConsumerGroupOffsets`, `alterConsumerGroupOffsets`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headrace.client.cluster import error_of
+from headrace.client.coordinator import Coordinator
+from headrace.ids import TopicPartition
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+
+NO_GENERATION = -1
+
+
+def committed_offsets(
+    coordinator: Coordinator, names: Sequence[TopicPartition] | None = None
+) -> dict[TopicPartition, int]:
+    """Stored offsets; partitions without one are left out.
+
+    names    None: all that the group has
+    raises   KafkaError with the group or partition; ConnectionFailed
+    """
+    kind = messages.OffsetFetchRequest
+    topics: list[Any] | None = None
+    if names is not None:
+        by_topic: dict[str, list[int]] = {}
+        for name in names:
+            by_topic.setdefault(name.topic, []).append(name.partition)
+        topics = [kind.OffsetFetchRequestTopic(topic, indexes) for topic, indexes in by_topic.items()]
+    request = kind(group_id=coordinator.group_id, topics=topics, groups=[])
+    answer = coordinator.ask(ApiKey.OFFSET_FETCH, (2, 7), request, lambda response: int(response.error_code))
+    if answer.error_code:
+        raise error_of(answer.error_code, f"offsets of group {coordinator.group_id}")
+    found = {}
+    for topic in answer.topics:
+        for row in topic.partitions:
+            name = TopicPartition(topic.name, row.partition_index)
+            if row.error_code:
+                raise error_of(row.error_code, f"offset of {name} in group {coordinator.group_id}")
+            if row.committed_offset >= 0:
+                found[name] = row.committed_offset
+    return found
+
+
+def store_offsets(coordinator: Coordinator, offsets: Mapping[TopicPartition, int]) -> None:
+    """Write offsets of a group without members; the coordinator refuses where there are some.
+
+    raises   KafkaError with the first partition that was refused; ConnectionFailed
+    """
+    kind = messages.OffsetCommitRequest
+    topics: dict[str, list[Any]] = {}
+    for name, offset in sorted(offsets.items()):
+        row = kind.OffsetCommitRequestPartition(name.partition, offset, committed_metadata="")
+        topics.setdefault(name.topic, []).append(row)
+    request = kind(
+        group_id=coordinator.group_id,
+        generation_id_or_member_epoch=NO_GENERATION,
+        topics=[kind.OffsetCommitRequestTopic(topic, rows) for topic, rows in topics.items()],
+    )
+    answer = coordinator.ask(ApiKey.OFFSET_COMMIT, (2, 8), request, _first_code)
+    for topic in answer.topics:
+        for row in topic.partitions:
+            if row.error_code:
+                name = TopicPartition(topic.name, row.partition_index)
+                raise error_of(row.error_code, f"offset of {name} in group {coordinator.group_id}")
+
+
+def _first_code(answer: Any) -> int:
+    return next((row.error_code for topic in answer.topics for row in topic.partitions if row.error_code), 0)

@@ -1,0 +1,59 @@
+"""Which partition a record goes to: by its key as Kafka's Java clients do, else one partition at a time.
+
+Records without a key stick to one partition until its batch is full: fewer, larger batches.
+
+Source: Kafka `Utils.murmur2`, `BuiltInPartitioner`; KIP-480, KIP-794.
+"""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Sequence
+
+_SEED = 0x9747B28C
+_M = 0x5BD1E995
+_MASK = 0xFFFFFFFF
+
+
+def murmur2(data: bytes) -> int:
+    """MurmurHash2 with Kafka's seed, as an unsigned 32-bit number."""
+    length = len(data)
+    hashed = _SEED ^ length
+    whole = length & ~3
+    for (word,) in struct.iter_unpack("<I", data[:whole]):
+        word = word * _M & _MASK
+        word = (word ^ word >> 24) * _M & _MASK
+        hashed = hashed * _M & _MASK ^ word
+    rest = data[whole:]
+    if rest:
+        hashed = (hashed ^ int.from_bytes(rest, "little")) * _M & _MASK
+    hashed = (hashed ^ hashed >> 13) * _M & _MASK
+    return hashed ^ hashed >> 15
+
+
+def partition_of(key: bytes, count: int) -> int:
+    """The partition of a key among `count`, >= 1."""
+    return (murmur2(key) & 0x7FFFFFFF) % count
+
+
+class StickyPartitions:
+    """Where records without a key go, by topic."""
+
+    def __init__(self, chance: random.Random | None = None) -> None:
+        self._chance = chance or random.Random()
+        self._current: dict[str, int] = {}
+
+    def current(self, topic: str, available: Sequence[int]) -> int:
+        """The partition of now, one of `available` (not empty)."""
+        partition = self._current.get(topic)
+        if partition is None or partition not in available:
+            partition = self._current[topic] = self._chance.choice(available)
+        return partition
+
+    def move_on(self, topic: str, available: Sequence[int]) -> None:
+        """A batch is full: take another partition, where there is one."""
+        current = self._current.get(topic)
+        others = [partition for partition in available if partition != current]
+        if others:
+            self._current[topic] = self._chance.choice(others)

@@ -1,0 +1,66 @@
+"""OffsetCommit v0 (key 8): offsets of old consumers, which ZooKeeper keeps. Answered when they are written.
+
+Runs in: the controller process of any node, active or not.
+
+    /consumers/[group]/offsets/[topic]/[partition]     the offset, as text
+
+Source: Kafka `KafkaApis.handleOffsetCommitRequest`, version 0.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from headrace.controller import znodes
+from headrace.controller.office import Office
+from headrace.controller.waiting import Waiting
+from headrace.controller.zk import ZkConflict, ZkError
+from headrace.errors import ErrorCode
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_request, encode_response
+
+_log = logging.getLogger(__name__)
+_Topic = messages.OffsetCommitResponse.OffsetCommitResponseTopic
+_Partition = messages.OffsetCommitResponse.OffsetCommitResponsePartition
+
+
+def handle(office: Office, version: int, body: memoryview) -> Waiting:
+    """Write each partition's offset; one error each."""
+    request = decode_request(ApiKey.OFFSET_COMMIT, version, body)
+    topics = [
+        _Topic(
+            name=topic.name,
+            partitions=[
+                _Partition(
+                    partition_index=row.partition_index,
+                    error_code=int(_commit(office, request.group_id, topic.name, row)),
+                )
+                for row in topic.partitions
+            ],
+        )
+        for topic in request.topics
+    ]
+    return Waiting.done(encode_response(ApiKey.OFFSET_COMMIT, version, messages.OffsetCommitResponse(topics=topics)))
+
+
+def _commit(office: Office, group_id: str, topic: str, row: Any) -> ErrorCode:
+    if not znodes.is_path_part(group_id):
+        return ErrorCode.INVALID_GROUP_ID
+    known = office.cluster.topics.get(topic)
+    if known is None or not 0 <= row.partition_index < len(known.replicas):
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if len((row.committed_metadata or "").encode()) > office.settings["offset.metadata.max.bytes"]:
+        return ErrorCode.OFFSET_METADATA_TOO_LARGE
+    path = znodes.consumer_offset_path(group_id, topic, row.partition_index)
+    data = str(row.committed_offset).encode()
+    try:
+        try:
+            office.zk.set(path, data)
+        except ZkConflict:
+            office.zk.create(path, data)
+    except ZkError as failure:
+        _log.warning("offset not written path=%s reason=%s", path, failure)
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    return ErrorCode.NONE

@@ -1,0 +1,53 @@
+"""OffsetFetch v0 (key 9): offsets that ZooKeeper keeps for old consumers.
+
+Runs in: the controller process of any node, active or not. Where there is none: -1 and no error, as Kafka has it.
+
+Source: Kafka `KafkaApis.handleOffsetFetchRequest`, version 0.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from headrace.controller import znodes
+from headrace.controller.office import Office
+from headrace.controller.waiting import Waiting
+from headrace.controller.zk import ZkError
+from headrace.errors import ErrorCode
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_request, encode_response
+
+NO_OFFSET = -1
+
+_log = logging.getLogger(__name__)
+_Topic = messages.OffsetFetchResponse.OffsetFetchResponseTopic
+_Partition = messages.OffsetFetchResponse.OffsetFetchResponsePartition
+
+
+def handle(office: Office, version: int, body: memoryview) -> Waiting:
+    """Read each partition's offset."""
+    request = decode_request(ApiKey.OFFSET_FETCH, version, body)
+    topics = []
+    for topic in request.topics:
+        rows = []
+        for index in topic.partition_indexes:
+            offset, error = _fetch(office, request.group_id, topic.name, index)
+            rows.append(_Partition(partition_index=index, committed_offset=offset, metadata="", error_code=int(error)))
+        topics.append(_Topic(name=topic.name, partitions=rows))
+    return Waiting.done(encode_response(ApiKey.OFFSET_FETCH, version, messages.OffsetFetchResponse(topics=topics)))
+
+
+def _fetch(office: Office, group_id: str, topic: str, partition: int) -> tuple[int, ErrorCode]:
+    known = office.cluster.topics.get(topic)
+    if known is None or not 0 <= partition < len(known.replicas):
+        return NO_OFFSET, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if not znodes.is_path_part(group_id):
+        return NO_OFFSET, ErrorCode.INVALID_GROUP_ID
+    path = znodes.consumer_offset_path(group_id, topic, partition)
+    try:
+        node = office.zk.get(path)
+        return (NO_OFFSET if node is None else znodes.decode_consumer_offset(path, node.data)), ErrorCode.NONE
+    except (ZkError, znodes.BadZnode) as failure:
+        _log.warning("offset not read path=%s reason=%s", path, failure)
+        return NO_OFFSET, ErrorCode.UNKNOWN_SERVER_ERROR

@@ -1,0 +1,36 @@
+"""IncrementalAlterConfigs (key 44), v0 to v1: single configs of a topic set, deleted, appended to, subtracted from.
+
+Runs in: the controller process of the node that was asked, active or not.
+
+Source: Kafka `ZkAdminManager.incrementalAlterConfigs`; KIP-339.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.controller.admin.altered_resources import alter_all
+from headrace.controller.office import Office
+from headrace.controller.topic_configs import changed
+from headrace.controller.waiting import Waiting
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_request, encode_response
+
+_Result = messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
+
+
+def handle(office: Office, version: int, body: memoryview) -> Waiting:
+    """Answered as soon as ZooKeeper has it."""
+    request = decode_request(ApiKey.INCREMENTAL_ALTER_CONFIGS, version, body)
+
+    def change(resource: Any, current: dict[str, str]) -> dict[str, str]:
+        changes = [(config.name, config.config_operation, config.value) for config in resource.configs]
+        return changed(current, changes, office.settings)
+
+    rows = [
+        _Result(int(error), message, resource.resource_type, resource.resource_name)
+        for resource, error, message in alter_all(office, request, change)
+    ]
+    response = messages.IncrementalAlterConfigsResponse(responses=rows)
+    return Waiting.done(encode_response(ApiKey.INCREMENTAL_ALTER_CONFIGS, version, response))

@@ -1,0 +1,47 @@
+"""The topics that the node makes for itself, and how.
+
+Runs in: the controller process. Where fewer nodes are alive than the configured factor asks for, the topic gets
+a replica on each of them, and the log a warning: a cluster that starts with one node has its groups at once.
+
+Source: Kafka `GroupCoordinator.offsetsTopicConfigs`, `DefaultAutoTopicCreationManager`.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import NamedTuple
+
+from headrace.ids import OFFSETS_TOPIC
+from headrace.settings import Settings
+
+_log = logging.getLogger(__name__)
+
+
+class InternalTopic(NamedTuple):
+    """What to make."""
+
+    partitions: int
+    replication_factor: int
+    configs: dict[str, str]
+
+
+def plan_internal_topic(settings: Settings, name: str, live_brokers: int) -> InternalTopic | None:
+    """How to make an internal topic now, None for any other name."""
+    if name != OFFSETS_TOPIC:
+        return None
+    wanted = settings["offsets.topic.replication.factor"]
+    factor = max(1, min(wanted, live_brokers))
+    if factor < wanted:
+        _log.warning(
+            "internal topic with fewer replicas topic=%s replicas=%d offsets.topic.replication.factor=%d live_nodes=%d",
+            name,
+            factor,
+            wanted,
+            live_brokers,
+        )
+    configs = {
+        "cleanup.policy": "compact",
+        "compression.type": "producer",
+        "segment.bytes": str(settings["offsets.topic.segment.bytes"]),
+    }
+    return InternalTopic(settings["offsets.topic.num.partitions"], factor, configs)

@@ -1,0 +1,152 @@
+"""Changing a topic's overrides: which values may stand there, and how they are written.
+
+Runs in: the controller process of whichever node was asked; unlike topics, overrides may be written by any broker. A write
+is one transaction that expects the overrides as they were read:
+
+    check   /brokers/topics/T                  the topic is still there
+    set     /config/topics/T                   all overrides of the topic
+    create  /config/changes/config_change_N    tells every broker to read them again
+
+Source: Kafka `ZkAdminManager.alterConfigs`, `AdminZkClient.changeTopicConfig`, `ZkNodeChangeNotificationListener` (purge).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from enum import IntEnum
+
+from headrace.controller import znodes
+from headrace.controller.topic_creation import check_configs
+from headrace.controller.transaction import Transaction
+from headrace.controller.zk import ZkConflict, ZkError, ZkSession
+from headrace.errors import ErrorCode, KafkaError
+from headrace.settings import TOPIC_SETTINGS, Kind, Settings, format_value, topic_setting
+
+TRIES_MAX = 5  # each is lost to somebody who wrote in between
+CHANGE_LIFETIME_MS = 15 * 60_000  # Kafka's
+PURGES_MAX = 200  # at a time
+
+_log = logging.getLogger(__name__)
+
+
+class Operation(IntEnum):
+    """What IncrementalAlterConfigs does with a key; Kafka's `AlterConfigOp.OpType`."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+def replaced(wanted: Sequence[tuple[str, str | None]]) -> dict[str, str]:
+    """All overrides anew.
+
+    raises   KafkaError INVALID_REQUEST for a key that stands twice or a null, INVALID_CONFIG for a key or value that can't be
+    """
+    _check_keys([key for key, _value in wanted])
+    for key, value in wanted:
+        if value is None:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: null is no value")
+    return check_configs(dict(wanted))
+
+
+def changed(
+    current: Mapping[str, str], changes: Sequence[tuple[str, int, str | None]], settings: Settings
+) -> dict[str, str]:
+    """`current` with (key, operation, value) applied. What stands there already is not looked at: another broker may know more keys.
+
+    raises   KafkaError INVALID_REQUEST for a key that stands twice, an operation that is none, or a null;
+             INVALID_CONFIG for a key or value that can't be, and for APPEND and SUBTRACT of a key that is no list
+    """
+    _check_keys([key for key, _operation, _value in changes])
+    overrides = dict(current)
+    for key, code, value in changes:
+        try:
+            operation = Operation(code)
+        except ValueError:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: operation {code} is none of 0 to 3") from None
+        if operation is Operation.DELETE:
+            overrides.pop(key, None)  # Kafka refuses no key here, not even one that it doesn't know
+            continue
+        if value is None:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: null is no value")
+        if operation is not Operation.SET:
+            value = _edited(key, operation, value, overrides, settings)
+        overrides.update(check_configs({key: value}))
+    return overrides
+
+
+def alter(
+    zk: ZkSession, name: str, change: Callable[[dict[str, str]], dict[str, str]], is_trial: bool
+) -> dict[str, str]:
+    """Write what `change` makes of a topic's overrides; nothing where it says the same, or on a trial.
+
+    returns   the overrides as they are now (or would be)
+    raises    KafkaError, from `change`; ZkConflict, where others write all the time or the topic has gone; ZkLost
+    """
+    path = znodes.topic_config_path(name)
+    for tries_left in range(TRIES_MAX - 1, -1, -1):
+        node = zk.get(path)
+        current = znodes.decode_config(path, node.data) if node else {}
+        wanted = change(current)
+        if is_trial or wanted == current:
+            return wanted
+        transaction = Transaction()
+        transaction.check(znodes.topic_path(name), -1)
+        if node is None:
+            transaction.create(path, znodes.encode_config(wanted))
+        else:
+            transaction.set(path, znodes.encode_config(wanted), node.version)
+        transaction.create(znodes.CONFIG_CHANGE_PREFIX, znodes.encode_config_change(name), is_sequential=True)
+        try:
+            zk.commit(transaction)
+            return wanted
+        except ZkConflict as conflict:
+            if conflict.path != path or not tries_left:
+                raise
+    raise AssertionError("unreachable")
+
+
+def purge(zk: ZkSession, now_ms: int) -> int:
+    """Remove notifications that every broker has had time to see; returns how many. Failures wait for the next call."""
+    try:
+        names = zk.children(znodes.CONFIG_CHANGES)[:PURGES_MAX]  # the oldest: they are numbered
+        paths = [f"{znodes.CONFIG_CHANGES}/{name}" for name in names]
+        old = [
+            path
+            for path, node in zip(paths, zk.get_many(paths), strict=True)
+            if node is not None and node.created_ms < now_ms - CHANGE_LIFETIME_MS
+        ]
+        for path in old:
+            zk.delete(path)
+        return len(old)
+    except ZkError as failure:
+        _log.debug("config changes not purged reason=%s", failure)
+        return 0
+
+
+def _check_keys(keys: Sequence[str]) -> None:
+    twice = sorted({key for key in keys if keys.count(key) > 1})
+    if twice:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"stands more than once: {', '.join(twice)}")
+
+
+def _edited(key: str, operation: Operation, value: str, overrides: Mapping[str, str], settings: Settings) -> str:
+    """A list with elements added or taken out; it starts from what holds now."""
+    if key not in TOPIC_SETTINGS:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"unknown topic configuration key {key!r}")
+    if topic_setting(key).kind is not Kind.LIST:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{key} is no list: {operation.name.lower()} can't be")
+    inherited = format_value(settings[TOPIC_SETTINGS[key]]) or ""
+    elements = _elements(overrides.get(key, inherited))
+    named = _elements(value)
+    if operation is Operation.APPEND:
+        elements += [element for element in named if element not in elements]
+    else:
+        elements = [element for element in elements if element not in named]
+    return ",".join(elements)
+
+
+def _elements(text: str) -> list[str]:
+    return [element.strip() for element in text.split(",") if element.strip()]

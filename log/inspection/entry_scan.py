@@ -1,0 +1,182 @@
+"""The entries of a .log file one after the other: record batches (v2) and messages or message sets (v0, v1).
+
+    0    offset i64 | size i32                              both kinds; the size counts what follows it
+    12   leader epoch i32 | magic i8 = 2 | crc32c | ...     v2, drawn in protocol/record_batch.py
+    12   crc32 u32 | magic i8 = 0, 1 | attributes i8 | ...  v0 and v1: from the magic on the checksum covers all; in v1 the
+         timestamp i64 follows. `offset` is that of the last message inside of a compressed set
+
+The file is read in windows of WINDOW_BYTES; of an entry that is larger the checksum is taken piece by piece, so that no file
+can make this use more memory. Nothing is mapped: a running node may cut the file.
+
+Source: Kafka `FileRecords`, `LegacyRecord`, `DefaultRecordBatch`.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+from struct import Struct
+from typing import NamedTuple
+
+from crc32c import crc32c
+
+from headrace.protocol.record_batch import (
+    ATTRIBUTES_POSITION,
+    CODEC_MASK,
+    CONTROL_BIT,
+    DELETE_HORIZON_BIT,
+    HEADER,
+    HEADER_BYTES,
+    LOG_APPEND_TIME_BIT,
+    LOG_OVERHEAD_BYTES,
+    MAGIC_POSITION,
+    MAGIC_V2,
+    TRANSACTIONAL_BIT,
+)
+
+WINDOW_BYTES = 1 << 20
+LEGACY_HEAD = Struct(">qiIbb")
+LEGACY_TIMESTAMP = Struct(">q")
+LEGACY_BYTES_MIN = (
+    LEGACY_HEAD.size + 8,
+    LEGACY_HEAD.size + 16,
+)  # of magic 0, 1: with both lengths, and no key nor value
+MESSAGE_POSITION = 16  # where a v0 or v1 checksum begins to count
+
+assert HEADER_BYTES < WINDOW_BYTES
+
+
+class Entry(NamedTuple):
+    """One batch or message. Fields that its format lacks are -1; `data` is None for an entry above WINDOW_BYTES."""
+
+    position: int
+    size: int
+    base_offset: int
+    last_offset: int
+    magic: int
+    attributes: int
+    crc: int
+    is_valid: bool
+    leader_epoch: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    record_count: int
+    data: memoryview | None
+
+    @property
+    def codec(self) -> int:
+        return self.attributes & CODEC_MASK
+
+    @property
+    def is_log_append_time(self) -> bool:
+        return bool(self.attributes & LOG_APPEND_TIME_BIT)
+
+    @property
+    def is_transactional(self) -> bool:
+        return self.magic >= MAGIC_V2 and bool(self.attributes & TRANSACTIONAL_BIT)
+
+    @property
+    def is_control(self) -> bool:
+        return self.magic >= MAGIC_V2 and bool(self.attributes & CONTROL_BIT)
+
+    @property
+    def delete_horizon_ms(self) -> int:
+        """-1 where there is none."""
+        has_one = self.magic >= MAGIC_V2 and self.attributes & DELETE_HORIZON_BIT
+        return self.base_timestamp if has_one else -1
+
+
+class EntryScan:
+    """Walks a file from one byte to another; afterwards it tells where it ended, and why.
+
+    end          behind the last whole entry
+    stopped      why the walk ended before it was asked to; empty where it did not
+    is_torn      what stopped it is an entry that reaches beyond the end
+    """
+
+    def __init__(self, fd: int, start: int, end: int, *, is_checked: bool = True) -> None:
+        self._fd = fd
+        self._limit = end
+        self._is_checked = is_checked
+        self.end = start
+        self.stopped = ""
+        self.is_torn = False
+
+    def __iter__(self) -> Iterator[Entry]:
+        """raises   OSError"""
+        while self.end < self._limit and not self.stopped:
+            wanted = min(WINDOW_BYTES, self._limit - self.end)
+            window = memoryview(os.pread(self._fd, wanted, self.end))
+            place = 0
+            while len(window) - place > MAGIC_POSITION:
+                size = self._size_at(window, place)
+                if self.stopped or size > len(window) - place:
+                    break
+                yield self._entry(window[place : place + size], self.end, size, is_whole=True)
+                place += size
+                self.end += size
+            if self.stopped or place:
+                continue
+            if len(window) <= MAGIC_POSITION or len(window) < wanted:
+                self._stop(f"{self._limit - self.end} bytes are too few for an entry", is_torn=True)
+                return
+            size = self._size_at(window, 0)
+            yield self._entry(window, self.end, size, is_whole=False)
+            self.end += size
+
+    def _size_at(self, window: memoryview, place: int) -> int:
+        """The size of the entry that begins in a window; `stopped` is set where none can."""
+        size = int.from_bytes(window[place + 8 : place + 12], "big", signed=True) + LOG_OVERHEAD_BYTES
+        magic = window[place + MAGIC_POSITION]
+        if magic > MAGIC_V2:
+            self._stop(f"magic {magic} is no format of a record batch")
+        elif size < (HEADER_BYTES if magic == MAGIC_V2 else LEGACY_BYTES_MIN[magic]):
+            self._stop(f"an entry of {size} bytes is too small for format v{magic}")
+        elif size > self._limit - self.end:
+            self._stop(f"an entry of {size} bytes is announced, {self._limit - self.end} are left", is_torn=True)
+        return size
+
+    def _stop(self, why: str, is_torn: bool = False) -> None:
+        self.stopped, self.is_torn = why, is_torn
+
+    def _entry(self, window: memoryview, position: int, size: int, is_whole: bool) -> Entry:
+        magic = window[MAGIC_POSITION]
+        if magic == MAGIC_V2:
+            base, _, epoch, _, crc, attributes, delta, base_ms, max_ms, producer, producer_epoch, sequence, count = (
+                HEADER.unpack_from(window)
+            )
+            is_valid = self._crc(window, position, size, ATTRIBUTES_POSITION, is_whole, magic) == crc
+            return Entry(
+                position, size, base, base + delta, magic, attributes, crc, is_valid or not self._is_checked, epoch,
+                base_ms, max_ms, producer, producer_epoch, sequence, count, window if is_whole else None,
+            )  # fmt: skip
+        offset, _size, crc, _magic, attributes = LEGACY_HEAD.unpack_from(window)
+        timestamp_ms = LEGACY_TIMESTAMP.unpack_from(window, LEGACY_HEAD.size)[0] if magic else -1
+        is_valid = self._crc(window, position, size, MESSAGE_POSITION, is_whole, magic) == crc
+        is_single = not attributes & CODEC_MASK
+        return Entry(
+            position, size, offset if is_single else -1, offset, magic, attributes, crc,
+            is_valid or not self._is_checked, -1, timestamp_ms, timestamp_ms, -1, -1, -1, 1 if is_single else -1,
+            window if is_whole else None,
+        )  # fmt: skip
+
+    def _crc(self, window: memoryview, position: int, size: int, start: int, is_whole: bool, magic: int) -> int:
+        """The checksum from byte `start` of an entry on, -1 where none is wanted."""
+        if not self._is_checked:
+            return -1
+        take = crc32c if magic == MAGIC_V2 else zlib.crc32
+        crc = int(take(window[start:]))
+        if is_whole:
+            return crc
+        place = position + len(window)
+        while place < position + size:
+            piece = os.pread(self._fd, min(WINDOW_BYTES, position + size - place), place)
+            if not piece:
+                return -1  # cut meanwhile
+            crc = int(take(piece, crc))
+            place += len(piece)
+        return crc

@@ -1,0 +1,55 @@
+"""What is wrong with a file: where, what, and what to do about it.
+
+A fault makes `headrace verify` end with 1. A note is worth knowing, and nothing is lost by it: a torn tail that the next start
+cuts, an index that is rebuilt.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+FAULTS_MAX = 50  # kept of one file: a file of noise would name each of its bytes
+
+
+class Fault(NamedTuple):
+    """One finding.
+
+    position   byte in the file, -1 where it is about the whole of it
+    advice     what to do
+    is_note    nothing is lost
+    """
+
+    path: str
+    position: int
+    what: str
+    advice: str = ""
+    is_note: bool = False
+
+
+class Findings:
+    """Faults of one file, FAULTS_MAX of them; what comes behind is counted."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.faults: list[Fault] = []
+        self.left_out = 0
+
+    def fault(self, position: int, what: str, advice: str = "") -> None:
+        self._add(Fault(str(self.path), position, what, advice))
+
+    def note(self, position: int, what: str, advice: str = "") -> None:
+        self._add(Fault(str(self.path), position, what, advice, True))
+
+    def all(self) -> list[Fault]:
+        """The faults, and a last one that tells how many were left out."""
+        if not self.left_out:
+            return list(self.faults)
+        rest = Fault(str(self.path), -1, f"{self.left_out} further findings left out")
+        return [*self.faults, rest]
+
+    def _add(self, fault: Fault) -> None:
+        if len(self.faults) < FAULTS_MAX:
+            self.faults.append(fault)
+        else:
+            self.left_out += 1

@@ -1,0 +1,128 @@
+"""Indexes held against the segment that they lead into, in the same pass over it.
+
+    offset index   an entry (offset, position) is sound where a batch begins at the position and no batch before it reaches
+                   the offset: a look-up that starts there misses nothing. It is exact where the batch ends at the offset;
+                   followers of Kafka write one entry for several batches, so that one is a note
+    time index     an entry (timestamp, offset) is sound where no batch that ends before the offset is later than the
+                   timestamp, exact where the batch that ends at the offset has it
+    both           entries grow; of a rolled segment the last time entry is the largest timestamp
+
+Source: Kafka `OffsetIndex.lookup`, `LogSegment.findOffsetByTimestamp`, `DumpLogSegments` for what is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from headrace.log.inspection.entry_scan import Entry
+from headrace.log.inspection.fault import Findings
+from headrace.log.inspection.index_entries import Indexed, Timed, odd_bytes, offset_entries, time_entries
+from headrace.log.offset_index import ENTRY as OFFSET_ENTRY
+from headrace.log.time_index import ENTRY as TIME_ENTRY
+
+REBUILD = "remove it: the next start of the node rebuilds it from the segment"
+HARMLESS = "nothing: look-ups still find what they look for"
+
+
+class OffsetIndexAudit:
+    """Takes the batches of a segment in order, compares the entries as it passes them."""
+
+    def __init__(self, path: Path, base_offset: int) -> None:
+        self.findings = Findings(path)
+        self.count = 0
+        self._last = (-1, -1)  # offset, position
+        self._last_end = base_offset - 1  # last offset of the batches so far
+        if odd_bytes(path, OFFSET_ENTRY):
+            self.findings.fault(-1, f"its size is no multiple of {OFFSET_ENTRY.size}", REBUILD)
+        self._entries: Iterator[Indexed] = offset_entries(path, base_offset)
+        self._next = next(self._entries, None)
+
+    def saw(self, entry: Entry) -> None:
+        """The next batch of the segment."""
+        while (indexed := self._next) is not None and indexed.position <= entry.position:
+            if indexed.position < entry.position:
+                self._fault(indexed, "no batch begins there")
+            elif not self._last_end < indexed.offset or indexed.offset < entry.base_offset:
+                self._fault(indexed, f"the batch there holds {entry.base_offset} to {entry.last_offset}")
+            elif indexed.offset != entry.last_offset:
+                self.findings.note(
+                    indexed.place, f"offset {indexed.offset} at byte {indexed.position}, where the batch ends at"
+                    f" {entry.last_offset}", HARMLESS,
+                )  # fmt: skip
+            self._advance(indexed)
+        self._last_end = max(self._last_end, entry.last_offset)
+
+    def pass_over(self, entry: Entry) -> None:
+        """The next batch, whose header can't be believed."""
+        while (indexed := self._next) is not None and indexed.position <= entry.position:
+            self._advance(indexed)
+
+    def finish(self, end: int, is_active: bool) -> None:
+        """The segment ends at byte `end`. An active one may have got batches behind it since."""
+        while (indexed := self._next) is not None:
+            if indexed.position < end or not is_active:
+                self._fault(indexed, f"the segment ends at byte {end}")
+            self._advance(indexed)
+
+    def _advance(self, indexed: Indexed) -> None:
+        if self.count and (indexed.offset <= self._last[0] or indexed.position <= self._last[1]):
+            self._fault(indexed, f"it follows offset {self._last[0]} at byte {self._last[1]}")
+        self._last = (indexed.offset, indexed.position)
+        self.count += 1
+        self._next = next(self._entries, None)
+
+    def _fault(self, indexed: Indexed, why: str) -> None:
+        self.findings.fault(indexed.place, f"offset {indexed.offset} at byte {indexed.position}: {why}", REBUILD)
+
+
+class TimeIndexAudit:
+    """The same for the time index."""
+
+    def __init__(self, path: Path, base_offset: int) -> None:
+        self.findings = Findings(path)
+        self.count = 0
+        self._last = (-1, -1)  # timestamp, offset
+        self._latest_ms = -1  # of the batches so far
+        if odd_bytes(path, TIME_ENTRY):
+            self.findings.fault(-1, f"its size is no multiple of {TIME_ENTRY.size}", REBUILD)
+        self._entries: Iterator[Timed] = time_entries(path, base_offset)
+        self._next = next(self._entries, None)
+
+    def saw(self, entry: Entry) -> None:
+        """The next batch of the segment."""
+        while (timed := self._next) is not None and timed.offset <= entry.last_offset:
+            if self._latest_ms > timed.timestamp_ms:
+                self._fault(timed, f"a batch before it is of {self._latest_ms}")
+            elif timed.offset < entry.last_offset or timed.timestamp_ms != entry.max_timestamp:
+                self._not_exact(timed, entry)
+            self._advance(timed)
+        self._latest_ms = max(self._latest_ms, entry.max_timestamp)
+
+    def finish(self, end: int, is_active: bool) -> None:
+        """The segment ends here. An active one may have got batches since."""
+        while (timed := self._next) is not None:
+            if not is_active:
+                self._fault(timed, "no batch of the segment reaches that offset")
+            self._advance(timed)
+        if not is_active and self._latest_ms > max(self._last[0], 0):
+            what = f"the latest batch is of {self._latest_ms}, the last entry of {self._last[0]}"
+            self.findings.fault(-1, what, REBUILD)
+
+    def _not_exact(self, timed: Timed, entry: Entry) -> None:
+        what = f"timestamp {timed.timestamp_ms} at offset {timed.offset}, where the batch is of {entry.max_timestamp}"
+        what += f" and ends at {entry.last_offset}"
+        if timed.timestamp_ms < entry.max_timestamp and timed.offset >= entry.last_offset:
+            self.findings.fault(timed.place, what, REBUILD)
+        else:
+            self.findings.note(timed.place, what, HARMLESS)
+
+    def _advance(self, timed: Timed) -> None:
+        if self.count and (timed.timestamp_ms <= self._last[0] or timed.offset < self._last[1]):
+            self._fault(timed, f"it follows timestamp {self._last[0]} at offset {self._last[1]}")
+        self._last = (timed.timestamp_ms, timed.offset)
+        self.count += 1
+        self._next = next(self._entries, None)
+
+    def _fault(self, timed: Timed, why: str) -> None:
+        self.findings.fault(timed.place, f"timestamp {timed.timestamp_ms} at offset {timed.offset}: {why}", REBUILD)

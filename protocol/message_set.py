@@ -1,0 +1,297 @@
+"""Message sets, the message formats v0 and v1: layout, checks, reading, building.
+
+    0    offset i64                 of the message; of a compressed set's last one
+    8    size i32                   bytes behind this field
+    12   crc u32                    CRC-32 of everything behind it
+    16   magic i8                   0 or 1
+    17   attributes i8              codec bits 0-2 | log append time 3 (v1)
+    18   timestamp i64              v1 alone
+         key size i32, key          a size of -1 is null
+         value size i32, value
+
+A set is such entries one behind the other. A compressed set is one message, the wrapper: its key is null, its value
+is the compressed bytes of a set, whose messages are not compressed again. v0: inner offsets are absolute. v1: they
+count from 0 and only the wrapper tells where the set lies: its offset is that of the last inner message. A wrapper's
+timestamp is the largest of the set, or, with the append time bit, the time of all of them.
+LZ4 frames inside v0 carry a header checksum that is wrong (`lz4_checksum.py`).
+
+Entries of v2 have the first two fields and the magic at the same places, so that one walk serves a log of all three.
+
+Source: Kafka `LegacyRecord`, `AbstractLegacyRecordBatch`; KIP-31, KIP-32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from struct import Struct
+from typing import NamedTuple
+from zlib import crc32
+
+from headrace.limits import OPENED_BYTES_MAX, OPENED_RECORDS_MAX
+from headrace.protocol.compression import DECOMPRESSED_BYTES_MAX, Codec, compress, decompress
+from headrace.protocol.lz4_checksum import with_old_checksum, with_right_checksum
+from headrace.protocol.record_batch import (
+    CODEC_MASK,
+    HEADER_BYTES,
+    LOG_APPEND_TIME_BIT,
+    LOG_OVERHEAD_BYTES,
+    MAGIC_POSITION,
+    MAGIC_V2,
+    CorruptRecord,
+    Record,
+    RecordBatchHeader,
+    iterate_records,
+)
+
+MAGIC_V0 = 0
+MAGIC_V1 = 1
+ATTRIBUTES_POSITION = 17
+ENTRY_BYTES_MIN = 26  # v0, without key and value
+NO_TIMESTAMP_MS = -1
+
+Buffer = bytes | bytearray | memoryview
+
+_HEADER = Struct(">qiIbb")
+_TIMESTAMP = Struct(">q")
+_SIZE = Struct(">i")
+_PREFIX = Struct(">qiI")
+_BODY_V0 = Struct(">bb")
+_BODY_V1 = Struct(">bbq")
+_KEY_POSITIONS = (18, 26)  # by magic
+_NULL_SIZE = -1
+
+assert _HEADER.size == _KEY_POSITIONS[MAGIC_V0]
+assert _KEY_POSITIONS[MAGIC_V0] + 2 * _SIZE.size == ENTRY_BYTES_MIN < HEADER_BYTES
+
+_new = tuple.__new__
+
+
+class InvalidMessageSet(CorruptRecord):
+    """Messages that are whole, each by itself, in a set that can't be."""
+
+
+class TooManyRecords(CorruptRecord):
+    """A set with more records than are read at once (`limits.OPENED_RECORDS_MAX`)."""
+
+
+class Message(NamedTuple):
+    """One entry of v0 or v1, checked; a wrapper's value is still compressed."""
+
+    offset: int
+    magic: int
+    attributes: int
+    timestamp_ms: int  # -1 in v0
+    key: bytes | None
+    value: bytes | None
+
+    @property
+    def codec(self) -> int:
+        return self.attributes & CODEC_MASK
+
+    @property
+    def is_log_append_time(self) -> bool:
+        return self.magic > MAGIC_V0 and bool(self.attributes & LOG_APPEND_TIME_BIT)
+
+
+class Entry(NamedTuple):
+    """One entry of v0 or v1 by its lengths alone."""
+
+    size: int
+    last_offset: int
+    timestamp_ms: int
+    crc: int
+    attributes: int
+    magic: int
+
+
+def peek_entry(data: Buffer, position: int, end: int) -> Entry | None:
+    """The v0 or v1 entry at a position; None where its lengths don't fit together or pass `end`. No checksum."""
+    if end - position < ENTRY_BYTES_MIN:
+        return None
+    offset, size, crc, magic, attributes = _HEADER.unpack_from(data, position)
+    behind = position + size + LOG_OVERHEAD_BYTES
+    if not MAGIC_V0 <= magic <= MAGIC_V1 or behind > end:
+        return None
+    place = position + _KEY_POSITIONS[magic]
+    for _ in range(2):  # key and value
+        if place + _SIZE.size > behind:
+            return None
+        length = _SIZE.unpack_from(data, place)[0]
+        if length < _NULL_SIZE:
+            return None
+        place += _SIZE.size + max(length, 0)
+    if place != behind:
+        return None
+    timestamp_ms = _TIMESTAMP.unpack_from(data, position + _HEADER.size)[0] if magic else NO_TIMESTAMP_MS
+    return _new(Entry, (behind - position, offset, timestamp_ms, crc, attributes, magic))
+
+
+def old_header(data: Buffer, position: int) -> RecordBatchHeader:
+    """The header of a v0 or v1 entry in the terms of v2, as far as 26 bytes tell.
+
+    Its base offset is its only one or, of a wrapper, the last one; there is no producer, no leader epoch, and the
+    count of records is unknown (-1).
+    """
+    offset, size, crc, magic, attributes = _HEADER.unpack_from(data, position)
+    timestamp_ms = _TIMESTAMP.unpack_from(data, position + _HEADER.size)[0] if magic else NO_TIMESTAMP_MS
+    return _new(
+        RecordBatchHeader,
+        (offset, size, -1, magic, crc, attributes, 0, timestamp_ms, timestamp_ms, -1, -1, -1, -1),
+    )
+
+
+def compute_message_crc(data: Buffer, position: int, size: int) -> int:
+    """CRC-32 of an entry of v0 or v1, from its magic to its end."""
+    return crc32(memoryview(data)[position + MAGIC_POSITION : position + size])
+
+
+def iterate_entries(data: Buffer) -> Iterator[tuple[int, int, int]]:
+    """(position, size, magic) of each whole entry of any format; a cut one at the end is left out.
+
+    raises   CorruptRecord, for a size below an entry's smallest, or an unknown magic
+    """
+    position = 0
+    total = len(data)
+    while total - position > MAGIC_POSITION:
+        size = _SIZE.unpack_from(data, position + 8)[0] + LOG_OVERHEAD_BYTES
+        magic = data[position + MAGIC_POSITION]
+        if magic > MAGIC_V2 or size < (HEADER_BYTES if magic == MAGIC_V2 else ENTRY_BYTES_MIN):
+            raise CorruptRecord(f"no entry at byte {position}: magic {magic}, size {size}")
+        if size > total - position:
+            return
+        yield position, size, magic
+        position += size
+
+
+def read_message(data: bytes, position: int = 0) -> tuple[Message, int]:
+    """One checked entry of v0 or v1, and the position behind it.
+
+    raises   CorruptRecord, where it is cut, its lengths disagree or its checksum is wrong
+    """
+    entry = peek_entry(data, position, len(data))
+    if entry is None:
+        raise CorruptRecord(f"no message at byte {position} of {len(data)}")
+    size, offset, timestamp_ms, crc, attributes, magic = entry
+    behind = position + size
+    if crc32(memoryview(data)[position + MAGIC_POSITION : behind]) != crc:
+        raise CorruptRecord(f"message at byte {position}, offset {offset}: the checksum is wrong")
+    place = position + _KEY_POSITIONS[magic]
+    key_size = _SIZE.unpack_from(data, place)[0]
+    place += _SIZE.size
+    key = None
+    if key_size >= 0:
+        key = data[place : place + key_size]
+        place += key_size
+    has_value = _SIZE.unpack_from(data, place)[0] >= 0
+    value = data[place + _SIZE.size : behind] if has_value else None
+    return _new(Message, (offset, magic, attributes, timestamp_ms, key, value)), behind
+
+
+def read_messages(data: Buffer) -> list[Message]:
+    """All entries of a set, each checked, wrappers not opened.
+
+    raises   CorruptRecord, also for a cut one at the end; TooManyRecords
+    """
+    whole = bytes(data)
+    messages: list[Message] = []
+    position = 0
+    while position < len(whole):
+        if len(messages) == OPENED_RECORDS_MAX:
+            raise TooManyRecords(f"more than {OPENED_RECORDS_MAX} messages in a set of {len(whole)} bytes")
+        message, position = read_message(whole, position)
+        messages.append(message)
+    return messages
+
+
+def records_of(message: Message, limit: int = OPENED_BYTES_MAX) -> list[Record]:
+    """The records of one entry: itself, or what it wraps, with absolute offsets.
+
+    limit    most bytes that may come out of a wrapper
+    raises   CorruptRecord, for an inner message that is not whole; InvalidMessageSet, for a set that can't be;
+             TooManyRecords; CompressionError
+    source   Kafka `AbstractLegacyRecordBatch.DeepRecordsIterator`
+    """
+    if not message.codec:
+        return [_new(Record, (message.offset, message.timestamp_ms, message.key, message.value, ()))]
+    inner = read_messages(_unwrap(message, limit))
+    if not inner:
+        raise InvalidMessageSet(f"compressed set at offset {message.offset} without messages")
+    base_offset = _base_offset(message, inner[-1].offset)
+    is_append_time = message.is_log_append_time
+    records = []
+    for offset, magic, attributes, timestamp_ms, key, value in inner:
+        if magic != message.magic:
+            raise InvalidMessageSet(f"message of magic {magic} in a compressed set of magic {message.magic}")
+        if attributes & CODEC_MASK:
+            raise InvalidMessageSet(f"compressed message in the compressed set at offset {message.offset}")
+        time_ms = message.timestamp_ms if is_append_time else timestamp_ms
+        records.append(_new(Record, (base_offset + offset, time_ms, key, value, ())))
+    return records
+
+
+def iterate_entry_records(entry: Buffer, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[Record]:
+    """The records of one whole entry of any format; raises CorruptRecord or CompressionError."""
+    if len(entry) > MAGIC_POSITION and entry[MAGIC_POSITION] < MAGIC_V2:
+        return iter(records_of(read_message(bytes(entry))[0], limit))
+    return iterate_records(entry, limit)
+
+
+def encode_message(
+    offset: int, magic: int, timestamp_ms: int, key: bytes | None, value: bytes | None, attributes: int = 0
+) -> bytes:
+    """One entry; v0 leaves the timestamp out."""
+    body = b"".join(
+        (
+            _BODY_V1.pack(magic, attributes, timestamp_ms) if magic else _BODY_V0.pack(magic, attributes),
+            _SIZE.pack(_NULL_SIZE if key is None else len(key)),
+            key or b"",
+            _SIZE.pack(_NULL_SIZE if value is None else len(value)),
+            value or b"",
+        )
+    )
+    return _PREFIX.pack(offset, len(body) + 4, crc32(body)) + body
+
+
+def build_message_set(records: Sequence[Record], magic: int, codec: int = 0, *, is_append_time: bool = False) -> bytes:
+    """Records as v0 or v1, one entry each, or as one wrapper where a codec is set. Headers are left out.
+
+    records          at least one, with absolute offsets
+    is_append_time   marks the timestamps of v1 as the leader's
+    """
+    assert records
+    assert MAGIC_V0 <= magic <= MAGIC_V1
+    assert codec <= Codec.LZ4
+    bit = LOG_APPEND_TIME_BIT if is_append_time and magic else 0
+    if not codec:
+        return b"".join(encode_message(one.offset, magic, one.timestamp_ms, one.key, one.value, bit) for one in records)
+    base = records[0].offset if magic else 0
+    inner = b"".join(
+        encode_message(one.offset - base, magic, one.timestamp_ms, one.key, one.value, bit) for one in records
+    )
+    value = compress(codec, inner)
+    if codec == Codec.LZ4 and magic == MAGIC_V0:
+        value = with_old_checksum(value)
+    latest_ms = max(one.timestamp_ms for one in records)
+    return encode_message(records[-1].offset, magic, latest_ms, None, value, codec | bit)
+
+
+def _unwrap(message: Message, limit: int) -> Buffer:
+    if message.value is None:
+        raise InvalidMessageSet(f"compressed set at offset {message.offset} with a null value")
+    if message.codec > Codec.LZ4:
+        raise InvalidMessageSet(f"codec {message.codec} in a message of magic {message.magic}")
+    value = message.value
+    if message.codec == Codec.LZ4 and message.magic == MAGIC_V0:
+        value = with_right_checksum(value)
+    return decompress(message.codec, value, limit)
+
+
+def _base_offset(wrapper: Message, last_inner_offset: int) -> int:
+    """What inner offsets are relative to. A wrapper's offset of 0 is that of producers that leave it to the leader."""
+    if wrapper.magic == MAGIC_V0 or not wrapper.offset:
+        return 0
+    if wrapper.offset < last_inner_offset:
+        raise InvalidMessageSet(
+            f"compressed set of magic 1 at offset {wrapper.offset}, its last message has {last_inner_offset}"
+        )
+    return wrapper.offset - last_inner_offset

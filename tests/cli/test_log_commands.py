@@ -1,0 +1,144 @@
+"""dump-log and verify from outside: output for people, lines of JSON, exit codes, progress."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+from log_damage import BATCHES, RECORDS_PER_BATCH, flip, write_log
+
+from headrace.cli import progress
+from headrace.cli.dump_text import time_text
+from headrace.cli.progress import ProgressLine, bytes_text
+
+FIRST = "00000000000000000000"
+
+
+def headrace(*arguments):
+    command = [sys.executable, "-m", "headrace.cli.main", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_log(tmp_path)
+
+
+def test_dump_log_tells_people_what_lies_there(folder):
+    done = headrace("dump-log", *sorted(folder.glob("*")), "--data")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert sum(line.startswith("    offset ") for line in lines) == BATCHES * RECORDS_PER_BATCH
+    assert any("v2 zstd" in line and "producer 5:0" in line and line.endswith("ok") for line in lines)
+    assert any("2023-11-14T22:13:20.000Z" in line for line in lines)
+
+
+def test_dump_log_as_json_is_an_item_a_line(folder):
+    done = headrace("dump-log", folder / f"{FIRST}.log", "--json")
+    items = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [items[0]["type"], items[-1]["type"]] == ["file", "end"]
+    assert {item["type"] for item in items[1:-1]} == {"batch"}
+
+
+def test_dump_log_ends_with_1_and_names_the_fault_on_standard_error(folder):
+    flip(folder / f"{FIRST}.log", 100)
+    done = headrace("dump-log", folder / f"{FIRST}.log")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"fault: {folder / FIRST}.log byte 0: its checksum is wrong")
+    assert "WRONG" in done.stdout
+    assert headrace("dump-log", folder / "nowhere.log").returncode == 1
+
+
+def test_dump_log_ends_quietly_when_its_reader_has_seen_enough(folder):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    command = [sys.executable, "-m", "headrace.cli.main", "dump-log", str(folder / f"{FIRST}.log")]
+    done = subprocess.run(command, stdout=write_end, stderr=subprocess.PIPE, text=True, timeout=60)
+    os.close(write_end)
+    assert done.stderr == ""
+
+
+def test_verify_of_a_sound_and_of_a_damaged_directory(folder):
+    done = headrace("verify", folder.parent)
+    assert done.returncode == 0, done.stdout
+    assert f"{BATCHES} batches, {BATCHES * RECORDS_PER_BATCH} records" in done.stdout
+    assert "no faults" in done.stdout
+    flip(folder / f"{FIRST}.log", 100)
+    done = headrace("verify", folder.parent, "--processes", "2")
+    assert done.returncode == 1
+    assert f"fault: {folder / FIRST}.log byte 0: the checksum of the batch at offset 0" in done.stdout
+    assert " -> " in done.stdout
+    done = headrace("verify", folder.parent, "--json")
+    items = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (items[-1]["type"], items[-1]["faults"]) == ("result", 1)
+
+
+def test_verify_of_what_is_no_directory(tmp_path):
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "nowhere", tmp_path / "file"):
+        done = headrace("verify", path)
+        assert done.returncode == 1
+        assert done.stderr.startswith(f"headrace: {path}: ")
+        assert "Traceback" not in done.stderr
+
+
+class Terminal:
+    """Standard error, a terminal's or a file's."""
+
+    def __init__(self, is_terminal):
+        self.is_terminal = is_terminal
+        self.text = ""
+
+    def isatty(self):
+        return self.is_terminal
+
+    def write(self, text):
+        self.text += text
+
+    def flush(self):
+        pass
+
+
+@pytest.mark.parametrize(("is_terminal", "shown"), [(True, "\r\x1b[K0\r\x1b[K1\r\x1b[K"), (False, "1\n2\n")])
+def test_progress_rewrites_a_line_on_a_terminal_and_writes_one_now_and_then_elsewhere(monkeypatch, is_terminal, shown):
+    now_s = [0.0]
+    monkeypatch.setattr(progress.sys, "stderr", Terminal(is_terminal))
+    line = ProgressLine(now_s=lambda: now_s[0])
+    for second in (0, 0.1) if is_terminal else (1, 9):
+        now_s[0] = second
+        line.show("0")
+    for text, second in (("1", 0.2 if is_terminal else 10), ("2", 0.3 if is_terminal else 20)):
+        now_s[0] = second
+        line.show(text)
+    line.clear()
+    assert progress.sys.stderr.text == shown
+
+
+def test_verify_on_a_terminal_leaves_no_line_behind(folder):
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "headrace.cli.main", "verify", str(folder.parent)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, timeout=60)
+    os.close(theirs)
+    shown = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert done.returncode == 0
+    assert shown.startswith("\r\x1b[Kverify ")
+    assert shown.endswith("\r\x1b[K")
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (5 << 30, "5.0 GiB"), (3 << 40, "3.0 TiB")]
+)
+def test_sizes_read_well(size, text):
+    assert bytes_text(size) == text
+
+
+@pytest.mark.parametrize(
+    ("timestamp_ms", "text"),
+    [(-1, "-1"), (0, "1970-01-01T00:00:00.000Z"), (2**62, str(2**62)), (1, "1970-01-01T00:00:00.001Z")],
+)
+def test_times_read_well(timestamp_ms, text):
+    assert time_text(timestamp_ms) == text

@@ -1,0 +1,102 @@
+"""The admin client, the producer and the consumer against a node as users run it."""
+
+import uuid
+
+import pytest
+
+from headrace.client.admin import Admin, NewTopic
+from headrace.client.cluster import Cluster
+from headrace.client.consumer import Consumer
+from headrace.client.producer import Producer, ProducerOptions
+from headrace.errors import ErrorCode, KafkaError
+from headrace.protocol.compression import Codec
+
+
+@pytest.fixture
+def cluster(node):
+    with Cluster(node.bootstrap) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def admin(cluster):
+    return Admin(cluster)
+
+
+@pytest.fixture
+def topic(admin):
+    name = f"client-{uuid.uuid4().hex[:8]}"
+    assert admin.create_topics([NewTopic(name, 3, configs={"segment.ms": "60000"})]) == {name: None}
+    return name
+
+
+def settings(admin, topic):
+    return {config.name: (config.value, config.source) for config in admin.describe_configs([topic])[topic]}
+
+
+def test_topics_are_created_changed_and_deleted(admin, cluster, topic):
+    assert settings(admin, topic)["segment.ms"] == ("60000", "topic")
+    admin.alter_configs(topic, {"segment.ms": None, "retention.ms": "5"})
+    assert admin.create_partitions({topic: 5}) == {topic: None}
+    cluster.refresh([topic])
+    assert sum(name.topic == topic for name in cluster.partitions) == 5
+    assert settings(admin, topic)["retention.ms"] == ("5", "topic")
+    assert settings(admin, topic)["segment.ms"][1] == "default"
+    assert admin.delete_topics([topic]) == {topic: None}
+    with pytest.raises(KafkaError):
+        cluster.refresh([topic])
+
+
+def test_one_failure_hides_no_other(admin, topic):
+    errors = admin.create_topics([NewTopic(topic), NewTopic("no/slash"), NewTopic(f"{topic}-2")])
+    assert {name: error and error.code for name, error in errors.items()} == {
+        topic: ErrorCode.TOPIC_ALREADY_EXISTS,
+        "no/slash": ErrorCode.INVALID_TOPIC_EXCEPTION,
+        f"{topic}-2": None,
+    }
+    errors = admin.create_partitions({topic: 1, f"{topic}-2": 4})
+    assert errors[topic].code is ErrorCode.INVALID_PARTITIONS
+    assert errors[f"{topic}-2"] is None
+    errors = admin.delete_topics([f"{topic}-2", "absent"])
+    assert errors[f"{topic}-2"] is None
+    assert errors["absent"].code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_bad_setting_is_an_error_that_names_it(admin, topic):
+    with pytest.raises(KafkaError, match=r"retention\.ms") as failure:
+        admin.alter_configs(topic, {"retention.ms": "soon"})
+    assert failure.value.code is ErrorCode.INVALID_CONFIG
+
+
+def test_trials_change_nothing(admin, cluster, topic):
+    assert admin.create_topics([NewTopic(f"{topic}-x")], validate_only=True) == {f"{topic}-x": None}
+    assert admin.create_partitions({topic: 9}, validate_only=True) == {topic: None}
+    admin.alter_configs(topic, {"retention.ms": "5"}, validate_only=True)
+    cluster.refresh(None)
+    assert sum(name.topic.startswith(topic) for name in cluster.partitions) == 3
+    assert settings(admin, topic)["retention.ms"][1] != "topic"
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_what_the_producer_wrote_the_consumer_reads(node, cluster, topic, codec):
+    with Producer(Cluster(node.bootstrap), ProducerOptions(codec=codec, batch_bytes=5_000)) as producer:
+        for number in range(3_000):
+            producer.send(topic, b"value %d" % number, key=b"%d" % (number % 50), headers=[("n", b"%d" % number)])
+    cluster.refresh([topic])
+    names = [name for name in cluster.partitions if name.topic == topic]
+    consumer = Consumer(cluster, dict.fromkeys(names, 0), cluster.offsets(dict.fromkeys(names, -1)))
+    found = {}
+    while not consumer.is_done:
+        for name, records in consumer.poll():
+            found.setdefault(name, []).extend(records)
+    assert sum(map(len, found.values())) == 3_000
+    for records in found.values():
+        assert [record.offset for record in records] == list(range(len(records)))
+        numbers = [int(record.value.split()[1]) for record in records]
+        assert numbers == sorted(numbers)
+        assert [dict(record.headers)["n"] for record in records] == [b"%d" % number for number in numbers]
+
+
+def test_a_partition_that_is_not_there(node, topic):
+    with Producer(Cluster(node.bootstrap)) as producer, pytest.raises(KafkaError, match="partitions 0 to 2"):
+        producer.send(topic, b"v", partition=7)

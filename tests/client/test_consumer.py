@@ -1,0 +1,162 @@
+import pytest
+
+from headrace.client.cluster import EARLIEST, LATEST, Cluster
+from headrace.client.connection import ConnectionFailed
+from headrace.client.consumer import Consumer, check_range, start_offsets
+from headrace.errors import ErrorCode, KafkaError
+from headrace.ids import TopicPartition
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.compression import Codec
+from headrace.protocol.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT, CorruptRecord, Record
+
+CLICKS = [TopicPartition("clicks", partition) for partition in range(3)]
+ABORT, COMMIT = b"\0\0\0\0", b"\0\0\0\1"
+
+
+@pytest.fixture
+def clicks(log):
+    """Three partitions of 100 records in batches of 7, each compressed otherwise."""
+    for name, codec in zip(CLICKS, (Codec.NONE, Codec.ZSTD, Codec.GZIP), strict=True):
+        for first in range(0, 100, 7):
+            rows = [
+                Record(index, 1_000 + first + index, b"k", b"%d" % (first + index), ())
+                for index in range(min(7, 100 - first))
+            ]
+            log.append(name, rows, codec=codec)
+    return log
+
+
+@pytest.fixture
+def cluster(broker):
+    with Cluster(broker.address, timeout_s=5) as cluster:
+        yield cluster
+
+
+def consumer_of(cluster, positions, ends=None, **options):
+    cluster.refresh(sorted({name.topic for name in positions}))
+    return Consumer(cluster, positions, ends, **options)
+
+
+def read(consumer, polls=1_000):
+    """All records until the consumer is done, by partition."""
+    found = {}
+    for _ in range(polls):
+        if consumer.is_done:
+            return found
+        for name, records in consumer.poll(0.05):
+            found.setdefault(name, []).extend(records)
+    raise AssertionError(f"not done: {consumer.positions}")
+
+
+def test_all_partitions_are_read_to_their_ends(clicks, cluster):
+    found = read(consumer_of(cluster, dict.fromkeys(CLICKS, 0), dict.fromkeys(CLICKS, 100)))
+    assert found == {name: clicks.records(name) for name in CLICKS}
+
+
+def test_start_and_end_inside_of_batches_are_kept_to_the_record(clicks, cluster):
+    consumer = consumer_of(cluster, {CLICKS[1]: 10}, {CLICKS[1]: 30})
+    assert [record.offset for record in read(consumer)[CLICKS[1]]] == list(range(10, 30))
+    assert consumer.is_done
+
+
+def test_a_partition_without_an_end_goes_on(clicks, cluster):
+    consumer = consumer_of(cluster, {CLICKS[0]: 95})
+    assert [record.offset for _name, records in consumer.poll(1) for record in records] == list(range(95, 100))
+    clicks.append(CLICKS[0], [(b"k", b"new")])
+    for _ in range(100):
+        records = [record for _name, found in consumer.poll(0.1) for record in found]
+        if records:
+            break
+    assert [record.value for record in records] == [b"new"]
+    assert not consumer.is_done
+    assert consumer.positions == {CLICKS[0]: 101}
+
+
+def test_an_empty_range_is_done_at_once(clicks, cluster, broker):
+    consumer = consumer_of(cluster, {CLICKS[0]: 100}, {CLICKS[0]: 100})
+    assert consumer.is_done
+    assert consumer.poll(0) == []
+    assert broker.asked[ApiKey.FETCH] == 0
+
+
+def test_other_partitions_in_mid_flight_make_the_old_answer_void(clicks, cluster):
+    consumer = consumer_of(cluster, {CLICKS[0]: 0})
+    consumer.poll(0)
+    consumer.assign({CLICKS[0]: 50, CLICKS[2]: 98}, {CLICKS[0]: 60, CLICKS[2]: 100})
+    found = read(consumer)
+    assert [record.offset for record in found[CLICKS[0]]] == list(range(50, 60))
+    assert [record.offset for record in found[CLICKS[2]]] == [98, 99]
+
+
+@pytest.mark.parametrize("error", [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_LEADER_EPOCH])
+def test_an_error_that_passes_is_got_over(clicks, cluster, broker, error):
+    broker.fail[ApiKey.FETCH, error] = 3
+    assert len(read(consumer_of(cluster, {CLICKS[0]: 0}, {CLICKS[0]: 100}))[CLICKS[0]]) == 100
+
+
+def test_a_connection_that_breaks_is_made_anew(clicks, cluster, broker):
+    consumer = consumer_of(cluster, {CLICKS[0]: 0}, {CLICKS[0]: 100})
+    broker.drop_connections = 2
+    assert len(read(consumer)[CLICKS[0]]) == 100
+
+
+def test_an_error_that_stays_ends_the_poll(clicks, cluster, broker, monkeypatch):
+    monkeypatch.setattr("headrace.client.consumer.FAILING_MAX_S", 0.05)
+    broker.fail[ApiKey.FETCH, ErrorCode.NOT_LEADER_OR_FOLLOWER] = 10**9
+    with pytest.raises(KafkaError, match="clicks-0"):
+        read(consumer_of(cluster, {CLICKS[0]: 0}, {CLICKS[0]: 100}))
+
+
+def test_a_broker_that_has_gone_ends_the_poll(clicks, cluster, broker, monkeypatch):
+    monkeypatch.setattr("headrace.client.consumer.FAILING_MAX_S", 0.05)
+    consumer = consumer_of(cluster, {CLICKS[0]: 0}, {CLICKS[0]: 100})
+    broker.__exit__()
+    with pytest.raises(ConnectionFailed):
+        read(consumer)
+
+
+def test_an_offset_out_of_range_names_partition_and_offset(clicks, cluster):
+    with pytest.raises(KafkaError, match="clicks-2 at offset 101") as failure:
+        read(consumer_of(cluster, {CLICKS[2]: 101}, {CLICKS[2]: 200}))
+    assert failure.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_a_batch_that_does_not_match_its_checksum_is_never_handed_out(clicks, cluster):
+    data = bytearray(clicks.batches(CLICKS[0])[0][1])
+    data[-1] ^= 1
+    bad = TopicPartition("bad", 0)
+    clicks.create(*bad)
+    clicks.append_batch(bad, bytes(data))
+    with pytest.raises(CorruptRecord, match="bad-0: the batch at offset 0"):
+        read(consumer_of(cluster, {bad: 0}, {bad: 7}))
+
+
+def test_control_batches_and_records_of_aborted_transactions(clicks, cluster, broker):
+    name = TopicPartition("paid", 0)
+    transactional = {"producer_epoch": 0, "base_sequence": 0, "attributes": TRANSACTIONAL_BIT}
+    marker = {"producer_epoch": 0, "attributes": TRANSACTIONAL_BIT | CONTROL_BIT}
+    clicks.append(name, [(None, b"aborted")], producer_id=1, **transactional)  # 0
+    clicks.append(name, [(None, b"committed")], producer_id=2, **transactional)  # 1
+    clicks.append(name, [(None, b"plain")])  # 2
+    clicks.append(name, [(ABORT, b"")], producer_id=1, **marker)  # 3
+    clicks.append(name, [(None, b"second try")], producer_id=1, **transactional)  # 4
+    clicks.append(name, [(COMMIT, b"")], producer_id=1, **marker)  # 5
+    clicks.append(name, [(COMMIT, b"")], producer_id=2, **marker)  # 6
+    broker.aborted = [(1, 0)]
+    everything = read(consumer_of(cluster, {name: 0}, {name: 7}))[name]
+    assert [record.value for record in everything] == [b"aborted", b"committed", b"plain", b"second try"]
+    committed = read(consumer_of(cluster, {name: 0}, {name: 7}, is_read_committed=True))[name]
+    assert [record.value for record in committed] == [b"committed", b"plain", b"second try"]
+
+
+def test_offsets_for_times(clicks, cluster):
+    wanted = {CLICKS[0]: 1_050, CLICKS[1]: EARLIEST, CLICKS[2]: 9_999_999}
+    assert start_offsets(cluster, wanted) == {CLICKS[0]: 50, CLICKS[1]: 0, CLICKS[2]: 100}
+    assert start_offsets(cluster, dict.fromkeys(CLICKS, LATEST)) == dict.fromkeys(CLICKS, 100)
+
+
+def test_offsets_that_a_partition_does_not_have_are_named(clicks, cluster):
+    check_range(cluster, {CLICKS[0]: 0, CLICKS[1]: 100})
+    with pytest.raises(KafkaError, match="offset 101 of clicks-1: it has 0 to 100") as failure:
+        check_range(cluster, {CLICKS[0]: 0, CLICKS[1]: 101})
+    assert failure.value.code is ErrorCode.OFFSET_OUT_OF_RANGE

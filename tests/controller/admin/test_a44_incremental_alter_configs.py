@@ -1,0 +1,128 @@
+"""IncrementalAlterConfigs and AlterConfigs: what both do to overrides, and where they differ."""
+
+import pytest
+
+from headrace.controller.admin import a33_alter_configs, a44_incremental_alter_configs
+from headrace.controller.topic_creation import create
+from headrace.errors import ErrorCode
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_response, encode_request
+
+TOPIC, BROKER = 2, 4
+SET, DELETE = 0, 1
+
+
+def ask(node, key, version, resources, validate_only=False):
+    """resources: (type, name, configs)"""
+    kind = messages.IncrementalAlterConfigsRequest if key == 44 else messages.AlterConfigsRequest
+    request = kind(
+        resources=[
+            kind.AlterConfigsResource(
+                resource_type=type_, resource_name=name, configs=[kind.AlterableConfig(*config) for config in configs]
+            )
+            for type_, name, configs in resources
+        ],
+        validate_only=validate_only,
+    )
+    body = memoryview(bytes(encode_request(key, version, request)))
+    handle = a44_incremental_alter_configs.handle if key == 44 else a33_alter_configs.handle
+    answer = handle(node.office, version, body).poll(0)
+    return [
+        (row.resource_name, ErrorCode(row.error_code), row.error_message)
+        for row in decode_response(key, version, memoryview(answer)).responses
+    ]
+
+
+def make(node, name, configs=None):
+    create(node.zk, node.office.election, node.cluster, name, ((node.cluster.node_id,),), configs or {})
+    node.office.publish()
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_single_configs_change(new_node, version):
+    node = new_node()
+    make(node, "t", {"segment.ms": "5", "flush.ms": "1"})
+    changes = [("segment.ms", SET, "6"), ("flush.ms", DELETE, None)]
+    assert ask(node, ApiKey.INCREMENTAL_ALTER_CONFIGS, version, [(TOPIC, "t", changes)]) == [
+        ("t", ErrorCode.NONE, None)
+    ]
+    assert node.view.topics["t"].configs == {"segment.ms": "6"}
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_what_is_not_named_goes_back_to_its_default(new_node, version):
+    node = new_node()
+    make(node, "t", {"segment.ms": "5", "flush.ms": "1"})
+    assert ask(node, ApiKey.ALTER_CONFIGS, version, [(TOPIC, "t", [("segment.ms", "6")])]) == [
+        ("t", ErrorCode.NONE, None)
+    ]
+    assert node.view.topics["t"].configs == {"segment.ms": "6"}
+
+
+def test_resources_fail_by_themselves(new_node):
+    node = new_node()
+    for name in ("good", "bad", "twice"):
+        make(node, name)
+    change = [("segment.ms", SET, "6")]
+    rows = ask(
+        node,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        1,
+        [
+            (TOPIC, "good", change),
+            (TOPIC, "bad", [("segment.ms", SET, "six")]),
+            (TOPIC, "twice", change),
+            (TOPIC, "twice", change),
+            (TOPIC, "absent", change),
+            (BROKER, "0", [("log.retention.ms", SET, "6")]),
+            (8, "0", change),
+        ],
+    )
+    assert [(name, code) for name, code, _message in rows] == [
+        ("good", ErrorCode.NONE),
+        ("bad", ErrorCode.INVALID_CONFIG),
+        ("twice", ErrorCode.INVALID_REQUEST),
+        ("twice", ErrorCode.INVALID_REQUEST),
+        ("absent", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("0", ErrorCode.INVALID_REQUEST),
+        ("0", ErrorCode.INVALID_REQUEST),
+    ]
+    assert "segment.ms" in rows[1][2]
+    assert "server.properties" in rows[5][2]
+    assert {name: topic.configs for name, topic in node.view.topics.items()} == {
+        "good": {"segment.ms": "6"},
+        "bad": {},
+        "twice": {},
+    }
+
+
+def test_validate_only_changes_nothing(new_node, ensemble):
+    node = new_node()
+    make(node, "t")
+    writes = ensemble.writes
+    change = [(TOPIC, "t", [("segment.ms", SET, "6")])]
+    assert ask(node, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, change, validate_only=True) == [("t", ErrorCode.NONE, None)]
+    assert ensemble.writes == writes
+    assert node.view.topics["t"].configs == {}
+
+
+def test_any_node_may_be_asked_and_the_others_hear_of_it(new_node):
+    active, follower = new_node(0), new_node(1)
+    active.turn()
+    make(active, "t")
+    follower.turn()
+    change = [(TOPIC, "t", [("segment.ms", SET, "6")])]
+    assert ask(follower, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, change) == [("t", ErrorCode.NONE, None)]
+    active.turn()
+    assert active.view.topics["t"].configs == {"segment.ms": "6"}
+
+
+def test_without_zookeeper_the_outcome_is_unknown(new_node):
+    node = new_node()
+    make(node, "t")
+    node.zk.is_connected = False
+    change = [(TOPIC, "t", [("segment.ms", SET, "6")])]
+    [(_name, code, _message)] = ask(node, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, change)
+    assert code is ErrorCode.REQUEST_TIMED_OUT
+    assert node.view.topics["t"].configs == {}

@@ -1,0 +1,196 @@
+"""Our group members against Apache Kafka: alone, together, beside other clients; and its offsets from outside."""
+
+import sys
+import threading
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer as Librdkafka
+
+from headrace.client.admin import Admin, NewTopic
+from headrace.client.cluster import LATEST, Cluster
+from headrace.client.coordinator import Coordinator
+from headrace.client.group_member import GroupMember
+from headrace.client.offset_store import committed_offsets
+from headrace.client.producer import Producer
+from headrace.errors import ErrorCode, KafkaError
+from headrace.ids import TopicPartition
+
+pytestmark = pytest.mark.interop
+
+PARTITIONS = 4
+DEADLINE_S = 30
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
+    from bench.nodes import Kafka
+
+    server = Kafka(tmp_path_factory.mktemp("kafka") / "kafka", {"offsets.topic.num.partitions": "3"})
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def cluster(kafka):
+    with Cluster(kafka.bootstrap) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def topic(cluster):
+    name = f"grouped-{uuid.uuid4().hex[:8]}"
+    assert Admin(cluster).create_topics([NewTopic(name, PARTITIONS, 1)]) == {name: None}
+    return name
+
+
+@pytest.fixture
+def new_member(kafka):
+    members = []
+
+    def make(group, topic, **options):
+        cluster = Cluster(kafka.bootstrap)
+        member = GroupMember(cluster, group, [topic], heartbeat_ms=50, session_timeout_ms=6_000, **options)
+        members.append((member, cluster))
+        return member
+
+    yield make
+    for member, cluster in members:
+        member.leave()
+        cluster.close()
+
+
+def all_of(topic):
+    return [TopicPartition(topic, index) for index in range(PARTITIONS)]
+
+
+class Loop(threading.Thread):
+    """A member's own loop, as a consumer has one: heartbeat, join where it says so."""
+
+    def __init__(self, member):
+        super().__init__(daemon=True)
+        self.member = member
+        self.is_stopping = threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.is_stopping.wait(0.02):
+            if not self.member.heartbeat():
+                self.member.join()
+
+    def stop(self):
+        self.is_stopping.set()
+        self.join(30)
+        assert not self.is_alive()
+
+
+def until_dealt(loops, counts):
+    """Wait until every member has so many partitions, and all of them are in one generation."""
+    deadline = time.monotonic() + DEADLINE_S
+    members = [loop.member for loop in loops]
+    while time.monotonic() < deadline:
+        assert all(loop.is_alive() for loop in loops)
+        found = sorted(len(member.partitions) for member in members)
+        if found == counts and len({member.generation for member in members}) == 1:
+            return
+        time.sleep(0.02)
+    raise AssertionError([(member.generation, member.partitions) for member in members])
+
+
+def test_a_member_alone_has_all_partitions_and_keeps_its_offsets(topic, new_member):
+    member = new_member("alone-" + topic, topic)
+    assert member.join() == all_of(topic)
+    assert member.committed(all_of(topic)) == {}
+    assert member.commit({TopicPartition(topic, 1): 7, TopicPartition(topic, 3): 9})
+    member.leave()
+    successor = new_member("alone-" + topic, topic)
+    assert successor.join() == all_of(topic)
+    assert successor.committed(all_of(topic)) == {TopicPartition(topic, 1): 7, TopicPartition(topic, 3): 9}
+
+
+@pytest.mark.parametrize("assignor", ["range", "roundrobin"])
+def test_members_share_the_partitions_and_take_over_those_of_one_that_leaves(topic, new_member, assignor):
+    first, second = (new_member(f"{assignor}-{topic}", topic, assignors=[assignor]) for _ in range(2))
+    loops = [Loop(first), Loop(second)]
+    until_dealt(loops, [2, 2])
+    assert sorted(first.partitions + second.partitions) == all_of(topic)
+    loops[1].stop()
+    second.leave()
+    until_dealt(loops[:1], [4])
+    loops[0].stop()
+
+
+def test_a_commit_of_an_old_generation_is_not_stored(topic, new_member):
+    first, second = (new_member("old-" + topic, topic) for _ in range(2))
+    loops = [Loop(first)]
+    until_dealt(loops, [4])
+    stale = first.generation
+    loops.append(Loop(second))
+    until_dealt(loops, [2, 2])
+    for loop in loops:
+        loop.stop()
+    first.generation = stale
+    assert not first.commit({TopicPartition(topic, 0): 1})
+    assert not first.is_member
+    assert second.committed(all_of(topic)) == {}
+
+
+def test_beside_librdkafka_in_one_group(kafka, topic, new_member):
+    group = "mixed-" + topic
+    member = new_member(group, topic, assignors=["range", "roundrobin"])
+    other = Librdkafka({"bootstrap.servers": kafka.bootstrap, "group.id": group, "session.timeout.ms": 6_000,
+                        "partition.assignment.strategy": "range,roundrobin"})  # fmt: skip
+    other.subscribe([topic])
+    try:
+        loop = Loop(member)
+        deadline = time.monotonic() + DEADLINE_S
+        while time.monotonic() < deadline:
+            other.poll(0.05)
+            theirs = [TopicPartition(row.topic, row.partition) for row in other.assignment()]
+            if len(theirs) == len(member.partitions) == 2:
+                break
+        loop.stop()
+        assert sorted(theirs + member.partitions) == all_of(topic)
+    finally:
+        other.close()
+
+
+def test_groups_are_listed_described_altered_and_deleted(kafka, cluster, topic, new_member):
+    admin, group = Admin(cluster), "admin-" + topic
+    with Producer(Cluster(kafka.bootstrap)) as producer:
+        producer.send(topic, b"v", partition=0)
+    member = new_member(group, topic)
+    member.join()
+    assert group in [row.group_id for row in admin.list_groups()]
+    described = admin.describe_group(group)
+    assert (described.state, described.protocol) == ("Stable", "range")
+    assert [row.partitions for row in described.members] == [tuple(all_of(topic))]
+    with pytest.raises(KafkaError):
+        admin.alter_group_offsets(group, {TopicPartition(topic, 0): 1})
+    assert admin.delete_groups([group])[group].code is ErrorCode.NON_EMPTY_GROUP
+    member.leave()
+    admin.alter_group_offsets(group, {TopicPartition(topic, 0): 1})
+    assert admin.group_offsets(group) == {TopicPartition(topic, 0): 1}
+    assert committed_offsets(Coordinator(cluster, group), [TopicPartition(topic, 2)]) == {}
+    assert admin.describe_group(group).state == "Empty"
+    assert admin.delete_groups([group]) == {group: None}
+    assert admin.describe_group(group).state == "Dead"
+    assert admin.delete_groups([group])[group].code is ErrorCode.GROUP_ID_NOT_FOUND
+
+
+def test_the_producer_and_admin_work_against_kafka(kafka, cluster, topic):
+    admin = Admin(cluster)
+    with Producer(Cluster(kafka.bootstrap)) as producer:
+        for number in range(1_000):
+            producer.send(topic, b"%d" % number)
+    cluster.refresh([topic])
+    assert sum(cluster.offsets(dict.fromkeys(all_of(topic), LATEST)).values()) == 1_000
+    admin.alter_configs(topic, {"retention.ms": "60000"})
+    found = {config.name: config for config in admin.describe_configs([topic])[topic]}
+    assert (found["retention.ms"].value, found["retention.ms"].source) == ("60000", "topic")
+    assert admin.create_partitions({topic: 6}) == {topic: None}
+    assert admin.delete_topics([topic]) == {topic: None}

@@ -1,0 +1,57 @@
+"""A range planned over a fake broker, read, and what the plain reader says should come out."""
+
+import pyarrow as pa
+
+from headrace.ids import TopicPartition
+from headrace.spark.columns import ALL_COLUMNS, arrow_schema
+from headrace.spark.options import ScanOptions
+from headrace.spark.planner import plan
+from headrace.spark.ranges import OffsetRange, read_range
+
+NAME = TopicPartition("clicks", 0)
+
+
+def range_of(broker, start=None, end=None, name=NAME):
+    """The planned range, cut to start..end."""
+    (one,) = [one for one in plan(ScanOptions(broker.address, (name.topic,))) if one.partition == name.partition]
+    return OffsetRange(
+        one.topic,
+        one.partition,
+        one.start if start is None else start,
+        one.end if end is None else end,
+        one.bootstrap_servers,
+        one.cluster_id,
+        one.replicas,
+    )
+
+
+def rows_of(one, columns=ALL_COLUMNS, rows_per_batch=1000):
+    return pa.Table.from_batches(read_range(one, columns, rows_per_batch), arrow_schema(columns)).to_pylist()
+
+
+def expected(log, start, end, name=NAME):
+    return [
+        {
+            "key": record.key,
+            "value": record.value,
+            "offset": record.offset,
+            "milliseconds": record.timestamp_ms,
+            "headers": [{"key": key, "value": value} for key, value in record.headers] or None,
+            "key_length": None if record.key is None else len(record.key),
+            "value_length": None if record.value is None else len(record.value),
+            "topic": name.topic,
+            "partition": name.partition,
+        }
+        for record in log.records(name)
+        if start <= record.offset < end
+    ]
+
+
+def compared(rows):
+    out = []
+    for row in rows:
+        row = dict(row)
+        row["milliseconds"] = round(row.pop("timestamp").timestamp() * 1000)
+        row.pop("timestampType")
+        out.append(row)
+    return out

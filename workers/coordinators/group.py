@@ -1,0 +1,329 @@
+"""A consumer group: its members, its state, its committed offsets. Data and questions; events are elsewhere.
+
+    Empty                no members; offsets may be there
+    PreparingRebalance   members are to join (again)
+    CompletingRebalance  all joined; the leader's assignment is awaited
+    Stable               every member has its assignment
+    Dead                 gone, or this node leads its partition no more
+
+Source: Kafka `GroupMetadata`, `MemberMetadata`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import Enum
+from typing import Any
+
+from headrace.errors import BadFrame
+from headrace.protocol import messages
+from headrace.protocol.codec import decode_struct
+
+CONSUMER_PROTOCOL = "consumer"
+NO_GENERATION = -1
+SUBSCRIPTION_VERSION_MAX = 3
+
+Protocols = tuple[tuple[str, bytes], ...]  # (name, metadata), preferred first
+
+
+class GroupState(Enum):
+    """The value is the name on the wire."""
+
+    EMPTY = "Empty"
+    PREPARING = "PreparingRebalance"
+    COMPLETING = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+# target -> states it can be entered from
+TRANSITIONS: dict[GroupState, frozenset[GroupState]] = {
+    GroupState.EMPTY: frozenset({GroupState.PREPARING}),
+    GroupState.PREPARING: frozenset({GroupState.EMPTY, GroupState.COMPLETING, GroupState.STABLE}),
+    GroupState.COMPLETING: frozenset({GroupState.PREPARING}),
+    GroupState.STABLE: frozenset({GroupState.COMPLETING}),
+    GroupState.DEAD: frozenset(GroupState),
+}
+
+
+class Member:
+    """One member of a group.
+
+    deadline_ms   when its session ends, unless it is heard of
+    timer         serial of its entry among the timers; another one that comes up is stale; 0: none
+    is_new        joined, but its first JoinGroup is not answered yet
+    """
+
+    __slots__ = (
+        "assignment",
+        "client_host",
+        "client_id",
+        "deadline_ms",
+        "instance_id",
+        "is_new",
+        "join_ticket",
+        "member_id",
+        "protocols",
+        "rebalance_timeout_ms",
+        "session_timeout_ms",
+        "sync_ticket",
+        "timer",
+    )
+
+    def __init__(
+        self,
+        member_id: str,
+        instance_id: str | None,
+        client_id: str,
+        client_host: str,
+        rebalance_timeout_ms: int,
+        session_timeout_ms: int,
+        protocols: Protocols,
+        assignment: bytes = b"",
+    ) -> None:
+        self.member_id = member_id
+        self.instance_id = instance_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.session_timeout_ms = session_timeout_ms
+        self.protocols = protocols
+        self.assignment = assignment
+        self.join_ticket: Any = None
+        self.sync_ticket: Any = None
+        self.deadline_ms = 0
+        self.timer = 0
+        self.is_new = False
+
+    def metadata(self, protocol: str | None) -> bytes:
+        """What the member said for a protocol."""
+        for name, metadata in self.protocols:
+            if name == protocol:
+                return metadata
+        return b""
+
+
+class Group:
+    """One group.
+
+    pending       member ids that were handed out and have not joined with yet (KIP-394) -> when they are forgotten
+    timer         serial of the entry that ends the present phase (join or sync); 0: none
+    initial_left  ms that the initial rebalance delay may still be extended by; -1: no initial delay runs
+    awaiting_join how many members wait for the end of the join phase
+    supporters    protocol -> how many members know it
+    pending_sync  members of this generation that have not asked for their assignment yet
+    offsets       key suffix -> value, as the log has them
+    in_flight     key suffix -> how many commits of it are on their way into the log
+    transactions  producer id -> key suffix -> (value, offset of its record), until the marker comes
+    overwritten   while there are transactions: key suffix -> offset of the record of its last plain commit
+    topics        subscribed by the members; None: not known
+    """
+
+    __slots__ = (
+        "awaiting_join",
+        "generation",
+        "group_id",
+        "in_flight",
+        "initial_left",
+        "leader",
+        "members",
+        "newcomer",
+        "offsets",
+        "overwritten",
+        "pending",
+        "pending_sync",
+        "protocol",
+        "protocol_type",
+        "since_ms",
+        "state",
+        "static",
+        "supporters",
+        "timer",
+        "topics",
+        "transactions",
+    )
+
+    def __init__(self, group_id: str, now_ms: int) -> None:
+        self.group_id = group_id
+        self.state = GroupState.EMPTY
+        self.since_ms = now_ms  # of the present state; -1: not known
+        self.protocol_type: str | None = None
+        self.generation = 0
+        self.protocol: str | None = None
+        self.leader: str | None = None
+        self.members: dict[str, Member] = {}
+        self.static: dict[str, str] = {}  # instance id -> member id
+        self.pending: dict[str, int] = {}
+        self.pending_sync: set[str] = set()
+        self.awaiting_join = 0
+        self.supporters: Counter[str] = Counter()
+        self.timer = 0
+        self.initial_left = -1
+        self.newcomer = False  # one came while the initial delay ran
+        self.offsets: dict[bytes, bytes] = {}
+        self.in_flight: dict[bytes, int] = {}
+        self.transactions: dict[int, dict[bytes, tuple[bytes, int]]] = {}
+        self.overwritten: dict[bytes, int] = {}
+        self.topics: frozenset[str] | None = None
+
+    def enter(self, state: GroupState, now_ms: int) -> None:
+        """Change the state; only along TRANSITIONS."""
+        assert self.state in TRANSITIONS[state], f"{self.group_id}: {self.state} -> {state}"
+        self.state = state
+        self.since_ms = now_ms
+
+    @property
+    def can_rebalance(self) -> bool:
+        return self.state in TRANSITIONS[GroupState.PREPARING]
+
+    @property
+    def all_joined(self) -> bool:
+        return not self.pending and self.awaiting_join == len(self.members)
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+
+    def supports(self, protocol_type: str, protocols: Protocols) -> bool:
+        """Whether a member with these protocols has one in common with all others."""
+        if not protocol_type or not protocols:
+            return False
+        if self.state is GroupState.EMPTY or not self.members:
+            return True
+        everyone = len(self.members)
+        return protocol_type == self.protocol_type and any(self.supporters[name] == everyone for name, _ in protocols)
+
+    def select_protocol(self) -> str:
+        """Every member votes for its first choice among what all know; ties go to the first that was voted for."""
+        everyone = len(self.members)
+        votes: Counter[str] = Counter()
+        for member in self.members.values():
+            for name, _metadata in member.protocols:
+                if self.supporters[name] == everyone:
+                    votes[name] += 1
+                    break
+        return max(votes, key=lambda name: votes[name])
+
+    def subscribed(self) -> frozenset[str] | None:
+        """Topics that the members of a consumer group subscribe to; None where that can't be told."""
+        if self.protocol_type != CONSUMER_PROTOCOL or (self.members and self.protocol is None):
+            return None
+        found: set[str] = set()
+        for member in self.members.values():
+            try:
+                found.update(subscription_topics(member.metadata(self.protocol)))
+            except BadFrame:
+                return None
+        return frozenset(found)
+
+    def add(self, member: Member, protocol_type: str) -> None:
+        """Take a member in; the first one leads."""
+        if not self.members:
+            self.protocol_type = protocol_type
+        self.members[member.member_id] = member
+        self.supporters.update(name for name, _metadata in member.protocols)
+        if member.instance_id is not None:
+            self.static[member.instance_id] = member.member_id
+        if self.leader is None:
+            self.leader = member.member_id
+        self.pending.pop(member.member_id, None)
+
+    def remove(self, member_id: str) -> None:
+        """Forget a member, or an id that was handed out."""
+        member = self.members.pop(member_id, None)
+        self.pending.pop(member_id, None)
+        self.pending_sync.discard(member_id)
+        if member is not None:
+            assert member.join_ticket is None, "a waiting member is answered before it is removed"
+            self.supporters.subtract(name for name, _metadata in member.protocols)
+            if member.instance_id is not None:
+                self.static.pop(member.instance_id, None)
+        if self.leader == member_id:
+            self.leader = next(iter(self.members), None)
+
+    def update(self, member: Member, protocols: Protocols, rebalance_timeout_ms: int, session_timeout_ms: int) -> None:
+        """A member joined again, perhaps with something else to say."""
+        self.supporters.subtract(name for name, _metadata in member.protocols)
+        self.supporters.update(name for name, _metadata in protocols)
+        member.protocols = protocols
+        member.rebalance_timeout_ms = rebalance_timeout_ms
+        member.session_timeout_ms = session_timeout_ms
+
+    def park_join(self, member: Member, ticket: Any) -> Any:
+        """Keep a JoinGroup until the join phase ends; returns the ticket of an earlier one, None."""
+        earlier, member.join_ticket = member.join_ticket, ticket
+        self.awaiting_join += (ticket is not None) - (earlier is not None)
+        return earlier
+
+    def rename_static(self, member: Member, member_id: str) -> None:
+        """A static member came back under another id."""
+        assert member.instance_id is not None
+        # The order of members stays: it decides who leads next, and what the leader's list looks like.
+        self.members = {(member_id if known is member else key): known for key, known in self.members.items()}
+        if member.member_id in self.pending_sync:
+            self.pending_sync.discard(member.member_id)
+            self.pending_sync.add(member_id)
+        if self.leader == member.member_id:
+            self.leader = member_id
+        member.member_id = member_id
+        self.static[member.instance_id] = member_id
+
+    def to_message(self, assignments: dict[str, bytes] | None = None) -> Any:
+        """The group as `GroupMetadataValue`; `assignments` in place of those that the members have."""
+        row = messages.GroupMetadataValue.MemberMetadata
+        return messages.GroupMetadataValue(
+            protocol_type=self.protocol_type or "",
+            generation=self.generation,
+            protocol=self.protocol,
+            leader=self.leader,
+            current_state_timestamp=self.since_ms,
+            members=[
+                row(
+                    member_id=member.member_id,
+                    group_instance_id=member.instance_id,
+                    client_id=member.client_id,
+                    client_host=member.client_host,
+                    rebalance_timeout=member.rebalance_timeout_ms,
+                    session_timeout=member.session_timeout_ms,
+                    subscription=member.metadata(self.protocol),
+                    assignment=member.assignment if assignments is None else assignments.get(member.member_id, b""),
+                )
+                for member in self.members.values()
+            ],
+        )
+
+    @classmethod
+    def from_message(cls, group_id: str, value: Any) -> Group:
+        """The group that a `GroupMetadataValue` describes: Stable, or Empty."""
+        group = cls(group_id, value.current_state_timestamp)
+        group.protocol_type = value.protocol_type or None
+        group.generation = value.generation
+        group.protocol = value.protocol
+        for row in value.members:
+            timeout_ms = row.rebalance_timeout if row.rebalance_timeout >= 0 else row.session_timeout
+            protocols = ((value.protocol or "", row.subscription),)
+            member = Member(
+                row.member_id,
+                row.group_instance_id,
+                row.client_id,
+                row.client_host,
+                timeout_ms,
+                row.session_timeout,
+                protocols,
+                row.assignment,
+            )
+            group.add(member, value.protocol_type)
+        if group.members:
+            group.state = GroupState.STABLE
+            if value.leader in group.members:
+                group.leader = value.leader
+        group.topics = group.subscribed()
+        return group
+
+
+def subscription_topics(metadata: bytes) -> list[str]:
+    """Topics of a consumer's subscription; raises BadFrame."""
+    if len(metadata) < 2:
+        raise BadFrame(f"subscription of {len(metadata)} bytes")
+    version = min(int.from_bytes(metadata[:2], "big"), SUBSCRIPTION_VERSION_MAX)
+    return list(decode_struct("ConsumerProtocolSubscription", version, metadata[2:]).topics)

@@ -1,0 +1,293 @@
+"""Committed offsets of groups: commit, fetch, delete, expiry; and those of transactions until their marker.
+
+Pure: events in, effects out. A commit is visible once its record is committed, in the order of the log. A
+transaction's offsets are kept beside the others; its commit marker moves them over, unless a plain commit of the
+same partition came behind them in the log; its abort marker drops them.
+
+Source: Kafka `GroupMetadataManager.storeOffsets`, `GroupMetadata.removeExpiredOffsets`; KIP-211, KIP-447, KIP-496.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from headrace.errors import ErrorCode
+from headrace.protocol import messages
+from headrace.workers.coordinators.config import GroupConfig
+from headrace.workers.coordinators.effects import Answer, Append, Effect, KeyValue
+from headrace.workers.coordinators.group import CONSUMER_PROTOCOL, Group, GroupState
+from headrace.workers.coordinators.group_records import (
+    NO_EXPIRY_MS,
+    commit_ms_of,
+    encode_offset,
+    group_key,
+    offset_key_prefix,
+    read_suffix,
+    suffix_of,
+)
+from headrace.workers.coordinators.membership import validate_member
+
+NO_GENERATION = -1
+NO_TIMESTAMP_MS = -1
+LONG_MAX = 2**63 - 1
+METADATA_BYTES_MAX = 2**15 - 1  # its length is an int16
+
+_E = ErrorCode
+_CommitTopic = messages.OffsetCommitResponse.OffsetCommitResponseTopic
+_CommitPartition = messages.OffsetCommitResponse.OffsetCommitResponsePartition
+_TxnTopic = messages.TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic
+_TxnPartition = messages.TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition
+
+# What a client is told when its offsets could not be stored (Kafka `storeOffsets`); others as they are.
+_COMMIT_ERRORS = {
+    _E.UNKNOWN_TOPIC_OR_PARTITION: _E.COORDINATOR_NOT_AVAILABLE,
+    _E.NOT_ENOUGH_REPLICAS: _E.COORDINATOR_NOT_AVAILABLE,
+    _E.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _E.COORDINATOR_NOT_AVAILABLE,
+    _E.NOT_LEADER_OR_FOLLOWER: _E.NOT_COORDINATOR,
+    _E.KAFKA_STORAGE_ERROR: _E.NOT_COORDINATOR,
+    _E.MESSAGE_TOO_LARGE: _E.INVALID_COMMIT_OFFSET_SIZE,
+    _E.RECORD_LIST_TOO_LARGE: _E.INVALID_COMMIT_OFFSET_SIZE,
+}
+
+# Whether a partition exists.
+IsKnown = Callable[[str, int], bool]
+
+
+def commit_refusal(request: Any, error: ErrorCode) -> Any:
+    """An OffsetCommit response with one error for every partition."""
+    return messages.OffsetCommitResponse(
+        topics=[
+            _CommitTopic(
+                name=topic.name,
+                partitions=[
+                    _CommitPartition(partition_index=row.partition_index, error_code=int(error))
+                    for row in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def validate_commit(group: Group, request: Any, generation: int, *, is_transactional: bool = False) -> ErrorCode:
+    """Whether this client may commit for this group now.
+
+    generation   -1 from clients that assign partitions themselves, and from tools: only while nobody is in the group
+    """
+    if group.state is GroupState.DEAD:
+        return _E.COORDINATOR_NOT_AVAILABLE
+    if generation < 0 and group.state is GroupState.EMPTY:
+        return _E.NONE
+    if generation >= 0 or request.member_id or request.group_instance_id is not None:
+        error = validate_member(group, request.member_id, request.group_instance_id)
+        if error:
+            return error
+    if generation != group.generation and not (is_transactional and generation < 0):
+        return _E.ILLEGAL_GENERATION
+    if group.state is GroupState.COMPLETING and not is_transactional:
+        return _E.REBALANCE_IN_PROGRESS
+    return _E.NONE
+
+
+class Offsets:
+    """Events of offsets, for all groups of a worker. Effects go to `emit`."""
+
+    def __init__(self, config: GroupConfig, emit: Callable[[Effect], None], is_known: IsKnown) -> None:
+        self.config = config
+        self.emit = emit
+        self.is_known = is_known
+
+    # Commit
+
+    def commit(self, group: Group, request: Any, ticket: Any, now_ms: int) -> None:
+        """Store what may be stored; answered when that is committed, at once where nothing is left of it."""
+        retention_ms = request.retention_time_ms
+        expire_ms = min(now_ms + retention_ms, LONG_MAX) if retention_ms >= 0 else NO_EXPIRY_MS
+        prefix = offset_key_prefix(group.group_id)
+        records: list[KeyValue] = []
+        suffixes: list[tuple[bytes, bytes]] = []
+        errors: list[tuple[str, list[tuple[int, ErrorCode]]]] = []
+        for topic in request.topics:
+            rows = []
+            for row in topic.partitions:
+                metadata = (row.committed_metadata or "").encode()
+                error = self._fault_of(topic.name, row.partition_index, metadata)
+                rows.append((row.partition_index, error))
+                if error:
+                    continue
+                stamp_ms = row.commit_timestamp if row.commit_timestamp != NO_TIMESTAMP_MS else now_ms
+                suffix = suffix_of(topic.name, row.partition_index)
+                value = encode_offset(row.committed_offset, row.committed_leader_epoch, metadata, stamp_ms, expire_ms)
+                records.append((prefix + suffix, value))
+                suffixes.append((suffix, value))
+            errors.append((topic.name, rows))
+
+        def stored(error: ErrorCode, offset: int, _then_ms: int) -> None:
+            self._settle(group, suffixes, error, offset)
+            answer = _COMMIT_ERRORS.get(error, error)
+            topics = [
+                _CommitTopic(
+                    name=name,
+                    partitions=[
+                        _CommitPartition(partition_index=index, error_code=int(fault or answer))
+                        for index, fault in rows
+                    ],
+                )
+                for name, rows in errors
+            ]
+            self.emit(Answer(ticket, messages.OffsetCommitResponse(topics=topics)))
+
+        if not records:
+            stored(_E.NONE, -1, now_ms)
+            return
+        in_flight = group.in_flight
+        for suffix, _value in suffixes:
+            in_flight[suffix] = in_flight.get(suffix, 0) + 1
+        self.emit(Append(records, stored))
+
+    def _fault_of(self, topic: str, partition: int, metadata: bytes) -> ErrorCode:
+        if not self.is_known(topic, partition):
+            return _E.UNKNOWN_TOPIC_OR_PARTITION
+        most = min(self.config.metadata_bytes_max, METADATA_BYTES_MAX)
+        return _E.OFFSET_METADATA_TOO_LARGE if len(metadata) > most else _E.NONE
+
+    def _settle(self, group: Group, suffixes: list[tuple[bytes, bytes]], error: ErrorCode, offset: int) -> None:
+        """The records of a commit are committed, or lost."""
+        in_flight = group.in_flight
+        for suffix, value in suffixes:
+            left = in_flight[suffix] - 1
+            if left:
+                in_flight[suffix] = left
+            else:
+                del in_flight[suffix]
+            if not error and group.state is not GroupState.DEAD:
+                group.offsets[suffix] = value
+                if group.transactions:
+                    group.overwritten[suffix] = offset
+
+    # Transactions
+
+    def commit_transactional(self, group: Group, request: Any, ticket: Any, now_ms: int) -> None:
+        """TxnOffsetCommit: stored at once, visible when the transaction's commit marker comes."""
+        prefix = offset_key_prefix(group.group_id)
+        producer_id = request.producer_id
+        records: list[KeyValue] = []
+        suffixes: list[tuple[bytes, bytes]] = []
+        errors: list[tuple[str, list[tuple[int, ErrorCode]]]] = []
+        for topic in request.topics:
+            rows = []
+            for row in topic.partitions:
+                metadata = (row.committed_metadata or "").encode()
+                error = self._fault_of(topic.name, row.partition_index, metadata)
+                rows.append((row.partition_index, error))
+                if not error:
+                    suffix = suffix_of(topic.name, row.partition_index)
+                    value = encode_offset(row.committed_offset, row.committed_leader_epoch, metadata, now_ms)
+                    records.append((prefix + suffix, value))
+                    suffixes.append((suffix, value))
+            errors.append((topic.name, rows))
+
+        def stored(error: ErrorCode, offset: int, _then_ms: int) -> None:
+            if not error and group.state is not GroupState.DEAD:
+                self.hold(group, producer_id, suffixes, offset)
+            answer = _COMMIT_ERRORS.get(error, error)
+            topics = [
+                _TxnTopic(
+                    name=name,
+                    partitions=[
+                        _TxnPartition(partition_index=index, error_code=int(fault or answer)) for index, fault in rows
+                    ],
+                )
+                for name, rows in errors
+            ]
+            self.emit(Answer(ticket, messages.TxnOffsetCommitResponse(topics=topics)))
+
+        if not records:
+            stored(_E.NONE, -1, now_ms)
+            return
+        self.emit(Append(records, stored, (producer_id, request.producer_epoch)))
+
+    @staticmethod
+    def hold(group: Group, producer_id: int, suffixes: Iterable[tuple[bytes, bytes]], offset: int) -> None:
+        """Keep a transaction's offsets until its marker; `offset` is that of their record."""
+        held = group.transactions.setdefault(producer_id, {})
+        for suffix, value in suffixes:
+            held[suffix] = (value, offset)
+
+    @staticmethod
+    def end_transaction(group: Group, producer_id: int, is_commit: bool) -> None:
+        """A marker came: what the transaction committed stands, unless a later plain commit does."""
+        held = group.transactions.pop(producer_id, {})
+        if is_commit:
+            for suffix, (value, offset) in held.items():
+                if group.overwritten.get(suffix, -1) < offset:
+                    group.offsets[suffix] = value
+                    if group.transactions:
+                        group.overwritten[suffix] = offset
+        if not group.transactions:
+            group.overwritten.clear()
+
+    @staticmethod
+    def is_unstable(group: Group, suffix: bytes) -> bool:
+        """Whether a transaction that is not over has committed this partition."""
+        return any(suffix in held for held in group.transactions.values())
+
+    # Deletion
+
+    def delete(self, group: Group, suffixes: list[bytes], then: Callable[[ErrorCode], None]) -> None:
+        """Forget offsets, tombstones into the log."""
+        prefix = offset_key_prefix(group.group_id)
+        gone = [suffix for suffix in suffixes if suffix in group.offsets or suffix in group.in_flight]
+
+        def stored(error: ErrorCode, _offset: int, _now_ms: int) -> None:
+            if not error:
+                for suffix in gone:
+                    group.offsets.pop(suffix, None)
+            then(_COMMIT_ERRORS.get(error, error))
+
+        if gone:
+            self.emit(Append([(prefix + suffix, None) for suffix in gone], stored))
+        else:
+            then(_E.NONE)
+
+    def bury(self, group: Group, then: Callable[[ErrorCode], None], now_ms: int) -> None:
+        """The end of a group: tombstones for its offsets and for itself."""
+        prefix = offset_key_prefix(group.group_id)
+        records: list[KeyValue] = [(prefix + suffix, None) for suffix in {**group.offsets, **group.in_flight}]
+        if group.generation > 0 or group.protocol_type is not None:
+            records.append((group_key(group.group_id), None))
+        group.offsets.clear()
+        group.enter(GroupState.DEAD, now_ms)
+        if records:
+            self.emit(Append(records, lambda error, _offset, _now: then(_COMMIT_ERRORS.get(error, error))))
+        else:
+            then(_E.NONE)
+
+    # Expiry
+
+    def expired(self, group: Group, now_ms: int) -> list[bytes]:
+        """Offsets whose time is over: nobody is in the group, or nobody in it reads their topic any more."""
+        since_ms, topics = 0, None
+        if group.protocol_type is None:
+            pass  # a store of offsets, nothing more: each by its own commit
+        elif group.state is GroupState.EMPTY:
+            since_ms = group.since_ms
+        elif group.state is GroupState.STABLE and group.protocol_type == CONSUMER_PROTOCOL and group.topics is not None:
+            topics = group.topics
+        else:
+            return []
+        found = []
+        for suffix, value in group.offsets.items():
+            if suffix in group.in_flight or self.is_unstable(group, suffix):
+                continue
+            if topics is not None and read_suffix(suffix)[0] in topics:
+                continue
+            commit_ms, expire_ms = commit_ms_of(value)
+            if expire_ms != NO_EXPIRY_MS:
+                is_over = now_ms >= expire_ms
+            else:
+                is_over = now_ms - (since_ms if since_ms > 0 else commit_ms) >= self.config.retention_ms
+            if is_over:
+                found.append(suffix)
+        return found

@@ -1,0 +1,75 @@
+"""The replicas of this node as the housekeeper sees them: directory, row, settings, owner.
+
+Runs in: the housekeeper. The view says what should be, the row what is: only replicas in service, published by an
+owner that is alive, are seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from headrace.ids import TopicPartition, owner_of
+from headrace.log.config import LogConfig
+from headrace.settings import topic_values
+from headrace.shm.partition_table import PartitionRow, RowState
+from headrace.shm.seat import Seat
+
+
+class Hosted(NamedTuple):
+    """One replica in service."""
+
+    name: TopicPartition
+    log_dir: Path
+    row: PartitionRow
+    config: LogConfig
+    slot: int
+    owner: int  # process id of its partition worker
+
+    @property
+    def directory(self) -> Path:
+        return self.log_dir / str(self.name)
+
+
+class HostedReplicas:
+    """Goes over the replicas of the current view."""
+
+    def __init__(self, seat: Seat, log_dirs: list[Path]) -> None:
+        self._seat = seat
+        self._log_dirs = log_dirs
+        self._configs: dict[str, tuple[dict[str, str], LogConfig]] = {}  # topic -> overrides, what they make
+
+    def __iter__(self) -> Iterator[Hosted]:
+        seat = self._seat
+        wiring = seat.wiring
+        view = seat.view.read()
+        offline = seat.offline_dirs()
+        log_dirs = [path for path in self._log_dirs if not wiring.log_dir_bit(str(path)) & offline]
+        for stale in self._configs.keys() - view.topics.keys():
+            del self._configs[stale]
+        for topic in view.topics.values():
+            config = self._config(topic.name, topic.configs)
+            for partition in topic.partitions:
+                row = seat.partitions.read(partition.slot) if partition.slot >= 0 else None
+                if row is None or row.key != partition.key:
+                    continue
+                if row.state not in (RowState.LEADER, RowState.FOLLOWER):
+                    continue
+                name = TopicPartition(topic.name, partition.index)
+                owner = wiring.network_count + owner_of(topic.name, partition.index, wiring.partition_count)
+                for log_dir in log_dirs:
+                    if (log_dir / str(name)).is_dir():
+                        yield Hosted(name, log_dir, row, config, partition.slot, owner)
+                        break
+
+    def is_current(self, hosted: Hosted) -> bool:
+        """Whether the owner that published the row is the one that runs, so that it can be asked."""
+        return hosted.row.generation == self._seat.processes.generation(hosted.owner)
+
+    def _config(self, topic: str, overrides: dict[str, str]) -> LogConfig:
+        known = self._configs.get(topic)
+        if known is None or known[0] != overrides:
+            values = topic_values(self._seat.wiring.settings, overrides)
+            known = self._configs[topic] = (overrides, LogConfig.from_values(values))
+        return known[1]

@@ -1,0 +1,84 @@
+"""Retention: every log is looked at now and then, and its owner asked to drop what has expired.
+
+Runs in: the housekeeper. It reads directories, file sizes and time indexes, and asks; what may really go, the owner
+decides (`workers/partition/upkeep.py`). The files it dropped are removed here when their delay has passed.
+
+Source: Kafka `LogManager.cleanupLogs`, `LogManager.deleteLogs`.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from headrace.clock import Clock
+from headrace.errors import ErrorCode
+from headrace.log.retention import RetentionPolicy, segment_facts
+from headrace.log.segment_deletion import remove_retired
+from headrace.shm.counters import SEGMENTS_DELETED
+from headrace.shm.seat import Seat
+from headrace.workers.housekeeper.hosted import Hosted, HostedReplicas
+from headrace.workers.housekeeper.owners import Owners
+
+NO_ROLL_MS = -1
+ROLL_NOW_MS = 2**63 - 1
+
+_log = logging.getLogger(__name__)
+
+
+class RetentionLook:
+    """Looks at all logs with one policy."""
+
+    def __init__(
+        self, seat: Seat, clock: Clock, replicas: HostedReplicas, owners: Owners, policy: RetentionPolicy
+    ) -> None:
+        self._seat = seat
+        self._clock = clock
+        self._replicas = replicas
+        self._owners = owners
+        self._policy = policy
+
+    def look(self) -> int:
+        """Ask for what has expired; returns the number of requests."""
+        asked = 0
+        for hosted in self._replicas:
+            self._seat.beat(self._clock.monotonic_ns())
+            if self._replicas.is_current(hosted):
+                try:
+                    asked += self._look_at(hosted)
+                except OSError as failure:
+                    _log.warning("retention skipped partition=%s reason=%s", hosted.name, failure)
+        return asked
+
+    def remove_retired(self) -> None:
+        """Remove `.deleted` files whose delay has passed."""
+        for hosted in self._replicas:
+            try:
+                removed, _left = remove_retired(
+                    hosted.directory, self._clock.now_ms(), hosted.config.file_delete_delay_ms
+                )
+            except OSError as failure:
+                _log.warning("deleted files not removed partition=%s reason=%s", hosted.name, failure)
+                continue
+            if removed:
+                _log.info("deleted files removed partition=%s files=%d", hosted.name, removed)
+            self._seat.beat(self._clock.monotonic_ns())
+
+    def _look_at(self, hosted: Hosted) -> int:
+        row, config = hosted.row, hosted.config
+        facts = segment_facts(hosted.directory, row.log_end_offset)
+        now_ms = self._clock.now_ms()
+        bases = self._policy(facts, config, row.log_start_offset, now_ms)
+        if not bases:
+            return 0
+        roll_before_ms = NO_ROLL_MS
+        if bases[-1] == facts[-1].base_offset:
+            is_by_time = config.retention_ms >= 0 and now_ms - facts[-1].largest_timestamp_ms > config.retention_ms
+            roll_before_ms = now_ms - config.retention_ms if is_by_time else ROLL_NOW_MS
+
+        def on_answer(error: ErrorCode | None) -> None:
+            if error == ErrorCode.NONE:
+                self._seat.counters.add(SEGMENTS_DELETED, len(bases))
+            elif error is not None:
+                _log.warning("segments not deleted partition=%s error=%s", hosted.name, error.name)
+
+        return int(self._owners.delete_segments(hosted, bases, roll_before_ms, on_answer))

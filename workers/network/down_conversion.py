@@ -1,0 +1,123 @@
+"""Fetch v0 to v3: what is in the log, as readers of the old message formats take it.
+
+Runs in: a network worker, once a request is to be answered; while it waits only sizes are looked at. v0 and v1 get
+messages of v0, v2 and v3 get v1. The bytes go through this process, so a request converts CONVERTED_BYTES_MAX of the
+log, shared by its partitions, at least one batch for each until four times that is reached. With more the ones behind
+get nothing this time; the first one to be served rotates with the correlation id, except in v3, whose clients rotate.
+
+    v0 to v2   the answer is cut at the partition's limit: a client that finds no whole message doubles it
+    v3         the first message of the first partition with records is whole however large; others keep to their
+               limits (KIP-74)
+
+Source: Kafka `KafkaApis.maybeConvertFetchedData`, `LazyDownConversionRecords`; KIP-283.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from headrace.errors import ErrorCode, HeadraceError
+from headrace.limits import CONVERTED_BYTES_MAX
+from headrace.log.reader import FileRange, LogReader
+from headrace.protocol.compression import CompressionError
+from headrace.protocol.conversion import UnsupportedCodec, convert_down
+from headrace.protocol.message_set import MAGIC_V0, MAGIC_V1, iterate_entries
+from headrace.protocol.record_batch import CorruptRecord
+
+VERSION_OF_MAGIC_1 = 2
+VERSION_OF_FIRST_MESSAGE_WHOLE = 3
+VERSION_OF_MAGIC_2 = 4
+SHARE_BYTES_MIN = 16 * 1024
+OVERDRAFT = 4  # times CONVERTED_BYTES_MAX, where many partitions have large batches
+EMPTY_RANGES_MAX = 64  # of markers alone, one behind the other
+
+
+class OldRange:
+    """What one partition has for an old reader: found, not read yet. `len` is its size in the log."""
+
+    __slots__ = ("end_offset", "ends", "found", "limit", "offset", "reader")
+
+    def __init__(self, reader: LogReader, found: FileRange, offset: int, limit: int, ends: tuple[int, int]) -> None:
+        self.reader = reader
+        self.found = found
+        self.offset = offset
+        self.limit = limit  # of the converted bytes
+        self.ends = ends  # (segment, position) up to which may be read
+
+    def __len__(self) -> int:
+        return self.found.length
+
+
+def find(
+    reader: LogReader, version: int, offset: int, limit: int, partitions: int, is_first: bool, ends: tuple[int, int]
+) -> OldRange | None:
+    """The batches to convert for one of so many partitions: its share, one batch at least, nothing if v3 forbids it.
+
+    raises   CorruptSegment; OSError
+    """
+    share = min(max(CONVERTED_BYTES_MAX // max(partitions, 1), SHARE_BYTES_MIN), max(limit, 1))
+    found = reader.locate(offset, share, *ends, at_least_one=True)
+    if found is None:
+        return None
+    if version >= VERSION_OF_FIRST_MESSAGE_WHOLE and found.length > limit and not is_first:
+        return None
+    return OldRange(reader, found, offset, limit, ends)
+
+
+def answer(version: int, correlation_id: int, partitions: list[Any]) -> list[Any]:
+    """PartitionData with an OldRange for records becomes PartitionData with bytes, or an error; in the same order."""
+    answered = list(partitions)
+    waiting = [index for index, data in enumerate(partitions) if isinstance(data.records, OldRange)]
+    is_first_whole = version >= VERSION_OF_FIRST_MESSAGE_WHOLE
+    if waiting and not is_first_whole:
+        start = correlation_id % len(waiting)
+        waiting = waiting[start:] + waiting[:start]
+    magic = MAGIC_V0 if version < VERSION_OF_MAGIC_1 else MAGIC_V1
+    spent = 0
+    for index in waiting:
+        wanted: OldRange = partitions[index].records
+        records, error = b"", ErrorCode.NONE
+        if spent < OVERDRAFT * CONVERTED_BYTES_MAX:
+            spent += len(wanted)
+            records, error = _convert(wanted, magic)
+        if is_first_whole:
+            records = _whole_or_within(records, wanted.limit, is_first=index == waiting[0])
+        else:
+            records = records[: wanted.limit]
+        answered[index] = partitions[index]._replace(records=records, error_code=int(error))
+    return answered
+
+
+def _convert(wanted: OldRange, magic: int) -> tuple[bytes, ErrorCode]:
+    """Converted entries, at least one where there is any behind the offset."""
+    found: FileRange | None = wanted.found
+    share = max(wanted.found.length, SHARE_BYTES_MIN)
+    offset = wanted.offset
+    try:
+        for _ in range(EMPTY_RANGES_MAX):
+            if found is None:
+                break
+            entries = os.pread(found.fd, found.length, found.position)
+            converted = convert_down(entries, magic, wanted.offset, wanted.limit)
+            if converted.data or converted.next_offset <= offset:
+                return converted.data, ErrorCode.NONE
+            offset = converted.next_offset
+            found = wanted.reader.locate(offset, share, *wanted.ends, at_least_one=True)
+    except UnsupportedCodec:
+        return b"", ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    except (CorruptRecord, CompressionError):
+        return b"", ErrorCode.CORRUPT_MESSAGE
+    except (HeadraceError, OSError):
+        return b"", ErrorCode.KAFKA_STORAGE_ERROR
+    return b"", ErrorCode.NONE
+
+
+def _whole_or_within(records: bytes, limit: int, is_first: bool) -> bytes:
+    """The records within a limit; above it the first message alone, and only for the first partition with any."""
+    if len(records) <= limit:
+        return records
+    first_bytes = next((size for _position, size, _magic in iterate_entries(records)), 0)
+    if first_bytes <= limit:
+        return records[:limit]
+    return records[:first_bytes] if is_first else b""

@@ -1,0 +1,14 @@
+"""AlterConfigs (key 33), v0 to v2: the controller process decides and answers.
+
+Source: Kafka `KafkaApis.handleAlterConfigsRequest`.
+"""
+
+from __future__ import annotations
+
+from headrace.workers.network.context import Context
+from headrace.workers.network.exchange import Exchange
+
+
+def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
+    """Hand the request on as it came."""
+    context.forward_to_controller(exchange, body)

@@ -1,0 +1,14 @@
+"""CreatePartitions (key 37), v0 to v3: the controller process decides and answers.
+
+Source: Kafka `KafkaApis.handleCreatePartitionsRequest`.
+"""
+
+from __future__ import annotations
+
+from headrace.workers.network.context import Context
+from headrace.workers.network.exchange import Exchange
+
+
+def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
+    """Hand the request on as it came."""
+    context.forward_to_controller(exchange, body)

@@ -1,0 +1,15 @@
+"""OffsetDelete (key 47), v0: the owner of the group answers.
+
+Source: Kafka `KafkaApis.handleOffsetDeleteRequest`.
+"""
+
+from __future__ import annotations
+
+from headrace.workers.network.context import Context
+from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.group_owners import first_group_id, forward_to_group
+
+
+def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
+    """Hand the request on as it came."""
+    forward_to_group(context, exchange, body, first_group_id(exchange, body))

@@ -1,0 +1,199 @@
+"""What a topic asks of records before they go to their log: another codec, keys, a look inside, today's format.
+
+Runs in: a network worker, on the batch where it was received; one object a topic, made with its routes. Most topics
+ask nothing (`is_plain`) and their batches pass untouched. The log's owner checks the header of whatever comes out, as
+of any batch, so nothing here has to be trusted there; it never decompresses.
+
+    Produce v0 to v2    sets of v0 and v1 become one batch of v2, in the topic's codec or their own
+    compression.type    a batch in another codec is compressed anew
+    cleanup.policy      compact: each record needs a key
+    headrace.validate.records.deep    records are what their header says; a wrong largest timestamp is mended
+
+A batch whose header or checksum is wrong is passed as it is: the owner names the fault. Bounds: OPENED_BYTES_MAX and
+OPENED_RECORDS_MAX. Source: Kafka `LogValidator.validateMessagesAndAssignOffsets`, `UnifiedLog.append`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from struct import Struct
+from typing import Any, NoReturn
+
+from crc32c import crc32c
+
+from headrace.errors import ErrorCode, KafkaError
+from headrace.ids import NO_TIMESTAMP_MS
+from headrace.limits import OPENED_BYTES_MAX
+from headrace.log.config import LogConfig
+from headrace.log.validator import CODEC_MAX, BatchRules, rules_at
+from headrace.protocol.compression import Codec, CompressionError, DecompressedTooLarge, compress, decompress
+from headrace.protocol.conversion import convert_up, open_produced_set
+from headrace.protocol.message_set import InvalidMessageSet, TooManyRecords, iterate_entries
+from headrace.protocol.record_batch import (
+    ATTRIBUTES_POSITION,
+    CODEC_MASK,
+    CONTROL_BIT,
+    CRC_POSITION,
+    HEADER_BYTES,
+    LENGTH_POSITION,
+    LOG_OVERHEAD_BYTES,
+    MAGIC_V2,
+    MAX_TIMESTAMP_POSITION,
+    CorruptRecord,
+    RecordBatchHeader,
+    parse_header,
+)
+from headrace.protocol.record_scan import RecordScan, scan_records
+from headrace.settings import Settings, topic_values
+
+PRODUCER = "producer"
+
+_CODECS = {
+    "uncompressed": Codec.NONE,
+    "gzip": Codec.GZIP,
+    "snappy": Codec.SNAPPY,
+    "lz4": Codec.LZ4,
+    "zstd": Codec.ZSTD,
+}
+_CODEC_POSITION = ATTRIBUTES_POSITION + 1
+_LENGTH = Struct(">i")
+_CRC = Struct(">I")
+_ATTRIBUTES = Struct(">h")
+_TIMESTAMP = Struct(">q")
+
+Buffer = bytes | bytearray | memoryview
+
+
+class RecordPolicy:
+    """One topic's wishes.
+
+    codec                  of its log, None where the producer's stays
+    is_plain               batches of v2 need not come here
+    serves_old_readers     `message.downconversion.enable`
+    """
+
+    __slots__ = ("_config", "_is_compacted", "_is_deep", "_looks_inside", "codec", "is_plain", "serves_old_readers")
+
+    def __init__(self, settings: Settings, overrides: Mapping[str, str]) -> None:
+        values: dict[str, Any] = topic_values(settings, overrides)
+        self._config = LogConfig.from_values(values)
+        self._is_compacted = "compact" in values["cleanup.policy"]
+        self._is_deep: bool = settings["headrace.validate.records.deep"]
+        kind = values["compression.type"]
+        self.codec: int | None = None if kind == PRODUCER else _CODECS[kind]
+        self._looks_inside = self._is_compacted or self._is_deep
+        self.is_plain = self.codec is None and not self._looks_inside
+        self.serves_old_readers: bool = values["message.downconversion.enable"]
+
+    def admit(self, batch: memoryview, now_ms: int) -> Buffer:
+        """A batch of v2 as the log shall have it.
+
+        raises   KafkaError INVALID_RECORD, INVALID_TIMESTAMP or MESSAGE_TOO_LARGE, with the reason
+        """
+        if not self._looks_inside and len(batch) >= HEADER_BYTES and batch[_CODEC_POSITION] & CODEC_MASK == self.codec:
+            return batch
+        header = _sound_header(batch, self._config.max_message_bytes)
+        if header is None or header.codec > CODEC_MAX:
+            return batch
+        try:
+            return self._admit(batch, header, now_ms)
+        except (CorruptRecord, CompressionError) as failure:
+            _refuse(failure)
+
+    def convert(self, message_set: memoryview, now_ms: int) -> Buffer:
+        """What a Produce of v0 to v2 carries, as a batch of v2.
+
+        raises   KafkaError CORRUPT_MESSAGE, INVALID_RECORD, INVALID_TIMESTAMP or MESSAGE_TOO_LARGE, with the reason
+        """
+        most = self._config.max_message_bytes
+        try:
+            magics = set()
+            for _position, size, magic in iterate_entries(message_set):
+                if size > most:
+                    raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, f"message of {size} bytes, {most} are allowed")
+                magics.add(magic)
+            if MAGIC_V2 in magics:  # whatever the version says: some clients send it
+                return message_set if self.is_plain else self.admit(message_set, now_ms)
+            opened = open_produced_set(message_set)
+        except (CorruptRecord, CompressionError) as failure:
+            _refuse(failure, ErrorCode.CORRUPT_MESSAGE)
+        if self._is_compacted:
+            keyless = next((index for index, record in enumerate(opened.records) if record.key is None), -1)
+            _check_keys(keyless)
+        rules = rules_at(self._config, now_ms)
+        no_negative = rules._replace(earliest_ms=max(rules.earliest_ms, 0))
+        _check_times((record.timestamp_ms for record in opened.records), no_negative)
+        return convert_up(opened.records, opened.codec if self.codec is None else self.codec)
+
+    def _admit(self, batch: memoryview, header: RecordBatchHeader, now_ms: int) -> Buffer:
+        plain = bytes(decompress(header.codec, batch[HEADER_BYTES:], OPENED_BYTES_MAX))
+        latest_ms = header.max_timestamp
+        if self._looks_inside:
+            scan = scan_records(plain, header)
+            if self._is_compacted:
+                _check_keys(scan.keyless)
+            if self._is_deep:
+                latest_ms = self._latest(scan, header, now_ms)
+        codec = header.codec if self.codec is None else self.codec
+        if codec == header.codec and latest_ms == header.max_timestamp:
+            return batch
+        head = bytearray(batch[:HEADER_BYTES])
+        body: Buffer = batch[HEADER_BYTES:]
+        if codec != header.codec:
+            body = compress(codec, plain)
+        _LENGTH.pack_into(head, LENGTH_POSITION, HEADER_BYTES - LOG_OVERHEAD_BYTES + len(body))
+        _ATTRIBUTES.pack_into(head, ATTRIBUTES_POSITION, header.attributes & ~CODEC_MASK | codec)
+        _TIMESTAMP.pack_into(head, MAX_TIMESTAMP_POSITION, latest_ms)
+        changed = head + body
+        _CRC.pack_into(changed, CRC_POSITION, crc32c(memoryview(changed)[ATTRIBUTES_POSITION:]))
+        return changed
+
+    def _latest(self, scan: RecordScan, header: RecordBatchHeader, now_ms: int) -> int:
+        """The largest timestamp that the header should have; records out of time are refused."""
+        if self._config.is_log_append_time:
+            return header.max_timestamp
+        _check_times((scan.min_timestamp_ms, scan.max_timestamp_ms), rules_at(self._config, now_ms))
+        return scan.max_timestamp_ms
+
+
+def _sound_header(batch: memoryview, max_message_bytes: int) -> RecordBatchHeader | None:
+    """The header of a batch that may be opened; None where its owner will refuse it."""
+    if not HEADER_BYTES <= len(batch) <= max_message_bytes:
+        return None
+    header = parse_header(batch)
+    is_sound = (
+        header.magic == MAGIC_V2
+        and header.size_bytes == len(batch)
+        and header.record_count > 0
+        and not header.attributes & CONTROL_BIT
+        and crc32c(batch[ATTRIBUTES_POSITION:]) == header.crc
+    )
+    return header if is_sound else None
+
+
+def _check_keys(keyless: int) -> None:
+    if keyless >= 0:
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"record {keyless} has no key, which a compacted topic needs")
+
+
+def _check_times(times_ms: Iterable[int], rules: BatchRules) -> None:
+    """Each time in the bounds of the topic; no time at all is in time."""
+    earliest_ms, latest_ms = rules.earliest_ms, rules.latest_ms
+    if rules.is_log_append_time:
+        return
+    for time_ms in times_ms:
+        if time_ms != NO_TIMESTAMP_MS and not earliest_ms <= time_ms <= latest_ms:
+            raise KafkaError(
+                ErrorCode.INVALID_TIMESTAMP, f"timestamp {time_ms} is not between {earliest_ms} and {latest_ms}"
+            )
+
+
+def _refuse(failure: Exception, otherwise: ErrorCode = ErrorCode.INVALID_RECORD) -> NoReturn:
+    """The wire code for what is wrong with records: a set or batch that no client should send again is not retriable."""
+    if isinstance(failure, (TooManyRecords, DecompressedTooLarge)):
+        code = ErrorCode.MESSAGE_TOO_LARGE
+    elif isinstance(failure, (InvalidMessageSet, CompressionError)):
+        code = ErrorCode.INVALID_RECORD
+    else:
+        code = otherwise
+    raise KafkaError(code, str(failure)) from None

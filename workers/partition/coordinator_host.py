@@ -1,0 +1,333 @@
+"""Connects the pure coordinators to a partition worker: its logs, its answers, its clock.
+
+Runs in: a partition worker, for the partitions of `__consumer_offsets` that it leads. In a cycle:
+
+    requests (handlers) and timers -> events -> effects
+    effects   Answer: to the ring     Append: gathered by partition, few batches, one `append_as_leader`
+    committed (the high watermark passed it), or timed out -> `then` -> further effects, until there are none
+
+Leadership gained: the partition is read in slices, a bounded number of bytes a cycle, so that produces and
+other groups go on. Lost: the coordinator is unloaded.
+
+Source: Kafka `GroupMetadataManager.loadGroupsAndOffsets`, `appendForGroup`; blueprint, coordinators.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections import deque
+
+from headrace.errors import ErrorCode, StorageFailed
+from headrace.ids import OFFSETS_TOPIC, coordinator_partition
+from headrace.protocol.codec import encode_response
+from headrace.shm.cluster_view import ClusterView
+from headrace.shm.counters import GROUP_REBALANCES, OFFSETS_COMMITTED
+from headrace.shm.seat import Seat
+from headrace.workers.coordinators.config import GroupConfig
+from headrace.workers.coordinators.effects import Answer, Append, Effect
+from headrace.workers.coordinators.group_coordinator import GroupCoordinator
+from headrace.workers.coordinators.loader import Loader
+from headrace.workers.coordinators.timers import Timers
+from headrace.workers.partition.answers import Answers
+from headrace.workers.partition.log_slices import LogSlices
+from headrace.workers.partition.offsets_batch import build_offsets_batch, size_of
+from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.requests import Reply
+
+LOAD_BYTES_PER_CYCLE = 1024 * 1024
+BATCH_BYTES_WANTED = 256 * 1024  # a batch takes further appends up to here
+
+_log = logging.getLogger(__name__)
+
+# (reply, api key, api version): who is to get a response, and how it is encoded
+Ticket = tuple[Reply, int, int]
+
+
+class Hosted:
+    """One partition of `__consumer_offsets` that this worker leads.
+
+    appends    wanted in this cycle
+    waiting    in the log, not yet committed: (end offset, deadline, offset of its last record, append)
+    """
+
+    __slots__ = ("appends", "coordinator", "loader", "replica", "slices", "started_ms", "waiting")
+
+    def __init__(self, coordinator: GroupCoordinator, replica: Replica, now_ms: int) -> None:
+        self.coordinator = coordinator
+        self.replica = replica
+        self.appends: list[Append] = []
+        self.waiting: deque[tuple[int, int, int, Append]] = deque()
+        self.loader: Loader | None = Loader(str(replica.partition))
+        self.slices: LogSlices | None = LogSlices(replica.log)
+        self.started_ms = now_ms
+
+
+class CoordinatorHost:
+    """The coordinators of one partition worker.
+
+    by_partition   what is hosted, by the partition's index
+    now_ms         the time of this cycle
+    """
+
+    def __init__(self, seat: Seat, answers: Answers, replicas: dict[int, Replica], now_ms: int) -> None:
+        settings = seat.wiring.settings
+        self.by_partition: dict[int, Hosted] = {}
+        self.now_ms = now_ms
+        self.config = GroupConfig.from_settings(settings)
+        self.partition_count: int = settings["offsets.topic.num.partitions"]
+        self.timers = Timers()
+        self._seat = seat
+        self._answers = answers
+        self._replicas = replicas
+        self._node_id: int = settings["broker.id"]
+        self._codec: int = settings["offsets.topic.compression.codec"]
+        self._commit_timeout_ms: int = settings["offsets.commit.timeout.ms"]
+        self._expiry_interval_ms: int = settings["offsets.retention.check.interval.ms"]
+        self._next_expiry_ms = now_ms + self._expiry_interval_ms
+        self._to_expire: deque[Hosted] = deque()
+        self._loading: deque[Hosted] = deque()
+        self._topics: dict[str, int] = {}  # partitions of each topic
+        self._effects: deque[tuple[Hosted, Effect]] = deque()
+        self._touched: dict[int, Hosted] = {}  # have appends or waiting ones, by partition
+
+    # Events from outside
+
+    def coordinator_of(self, group_id: str) -> GroupCoordinator | None:
+        """Who answers for a group, None where it is not this worker."""
+        hosted = self.by_partition.get(coordinator_partition(group_id, self.partition_count))
+        return None if hosted is None else hosted.coordinator
+
+    def follow(self, view: ClusterView) -> None:
+        """Take up what this worker leads now, give up what it does not; call after the replicas have followed."""
+        topics = {topic.name: len(topic.partitions) for topic in view.topics.values()}
+        gone = self._topics.keys() - topics.keys()
+        self._topics = topics
+        self.partition_count = topics.get(OFFSETS_TOPIC, self.partition_count)
+        led = {
+            replica.partition.partition: replica
+            for replica in self._replicas.values()
+            if replica.partition.topic == OFFSETS_TOPIC and replica.is_leader
+        }
+        for partition, hosted in list(self.by_partition.items()):
+            if led.get(partition) is not hosted.replica:
+                self._unload(hosted)
+        for partition, replica in led.items():
+            if partition not in self.by_partition:
+                self._host(partition, replica)
+        for topic in gone:
+            for hosted in self.by_partition.values():
+                hosted.coordinator.topic_deleted(topic, self.now_ms)
+
+    def do_work(self) -> int:
+        """Loading, timers, expiry, then every effect; 0 where there was nothing."""
+        now_ms = self.now_ms
+        done = self._load() if self._loading else 0
+        done += self.timers.tick(now_ms)
+        if now_ms >= self._next_expiry_ms:
+            self._next_expiry_ms = now_ms + self._expiry_interval_ms
+            self._to_expire.extend(self.by_partition.values())
+        if self._to_expire:
+            self._expire_one()
+            done += 1
+        while self._effects or self._touched:
+            done += self._carry_out()
+            if not self._settle_touched() and not self._effects:
+                break
+        return done
+
+    def sleep_bound_ms(self, most_ms: int) -> int:
+        """How long the worker may sleep before something is due."""
+        due_ms = self.timers.next_ms()
+        for hosted in self._touched.values():
+            if hosted.waiting and (due_ms is None or hosted.waiting[0][1] < due_ms):
+                due_ms = hosted.waiting[0][1]
+        return most_ms if due_ms is None else max(0, min(most_ms, due_ms - self.now_ms))
+
+    # Loading
+
+    def _host(self, partition: int, replica: Replica) -> None:
+        hosted: Hosted
+
+        def emit(effect: Effect) -> None:
+            self._effects.append((hosted, effect))
+
+        coordinator = GroupCoordinator(partition, self.config, self.timers, emit, _new_id, self._is_known)
+        hosted = Hosted(coordinator, replica, self.now_ms)
+        self.by_partition[partition] = hosted
+        self._loading.append(hosted)
+
+    def _load(self) -> int:
+        """Some more of what has to be read."""
+        left = LOAD_BYTES_PER_CYCLE
+        while self._loading and left > 0:
+            hosted = self._loading[0]
+            if hosted.loader is None or hosted.slices is None:
+                self._loading.popleft()  # unloaded meanwhile
+                continue
+            try:
+                batches = hosted.slices.read()
+            except OSError as failure:
+                hosted.loader.report(f"the rest of the log: {failure}")
+                batches = None
+            for fault in hosted.slices.faults:
+                hosted.loader.report(fault)
+            hosted.slices.faults.clear()
+            if batches is None:
+                self._loading.popleft()
+                self._loaded(hosted, hosted.loader)
+                continue
+            for header, batch in batches:
+                hosted.loader.take(header, batch)
+                left -= len(batch)
+        return 1
+
+    def _loaded(self, hosted: Hosted, loader: Loader) -> None:
+        groups = loader.finish(self.now_ms)
+        hosted.loader = hosted.slices = None
+        hosted.coordinator.loaded(groups, self.now_ms)
+        if loader.records or loader.faults:
+            _log.info(
+                "groups loaded partition=%s groups=%d offsets=%d records=%d left_out=%d ms=%d",
+                hosted.replica.partition,
+                len(groups),
+                sum(len(group.offsets) for group in groups.values()),
+                loader.records,
+                loader.faults,
+                self.now_ms - hosted.started_ms,
+            )
+
+    def _unload(self, hosted: Hosted) -> None:
+        del self.by_partition[hosted.coordinator.partition]
+        self._touched.pop(hosted.coordinator.partition, None)
+        hosted.loader = hosted.slices = None
+        _log.info("groups unloaded partition=%s groups=%d", hosted.replica.partition, len(hosted.coordinator.groups))
+        hosted.coordinator.unload(self.now_ms)
+        lost, hosted.waiting = hosted.waiting, deque()
+        for _end, _deadline, _offset, append in lost:
+            append.then(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, self.now_ms)
+
+    def _is_known(self, topic: str, partition: int) -> bool:
+        return 0 <= partition < self._topics.get(topic, 0)
+
+    def _expire_one(self) -> None:
+        hosted = self._to_expire.popleft()
+        if self.by_partition.get(hosted.coordinator.partition) is hosted and not hosted.coordinator.is_loading:
+            count = hosted.coordinator.expire(self.now_ms)
+            if count:
+                _log.info("offsets expired partition=%s offsets=%d", hosted.replica.partition, count)
+
+    # Effects
+
+    def _carry_out(self) -> int:
+        effects = self._effects
+        done = len(effects)
+        while effects:
+            hosted, effect = effects.popleft()
+            if isinstance(effect, Answer):
+                reply, api_key, version = effect.ticket
+                reply(encode_response(api_key, version, effect.message))
+            elif isinstance(effect, Append):
+                hosted.appends.append(effect)
+                self._touched[hosted.coordinator.partition] = hosted
+            else:
+                self._seat.counters.add(GROUP_REBALANCES, 1)
+        return done
+
+    def _settle_touched(self) -> bool:
+        """Append what is wanted, call back what is committed or late; whether anything was called back."""
+        called = False
+        for partition, hosted in list(self._touched.items()):
+            if hosted.appends:
+                called |= self._append(hosted)
+            called |= self._complete(hosted)
+            if not hosted.waiting and not hosted.appends:
+                self._touched.pop(partition, None)
+        return called
+
+    def _append(self, hosted: Hosted) -> bool:
+        """Write what this cycle wants; whether something was called back because it can't be."""
+        appends, hosted.appends = hosted.appends, []
+        replica = hosted.replica
+        if self.by_partition.get(hosted.coordinator.partition) is not hosted or not replica.is_leader:
+            return self._refuse(appends, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        if len(replica.isr) < replica.min_insync_replicas:
+            return self._refuse(appends, ErrorCode.NOT_ENOUGH_REPLICAS)
+        groups = _grouped(appends, min(BATCH_BYTES_WANTED, replica.log.config.max_message_bytes))
+        batches = [
+            memoryview(
+                build_offsets_batch(
+                    [record for append in group for record in append.records],
+                    self.now_ms,
+                    self._codec,
+                    group[0].producer,
+                )
+            )
+            for group in groups
+        ]
+        start_offset, start_bytes = replica.log.log_end_offset, replica.log.size_bytes
+        try:
+            results = replica.append(batches, self.now_ms)
+        except StorageFailed as failure:
+            replica.fail(failure)
+            return self._refuse(appends, ErrorCode.KAFKA_STORAGE_ERROR)
+        self._publish(replica, start_offset, start_bytes)
+        deadline_ms = self.now_ms + self._commit_timeout_ms
+        called = False
+        for group, (error, base_offset, _append_time_ms) in zip(groups, results, strict=True):
+            if error:
+                called |= self._refuse(group, ErrorCode(error))
+                continue
+            end_offset = base_offset + sum(len(append.records) for append in group)
+            offset = base_offset
+            for append in group:
+                offset += len(append.records)
+                hosted.waiting.append((end_offset, deadline_ms, offset - 1, append))
+        return called
+
+    def _publish(self, replica: Replica, start_offset: int, start_bytes: int) -> None:
+        """Tell the readers, as `append.py` does after a produce."""
+        log = replica.log
+        if log.log_end_offset == start_offset:
+            return
+        replica.records_appended += log.log_end_offset - start_offset
+        replica.bytes_appended += max(0, log.size_bytes - start_bytes)
+        self._seat.counters.add(OFFSETS_COMMITTED, log.log_end_offset - start_offset)
+        replica.advance_high_watermark(self._node_id)
+        replica.publish()
+        for network_worker in replica.waiting_network_workers():
+            self._answers.advanced(network_worker, replica.slot)
+
+    def _refuse(self, appends: list[Append], error: ErrorCode) -> bool:
+        for append in appends:
+            append.then(error, -1, self.now_ms)
+        return bool(appends)
+
+    def _complete(self, hosted: Hosted) -> bool:
+        """Call back, in the order of the log, what the high watermark has passed, and what waited too long."""
+        waiting, high_watermark = hosted.waiting, hosted.replica.high_watermark
+        called = False
+        while waiting and (waiting[0][0] <= high_watermark or waiting[0][1] <= self.now_ms):
+            end_offset, _deadline, offset, append = waiting.popleft()
+            is_committed = end_offset <= high_watermark
+            append.then(ErrorCode.NONE if is_committed else ErrorCode.REQUEST_TIMED_OUT, offset, self.now_ms)
+            called = True
+        return called
+
+
+def _grouped(appends: list[Append], bytes_max: int) -> list[list[Append]]:
+    """Appends that share a batch; a transaction's are by themselves."""
+    groups: list[list[Append]] = []
+    room = 0
+    for append in appends:
+        size = size_of(append.records)
+        if not groups or size > room or append.producer is not None or groups[-1][0].producer is not None:
+            groups.append([])
+            room = bytes_max
+        groups[-1].append(append)
+        room -= size
+    return groups
+
+
+def _new_id() -> str:
+    return str(uuid.uuid4())

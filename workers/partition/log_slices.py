@@ -1,0 +1,82 @@
+"""A log read from its start to its end, a slice at a time, by its own writer.
+
+Runs in: a partition worker, between other work. The end is fixed at the beginning: what is appended later is
+known to whoever appends it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from headrace.log.partition_log import PartitionLog
+from headrace.log.reader import LogReader
+from headrace.protocol.record_batch import HEADER, HEADER_BYTES, LOG_OVERHEAD_BYTES, MAGIC_V2, RecordBatchHeader
+
+SLICE_BYTES = 512 * 1024
+
+Batch = tuple[RecordBatchHeader, memoryview]
+
+_make_header = RecordBatchHeader._make
+assert HEADER_BYTES <= SLICE_BYTES
+
+
+class LogSlices:
+    """Slices of whole batches, up to the log's end as it is now.
+
+    faults   what had to be left out since the last look; the caller empties it
+    """
+
+    def __init__(self, log: PartitionLog) -> None:
+        self.faults: list[str] = []
+        self._end_segment = log.end_segment
+        self._end_position = log.end_position
+        self._start_offset = log.log_start_offset
+        self._reader = LogReader(log.directory)
+        self._reader.refresh(log.segments_version)
+        self._bases = [base for base in self._reader.segment_bases() if base <= self._end_segment]
+        self._position = 0
+
+    def read(self) -> list[Batch] | None:
+        """The batches of the next slice, None at the end.
+
+        raises   OSError, where a segment can't be read
+        """
+        while self._bases:
+            base = self._bases[0]
+            segment = self._reader.segment(base)
+            end = self._end_position if base == self._end_segment else segment.size_bytes()
+            if end - self._position < HEADER_BYTES:
+                self._next_segment()
+                continue
+            data = memoryview(os.pread(segment.fd, min(SLICE_BYTES, end - self._position), self._position))
+            batches = self._split(data, segment.fd, base, end)
+            if batches:
+                return batches
+        self._reader.close()
+        return None
+
+    def _split(self, data: memoryview, fd: int, base: int, end: int) -> list[Batch]:
+        batches: list[Batch] = []
+        place = 0
+        while len(data) - place >= HEADER_BYTES:
+            header = _make_header(HEADER.unpack_from(data, place))
+            size = header.batch_length + LOG_OVERHEAD_BYTES
+            start = self._position + place
+            if header.magic != MAGIC_V2 or size < HEADER_BYTES or size > end - start:
+                self.faults.append(f"segment {base} from byte {start} to {end}: no batch there")
+                self._next_segment()
+                return batches
+            if size > len(data) - place:
+                if not place:  # larger than a slice
+                    batches.append((header, memoryview(os.pread(fd, size, start))))
+                    place = size
+                break
+            if header.base_offset + header.last_offset_delta >= self._start_offset:
+                batches.append((header, data[place : place + size]))
+            place += size
+        self._position += place
+        return batches
+
+    def _next_segment(self) -> None:
+        del self._bases[0]
+        self._position = 0

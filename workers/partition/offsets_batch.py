@@ -1,0 +1,81 @@
+"""Records of a coordinator as batches that the log takes.
+
+What many groups want stored in one cycle becomes few batches: header, checksum and index cost once for all of
+them. Records of one append stay in one batch, so that they are in the log together or not at all.
+
+Source: format in `protocol/record_batch.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headrace.protocol.compression import compress
+from headrace.protocol.record_batch import (
+    ATTRIBUTES_POSITION,
+    CRC_POSITION,
+    HEADER,
+    HEADER_BYTES,
+    LOG_OVERHEAD_BYTES,
+    MAGIC_V2,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    TRANSACTIONAL_BIT,
+    compute_crc,
+)
+from headrace.protocol.varint import encode_varlong
+from headrace.workers.coordinators.effects import KeyValue
+
+NO_EPOCH = -1
+RECORD_OVERHEAD_BYTES_MAX = 24  # length, attributes, deltas, lengths of key and value, header count
+
+
+def size_of(records: Sequence[KeyValue]) -> int:
+    """Bytes that records take at most, uncompressed, without a batch's header."""
+    return sum(
+        len(key) + (len(value) if value is not None else 0) + RECORD_OVERHEAD_BYTES_MAX for key, value in records
+    )
+
+
+def build_offsets_batch(
+    records: Sequence[KeyValue], timestamp_ms: int, codec: int = 0, producer: tuple[int, int] | None = None
+) -> bytearray:
+    """One batch; the log stamps it in place.
+
+    producer   (producer id, epoch): makes it a transactional one, without a sequence
+    """
+    parts: list[bytes] = []
+    for delta, (key, value) in enumerate(records):
+        body = b"".join(
+            (
+                b"\0\0",  # attributes, timestamp delta
+                encode_varlong(delta),
+                encode_varlong(len(key)),
+                key,
+                b"\1" if value is None else encode_varlong(len(value)) + value,
+                b"\0",  # headers
+            )
+        )
+        parts += (encode_varlong(len(body)), body)
+    payload = compress(codec, b"".join(parts))
+    producer_id, producer_epoch = producer or (NO_PRODUCER_ID, NO_EPOCH)
+    batch = bytearray(
+        HEADER.pack(
+            0,
+            HEADER_BYTES - LOG_OVERHEAD_BYTES + len(payload),
+            NO_EPOCH,
+            MAGIC_V2,
+            0,
+            codec | (TRANSACTIONAL_BIT if producer else 0),
+            len(records) - 1,
+            timestamp_ms,
+            timestamp_ms,
+            producer_id,
+            producer_epoch,
+            NO_SEQUENCE,
+            len(records),
+        )
+    )
+    batch += payload
+    batch[CRC_POSITION:ATTRIBUTES_POSITION] = compute_crc(batch).to_bytes(4, "big")
+    return batch

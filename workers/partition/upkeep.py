@@ -1,0 +1,127 @@
+"""Changes of a log's segment list that others ask for: the housekeeper's retention and compaction, clients' DeleteRecords.
+
+Runs in: the partition worker that owns the log, through `requests.py`. The asker has done the reading and the thinking;
+here is decided what may be, and a few renames are made. Everything can be asked again: what is done already, or isn't
+there any more, is no error.
+
+Order of a deletion: log start offset, row published, files renamed, row published. A reader that misses a file therefore
+finds in the row why.
+
+Source: Kafka `Partition.deleteRecordsOnLeader`, `UnifiedLog.deleteOldSegments`, `UnifiedLog.maybeIncrementLogStartOffset`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from headrace.errors import ErrorCode, StorageFailed
+from headrace.ids import TopicPartition
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_request, encode_response
+from headrace.shm.messages import (
+    BASE_OFFSET_ENTRY,
+    DELETE_SEGMENTS,
+    DELETE_SEGMENTS_HEADER,
+    UPKEEP_RESULT,
+)
+from headrace.shm.partition_table import RowState
+from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.requests import Handler, Reply
+
+TO_HIGH_WATERMARK = -1
+NO_LOW_WATERMARK = -1
+
+_PartitionResult = messages.DeleteRecordsResponse.DeleteRecordsPartitionResult
+_TopicResult = messages.DeleteRecordsResponse.DeleteRecordsTopicResult
+_log = logging.getLogger(__name__)
+
+
+class Upkeep:
+    """The handlers, over the replicas of this worker by slot."""
+
+    def __init__(self, replicas: dict[int, Replica]) -> None:
+        self._replicas = replicas
+
+    def handlers(self) -> dict[int, Handler]:
+        """By api key."""
+        return {
+            DELETE_SEGMENTS: self._delete_segments,
+            ApiKey.DELETE_RECORDS: self._delete_records,
+        }
+
+    def _delete_segments(self, _version: int, body: memoryview, reply: Reply) -> None:
+        slot, key, roll_before_ms = DELETE_SEGMENTS_HEADER.unpack_from(body)
+        bases = {base for (base,) in BASE_OFFSET_ENTRY.iter_unpack(body[DELETE_SEGMENTS_HEADER.size :])}
+
+        def delete(replica: Replica) -> None:
+            log = replica.log
+            if log.end_segment in bases and log.roll_if_older(roll_before_ms):
+                replica.publish()
+            count = log.count_deletable(bases, replica.high_watermark)
+            if not count:
+                return
+            _move_log_start(replica, log.segment_bases[count])
+            log.delete_segments(count)
+            replica.publish()
+            _log.info(
+                "segments deleted partition=%s count=%d log_start_offset=%d",
+                replica.partition,
+                count,
+                log.log_start_offset,
+            )
+
+        reply(UPKEEP_RESULT.pack(self._change(slot, key, delete)))
+
+    def _change(self, slot: int, key: int, change: Callable[[Replica], None]) -> ErrorCode:
+        """Do something to a replica in service, which may fail it."""
+        replica = self._replicas.get(slot)
+        if replica is None or replica.key != key:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if replica.state is RowState.OFFLINE:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        try:
+            change(replica)
+        except StorageFailed as failure:
+            replica.fail(failure)
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        return ErrorCode.NONE
+
+    def _delete_records(self, version: int, body: memoryview, reply: Reply) -> None:
+        request = decode_request(ApiKey.DELETE_RECORDS, version, body)
+        by_name = {replica.partition: replica for replica in self._replicas.values()}
+        topics = []
+        for topic in request.topics:
+            results = [
+                self._delete_before(by_name.get(TopicPartition(topic.name, wanted.partition_index)), wanted)
+                for wanted in topic.partitions
+            ]
+            topics.append(_TopicResult(name=topic.name, partitions=results))
+        response = messages.DeleteRecordsResponse(topics=topics)
+        reply(encode_response(ApiKey.DELETE_RECORDS, version, response))
+
+    def _delete_before(self, replica: Replica | None, wanted: Any) -> Any:
+        """One partition's part of DeleteRecords."""
+        low_watermark = NO_LOW_WATERMARK
+        if replica is None or not replica.is_leader:
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        elif not replica.log.config.is_deleted:
+            error = ErrorCode.POLICY_VIOLATION
+        else:
+            offset = replica.high_watermark if wanted.offset == TO_HIGH_WATERMARK else wanted.offset
+            if not 0 <= offset <= replica.high_watermark:
+                error = ErrorCode.OFFSET_OUT_OF_RANGE
+            else:
+                error = self._change(replica.slot, replica.key, lambda one: _move_log_start(one, offset))
+            if error == ErrorCode.NONE:
+                low_watermark = replica.log.log_start_offset
+        return _PartitionResult(
+            partition_index=wanted.partition_index, low_watermark=low_watermark, error_code=int(error)
+        )
+
+
+def _move_log_start(replica: Replica, offset: int) -> None:
+    if replica.log.advance_log_start(offset):
+        replica.publish()
