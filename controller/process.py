@@ -88,7 +88,7 @@ class ControllerProcess:
         self._alive = alive
         self._settings = settings
         self._node_id: int = settings["broker.id"]
-        self._log_dirs = [Path(log_dir) for log_dir in settings["log.dirs"]]
+        self._log_dirs = [Path(log_dir) for log_dir in seat.wiring.log_dirs]
         self._zk = ZkSession(
             settings["zookeeper.connect"],
             settings["zookeeper.session.timeout.ms"],
@@ -162,7 +162,11 @@ class ControllerProcess:
             zk.ensure(path)
         cluster_id = registration.cluster_id(zk)
         for log_dir in self._log_dirs:
-            meta_properties.check_or_write(log_dir, cluster_id, self._node_id)
+            try:
+                meta_properties.check_or_write(log_dir, cluster_id, self._node_id)
+            except OSError as failure:
+                _log.error("log directory offline path=%s reason=%s", log_dir, failure)
+                self._seat.report_offline_dirs(wiring.log_dir_bit(str(log_dir)))
         data = znodes.encode_broker(wiring.host, wiring.port, settings["broker.rack"], self._clock.now_ms())
         wait_s = settings["zookeeper.session.timeout.ms"] / 1000 + STALE_SESSION_EXTRA_S
         registration.register(zk, self._node_id, data, wait_s, self._beat)

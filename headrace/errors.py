@@ -222,5 +222,9 @@ class StorageFailed(HeadraceError):
     """A write, fsync or rename failed: the log directory goes offline (KAFKA_STORAGE_ERROR)."""
 
 
+class StorageExhausted(StorageFailed):
+    """No room, or no more files may be open: the log is opened again once there is; nothing acknowledged is lost."""
+
+
 class Fenced(HeadraceError):
     """This process's generation is void: another took its place. It exits without touching anything."""

@@ -50,6 +50,10 @@ GROUPS_PER_PARTITION_MAX = 100_000  # groups in memory that a client can make, b
 # Files
 IOV_MAX = 1024
 INDEX_GROW_BYTES = 16 * 1024
+LOG_DIRS_MAX = 63  # one bit each in a shared word
+DIRECTORY_LOOK_INTERVAL_MS = 100  # how old the news of a full or failed log directory may be
+DIRECTORY_ROOM_AGAIN = 1.25  # produce is taken again when that many times the smallest free space is there
+REOPEN_INTERVAL_MS = 1_000  # between two tries to open logs that ran out of room
 
 assert RING_BYTES_MIN & (RING_BYTES_MIN - 1) == 0
 assert ANSWER_RING_BYTES >= RING_BYTES_MIN

@@ -186,6 +186,8 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("headrace.request.ring.bytes", _I, "8388608", "Ring from a network to a partition worker; a power of two, twice message.max.bytes at least.", limits.RING_BYTES_MIN, limits.RING_BYTES_MAX),
     Setting("headrace.partitions.max", _I, "16384", "Rows of the partition table: replicas this node can hold.", 16, 1 << 20),
     Setting("headrace.producer.snapshot.interval.bytes", _L, "67108864", "Bytes of log between producer snapshots: bounds a worker's restart.", 1 << 20, _LONG_MAX),
+    Setting("headrace.flush.before.ack", _B, "false", "Sync a log before its appends are acknowledged: one fdatasync a cycle for all that came."),
+    Setting("headrace.log.dir.free.bytes.min", _L, "268435456", "Free space of a log directory below which produce is refused.", 0, _LONG_MAX),
     Setting("headrace.worker.hang.timeout.ms", _I, "30000", "A worker without a heartbeat for this long is killed.", 1000, _INT_MAX),
     Setting("headrace.retention.policy", _S, None, "module:function that chooses the segments to delete; as Kafka does where unset."),
     Setting("headrace.producer.ids.max", _I, "100000", "Producer ids remembered by one partition worker.", 1, _INT_MAX),
@@ -199,6 +201,7 @@ TOPIC_SETTINGS: dict[str, str] = {
     "file.delete.delay.ms": "log.segment.delete.delay.ms",
     "flush.messages": "log.flush.interval.messages",
     "flush.ms": "log.flush.interval.ms",
+    "headrace.flush.before.ack": "headrace.flush.before.ack",
     "index.interval.bytes": "log.index.interval.bytes",
     "max.compaction.lag.ms": "log.cleaner.max.compaction.lag.ms",
     "max.message.bytes": "message.max.bytes",
@@ -289,6 +292,8 @@ class Settings(Mapping[str, Any]):
         values = self._values
         if not values["log.dirs"]:
             raise ConfigError("log.dirs", "", "must name at least one directory")
+        if len(values["log.dirs"]) > limits.LOG_DIRS_MAX:
+            raise ConfigError("log.dirs", len(values["log.dirs"]), f"at most {limits.LOG_DIRS_MAX} directories")
         if len(values["listeners"]) != 1:
             raise ConfigError("listeners", ",".join(values["listeners"]), "exactly one listener is served for now")
         for listener in (*values["listeners"], *values["advertised.listeners"]):

@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 
 from headrace.errors import HeadraceError
@@ -42,41 +43,57 @@ def read_offset_checkpoint(path: Path) -> dict[TopicPartition, int]:
     raises   BadCheckpoint, naming file and line
     """
     offsets = {}
-    for line in _read_lines(path):
+    for line in read_lines(path):
         topic, _, rest = line.rpartition(" ")[0].rpartition(" ")
-        try:
-            offsets[TopicPartition(topic, int(rest))] = int(line.rpartition(" ")[2])
-        except ValueError:
-            raise BadCheckpoint(f"{path}: line {line!r} is not `topic partition offset`") from None
+        offset = line.rpartition(" ")[2]
+        if topic and rest.isdecimal() and offset.isdecimal():
+            offsets[TopicPartition(topic, int(rest))] = int(offset)
+        else:
+            raise BadCheckpoint(f"{path}: line {line!r} is not `topic partition offset`")
     return offsets
 
 
 def write_offset_checkpoint(path: Path, offsets: Mapping[TopicPartition, int], disk: Disk = _DISK) -> None:
     """Replace the file."""
-    _write_lines(path, [f"{name.topic} {name.partition} {offset}" for name, offset in sorted(offsets.items())], disk)
+    write_lines(path, [f"{name.topic} {name.partition} {offset}" for name, offset in sorted(offsets.items())], disk)
 
 
 def read_leader_epochs(path: Path) -> list[tuple[int, int]]:
-    """(epoch, start offset) in order of epochs; raises BadCheckpoint."""
+    """(epoch, start offset), oldest first; empty where the file is not there.
+
+    raises   BadCheckpoint, naming file and line; also where epochs or offsets don't grow
+    """
     epochs = []
-    for line in _read_lines(path):
+    for line in read_lines(path):
         try:
             epoch, start_offset = line.split()
             epochs.append((int(epoch), int(start_offset)))
         except ValueError:
             raise BadCheckpoint(f"{path}: line {line!r} is not `epoch start_offset`") from None
-    return sorted(epochs)
+    for (known, known_start), (following, start) in pairwise([(-1, -1), *epochs]):
+        if not known < following or not known_start <= start:
+            raise BadCheckpoint(f"{path}: epoch {following} at {start} behind epoch {known} at {known_start}")
+    return epochs
 
 
 def write_leader_epochs(path: Path, epochs: list[tuple[int, int]], disk: Disk = _DISK) -> None:
     """Replace the file."""
-    _write_lines(path, [f"{epoch} {start_offset}" for epoch, start_offset in epochs], disk)
+    write_lines(path, [f"{epoch} {start_offset}" for epoch, start_offset in epochs], disk)
 
 
 def write_partition_metadata(path: Path, topic_id: str, disk: Disk = _DISK) -> None:
     """`topic_id` as 32 hex digits."""
     text = base64.urlsafe_b64encode(bytes.fromhex(topic_id)).rstrip(b"=").decode()
     disk.replace_file(path, f"version: 0\ntopic_id: {text}\n".encode())
+
+
+def read_partition_metadata(path: Path) -> str:
+    """The topic id as 32 hex digits; "" where the file is not there, or not in its format. raises OSError"""
+    try:
+        fields = dict(line.split(": ", 1) for line in path.read_text().splitlines() if ": " in line)
+        return base64.urlsafe_b64decode(fields["topic_id"] + "==").hex()
+    except (FileNotFoundError, UnicodeDecodeError, KeyError, ValueError):
+        return ""
 
 
 def write_clean_shutdown(log_dir: Path, disk: Disk = _DISK) -> None:
@@ -94,7 +111,8 @@ def take_clean_shutdown(log_dir: Path, disk: Disk = _DISK) -> bool:
     return True
 
 
-def _read_lines(path: Path) -> list[str]:
+def read_lines(path: Path) -> list[str]:
+    """The entries of a checkpoint file; none where it is not there. raises BadCheckpoint, OSError"""
     try:
         lines = path.read_text().splitlines()
     except FileNotFoundError:
@@ -111,5 +129,6 @@ def _read_lines(path: Path) -> list[str]:
     return body
 
 
-def _write_lines(path: Path, lines: list[str], disk: Disk) -> None:
+def write_lines(path: Path, lines: list[str], disk: Disk) -> None:
+    """Replace a checkpoint file; raises OSError."""
     disk.replace_file(path, "\n".join([VERSION, str(len(lines)), *lines, ""]).encode())

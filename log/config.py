@@ -35,6 +35,7 @@ class LogConfig:
     dirty_ratio_min: float = 0.5
     compaction_lag_min_ms: int = 0
     compaction_lag_max_ms: int = NEVER
+    flush_before_ack: bool = False
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> LogConfig:
@@ -65,6 +66,7 @@ class LogConfig:
             dirty_ratio_min=values["min.cleanable.dirty.ratio"],
             compaction_lag_min_ms=values["min.compaction.lag.ms"],
             compaction_lag_max_ms=values["max.compaction.lag.ms"],
+            flush_before_ack=values["headrace.flush.before.ack"],
         )
 
 

@@ -10,9 +10,25 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from headrace.errors import StorageExhausted, StorageFailed
 from headrace.limits import IOV_MAX
 
 Buffer = bytes | bytearray | memoryview
+
+# What passes when something is given back; anything else is the disk's own.
+TOO_MANY_FILES = frozenset((errno.EMFILE, errno.ENFILE))
+EXHAUSTED = TOO_MANY_FILES | {errno.ENOSPC, errno.EDQUOT, errno.ENOMEM}
+
+
+def storage_failure(what: str, failure: OSError, *, is_sync: bool = False) -> StorageFailed:
+    """Our error for the system's.
+
+    is_sync   a failed fsync is final, whatever the reason: the kernel may have dropped what it could not write (too
+              many open files is what its `open` says)
+    """
+    passing = TOO_MANY_FILES if is_sync else EXHAUSTED
+    kind = StorageExhausted if failure.errno in passing else StorageFailed
+    return kind(f"{what}: {failure}")
 
 
 class Disk:
@@ -81,6 +97,11 @@ class Disk:
 
     def rename(self, source: Path, target: Path) -> None:
         os.replace(source, target)
+
+    def free_bytes(self, directory: Path) -> int:
+        """What is left for an unprivileged writer; OSError, where the directory is gone or its disk is."""
+        volume = os.statvfs(directory)
+        return volume.f_bavail * volume.f_frsize
 
 
 def _behind(buffers: Sequence[Buffer], done: int) -> list[memoryview]:

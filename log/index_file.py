@@ -29,6 +29,7 @@ class IndexFile:
     ENTRY_BYTES = 8
 
     def __init__(self, path: Path, disk: Disk, is_new: bool) -> None:
+        self._fd = -1
         self.path = path
         self.entries = 0
         self._disk = disk
@@ -40,6 +41,10 @@ class IndexFile:
         self._is_dirty = is_new
         if self._capacity:
             self._remap()
+
+    def __del__(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
 
     @property
     def size_bytes(self) -> int:

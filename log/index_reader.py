@@ -76,6 +76,17 @@ class IndexReader:
             return self._bisect(is_wanted, 0, first)
         return self._bisect(is_wanted, first, os.fstat(self._fd).st_size // size)
 
+    def first(self, is_before: Callable[[Entry], bool]) -> Entry | None:
+        """The first entry that is not before some point; None, or zeros, where there is none.
+
+        is_before   true for the first entries up to some point, false from there on, and for zeros
+        """
+        if self._fd < 0:
+            return None
+        count = os.fstat(self._fd).st_size // self._entry.size
+        place = self._bisect(is_before, 0, count)[0]
+        return self._read(place) if place < count else None
+
     def last(self) -> Entry | None:
         """The last entry before the zeros."""
         return self.lookup(any)

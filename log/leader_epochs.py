@@ -8,22 +8,34 @@ Source: Kafka `LeaderEpochFileCache`; KIP-101, KIP-279.
 
 from __future__ import annotations
 
+import logging
+from bisect import bisect_right
 from pathlib import Path
 
 from headrace.log.checkpoints import LEADER_EPOCH_FILE, BadCheckpoint, read_leader_epochs, write_leader_epochs
 from headrace.log.disk import Disk
 
+UNDEFINED = (-1, -1)
+
+_log = logging.getLogger(__name__)
+
 
 class LeaderEpochs:
-    """The epochs of one log, in memory and on disk."""
+    """The epochs of one log, in memory and on disk.
+
+    is_lost   the file was missing or could not be read: the batches of a log that has some tell them anew
+    """
 
     def __init__(self, directory: Path, disk: Disk) -> None:
         self._path = directory / LEADER_EPOCH_FILE
         self._disk = disk
+        self._entries: list[tuple[int, int]] = []
         try:
             self._entries = read_leader_epochs(self._path)
-        except BadCheckpoint:
-            self._entries = []  # rebuilt from the batches that recovery reads
+            self.is_lost = not self._entries and (not self._path.exists() or not self._path.stat().st_size)
+        except BadCheckpoint as failure:
+            _log.warning("leader epochs rebuilt reason=%s", failure)
+            self.is_lost = True
 
     @property
     def entries(self) -> list[tuple[int, int]]:
@@ -45,6 +57,12 @@ class LeaderEpochs:
         self._write()
         return True
 
+    def replace(self, entries: list[tuple[int, int]]) -> None:
+        """Take what the batches tell; raises OSError."""
+        self._entries = list(entries)
+        self.is_lost = False
+        self._write()
+
     def truncate_from_end(self, end_offset: int) -> None:
         """Forget epochs that began at or behind a new log end."""
         kept = [entry for entry in self._entries if entry[1] < end_offset]
@@ -61,15 +79,25 @@ class LeaderEpochs:
             self._write()
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
-        """(largest epoch at or below `epoch`, offset where it ended); (-1, -1) where none is known."""
-        found = -1
-        for index, (known, _start) in enumerate(self._entries):
-            if known <= epoch:
-                found = index
-        if found < 0:
-            return -1, -1
-        is_last = found == len(self._entries) - 1
-        return self._entries[found][0], log_end_offset if is_last else self._entries[found + 1][1]
+        """Where an epoch ended: (the largest known epoch at or below it, its end offset); see the function."""
+        return end_offset_for(self._entries, epoch, log_end_offset)
 
     def _write(self) -> None:
         write_leader_epochs(self._path, self._entries, self._disk)
+
+
+def end_offset_for(entries: list[tuple[int, int]], epoch: int, log_end_offset: int) -> tuple[int, int]:
+    """Where a leader epoch ended, as a leader answers its followers.
+
+    entries   (epoch, start offset), oldest first
+    returns   (largest known epoch at or below `epoch`, the start of the next one); the latest ends at the log's end. An
+              epoch from before the first known ends where that begins. (-1, -1) for one that is newer than all, and
+              for -1
+    source    Kafka `LeaderEpochFileCache.endOffsetFor`; KIP-279
+    """
+    if epoch < 0 or not entries or epoch > entries[-1][0]:
+        return UNDEFINED
+    if epoch == entries[-1][0]:
+        return epoch, log_end_offset
+    index = bisect_right(entries, (epoch, 2**63))
+    return entries[index - 1][0] if index else epoch, entries[index][1]

@@ -10,7 +10,10 @@
     active, anything else                          every batch checked, indexes rebuilt
 
 A killed process leaves the page cache whole, and a segment is rolled only after the writes into it have returned.
-A crash of the machine loses any page that was not synced: what follows a segment that had to be cut is dropped.
+A crash of the machine loses any page that was not synced, and sizes and names of files with them: what follows a
+segment that had to be cut is dropped, and so is what follows a hole (compaction makes holes too, so a log that is
+compacted may have them) or lies twice. A log that ends below its start (records were deleted up to an offset that was
+lost) begins anew at its start: no offset is given twice.
 
 Runs in: the partition worker that owns the log. Source: Kafka `LogLoader`.
 """
@@ -22,22 +25,28 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from headrace.errors import CorruptIndex
+from headrace.log.batch_walk import walk
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.log.index_reader import IndexReader
 from headrace.log.leader_epochs import LeaderEpochs
 from headrace.log.offset_index import ENTRY as OFFSET_ENTRY
+from headrace.log.producer_state import ProducerState
 from headrace.log.recovery import Progress, Recovery
+from headrace.log.replay import NEVER_OFFSET, ProducerReplay
 from headrace.log.segment import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
     TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
     Segment,
     path_of,
     remove_segment,
     segment_bases,
 )
 from headrace.log.time_index import ENTRY as TIME_ENTRY
+from headrace.log.transaction_index import check_transaction_index
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
 from headrace.protocol.record_batch import HEADER_BYTES, MAGIC_POSITION, MAGIC_V2, parse_header
 
@@ -66,6 +75,8 @@ class LogLoader:
     end_offset      the offset the next record gets
     rolled_bytes    of all segments but the active one
     unsynced        rolled segments that may not be on disk yet
+    bytes_replayed  behind the producers' snapshot
+    has_begun       there were no segments, and now there is one: its name is not durable yet
     """
 
     def __init__(
@@ -74,6 +85,7 @@ class LogLoader:
         config: LogConfig,
         disk: Disk,
         epochs: LeaderEpochs,
+        producers: ProducerState,
         now_ms: int,
         progress: Progress | None = None,
     ) -> None:
@@ -81,30 +93,68 @@ class LogLoader:
         self._config = config
         self._disk = disk
         self._epochs = epochs
+        self._producers = producers
         self._now_ms = now_ms
         self._progress = progress
+        self._replay: ProducerReplay
         self.bases: list[int] = []
         self.end_offset = 0
         self.rolled_bytes = 0
         self.unsynced: list[int] = []
+        self.has_begun = False
+
+    @property
+    def bytes_replayed(self) -> int:
+        return self._replay.bytes_replayed
 
     def load(self, opening: Opening) -> Segment:
         """Make what is on disk true; returns the active segment. raises OSError"""
         found = segment_bases(self._directory)
+        self._replay = ProducerReplay(
+            self._directory, self._disk, self._producers, opening.log_start_offset, self._now_ms
+        )
         if not found:
-            self.bases = [opening.log_start_offset]
-            self.end_offset = opening.log_start_offset
-            return Segment(self._directory, self.end_offset, self._disk, self._now_ms, is_new=True)
+            return self._begin(opening.log_start_offset)
+        active = self._make_true(found, opening)
+        if self.end_offset < opening.log_start_offset:
+            _log.warning(
+                "log begins anew: it ends below its start directory=%s end_offset=%d log_start_offset=%d",
+                self._directory,
+                self.end_offset,
+                opening.log_start_offset,
+            )
+            active.close()
+            self._drop(segment_bases(self._directory))
+            return self._begin(opening.log_start_offset)
+        if self._epochs.is_lost:
+            self._rebuild_epochs(active)
+        self._producers.remove_snapshots_behind(self.end_offset)
+        return active
+
+    def _begin(self, offset: int) -> Segment:
+        """A log without records."""
+        self.bases = [offset]
+        self.end_offset = offset
+        self.rolled_bytes = 0
+        self.unsynced.clear()
+        self._producers.clear()
+        self._producers.remove_snapshots_behind(-1)
+        self.has_begun = True
+        return Segment(self._directory, offset, self._disk, self._now_ms, is_new=True)
+
+    def _make_true(self, found: list[int], opening: Opening) -> Segment:
+        """Look at every segment, as far as the log is whole; returns the active one."""
         for index, base in enumerate(found[:-1]):
             following = found[index + 1]
             self.bases.append(base)
             if opening.is_clean or opening.trusted is not None or following <= opening.recovery_point:
-                self._look_at(base)
+                self._look_at(base, following)
                 if following > opening.recovery_point and not opening.is_clean:
                     self.unsynced.append(base)
                 continue
             segment, cut_bytes = self._recover(base, 0)
-            if cut_bytes:
+            has_hole = self.end_offset < following and not self._config.is_compacted
+            if cut_bytes or has_hole or self.end_offset > following:
                 self._drop(found[index + 1 :])
                 return segment
             segment.finish()
@@ -112,6 +162,7 @@ class LogLoader:
             self.unsynced.append(base)
             segment.close()
         self.bases.append(found[-1])
+        self._mind_transactions(found[-1], NEVER_OFFSET)
         return self._recover(found[-1], self._known_end(found[-1], opening))[0]
 
     def _known_end(self, base: int, opening: Opening) -> int:
@@ -120,8 +171,9 @@ class LogLoader:
             return opening.trusted[1] if opening.trusted[0] == base else 0
         return path_of(self._directory, base, LOG_SUFFIX).stat().st_size if opening.is_clean else 0
 
-    def _look_at(self, base: int) -> None:
+    def _look_at(self, base: int, following: int) -> None:
         """A rolled segment that is known to be whole: count it, and mind its indexes."""
+        self._mind_transactions(base, following)
         size = path_of(self._directory, base, LOG_SUFFIX).stat().st_size
         if not indexes_are_sound(self._directory, base, size, self._config.index_interval_bytes):
             _log.warning("index rebuilt directory=%s segment=%d", self._directory, base)
@@ -131,10 +183,17 @@ class LogLoader:
             segment.close()
         self.rolled_bytes += size
 
+    def _mind_transactions(self, base: int, following: int) -> None:
+        try:
+            check_transaction_index(path_of(self._directory, base, TXN_INDEX_SUFFIX), base, following)
+        except CorruptIndex as failure:
+            _log.warning("transaction index rebuilt from segment=%d on reason=%s", base, failure)
+            self._replay.distrust_transactions(base)
+
     def _recover(self, base: int, known_end: int) -> tuple[Segment, int]:
         """Open a segment and make it true; returns it, and how many bytes were cut. Sets the log's end offset."""
         segment = Segment(self._directory, base, self._disk, self._now_ms)
-        recovery = Recovery(segment, self._epochs, self._config.index_interval_bytes, self._progress)
+        recovery = Recovery(segment, self._epochs, self._config.index_interval_bytes, self._progress, self._replay)
         cut_bytes = recovery.run(known_end)
         if cut_bytes:
             _log.warning(
@@ -148,10 +207,28 @@ class LogLoader:
         return segment, cut_bytes
 
     def _drop(self, lost: list[int]) -> None:
-        """Remove the segments behind the end, the last one first: a crash in between leaves no gap."""
+        """Remove the segments behind the end, the last one first: a crash in between leaves no gap.
+
+        They are gone for good before anything is written: a second crash must not bring them back.
+        """
         for base in reversed(lost):
             _log.warning("segment dropped behind the end of the log directory=%s segment=%d", self._directory, base)
             remove_segment(self._directory, base)
+        self._disk.sync_directory(self._directory)
+
+    def _rebuild_epochs(self, active: Segment) -> None:
+        """The epochs' file was missing or can't be true: the batches tell."""
+        entries: list[tuple[int, int]] = []
+        for base in self.bases:
+            fd = os.open(path_of(self._directory, base, LOG_SUFFIX), os.O_RDONLY)
+            try:
+                end = active.size_bytes if base == active.base_offset else os.fstat(fd).st_size
+                for step in walk(fd, 0, end, base, is_checked=False):
+                    if step.leader_epoch > (entries[-1][0] if entries else -1):
+                        entries.append((step.leader_epoch, step.base_offset))
+            finally:
+                os.close(fd)
+        self._epochs.replace(entries)
 
 
 def indexes_are_sound(directory: Path, base_offset: int, segment_bytes: int, index_interval_bytes: int) -> bool:

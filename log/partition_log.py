@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import logging
 import struct
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -29,13 +29,16 @@ from headrace.errors import ErrorCode, StorageFailed
 from headrace.ids import TopicPartition
 from headrace.log.checkpoints import PARTITION_METADATA_FILE, write_partition_metadata
 from headrace.log.config import LogConfig
-from headrace.log.disk import Disk
+from headrace.log.disk import Disk, storage_failure
 from headrace.log.leader_epochs import LeaderEpochs
 from headrace.log.log_loader import LogLoader, Opening
 from headrace.log.producer_state import ProducerState
 from headrace.log.reader import LogReader
+from headrace.log.recovery import Progress
+from headrace.log.replicated_append import ReplicatedAppend
 from headrace.log.segment import LOG_SUFFIX, RELATIVE_OFFSET_MAX, Segment, path_of, sync_segment
 from headrace.log.segment_deletion import retire_segment
+from headrace.log.truncation import TruncationMark
 from headrace.log.validator import PLAIN_ATTRIBUTES, fault_of, rules_at, stamp_append_time, stamp_create_time
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
@@ -44,11 +47,13 @@ from headrace.protocol.record_batch import (
     LOG_APPEND_TIME_BIT,
     LOG_OVERHEAD_BYTES,
     MAGIC_V2,
+    TRANSACTIONAL_BIT,
 )
 
 __all__ = ["PartitionLog", "sync_segment"]
 
 SNAPSHOT_INTERVAL_BYTES = 64 << 20
+FSYNC = "fsync"
 
 _STAMP = struct.Struct(">qii")  # base offset, batch length, leader epoch: bytes 0 to 16
 _NEVER_MS = 2**63
@@ -59,7 +64,7 @@ _INVALID = int(ErrorCode.INVALID_RECORD)
 Result = tuple[int, int, int]  # (error, base offset, log append time or -1)
 
 
-class PartitionLog:
+class PartitionLog(ReplicatedAppend):
     """One partition's log, open for appending.
 
     config             may be replaced at any time
@@ -96,7 +101,8 @@ class PartitionLog:
         self._unflushed_since_ms = 0  # when the first batch behind the recovery point came; 0: none
         self._snapshot_interval_bytes = snapshot_interval_bytes
         self._bytes_since_snapshot = 0
-        self._failure = ""  # why this log is out of service
+        self._truncation = TruncationMark(directory, disk)
+        self._failure: StorageFailed | None = None  # why this log is out of service
         self._reader = LogReader(directory)
         self._active: Segment
 
@@ -117,7 +123,7 @@ class PartitionLog:
         producers_max: int = 100_000,
         producer_expiration_ms: int = 86_400_000,
         snapshot_interval_bytes: int = SNAPSHOT_INTERVAL_BYTES,
-        progress: Callable[[], None] | None = None,
+        progress: Progress | None = None,
     ) -> PartitionLog:
         """Open a log, or begin one, and make what is on disk true.
 
@@ -125,7 +131,7 @@ class PartitionLog:
         recovery_point   below it everything was synced and is trusted
         trusted          (segment, position) up to which a process that died in this boot had published: the page
                          cache has it whole, checksums are compared behind it only
-        progress         called now and then while this takes long
+        progress         called now and then while this takes long, with the bytes read since
         raises           StorageFailed, where the files can't be read or mended
         """
         disk = disk or Disk()
@@ -139,7 +145,7 @@ class PartitionLog:
             if topic_id and not (directory / PARTITION_METADATA_FILE).exists():
                 write_partition_metadata(directory / PARTITION_METADATA_FILE, topic_id, disk)
         except OSError as failure:
-            raise StorageFailed(f"{directory}: {failure}") from None
+            raise storage_failure(str(directory), failure) from None
         return log
 
     @property
@@ -151,6 +157,11 @@ class PartitionLog:
     def end_position(self) -> int:
         """Byte in the active segment where the log ends."""
         return self._active.size_bytes
+
+    @property
+    def failure(self) -> StorageFailed | None:
+        """Why the log is out of service."""
+        return self._failure
 
     @property
     def segment_bases(self) -> list[int]:
@@ -170,8 +181,8 @@ class PartitionLog:
         raises    StorageFailed, where the disk refused: the log is out of service, and what became of the batches
                   of this call is unknown (those that went into a segment before it rolled are in the log)
         """
-        if self._failure:
-            raise StorageFailed(self._failure)
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
         if leader_epoch > self.epochs.latest:
             self.assign_leader_epoch(leader_epoch)
         config = self.config
@@ -215,7 +226,8 @@ class PartitionLog:
                 if attributes & LOG_APPEND_TIME_BIT:
                     stamp_create_time(batch, attributes)
             if producer_id >= 0:
-                error, repeated = check(producer_id, producer_epoch, sequence, last_delta)
+                in_transaction = attributes & TRANSACTIONAL_BIT
+                error, repeated = check(producer_id, producer_epoch, sequence, last_delta, in_transaction)
                 if repeated is not None:
                     results.append((0, repeated.first_offset, repeated.timestamp_ms if is_append_time else -1))
                     continue
@@ -242,7 +254,7 @@ class PartitionLog:
             if not position:
                 last_offset_max, roll_ms, index_room = self._roll_limits(segment, now_ms)
             if producer_id >= 0:
-                update(producer_id, producer_epoch, sequence, last_delta, next_offset, now_ms)
+                update(producer_id, producer_epoch, sequence, last_delta, next_offset, now_ms, in_transaction)
             results.append((0, next_offset, append_time_ms))
             position += size
             next_offset = last_offset + 1
@@ -253,10 +265,7 @@ class PartitionLog:
 
     def assign_leader_epoch(self, epoch: int) -> None:
         """A leader epoch begins at the log's end. raises StorageFailed."""
-        try:
-            self.epochs.assign(epoch, self.log_end_offset)
-        except OSError as failure:
-            self._fail("leader epoch", failure)
+        self._assign_epoch(epoch, self.log_end_offset)
 
     def flush(self, now_ms: int) -> None:
         """Sync everything; the recovery point moves to the log's end.
@@ -264,8 +273,8 @@ class PartitionLog:
         raises   StorageFailed: what was written since the last flush may be gone, retrying would lie about it
         """
         del now_ms
-        if self._failure:
-            raise StorageFailed(self._failure)
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
         if self.recovery_point == self.log_end_offset and not self._unsynced and not self._is_directory_dirty:
             return
         try:
@@ -274,8 +283,10 @@ class PartitionLog:
             self._active.sync()
             if self._is_directory_dirty:
                 self._disk.sync_directory(self.directory)
+            if 0 <= self._truncation.distrusted_until <= self.log_end_offset:
+                self._truncation.remove()
         except OSError as failure:
-            self._fail("fsync", failure)
+            self._fail(FSYNC, failure)
         self._unsynced.clear()
         self._is_directory_dirty = False
         self.recovery_point = self.log_end_offset
@@ -319,8 +330,8 @@ class PartitionLog:
 
         raises   StorageFailed
         """
-        if self._failure:
-            raise StorageFailed(self._failure)
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
         segment = self._active
         newest_ms = segment.max_timestamp_ms if segment.max_timestamp_ms >= 0 else segment.created_ms
         if not segment.size_bytes or newest_ms >= before_ms:
@@ -344,8 +355,8 @@ class PartitionLog:
         raises   StorageFailed
         source   Kafka `UnifiedLog.deleteOldSegments`
         """
-        if self._failure:
-            raise StorageFailed(self._failure)
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
         assert count < len(self._bases)
         assert self.log_start_offset >= self._bases[count]
         try:
@@ -367,6 +378,7 @@ class PartitionLog:
             self.producers.write_snapshot(self.log_end_offset, is_durable=True)
             self._active.finish()
             self._active.sync_indexes()
+            self._truncation.remove()
         except OSError as failure:
             self._fail("close", failure)
         finally:
@@ -437,47 +449,37 @@ class PartitionLog:
 
     def _sync_rolled(self, base_offset: int) -> None:
         try:
-            sync_segment(self.directory, base_offset)
+            sync_segment(self.directory, base_offset, self._disk)
         except FileNotFoundError:
             pass  # deleted meanwhile
 
     def _fail(self, what: str, failure: OSError) -> NoReturn:
         """Out of service: what is on disk is as the last success left it, or what recovery makes of it."""
-        self._failure = f"{self.directory}: {what}: {failure}"
-        raise StorageFailed(self._failure) from None
+        self._failure = storage_failure(f"{self.directory}: {what}", failure, is_sync=what == FSYNC)
+        raise self._failure from None
 
     # Opening
 
-    def _load(self, opening: Opening, progress: Callable[[], None] | None) -> None:
-        loader = LogLoader(self.directory, self.config, self._disk, self.epochs, self._clock.now_ms(), progress)
-        self._active = loader.load(opening)
+    def _load(self, opening: Opening, progress: Progress | None) -> None:
+        loader = LogLoader(
+            self.directory, self.config, self._disk, self.epochs, self.producers, self._clock.now_ms(), progress
+        )
+        recovery_point = self._truncation.bound(opening.recovery_point)
+        self._active = loader.load(replace(opening, recovery_point=recovery_point))
         self._bases = loader.bases
         self._rolled_bytes = loader.rolled_bytes
+        self._bytes_since_snapshot = loader.bytes_replayed
         self._unsynced = loader.unsynced
-        self._is_directory_dirty = not opening.is_clean
+        self._is_directory_dirty = loader.has_begun or not opening.is_clean
         self.log_end_offset = loader.end_offset
-        self.log_start_offset = min(max(opening.log_start_offset, loader.bases[0]), self.log_end_offset)
-        self.recovery_point = min(max(opening.recovery_point, self.log_start_offset), self.log_end_offset)
+        self.log_start_offset = max(opening.log_start_offset, loader.bases[0])
+        self.recovery_point = min(max(recovery_point, self.log_start_offset), self.log_end_offset)
         if opening.is_clean:
             self.recovery_point = self.log_end_offset
         self.epochs.truncate_from_end(self.log_end_offset + 1)
-        self._load_producers()
 
-    def _load_producers(self) -> None:
-        """Snapshot, then the headers behind it."""
-        now_ms = self._clock.now_ms()
-        replay_from = max(self.producers.load(self.log_end_offset), self.log_start_offset)
-        self.producers.expire(now_ms)
+    def _reload(self, trusted: tuple[int, int]) -> None:
+        """After a truncation: the log is whole up to `trusted` (segment, position), and ends there. raises OSError"""
+        self._load(Opening(False, self.recovery_point, trusted, self.log_start_offset), None)
+        self.segments_version += 1
         self._reader.refresh(self.segments_version)
-        for batch in self._reader.batches_from(replay_from, self.end_segment, self.end_position):
-            self._bytes_since_snapshot += batch.size
-            header = batch.header
-            if header.producer_id >= 0 and not header.is_control:
-                self.producers.update(
-                    header.producer_id,
-                    header.producer_epoch,
-                    header.base_sequence,
-                    header.last_offset_delta,
-                    header.base_offset,
-                    now_ms,
-                )

@@ -1,14 +1,16 @@
 """What each idempotent producer wrote last: the memory behind exactly-once appends.
 
 For every producer id: its epoch, its last five batches (first and last sequence, last offset), the time of
-its last append. A batch is a duplicate (answered with its old offset), the next one in sequence, or an error.
-Sequences wrap from 2**31 - 1 to 0.
+its last append, and where its open transaction began. A batch is a duplicate (answered with its old offset), the
+next one in sequence, or an error. Sequences wrap from 2**31 - 1 to 0.
+
+The first offset that is not decided, of an open transaction or of one whose marker is not below the high
+watermark yet, holds the last stable offset down.
 
     snapshot   %020d.snapshot, named for the offset it is valid at:
                version i16 = 1 | crc32c u32 of the rest | count i32 | entries
     entry      producer_id i64 | epoch i16 | last_sequence i32 | last_offset i64 | offset_delta i32 |
-    timestamp i64
-               | coordinator_epoch i32 | current_txn_first_offset i64
+               timestamp i64 | coordinator_epoch i32 | current_txn_first_offset i64
 
 Runs in: the partition worker that owns the log. Source: Kafka `ProducerStateManager`, `ProducerAppendInfo`;
 KIP-98, KIP-360.
@@ -16,6 +18,7 @@ KIP-98, KIP-360.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import OrderedDict, deque
 from pathlib import Path
@@ -26,12 +29,16 @@ from crc32c import crc32c
 
 from headrace.errors import ErrorCode, HeadraceError
 from headrace.log.disk import Disk
+from headrace.log.segment import segment_bases
+from headrace.log.transaction_index import AbortedTransaction
 
 SNAPSHOT_SUFFIX = ".snapshot"
 SNAPSHOT_VERSION = 1
-SNAPSHOTS_KEPT = 2
+SNAPSHOTS_KEPT = 2  # besides those at the beginning of a segment
 BATCHES_KEPT = 5
 SEQUENCE_MASK = (1 << 31) - 1
+
+_log = logging.getLogger(__name__)
 
 _HEAD = Struct(">hIi")
 _ENTRY = Struct(">qhiqiqiq")
@@ -40,6 +47,8 @@ _CRC_START = 6
 _NONE = 0
 _OUT_OF_ORDER = int(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
 _OLD_EPOCH = int(ErrorCode.INVALID_PRODUCER_EPOCH)
+_NO_TRANSACTION = int(ErrorCode.INVALID_TXN_STATE)
+_OLD_COORDINATOR = int(ErrorCode.TRANSACTION_COORDINATOR_FENCED)
 _NEXT: tuple[int, None] = (_NONE, None)
 
 
@@ -58,7 +67,11 @@ class Appended(NamedTuple):
 
 
 class Producer:
-    """One producer id's state."""
+    """One producer id's state.
+
+    last_timestamp_ms   of its last append, markers included
+    txn_first_offset    where its open transaction began, -1: none is open
+    """
 
     __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp_ms", "txn_first_offset")
 
@@ -82,8 +95,12 @@ class ProducerState:
         self._producers_max = producers_max
         self.producers: OrderedDict[int, Producer] = OrderedDict()
         self.snapshot_offset = 0  # of the last snapshot written or loaded
+        self._ongoing: dict[int, int] = {}  # first offset -> producer id, in the order of offsets
+        self._unreplicated: dict[int, int] = {}  # first offset -> offset of the marker, which may not be committed yet
 
-    def check(self, producer_id: int, epoch: int, first_sequence: int, last_delta: int) -> tuple[int, Appended | None]:
+    def check(
+        self, producer_id: int, epoch: int, first_sequence: int, last_delta: int, is_transactional: int = 0
+    ) -> tuple[int, Appended | None]:
         """Judge a batch before it is appended.
 
         returns   (error, None), (0, None) for the next batch, or (0, the batch that it repeats)
@@ -94,6 +111,8 @@ class ProducerState:
         if epoch == producer.epoch:
             batches = producer.batches
             if first_sequence == (batches[-1].last_sequence + 1 if batches else 0) & SEQUENCE_MASK:
+                if producer.txn_first_offset >= 0 and not is_transactional:
+                    return _NO_TRANSACTION, None
                 return _NEXT
             last_sequence = (first_sequence + last_delta) & SEQUENCE_MASK
             for batch in batches:
@@ -112,41 +131,105 @@ class ProducerState:
         last_delta: int,
         first_offset: int,
         timestamp_ms: int,
+        is_transactional: int = 0,
     ) -> None:
         """Remember a batch that is in the log, or goes into it in this call.
 
+        is_transactional   not 0: it belongs to a transaction, and begins one where none is open
         timestamp_ms   when it was appended, not what its records say: records of long ago must not expire their
                        producer at once (KAFKA-9144)
         """
         producer = self.producers.get(producer_id)
         if producer is None:
-            producer = self.producers[producer_id] = Producer(epoch)
-            if len(self.producers) > self._producers_max:
-                self.producers.popitem(last=False)
+            producer = self._new(producer_id, epoch)
         else:
             self.producers.move_to_end(producer_id)
             if epoch > producer.epoch:
                 producer.epoch = epoch
                 producer.batches.clear()
+        if is_transactional and producer.txn_first_offset < 0:
+            producer.txn_first_offset = first_offset
+            self._ongoing[first_offset] = producer_id
         last_sequence = (first_sequence + last_delta) & SEQUENCE_MASK
         producer.batches.append(
             Appended(first_sequence, last_sequence, first_offset, first_offset + last_delta, timestamp_ms)
         )
         producer.last_timestamp_ms = timestamp_ms
 
+    def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int) -> int:
+        """Judge an end-of-transaction marker of the coordinator; the error, or 0. source: Kafka `ProducerAppendInfo`"""
+        producer = self.producers.get(producer_id)
+        if producer is None:
+            return _NONE
+        if epoch < producer.epoch:
+            return _OLD_EPOCH
+        return _OLD_COORDINATOR if coordinator_epoch < producer.coordinator_epoch else _NONE
+
+    def end_transaction(
+        self,
+        producer_id: int,
+        epoch: int,
+        coordinator_epoch: int,
+        marker_offset: int,
+        is_abort: bool,
+        timestamp_ms: int,
+    ) -> AbortedTransaction | None:
+        """Remember a marker that is in the log, or goes into it in this call.
+
+        returns   the transaction, where the marker aborts one in which something was written
+        """
+        producer = self.producers.get(producer_id)
+        if producer is None:
+            producer = self._new(producer_id, epoch)
+        else:
+            self.producers.move_to_end(producer_id)
+        if epoch > producer.epoch:
+            producer.epoch = epoch
+            producer.batches.clear()
+        producer.coordinator_epoch = max(coordinator_epoch, producer.coordinator_epoch)
+        producer.last_timestamp_ms = timestamp_ms
+        first_offset, producer.txn_first_offset = producer.txn_first_offset, -1
+        if first_offset < 0:
+            return None
+        self._ongoing.pop(first_offset, None)
+        self._unreplicated[first_offset] = marker_offset
+        if not is_abort:
+            return None
+        stable = next(iter(self._ongoing), marker_offset + 1)
+        return AbortedTransaction(producer_id, first_offset, marker_offset, stable)
+
+    def last_stable_offset(self, high_watermark: int) -> int:
+        """Below it every transaction is decided, and so is replicated: what read_committed may see."""
+        if self._unreplicated:
+            for first_offset, marker_offset in list(self._unreplicated.items()):
+                if marker_offset < high_watermark:
+                    del self._unreplicated[first_offset]
+        elif not self._ongoing:
+            return high_watermark
+        undecided = min(self._unreplicated, default=high_watermark)
+        return min(undecided, next(iter(self._ongoing), high_watermark), high_watermark)
+
     def expire(self, now_ms: int) -> int:
-        """Forget producers that were idle for too long; returns how many."""
+        """Forget producers that were idle for too long and have no transaction open; returns how many."""
         stale = [
             producer_id
             for producer_id, producer in self.producers.items()
-            if now_ms - producer.last_timestamp_ms > self._expiration_ms
+            if now_ms - producer.last_timestamp_ms > self._expiration_ms and producer.txn_first_offset < 0
         ]
         for producer_id in stale:
             del self.producers[producer_id]
         return len(stale)
 
+    def clear(self) -> None:
+        """Forget everything, as for a log that begins anew."""
+        self.producers.clear()
+        self._ongoing.clear()
+        self._unreplicated.clear()
+
     def write_snapshot(self, offset: int, *, is_durable: bool) -> None:
-        """Write the state as of a log end offset, and drop all but the newest snapshots. raises OSError
+        """Write the state as of a log end offset; raises OSError.
+
+        Old ones go, without those at the beginning of a segment: recovery of a segment, and a truncation, start there.
 
         is_durable   also against a crash of the machine. Without it that may leave a snapshot that fails its
                      checksum: the one before it is taken then, and more of the log replayed
@@ -161,7 +244,7 @@ class ProducerState:
                     last.last_sequence,
                     last.last_offset,
                     last.last_offset - last.first_offset,
-                    last.timestamp_ms,
+                    producer.last_timestamp_ms,
                     producer.coordinator_epoch,
                     producer.txn_first_offset,
                 )
@@ -171,27 +254,49 @@ class ProducerState:
         path = self._directory / f"{offset:020d}{SNAPSHOT_SUFFIX}"
         self._disk.replace_file(path, head + body[4:], is_durable=is_durable)
         self.snapshot_offset = offset
+        bases = set(segment_bases(self._directory))
         for old in snapshot_offsets(self._directory)[:-SNAPSHOTS_KEPT]:
-            _unlink(self._directory / f"{old:020d}{SNAPSHOT_SUFFIX}")
+            if old not in bases:
+                _unlink(self._directory / f"{old:020d}{SNAPSHOT_SUFFIX}")
 
-    def load(self, log_end_offset: int) -> int:
-        """Take the newest good snapshot at or below the log's end; bad and later ones are removed.
+    def load(self, limit: int) -> int:
+        """Take the newest good snapshot at or below an offset; bad ones are removed.
 
         returns   the offset from which batches have to be replayed
         """
-        self.producers.clear()
+        self.clear()
+        loaded = 0
         for offset in reversed(snapshot_offsets(self._directory)):
+            if offset > limit:
+                continue
             path = self._directory / f"{offset:020d}{SNAPSHOT_SUFFIX}"
-            if offset <= log_end_offset:
-                try:
-                    self.producers = read_snapshot(path)
-                    self.snapshot_offset = offset
-                    return offset
-                except BadSnapshot:
-                    pass
-            _unlink(path)
-        self.snapshot_offset = 0
-        return 0
+            try:
+                self.producers = read_snapshot(path)
+                loaded = offset
+                break
+            except BadSnapshot as failure:
+                _log.warning("snapshot removed reason=%s", failure)
+                _unlink(path)
+        open_transactions = [(one.txn_first_offset, name) for name, one in self.producers.items()]
+        self._ongoing = {offset: name for offset, name in sorted(open_transactions) if offset >= 0}
+        self.snapshot_offset = loaded
+        return loaded
+
+    def remove_snapshots_behind(self, offset: int) -> None:
+        """What they say of batches behind the log's end is not true any more. raises OSError"""
+        gone = [one for one in snapshot_offsets(self._directory) if one > offset]
+        for one in gone:
+            _unlink(self._directory / f"{one:020d}{SNAPSHOT_SUFFIX}")
+        if gone:
+            self._disk.sync_directory(self._directory)
+
+    def _new(self, producer_id: int, epoch: int) -> Producer:
+        producer = self.producers[producer_id] = Producer(epoch)
+        if len(self.producers) > self._producers_max:
+            idle = next((name for name, one in self.producers.items() if one.txn_first_offset < 0), producer_id)
+            if idle != producer_id:
+                del self.producers[idle]
+        return producer
 
 
 def read_snapshot(path: Path) -> OrderedDict[int, Producer]:

@@ -13,17 +13,19 @@ range, not the number. A reader itself keeps SEGMENTS_MAX of them.
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from headrace.log.batch_walk import Found
 from headrace.log.index_reader import Entry, IndexReader
-from headrace.log.recovery import Found
-from headrace.log.segment import TIME_INDEX_SUFFIX, path_of, segment_bases
+from headrace.log.segment import LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, bases_among, path_of
 from headrace.log.segment_file import CorruptSegment, SegmentFile
 from headrace.log.time_index import ENTRY as TIME_ENTRY
+from headrace.log.transaction_index import AbortedTransaction, read_aborted
 from headrace.protocol.message_set import iterate_entry_records
 
 __all__ = ["CorruptSegment", "FileRange", "LogReader", "SegmentFile", "TimestampOffset"]
@@ -53,12 +55,15 @@ class LogReader:
         self.directory = directory
         self._version = -1
         self._bases: list[int] = []
+        self._aborted_in: frozenset[int] = frozenset()  # segments with a transaction index, as of the listing
         self._open: OrderedDict[int, SegmentFile] = OrderedDict()
 
     def refresh(self, segments_version: int) -> None:
         """List the directory again where the row says that the segments changed."""
         if segments_version != self._version:
-            self._bases = segment_bases(self.directory)
+            names = os.listdir(self.directory)
+            self._bases = bases_among(names, LOG_SUFFIX)
+            self._aborted_in = frozenset(bases_among(names, TXN_INDEX_SUFFIX))
             self._version = segments_version
             known = set(self._bases)
             for base, segment in list(self._open.items()):
@@ -160,6 +165,10 @@ class LogReader:
             if found is not None:
                 yield from segment.batches(found[0], end)
 
+    def ranges_from(self, offset: int, end_segment: int, end_position: int) -> Iterator[tuple[int, int]]:
+        """(segment, end) of the segments from the one that holds `offset` up to the end."""
+        yield from self._ranges(end_segment, end_position, max(0, bisect_right(self._bases, offset) - 1))
+
     def first_offset_at(
         self, timestamp_ms: int, log_start_offset: int, end_segment: int, end_position: int
     ) -> TimestampOffset | None:
@@ -201,6 +210,37 @@ class LogReader:
                     if record.timestamp_ms >= timestamp_ms and record.offset >= log_start_offset:
                         return TimestampOffset(record.timestamp_ms, record.offset, batch.header.partition_leader_epoch)
         return None
+
+    def aborted_transactions(
+        self, offset: int, found: FileRange, end_segment: int, end_offset: int
+    ) -> list[AbortedTransaction]:
+        """The aborted transactions that a read_committed reader of a range has to leave out, in the order of markers.
+
+        offset        that was asked for; `found` is what `locate` gave for it
+        end_segment   the active segment, or one before it at which reading stops
+        end_offset    where reading stops: the last stable offset
+        returns       those whose marker lies at or behind `offset` and whose first record lies before the end of the
+                      range (as far as the index tells that end: a few more do no harm)
+        raises        CorruptIndex, OSError
+        source        Kafka `LocalLog.collectAbortedTransactions`, `TransactionIndex.collectAbortedTxns`
+        """
+        segment = found.segment
+        assert isinstance(segment, SegmentFile)
+        first = bisect_right(self._bases, segment.base_offset) - 1
+        following = self._bases[first + 1] if first + 1 < len(self._bases) else end_offset
+        behind = min(segment.offset_behind(found.position + found.length, following), end_offset)
+        aborted: list[AbortedTransaction] = []
+        for base in self._bases[max(first, 0) :]:
+            if base not in self._aborted_in and base != self._bases[-1]:
+                continue  # a rolled segment gets no index any more
+            for one in read_aborted(path_of(self.directory, base, TXN_INDEX_SUFFIX)):
+                if one.last_offset >= offset and one.first_offset < behind:
+                    aborted.append(one)
+                if one.last_stable_offset >= behind:
+                    return aborted  # whatever ended later began behind the range
+            if base >= end_segment:
+                break
+        return aborted
 
     def max_timestamp(self, end_segment: int, end_position: int) -> TimestampOffset | None:
         """The record with the largest timestamp, the first of them; None in an empty log (KIP-734).

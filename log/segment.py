@@ -1,6 +1,6 @@
-"""One segment: a .log file of batches and its two indexes, named for the offset of its first batch.
+"""One segment: a .log file of batches and its indexes, named for the offset of its first batch.
 
-    00000000000000001234.log | .index | .timeindex
+    00000000000000001234.log | .index | .timeindex | .txnindex, where a transaction was aborted in it
 
 Runs in: the partition worker that owns the log. The last segment is the active one; rolled ones don't change
 any more.
@@ -20,6 +20,7 @@ from pathlib import Path
 from headrace.log.disk import Disk
 from headrace.log.offset_index import OffsetIndex
 from headrace.log.time_index import TimeIndex
+from headrace.log.transaction_index import TransactionIndex
 
 LOG_SUFFIX = ".log"
 INDEX_SUFFIX = ".index"
@@ -51,6 +52,7 @@ class Segment:
         "offset_index",
         "size_bytes",
         "time_index",
+        "transaction_index",
     )
 
     def __init__(self, directory: Path, base_offset: int, disk: Disk, now_ms: int, *, is_new: bool = False) -> None:
@@ -58,6 +60,7 @@ class Segment:
 
         is_new   whatever lies under these names is wiped: the remains of a segment that was dropped
         """
+        self.fd = -1
         flags = os.O_RDWR | os.O_CREAT | (os.O_TRUNC if is_new else 0)
         self.directory = directory
         self.base_offset = base_offset
@@ -66,12 +69,18 @@ class Segment:
         self.size_bytes = os.fstat(self.fd).st_size
         self.offset_index = OffsetIndex(path_of(directory, base_offset, INDEX_SUFFIX), base_offset, disk, is_new)
         self.time_index = TimeIndex(path_of(directory, base_offset, TIME_INDEX_SUFFIX), base_offset, disk, is_new)
+        self.transaction_index = TransactionIndex(path_of(directory, base_offset, TXN_INDEX_SUFFIX), disk, is_new)
         self.bytes_since_index = 0
         self.first_timestamp_ms = -1
         self.max_timestamp_ms = self.time_index.last_timestamp
         self.max_timestamp_offset = base_offset
         self.created_ms = now_ms
         self._due: list[tuple[int, int, int, int]] = []  # (last offset, position, max timestamp, its offset)
+
+    def __del__(self) -> None:
+        """A log that could not be opened leaves no descriptor behind; nor do the indexes."""
+        if self.fd >= 0:
+            os.close(self.fd)
 
     def saw_batch(self, last_offset: int, position: int, size: int, max_timestamp_ms: int, interval_bytes: int) -> None:
         """Account for a batch that is in the file, or will be with the next `write`."""
@@ -125,6 +134,7 @@ class Segment:
         """Make the indexes durable; raises OSError."""
         self.offset_index.sync()
         self.time_index.sync()
+        self.transaction_index.sync()
 
     def truncate(self, position: int) -> None:
         """Cut the file behind the last valid batch; raises OSError."""
@@ -140,6 +150,7 @@ class Segment:
     def close(self) -> None:
         self.offset_index.close()
         self.time_index.close()
+        self.transaction_index.close()
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
@@ -152,11 +163,13 @@ def path_of(directory: Path, base_offset: int, suffix: str) -> Path:
 
 def segment_bases(directory: Path) -> list[int]:
     """Base offsets of the segments in a directory, in order."""
-    return sorted(
-        int(name[: -len(LOG_SUFFIX)])
-        for name in os.listdir(directory)
-        if name.endswith(LOG_SUFFIX) and name[: -len(LOG_SUFFIX)].isdigit()
-    )
+    return bases_among(os.listdir(directory), LOG_SUFFIX)
+
+
+def bases_among(names: list[str], suffix: str) -> list[int]:
+    """Base offsets of the files with a suffix, in order."""
+    cut = -len(suffix)
+    return sorted(int(name[:cut]) for name in names if name.endswith(suffix) and name[:cut].isdecimal())
 
 
 def remove_segment(directory: Path, base_offset: int) -> None:
@@ -165,14 +178,19 @@ def remove_segment(directory: Path, base_offset: int) -> None:
         path_of(directory, base_offset, suffix).unlink(missing_ok=True)
 
 
-def sync_segment(directory: Path, base_offset: int) -> None:
+def sync_segment(directory: Path, base_offset: int, disk: Disk | None = None) -> None:
     """Make a rolled segment durable, its name included: the housekeeper's part.
 
     raises   FileNotFoundError, where it has been deleted; OSError, where its data may be gone
     """
-    disk = Disk()
-    for suffix in (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX):
-        fd = os.open(path_of(directory, base_offset, suffix), os.O_RDONLY)
+    disk = disk or Disk()
+    for suffix in SUFFIXES:
+        try:
+            fd = os.open(path_of(directory, base_offset, suffix), os.O_RDONLY)
+        except FileNotFoundError:
+            if suffix == TXN_INDEX_SUFFIX:
+                continue
+            raise
         try:
             disk.fdatasync(fd)
         finally:

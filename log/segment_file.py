@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from headrace.errors import HeadraceError
+from headrace.log.batch_walk import Found
 from headrace.log.index_reader import Entry, IndexReader
 from headrace.log.offset_index import ENTRY as OFFSET_ENTRY
-from headrace.log.recovery import Found
 from headrace.log.segment import INDEX_SUFFIX, LOG_SUFFIX, path_of
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
 from headrace.protocol.record_batch import (
@@ -98,10 +98,17 @@ class SegmentFile:
             if found is not None:
                 return found
         start = self._indexed_position(offset)
-        found = self._walk(offset, start if start < end else 0, end)
-        if start and found is not None and not found[1]:
-            return self._walk(offset, 0, end)  # the index was wrong: the headers alone, from the start
-        return found
+        if 0 < start < end:
+            found = self._walk(offset, start, end, is_bounded=True)
+            if found is None or found[1]:
+                return found
+        return self._walk(offset, 0, end)  # no entry, or one that was wrong: the headers alone, from the start
+
+    def offset_behind(self, position: int, default: int) -> int:
+        """An offset at or behind the last record before a position, as far as the index tells; else `default`."""
+        index = self._index_reader()
+        entry = index.first(lambda entry: 0 < entry[1] < position) if index is not None else None
+        return self.base_offset + entry[0] + 1 if entry is not None and entry[1] else default
 
     def corrupt(self, position: int) -> CorruptSegment:
         """The error that names bytes which are no batch."""
@@ -140,8 +147,14 @@ class SegmentFile:
         """The bytes of a batch."""
         return os.pread(self.fd, found.size, found.position)
 
-    def _walk(self, offset: int, start: int, end: int, *, is_exact: bool = False) -> tuple[int, int] | None:
-        """The batch that holds `offset`, or the next; with `is_exact`, None unless the first one begins with it."""
+    def _walk(
+        self, offset: int, start: int, end: int, *, is_exact: bool = False, is_bounded: bool = False
+    ) -> tuple[int, int] | None:
+        """The batch that holds `offset`, or the next one.
+
+        is_exact     None unless the first batch begins with `offset`
+        is_bounded   size 0 unless the first batch begins at or below it, as an index entry promises
+        """
         position = start
         from_bytes = int.from_bytes
         while end - position >= ENTRY_BYTES_MIN:
@@ -157,10 +170,14 @@ class SegmentFile:
                 if size < (HEADER_BYTES if is_batch else ENTRY_BYTES_MIN) or magic > MAGIC_V2:
                     return None if is_exact else (position + place, 0)
                 if size > end - position - place:
-                    return None  # `end` was a file's size, and its last batch is being written
+                    # `end` was a file's size, and its last batch is being written; or the index was wrong
+                    return (position + place, 0) if is_bounded else None
                 base_offset = from_bytes(window[place : place + 8], "big")
                 if is_exact and base_offset != offset:
                     return None
+                if is_bounded and base_offset > offset:
+                    return position + place, 0
+                is_bounded = False
                 last_delta = from_bytes(window[place + 23 : place + 27], "big") if is_batch else 0
                 if base_offset + last_delta >= offset:
                     return position + place, size
@@ -170,18 +187,25 @@ class SegmentFile:
 
     def _indexed_position(self, offset: int) -> int:
         """The position of a batch at or below `offset`."""
-        if self._index is None or not self._index.is_open:
-            self._index = IndexReader(path_of(self.directory, self.base_offset, INDEX_SUFFIX), OFFSET_ENTRY)
-            if self._index.is_open and self.is_replaced():
-                self._index.close()  # that of other batches
-                return 0
+        index = self._index_reader()
+        if index is None:
+            return 0
         relative = offset - self.base_offset
 
         def is_wanted(entry: Entry) -> bool:
             return entry[1] > 0 and entry[0] <= relative
 
-        count, entry = self._index.lookup_near(is_wanted, int(relative * self._scale))
+        count, entry = index.lookup_near(is_wanted, int(relative * self._scale))
         if entry is None:
             return 0
         self._scale = count / max(1, entry[0])
         return entry[1]
+
+    def _index_reader(self) -> IndexReader | None:
+        """The index, None where it is that of other batches."""
+        if self._index is None or not self._index.is_open:
+            self._index = IndexReader(path_of(self.directory, self.base_offset, INDEX_SUFFIX), OFFSET_ENTRY)
+            if self._index.is_open and self.is_replaced():
+                self._index.close()
+                return None
+        return self._index

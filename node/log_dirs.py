@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import logging
 import os
 import time
 from collections.abc import Iterable
@@ -21,6 +22,8 @@ from pathlib import Path
 from headrace.errors import ConfigError, StorageFailed
 from headrace.log.checkpoints import take_clean_shutdown
 
+_log = logging.getLogger(__name__)
+
 LOCK_FILE = ".lock"
 ORPHANS_DEADLINE_MS = 2_000  # the kernel ends a killed supervisor's children at once, unless the disk holds them
 ORPHANS_LOOK_MS = 5
@@ -28,17 +31,21 @@ HOLDER_BYTES_MAX = 64
 
 
 class LogDirs:
-    """The locks of one node's log directories."""
+    """The locks of one node's log directories.
+
+    offline   those that can't be used: the node serves what lies in the others
+    """
 
     def __init__(self, paths: Iterable[str | os.PathLike[str]]) -> None:
         self.paths = [Path(path) for path in paths]
+        self.offline: frozenset[str] = frozenset()
         self._fds: list[int] = []
 
     def lock(self) -> None:
         """Make and lock every directory; nothing happens where that is done already.
 
-        raises   ConfigError, where one can't be made, stands there twice, or is locked by a process that is
-                 named; StorageFailed, where processes of a killed node won't go
+        raises   ConfigError, where none can be made or written, or one stands there twice, or is locked by a process
+                 that is named; StorageFailed, where processes of a killed node won't go
         """
         if self._fds:
             return
@@ -47,8 +54,15 @@ class LogDirs:
             if real_paths.count(real_path) > 1:
                 raise ConfigError("log.dirs", str(path), "the same directory stands there twice")
         try:
+            failures = []
             for path in self.paths:
-                self._fds.append(_lock_directory(path))
+                try:
+                    self._fds.append(_lock_directory(path))
+                except OSError as failure:
+                    failures.append(ConfigError("log.dirs", str(path), failure.strerror or str(failure)))
+                    self._take_offline(path, failure)
+            if not self._fds:
+                raise failures[0]
         except BaseException:
             self.unlock()
             raise
@@ -56,22 +70,36 @@ class LogDirs:
     def take_clean_markers(self) -> frozenset[str]:
         """Directories that were left clean; their markers are gone now."""
         assert self._fds
-        return frozenset(str(path) for path in self.paths if take_clean_shutdown(path))
+        clean = set()
+        for path in self.paths:
+            if str(path) in self.offline:
+                continue
+            try:
+                if take_clean_shutdown(path):
+                    clean.add(str(path))
+            except OSError as failure:
+                self._take_offline(path, failure)
+        return frozenset(clean)
 
     def unlock(self) -> None:
         for fd in self._fds:
-            os.ftruncate(fd, 0)
+            try:
+                os.ftruncate(fd, 0)
+            except OSError as failure:
+                _log.warning("lock file not emptied reason=%s", failure)
             os.close(fd)
         self._fds.clear()
 
+    def _take_offline(self, path: Path, failure: OSError) -> None:
+        _log.error("log directory offline path=%s reason=%s", path, failure)
+        self.offline |= {str(path)}
+
 
 def _lock_directory(path: Path) -> int:
-    """The descriptor that holds both locks."""
-    try:
-        path.mkdir(mode=0o750, parents=True, exist_ok=True)
-        fd = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
-    except OSError as failure:
-        raise ConfigError("log.dirs", str(path), failure.strerror or str(failure)) from None
+    """The descriptor that holds both locks. raises OSError, where the directory can't be used"""
+    path.mkdir(mode=0o750, parents=True, exist_ok=True)
+    os.listdir(path)
+    fd = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
     holder = os.pread(fd, HOLDER_BYTES_MAX, 0).decode(errors="replace").strip() or "another process"
     try:
         fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -97,7 +97,13 @@ class Supervisor:
                 self._entry_points = self._entry_points or load_entry_points()
                 self._listeners, host, port = open_listeners(self._settings)
                 clean_directories = self._log_dirs.take_clean_markers()
-                self._fabric = Fabric.create(self._settings, host=host, port=port, clean_directories=clean_directories)
+                self._fabric = Fabric.create(
+                    self._settings,
+                    host=host,
+                    port=port,
+                    clean_directories=clean_directories,
+                    offline_directories=self._log_dirs.offline,
+                )
                 try:
                     self._supervise()
                 finally:

@@ -21,6 +21,9 @@ NAMES = (
     "fetch_bytes",
     "parked_fetches",
     "ring_full",
+    "logs_wanted",
+    "logs_opened",
+    "recovered_bytes",
     "segments_deleted",
     "segments_compacted",
     "bytes_compacted",
@@ -41,6 +44,9 @@ NAMES = (
     FETCH_BYTES,
     PARKED_FETCHES,
     RING_FULL,
+    LOGS_WANTED,
+    LOGS_OPENED,
+    RECOVERED_BYTES,
     SEGMENTS_DELETED,
     SEGMENTS_COMPACTED,
     BYTES_COMPACTED,
@@ -67,6 +73,10 @@ class Counters:
         words = self._words
         place = self._base + index
         words[place] = (words[place] + count) & _MASK
+
+    def get(self, index: int) -> int:
+        """One counter."""
+        return self._words[self._base + index]
 
     def read(self) -> dict[str, int]:
         """All counters by name."""

@@ -48,6 +48,7 @@ class Fabric:
         host: str = "",
         port: int = 0,
         clean_directories: frozenset[str] = frozenset(),
+        offline_directories: frozenset[str] = frozenset(),
     ) -> Fabric:
         """Sweep what earlier boots left, then make everything. The caller holds the log directories' locks.
 
@@ -65,6 +66,7 @@ class Fabric:
             host=host,
             port=port,
             clean_directories=clean_directories,
+            offline_directories=offline_directories,
         )
         count = wiring.process_count
         flags = os.EFD_NONBLOCK | os.EFD_CLOEXEC

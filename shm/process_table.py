@@ -17,6 +17,7 @@ from headrace.shm.layout import (
     PROCESS_EXIT_CODE,
     PROCESS_GENERATION,
     PROCESS_HEARTBEAT,
+    PROCESS_OFFLINE_DIRS,
     PROCESS_PARKED,
     PROCESS_PID,
     PROCESS_ROW_WORDS,
@@ -77,6 +78,10 @@ class ProcessTable:
     def state(self, process_id: int) -> ProcessState:
         return ProcessState(self.words[self.row(process_id) + PROCESS_STATE])
 
+    def offline_dirs(self, process_id: int) -> int:
+        """Log directories that failed a process, or one before it in its place: bit n for the n-th."""
+        return self.words[self.row(process_id) + PROCESS_OFFLINE_DIRS]
+
     def parked_index(self, process_id: int) -> int:
         return self.row(process_id) + PROCESS_PARKED
 
@@ -119,6 +124,9 @@ class ProcessTable:
 
     def set_state(self, process_id: int, state: ProcessState) -> None:
         self.words[self.row(process_id) + PROCESS_STATE] = state
+
+    def add_offline_dirs(self, process_id: int, mask: int) -> None:
+        self.words[self.row(process_id) + PROCESS_OFFLINE_DIRS] |= mask
 
     def close(self) -> None:
         self._region.close()

@@ -83,6 +83,17 @@ class Seat:
     def set_state(self, state: ProcessState) -> None:
         self.processes.set_state(self.process_id, state)
 
+    def offline_dirs(self) -> int:
+        """Log directories that failed any process of the node: bit n for the n-th of `log.dirs`."""
+        mask = 0
+        for process_id in range(self.wiring.process_count):
+            mask |= self.processes.offline_dirs(process_id)
+        return mask
+
+    def report_offline_dirs(self, mask: int) -> None:
+        """Tell every process that log directories failed; that holds until the node starts anew."""
+        self.processes.add_offline_dirs(self.process_id, mask)
+
     def detach(self) -> None:
         """Unmap everything."""
         for writer in self.writers.values():

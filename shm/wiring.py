@@ -27,6 +27,7 @@ class Wiring:
     eventfds            doorbells by process id
     host, port          what clients are told (advertised)
     clean_directories   log directories that the last stop left with their clean-shutdown marker
+    offline_directories   those that could not be used at the start
     """
 
     prefix: str
@@ -38,6 +39,17 @@ class Wiring:
     host: str = ""
     port: int = 0
     clean_directories: frozenset[str] = field(default_factory=frozenset)
+    offline_directories: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def log_dirs(self) -> tuple[str, ...]:
+        """The log directories that could be used at the start."""
+        return tuple(path for path in self.settings["log.dirs"] if path not in self.offline_directories)
+
+    def log_dir_bit(self, log_dir: str) -> int:
+        """The bit of a log directory in `Seat.offline_dirs`."""
+        place: int = self.settings["log.dirs"].index(log_dir)
+        return 1 << place
 
     @property
     def process_count(self) -> int:

@@ -3,6 +3,7 @@
 import pytest
 
 from headrace.errors import ErrorCode
+from headrace.shm.partition_table import RowState
 from headrace.workers.partition.produce_purgatory import ANSWERED_MAX, ProducePurgatory
 
 
@@ -20,6 +21,7 @@ class FakeAnswers:
 class FakeReplica:
     slot = 4
     is_leader = True
+    state = RowState.LEADER
     high_watermark = 0
 
     class log:
@@ -60,6 +62,13 @@ def test_a_lost_leadership_answers_all(parked):
     replica.is_leader = False
     assert purgatory.complete(replica) == 2
     assert {error for _p, _r, _i, error, _b in answers.given} == {int(ErrorCode.NOT_LEADER_OR_FOLLOWER)}
+
+
+def test_a_failed_directory_answers_all_as_that(parked):
+    purgatory, replica, answers = parked
+    replica.is_leader, replica.state = False, RowState.OFFLINE
+    assert purgatory.complete(replica) == 2
+    assert {error for _p, _r, _i, error, _b in answers.given} == {int(ErrorCode.KAFKA_STORAGE_ERROR)}
 
 
 def test_requests_of_a_dead_network_worker_are_never_answered(parked):

@@ -44,6 +44,8 @@ class HostedReplicas:
         seat = self._seat
         wiring = seat.wiring
         view = seat.view.read()
+        offline = seat.offline_dirs()
+        log_dirs = [path for path in self._log_dirs if not wiring.log_dir_bit(str(path)) & offline]
         for stale in self._configs.keys() - view.topics.keys():
             del self._configs[stale]
         for topic in view.topics.values():
@@ -56,7 +58,7 @@ class HostedReplicas:
                     continue
                 name = TopicPartition(topic.name, partition.index)
                 owner = wiring.network_count + owner_of(topic.name, partition.index, wiring.partition_count)
-                for log_dir in self._log_dirs:
+                for log_dir in log_dirs:
                     if (log_dir / str(name)).is_dir():
                         yield Hosted(name, log_dir, row, config, partition.slot, owner)
                         break

@@ -34,6 +34,7 @@ from headrace.log.checkpoints import (
     write_clean_shutdown,
     write_offset_checkpoint,
 )
+from headrace.log.disk import EXHAUSTED, TOO_MANY_FILES
 from headrace.log.partition_log import sync_segment
 from headrace.log.retention import load_policy
 from headrace.shm.process_table import ProcessState
@@ -57,7 +58,7 @@ class Housekeeper:
         settings = seat.wiring.settings
         self._seat = seat
         self._clock = clock
-        self._log_dirs = [Path(path) for path in settings["log.dirs"]]
+        self._all_log_dirs = [Path(path) for path in seat.wiring.log_dirs]
         self._delete_delay_ms = settings["log.segment.delete.delay.ms"]
         self._intervals_ms = {
             "sync": SYNC_LOOK_INTERVAL_MS,
@@ -68,7 +69,7 @@ class Housekeeper:
             REPLICATION_OFFSET_FILE: settings["replica.high.watermark.checkpoint.interval.ms"],
             LOG_START_OFFSET_FILE: settings["log.flush.start.offset.checkpoint.interval.ms"],
         }
-        self._replicas = HostedReplicas(seat, self._log_dirs)
+        self._replicas = HostedReplicas(seat, self._all_log_dirs)
         self._owners = Owners(seat)
         policy = load_policy(settings["headrace.retention.policy"])
         self._retention = RetentionLook(seat, clock, self._replicas, self._owners, policy)
@@ -81,6 +82,16 @@ class Housekeeper:
                 self._recovery_points.update(read_offset_checkpoint(log_dir / RECOVERY_POINT_FILE))
             except (HeadraceError, ValueError, OSError) as failure:
                 _log.warning("checkpoint ignored directory=%s reason=%s", log_dir, failure)
+
+    @property
+    def _log_dirs(self) -> list[Path]:
+        """Those that no process of the node has found to fail."""
+        mask = self._seat.offline_dirs()
+        return [path for path in self._all_log_dirs if not self._seat.wiring.log_dir_bit(str(path)) & mask]
+
+    def _take_offline(self, log_dir: Path, reason: object) -> None:
+        _log.error("log directory offline path=%s reason=%s", log_dir, reason)
+        self._seat.report_offline_dirs(self._seat.wiring.log_dir_bit(str(log_dir)))
 
     def do_work(self) -> int:
         """Do what is due; returns the number of tasks run."""
@@ -110,7 +121,10 @@ class Housekeeper:
             self._write_checkpoint(name)
         if is_clean:
             for log_dir in self._log_dirs:
-                write_clean_shutdown(log_dir)
+                try:
+                    write_clean_shutdown(log_dir)
+                except OSError as failure:
+                    _log.error("clean-shutdown marker not written directory=%s reason=%s", log_dir, failure)
 
     def _sync_rolled_segments(self) -> None:
         for hosted in self._replicas:
@@ -124,7 +138,9 @@ class Housekeeper:
                     except FileNotFoundError:
                         continue  # deleted meanwhile
                     except OSError as failure:
-                        _log.error("segment not synced partition=%s segment=%d reason=%s", name, base_offset, failure)
+                        if failure.errno in TOO_MANY_FILES:
+                            break
+                        self._take_offline(hosted.log_dir, f"segment {base_offset} of {name} not synced: {failure}")
                         break
                     self._seat.beat(self._clock.monotonic_ns())
                 else:
@@ -149,18 +165,24 @@ class Housekeeper:
             try:
                 write_offset_checkpoint(path, found)
             except OSError as failure:
-                _log.error("checkpoint not written file=%s reason=%s", path, failure)
+                if failure.errno in EXHAUSTED:
+                    _log.error("checkpoint not written file=%s reason=%s", path, failure)
+                else:
+                    self._take_offline(log_dir, failure)
                 continue
             self._written[path] = found
 
     def _remove_deleted(self, now_ms: int) -> None:
         for log_dir in self._log_dirs:
-            for entry in os.scandir(log_dir):
-                if not entry.name.endswith(DELETED_SUFFIX) or not entry.is_dir():
-                    continue
-                if now_ms - entry.stat().st_ctime_ns // 1_000_000 >= self._delete_delay_ms:
-                    shutil.rmtree(entry.path, ignore_errors=True)
-                    _log.info("directory removed path=%s", entry.path)
+            try:
+                for entry in os.scandir(log_dir):
+                    if not entry.name.endswith(DELETED_SUFFIX) or not entry.is_dir():
+                        continue
+                    if now_ms - entry.stat().st_ctime_ns // 1_000_000 >= self._delete_delay_ms:
+                        shutil.rmtree(entry.path, ignore_errors=True)
+                        _log.info("directory removed path=%s", entry.path)
+            except OSError as failure:
+                self._take_offline(log_dir, failure)
 
 
 def _segments_between(directory: Path, first_offset: int, end_segment: int) -> list[int]:

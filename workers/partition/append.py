@@ -15,10 +15,12 @@ from headrace.errors import ErrorCode, StorageFailed
 from headrace.limits import REQUEST_BYTES_PER_CYCLE_MAX, REQUESTS_PER_CYCLE_MAX
 from headrace.shm.counters import PRODUCE_BATCHES, PRODUCE_BYTES, PRODUCE_ERRORS
 from headrace.shm.messages import PRODUCE, PRODUCE_HEADER
+from headrace.shm.partition_table import RowState
 from headrace.shm.seat import Seat
 from headrace.workers.partition.answers import Answers
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
 from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replicas import Replicas
 from headrace.workers.partition.requests import Requests
 
 ACKS_NONE = 0
@@ -41,14 +43,14 @@ class Appender:
         self,
         seat: Seat,
         node_id: int,
-        replicas: dict[int, Replica],
+        replicas: Replicas,
         answers: Answers,
         purgatory: ProducePurgatory,
         requests: Requests,
     ) -> None:
         self._seat = seat
         self._node_id = node_id
-        self._replicas = replicas  # by slot
+        self._replicas = replicas
         self._answers = answers
         self._purgatory = purgatory
         self._requests = requests
@@ -63,7 +65,7 @@ class Appender:
         """
         self._monotonic_ms = monotonic_ms
         answers = self._answers
-        replicas = self._replicas
+        replicas = self._replicas.by_slot
         unpack_header = PRODUCE_HEADER.unpack_from
         header_bytes = PRODUCE_HEADER.size
         work: dict[Replica, tuple[list[Ticket], list[memoryview]]] = {}
@@ -84,7 +86,7 @@ class Appender:
                 request_id, slot, key, index, timeout_ms, acks, _version = unpack_header(body)
                 replica = replicas.get(slot)
                 if replica is None or replica.key != key or not replica.is_leader:
-                    answers.refuse(process_id, request_id, index, _NOT_LEADER)
+                    answers.refuse(process_id, request_id, index, self._why_not(replica, slot, key))
                 elif acks == ACKS_ALL and len(replica.isr) < replica.min_insync_replicas:
                     answers.refuse(process_id, request_id, index, _NOT_ENOUGH_REPLICAS)
                 else:
@@ -103,17 +105,23 @@ class Appender:
                 self._seat.ring(process_id)
         return taken
 
+    def _why_not(self, replica: Replica | None, slot: int, key: int) -> int:
+        """Why a slot takes no appends for a partition."""
+        if replica is None or replica.key != key:
+            return _STORAGE_ERROR if self._replicas.offline.get(slot) == key else _NOT_LEADER
+        return _STORAGE_ERROR if replica.state is RowState.OFFLINE else _NOT_LEADER
+
     def _append(self, replica: Replica, tickets: list[Ticket], batches: list[memoryview], now_ms: int) -> None:
         log = replica.log
         start_offset = log.log_end_offset
         start_bytes = log.size_bytes
         try:
-            results = log.append_as_leader(batches, replica.leader_epoch, now_ms)
+            results = replica.append(batches, now_ms)
         except StorageFailed as failure:
             replica.fail(failure)
             results = [(_STORAGE_ERROR, -1, -1)] * len(tickets)
         end_offset = log.log_end_offset
-        if end_offset != start_offset:
+        if end_offset != start_offset and replica.is_leader:
             appended_bytes = max(0, log.size_bytes - start_bytes)
             replica.records_appended += end_offset - start_offset
             replica.bytes_appended += appended_bytes

@@ -267,7 +267,7 @@ class CoordinatorHost:
         ]
         start_offset, start_bytes = replica.log.log_end_offset, replica.log.size_bytes
         try:
-            results = replica.log.append_as_leader(batches, replica.leader_epoch, self.now_ms)
+            results = replica.append(batches, self.now_ms)
         except StorageFailed as failure:
             replica.fail(failure)
             return self._refuse(appends, ErrorCode.KAFKA_STORAGE_ERROR)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import heapq
 
 from headrace.errors import ErrorCode
+from headrace.shm.partition_table import RowState
 from headrace.workers.partition.answers import Answers
 from headrace.workers.partition.replica import Replica
 
@@ -66,7 +67,9 @@ class ProducePurgatory:
             if replica.is_leader:
                 error, log_start = ErrorCode.NONE, replica.log.log_start_offset
             else:
-                error, base_offset, log_start = ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, -1
+                is_lost = replica.state is RowState.OFFLINE
+                error = ErrorCode.KAFKA_STORAGE_ERROR if is_lost else ErrorCode.NOT_LEADER_OR_FOLLOWER
+                base_offset = log_start = -1
             self._answers.result(ticket[0], ticket[1], ticket[2], error, base_offset, append_time_ms, log_start)
         self._closed(len(reached))
         return len(reached)

@@ -15,11 +15,12 @@ Source: Kafka `Partition`; KIP-101 for epochs.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
-from headrace.errors import StorageFailed
+from headrace.errors import StorageExhausted, StorageFailed
 from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
-from headrace.log.partition_log import PartitionLog
+from headrace.log.partition_log import PartitionLog, Result
 from headrace.shm.cluster_view import PartitionView
 from headrace.shm.fence import fence
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
@@ -28,13 +29,19 @@ _log = logging.getLogger(__name__)
 
 
 class Replica:
-    """A partition's replica on this node, from the moment its log is open until it is given up."""
+    """A partition's replica on this node, from the moment its log is open until it is given up.
+
+    is_full   no room: appends are refused, reads go on
+    """
 
     __slots__ = (
         "_generation",
+        "_on_failure",
+        "_stable",
         "_table",
         "bytes_appended",
         "high_watermark",
+        "is_full",
         "isr",
         "key",
         "leader_epoch",
@@ -55,6 +62,7 @@ class Replica:
         table: PartitionTable,
         generation: int,
         high_watermark: int,
+        on_failure: Callable[[Replica, StorageFailed], None],
     ) -> None:
         self.partition = partition
         self.log = log
@@ -65,10 +73,13 @@ class Replica:
         self.isr: tuple[int, ...] = ()
         self.min_insync_replicas = 1
         self.high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
+        self.is_full = False
         self.records_appended = 0
         self.bytes_appended = 0
         self._table = table
         self._generation = generation
+        self._on_failure = on_failure
+        self._stable = ((-1, -1), (0, 0))  # (last stable offset, segments version), its (segment, position)
 
     @property
     def is_leader(self) -> bool:
@@ -117,6 +128,11 @@ class Replica:
             hw_segment, hw_position = end_segment, end_position
         else:
             hw_segment, hw_position = log.position_of(high_watermark)
+        stable_offset = log.producers.last_stable_offset(high_watermark)
+        if stable_offset == high_watermark:
+            lso_segment, lso_position = hw_segment, hw_position
+        else:
+            lso_segment, lso_position = self._stable_place(stable_offset)
         self._table.publish(
             self.slot,
             PartitionRow(
@@ -126,12 +142,12 @@ class Replica:
                 self.leader_epoch,
                 log.log_start_offset,
                 high_watermark,
-                high_watermark,
+                stable_offset,
                 end_offset,
                 hw_segment,
                 hw_position,
-                hw_segment,
-                hw_position,
+                lso_segment,
+                lso_position,
                 end_segment,
                 end_position,
                 log.recovery_point,
@@ -142,6 +158,13 @@ class Replica:
             ),
         )
 
+    def _stable_place(self, offset: int) -> tuple[int, int]:
+        """`position_of` the last stable offset, which stands still while a transaction is open."""
+        key = (offset, self.log.segments_version)
+        if self._stable[0] != key:
+            self._stable = (key, self.log.position_of(offset))
+        return self._stable[1]
+
     def waiting_network_workers(self) -> tuple[int, ...] | list[int]:
         """Network workers with a fetch parked on this row. Call after `publish`.
 
@@ -151,11 +174,39 @@ class Replica:
         fence()
         return self._table.waiting(self.slot)
 
-    def fail(self, reason: StorageFailed) -> None:
-        """The disk failed: out of service until an operator acts. Reads of what is there go on elsewhere."""
+    def append(self, batches: list[memoryview], now_ms: int) -> list[Result]:
+        """`PartitionLog.append_as_leader`, synced where the topic wants that before an answer.
+
+        raises   StorageFailed: tell `fail`
+        """
+        if self.is_full:
+            raise StorageExhausted(f"{self.partition}: no room in {self.log.directory.parent}")
+        if self.state is RowState.OFFLINE:
+            raise StorageFailed(f"{self.partition}: offline")
+        log = self.log
+        results = log.append_as_leader(batches, self.leader_epoch, now_ms)
+        if log.config.flush_before_ack:
+            log.flush(now_ms)
+        return results
+
+    def fail(self, failure: StorageFailed) -> None:
+        """The log refused something: what becomes of it, and of its directory, is for all replicas to follow."""
+        self._on_failure(self, failure)
+
+    def take_out(self, reason: str) -> None:
+        """The log directory failed: out of service until the node starts anew."""
         _log.error("replica offline partition=%s reason=%s", self.partition, reason)
         self.state = RowState.OFFLINE
-        self.publish()
+        self._publish_offline()
+
+    def _publish_offline(self) -> None:
+        """The offsets as they were; nothing is looked up in files that failed."""
+        row, _is_torn = self._table.recover_row(self.slot)
+        if row.key == self.key:
+            self._table.publish(self.slot, row._replace(state=RowState.OFFLINE, generation=self._generation))
+        else:
+            fields = (RowState.OFFLINE, self.key, self._generation, self.leader_epoch, *(0,) * 15)
+            self._table.publish(self.slot, PartitionRow(*fields))
 
     def mark_deleted(self) -> None:
         """Tell the controller that nothing of this replica is left under its name."""

@@ -8,7 +8,11 @@ again; a worker killed in the middle leaves a directory that the next one opens.
     in view.doomed                        -> close, rename to *-delete, publish DELETED
     open, no longer in the view           -> close, keep the files
 
-Source: blueprint, control plane; Kafka `ReplicaManager.becomeLeaderOrFollower`, `LogManager.asyncDelete`.
+A log that fails takes its directory offline, and every replica in it; one that has no room keeps serving reads, and is
+opened again when there is some.
+
+Source: blueprint, control plane; Kafka `ReplicaManager.becomeLeaderOrFollower`, `LogManager.asyncDelete`,
+`ReplicaManager.handleLogDirFailure`.
 """
 
 from __future__ import annotations
@@ -19,42 +23,58 @@ import uuid
 from pathlib import Path
 
 from headrace.clock import Clock
-from headrace.errors import HeadraceError, StorageFailed
+from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
 from headrace.ids import TopicPartition, owner_of
+from headrace.limits import REOPEN_INTERVAL_MS
 from headrace.log.checkpoints import (
     LOG_START_OFFSET_FILE,
+    PARTITION_METADATA_FILE,
     RECOVERY_POINT_FILE,
     REPLICATION_OFFSET_FILE,
     read_offset_checkpoint,
+    read_partition_metadata,
 )
 from headrace.log.config import LogConfig
+from headrace.log.disk import Disk
 from headrace.log.partition_log import PartitionLog
 from headrace.settings import Settings, topic_values
 from headrace.shm.cluster_view import ClusterView, DoomedReplica, PartitionView, TopicView
+from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
 from headrace.shm.seat import Seat
+from headrace.workers.partition.log_directories import LogDirectories
 from headrace.workers.partition.replica import Replica
 
 _log = logging.getLogger(__name__)
 
 
 class Replicas:
-    """The replicas of one partition worker, by slot."""
+    """The replicas of one partition worker, by slot.
 
-    def __init__(self, seat: Seat, index: int, clock: Clock) -> None:
+    offline   key by slot of the replicas whose log is not open: their directory failed, or they could not be opened
+    """
+
+    def __init__(self, seat: Seat, index: int, clock: Clock, disk: Disk | None = None) -> None:
         self.by_slot: dict[int, Replica] = {}
+        self.offline: dict[int, int] = {}
         self._seat = seat
         self._index = index
         self._clock = clock
+        self._disk = disk or Disk()
         self._settings: Settings = seat.wiring.settings
         self._node_id: int = self._settings["broker.id"]
         self._table: PartitionTable = seat.partitions
-        self._directories = [Path(path) for path in self._settings["log.dirs"]]
+        self._directories = LogDirectories(seat, self._disk)
         self._configs: dict[int, dict[str, str]] = {}  # slot -> overrides last applied
-        self._failed: dict[int, int] = {}  # slot -> key of replicas whose log could not be opened
+        self._timed: set[int] = set()  # slots with flush.ms
+        self._exhausted: dict[int, Replica] = {}  # replicas whose log ran out of room
+        self._changed: list[Replica] = []  # went out of service, or came back, since the last look
+        self._next_reopen_ms = 0
+        self._known_keys: set[int] | None = None  # of every partition in earlier views
+        self._has_unclean_failure = False
         self._recovery_points = self._read_checkpoints(RECOVERY_POINT_FILE)
-        self._log_starts = self._read_checkpoints(LOG_START_OFFSET_FILE)
         self._high_watermarks = self._read_checkpoints(REPLICATION_OFFSET_FILE)
+        self._log_starts = self._read_checkpoints(LOG_START_OFFSET_FILE)
 
     def follow(self, view: ClusterView) -> list[Replica]:
         """Make the replicas as the view has them.
@@ -62,127 +82,291 @@ class Replicas:
         returns   the replicas whose role or epoch changed
         """
         changed = []
-        wanted: set[int] = set()
         worker_count = self._seat.wiring.partition_count
-        for topic in view.topics.values():
-            for partition in topic.partitions:
-                if partition.slot < 0 or owner_of(topic.name, partition.index, worker_count) != self._index:
-                    continue
-                wanted.add(partition.slot)
-                replica = self._hold(topic, partition)
-                if replica is not None and replica.take_role(partition, self._node_id):
+        wanted = {
+            partition.slot: (topic, partition)
+            for topic in view.topics.values()
+            for partition in topic.partitions
+            if partition.slot >= 0 and owner_of(topic.name, partition.index, worker_count) == self._index
+        }
+        counters = self._seat.counters
+        counters.add(LOGS_WANTED, len(wanted) - counters.get(LOGS_WANTED))
+        for topic, partition in wanted.values():
+            replica = self._hold(topic, partition)
+            if replica is None:
+                continue
+            try:
+                if replica.take_role(partition, self._node_id):
                     changed.append(replica)
+            except StorageFailed as failure:
+                self.fail(replica, failure)
+        self._known_keys = {partition.key for _topic, partition in wanted.values()} | (self._known_keys or set())
         for doomed in view.doomed:
             if owner_of(doomed.topic, doomed.partition, worker_count) == self._index:
                 self._delete(doomed)
-        for slot in self.by_slot.keys() - wanted - {doomed.slot for doomed in view.doomed}:
-            replica = self.by_slot.pop(slot)
+        for slot in self.by_slot.keys() - wanted.keys() - {doomed.slot for doomed in view.doomed}:
+            replica = self._forget(slot)
             _log.info("replica released partition=%s", replica.partition)
-            replica.log.close()
+            self._close_log(replica)
         return changed
 
-    def flush_due(self, now_ms: int) -> None:
-        """Flush the logs whose `flush.ms` has passed."""
-        for replica in list(self.by_slot.values()):
-            if replica.state is RowState.OFFLINE:
-                continue
-            try:
-                if replica.log.flush_due(now_ms):
-                    replica.publish()
-            except StorageFailed as failure:
-                replica.fail(failure)
+    def look(self, now_ms: int) -> list[Replica]:
+        """Flush what `flush.ms` wants flushed; follow what became of the log directories; try full logs again.
+
+        returns   the replicas that went out of service, or came back, since the last call
+        """
+        for slot in list(self._timed):
+            replica = self.by_slot[slot]
+            if replica.state is not RowState.OFFLINE and not replica.is_full:
+                self._flush_due(replica, now_ms)
+        if self._directories.look(now_ms):
+            self._follow_directories()
+        if self._exhausted and now_ms >= self._next_reopen_ms:
+            self._next_reopen_ms = now_ms + REOPEN_INTERVAL_MS
+            for replica in list(self._exhausted.values()):
+                self._reopen(replica)
+        changed, self._changed = self._changed, []
+        return changed
+
+    def fail(self, replica: Replica, failure: StorageFailed) -> None:
+        """A log refused: out of room, or its directory is lost with every replica in it."""
+        if isinstance(failure, StorageExhausted):
+            if replica.log.failure is None:
+                return  # refused before the log was asked
+            if replica.slot not in self._exhausted:
+                _log.error("log full, reads go on partition=%s reason=%s", replica.partition, failure)
+            replica.is_full = True
+            self._exhausted[replica.slot] = replica
+            return
+        self._directories.take_offline(replica.log.directory.parent, failure)
+        self._follow_directories()
 
     def close(self) -> bool:
-        """Flush and close every log, so that nothing needs recovery. False where a log could not be closed."""
-        clean = not self._failed  # a log that was not opened was not recovered either
+        """Flush and close every log, so that nothing needs recovery; what failed is left to the next start.
+
+        returns   False where a log in a directory that still works was not closed
+        """
+        clean = not self._has_unclean_failure  # a log that was not opened was not recovered either
         for replica in self.by_slot.values():
             self._seat.beat(self._clock.monotonic_ns())
             if replica.state is RowState.OFFLINE:
-                clean = False
-                continue
+                continue  # its directory gets no clean-shutdown marker
             try:
                 replica.log.close()
                 replica.publish()
-            except (StorageFailed, OSError) as failure:
+            except StorageExhausted as failure:
                 _log.error("log not closed partition=%s reason=%s", replica.partition, failure)
                 clean = False
+            except (StorageFailed, OSError) as failure:
+                self._directories.take_offline(replica.log.directory.parent, failure)
         return clean
+
+    def _flush_due(self, replica: Replica, now_ms: int) -> None:
+        try:
+            if replica.log.flush_due(now_ms):
+                replica.publish()
+        except StorageFailed as failure:
+            self.fail(replica, failure)
+
+    def _follow_directories(self) -> None:
+        """Replicas in directories that failed go out of service, those in full ones take no appends."""
+        usable, full = self._directories.usable, self._directories.full
+        for replica in self.by_slot.values():
+            if replica.state is RowState.OFFLINE:
+                continue
+            directory = replica.log.directory.parent
+            replica.is_full = directory in full or replica.slot in self._exhausted
+            if directory not in usable:
+                self._exhausted.pop(replica.slot, None)
+                replica.take_out(f"log directory {directory} is offline")
+                replica.log.abandon()
+                self._changed.append(replica)
+
+    def _reopen(self, replica: Replica) -> None:
+        """A log that ran out of room: what it had published is whole."""
+        old = replica.log
+        if old.directory.parent in self._directories.full:
+            return
+        old.abandon()
+        try:
+            log = self._open_log(
+                replica.partition,
+                old.directory,
+                old.config,
+                is_clean=False,
+                recovery_point=old.recovery_point,
+                trusted=(old.end_segment, old.end_position),
+                log_start_offset=old.log_start_offset,
+            )
+        except StorageExhausted:
+            return
+        except (HeadraceError, OSError) as failure:
+            self.fail(replica, StorageFailed(str(failure)))
+            return
+        replica.log = log
+        replica.is_full = False
+        del self._exhausted[replica.slot]
+        replica.advance_high_watermark(self._node_id)
+        replica.publish()
+        _log.warning("log has room again partition=%s", replica.partition)
+        self._changed.append(replica)
 
     def _hold(self, topic: TopicView, partition: PartitionView) -> Replica | None:
         replica = self.by_slot.get(partition.slot)
         if replica is not None and replica.key != partition.key:
-            replica.log.close()
-            del self.by_slot[partition.slot]
+            self._close_log(self._forget(partition.slot))
             replica = None
         if replica is None:
-            if self._failed.get(partition.slot) == partition.key:
+            if self.offline.get(partition.slot) == partition.key:
                 return None
             replica = self._open(topic, partition)
             if replica is None:
-                self._failed[partition.slot] = partition.key
+                self.offline[partition.slot] = partition.key
                 return None
+            self.offline.pop(partition.slot, None)
             self.by_slot[partition.slot] = replica
             self._configure(replica, topic)
+            self._follow_directories()
         elif self._configs.get(partition.slot) != topic.configs:
             self._configure(replica, topic)
         return replica
+
+    def _forget(self, slot: int) -> Replica:
+        self._timed.discard(slot)
+        self._exhausted.pop(slot, None)
+        self._configs.pop(slot, None)
+        return self.by_slot.pop(slot)
+
+    def _close_log(self, replica: Replica) -> None:
+        if replica.state is RowState.OFFLINE:
+            return
+        try:
+            replica.log.close()
+        except StorageExhausted as failure:
+            _log.error("log not closed partition=%s reason=%s", replica.partition, failure)
+            self._has_unclean_failure = True
+        except StorageFailed as failure:
+            self._directories.take_offline(replica.log.directory.parent, failure)
+            self._follow_directories()
 
     def _configure(self, replica: Replica, topic: TopicView) -> None:
         values = topic_values(self._settings, topic.configs)
         replica.configure(LogConfig.from_values(values), values["min.insync.replicas"])
         self._configs[replica.slot] = topic.configs
+        if replica.log.config.flush_ms is None:
+            self._timed.discard(replica.slot)
+        else:
+            self._timed.add(replica.slot)
 
     def _open(self, topic: TopicView, partition: PartitionView) -> Replica | None:
         name = TopicPartition(topic.name, partition.index)
-        directory = self._directory_of(name)
-        generation = self._seat.generation
-        row = self._table.read(partition.slot)
+        row, is_torn = self._table.recover_row(partition.slot)
         trusted = None
         high_watermark = self._high_watermarks.get(name, 0)
         recovery_point = self._recovery_points.get(name, 0)
-        log_start_offset = self._log_starts.get(name, 0) if directory.is_dir() else 0
-        if row is not None and row.key == partition.key and row.generation > 0:
-            # The owner before us was killed; what it published is whole in the page cache.
+        log_start_offset = self._log_starts.get(name, 0)
+        is_ours = row.key == partition.key and row.generation > 0
+        if is_ours and row.state in (RowState.LEADER, RowState.FOLLOWER):
+            # The owner before us was killed; what it published is whole in the page cache. Where it was killed while it
+            # published, each offset is of one publication or the other, and both are true: the append was over. Only the
+            # two halves of the end need not fit, and the headers tell.
             trusted = (row.end_segment, row.end_position)
             high_watermark = max(high_watermark, row.high_watermark)
             recovery_point = max(recovery_point, row.recovery_point)
             log_start_offset = row.log_start_offset
-        elif row is None or row.key != partition.key:
-            self._table.publish(
-                partition.slot,
-                PartitionRow(RowState.LOADING, partition.key, 0, -1, *(0,) * 15),
-            )
+        elif not is_ours or is_torn:
+            self._publish_state(partition.slot, partition.key, RowState.LOADING, generation=0)
         config = LogConfig.from_values(topic_values(self._settings, topic.configs))
+        directory = None
         try:
-            log = PartitionLog.open(
-                directory,
+            directory = self._directory_of(name, topic, partition)
+            if not directory.is_dir():
+                log_start_offset = 0
+            log = self._open_log(
                 name,
+                directory,
                 config,
-                clock=self._clock,
-                clean=trusted is None and str(directory.parent) in self._seat.wiring.clean_directories,
+                is_clean=not is_ours and str(directory.parent) in self._seat.wiring.clean_directories,
                 recovery_point=recovery_point,
                 trusted=trusted,
                 log_start_offset=log_start_offset,
                 topic_id=topic.topic_id,
-                progress=lambda *_: self._seat.beat(self._clock.monotonic_ns()),
             )
         except (HeadraceError, OSError) as failure:
             _log.error("log not opened partition=%s directory=%s reason=%s", name, directory, failure)
-            self._table.publish(
-                partition.slot,
-                PartitionRow(RowState.OFFLINE, partition.key, generation, -1, *(0,) * 15),
-            )
+            if directory is not None:
+                self._note_unopened(directory.parent, failure)
+            self._publish_state(partition.slot, partition.key, RowState.OFFLINE, self._seat.generation)
             return None
-        return Replica(name, log, partition.slot, partition.key, self._table, generation, high_watermark)
+        self._seat.counters.add(LOGS_OPENED, 1)
+        generation = self._seat.generation
+        return Replica(name, log, partition.slot, partition.key, self._table, generation, high_watermark, self.fail)
 
-    def _directory_of(self, name: TopicPartition) -> Path:
-        """Where the partition's files are, or, for a new one, the log directory with the fewest partitions."""
-        for directory in self._directories:
-            if (directory / str(name)).is_dir():
-                return directory / str(name)
-        if len(self._directories) == 1:
-            return self._directories[0] / str(name)
-        return min(self._directories, key=lambda path: len(os.listdir(path))) / str(name)
+    def _note_unopened(self, log_dir: Path, failure: Exception) -> None:
+        """The directory is lost, or its logs are not all recovered."""
+        if isinstance(failure, StorageFailed) and not isinstance(failure, StorageExhausted):
+            self._directories.take_offline(log_dir, failure)
+            self._follow_directories()
+        else:
+            self._has_unclean_failure = True
+
+    def _open_log(
+        self,
+        name: TopicPartition,
+        directory: Path,
+        config: LogConfig,
+        *,
+        is_clean: bool,
+        recovery_point: int,
+        trusted: tuple[int, int] | None,
+        log_start_offset: int,
+        topic_id: str = "",
+    ) -> PartitionLog:
+        settings = self._settings
+        return PartitionLog.open(
+            directory,
+            name,
+            config,
+            clock=self._clock,
+            clean=is_clean,
+            recovery_point=recovery_point,
+            trusted=trusted,
+            log_start_offset=log_start_offset,
+            topic_id=topic_id,
+            disk=self._disk,
+            producers_max=settings["headrace.producer.ids.max"],
+            producer_expiration_ms=settings["producer.id.expiration.ms"],
+            snapshot_interval_bytes=settings["headrace.producer.snapshot.interval.bytes"],
+            progress=self._note_progress,
+        )
+
+    def _note_progress(self, bytes_read: int) -> None:
+        self._seat.beat(self._clock.monotonic_ns())
+        self._seat.counters.add(RECOVERED_BYTES, bytes_read)
+
+    def _publish_state(self, slot: int, key: int, state: RowState, generation: int) -> None:
+        self._table.publish(slot, PartitionRow(state, key, generation, -1, *(0,) * 15))
+
+    def _directory_of(self, name: TopicPartition, topic: TopicView, partition: PartitionView) -> Path:
+        """Where the partition's files are, or, for a new one, the log directory with the fewest partitions.
+
+        raises   StorageFailed, where the files may lie in a directory that failed: an empty log in their place would
+                 be worse; OSError
+        """
+        found = self._directories.find(name)
+        if found is not None:
+            topic_id = read_partition_metadata(found / PARTITION_METADATA_FILE)
+            if not topic_id or not topic.topic_id or topic_id == topic.topic_id:
+                return found
+            # Of a topic of the same name that was deleted while this directory was away.
+            target = found.with_name(f"{name}.{uuid.uuid4().hex}-stray")
+            os.rename(found, target)
+            _log.error("stray directory of topic id %s put aside partition=%s renamed_to=%s", topic_id, name, target)
+        is_new = partition.leader_epoch == 0 and self._known_keys is not None and partition.key not in self._known_keys
+        emptiest = self._directories.emptiest()
+        if emptiest is None or (self._directories.has_failed and not is_new):
+            raise HeadraceError(f"{name}: not found, and a log directory is offline")
+        return emptiest / str(name)
 
     def _delete(self, doomed: DoomedReplica) -> None:
         row = self._table.read(doomed.slot)
@@ -191,22 +375,25 @@ class Replicas:
         name = TopicPartition(doomed.topic, doomed.partition)
         for checkpoint in (self._recovery_points, self._high_watermarks, self._log_starts):
             checkpoint.pop(name, None)  # a topic of the same name begins anew
-        replica = self.by_slot.pop(doomed.slot, None)
-        if replica is not None:
-            replica.log.abandon()
-        for directory in self._directories:
-            if (directory / str(name)).is_dir():
-                target = f"{name}.{uuid.uuid4().hex}-delete"
-                os.rename(directory / str(name), directory / target)
-                _log.info("replica deleted partition=%s renamed_to=%s", name, target)
-        self._table.publish(
-            doomed.slot,
-            PartitionRow(RowState.DELETED, doomed.key, self._seat.generation, -1, *(0,) * 15),
-        )
+        if doomed.slot in self.by_slot:
+            self._forget(doomed.slot).log.abandon()
+        self.offline.pop(doomed.slot, None)
+        found = self._directories.find(name)
+        while found is not None:
+            target = found.with_name(f"{name}.{uuid.uuid4().hex}-delete")
+            try:
+                os.rename(found, target)
+            except OSError as failure:
+                self._directories.take_offline(found.parent, failure)
+                self._follow_directories()
+            else:
+                _log.info("replica deleted partition=%s renamed_to=%s", name, target.name)
+            found = self._directories.find(name)
+        self._publish_state(doomed.slot, doomed.key, RowState.DELETED, self._seat.generation)
 
     def _read_checkpoints(self, file_name: str) -> dict[TopicPartition, int]:
         offsets: dict[TopicPartition, int] = {}
-        for directory in self._directories:
+        for directory in self._directories.usable:
             try:
                 offsets.update(read_offset_checkpoint(directory / file_name))
             except (HeadraceError, ValueError, OSError) as failure:

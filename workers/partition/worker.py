@@ -23,6 +23,7 @@ from headrace.workers.partition.append import Appender
 from headrace.workers.partition.coordinator_host import CoordinatorHost
 from headrace.workers.partition.group_requests import GroupRequests
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
+from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replicas import Replicas
 from headrace.workers.partition.requests import Requests
 from headrace.workers.partition.upkeep import Upkeep
@@ -48,7 +49,7 @@ class PartitionWorker:
         self._groups = CoordinatorHost(seat, self._answers, self._replicas.by_slot, clock.now_ms())
         handlers = {**Upkeep(self._replicas.by_slot).handlers(), **GroupRequests(self._groups).handlers()}
         self._requests = Requests(self._answers, handlers)
-        self._appender = Appender(seat, node_id, self._replicas.by_slot, self._answers, self._purgatory, self._requests)
+        self._appender = Appender(seat, node_id, self._replicas, self._answers, self._purgatory, self._requests)
         self._view_version = 0
         self._next_flush_look_ms = 0
 
@@ -70,7 +71,7 @@ class PartitionWorker:
         self._purgatory.expire(monotonic_ms)
         if monotonic_ms >= self._next_flush_look_ms:
             self._next_flush_look_ms = monotonic_ms + FLUSH_LOOK_INTERVAL_MS
-            self._replicas.flush_due(now_ms)
+            self._settle(self._replicas.look(now_ms))
         return done + self._answers.flush()
 
     def sleep_bound_ms(self) -> int:
@@ -87,14 +88,18 @@ class PartitionWorker:
     def _follow_view(self) -> None:
         version = self._seat.view.version()
         view = self._seat.view.read()
-        for replica in self._replicas.follow(view):
-            self._purgatory.complete(replica)
-            for network_worker in replica.waiting_network_workers():
-                self._answers.advanced(network_worker, replica.slot)
+        self._settle(self._replicas.follow(view))
         self._groups.follow(view)
         self._view_version = version
         if version > 0:
             self._seat.set_state(ProcessState.READY)
+
+    def _settle(self, changed: list[Replica]) -> None:
+        """Replicas with another role, or none any more: whoever waits for them is told."""
+        for replica in changed:
+            self._purgatory.complete(replica)
+            for network_worker in replica.waiting_network_workers():
+                self._answers.advanced(network_worker, replica.slot)
 
 
 def run(seat: Seat, clock: Clock | None = None) -> int:

@@ -37,6 +37,7 @@ VERSION_OF_FIRST_MESSAGE_WHOLE = 3
 VERSION_OF_ZSTD = 10
 
 _PartitionData = messages.FetchResponse.PartitionData
+_Aborted = messages.FetchResponse.AbortedTransaction
 _TopicResponse = messages.FetchResponse.FetchableTopicResponse
 
 
@@ -132,7 +133,8 @@ class _Fetch:
             return _refusal(index, error), 0
         if not row.log_start_offset <= wanted.fetch_offset <= row.log_end_offset:
             return _refusal(index, ErrorCode.OFFSET_OUT_OF_RANGE), 0
-        if self.request.isolation_level == READ_COMMITTED:
+        is_committed_read = self.request.isolation_level == READ_COMMITTED
+        if is_committed_read:
             end_offset, end_segment, end_position = row.last_stable_offset, row.lso_segment, row.lso_position
         else:
             end_offset, end_segment, end_position = row.high_watermark, row.hw_segment, row.hw_position
@@ -141,6 +143,7 @@ class _Fetch:
             return _refusal(index, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE), 0
         records: bytes | FilePart | OldRange = b""
         size = 0
+        aborted: list[Any] = []
         may_exceed = is_first and version >= VERSION_OF_FIRST_MESSAGE_WHOLE
         if wanted.fetch_offset < end_offset and (limit > 0 or may_exceed):
             try:
@@ -151,6 +154,11 @@ class _Fetch:
                 found = reader.locate(
                     wanted.fetch_offset, max(limit, 0), end_segment, end_position, at_least_one=may_exceed
                 )
+                if is_committed_read and found is not None:
+                    aborted = [
+                        _Aborted(producer_id=one.producer_id, first_offset=one.first_offset)
+                        for one in reader.aborted_transactions(wanted.fetch_offset, found, row.end_segment, end_offset)
+                    ]
             except KafkaError as failure:
                 return _refusal(index, failure.code), 0
             except FileNotFoundError:  # deleted since the row was read
@@ -167,9 +175,11 @@ class _Fetch:
                     size = len(records)
                 else:
                     records = FilePart(found.fd, found.position, size, found.segment)
-        return self._found(index, row, records)
+        return self._found(index, row, records, aborted)
 
-    def _found(self, index: int, row: PartitionRow, records: bytes | FilePart | OldRange) -> tuple[Any, int]:
+    def _found(
+        self, index: int, row: PartitionRow, records: bytes | FilePart | OldRange, aborted: list[Any] | None = None
+    ) -> tuple[Any, int]:
         is_committed_read = self.request.isolation_level == READ_COMMITTED
         return (
             _PartitionData(
@@ -178,7 +188,7 @@ class _Fetch:
                 high_watermark=row.high_watermark,
                 last_stable_offset=row.last_stable_offset,
                 log_start_offset=row.log_start_offset,
-                aborted_transactions=[] if is_committed_read else None,
+                aborted_transactions=(aborted or []) if is_committed_read else None,
                 records=records,
             ),
             len(records),

@@ -1,0 +1,158 @@
+"""Walking over the batches of a segment file: a parser of headers, with or without their checksums.
+
+Entries of the formats v0 and v1, which an older Kafka left, are walked in the same way by their own lengths and CRC-32.
+
+The walk reads windows by `pread`: a bad sector is an error (EIO), where a mapped page would be a SIGBUS, and a file
+that is cut meanwhile ends the walk. A batch that is larger than the window is checked piece by piece, so that a
+length of noise costs no memory.
+
+Runs in: partition workers while a log opens or is truncated; tools. Source: Kafka `FileRecords.batchesFrom`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from crc32c import crc32c
+
+from headrace.protocol.message_set import ENTRY_BYTES_MIN, compute_message_crc, peek_entry
+from headrace.protocol.record_batch import (
+    ATTRIBUTES_POSITION,
+    HEADER,
+    HEADER_BYTES,
+    LENGTH_POSITION,
+    LOG_OVERHEAD_BYTES,
+    MAGIC_POSITION,
+    MAGIC_V2,
+    RecordBatchHeader,
+)
+
+LENGTH_MIN = HEADER_BYTES - LOG_OVERHEAD_BYTES
+CHECKED_WINDOW_BYTES = 512 * 1024
+HEADER_WINDOW_BYTES = 64 * 1024
+OLD_ENTRY_BYTES_MAX = 256 << 20  # of v0 and v1, which are looked at in one piece
+
+assert HEADER_BYTES <= HEADER_WINDOW_BYTES <= CHECKED_WINDOW_BYTES
+
+
+class Found(NamedTuple):
+    """One batch, or entry of an old format (`message_set.old_header`), as readers see it: where it lies, its header."""
+
+    position: int
+    size: int
+    header: RecordBatchHeader
+
+
+class Step(NamedTuple):
+    """One valid batch."""
+
+    position: int
+    size: int
+    base_offset: int
+    last_offset: int
+    max_timestamp_ms: int
+    leader_epoch: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    attributes: int
+
+
+_new_step = tuple.__new__
+
+
+def walk(fd: int, start: int, end: int, next_offset: int, is_checked: bool) -> Iterator[Step]:
+    """The valid batches from byte `start`; ends at the first byte that begins none, or at `end`.
+
+    next_offset   the smallest offset that the first batch may have
+    is_checked    whether checksums are compared
+    raises        OSError
+    """
+    unpack = HEADER.unpack_from
+    window = memoryview(
+        bytearray(min(CHECKED_WINDOW_BYTES if is_checked else HEADER_WINDOW_BYTES, max(end - start, 1)))
+    )
+    window_start = position = start
+    filled = 0
+    while end - position >= ENTRY_BYTES_MIN:
+        place = position - window_start
+        if place + HEADER_BYTES > filled:
+            window_start, place, filled = position, 0, _fill(fd, window, position, end)
+            if filled < ENTRY_BYTES_MIN:
+                return
+        if filled - place < HEADER_BYTES or window[place + MAGIC_POSITION] < MAGIC_V2:
+            step = _old_step(fd, window[place:filled], position, end, next_offset, is_checked)
+            if step is None:
+                return
+            yield step
+            position += step.size
+            next_offset = step.last_offset + 1
+            continue
+        (
+            base_offset, length, epoch, magic, crc, attributes, last_delta,
+            _base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence, _count,
+        ) = unpack(window, place)  # fmt: skip
+        size = length + LOG_OVERHEAD_BYTES
+        if (
+            magic != MAGIC_V2
+            or length < LENGTH_MIN
+            or size > end - position
+            or base_offset < next_offset
+            or last_delta < 0
+        ):
+            return
+        if is_checked:
+            if place + size > filled and place:
+                window_start, place, filled = position, 0, _fill(fd, window, position, end)
+            if place + size <= filled:
+                computed = crc32c(window[place + ATTRIBUTES_POSITION : place + size])
+            else:
+                computed = _checksum(fd, window, position + ATTRIBUTES_POSITION, position + size)
+                filled = 0
+            if computed != crc:
+                return
+        last_offset = base_offset + last_delta
+        yield _new_step(
+            Step,
+            (
+                position, size, base_offset, last_offset, max_timestamp, epoch,
+                producer_id, producer_epoch, base_sequence, attributes,
+            ),
+        )  # fmt: skip
+        position += size
+        next_offset = last_offset + 1
+
+
+def _old_step(fd: int, seen: memoryview, position: int, end: int, next_offset: int, is_checked: bool) -> Step | None:
+    """The entry of v0 or v1 at a position, None where there is none that fits. `seen` is what was read from there on."""
+    size = int.from_bytes(seen[LENGTH_POSITION : LENGTH_POSITION + 4], "big", signed=True) + LOG_OVERHEAD_BYTES
+    if not ENTRY_BYTES_MIN <= size <= min(end - position, OLD_ENTRY_BYTES_MAX):
+        return None
+    data = seen if size <= len(seen) else memoryview(os.pread(fd, size, position))
+    entry = peek_entry(data, 0, min(size, len(data)))
+    if entry is None or entry.last_offset < next_offset:
+        return None
+    if is_checked and compute_message_crc(data, 0, entry.size) != entry.crc:
+        return None
+    last = entry.last_offset
+    return Step(position, entry.size, last, last, entry.timestamp_ms, -1, -1, -1, -1, entry.attributes)
+
+
+def _fill(fd: int, window: memoryview, position: int, end: int) -> int:
+    """Read a window; returns its bytes."""
+    wanted = min(len(window), end - position)
+    return os.preadv(fd, [window[:wanted]], position)
+
+
+def _checksum(fd: int, window: memoryview, start: int, end: int) -> int:
+    """CRC-32C of a range of the file; -1 where the file ends before it."""
+    crc = 0
+    while start < end:
+        count = _fill(fd, window, start, end)
+        if not count:
+            return -1
+        crc = crc32c(window[:count], crc)
+        start += count
+    return int(crc)

@@ -1,0 +1,196 @@
+"""What a batch that is in the log does to the producers' state: data begins transactions, markers end them.
+
+Followers, recovery and the replay at start all see batches after the leader judged them, so nothing is refused here.
+
+    control record   key: version i16 | type i16 (0 abort, 1 commit); value: version i16 | coordinator epoch i32
+
+Source: Kafka `ProducerAppendInfo`, `EndTransactionMarker`, `UnifiedLog.updateProducers`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from struct import Struct
+from typing import NamedTuple
+
+from headrace.errors import HeadraceError
+from headrace.log.batch_walk import Step
+from headrace.log.disk import Disk
+from headrace.log.producer_state import ProducerState
+from headrace.log.reader import LogReader
+from headrace.log.segment import TXN_INDEX_SUFFIX, path_of
+from headrace.log.segment_file import SegmentFile
+from headrace.log.transaction_index import AbortedTransaction, TransactionIndex
+from headrace.protocol.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT, Buffer, iterate_records
+
+ABORT = 0
+COMMIT = 1
+NEVER_OFFSET = 2**63 - 1
+
+_log = logging.getLogger(__name__)
+
+_KEY = Struct(">hh")
+_VALUE = Struct(">hi")
+
+
+class Marker(NamedTuple):
+    """The end of a transaction."""
+
+    is_abort: bool
+    coordinator_epoch: int
+
+
+def read_marker(batch: Buffer) -> Marker | None:
+    """The marker in a control batch; None where it holds another control record, or none (compaction takes them)."""
+    try:
+        record = next(iterate_records(batch), None)
+    except HeadraceError:
+        return None
+    if record is None or record.key is None or len(record.key) < _KEY.size:
+        return None
+    kind = _KEY.unpack_from(record.key)[1]
+    if kind not in (ABORT, COMMIT) or record.value is None or len(record.value) < _VALUE.size:
+        return None
+    return Marker(kind == ABORT, _VALUE.unpack_from(record.value)[1])
+
+
+def build_marker_record(is_abort: bool, coordinator_epoch: int) -> tuple[bytes, bytes]:
+    """(key, value) of the one record in a marker's batch."""
+    return _KEY.pack(0, ABORT if is_abort else COMMIT), _VALUE.pack(0, coordinator_epoch)
+
+
+def replay_batch(
+    producers: ProducerState,
+    producer_id: int,
+    producer_epoch: int,
+    base_sequence: int,
+    attributes: int,
+    first_offset: int,
+    last_offset: int,
+    now_ms: int,
+    read: Callable[[], Buffer],
+) -> AbortedTransaction | None:
+    """Take a batch with a producer id into the state.
+
+    read      called for the whole batch, where it is a control batch
+    returns   a transaction that the batch aborts: it belongs into the segment's transaction index
+    """
+    if not attributes & CONTROL_BIT:
+        producers.update(
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            last_offset - first_offset,
+            first_offset,
+            now_ms,
+            attributes & TRANSACTIONAL_BIT,
+        )
+        return None
+    marker = read_marker(read())
+    if marker is None:
+        return None
+    return producers.end_transaction(
+        producer_id, producer_epoch, marker.coordinator_epoch, last_offset, marker.is_abort, now_ms
+    )
+
+
+class ProducerReplay:
+    """Brings the producers' state to where recovery goes on: the newest snapshot, then the headers behind it.
+
+    bytes_replayed   since the snapshot
+    """
+
+    def __init__(
+        self, directory: Path, disk: Disk, producers: ProducerState, log_start_offset: int, now_ms: int
+    ) -> None:
+        self.bytes_replayed = 0
+        self._directory = directory
+        self._disk = disk
+        self._producers = producers
+        self._log_start_offset = log_start_offset
+        self._now_ms = now_ms
+        self._next_offset = -1  # the state is as of this offset; -1: nothing is loaded
+        self._untrusted_from = NEVER_OFFSET
+
+    def distrust_transactions(self, base_offset: int) -> None:
+        """The transaction indexes from this segment on are filled anew."""
+        self._untrusted_from = min(self._untrusted_from, base_offset)
+
+    def catch_up(self, end_segment: int, end_position: int, offset: int, index: TransactionIndex) -> None:
+        """The state as of `offset`, where the log is known to be whole up to (end_segment, end_position).
+
+        index    of the end segment
+        raises   OSError
+        """
+        if self._next_offset < 0:
+            start = self._producers.load(min(offset, self._untrusted_from))
+            self._producers.expire(self._now_ms)
+            self._next_offset = max(start, self._log_start_offset)
+        if self._next_offset >= offset:
+            self._next_offset = offset
+            return
+        reader = LogReader(self._directory)
+        reader.refresh(0)
+        for base, end in reader.ranges_from(self._next_offset, end_segment, end_position):
+            own_index = index
+            if base < end_segment:
+                path = path_of(self._directory, base, TXN_INDEX_SUFFIX)
+                own_index = TransactionIndex(path, self._disk, is_new=base >= self._untrusted_from)
+            try:
+                self._replay_segment(reader.segment(base), end, own_index)
+            except HeadraceError as failure:
+                _log.warning("producers of a part of the log are not known segment=%d reason=%s", base, failure)
+            finally:
+                if base < end_segment:
+                    own_index.sync()
+                    own_index.close()
+        reader.close()
+        self._next_offset = offset
+
+    def take(self, step: Step, fd: int, index: TransactionIndex) -> None:
+        """A batch that recovery found good. raises OSError"""
+        self.bytes_replayed += step.size
+        self._next_offset = step.last_offset + 1
+        if step.producer_id < 0:
+            return
+        aborted = replay_batch(
+            self._producers,
+            step.producer_id,
+            step.producer_epoch,
+            step.base_sequence,
+            step.attributes,
+            step.base_offset,
+            step.last_offset,
+            self._now_ms,
+            lambda: os.pread(fd, step.size, step.position),
+        )
+        if aborted is not None:
+            index.append(aborted)
+
+    def _replay_segment(self, segment: SegmentFile, end: int, index: TransactionIndex) -> None:
+        found = segment.find(self._next_offset, end)
+        if found is None:
+            return
+        size_before = self.bytes_replayed - found[0]
+        for batch in segment.batches(found[0], end):
+            header = batch.header
+            self.bytes_replayed = size_before + batch.position + batch.size
+            if header.producer_id < 0:
+                continue
+            aborted = replay_batch(
+                self._producers,
+                header.producer_id,
+                header.producer_epoch,
+                header.base_sequence,
+                header.attributes,
+                header.base_offset,
+                header.last_offset,
+                self._now_ms,
+                partial(segment.read, batch),
+            )
+            if aborted is not None:
+                index.append(aborted)

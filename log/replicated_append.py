@@ -1,0 +1,248 @@
+"""What a log takes besides a client's batches: those of its leader, with their offsets, and transaction markers; and truncation.
+
+Runs in: the partition worker that owns the log. A follower's batches come from the leader's log as they stand there:
+offsets, epochs, timestamps and sequences were judged by the leader and are kept. A marker is appended by a leader for
+the transaction coordinator, which no client may do.
+
+Source: Kafka `UnifiedLog.appendAsFollower`, `appendEndTxnMarkers`, `truncateTo`, `truncateFullyAndStartAt`; KIP-98.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from crc32c import crc32c
+
+from headrace.errors import HeadraceError, StorageFailed
+from headrace.log.config import LogConfig
+from headrace.log.disk import Disk
+from headrace.log.leader_epochs import LeaderEpochs
+from headrace.log.producer_state import ProducerState
+from headrace.log.replay import build_marker_record, replay_batch
+from headrace.log.segment import Segment
+from headrace.log.transaction_index import AbortedTransaction
+from headrace.log.truncation import TruncationMark, cut_files, first_offset
+from headrace.protocol.record_batch import (
+    ATTRIBUTES_POSITION,
+    CONTROL_BIT,
+    HEADER,
+    HEADER_BYTES,
+    LOG_OVERHEAD_BYTES,
+    MAGIC_V2,
+    TRANSACTIONAL_BIT,
+    CorruptRecord,
+    build_batch,
+)
+
+
+class OffsetsOutOfOrder(HeadraceError):
+    """A leader's batch that begins before the log's end: the log has to be truncated, or the leader is not ours."""
+
+
+class ReplicatedAppend:
+    """The part of `PartitionLog` that is no client's."""
+
+    directory: Path
+    config: LogConfig
+    log_start_offset: int
+    log_end_offset: int
+    recovery_point: int
+    epochs: LeaderEpochs
+    producers: ProducerState
+    _active: Segment
+    _disk: Disk
+    _failure: StorageFailed | None
+    _truncation: TruncationMark
+    _roll: Callable[[], Segment]
+    _roll_limits: Callable[[Segment, int], tuple[int, int, int]]
+    _write: Callable[[Segment, list[memoryview], int], None]
+    _after_append: Callable[[int], None]
+    _fail: Callable[[str, OSError], NoReturn]
+    _reload: Callable[[tuple[int, int]], None]
+    position_of: Callable[[int], tuple[int, int]]
+
+    def append_as_follower(self, records: memoryview, now_ms: int) -> int:
+        """Write a leader's batches as they are.
+
+        records   as a fetch brought them: batches one behind the other, the last one perhaps cut short. One `pwritev`
+                  for all that go into one segment, no copy
+        returns   the bytes taken: those of the whole batches
+        raises    CorruptRecord or OffsetsOutOfOrder, for a batch that can't be (those before it are in the log);
+                  StorageFailed
+        """
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
+        config = self.config
+        segment = self._active
+        limits = self._roll_limits(segment, now_ms)
+        next_offset = self.log_end_offset
+        place = run_start = 0
+        aborted: list[AbortedTransaction] = []
+        fault: HeadraceError | None = None
+        while len(records) - place >= HEADER_BYTES:
+            (
+                base_offset, length, epoch, magic, crc, attributes, last_delta,
+                _base_timestamp, max_timestamp, producer_id, producer_epoch, sequence, _count,
+            ) = HEADER.unpack_from(records, place)  # fmt: skip
+            size = length + LOG_OVERHEAD_BYTES
+            if magic != MAGIC_V2 or size < HEADER_BYTES or last_delta < 0:
+                fault = CorruptRecord(f"no batch at byte {place}: magic {magic}, length {length}")
+                break
+            if size > len(records) - place:
+                break
+            if crc32c(records[place + ATTRIBUTES_POSITION : place + size]) != crc:
+                fault = CorruptRecord(f"batch at offset {base_offset}: checksum differs")
+                break
+            if base_offset < next_offset:
+                fault = OffsetsOutOfOrder(f"batch at offset {base_offset}, the log ends at {next_offset}")
+                break
+            last_offset = base_offset + last_delta
+            position = segment.size_bytes + place - run_start
+            if last_offset > limits[0] or (
+                position
+                and (
+                    position + size > config.segment_bytes
+                    or max_timestamp > limits[1]
+                    or segment.index_entries_due >= limits[2]
+                )
+            ):
+                self._write_run(segment, records[run_start:place], next_offset, aborted)
+                self.log_end_offset = base_offset  # a gap of the leader's is one of ours
+                segment = self._roll()
+                position, run_start = 0, place
+            if epoch > self.epochs.latest:
+                self._write_run(segment, records[run_start:place], next_offset, aborted)
+                run_start = place
+                self._assign_epoch(epoch, base_offset)
+            segment.saw_batch(last_offset, position, size, max_timestamp, config.index_interval_bytes)
+            if not position:
+                limits = self._roll_limits(segment, now_ms)
+            if producer_id >= 0:
+                batch = records[place : place + size]
+                ended = replay_batch(
+                    self.producers, producer_id, producer_epoch, sequence, attributes, base_offset, last_offset,
+                    now_ms, lambda batch=batch: batch,  # type: ignore[misc]
+                )  # fmt: skip
+                if ended is not None:
+                    aborted.append(ended)
+            place += size
+            next_offset = last_offset + 1
+        self._write_run(segment, records[run_start:place], next_offset, aborted)
+        if place:
+            self._after_append(now_ms)
+        if fault is not None:
+            raise fault
+        return place
+
+    def append_marker(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        coordinator_epoch: int,
+        is_abort: bool,
+        leader_epoch: int,
+        now_ms: int,
+    ) -> tuple[int, int]:
+        """End a producer's transaction, for the coordinator (WriteTxnMarkers).
+
+        returns   (0, offset of the marker), or (INVALID_PRODUCER_EPOCH or TRANSACTION_COORDINATOR_FENCED, -1)
+        raises    StorageFailed
+        """
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
+        error = self.producers.check_marker(producer_id, producer_epoch, coordinator_epoch)
+        if error:
+            return error, -1
+        if leader_epoch > self.epochs.latest:
+            self._assign_epoch(leader_epoch, self.log_end_offset)
+        offset = self.log_end_offset
+        batch = build_batch(
+            [build_marker_record(is_abort, coordinator_epoch)],
+            base_offset=offset,
+            timestamp_ms=now_ms,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            leader_epoch=leader_epoch,
+            attributes=TRANSACTIONAL_BIT | CONTROL_BIT,
+        )
+        segment = self._active
+        last_offset_max, roll_ms, index_room = self._roll_limits(segment, now_ms)
+        if segment.size_bytes and (
+            segment.size_bytes + len(batch) > self.config.segment_bytes
+            or offset > last_offset_max
+            or now_ms > roll_ms
+            or segment.index_entries_due >= index_room
+        ):
+            segment = self._roll()
+        segment.saw_batch(offset, segment.size_bytes, len(batch), now_ms, self.config.index_interval_bytes)
+        ended = self.producers.end_transaction(producer_id, producer_epoch, coordinator_epoch, offset, is_abort, now_ms)
+        self._write_run(segment, memoryview(batch), offset + 1, [] if ended is None else [ended])
+        self._after_append(now_ms)
+        return 0, offset
+
+    def truncate_to(self, offset: int) -> bool:
+        """Cut the log so that it ends at `offset`, or at the beginning of the batch that holds it.
+
+        Producers, epochs, indexes and the recovery point follow. The caller has taken the high watermark back before.
+
+        returns   whether anything was cut
+        raises    StorageFailed
+        """
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
+        if offset >= self.log_end_offset:
+            return False
+        try:
+            if offset < self.log_start_offset:
+                self._restart_at(offset)
+            else:
+                segment, position = self.position_of(offset)
+                cut_at = min(offset, first_offset(self.directory, segment, position, offset))
+                self._truncation.write(cut_at, self.log_end_offset)
+                self._active.close()
+                cut_files(self.directory, segment, position, self._disk)
+                self._reload((segment, position))
+            self.epochs.truncate_from_end(self.log_end_offset)
+        except OSError as failure:
+            self._fail("truncation", failure)
+        except HeadraceError as failure:
+            self._fail("truncation", OSError(str(failure)))
+        return True
+
+    def restart_at(self, offset: int) -> None:
+        """Drop every record; the log begins and ends at `offset`: a follower whose leader begins behind its end.
+
+        raises   StorageFailed
+        """
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
+        try:
+            self._restart_at(offset)
+            self.epochs.replace([])
+        except OSError as failure:
+            self._fail("truncation", failure)
+
+    def _restart_at(self, offset: int) -> None:
+        self._truncation.write(0, max(self.log_end_offset, offset))
+        self._active.close()
+        cut_files(self.directory, -1, 0, self._disk)
+        self.log_start_offset = offset
+        self._reload((offset, 0))
+
+    def _write_run(self, segment: Segment, run: memoryview, end_offset: int, aborted: list[AbortedTransaction]) -> None:
+        """Write batches, then the aborted transactions whose markers are among them."""
+        self._write(segment, [run] if len(run) else [], end_offset)
+        try:
+            for one in aborted:
+                segment.transaction_index.append(one)
+        except OSError as failure:
+            self._fail("transaction index", failure)
+        aborted.clear()
+
+    def _assign_epoch(self, epoch: int, offset: int) -> None:
+        try:
+            self.epochs.assign(epoch, offset)
+        except OSError as failure:
+            self._fail("leader epoch", failure)

@@ -1,0 +1,135 @@
+"""The transaction index of a segment: the transactions whose abort marker lies in it.
+
+    entry   version i16 BE = 0 | producer id i64 | first offset i64 | last offset i64 | last stable offset i64
+
+`last offset` is that of the marker, `last stable offset` what that was once the marker was in the log: no
+transaction that began below it was still open. The file is made with its first entry; most segments have none.
+Entries are written whole, in the order of markers; a last one that is cut short does not count.
+
+Runs in: the partition worker that owns the log writes; network workers read (`read_aborted`).
+Source: Kafka `TransactionIndex`, `AbortedTxn`; KIP-98.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from struct import Struct
+from typing import NamedTuple
+
+from headrace.errors import CorruptIndex
+from headrace.log.disk import Disk
+
+VERSION = 0
+
+_ENTRY = Struct(">hqqqq")
+ENTRY_BYTES = _ENTRY.size
+
+assert ENTRY_BYTES == 34
+
+
+class AbortedTransaction(NamedTuple):
+    """One entry."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+
+
+class TransactionIndex:
+    """The writing end."""
+
+    __slots__ = ("_disk", "_fd", "_last_offset", "_size_bytes", "path")
+
+    def __init__(self, path: Path, disk: Disk, is_new: bool = False) -> None:
+        self._fd = -1
+        self.path = path
+        self._disk = disk
+        self._size_bytes = -1  # not looked at
+        self._last_offset = -1
+        if is_new:
+            path.unlink(missing_ok=True)
+
+    def __del__(self) -> None:
+        self.close()
+
+    def append(self, aborted: AbortedTransaction) -> None:
+        """Write an entry, unless its marker is indexed already; raises OSError."""
+        self._open()
+        if aborted.last_offset <= self._last_offset:
+            return
+        entry = _ENTRY.pack(VERSION, *aborted)
+        self._size_bytes += self._disk.write_all(self._fd, [entry], self._size_bytes)
+        self._last_offset = aborted.last_offset
+
+    def truncate_to_offset(self, offset: int) -> None:
+        """Drop the entries whose marker lies at or behind an offset, all of them where one can't be. raises OSError"""
+        try:
+            entries = [entry for entry in read_aborted(self.path) if entry.last_offset < offset]
+        except CorruptIndex:
+            entries = []
+        if not entries:
+            self.close()
+            self.path.unlink(missing_ok=True)
+            return
+        self._open(entries)
+        self._disk.truncate(self._fd, self._size_bytes)
+
+    def sync(self) -> None:
+        """Make the entries durable; raises OSError."""
+        if self._fd >= 0:
+            self._disk.fdatasync(self._fd)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _open(self, entries: list[AbortedTransaction] | None = None) -> None:
+        """Open the file, or make it; it ends with `entries`, or those that it has."""
+        if self._fd < 0:
+            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o640)
+        elif entries is None:
+            return
+        entries = _entries(self.path) if entries is None else entries
+        self._size_bytes = len(entries) * ENTRY_BYTES
+        self._last_offset = entries[-1].last_offset if entries else -1
+
+
+def read_aborted(path: Path) -> list[AbortedTransaction]:
+    """The entries of an index, in the order of markers; none where there is no file.
+
+    raises   CorruptIndex, where an entry can't be; OSError
+    """
+    entries = _entries(path)
+    marker_offset = -1
+    for entry in entries:
+        is_possible = 0 <= entry.first_offset <= entry.last_offset and entry.last_stable_offset >= 0
+        if not is_possible or entry.last_offset <= marker_offset:
+            raise CorruptIndex(f"{path}: {entry}")
+        marker_offset = entry.last_offset
+    return entries
+
+
+def check_transaction_index(path: Path, base_offset: int, end_offset: int) -> None:
+    """Compare an index with the segment it belongs to.
+
+    raises   CorruptIndex, where an entry can't be, or its marker lies outside of the segment
+    """
+    entries = read_aborted(path)
+    if entries and not base_offset <= entries[0].last_offset <= entries[-1].last_offset < end_offset:
+        raise CorruptIndex(f"{path}: markers outside of {base_offset} to {end_offset}")
+
+
+def _entries(path: Path) -> list[AbortedTransaction]:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    entries = []
+    for version, *fields in _ENTRY.iter_unpack(data[: len(data) - len(data) % ENTRY_BYTES]):
+        if version != VERSION:
+            raise CorruptIndex(f"{path}: entry of version {version}")
+        entries.append(AbortedTransaction(*fields))
+    return entries

@@ -1,0 +1,157 @@
+"""A node whose log directories fail, are full, or can't be read at the start; and where leader epochs ended."""
+
+import shutil
+import uuid
+
+import pytest
+
+from headrace.client.connection import Connection
+from headrace.errors import ErrorCode
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.record_batch import build_batch
+
+TWO_DIRS = ("headrace.partition.workers=2", "headrace.network.workers=1")
+
+
+@pytest.fixture
+def connect():
+    made = []
+
+    def to(node):
+        made.append(Connection(*node.address))
+        return made[-1]
+
+    yield to
+    for connection in made:
+        connection.close()
+
+
+def create(connection, topic, partitions=1, configs=None):
+    request = messages.CreateTopicsRequest
+    wanted = request.CreatableTopic(
+        name=topic,
+        num_partitions=partitions,
+        replication_factor=1,
+        assignments=[],
+        configs=[request.CreatableTopicConfig(name=name, value=value) for name, value in (configs or {}).items()],
+    )
+    answer = connection.request(ApiKey.CREATE_TOPICS, 4, request(topics=[wanted], timeout_ms=10_000))
+    assert [one.error_code for one in answer.topics] == [0]
+
+
+def produce(connection, topic, partition=0, value=b"v", acks=-1):
+    request = messages.ProduceRequest
+    batch = build_batch([(None, value)], timestamp_ms=1)
+    data = request.TopicProduceData(topic, [request.PartitionProduceData(partition, batch)])
+    answer = connection.request(ApiKey.PRODUCE, 7, request(acks=acks, timeout_ms=5_000, topic_data=[data]))
+    (response,) = answer.responses[0].partition_responses
+    return response.error_code, response.base_offset
+
+
+def fetch(connection, topic, partition=0, offset=0):
+    request = messages.FetchRequest
+    asked = request.FetchPartition(
+        partition=partition, fetch_offset=offset, current_leader_epoch=-1, partition_max_bytes=1 << 20
+    )
+    wanted = request.FetchTopic(topic=topic, partitions=[asked])
+    message = request(replica_id=-1, max_wait_ms=0, min_bytes=0, max_bytes=1 << 20, topics=[wanted])
+    (response,) = connection.request(ApiKey.FETCH, 11, message).responses[0].partitions
+    return response.error_code, len(response.records or b"")
+
+
+def epoch_end(connection, topic, epoch, *, current=-1, partition=0, version=3):
+    request = messages.OffsetForLeaderEpochRequest
+    wanted = request.OffsetForLeaderPartition(partition=partition, current_leader_epoch=current, leader_epoch=epoch)
+    message = request(replica_id=-1, topics=[request.OffsetForLeaderTopic(topic=topic, partitions=[wanted])])
+    (answer,) = connection.request(ApiKey.OFFSET_FOR_LEADER_EPOCH, version, message).topics[0].partitions
+    return answer.error_code, answer.leader_epoch, answer.end_offset
+
+
+def leader_epoch(connection, topic):
+    request = messages.MetadataRequest
+    message = request(topics=[request.MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
+    return connection.request(ApiKey.METADATA, 7, message).topics[0].partitions[0].leader_epoch
+
+
+def test_where_a_leader_epoch_ended_is_told_in_every_version(node, connect):
+    connection = connect(node)
+    topic = f"epochs-{uuid.uuid4().hex[:8]}"
+    create(connection, topic)
+    epoch = leader_epoch(connection, topic)
+    for number in range(3):
+        assert produce(connection, topic) == (0, number)
+    assert epoch_end(connection, topic, epoch) == (0, epoch, 3)
+    assert epoch_end(connection, topic, epoch, current=epoch) == (0, epoch, 3)
+    assert epoch_end(connection, topic, epoch + 1) == (0, -1, -1)
+    assert epoch_end(connection, topic, -1) == (0, -1, -1)
+    assert epoch_end(connection, topic, epoch, current=epoch + 1)[0] == ErrorCode.UNKNOWN_LEADER_EPOCH
+    assert epoch_end(connection, topic, epoch, partition=7)[0] == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert epoch_end(connection, "no-such-topic", epoch)[0] == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    for version in range(5):
+        error, _epoch, end_offset = epoch_end(connection, topic, epoch, version=version)
+        assert (error, end_offset) == (0, 3)
+
+
+def test_a_full_disk_refuses_produce_and_keeps_reads_alive(node_factory, connect):
+    node = node_factory()
+    connection = connect(node)
+    create(connection, "t")
+    assert produce(connection, "t") == (0, 0)
+    assert node.stop() == 0
+    node = node_factory("node", f"headrace.log.dir.free.bytes.min={1 << 60}")
+    connection = connect(node)
+    error, size = fetch(connection, "t")
+    assert (error, size > 60) == (0, True)
+    assert produce(connection, "t")[0] == ErrorCode.KAFKA_STORAGE_ERROR
+    assert node.stop() == 0
+    node = node_factory("node")
+    assert produce(connect(node), "t") == (0, 1)
+
+
+def test_one_of_two_directories_fails_while_the_other_serves(node_factory, connect, tmp_path):
+    good, lost = tmp_path / "good", tmp_path / "lost"
+    dirs = f"log.dirs={good},{lost}"
+    node = node_factory("node", dirs, *TWO_DIRS)
+    connection = connect(node)
+    create(connection, "t", 6, {"segment.bytes": "1000"})
+    in_good = [index for index in range(6) if (good / f"t-{index}").is_dir()]
+    in_lost = [index for index in range(6) if (lost / f"t-{index}").is_dir()]
+    assert sorted(in_good + in_lost) == list(range(6))
+    assert in_good
+    assert in_lost
+    for index in range(6):
+        assert produce(connection, "t", index)[0] == 0
+    shutil.rmtree(lost)
+    errors = {produce(connection, "t", index, b"x" * 900)[0] for _ in range(3) for index in in_lost}
+    assert ErrorCode.KAFKA_STORAGE_ERROR in errors
+    for index in in_lost:
+        while True:  # the other worker learns of it within DIRECTORY_LOOK_INTERVAL_MS
+            error, _offset = produce(connection, "t", index, b"x" * 900)
+            if error:
+                assert error == ErrorCode.KAFKA_STORAGE_ERROR
+                break
+        assert fetch(connection, "t", index)[0] == ErrorCode.KAFKA_STORAGE_ERROR
+    for index in in_good:
+        assert produce(connection, "t", index, b"x" * 900) == (0, 1)
+    assert node.stop() == 0
+    assert (good / ".kafka_cleanshutdown").exists()
+
+    lost.write_text("no directory at all")  # and so it stays over the next start
+    node = node_factory("node", dirs, *TWO_DIRS)
+    connection = connect(node)
+    for index in in_good:
+        assert produce(connection, "t", index) == (0, 2)
+    for index in in_lost:
+        assert produce(connection, "t", index)[0] == ErrorCode.KAFKA_STORAGE_ERROR
+        assert not (good / f"t-{index}").exists()
+    create(connection, "new", 2)
+    assert produce(connection, "new", 1) == (0, 0)
+    assert node.stop() == 0
+
+
+def test_a_topic_may_ask_for_a_sync_before_each_answer(node_factory, connect):
+    node = node_factory()
+    connection = connect(node)
+    create(connection, "kept", 1, {"headrace.flush.before.ack": "true"})
+    assert [produce(connection, "kept", acks=acks) for acks in (1, -1, 1)] == [(0, 0), (0, 1), (0, 2)]

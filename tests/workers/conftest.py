@@ -1,0 +1,7 @@
+"""The fakes of this folder, and those of the log."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "log"))

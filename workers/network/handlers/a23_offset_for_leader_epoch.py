@@ -1,0 +1,56 @@
+"""OffsetForLeaderEpoch (key 23), v0 to v4: where a leader epoch ended in the leader's log.
+
+Followers truncate by it, consumers notice by it that a log was truncated under them. The epochs come from the
+partition's `leader-epoch-checkpoint`, which is written before the first append of an epoch, the end of the latest one
+from the row; the leader process is not asked.
+
+Source: Kafka `Partition.lastOffsetForLeaderEpoch`; KIP-101, KIP-279, KIP-320.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.errors import ErrorCode, HeadraceError
+from headrace.log.checkpoints import LEADER_EPOCH_FILE, read_leader_epochs
+from headrace.log.leader_epochs import end_offset_for
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_request, encode_response
+from headrace.workers.network.context import Context
+from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.handlers.a01_fetch import refusal_of
+
+_Topic = messages.OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
+_EndOffset = messages.OffsetForLeaderEpochResponse.EpochEndOffset
+
+
+def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
+    """Answer from checkpoints and rows."""
+    request = decode_request(ApiKey.OFFSET_FOR_LEADER_EPOCH, exchange.api_version, body)
+    topics = [
+        _Topic(topic=topic.topic, partitions=[_find(context, topic.topic, wanted) for wanted in topic.partitions])
+        for topic in request.topics
+    ]
+    response = messages.OffsetForLeaderEpochResponse(topics=topics)
+    exchange.answer_bytes(encode_response(ApiKey.OFFSET_FOR_LEADER_EPOCH, exchange.api_version, response))
+
+
+def _find(context: Context, topic: str, wanted: Any) -> Any:
+    index = wanted.partition
+    route = context.routes.partition(topic, index)
+    if route is None:
+        return _EndOffset(partition=index, error_code=int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    row = context.seat.partitions.read(route.slot) if route.slot >= 0 else None
+    if row is None:
+        return _EndOffset(partition=index, error_code=int(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+    error = refusal_of(route, row, wanted.current_leader_epoch)
+    if error:
+        return _EndOffset(partition=index, error_code=int(error))
+    try:
+        directory = context.files.reader(route, row).directory
+        entries = read_leader_epochs(directory / LEADER_EPOCH_FILE)
+    except (HeadraceError, OSError):
+        return _EndOffset(partition=index, error_code=int(ErrorCode.KAFKA_STORAGE_ERROR))
+    epoch, end_offset = end_offset_for(entries, wanted.leader_epoch, row.log_end_offset)
+    return _EndOffset(partition=index, error_code=0, leader_epoch=epoch, end_offset=end_offset)

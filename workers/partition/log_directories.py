@@ -1,0 +1,110 @@
+"""The log directories as one partition worker sees them: which may be used, which are full, which have failed.
+
+Runs in: a partition worker. A directory fails once and for all: an I/O error of one of its logs, or of any process of
+the node (each has a word of bits in the process table), takes every replica in it out of service until the node
+starts anew. A full one is another matter: below `headrace.log.dir.free.bytes.min` produce is refused before the disk
+is, reads go on, and so does produce once there is room again.
+
+Source: Kafka `LogDirFailureChannel`, `ReplicaManager.handleLogDirFailure`; KIP-112, KIP-113.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+from headrace.ids import TopicPartition
+from headrace.limits import DIRECTORY_LOOK_INTERVAL_MS, DIRECTORY_ROOM_AGAIN
+from headrace.log.disk import Disk
+from headrace.shm.seat import Seat
+
+_log = logging.getLogger(__name__)
+
+
+class LogDirectories:
+    """State of each log directory.
+
+    usable   those that have not failed
+    full     those with too little room
+    """
+
+    def __init__(self, seat: Seat, disk: Disk) -> None:
+        self._seat = seat
+        self._disk = disk
+        self._bits = {Path(path): seat.wiring.log_dir_bit(path) for path in seat.wiring.log_dirs}
+        self._free_bytes_min: int = seat.wiring.settings["headrace.log.dir.free.bytes.min"]
+        self._next_look_ms = 0
+        self.usable = list(self._bits)
+        self.full: set[Path] = set()
+        self.had_failed_at_start = len(self.usable) < len(seat.wiring.settings["log.dirs"])
+        self._follow_failures()
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether any directory is out of service, since the start or before."""
+        return self.had_failed_at_start or len(self.usable) < len(self._bits)
+
+    def look(self, now_ms: int) -> bool:
+        """Look at failures and free space, if that is due; returns whether anything changed."""
+        if now_ms < self._next_look_ms:
+            return False
+        self._next_look_ms = now_ms + DIRECTORY_LOOK_INTERVAL_MS
+        has_changed = self._follow_failures()
+        for path in list(self.usable):
+            has_changed |= self._look_at_space(path)
+        return has_changed
+
+    def take_offline(self, path: Path, reason: object) -> None:
+        """An I/O error: nothing in this directory is used any more, by any process of the node."""
+        if path not in self.usable:
+            return
+        _log.error("log directory offline path=%s reason=%s", path, reason)
+        self.usable.remove(path)
+        self.full.discard(path)
+        self._seat.report_offline_dirs(self._bits[path])
+
+    def find(self, name: TopicPartition) -> Path | None:
+        """Where a partition's files are."""
+        for path in self.usable:
+            if (path / str(name)).is_dir():
+                return path / str(name)
+        return None
+
+    def emptiest(self) -> Path | None:
+        """The directory with the fewest partitions, for a new one; None where all have failed. raises OSError"""
+        if len(self.usable) < 2:
+            return self.usable[0] if self.usable else None
+        return min(self.usable, key=lambda path: len(os.listdir(path)))
+
+    def _follow_failures(self) -> bool:
+        mask = self._seat.offline_dirs()
+        lost = [path for path in self.usable if self._bits[path] & mask]
+        for path in lost:
+            _log.error("log directory offline path=%s reason=another process of the node found it so", path)
+            self.usable.remove(path)
+            self.full.discard(path)
+        return bool(lost)
+
+    def _look_at_space(self, path: Path) -> bool:
+        try:
+            free_bytes = self._disk.free_bytes(path)
+        except OSError as failure:
+            self.take_offline(path, failure)
+            return True
+        if path in self.full:
+            if free_bytes < self._free_bytes_min * DIRECTORY_ROOM_AGAIN:
+                return False
+            self.full.discard(path)
+            _log.warning("log directory has room again path=%s free_bytes=%d", path, free_bytes)
+            return True
+        if free_bytes >= self._free_bytes_min:
+            return False
+        self.full.add(path)
+        _log.error(
+            "log directory full, produce is refused path=%s free_bytes=%d headrace.log.dir.free.bytes.min=%d",
+            path,
+            free_bytes,
+            self._free_bytes_min,
+        )
+        return True
