@@ -82,6 +82,12 @@ class Disk:
     def rename(self, source: Path, target: Path) -> None:
         os.replace(source, target)
 
+    def link(self, source: Path, target: Path) -> None:
+        os.link(source, target)
+
+    def unlink(self, path: Path) -> None:
+        os.unlink(path)
+
 
 def _behind(buffers: Sequence[Buffer], done: int) -> list[memoryview]:
     """What is left of `buffers` behind their first `done` bytes."""

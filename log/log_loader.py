@@ -37,6 +37,7 @@ from headrace.log.segment import (
     remove_segment,
     segment_bases,
 )
+from headrace.log.segment_swap import finish_swaps
 from headrace.log.time_index import ENTRY as TIME_ENTRY
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
 from headrace.protocol.record_batch import HEADER_BYTES, MAGIC_POSITION, MAGIC_V2, parse_header
@@ -90,6 +91,7 @@ class LogLoader:
 
     def load(self, opening: Opening) -> Segment:
         """Make what is on disk true; returns the active segment. raises OSError"""
+        finish_swaps(self._directory, self._disk)
         found = segment_bases(self._directory)
         if not found:
             self.bases = [opening.log_start_offset]
