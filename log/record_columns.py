@@ -150,7 +150,9 @@ def _walk_one(data: memoryview, position: int, end: int, table: Ints, place: int
     try:
         for _ in range(count):
             # Where a varint is one byte, as most are, it is read in place.
-            length, body = (ZIGZAGS[data[position]], position + 1) if data[position] < 128 else read_varlong(data, position)
+            length, body = (
+                (ZIGZAGS[data[position]], position + 1) if data[position] < 128 else read_varlong(data, position)
+            )
             timestamp_delta, timestamp_end = read_varlong(data, body + 1)
             offset_delta, key_at = read_varlong(data, timestamp_end)
             byte = data[key_at]
@@ -163,7 +165,17 @@ def _walk_one(data: memoryview, position: int, end: int, table: Ints, place: int
             if behind > end or value_end >= behind or key_length < -1 or value_length < -1:
                 raise CorruptRecord(f"record at byte {position} contradicts its length")
             rows.append(
-                (position, body, timestamp_end, behind, timestamp_delta, offset_delta, key_start, key_length, value_length)
+                (
+                    position,
+                    body,
+                    timestamp_end,
+                    behind,
+                    timestamp_delta,
+                    offset_delta,
+                    key_start,
+                    key_length,
+                    value_length,
+                )
             )
             position = behind
     except (IndexError, ValueError) as failure:

@@ -80,7 +80,10 @@ def batches_of(directory):
 
 def records_of(directory, with_control=False):
     return [
-        record for header, records in batches_of(directory) if with_control or not header.is_control for record in records
+        record
+        for header, records in batches_of(directory)
+        if with_control or not header.is_control
+        for record in records
     ]
 
 

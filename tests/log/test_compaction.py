@@ -65,7 +65,11 @@ def test_the_last_value_of_each_key_stays_at_its_offset(maker):
     assert (done.stats.records_read, done.stats.records_kept, done.stats.map_entries) == (6, 4, 4)
     assert log.segment_bases == [0, 6]
     headers = [header for header, _ in batches_of(maker.directory)]
-    assert [(one.base_offset, one.last_offset, one.record_count) for one in headers] == [(0, 2, 1), (3, 3, 1), (4, 5, 2)]
+    assert [(one.base_offset, one.last_offset, one.record_count) for one in headers] == [
+        (0, 2, 1),
+        (3, 3, 1),
+        (4, 5, 2),
+    ]
 
 
 def test_records_without_a_key_go(maker):
@@ -140,7 +144,9 @@ def test_the_map_is_made_of_the_dirty_part_only(maker):
 
 def test_a_full_map_ends_the_pass_and_the_next_one_goes_on(maker):
     count = 3000
-    batches = [keyed(10 * number, *[(b"%d" % (10 * number + index), b"v") for index in range(10)]) for number in range(count)]
+    batches = [
+        keyed(10 * number, *[(b"%d" % (10 * number + index), b"v") for index in range(10)]) for number in range(count)
+    ]
     again = [keyed(10 * count + number, (b"%d" % number, b"w")) for number in range(0, 10 * count, 1000)]
     again = [keyed(10 * count + place, (b"%d" % (1000 * place), b"w")) for place in range(len(again))]
     log = opened(maker, batches, again)
@@ -187,7 +193,9 @@ def test_an_outcome_behind_the_cleanable_part_counts(maker):
 
 def test_a_transaction_without_an_outcome_ends_the_pass(maker):
     log = opened(
-        maker, [keyed(0, (b"a", b"1"), (b"b", b"1"))], [in_transaction(2, 9, 0, (b"a", b"open")), keyed(3, (b"b", b"2"))]
+        maker,
+        [keyed(0, (b"a", b"1"), (b"b", b"1"))],
+        [in_transaction(2, 9, 0, (b"a", b"open")), keyed(3, (b"b", b"2"))],
     )
     done = run(log, compaction_of(log, CONFIG))
     assert set(values(maker.directory)) == {0, 1, 2, 3}
@@ -227,7 +235,9 @@ def test_abort_markers_are_kept_with_an_empty_batch_as_the_last_of_their_produce
 
 
 def test_the_epoch_of_a_producer_without_data_stays_in_an_empty_marker(maker):
-    log = opened(maker, [in_transaction(0, 9, 0, (b"a", b"1")), marker(1, 9, is_commit=False, epoch=3), keyed(2, (b"x", b"1"))])
+    log = opened(
+        maker, [in_transaction(0, 9, 0, (b"a", b"1")), marker(1, 9, is_commit=False, epoch=3), keyed(2, (b"x", b"1"))]
+    )
     for now_ms in (NOW_MS, NOW_MS + 1, LATER_MS + 1):
         run(log, compaction_of(log, CONFIG, 0, now_ms))
     (emptied,) = [header for header, _ in batches_of(maker.directory) if header.is_control]
@@ -240,7 +250,9 @@ def test_the_last_sequence_of_each_producer_stays(maker):
 
     log = opened(maker, [batch(0, 0, 7), batch(1, 1, 7), batch(2, 0, 8), batch(3, 1, 8)], [keyed(4, (b"a", b"4"))])
     run(log, compaction_of(log, CONFIG))
-    found = [(header.producer_id, header.base_sequence, len(records)) for header, records in batches_of(maker.directory)]
+    found = [
+        (header.producer_id, header.base_sequence, len(records)) for header, records in batches_of(maker.directory)
+    ]
     assert found == [(7, 1, 0), (8, 1, 0), (-1, -1, 1)]
     log.abandon()
     again = maker.open(CONFIG)
@@ -346,7 +358,10 @@ def test_transactions_index_entries_stay_with_their_marker(maker):
 
 
 def test_indexes_of_a_compacted_segment_are_complete(maker):
-    batches = [keyed(2 * number, (b"%d" % (number % 50), b"v" * 100), (b"x", b""), timestamp_ms=NOW_MS + number) for number in range(100)]
+    batches = [
+        keyed(2 * number, (b"%d" % (number % 50), b"v" * 100), (b"x", b""), timestamp_ms=NOW_MS + number)
+        for number in range(100)
+    ]
     log = opened(maker, batches[:50], batches[50:])
     run(log, compaction_of(log, CONFIG))
     size = path_of(maker.directory, 0, ".index").stat().st_size
@@ -385,7 +400,9 @@ kind = st.sampled_from(["plain", "plain", "plain", "idempotent", "txn-7", "txn-8
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    batches=st.lists(st.tuples(kind, st.lists(row, min_size=1, max_size=5), st.integers(0, 4), st.booleans()), max_size=25),
+    batches=st.lists(
+        st.tuples(kind, st.lists(row, min_size=1, max_size=5), st.integers(0, 4), st.booleans()), max_size=25
+    ),
     cuts=st.lists(st.integers(1, 8), min_size=1, max_size=6),
     nows=st.lists(st.integers(0, 2 * DELETE_RETENTION_MS), min_size=1, max_size=3),
     chunk_bytes=st.sampled_from([100, 500, 1 << 20]),
@@ -406,9 +423,7 @@ def test_what_is_left_is_what_a_slow_account_says(tmp_path_factory, batches, cut
             sequences[int(number)] += len(rows)
             open_[int(number)] = True
         elif word == "idempotent":
-            raw.append(
-                keyed(offset, *rows, codec=codec, producer_id=5, producer_epoch=0, base_sequence=sequences[5])
-            )
+            raw.append(keyed(offset, *rows, codec=codec, producer_id=5, producer_epoch=0, base_sequence=sequences[5]))
             sequences[5] += len(rows)
         else:
             raw.append(keyed(offset, *rows, codec=codec))
@@ -420,7 +435,9 @@ def test_what_is_left_is_what_a_slow_account_says(tmp_path_factory, batches, cut
         place += size
     log = opened(maker, *segments)
     dirty, now_ms = 0, NOW_MS
-    before_last = {header.producer_id: header.last_offset for header, _ in batches_of(maker.directory) if not header.is_control}
+    before_last = {
+        header.producer_id: header.last_offset for header, _ in batches_of(maker.directory) if not header.is_control
+    }
     for later_ms in nows:
         before = batches_of(maker.directory)
         now_ms += later_ms

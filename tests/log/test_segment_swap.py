@@ -87,7 +87,7 @@ def states(tmp_path_factory):
 
 def calls_of_a_swap(directory):
     disk = MortalDisk(1000)
-    maker, log, swap = prepared(directory)
+    _maker, log, swap = prepared(directory)
     log._disk = disk
     assert log.swap_segments(swap.segments)
     return 1000 - disk.calls_left
@@ -154,7 +154,7 @@ def test_every_way_of_opening_finishes_a_swap(tmp_path, states, how):
 
 def test_readers_find_every_record_at_every_step_of_a_swap(tmp_path, states):
     """With a list from before, and with a new one: no offset that stays is missed, and none comes twice."""
-    before, after = states
+    _before, after = states
     survivors = [record.offset for _, records in after for record in records]
     maker, log, swap = prepared(tmp_path)
     old = LogReader(maker.directory)
@@ -231,7 +231,7 @@ def test_a_repeated_or_outdated_request_changes_nothing(tmp_path):
 
 
 def test_the_log_may_lose_segments_while_it_is_compacted(tmp_path):
-    maker, log, swap = prepared(tmp_path)
+    _maker, log, swap = prepared(tmp_path)
     log.advance_log_start(log.segment_bases[2])
     log.delete_segments(2)
     assert not log.swap_segments(swap.segments)
@@ -260,7 +260,7 @@ def test_appends_go_on_between_the_steps_of_a_compaction(tmp_path):
 
     end = log.end_segment
     run(log, compaction_of(log, config), append)
-    assert log.segment_bases[:2] == [0, end] or log.segment_bases[0] == 0
+    assert log.segment_bases[:2] == [0, end]
     found = [record.offset for _, records in batches_of(maker.directory) for record in records]
     assert found == sorted(set(found))
     assert set(range(30, log.log_end_offset)) <= set(found)
