@@ -41,6 +41,7 @@ from headrace.protocol.varint import encode_varlong
 
 NO_HORIZON_MS = -1
 NO_TIMESTAMP_MS = -1
+RECORD_BYTES_USUAL = 64  # columns and what is computed from them take some 200 bytes a record
 _BODY_CRC_START = ATTRIBUTES_POSITION
 
 Batch = tuple[RecordBatchHeader, memoryview]
@@ -63,19 +64,21 @@ class Lanes(NamedTuple):
 
 
 def decode(batches: list[Batch], plain_bytes_max: int) -> Iterator[Lanes]:
-    """Batches as columns, so many at a time as decompress to `plain_bytes_max`, or one.
+    """Batches as columns, so many at a time as decompress to `plain_bytes_max` and have a record for each
+    RECORD_BYTES_USUAL of them, or one.
 
     raises   CorruptRecord, CompressionError
     """
     bodies: list[Any] = []
-    first = size = 0
+    first = size = count = 0
     for index, (header, batch) in enumerate(batches):
         body = decompress(header.codec, batch[HEADER_BYTES:])
-        if bodies and size + len(body) > plain_bytes_max:
-            yield _lanes(batches[first:index], bodies)
-            bodies, first, size = [], index, 0
-        bodies.append(body)
         size += len(body)
+        count += header.record_count
+        if bodies and (size > plain_bytes_max or count * RECORD_BYTES_USUAL > plain_bytes_max):
+            yield _lanes(batches[first:index], bodies)
+            bodies, first, size, count = [], index, len(body), header.record_count
+        bodies.append(body)
     if bodies:
         yield _lanes(batches[first:], bodies)
 

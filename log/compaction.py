@@ -55,7 +55,7 @@ from headrace.protocol.record_batch import (
     RecordBatchHeader,
 )
 
-PLAIN_BYTES_RATIO = 4  # decompressed bytes at a time, in chunks
+PLAIN_BYTES_RATIO = 2  # decompressed bytes at a time, in chunks
 SCAN_STEP_BATCHES = 4096
 GROUP_SEGMENTS_MAX = 1000
 Flags = npt.NDArray[np.bool_]
