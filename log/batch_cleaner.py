@@ -24,6 +24,7 @@ from crc32c import crc32c
 
 from headrace.log.offset_map import OffsetMap
 from headrace.log.record_columns import PADDING_BYTES, Ints, RecordColumns, hash_keys, walk_lanes
+from headrace.log.segment_chunks import Batch
 from headrace.log.transaction_scan import Outcome, TransactionScan, is_abort_marker
 from headrace.protocol.compression import compress, decompress
 from headrace.protocol.record_batch import (
@@ -44,7 +45,6 @@ NO_TIMESTAMP_MS = -1
 RECORD_BYTES_USUAL = 64  # columns and what is computed from them take some 200 bytes a record
 _BODY_CRC_START = ATTRIBUTES_POSITION
 
-Batch = tuple[RecordBatchHeader, memoryview]
 Kept = tuple[RecordBatchHeader, Any]  # the header as written, the bytes
 
 

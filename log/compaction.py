@@ -27,10 +27,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from crc32c import crc32c
 
 from headrace.errors import HeadraceError
-from headrace.log.batch_cleaner import Batch, BatchCleaner, Lanes, decode, empty_batch
+from headrace.log.batch_cleaner import BatchCleaner, Lanes, decode, empty_batch
 from headrace.log.cleaned_segment import CleanedSegment, remove_cleaned
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
@@ -45,13 +44,11 @@ from headrace.log.segment import (
     path_of,
     segment_bases,
 )
+from headrace.log.segment_chunks import Batch, read_chunks
 from headrace.log.segment_file import SegmentFile
 from headrace.log.transaction_scan import Outcome, TransactionScan
 from headrace.protocol.record_batch import (
-    ATTRIBUTES_POSITION,
-    HEADER,
     HEADER_BYTES,
-    MAGIC_V2,
     RecordBatchHeader,
 )
 
@@ -274,38 +271,8 @@ class Compaction:
             raise SwapRefused(f"{self.directory}: segments {base} to {group[-1].base_offset}")
 
     def _chunks(self, source: _Source) -> Iterator[tuple[list[Batch], int]]:
-        """The batches of a segment, checked, some MiB at a time; and how many bytes they are.
-
-        raises   CorruptSegment, OSError
-        """
         segment = SegmentFile(self.directory, source.base_offset)
-        unpack = HEADER.unpack_from
-        position, end, wanted = 0, source.size_bytes, self.limits.chunk_bytes
-        while position < end:
-            data = os.pread(segment.fd, min(wanted, end - position), position)
-            view = memoryview(data)
-            batches: list[Batch] = []
-            place = size = 0
-            while len(data) - place >= HEADER_BYTES:
-                header = RecordBatchHeader._make(unpack(data, place))
-                size = header.size_bytes
-                if header.magic != MAGIC_V2 or size < HEADER_BYTES or size > end - position - place:
-                    raise segment.corrupt(position + place)
-                if size > len(data) - place:
-                    break
-                batch = view[place : place + size]
-                if crc32c(batch[ATTRIBUTES_POSITION:]) != header.crc:
-                    raise segment.corrupt(position + place)
-                batches.append((header, batch))
-                place += size
-            if batches:
-                yield batches, place
-                wanted = self.limits.chunk_bytes
-            elif len(data) < HEADER_BYTES:
-                raise segment.corrupt(position)
-            else:
-                wanted = size
-            position += place
+        return read_chunks(segment, source.size_bytes, self.limits.chunk_bytes)
 
     def _groups(self, sources: list[_Source]) -> Iterator[list[_Source]]:
         """Neighbours that fit into one segment and its indexes. source: Kafka `Cleaner.groupSegmentsBySize`"""

@@ -26,6 +26,7 @@ from headrace.log.config import LogConfig
 from headrace.log.reader import LogReader
 from headrace.log.segment import TIME_INDEX_SUFFIX, path_of
 from headrace.log.segment_file import CorruptSegment
+from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import (
     DELETE_HORIZON_BIT,
     LOG_APPEND_TIME_BIT,
@@ -322,6 +323,17 @@ def test_a_broken_batch_is_reported_and_nothing_changes(maker, damage):
     assert set(values(maker.directory)) == {0, 1, 2}
 
 
+@pytest.mark.parametrize("size", [1, 25, 26, 60, 61, 70])
+def test_a_torn_end_is_reported(maker, size):
+    log = opened(maker, [keyed(0, (b"a", b"1"))])
+    path = path_of(maker.directory, 0, ".log")
+    whole = path.read_bytes()
+    for tail in (whole[:size], bytes(size)):
+        path.write_bytes(whole + tail)
+        with pytest.raises((CorruptSegment, CorruptRecord)):
+            run(log, compaction_of(log, CONFIG))
+
+
 def test_records_that_contradict_their_batch_are_reported(maker):
     log = opened(maker, [keyed(0, (b"a", b"1"))])
     path = path_of(maker.directory, 0, ".log")
@@ -467,3 +479,27 @@ def test_steps_tell_what_they_moved_and_can_be_dropped(maker):
         next(steps)
     steps.close()
     assert len(values(maker.directory)) == 200
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", range(4))
+def test_old_formats_come_out_as_batches_of_today(maker, magic, codec):
+    records = [
+        Record(offset, NOW_MS + offset if magic else -1, b"%d" % (offset % 4), b"v%d" % offset) for offset in range(10)
+    ]
+    first = build_message_set(records[:6], magic, codec)
+    second = build_message_set(records[6:], magic, codec)
+    maker.directory.mkdir()
+    path_of(maker.directory, 0, ".log").write_bytes(first + second)
+    path_of(maker.directory, 10, ".log").write_bytes(keyed(10, (b"1", b"new"), (b"2", None)))
+    log = maker.open(CONFIG)
+    log.roll_if_older(2**62)
+    run(log, compaction_of(log, CONFIG, chunk_bytes=60))
+    left = records_of(maker.directory)
+    assert [(one.offset, one.key, one.value) for one in left] == [
+        (7, b"3", b"v7"), (8, b"0", b"v8"), (10, b"1", b"new"), (11, b"2", None)
+    ]  # fmt: skip
+    assert [one.timestamp_ms for one in left[:2]] == ([NOW_MS + 7, NOW_MS + 8] if magic else [-1, -1])
+    assert {header.magic for header, _ in batches_of(maker.directory)} == {2}
+    log.abandon()
+    assert maker.open(CONFIG).log_end_offset == 12

@@ -217,10 +217,11 @@ class Cleaner:
                     _log.error("directory not synced partition=%s reason=%s", running.hosted.name, failure)
                     running.answer = False
 
+        running.is_waiting = True
         if not self._owners.swap_segments(running.hosted, swap.segments, on_answer):
+            running.is_waiting = False
             return False
         running.swap = None
-        running.is_waiting = True
         return True
 
     def _finish(self, running: _Pass) -> None:
