@@ -1,7 +1,7 @@
 """The offsets log into memory: the last word on every key, transactions, and what can't be read."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.protocol import messages
@@ -174,6 +174,7 @@ def test_reports_are_bounded(caplog):
     assert len(caplog.records) == 20
 
 
+@settings(deadline=None)
 @given(st.binary(min_size=61, max_size=300))
 def test_no_bytes_break_the_loader(data):
     whole = bytearray(build_batch([offset_record("g", 1)]))
@@ -191,6 +192,7 @@ STEPS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(STEPS, st.integers(0, 4))
 def test_any_history_loads_as_its_last_words(steps, codec):
     wanted, batches, position = {}, [], 0
@@ -213,6 +215,7 @@ def test_any_history_loads_as_its_last_words(steps, codec):
     assert (loader.records, loader.faults) == (position, 0)
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.binary(min_size=1, max_size=200), st.one_of(st.none(), st.binary(max_size=9_000))),

@@ -1,7 +1,7 @@
 """Records of `__consumer_offsets` against the schema's own codec, in every version."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.errors import BadFrame
@@ -15,6 +15,7 @@ LONG = st.integers(-(2**63), 2**63 - 1)
 INT = st.integers(-(2**31), 2**31 - 1)
 
 
+@settings(deadline=None)
 @given(TEXT, TEXT, INT)
 def test_an_offsets_key_is_the_schemas(group, topic, partition):
     key = group_records.offset_key_prefix(group) + group_records.suffix_of(topic, partition)
@@ -23,6 +24,7 @@ def test_an_offsets_key_is_the_schemas(group, topic, partition):
     assert group_records.read_suffix(group_records.suffix_of(topic, partition)) == (topic, partition)
 
 
+@settings(deadline=None)
 @given(LONG, INT, TEXT, LONG)
 def test_an_offsets_value_is_the_schemas(offset, epoch, metadata, commit_ms):
     value = group_records.encode_offset(offset, epoch, metadata.encode(), commit_ms)
@@ -38,6 +40,7 @@ def test_an_offsets_value_is_the_schemas(offset, epoch, metadata, commit_ms):
     assert group_records.commit_ms_of(value) == (commit_ms, -1)
 
 
+@settings(deadline=None)
 @given(LONG, TEXT, LONG, st.integers(0, 2**63 - 1))
 def test_an_offset_with_an_expiry_is_a_value_of_v1(offset, metadata, commit_ms, expire_ms):
     value = group_records.encode_offset(offset, 7, metadata.encode(), commit_ms, expire_ms)
