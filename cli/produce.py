@@ -154,12 +154,11 @@ def _partition(text: str | None) -> int | None:
 
 
 def _options(codec: CodecName, acks: Acks, timeout_s: int) -> ProducerOptions:
-    from headrace.client.producer import ProducerOptions
-    from headrace.protocol.compression import Codec
+    from headrace.client.producer import CODECS, ProducerOptions
 
     return ProducerOptions(
         acks=-1 if acks is Acks.ALL else int(acks.value),
-        codec=Codec[codec.name],
+        codec=CODECS[codec.value],
         is_idempotent=acks is Acks.ALL,
         request_timeout_ms=min(30_000, timeout_s * 1000),
         delivery_timeout_ms=timeout_s * 1000,

@@ -13,16 +13,19 @@ import base64
 import json
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from headrace.cli.arguments import bad
-from headrace.protocol.record_batch import Record
+
+if TYPE_CHECKING:
+    from headrace.client.consumer import Record
 
 DEFAULT_FORMAT = "%s\\n"
 _TOKEN = re.compile(r"%(.)|%\Z|\\x([0-9a-fA-F]{2})|\\(.)|\\\Z", re.DOTALL)
 _ESCAPES = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
 
-Render = Callable[[str, int, Record], bytes]  # topic, partition, record
-_Field = Callable[[str, int, Record], bytes]
+Render = Callable[[str, int, "Record"], bytes]  # topic, partition, record
+_Field = Callable[[str, int, "Record"], bytes]
 
 
 def compile_format(option: str, text: str, null: bytes = b"") -> Render:

@@ -32,6 +32,8 @@ from headrace.protocol.record_batch import (
     iterate_records,
 )
 
+__all__ = ["Consumer", "Fetched", "Record", "check_range", "start_offsets"]
+
 FETCH_WAIT_MS = 500
 FETCH_BYTES = 8 << 20
 PARTITION_BYTES = 1 << 20  # of one partition in one fetch; a larger batch comes all the same
