@@ -1,36 +1,17 @@
-"""`headrace groups` and `headrace consume --group` against Apache Kafka."""
+"""`headrace groups` and `headrace consume --group` against a node, and against Apache Kafka."""
 
-import importlib.util
 import json
 import signal
-import sys
 import uuid
-from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.interop
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-
-
-@pytest.fixture(scope="module")
-def kafka(tmp_path_factory):
-    sys.path.insert(0, str(ROOT))
-    from bench.nodes import Kafka
-
-    server = Kafka(tmp_path_factory.mktemp("kafka") / "kafka", {"offsets.topic.num.partitions": "3"})
-    server.start()
-    yield server
-    server.stop()
-
 
 @pytest.fixture
-def program(kafka):
-    spec = importlib.util.spec_from_file_location("cli_program", ROOT / "tests" / "cli" / "conftest.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.Program(kafka.bootstrap)
+def program(group_server):
+    from program import Program
+
+    return Program(group_server)
 
 
 @pytest.fixture
