@@ -27,9 +27,9 @@ import logging
 import os
 from pathlib import Path
 
+from headrace.log.batch_walk import walk
 from headrace.log.cleaned_segment import CLEANED_SUFFIX
 from headrace.log.disk import Disk
-from headrace.log.recovery import walk
 from headrace.log.segment import (
     INDEX_SUFFIX,
     LOG_SUFFIX,

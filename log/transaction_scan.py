@@ -15,7 +15,7 @@ from array import array
 from bisect import bisect_right
 from enum import Enum
 
-from headrace.log.recovery import Found
+from headrace.log.batch_walk import Found
 from headrace.log.segment_file import SegmentFile
 from headrace.protocol.record_batch import CorruptRecord, RecordBatchHeader, iterate_records
 

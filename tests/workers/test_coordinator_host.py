@@ -27,8 +27,13 @@ NODE = 0
 
 
 class Rows:
+    last = SimpleNamespace(key=-1)
+
     def publish(self, slot, row):
         self.last = row
+
+    def recover_row(self, slot):
+        return self.last, False
 
     def waiting(self, slot):
         return (1,)
@@ -41,7 +46,9 @@ class Bench:
         self.logs = LogMaker(tmp_path)
         self.log = self.logs.open()
         self.rows = Rows()
-        self.replica = Replica(TopicPartition(OFFSETS_TOPIC, 0), self.log, 3, 9, self.rows, 1, 0)
+        self.replica = Replica(
+            TopicPartition(OFFSETS_TOPIC, 0), self.log, 3, 9, self.rows, 1, 0, lambda one, why: one.take_out(str(why))
+        )
         self.lead()
         self.advanced = []
         self.counted = []
