@@ -15,6 +15,7 @@ Source: Kafka `LogCleaner`, `LogCleanerManager`.
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 from collections.abc import Generator
@@ -176,6 +177,7 @@ class Cleaner:
         """Steps of the pass, as many as the turn and the rate allow."""
         done = 0
         begun_ns = self._clock.monotonic_ns()
+        gc.disable()  # a hundred thousand headers at a time, and no cycle among them: a third of the time otherwise
         try:
             while True:
                 now_ns = self._clock.monotonic_ns()
@@ -201,6 +203,8 @@ class Cleaner:
         except (SwapRefused, OSError) as failure:
             self._note_failure(running.hosted, failure)
             self._drop(running)
+        finally:
+            gc.enable()
         return done + 1
 
     def _ask(self, running: _Pass, swap: Swap) -> bool:
