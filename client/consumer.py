@@ -152,8 +152,7 @@ class Consumer:
     def _answered(self, wait_s: float) -> list[int]:
         """Leaders whose answer has begun to come."""
         if not self._requests:
-            if self.positions and not self.is_done:
-                select.select((), (), (), min(wait_s, RETRY_PAUSE_S))
+            select.select((), (), (), min(wait_s, RETRY_PAUSE_S))  # nothing to read, or not before the next try
             return []
         poll = select.poll()
         by_fd = {}

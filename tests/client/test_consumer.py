@@ -175,3 +175,11 @@ def test_offsets_that_a_partition_does_not_have_are_named(clicks, cluster):
     with pytest.raises(KafkaError, match="offset 101 of clicks-1: it has 0 to 100") as failure:
         check_range(cluster, {CLICKS[0]: 0, CLICKS[1]: 101})
     assert failure.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_a_consumer_with_nothing_to_read_waits(clicks, cluster, monkeypatch):
+    slept = []
+    monkeypatch.setattr("headrace.client.consumer.select.select", lambda *arguments: slept.append(arguments[3]))
+    consumer = consumer_of(cluster, {})
+    assert [consumer.poll(0.5) for _ in range(3)] == [[], [], []]
+    assert len(slept) == 3
