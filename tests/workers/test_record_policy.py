@@ -140,6 +140,13 @@ def test_the_deep_check_mends_the_largest_timestamp_and_refuses_times_out_of_bou
     assert bytes(admitted(by_leader, batch)) == batch
 
 
+def test_a_swarm_is_too_large(monkeypatch):
+    monkeypatch.setattr("headrace.workers.network.record_policy.OPENED_RECORDS_MAX", 19)
+    assert refusal(policy(DEEP), build_batch(RECORDS)) is ErrorCode.MESSAGE_TOO_LARGE
+    assert admitted(policy(DEEP), build_batch(RECORDS[:19]))
+    assert admitted(policy(compression_type="gzip"), build_batch(RECORDS)), "nobody looks at its records"
+
+
 def test_a_bomb_is_too_large():
     bomb = build_batch([(b"k", bytes(65 << 20))], codec=Codec.ZSTD)
     assert refusal(policy(compression_type="gzip"), bomb) is ErrorCode.MESSAGE_TOO_LARGE

@@ -17,12 +17,15 @@ import logging
 
 from headrace.errors import BadFrame, HeadraceError
 from headrace.protocol.compression import CompressionError, decompress
+from headrace.protocol.old_run import read_run
 from headrace.protocol.record_batch import (
     HEADER_BYTES,
+    MAGIC_V2,
     CorruptRecord,
     RecordBatchHeader,
     compute_crc,
     iterate_records,
+    parse_header,
 )
 from headrace.protocol.varint import ZIGZAGS, read_varlong
 from headrace.workers.coordinators.group import Group, GroupState
@@ -55,8 +58,11 @@ class Loader:
         self._places: dict[bytes, dict[bytes, int]] = {}  # offsets of records, while transactions are open
 
     def take(self, header: RecordBatchHeader, batch: memoryview) -> None:
-        """The next batch of the log."""
+        """The next batch of the log, or entry of an old format, which Kafka before 0.11 wrote."""
         try:
+            if header.magic < MAGIC_V2:
+                data = read_run(batch, 0, len(batch), header.last_offset + 1).batch
+                header, batch = parse_header(data), memoryview(data)
             if compute_crc(batch) != header.crc:
                 raise CorruptRecord(f"checksum of batch {header.base_offset} is wrong")
             if header.is_control:

@@ -23,7 +23,7 @@ from crc32c import crc32c
 
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import NO_TIMESTAMP_MS
-from headrace.limits import OPENED_BYTES_MAX
+from headrace.limits import OPENED_BYTES_MAX, OPENED_RECORDS_MAX
 from headrace.log.config import LogConfig
 from headrace.log.validator import CODEC_MAX, BatchRules, rules_at
 from headrace.protocol.compression import Codec, CompressionError, DecompressedTooLarge, compress, decompress
@@ -135,6 +135,8 @@ class RecordPolicy:
         return convert_up(opened.records, opened.codec if self.codec is None else self.codec)
 
     def _admit(self, batch: memoryview, header: RecordBatchHeader, now_ms: int) -> Buffer:
+        if self._looks_inside and header.record_count > OPENED_RECORDS_MAX:
+            raise TooManyRecords(f"{header.record_count} records in a batch, {OPENED_RECORDS_MAX} are opened")
         plain = bytes(decompress(header.codec, batch[HEADER_BYTES:], OPENED_BYTES_MAX))
         latest_ms = header.max_timestamp
         if self._looks_inside:
