@@ -163,6 +163,9 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("log.message.format.version", _S, "3.0-IV1", "Without effect, as in Kafka since 3.0 (docs/decisions/006)."),
     Setting("inter.broker.protocol.version", _S, "3.9-IV0", "Without effect: this node speaks 3.9."),
     Setting("compression.type", _S, "producer", "Codec of the log.", choices=_CODECS),
+    Setting("compression.gzip.level", _I, "-1", "Level of gzip, where the node compresses; -1: the fastest.", -1, 9),
+    Setting("compression.lz4.level", _I, "9", "Level of lz4, where the node compresses; 9: the fastest.", 1, 17),
+    Setting("compression.zstd.level", _I, "3", "Level of zstd, where the node compresses.", -131072, 22),
     Setting("headrace.validate.records.deep", _B, "false", "Decompress and read every batch before it is stored."),
     # Producers
     Setting("producer.id.expiration.ms", _I, "86400000", "Idle producer ids are forgotten after this.", 1, _INT_MAX),
@@ -196,7 +199,10 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
 # topic key -> broker key that it inherits from
 TOPIC_SETTINGS: dict[str, str] = {
     "cleanup.policy": "log.cleanup.policy",
+    "compression.gzip.level": "compression.gzip.level",
+    "compression.lz4.level": "compression.lz4.level",
     "compression.type": "compression.type",
+    "compression.zstd.level": "compression.zstd.level",
     "delete.retention.ms": "log.cleaner.delete.retention.ms",
     "file.delete.delay.ms": "log.segment.delete.delay.ms",
     "flush.messages": "log.flush.interval.messages",

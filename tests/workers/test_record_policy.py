@@ -82,6 +82,20 @@ def test_a_batch_is_stored_in_the_codec_of_its_topic(codec, kind):
         assert changed == batch
 
 
+@pytest.mark.parametrize(("kind", "low", "high"), [("gzip", 1, 9), ("lz4", 1, 12), ("zstd", -100, 19)])
+def test_a_topic_chooses_the_level_of_its_codec(kind, low, high):
+    words = [b"%d some words %d" % (number * 7919, number % 17) for number in range(500)]
+    records = [Record(index, NOW_MS, None, word) for index, word in enumerate(words)]
+    sizes = []
+    for level in (low, high):
+        asked = policy(**{"compression_type": kind, f"compression_{kind}_level": str(level)})
+        changed = bytes(admitted(asked, build_batch(records)))
+        assert list(iterate_records(changed)) == records
+        assert bytes(asked.convert(memoryview(build_message_set(records, 1)), NOW_MS)) == changed
+        sizes.append(len(changed))
+    assert sizes[1] < sizes[0]
+
+
 @pytest.mark.parametrize(
     "batch",
     [
