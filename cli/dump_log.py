@@ -38,8 +38,8 @@ def dump_log(
 ) -> int:
     """Print what lies in log files, and verify it.
 
-    Takes segments (.log), indexes (.index, .timeindex, .txnindex), producer snapshots (.snapshot), checkpoints,
-    partition.metadata and meta.properties, told by their names. An index is held against the segment beside it.
+    Takes segments (.log, and .kafka of Kafka 0.7), indexes (.index, .timeindex, .txnindex), producer snapshots (.snapshot),
+    checkpoints, partition.metadata and meta.properties, told by their names. An index is held against the segment beside it.
     Nothing is changed; a node may run meanwhile.
 
     Exit codes: 0 nothing is wrong, 1 something is: each fault is a line on standard error (with [bold]--json[/bold] an item of

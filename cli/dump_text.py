@@ -65,6 +65,18 @@ def _record(item: Item) -> str:
     return "  ".join(words)
 
 
+def _message_07(item: Item) -> str:
+    return (
+        f"  byte {item['position']:<10} offset {item['offset']}  {item['size']} bytes  magic {item['magic']} {item['codec']}"
+        f"  crc {item['crc']:08x} {'ok' if item['is_valid'] else 'WRONG'}"
+    )
+
+
+def _payload_07(item: Item) -> str:
+    value = f"  {_data(item['value'])}" if "value" in item else ""
+    return f"    {item['inner']}  {item['value_size']} bytes{value}"
+
+
 def _size(size: int) -> str:
     return "null" if size < 0 else f"{size} bytes"
 
@@ -101,6 +113,8 @@ _LINES = {
     "record": _record,
     "index-entry": lambda item: f"  offset {item['offset']:<12} byte {item['position']}",
     "time-index-entry": _timed,
+    "message-07": _message_07,
+    "payload-07": _payload_07,
     "fault": _finding,
     "note": _finding,
     "end": _end,

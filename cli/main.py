@@ -17,7 +17,7 @@ from typing import Protocol, cast
 
 import typer
 
-from headrace.cli import demo, dev, dump_log, start, verify, version
+from headrace.cli import demo, dev, dump_log, import_07, start, verify, version
 
 EXIT_CLEAN = 0
 EXIT_FAILED = 1
@@ -38,6 +38,7 @@ app.command(epilog=start.EXAMPLES)(start.start)
 app.command(epilog="[bold]Examples[/bold]\n\nheadrace demo\n\nheadrace demo access.log")(demo.demo)
 app.command("dump-log", epilog=dump_log.EXAMPLES)(dump_log.dump_log)
 app.command(epilog=verify.EXAMPLES)(verify.verify)
+app.command("import-07", epilog=import_07.EXAMPLES)(import_07.import_07)
 app.command(epilog=version.EXAMPLES)(version.version)
 
 

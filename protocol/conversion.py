@@ -45,10 +45,15 @@ class ProducedSet(NamedTuple):
 
 
 class Converted(NamedTuple):
-    """Old entries, and the offset behind the last entry they came from (of which perhaps nothing was left)."""
+    """Old entries.
+
+    next_offset   behind the last entry they came from, of which perhaps nothing was left
+    first_bytes   how many of `data` the first entry gave
+    """
 
     data: bytes
     next_offset: int
+    first_bytes: int
 
 
 def open_produced_set(data: Buffer, limit: int = OPENED_BYTES_MAX) -> ProducedSet:
@@ -114,7 +119,7 @@ def convert_down(
             size += len(converted)
             if size >= bytes_wanted:
                 break
-    return Converted(out[0] if len(out) == 1 else b"".join(out), next_offset)
+    return Converted(out[0] if len(out) == 1 else b"".join(out), next_offset, len(out[0]) if out else 0)
 
 
 def _convert_entry(entry: memoryview, entry_magic: int, magic: int, first_offset: int, limit: int) -> bytes:

@@ -34,6 +34,7 @@ class Findings:
         self.path = path
         self.faults: list[Fault] = []
         self.left_out = 0
+        self._is_fault_left_out = False
 
     def fault(self, position: int, what: str, advice: str = "") -> None:
         self._add(Fault(str(self.path), position, what, advice))
@@ -45,7 +46,8 @@ class Findings:
         """The faults, and a last one that tells how many were left out."""
         if not self.left_out:
             return list(self.faults)
-        rest = Fault(str(self.path), -1, f"{self.left_out} further findings left out")
+        what = f"{self.left_out} further findings left out"
+        rest = Fault(str(self.path), -1, what, is_note=not self._is_fault_left_out)
         return [*self.faults, rest]
 
     def _add(self, fault: Fault) -> None:
@@ -53,3 +55,4 @@ class Findings:
             self.faults.append(fault)
         else:
             self.left_out += 1
+            self._is_fault_left_out |= not fault.is_note

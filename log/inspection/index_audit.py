@@ -25,11 +25,37 @@ REBUILD = "remove it: the next start of the node rebuilds it from the segment"
 HARMLESS = "nothing: look-ups still find what they look for"
 
 
+class _Inexact:
+    """Entries that are sound and not exact: each one told, or the first one, and the others counted."""
+
+    def __init__(self, findings: Findings, is_each: bool) -> None:
+        self._findings = findings
+        self._is_each = is_each
+        self._place = -1
+        self._first = ""
+        self._count = 0
+
+    def add(self, place: int, what: str) -> None:
+        if self._is_each:
+            self._findings.note(place, what, HARMLESS)
+            return
+        self._count += 1
+        if self._count == 1:
+            self._place, self._first = place, what
+
+    def tell(self) -> None:
+        if self._count:
+            others = f" ({self._count - 1} more like it)" if self._count > 1 else ""
+            self._findings.note(self._place, self._first + others, HARMLESS)
+        self._count = 0
+
+
 class OffsetIndexAudit:
     """Takes the batches of a segment in order, compares the entries as it passes them."""
 
-    def __init__(self, path: Path, base_offset: int) -> None:
+    def __init__(self, path: Path, base_offset: int, is_each: bool = False) -> None:
         self.findings = Findings(path)
+        self._inexact = _Inexact(self.findings, is_each)
         self.count = 0
         self._last = (-1, -1)  # offset, position
         self._last_end = base_offset - 1  # last offset of the batches so far
@@ -46,10 +72,10 @@ class OffsetIndexAudit:
             elif not self._last_end < indexed.offset or indexed.offset < entry.base_offset:
                 self._fault(indexed, f"the batch there holds {entry.base_offset} to {entry.last_offset}")
             elif indexed.offset != entry.last_offset:
-                self.findings.note(
-                    indexed.place, f"offset {indexed.offset} at byte {indexed.position}, where the batch ends at"
-                    f" {entry.last_offset}", HARMLESS,
-                )  # fmt: skip
+                what = (
+                    f"offset {indexed.offset} at byte {indexed.position}, where the batch ends at {entry.last_offset}"
+                )
+                self._inexact.add(indexed.place, what)
             self._advance(indexed)
         self._last_end = max(self._last_end, entry.last_offset)
 
@@ -64,6 +90,7 @@ class OffsetIndexAudit:
             if indexed.position < end or not is_active:
                 self._fault(indexed, f"the segment ends at byte {end}")
             self._advance(indexed)
+        self._inexact.tell()
 
     def _advance(self, indexed: Indexed) -> None:
         if self.count and (indexed.offset <= self._last[0] or indexed.position <= self._last[1]):
@@ -79,8 +106,9 @@ class OffsetIndexAudit:
 class TimeIndexAudit:
     """The same for the time index."""
 
-    def __init__(self, path: Path, base_offset: int) -> None:
+    def __init__(self, path: Path, base_offset: int, is_each: bool = False) -> None:
         self.findings = Findings(path)
+        self._inexact = _Inexact(self.findings, is_each)
         self.count = 0
         self._last = (-1, -1)  # timestamp, offset
         self._latest_ms = -1  # of the batches so far
@@ -105,6 +133,7 @@ class TimeIndexAudit:
             if not is_active:
                 self._fault(timed, "no batch of the segment reaches that offset")
             self._advance(timed)
+        self._inexact.tell()
         if not is_active and self._latest_ms > max(self._last[0], 0):
             what = f"the latest batch is of {self._latest_ms}, the last entry of {self._last[0]}"
             self.findings.fault(-1, what, REBUILD)
@@ -115,7 +144,7 @@ class TimeIndexAudit:
         if timed.timestamp_ms < entry.max_timestamp and timed.offset >= entry.last_offset:
             self.findings.fault(timed.place, what, REBUILD)
         else:
-            self.findings.note(timed.place, what, HARMLESS)
+            self._inexact.add(timed.place, what)
 
     def _advance(self, timed: Timed) -> None:
         if self.count and (timed.timestamp_ms <= self._last[0] or timed.offset < self._last[1]):

@@ -4,6 +4,7 @@
     -------------   -----------------------------------------------------------
     file            each file, first: path, kind
     batch, record   segments; records if asked, keys and values if asked
+    message-07      segments of Kafka 0.7 (.kafka); what they carry if asked
     index-entry, time-index-entry, aborted, producer, checkpoint, leader-epoch, partition-metadata, meta-properties
     fault, note     findings: position, what, advice
     end             each file, last: what was counted
@@ -35,8 +36,10 @@ from headrace.log.inspection.index_entries import (
 )
 from headrace.log.inspection.records import entry_records, marker_of
 from headrace.log.inspection.state_files import rows_of
+from headrace.log.log_07 import MESSAGE_BYTES_MAX, SEGMENT_SUFFIX_07, Damage, read_segment_07
 from headrace.log.segment import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX
 from headrace.protocol.compression import Codec
+from headrace.protocol.message_07 import Message07, payloads_of
 from headrace.protocol.record_batch import MAGIC_V2, Record
 
 Item = dict[str, Any]
@@ -66,6 +69,8 @@ def dump(path: Path, options: DumpOptions) -> Iterator[Item]:
     try:
         if kind == "segment":
             yield from _segment(path, options)
+        elif kind == "segment-07":
+            yield from _segment_07(path, options)
         elif kind in INDEX_KINDS.values():
             yield from _index(path, kind, options)
         elif kind == "transaction-index":
@@ -82,6 +87,8 @@ def kind_of(path: Path) -> str:
     """What a file is, by its name."""
     if path.suffix == LOG_SUFFIX:
         return "segment"
+    if path.suffix == SEGMENT_SUFFIX_07:
+        return "segment-07"
     if path.suffix == TXN_INDEX_SUFFIX:
         return "transaction-index"
     return INDEX_KINDS.get(path.suffix, "state")
@@ -122,12 +129,62 @@ def _segment(path: Path, options: DumpOptions) -> Iterator[Item]:
     yield {"type": "end", "bytes": scan.end, "next_offset": next_offset, **counts}
 
 
+def _segment_07(path: Path, options: DumpOptions) -> Iterator[Item]:
+    """Offsets are bytes, counted from the segment's name."""
+    findings = Findings(path)
+    base = base_offset_of(path)
+    counts = {"messages": 0, "payloads": 0, "invalid": 0}
+    damages: list[Damage] = []
+    end = 0
+    for position, message in read_segment_07(path, base, 0, False, damages.append):
+        end = position + message.size
+        if options.bytes_max and end > options.bytes_max:
+            break
+        counts["messages"] += 1
+        counts["invalid"] += not message.is_valid
+        yield {
+            "type": "message-07", "position": position, "size": message.size, "magic": message.magic,
+            "offset": base + position, "codec": _codec_name(message.codec), "crc": message.crc,
+            "is_valid": message.is_valid,
+        }  # fmt: skip
+        if not message.is_valid:
+            findings.fault(position, "its checksum is wrong")
+        elif options.is_deep or options.has_data:
+            yield from _payloads_07(position, message, options, findings, counts)
+        yield from _take(findings)
+    for damage in damages:
+        yield _finding(Fault(str(path), damage.place.position, damage.what))
+    yield {"type": "end", "bytes": end, **counts}
+
+
+def _payloads_07(
+    position: int, message: Message07, options: DumpOptions, findings: Findings, counts: dict[str, int]
+) -> Iterator[Item]:
+    def damaged(inner: int, what: str) -> None:
+        findings.fault(position, f"message {inner} of the set: {what}")
+
+    try:
+        payloads = payloads_of(message, MESSAGE_BYTES_MAX, damaged)
+    except HeadraceError as failure:
+        findings.fault(position, f"the set can't be read: {failure}")
+        return
+    counts["payloads"] += len(payloads)
+    for inner, payload in enumerate(payloads):
+        if payload is not None:
+            item: Item = {"type": "payload-07", "inner": inner, "value_size": len(payload)}
+            yield item | ({"value": data_item(payload)} if options.has_data else {})
+
+
+def _codec_name(codec: int) -> str:
+    return Codec(codec).name.lower() if codec <= Codec.ZSTD else str(codec)
+
+
 def batch_item(entry: Entry) -> Item:
     """A batch as an item; what its format lacks is left out."""
     item: Item = {
         "type": "batch", "position": entry.position, "size": entry.size, "magic": entry.magic,
         "base_offset": entry.base_offset, "last_offset": entry.last_offset, "count": entry.record_count,
-        "codec": Codec(entry.codec).name.lower() if entry.codec <= Codec.ZSTD else str(entry.codec),
+        "codec": _codec_name(entry.codec),
     }  # fmt: skip
     if entry.magic:
         item["timestamp_type"] = "LogAppendTime" if entry.is_log_append_time else "CreateTime"
@@ -202,7 +259,7 @@ def _index(path: Path, kind: str, options: DumpOptions) -> Iterator[Item]:
 
 def _audit(path: Path, base_offset: int, kind: str) -> Iterator[Item]:
     """Hold an index against the segment beside it."""
-    audit = (OffsetIndexAudit if kind == "offset-index" else TimeIndexAudit)(path, base_offset)
+    audit = (OffsetIndexAudit if kind == "offset-index" else TimeIndexAudit)(path, base_offset, is_each=True)
     try:
         with open(path.with_suffix(LOG_SUFFIX), "rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size

@@ -11,7 +11,8 @@ from struct import Struct
 from typing import NamedTuple
 
 from headrace.log.inspection.entry_scan import Entry
-from headrace.protocol.record_batch import CorruptRecord, Record, iterate_records
+from headrace.protocol.message_set import iterate_entry_records
+from headrace.protocol.record_batch import CorruptRecord, Record
 
 ENTRY_BYTES_MAX = 128 << 20
 CONTROL_KEY = Struct(">hh")
@@ -41,7 +42,7 @@ def entry_data(fd: int, entry: Entry) -> memoryview:
 
 def entry_records(fd: int, entry: Entry) -> Iterator[Record]:
     """raises   CorruptRecord or CompressionError, where they are not what the header says; OSError"""
-    return iterate_records(entry_data(fd, entry), ENTRY_BYTES_MAX)
+    return iterate_entry_records(entry_data(fd, entry), ENTRY_BYTES_MAX)
 
 
 def marker_of(record: Record) -> Marker | None:

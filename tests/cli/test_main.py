@@ -23,10 +23,13 @@ def headrace(*arguments, **environment):
 def test_help_names_every_command():
     done = headrace("--help")
     assert done.returncode == 0
-    assert all(f" {command} " in done.stdout for command in ("dev", "start", "demo", "dump-log", "verify", "version"))
+    assert all(
+        f" {command} " in done.stdout
+        for command in ("dev", "start", "demo", "dump-log", "verify", "import-07", "version")
+    )
 
 
-@pytest.mark.parametrize("command", ["dev", "start", "demo", "dump-log", "verify", "version"])
+@pytest.mark.parametrize("command", ["dev", "start", "demo", "dump-log", "verify", "import-07", "version"])
 def test_the_help_of_a_command_has_an_example(command):
     done = headrace(command, "--help")
     assert done.returncode == 0

@@ -7,16 +7,12 @@ import zlib
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from kafka.record.legacy_records import LegacyRecordBatch, LegacyRecordBatchBuilder
+from old_client import NOW_MS, OldClient, entries, old_set, read_old
 
-from headrace.client.connection import Connection
 from headrace.errors import ErrorCode
-from headrace.protocol import messages
-from headrace.protocol.apis import ApiKey
-from headrace.protocol.message_set import encode_message, iterate_entries
+from headrace.protocol.message_set import encode_message
 from headrace.protocol.record_batch import build_batch, iterate_batches, iterate_records
 
-NOW_MS = 1_700_000_000_000
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4"}
 RECORDS = [(b"key", b"value"), (None, b"no key"), (b"no value", None), (b"", b""), (b"k" * 300, b"v" * 5_000)]
 
@@ -37,58 +33,9 @@ def topic(node):
 
 @pytest.fixture
 def old_client(node):
-    client = OldClient(node)
+    client = OldClient(*node.address)
     yield client
     client.connection.close()
-
-
-class OldClient:
-    """Whole requests in the version that a test names."""
-
-    def __init__(self, node):
-        self.connection = Connection(*node.address)
-
-    def produce(self, version, topic, data, acks=1):
-        request = messages.ProduceRequest
-        one = request.TopicProduceData(topic, [request.PartitionProduceData(0, data)])
-        message = request(acks=acks, timeout_ms=5_000, topic_data=[one])
-        deadline = time.monotonic() + 10
-        while True:
-            answer = self.connection.request(ApiKey.PRODUCE, version, message)
-            result = answer.responses[0].partition_responses[0]
-            if result.error_code != ErrorCode.NOT_LEADER_OR_FOLLOWER or time.monotonic() > deadline:
-                return result
-
-    def fetch(self, version, topic, offset=0, limit=1 << 20, max_bytes=1 << 25):
-        request = messages.FetchRequest
-        wanted = request.FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=limit)
-        message = request(
-            max_wait_ms=0, max_bytes=max_bytes, topics=[request.FetchTopic(topic=topic, partitions=[wanted])]
-        )
-        return self.connection.request(ApiKey.FETCH, version, message).responses[0].partitions[0]
-
-    def offsets(self, topic, timestamp, count):
-        request = messages.ListOffsetsRequest
-        wanted = request.ListOffsetsPartition(partition_index=0, timestamp=timestamp, max_num_offsets=count)
-        message = request(replica_id=-1, topics=[request.ListOffsetsTopic(topic, [wanted])])
-        return self.connection.request(ApiKey.LIST_OFFSETS, 0, message).topics[0].partitions[0].old_style_offsets
-
-
-def old_set(records, magic, codec=0):
-    builder = LegacyRecordBatchBuilder(magic, codec, batch_size=1 << 30)
-    for offset, (key, value) in enumerate(records):
-        builder.append(offset, NOW_MS + offset, key, value)
-    return bytes(builder.build())
-
-
-def read_old(data):
-    """(magic, offset, timestamp, key, value) of each record, by kafka-python."""
-    found = []
-    for position, size, magic in iterate_entries(data):
-        batch = LegacyRecordBatch(bytes(data[position : position + size]), magic)
-        assert batch.validate_crc()
-        found += [(magic, one.offset, one.timestamp, one.key, one.value) for one in batch]
-    return found
 
 
 def expected(magic, records=RECORDS, has_times=True, first=0):
@@ -235,10 +182,6 @@ def test_old_offset_requests_list_segments_newest_first(topic, old_client):
     later_ms, earlier_ms = int(time.time() * 1000) + 60_000, int(time.time() * 1000) - 60_000
     assert old_client.offsets(name, later_ms, 10) == [6, 4, 2, 0]
     assert old_client.offsets(name, earlier_ms, 10) == []
-
-
-def entries(data):
-    return [data[position : position + size] for position, size, _magic in iterate_entries(data)]
 
 
 def read_new(node, topic, count):

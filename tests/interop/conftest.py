@@ -7,21 +7,11 @@ import uuid
 from pathlib import Path
 
 import pytest
+from kafka_log import RECORDS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 JAVA_CLIENT = Path(__file__).parent / "RoundTrip.java"
 TOOL_DEADLINE_S = 120
-
-# (key, value, headers)
-RECORDS = [
-    (b"key", b"value", [("name", b"content"), ("empty", b""), ("null", None)]),
-    (None, b"no key", []),
-    (b"no value", None, []),
-    (None, None, [("only", b"a header")]),
-    (b"", b"", []),
-    (b"k" * 300, b"v" * 5_000, [("h" * 100, b"x" * 1_000)]),
-    (bytes(range(256)), bytes(range(255, -1, -1)), [("same", b"1"), ("same", b"2")]),
-]
 
 
 class KafkaTools:
@@ -30,20 +20,21 @@ class KafkaTools:
     def __init__(self, jars):
         self.classpath = ":".join(map(str, jars))
 
-    def run(self, program, *arguments, stdin=b"", check=True):
-        """stdout of a tool; `program` is its class, or a Java source file."""
+    def run(self, program, *arguments, stdin=b"", check=True, has_errors=False):
+        """stdout of a tool, and stderr behind it if asked; `program` is its class, or a Java source file."""
         command = ["java", "-Xmx512m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", self.classpath, program]
         done = subprocess.run([*command, *arguments], input=stdin, capture_output=True, timeout=TOOL_DEADLINE_S)
         said = done.stdout[-2000:] + done.stderr[-2000:]
         assert not check or done.returncode == 0, (
             f"{program} ended with {done.returncode}: {said.decode(errors='replace')}"
         )
-        return done.stdout
+        return done.stdout + done.stderr if has_errors else done.stdout
 
     def dump(self, *files, options=("--deep-iteration", "--print-data-log")):
-        """What kafka-dump-log prints of files."""
+        """What kafka-dump-log prints of files; what it finds wrong comes last."""
         names = ",".join(map(str, files))
-        return self.run("kafka.tools.DumpLogSegments", *options, "--files", names).decode(errors="replace")
+        said = self.run("kafka.tools.DumpLogSegments", *options, "--files", names, has_errors=True)
+        return "".join(line for line in said.decode(errors="replace").splitlines(True) if not line.startswith("SLF4J"))
 
 
 class JavaClient:

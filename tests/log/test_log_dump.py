@@ -12,13 +12,15 @@ from headrace.ids import TopicPartition
 from headrace.log.checkpoints import write_offset_checkpoint, write_partition_metadata
 from headrace.log.inspection.entry_scan import WINDOW_BYTES, EntryScan
 from headrace.log.inspection.log_dump import DumpOptions, dump
+from headrace.protocol.message_07 import build_message_07, build_set_07
+from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import Record, build_batch
 
 DEEP = DumpOptions(is_deep=True, has_data=True)
 NAMES = [
     "00000000000000000000.log", "00000000000000000000.index", "00000000000000000000.timeindex",
     "00000000000000000000.txnindex", "00000000000000000000.snapshot", "leader-epoch-checkpoint", "partition.metadata",
-    "meta.properties", "recovery-point-offset-checkpoint", "cleaner-offset-checkpoint",
+    "00000000000000000000.kafka", "meta.properties", "recovery-point-offset-checkpoint", "cleaner-offset-checkpoint",
 ]  # fmt: skip
 
 
@@ -101,6 +103,19 @@ def test_a_transactions_marker_and_the_aborted_index_are_shown(tmp_path):
     assert (aborted["producer_id"], aborted["last_stable_offset"]) == (9, 1)
 
 
+def test_a_segment_of_kafka_0_7(tmp_path):
+    path = tmp_path / "00000000000000000100.kafka"
+    path.write_bytes(build_message_07(b"a", 0) + build_set_07([b"b", b"c"], 1))
+    found = items(path)
+    assert [(item["offset"], item["magic"], item["codec"]) for item in of("message-07", found)] == [
+        (100, 0, "none"), (110, 1, "gzip")
+    ]  # fmt: skip
+    assert [item["value"] for item in of("payload-07", found)] == ["a", "b", "c"]
+    assert not of("fault", found)
+    flip(path, 9)
+    assert [item["position"] for item in of("fault", items(path))] == [0]
+
+
 def test_keys_that_are_no_text_come_as_base64(tmp_path):
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(build_batch([Record(0, 1, b"\xff\xfe", None, (("h", b"\x80"),))]))
@@ -150,3 +165,18 @@ def test_a_huge_length_takes_no_memory(tmp_path):
     for name in ("no-offset.log", "no-offset.index", "something.else"):
         (tmp_path / name).write_bytes(b"")
         assert of("fault", items(tmp_path / name))
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", [0, 1, 2, 3])
+def test_messages_of_the_old_formats(tmp_path, magic, codec):
+    path = tmp_path / "00000000000000000000.log"
+    records = [Record(offset, 1_000 + offset if magic else -1, b"k", b"v%d" % offset) for offset in range(5)]
+    path.write_bytes(build_message_set(records, magic, codec))
+    found = items(path)
+    assert not of("fault", found)
+    assert [(item["offset"], item["value"]) for item in of("record", found)] == [(n, f"v{n}") for n in range(5)]
+    assert {item["magic"] for item in of("batch", found)} == {magic}
+    assert of("batch", found)[-1]["last_offset"] == 4
+    flip(path, path.stat().st_size - 1)
+    assert of("fault", items(path))

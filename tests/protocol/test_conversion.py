@@ -80,7 +80,7 @@ def test_an_entry_whose_wanted_records_were_compacted_away_is_passed_over():
         batch = bytearray(batch_at(0, [Record(0, 5, b"k", b"v")], codec=codec))
         batch[23:27] = (9).to_bytes(4, "big")  # its last offset is kept, its last records are not
         converted = convert_down(bytes(batch), 1, 4, EVERYTHING)
-        assert converted == (b"", 10)
+        assert converted == (b"", 10, 0)
         following = batch_at(10, [Record(10, 5, b"k", b"v")], codec=codec)
         assert [r.offset for r in read(convert_down(bytes(batch) + following, 1, 4, EVERYTHING).data)] == [10]
 
@@ -88,8 +88,8 @@ def test_an_entry_whose_wanted_records_were_compacted_away_is_passed_over():
 def test_markers_go_and_what_is_old_enough_is_passed_as_it_is():
     marker = batch_at(3, [Record(3, 5, b"\0\0\0\0", b"")], attributes=CONTROL_BIT)
     old = encode_message(4, 0, -1, b"k", b"v") + encode_message(5, 1, 77, b"k", b"v")
-    assert convert_down(marker, 1, 3, EVERYTHING) == (b"", 4)
-    assert convert_down(marker + old, 1, 3, EVERYTHING) == (old, 6)
+    assert convert_down(marker, 1, 3, EVERYTHING) == (b"", 4, 0)
+    assert convert_down(marker + old, 1, 3, EVERYTHING) == (old, 6, len(old) // 2 - 4)
     assert read(convert_down(marker + old, 0, 3, EVERYTHING).data) == [
         Record(4, -1, b"k", b"v"),
         Record(5, -1, b"k", b"v"),

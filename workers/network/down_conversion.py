@@ -9,6 +9,8 @@ get nothing this time; the first one to be served rotates with the correlation i
     v3         the first message of the first partition with records is whole however large; others keep to their
                limits (KIP-74)
 
+A batch that is within the limit as it lies in the log comes whole, even if conversion makes it larger than that.
+
 Source: Kafka `KafkaApis.maybeConvertFetchedData`, `LazyDownConversionRecords`; KIP-283.
 """
 
@@ -23,7 +25,7 @@ from headrace.log.reader import FileRange, LogReader
 from headrace.protocol.compression import CompressionError
 from headrace.protocol.conversion import UnsupportedCodec, convert_down
 from headrace.protocol.message_set import MAGIC_V0, MAGIC_V1, iterate_entries
-from headrace.protocol.record_batch import CorruptRecord
+from headrace.protocol.record_batch import LOG_OVERHEAD_BYTES, CorruptRecord
 
 VERSION_OF_MAGIC_1 = 2
 VERSION_OF_FIRST_MESSAGE_WHOLE = 3
@@ -77,21 +79,22 @@ def answer(version: int, correlation_id: int, partitions: list[Any]) -> list[Any
     spent = 0
     for index in waiting:
         wanted: OldRange = partitions[index].records
-        records, error = b"", ErrorCode.NONE
+        records, limit, error = b"", wanted.limit, ErrorCode.NONE
         if spent < OVERDRAFT * CONVERTED_BYTES_MAX:
             spent += len(wanted)
-            records, error = _convert(wanted, magic)
+            records, limit, error = _convert(wanted, magic)
         if is_first_whole:
-            records = _whole_or_within(records, wanted.limit, is_first=index == waiting[0])
+            records = _whole_or_within(records, limit, is_first=index == waiting[0])
         else:
-            records = records[: wanted.limit]
+            records = records[:limit]
         answered[index] = partitions[index]._replace(records=records, error_code=int(error))
     return answered
 
 
-def _convert(wanted: OldRange, magic: int) -> tuple[bytes, ErrorCode]:
-    """Converted entries, at least one where there is any behind the offset."""
+def _convert(wanted: OldRange, magic: int) -> tuple[bytes, int, ErrorCode]:
+    """(converted entries, at least one where there is any behind the offset, how many bytes may be sent, error)."""
     found: FileRange | None = wanted.found
+    limit = wanted.limit
     share = max(wanted.found.length, SHARE_BYTES_MIN)
     offset = wanted.offset
     try:
@@ -99,18 +102,20 @@ def _convert(wanted: OldRange, magic: int) -> tuple[bytes, ErrorCode]:
             if found is None:
                 break
             entries = os.pread(found.fd, found.length, found.position)
-            converted = convert_down(entries, magic, wanted.offset, wanted.limit)
+            converted = convert_down(entries, magic, wanted.offset, limit)
             if converted.data or converted.next_offset <= offset:
-                return converted.data, ErrorCode.NONE
+                if int.from_bytes(entries[8:12], "big") + LOG_OVERHEAD_BYTES <= limit:
+                    limit = max(limit, converted.first_bytes)
+                return converted.data, limit, ErrorCode.NONE
             offset = converted.next_offset
             found = wanted.reader.locate(offset, share, *wanted.ends, at_least_one=True)
     except UnsupportedCodec:
-        return b"", ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+        return b"", limit, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     except (CorruptRecord, CompressionError):
-        return b"", ErrorCode.CORRUPT_MESSAGE
+        return b"", limit, ErrorCode.CORRUPT_MESSAGE
     except (HeadraceError, OSError):
-        return b"", ErrorCode.KAFKA_STORAGE_ERROR
-    return b"", ErrorCode.NONE
+        return b"", limit, ErrorCode.KAFKA_STORAGE_ERROR
+    return b"", limit, ErrorCode.NONE
 
 
 def _whole_or_within(records: bytes, limit: int, is_first: bool) -> bytes:

@@ -1,0 +1,158 @@
+"""A log directory goes from Apache Kafka to a node and back: every record of it is served, by both, after clean stops and kills."""
+
+import os
+import shutil
+import signal
+
+import pytest
+from kafka_log import (
+    CODECS,
+    OLD_FORMATS,
+    RECORDS,
+    SETTINGS,
+    TOPICS,
+    TRIMMED_TO,
+    create_topics,
+    fill,
+    read,
+    start,
+    write,
+)
+from kazoo.client import KazooClient
+
+from headrace.log.inspection.log_dir_check import LogDirCheck
+
+pytestmark = pytest.mark.interop
+
+PLAIN_TOPICS = {"codecs": {"segment.bytes": "20000"}, "headers": {}, "many": {"segment.bytes": "20000"}}
+
+
+@pytest.fixture(scope="module")
+def servers():
+    """Brokers that end with the module."""
+    running = []
+
+    def start_one(kind, directory, settings=None):
+        running.append(start(kind, directory, settings))
+        return running[-1]
+
+    yield start_one
+    for server in running:
+        server.stop()
+
+
+@pytest.fixture(scope="module")
+def written_by_kafka(servers, tmp_path_factory):
+    """A directory that Kafka filled and left clean, and what it served of each topic."""
+    directory = tmp_path_factory.mktemp("kafka")
+    kafka = servers("kafka", directory, SETTINGS)
+    create_topics(kafka.bootstrap)
+    fill(kafka.bootstrap, RECORDS)
+    served = {topic: read(kafka.bootstrap, topic) for topic in TOPICS}
+    committed = read(kafka.bootstrap, "transactions", is_committed=True)
+    kafka.stop()
+    return directory, served, committed
+
+
+def copy_of(directory, target):
+    shutil.copytree(directory, target)
+    (target / "broker.log").unlink()
+    return target
+
+
+def kill(server):
+    """The broker ends without a word, and its session in ZooKeeper with it, as it would after some seconds."""
+    for pid in server.pids():
+        os.kill(pid, signal.SIGKILL)
+    client = KazooClient(server._zookeeper.connect)
+    client.start()
+    for path in ("/brokers/ids/0", "/controller"):
+        if client.exists(path):
+            client.delete(path)
+    client.stop()
+    client.close()
+    server.stop()
+
+
+def faults(directory):
+    totals = LogDirCheck(directory / "logs", is_deep=True, processes=2).run(lambda _totals: None)
+    return [fault for fault in totals.faults if not fault.is_note]
+
+
+def test_verify_finds_nothing_wrong_with_what_kafka_wrote(written_by_kafka):
+    directory, served, _committed = written_by_kafka
+    assert faults(directory) == []
+    assert min(served["trimmed"]) == TRIMMED_TO
+    assert len(served["compacted"]) < 1000
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_node_serves_every_record_that_kafka_wrote(opened_by_headrace, written_by_kafka, topic):
+    found = read(opened_by_headrace.bootstrap, topic)
+    assert found.keys() == written_by_kafka[1][topic].keys()
+    assert found == written_by_kafka[1][topic]
+
+
+@pytest.fixture(scope="module")
+def opened_by_headrace(servers, written_by_kafka, tmp_path_factory):
+    return servers("headrace", copy_of(written_by_kafka[0], tmp_path_factory.mktemp("headrace") / "copy"))
+
+
+def test_a_node_hides_what_kafkas_producers_aborted(opened_by_headrace, written_by_kafka):
+    assert read(opened_by_headrace.bootstrap, "transactions", is_committed=True) == written_by_kafka[2]
+
+
+def test_a_node_goes_on_where_kafka_stopped_and_kafka_where_the_node_did(servers, written_by_kafka, tmp_path):
+    directory = copy_of(written_by_kafka[0], tmp_path / "copy")
+    served = {topic: dict(records) for topic, records in written_by_kafka[1].items()}
+    more = [(b"more %d" % n, b"of it" * n, [("h", b"%d" % n)]) for n in range(100)]
+    for kind in ("headrace", "kafka", "headrace"):
+        server = servers(kind, directory, SETTINGS if kind == "kafka" else None)
+        for topic in ("codecs", "headers"):
+            ends = max(served[topic]) + 1
+            for codec in CODECS:
+                write(server.bootstrap, topic, more, codec)
+            found = read(server.bootstrap, topic)
+            assert {offset: one for offset, one in found.items() if offset < ends} == served[topic]
+            assert [one[1:] for offset, one in sorted(found.items()) if offset >= ends] == more * len(CODECS)
+            served[topic] = found
+        server.stop()
+        assert faults(directory) == []
+
+
+@pytest.mark.parametrize("how", ["stopped", "killed"])
+def test_kafka_serves_every_record_that_a_node_wrote(servers, tmp_path, records, how):
+    headrace = servers("headrace", tmp_path)
+    create_topics(headrace.bootstrap, PLAIN_TOPICS)
+    many = [(b"%d" % n, b"value %d" % n * 9, []) for n in range(500)]
+    for codec in CODECS:
+        write(headrace.bootstrap, "codecs", many, codec)
+        write(headrace.bootstrap, "headers", records, codec)
+        write(headrace.bootstrap, "many", many, codec, **{"enable.idempotence": True})
+    served = {topic: read(headrace.bootstrap, topic) for topic in PLAIN_TOPICS}
+    if how == "killed":
+        kill(headrace)
+    else:
+        headrace.stop()
+        assert faults(tmp_path) == []
+    kafka = servers("kafka", tmp_path, SETTINGS)
+    assert {topic: read(kafka.bootstrap, topic) for topic in PLAIN_TOPICS} == served
+    kafka.stop()
+    assert faults(tmp_path) == []
+
+
+def test_a_node_recovers_what_a_killed_kafka_left(servers, tmp_path, records):
+    kafka = servers("kafka", tmp_path, SETTINGS)
+    topics = {topic: config for topic, config in TOPICS.items() if topic in (*PLAIN_TOPICS, *OLD_FORMATS)}
+    create_topics(kafka.bootstrap, topics)
+    many = [(b"%d" % n, b"value %d" % n * 9, []) for n in range(200)]
+    for codec in CODECS:
+        for topic in topics:
+            if codec != "zstd" or topic not in OLD_FORMATS:
+                write(kafka.bootstrap, topic, many, codec)
+    served = {topic: read(kafka.bootstrap, topic) for topic in topics}
+    kill(kafka)
+    headrace = servers("headrace", tmp_path)
+    assert {topic: read(headrace.bootstrap, topic) for topic in topics} == served
+    headrace.stop()
+    assert faults(tmp_path) == []
