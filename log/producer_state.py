@@ -220,6 +220,10 @@ class ProducerState:
             del self.producers[producer_id]
         return len(stale)
 
+    def take_over(self, other: ProducerState) -> None:
+        """Know what another log's state knows: its copy takes its place."""
+        self.producers, self._ongoing, self._unreplicated = other.producers, other._ongoing, other._unreplicated
+
     def clear(self) -> None:
         """Forget everything, as for a log that begins anew."""
         self.producers.clear()

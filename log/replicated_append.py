@@ -224,6 +224,18 @@ class ReplicatedAppend:
         except OSError as failure:
             self._fail("truncation", failure)
 
+    def take_over(self, other: ReplicatedAppend) -> None:
+        """A copy that has every batch of another log knows what is not in the batches too: epochs and producers.
+
+        raises   StorageFailed
+        """
+        assert other.log_end_offset == self.log_end_offset
+        self.producers.take_over(other.producers)
+        try:
+            self.epochs.replace(other.epochs.entries)
+        except OSError as failure:
+            self._fail("leader epochs", failure)
+
     def _restart_at(self, offset: int) -> None:
         self._truncation.write(0, max(self.log_end_offset, offset))
         self._active.close()

@@ -29,6 +29,7 @@ from headrace.node.listeners import open_listeners
 from headrace.node.log_dirs import LogDirs
 from headrace.node.notify import Notifier
 from headrace.node.signals import SignalInbox
+from headrace.node.start_status import start_status
 from headrace.node.stop_plan import STOP_PLAN
 from headrace.settings import Settings
 from headrace.shm.fabric import Fabric
@@ -226,9 +227,7 @@ class Supervisor:
         if self._kill_hung():
             return
         if not self._is_ready:
-            processes = self._fabric.processes
-            count = sum(processes.state(child.process_id) is ProcessState.READY for child in self._children)
-            self._notifier.starting(f"starting: {count} of {len(self._children)} processes", START_EXTENSION_MS)
+            self._notifier.starting(start_status(self._fabric.processes, self.wiring), START_EXTENSION_MS)
         interval_ms = self._notifier.watchdog_interval_ms
         if interval_ms is not None and now_ms + LOOK_INTERVAL_MS > self._next_watchdog_ms:  # due before the next look
             self._next_watchdog_ms = now_ms + interval_ms

@@ -155,3 +155,53 @@ def test_a_topic_may_ask_for_a_sync_before_each_answer(node_factory, connect):
     connection = connect(node)
     create(connection, "kept", 1, {"headrace.flush.before.ack": "true"})
     assert [produce(connection, "kept", acks=acks) for acks in (1, -1, 1)] == [(0, 0), (0, 1), (0, 2)]
+
+
+def describe(connection, topic):
+    """{log dir: [(partition, size, lag, whether it is a copy)]}, and errors by log dir."""
+    request = messages.DescribeLogDirsRequest
+    message = request(topics=[request.DescribableLogDirTopic(topic=topic, partitions=[0])])
+    found, errors = {}, {}
+    for result in connection.request(ApiKey.DESCRIBE_LOG_DIRS, 4, message).results:
+        errors[result.log_dir] = result.error_code
+        found[result.log_dir] = [
+            (one.partition_index, one.partition_size, one.offset_lag, one.is_future_key)
+            for described in result.topics
+            for one in described.partitions
+        ]
+    return found, errors
+
+
+def alter(connection, topic, path):
+    request = messages.AlterReplicaLogDirsRequest
+    wanted = request.AlterReplicaLogDir(path=str(path), topics=[request.AlterReplicaLogDirTopic(topic, [0])])
+    answer = connection.request(ApiKey.ALTER_REPLICA_LOG_DIRS, 2, request(dirs=[wanted]))
+    return answer.results[0].partitions[0].error_code
+
+
+def test_a_replica_moves_to_another_directory_and_is_read_there(node_factory, connect, tmp_path):
+    dirs = [str(tmp_path / "one"), str(tmp_path / "two")]
+    node = node_factory("node", f"log.dirs={','.join(dirs)}")
+    connection = connect(node)
+    create(connection, "t", 1, {"segment.bytes": "100000"})
+    for number in range(40):
+        assert produce(connection, "t", value=b"x" * 10_000) == (0, number)
+    size = fetch(connection, "t")[1]
+    found, errors = describe(connection, "t")
+    assert errors == dict.fromkeys(dirs, 0)
+    (source,) = [path for path, partitions in found.items() if partitions]
+    (target,) = set(dirs) - {source}
+    assert alter(connection, "t", tmp_path / "nowhere") == ErrorCode.LOG_DIR_NOT_FOUND
+    assert alter(connection, "no-such-topic", target) == ErrorCode.REPLICA_NOT_AVAILABLE
+    assert alter(connection, "t", target) == 0
+    while True:
+        assert produce(connection, "t")[0] == 0
+        found, _errors = describe(connection, "t")
+        copies = [one for partitions in found.values() for one in partitions if one[3]]
+        if found[target] and not copies:
+            break
+    assert [one[0] for one in found[target]] == [0]
+    assert not found[source]
+    assert fetch(connection, "t")[1] == size
+    assert produce(connection, "t")[0] == 0
+    assert node.stop() == 0

@@ -36,7 +36,11 @@ class PartitionFiles:
         elif len(self._readers) > 1:
             self._readers.move_to_end(route.slot)
         reader = held[1]
-        reader.refresh(row.segments_version)
+        try:
+            reader.refresh(row.segments_version)
+        except FileNotFoundError:  # the replica moved to another log directory
+            reader = self._open(route)[1]
+            reader.refresh(row.segments_version)
         return reader
 
     def directory(self, topic: str, partition: int) -> Path | None:

@@ -64,12 +64,15 @@ class LogDirectories:
         self.full.discard(path)
         self._seat.report_offline_dirs(self._bits[path])
 
-    def find(self, name: TopicPartition) -> Path | None:
-        """Where a partition's files are."""
-        for path in self.usable:
-            if (path / str(name)).is_dir():
-                return path / str(name)
-        return None
+    def named(self, text: str) -> Path | None:
+        """The log directory that a client means, failed or not."""
+        wanted = os.path.realpath(text)
+        known = self._seat.wiring.settings["log.dirs"]
+        return next((Path(path) for path in known if os.path.realpath(path) == wanted), None)
+
+    def find(self, name: TopicPartition) -> list[Path]:
+        """Where a partition's files are: one place, but for a move between directories that was cut short."""
+        return [path / str(name) for path in self.usable if (path / str(name)).is_dir()]
 
     def emptiest(self) -> Path | None:
         """The directory with the fewest partitions, for a new one; None where all have failed. raises OSError"""

@@ -45,6 +45,8 @@ from headrace.shm.seat import Seat
 from headrace.workers.partition.log_directories import LogDirectories
 from headrace.workers.partition.replica import Replica
 
+FUTURE_SUFFIX = "-future"  # a copy on its way to another log directory
+
 _log = logging.getLogger(__name__)
 
 
@@ -72,6 +74,9 @@ class Replicas:
         self._next_reopen_ms = 0
         self._known_keys: set[int] | None = None  # of every partition in earlier views
         self._has_unclean_failure = False
+        self._forget_copies()
+        for counter in (LOGS_OPENED, RECOVERED_BYTES):  # those of a predecessor
+            seat.counters.add(counter, -seat.counters.get(counter))
         self._recovery_points = self._read_checkpoints(RECOVERY_POINT_FILE)
         self._high_watermarks = self._read_checkpoints(REPLICATION_OFFSET_FILE)
         self._log_starts = self._read_checkpoints(LOG_START_OFFSET_FILE)
@@ -140,6 +145,55 @@ class Replicas:
             return
         self._directories.take_offline(replica.log.directory.parent, failure)
         self._follow_directories()
+
+    @property
+    def usable_directories(self) -> list[Path]:
+        """Log directories that have not failed."""
+        return self._directories.usable
+
+    def directory_named(self, path: str) -> Path | None:
+        """The log directory that a client means, failed or not."""
+        return self._directories.named(path)
+
+    def lose_directory(self, log_dir: Path, failure: StorageFailed) -> None:
+        """A log directory failed in something that is no replica's."""
+        self._directories.take_offline(log_dir, failure)
+        self._follow_directories()
+
+    def open_future(self, name: TopicPartition, directory: Path, log: PartitionLog, topic_id: str) -> PartitionLog:
+        """Begin the copy of a log in another directory. raises HeadraceError"""
+        return self._open_log(
+            name,
+            directory,
+            log.config,
+            is_clean=True,
+            recovery_point=0,
+            trusted=None,
+            log_start_offset=log.log_start_offset,
+            topic_id=topic_id,
+        )
+
+    def replace_directory(self, replica: Replica, directory: Path) -> None:
+        """A copy that was closed takes the place of a replica's log. raises HeadraceError, OSError"""
+        old = replica.log
+        name = str(replica.partition)
+        place = directory.with_name(name)
+        os.rename(directory, place)
+        self._disk.sync_directory(place.parent)
+        old.abandon()
+        os.rename(old.directory, old.directory.with_name(f"{name}.{uuid.uuid4().hex}-delete"))
+        replica.log = self._open_log(
+            replica.partition,
+            place,
+            old.config,
+            is_clean=True,
+            recovery_point=old.log_end_offset,
+            trusted=None,
+            log_start_offset=old.log_start_offset,
+        )
+        self._exhausted.pop(replica.slot, None)
+        self._follow_directories()
+        replica.publish()
 
     def close(self) -> bool:
         """Flush and close every log, so that nothing needs recovery; what failed is left to the next start.
@@ -353,15 +407,19 @@ class Replicas:
         raises   StorageFailed, where the files may lie in a directory that failed: an empty log in their place would
                  be worse; OSError
         """
-        found = self._directories.find(name)
-        if found is not None:
+        places: list[Path] = []
+        for found in self._directories.find(name):
+            # Of a topic of the same name that was deleted while this directory was away; or a move was cut short between
+            # its two renames, and both places are whole.
             topic_id = read_partition_metadata(found / PARTITION_METADATA_FILE)
-            if not topic_id or not topic.topic_id or topic_id == topic.topic_id:
-                return found
-            # Of a topic of the same name that was deleted while this directory was away.
-            target = found.with_name(f"{name}.{uuid.uuid4().hex}-stray")
-            os.rename(found, target)
-            _log.error("stray directory of topic id %s put aside partition=%s renamed_to=%s", topic_id, name, target)
+            if places or (topic_id and topic.topic_id and topic_id != topic.topic_id):
+                target = found.with_name(f"{name}.{uuid.uuid4().hex}-stray")
+                os.rename(found, target)
+                _log.error("directory put aside partition=%s topic_id=%s renamed_to=%s", name, topic_id, target)
+            else:
+                places.append(found)
+        if places:
+            return places[0]
         is_new = partition.leader_epoch == 0 and self._known_keys is not None and partition.key not in self._known_keys
         emptiest = self._directories.emptiest()
         if emptiest is None or (self._directories.has_failed and not is_new):
@@ -378,8 +436,7 @@ class Replicas:
         if doomed.slot in self.by_slot:
             self._forget(doomed.slot).log.abandon()
         self.offline.pop(doomed.slot, None)
-        found = self._directories.find(name)
-        while found is not None:
+        for found in self._directories.find(name):
             target = found.with_name(f"{name}.{uuid.uuid4().hex}-delete")
             try:
                 os.rename(found, target)
@@ -388,8 +445,22 @@ class Replicas:
                 self._follow_directories()
             else:
                 _log.info("replica deleted partition=%s renamed_to=%s", name, target.name)
-            found = self._directories.find(name)
         self._publish_state(doomed.slot, doomed.key, RowState.DELETED, self._seat.generation)
+
+    def _forget_copies(self) -> None:
+        """Copies of an earlier life: their moves have to be asked for again."""
+        for log_dir in list(self._directories.usable):
+            try:
+                for name in os.listdir(log_dir):
+                    replica, _dot, _unique = name.rpartition(".")
+                    topic, _dash, index = replica.rpartition("-")
+                    if not name.endswith(FUTURE_SUFFIX) or not topic or not index.isdecimal():
+                        continue
+                    if owner_of(topic, int(index), self._seat.wiring.partition_count) == self._index:
+                        os.rename(log_dir / name, log_dir / f"{replica}.{uuid.uuid4().hex}-delete")
+                        _log.warning("move forgotten partition=%s directory=%s", replica, log_dir)
+            except OSError as failure:
+                self._directories.take_offline(log_dir, failure)
 
     def _read_checkpoints(self, file_name: str) -> dict[TopicPartition, int]:
         offsets: dict[TopicPartition, int] = {}

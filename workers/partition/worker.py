@@ -24,6 +24,7 @@ from headrace.workers.partition.coordinator_host import CoordinatorHost
 from headrace.workers.partition.group_requests import GroupRequests
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
 from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replica_moves import ReplicaMoves
 from headrace.workers.partition.replicas import Replicas
 from headrace.workers.partition.requests import Requests
 from headrace.workers.partition.upkeep import Upkeep
@@ -47,7 +48,12 @@ class PartitionWorker:
         self._purgatory = ProducePurgatory(self._answers)
         self._replicas = Replicas(seat, index, clock)
         self._groups = CoordinatorHost(seat, self._answers, self._replicas.by_slot, clock.now_ms())
-        handlers = {**Upkeep(self._replicas.by_slot).handlers(), **GroupRequests(self._groups).handlers()}
+        self._moves = ReplicaMoves(self._replicas, clock)
+        handlers = {
+            **Upkeep(self._replicas.by_slot).handlers(),
+            **GroupRequests(self._groups).handlers(),
+            **self._moves.handlers(),
+        }
         self._requests = Requests(self._answers, handlers)
         self._appender = Appender(seat, node_id, self._replicas, self._answers, self._purgatory, self._requests)
         self._view_version = 0
@@ -68,6 +74,7 @@ class PartitionWorker:
             self._follow_view()
         done = self._appender.do_work(now_ms, monotonic_ms)
         done += self._groups.do_work()
+        done += self._moves.do_work()
         self._purgatory.expire(monotonic_ms)
         if monotonic_ms >= self._next_flush_look_ms:
             self._next_flush_look_ms = monotonic_ms + FLUSH_LOOK_INTERVAL_MS
@@ -80,6 +87,7 @@ class PartitionWorker:
 
     def close(self) -> bool:
         """Drain the rings a last time, then flush and close the logs."""
+        self._moves.close()
         for _ in range(1000):
             if not self.do_work():
                 break
