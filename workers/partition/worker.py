@@ -47,6 +47,8 @@ class PartitionWorker:
         self._answers = Answers(seat)
         self._purgatory = ProducePurgatory(self._answers)
         self._replicas = Replicas(seat, index, clock)
+        # The groups' date goes on with the monotonic clock: a date that is set must not expire every member's session.
+        self._date_offset_ms = clock.now_ms() - clock.monotonic_ns() // 1_000_000
         self._groups = CoordinatorHost(seat, self._answers, self._replicas.by_slot, clock.now_ms())
         self._moves = ReplicaMoves(self._replicas, clock)
         handlers = {
@@ -62,9 +64,10 @@ class PartitionWorker:
     def do_work(self) -> int:
         """One cycle; 0 lets the loop sleep."""
         seat = self._seat
-        self._groups.now_ms = now_ms = self._clock.now_ms()
+        now_ms = self._clock.now_ms()
         now_ns = self._clock.monotonic_ns()
         monotonic_ms = now_ns // 1_000_000
+        self._groups.now_ms = monotonic_ms + self._date_offset_ms
         seat.beat(now_ns)
         for process_id in seat.changed():
             self._answers.forget(process_id)
