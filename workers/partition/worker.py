@@ -100,6 +100,7 @@ class PartitionWorker:
         version = self._seat.view.version()
         view = self._seat.view.read()
         self._settle(self._replicas.follow(view))
+        self._groups.now_ms = self._clock.now_ms()  # opening logs took its time
         self._groups.follow(view)
         self._view_version = version
         if version > 0:
