@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import resource
 import select
@@ -45,6 +46,12 @@ SETTINGS = {
     "offsets.topic.replication.factor": "1",
     "group.max.session.timeout.ms": "1800000",
 }
+LOG4J = """log4j.rootLogger=WARN, out
+log4j.logger.kafka.coordinator.group=INFO
+log4j.appender.out=org.apache.log4j.ConsoleAppender
+log4j.appender.out.layout=org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern=%m%n
+"""
 METADATA = bytes(120)
 ASSIGNMENT = bytes(80)
 _CLASSES: dict[str, type[Server]] = {"headrace": Headrace, "kafka": Kafka}
@@ -117,7 +124,9 @@ def _decode(frame: bytes, key: int, version: int) -> Any:
 
 def prepare(bootstrap: str) -> None:
     """The topic, and a coordinator that answers."""
-    topic = messages.CreateTopicsRequest.CreatableTopic(name=TOPIC, num_partitions=LOAD_PARTITIONS, replication_factor=1)
+    topic = messages.CreateTopicsRequest.CreatableTopic(
+        name=TOPIC, num_partitions=LOAD_PARTITIONS, replication_factor=1
+    )
     call(bootstrap, ApiKey.CREATE_TOPICS, 3, messages.CreateTopicsRequest(topics=[topic], timeout_ms=60_000))
     wait_for_coordinators(bootstrap)
 
@@ -129,9 +138,7 @@ def wait_for_coordinators(bootstrap: str) -> float:
     while left:
         for group in sorted(left):
             found = call(bootstrap, ApiKey.FIND_COORDINATOR, 1, messages.FindCoordinatorRequest(key=group))
-            answer = call(
-                bootstrap, ApiKey.OFFSET_FETCH, 5, messages.OffsetFetchRequest(group_id=group, topics=None)
-            )
+            answer = call(bootstrap, ApiKey.OFFSET_FETCH, 5, messages.OffsetFetchRequest(group_id=group, topics=None))
             if not found.error_code and not answer.error_code:
                 left.discard(group)
         time.sleep(0.01)
@@ -263,6 +270,9 @@ def loading_ms(server: Server, position: int) -> int:
 def measure(name: str, groups: int, members: int, seconds: float, offsets: int) -> dict[str, float]:
     """All figures of one server, in a directory of its own."""
     directory = Path(tempfile.mkdtemp(prefix="headrace-bench-"))
+    log4j = directory / "log4j.properties"
+    log4j.write_text(LOG4J)
+    os.environ["JAVA_TOOL_OPTIONS"] = f"-Dlog4j.configuration=file:{log4j}"  # Kafka says how long it loaded
     server = _CLASSES[name](directory, SETTINGS)
     figures: dict[str, float] = {}
     try:
@@ -277,12 +287,18 @@ def measure(name: str, groups: int, members: int, seconds: float, offsets: int) 
         figures["join_cpu_us_per_member"] = (server.cpu_s() - cpu) * 1e6 / (groups * members)
         figures["memory_mb"] = server.pss_mb()
         figures["beats_per_s"] = pump(server.bootstrap, _beats(everyone), ApiKey.HEARTBEAT, BEAT_VERSION, None)
-        commits = [_commit(f"group-{number}", *rows[0], range(number % 8, number % 8 + 1)) for number, rows in enumerate(everyone)]
+        commits = [
+            _commit(f"group-{number}", *rows[0], range(number % 8, number % 8 + 1))
+            for number, rows in enumerate(everyone)
+        ]
         cpu = server.cpu_s()
         figures["commits_per_s"] = pump(server.bootstrap, commits, ApiKey.OFFSET_COMMIT, COMMIT_VERSION, seconds)
         figures["commit_cpu_us"] = (server.cpu_s() - cpu) * 1e6 / (figures["commits_per_s"] * seconds)
         if offsets:
-            many = [_commit(f"store-{number}", "", -1, range(LOAD_PARTITIONS)) for number in range(offsets // LOAD_PARTITIONS)]
+            many = [
+                _commit(f"store-{number}", "", -1, range(LOAD_PARTITIONS))
+                for number in range(offsets // LOAD_PARTITIONS)
+            ]
             pump(server.bootstrap, many, ApiKey.OFFSET_COMMIT, COMMIT_VERSION, None)
             figures["loaded_memory_mb"] = server.pss_mb()
             position = len((directory / "broker.log").read_text())

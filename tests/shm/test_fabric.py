@@ -35,7 +35,7 @@ def test_a_boot_has_its_tables_and_a_pair_of_rings_for_each_pair_that_talks(new_
     names = names_of(fabric)
     rings = [name for name in names if "-ring." in name]
     assert len(rings) == 2 * (2 * 2 + 2 + 2)
-    assert len(names) == len(rings) + 3
+    assert len(names) == len(rings) + 4
     assert all(fabric.processes.generation(process_id) == 1 for process_id in range(fabric.wiring.process_count))
 
 

@@ -53,6 +53,7 @@ class Loader:
         self.faults = 0
         self._name = name
         self._offsets: dict[bytes, dict[bytes, bytes]] = {}  # group id -> key suffix -> value
+        self._suffixes: dict[bytes, bytes] = {}  # one object for the same partition in all groups
         self._groups: dict[bytes, bytes] = {}
         self._transactions: dict[int, Held] = {}  # producer id -> ...
         self._places: dict[bytes, dict[bytes, int]] = {}  # offsets of records, while transactions are open
@@ -84,7 +85,7 @@ class Loader:
     def _take_plain(self, header: RecordBatchHeader, batch: memoryview) -> None:
         """The hot loop: framing read in place, key split into group and suffix, value kept as it is."""
         data = bytes(decompress(header.codec, batch[HEADER_BYTES : header.size_bytes]))
-        zigzags, offsets = ZIGZAGS, self._offsets
+        zigzags, offsets, suffixes = ZIGZAGS, self._offsets, self._suffixes
         places = self._places if self._transactions else None
         position = 0
         for _ in range(header.record_count):
@@ -127,7 +128,7 @@ class Loader:
                     known = offsets.get(group)
                     if known is None:
                         known = offsets[group] = {}
-                    known[suffix] = data[value_position : value_position + value_length]
+                    known[suffixes.setdefault(suffix, suffix)] = data[value_position : value_position + value_length]
                 else:
                     known = offsets.get(group)
                     if known is not None:

@@ -27,9 +27,11 @@ from headrace.shm.seat import Seat
 from headrace.workers.coordinators.config import GroupConfig
 from headrace.workers.coordinators.effects import Answer, Append, Effect
 from headrace.workers.coordinators.group_coordinator import GroupCoordinator
+from headrace.workers.coordinators.group_records import offset_key_prefix
 from headrace.workers.coordinators.loader import Loader
 from headrace.workers.coordinators.timers import Timers
 from headrace.workers.partition.answers import Answers
+from headrace.workers.partition.lag_rows import LagRows
 from headrace.workers.partition.log_slices import LogSlices
 from headrace.workers.partition.offsets_batch import build_offsets_batch, size_of
 from headrace.workers.partition.replica import Replica
@@ -87,6 +89,7 @@ class CoordinatorHost:
         self._next_expiry_ms = now_ms + self._expiry_interval_ms
         self._to_expire: deque[Hosted] = deque()
         self._loading: deque[Hosted] = deque()
+        self._lags = LagRows(seat.lags, seat.wiring.index(seat.process_id))
         self._topics: dict[str, int] = {}  # partitions of each topic
         self._effects: deque[tuple[Hosted, Effect]] = deque()
         self._touched: dict[int, Hosted] = {}  # have appends or waiting ones, by partition
@@ -134,6 +137,7 @@ class CoordinatorHost:
             done += self._carry_out()
             if not self._settle_touched() and not self._effects:
                 break
+        self._lags.flush(now_ms)
         return done
 
     def sleep_bound_ms(self, most_ms: int) -> int:
@@ -186,6 +190,9 @@ class CoordinatorHost:
         groups = loader.finish(self.now_ms)
         hosted.loader = hosted.slices = None
         hosted.coordinator.loaded(groups, self.now_ms)
+        for group in groups.values():
+            prefix = offset_key_prefix(group.group_id)
+            self._lags.note([(prefix + suffix, value) for suffix, value in group.offsets.items()])
         if loader.records or loader.faults:
             _log.info(
                 "groups loaded partition=%s groups=%d offsets=%d records=%d left_out=%d ms=%d",
@@ -202,6 +209,7 @@ class CoordinatorHost:
         self._touched.pop(hosted.coordinator.partition, None)
         hosted.loader = hosted.slices = None
         _log.info("groups unloaded partition=%s groups=%d", hosted.replica.partition, len(hosted.coordinator.groups))
+        self._lags.forget([offset_key_prefix(group_id) for group_id in hosted.coordinator.groups])
         hosted.coordinator.unload(self.now_ms)
         lost, hosted.waiting = hosted.waiting, deque()
         for _end, _deadline, _offset, append in lost:
@@ -311,6 +319,8 @@ class CoordinatorHost:
             end_offset, _deadline, offset, append = waiting.popleft()
             is_committed = end_offset <= high_watermark
             append.then(ErrorCode.NONE if is_committed else ErrorCode.REQUEST_TIMED_OUT, offset, self.now_ms)
+            if is_committed and append.producer is None:
+                self._lags.note(append.records)
             called = True
         return called
 
