@@ -67,6 +67,7 @@ def test_no_fabric_on_a_machine_with_another_memory_order(new_fabric, monkeypatc
 
 
 def test_a_dev_shm_that_fills_up_half_way_leaves_nothing(new_fabric, monkeypatch, tmp_path):
+    gc.collect()  # what other tests dropped lets go of its descriptors now
     descriptors = len(os.listdir("/proc/self/fd"))
     filesystem = os.statvfs(SHM_DIRECTORY)
     monkeypatch.setattr(

@@ -399,3 +399,19 @@ def test_committed_offsets_stand_in_the_lag_table(bench):
     bench.host.now_ms += 500
     bench.host.do_work()
     assert not list(bench.lags.rows()), "the topic is gone"
+
+
+def test_a_clock_that_is_set_ends_no_session(bench):
+    host = bench.host
+    wall = host.now_ms
+    host.turn(wall, 1_000)
+    assert host.now_ms == wall
+    host.turn(wall + 10, 1_010)
+    assert host.now_ms == wall + 10
+    host.turn(wall + 3_600_000, 1_110)
+    assert host.now_ms == wall + 10 + 150, "an hour ahead is not believed at once"
+    host.turn(wall - 3_600_000, 1_210)
+    assert host.now_ms == wall + 160 + 50, "and time never goes back"
+    for step in range(200):
+        host.turn(wall + 100_000 + step * 1_000, 2_210 + step * 1_000)
+    assert host.now_ms == wall + 100_000 + 199_000, "in the end it is the wall clock's"

@@ -69,13 +69,15 @@ class CoordinatorHost:
     """The coordinators of one partition worker.
 
     by_partition   what is hosted, by the partition's index
-    now_ms         the time of this cycle
+    now_ms         the time of this cycle: the wall clock's, but that it never jumps (a session must not end because
+                   somebody set the clock); a jump is made up for at half the pace of time
     """
 
     def __init__(self, seat: Seat, answers: Answers, replicas: dict[int, Replica], now_ms: int) -> None:
         settings = seat.wiring.settings
         self.by_partition: dict[int, Hosted] = {}
         self.now_ms = now_ms
+        self._monotonic_ms = -1
         self.config = GroupConfig.from_settings(settings)
         self.partition_count: int = settings["offsets.topic.num.partitions"]
         self.timers = Timers()
@@ -96,17 +98,32 @@ class CoordinatorHost:
 
     # Events from outside
 
+    def turn(self, wall_ms: int, monotonic_ms: int) -> None:
+        """A cycle begins."""
+        if self._monotonic_ms < 0:
+            self._monotonic_ms = monotonic_ms
+        elapsed_ms, self._monotonic_ms = monotonic_ms - self._monotonic_ms, monotonic_ms
+        steady_ms = self.now_ms + elapsed_ms
+        self.now_ms = steady_ms + max(-(elapsed_ms // 2), min(elapsed_ms // 2, wall_ms - steady_ms))
+
     def coordinator_of(self, group_id: str) -> GroupCoordinator | None:
         """Who answers for a group, None where it is not this worker."""
         hosted = self.by_partition.get(coordinator_partition(group_id, self.partition_count))
         return None if hosted is None else hosted.coordinator
 
     def follow(self, view: ClusterView) -> None:
-        """Take up what this worker leads now, give up what it does not; call after the replicas have followed."""
+        """The view moved, and the replicas have followed."""
         topics = {topic.name: len(topic.partitions) for topic in view.topics.values()}
         gone = self._topics.keys() - topics.keys()
         self._topics = topics
         self.partition_count = topics.get(OFFSETS_TOPIC, self.partition_count)
+        self.follow_roles()
+        for topic in gone:
+            for hosted in self.by_partition.values():
+                hosted.coordinator.topic_deleted(topic, self.now_ms)
+
+    def follow_roles(self) -> None:
+        """Take up what this worker leads now, give up what it does not."""
         led = {
             replica.partition.partition: replica
             for replica in self._replicas.values()
@@ -118,9 +135,6 @@ class CoordinatorHost:
         for partition, replica in led.items():
             if partition not in self.by_partition:
                 self._host(partition, replica)
-        for topic in gone:
-            for hosted in self.by_partition.values():
-                hosted.coordinator.topic_deleted(topic, self.now_ms)
 
     def do_work(self) -> int:
         """Loading, timers, expiry, then every effect; 0 where there was nothing."""
