@@ -183,3 +183,19 @@ def test_a_consumer_with_nothing_to_read_waits(clicks, cluster, monkeypatch):
     consumer = consumer_of(cluster, {})
     assert [consumer.poll(0.5) for _ in range(3)] == [[], [], []]
     assert len(slept) == 3
+
+
+def test_a_topic_that_brokers_forget_for_a_moment_is_read_on_and_one_that_is_gone_is_not(
+    clicks, cluster, broker, monkeypatch
+):
+    monkeypatch.setattr("headrace.client.consumer.GONE_AFTER_S", 0.2)
+    for fetches, lookups in ((5, 3), (10**9, 10**9)):
+        broker.fail.clear()
+        consumer = consumer_of(cluster, {CLICKS[0]: 0}, {CLICKS[0]: 100})
+        broker.fail[ApiKey.FETCH, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] = fetches
+        broker.fail[ApiKey.METADATA, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] = lookups
+        if fetches == 5:
+            assert len(read(consumer)[CLICKS[0]]) == 100
+        else:
+            with pytest.raises(KafkaError, match="topic clicks"):
+                read(consumer, 10**6)
