@@ -9,7 +9,8 @@ import threading
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import LATEST, Cluster
 from headrace.client.consumer import Consumer
-from headrace.client.producer import Producer, ProducerOptions
+from headrace.client.producer import Producer
+from headrace.client.producer_options import ProducerOptions
 from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
 
