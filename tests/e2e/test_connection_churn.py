@@ -1,7 +1,11 @@
 """Connections that come and go while answers are on their way: none is taken for another, none is forgotten."""
 
+import os
+import resource
 import socket
 import struct
+import time
+from pathlib import Path
 
 import pytest
 
@@ -55,3 +59,31 @@ def test_a_new_connection_is_not_mixed_up_with_one_whose_answer_is_still_to_come
         with socket.create_connection(address, 10) as sock:  # gets a number that one of them had
             sock.sendall(hello)
             read_response(sock)
+
+
+def test_a_worker_without_descriptors_says_so_and_accepts_again_when_it_has_some(single_worker):
+    pid = single_worker.pids()["hr-network-0"]
+    soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    in_use = len(os.listdir(f"/proc/{pid}/fd"))
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (in_use + 5, hard))
+    crowd = [socket.create_connection(single_worker.address, 10) for _ in range(20)]
+    hello = build_request(ApiKey.API_VERSIONS, 0, 9, "late", messages.ApiVersionsRequest())
+    late = socket.create_connection(single_worker.address, 10)
+    late.sendall(hello)
+    deadline = time.monotonic() + 10
+    while "no connection accepted" not in (single_worker.directory / "node.log").read_text():
+        assert time.monotonic() < deadline, "nothing was logged"
+        time.sleep(0.05)
+    used_s = cpu_s(pid)
+    for sock in crowd:
+        sock.close()
+    late.settimeout(10)
+    read_response(late)
+    late.close()
+    assert cpu_s(pid) - used_s < 1.0
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def cpu_s(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -66,7 +66,7 @@ class Worker:
         self.seat.readers[0].messages.append((PRODUCE, memoryview(bytearray(header + bytes(batch())))))
 
     def cycle(self):
-        self.appender.do_work(NOW_MS)
+        self.appender.do_work(NOW_MS, NOW_MS)
         given, self.answers.given = self.answers.given, []
         return given
 

@@ -4,7 +4,7 @@ import pytest
 
 from headrace.errors import ErrorCode
 from headrace.shm.partition_table import RowState
-from headrace.workers.partition.produce_purgatory import ProducePurgatory
+from headrace.workers.partition.produce_purgatory import ANSWERED_MAX, ProducePurgatory
 
 
 class FakeAnswers:
@@ -78,3 +78,16 @@ def test_requests_of_a_dead_network_worker_are_never_answered(parked):
     purgatory.complete(replica)
     purgatory.expire(9_999)
     assert [process_id for process_id, *_ in answers.given] == [0]
+
+
+def test_answered_requests_do_not_fill_the_memory_until_their_deadline():
+    answers, replica = FakeAnswers(), FakeReplica()
+    purgatory = ProducePurgatory(answers)
+    for request_id in range(2 * ANSWERED_MAX):
+        replica.high_watermark = request_id
+        purgatory.park(replica, (0, request_id, 0, -1, 2**31 - 1), request_id, -1, request_id + 1, 2**40)
+        replica.high_watermark = request_id + 1
+        assert purgatory.complete(replica) == 1
+    assert len(answers.given) == 2 * ANSWERED_MAX
+    assert len(purgatory) == 0
+    assert len(purgatory._deadlines) <= ANSWERED_MAX + 1

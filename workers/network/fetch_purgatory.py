@@ -21,6 +21,8 @@ from headrace.shm.fence import fence
 from headrace.shm.partition_table import PartitionTable
 from headrace.workers.network.connection import Connection
 
+ANSWERED_MAX = 1_000  # entries of the heap that were answered before their time; beyond (and half) it is made anew
+
 # attempt(is_last) -> whether the fetch was answered; with is_last it has to be
 Attempt = Callable[[bool], bool]
 
@@ -46,6 +48,7 @@ class FetchPurgatory:
         self._network_worker = network_worker
         self._clock = clock
         self._by_slot: dict[int, set[ParkedFetch]] = {}
+        self._by_connection: dict[Connection, set[ParkedFetch]] = {}
         self._deadlines: list[tuple[int, int, ParkedFetch]] = []
         self._serial = 0
         self._open_count = 0
@@ -62,6 +65,7 @@ class FetchPurgatory:
                 self._by_slot[slot] = waiting = set()
                 self._table.set_wait(slot, self._network_worker, True)
             waiting.add(fetch)
+        self._by_connection.setdefault(connection, set()).add(fetch)
         self._open_count += 1
         fence()
         if attempt(False):
@@ -104,16 +108,21 @@ class FetchPurgatory:
 
     def drop(self, connection: Connection) -> None:
         """Forget the fetches of a closed connection."""
-        for fetches in list(self._by_slot.values()):
-            for fetch in list(fetches):
-                if fetch.connection is connection:
-                    self._close(fetch)
+        for fetch in list(self._by_connection.get(connection, ())):
+            self._close(fetch)
 
     def _close(self, fetch: ParkedFetch) -> None:
         if not fetch.is_open:
             return
         fetch.is_open = False
         self._open_count -= 1
+        of_connection = self._by_connection[fetch.connection]
+        of_connection.discard(fetch)
+        if not of_connection:
+            del self._by_connection[fetch.connection]
+        if len(self._deadlines) > 2 * self._open_count + ANSWERED_MAX:  # a client may wait for weeks
+            self._deadlines = [entry for entry in self._deadlines if entry[2].is_open]
+            heapq.heapify(self._deadlines)
         for slot in fetch.slots:
             waiting = self._by_slot.get(slot)
             if waiting is None:

@@ -35,6 +35,7 @@ STALLED_WAIT_MAX_MS = 2  # the doorbell rings when a crowded ring gets room; thi
 _READ = select.EPOLLIN
 _WRITE = select.EPOLLOUT
 _BROKEN = select.EPOLLERR | select.EPOLLHUP
+_NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 _log = logging.getLogger(__name__)
 
@@ -58,6 +59,7 @@ class NetworkLoop:
         self._idle_max_ms = settings["connections.max.idle.ms"]
         self._send_buffer_bytes = settings["socket.send.buffer.bytes"]
         self._receive_buffer_bytes = settings["socket.receive.buffer.bytes"]
+        self._is_accepting = True
         self.is_draining = False
         listener.setblocking(False)
         self._epoll.register(listener.fileno(), _READ)
@@ -70,8 +72,9 @@ class NetworkLoop:
         """
         events = self._epoll.poll(timeout_s)
         context = self._context
-        context.now_ms = context.clock.now_ms()
-        self._seat.beat(context.clock.monotonic_ns())
+        now_ns = context.clock.monotonic_ns()
+        context.now_ms = now_ns // 1_000_000
+        self._seat.beat(now_ns)
         self.follow_peers()
         context.follow_view()
         done = 0
@@ -100,6 +103,7 @@ class NetworkLoop:
         """Fail what was in flight to processes that died."""
         wiring = self._seat.wiring
         for process_id in self._seat.changed():
+            self._context.sender.forget(process_id)
             self._context.admin.fail_owner(process_id)
             if process_id != wiring.controller_id:
                 self._context.produce.fail_owner(process_id)
@@ -165,7 +169,9 @@ class NetworkLoop:
         for count in range(ACCEPTS_PER_CYCLE_MAX):
             try:
                 sock, address = self._listener.accept()
-            except OSError:  # nothing left, or the peer is gone already, or no descriptors: the loop comes back
+            except OSError as failure:  # nothing left, or the peer is gone already
+                if failure.errno in _NO_DESCRIPTORS:
+                    self._pause_accepting(failure)
                 return count
             peer = f"{address[0]}:{address[1]}"
             if len(self._connections) >= self._connections_max:
@@ -186,6 +192,13 @@ class NetworkLoop:
             connection.registered_events = _READ
             self._seat.counters.add(CONNECTIONS_ACCEPTED, 1)
         return ACCEPTS_PER_CYCLE_MAX
+
+    def _pause_accepting(self, failure: OSError) -> None:
+        """Leave new connections in the backlog until the next look: the listener would keep the loop awake."""
+        assert self._listener is not None
+        _log.error("no connection accepted reason=%s hint=raise LimitNOFILE or lower max.connections", failure.strerror)
+        self._epoll.modify(self._listener.fileno(), 0)
+        self._is_accepting = False
 
     def _serve(self, connection: Connection, mask: int) -> None:
         if mask & _READ and not connection.can_take_requests:
@@ -256,7 +269,10 @@ class NetworkLoop:
             connection.registered_events = wanted
 
     def _look_at_connections(self) -> None:
-        """Once a second: trickled frames, readers that don't read, idle connections."""
+        """Once a second: trickled frames, readers that don't read, idle connections, a listener that paused."""
+        if self._listener is not None and not self._is_accepting:
+            self._epoll.modify(self._listener.fileno(), _READ)
+            self._is_accepting = True
         now_ms = self._context.now_ms
         for connection in list(self._connections.values()):
             idle_ms = now_ms - connection.last_active_ms

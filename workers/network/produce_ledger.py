@@ -86,7 +86,8 @@ class ProduceLedger:
         for request_id, index, error, base_offset, append_time_ms, log_start_offset in _entries(body):
             pending = pending_by_id.get(request_id)
             if pending is None:
-                failed.append(request_id >> SEQUENCE_BITS)
+                if error:  # an error is the only thing that is told of an acks=0 request
+                    failed.append(request_id >> SEQUENCE_BITS)
                 continue
             pending.settle(index, (error, base_offset, append_time_ms, log_start_offset))
             if pending.remaining == 0:

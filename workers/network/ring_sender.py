@@ -62,6 +62,13 @@ class RingSender:
                 freed.append(connection)
         return freed
 
+    def forget(self, process_id: int) -> None:
+        """A process died: its requests were answered with an error, so what stalled on its ring must not be sent."""
+        for connection in self.stalled:
+            kept = [message for message in connection.stalled if message[0] != process_id]
+            connection.stalled.clear()
+            connection.stalled.extend(kept)
+
     def drop(self, connection: Connection) -> None:
         """The connection is closed: what it had stalled is not sent."""
         connection.stalled.clear()

@@ -49,8 +49,8 @@ def run(seat: Seat, listener: socket.socket, clock: Clock | None = None) -> int:
             done = _cycle(seat, loop, done)
         seat.set_state(ProcessState.DRAINING)
         loop.stop_accepting()
-        deadline_ms = clock.now_ms() + DRAIN_MAX_MS
-        while clock.now_ms() < deadline_ms:
+        deadline_ns = clock.monotonic_ns() + DRAIN_MAX_MS * 1_000_000
+        while clock.monotonic_ns() < deadline_ns:
             done = _cycle(seat, loop, done)
             if loop.is_drained():
                 break

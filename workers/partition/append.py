@@ -54,12 +54,16 @@ class Appender:
         self._answers = answers
         self._purgatory = purgatory
         self._requests = requests
+        self._monotonic_ms = 0
 
-    def do_work(self, now_ms: int) -> int:
+    def do_work(self, now_ms: int, monotonic_ms: int) -> int:
         """Append what the rings hold: of each REQUESTS_PER_CYCLE_MAX messages, REQUEST_BYTES_PER_CYCLE_MAX at most.
 
-        returns   number of messages taken
+        now_ms         the date, for the records
+        monotonic_ms   for the deadlines of requests that wait
+        returns        number of messages taken
         """
+        self._monotonic_ms = monotonic_ms
         answers = self._answers
         replicas = self._replicas.by_slot
         unpack_header = PRODUCE_HEADER.unpack_from
@@ -128,11 +132,9 @@ class Appender:
             replica.publish()
             for network_worker in replica.waiting_network_workers():
                 self._answers.advanced(network_worker, replica.slot)
-        self._answer(replica, tickets, results, now_ms)
+        self._answer(replica, tickets, results)
 
-    def _answer(
-        self, replica: Replica, tickets: list[Ticket], results: list[tuple[int, int, int]], now_ms: int
-    ) -> None:
+    def _answer(self, replica: Replica, tickets: list[Ticket], results: list[tuple[int, int, int]]) -> None:
         answers = self._answers
         log_start = replica.log.log_start_offset
         end_offset = replica.log.log_end_offset
@@ -145,5 +147,5 @@ class Appender:
             elif acks == ACKS_LEADER or (acks == ACKS_ALL and is_committed):
                 answers.result(process_id, request_id, index, _NONE, base_offset, append_time_ms, log_start)
             elif acks == ACKS_ALL:
-                deadline_ms = now_ms + timeout_ms
+                deadline_ms = self._monotonic_ms + timeout_ms
                 self._purgatory.park(replica, ticket, base_offset, append_time_ms, end_offset, deadline_ms)

@@ -17,6 +17,7 @@ from headrace.workers.partition.answers import Answers
 from headrace.workers.partition.replica import Replica
 
 PARKED_MAX = 100_000  # over all replicas of one worker; beyond, requests time out at once
+ANSWERED_MAX = 1_000  # entries of the heap that were answered before their time; beyond (and half) it is made anew
 
 
 class ProducePurgatory:
@@ -25,12 +26,14 @@ class ProducePurgatory:
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
         self._serial = 0
+        self._open_count = 0
         # (deadline_ms, serial, replica, ticket, base_offset, append_time_ms, required_offset)
         self._deadlines: list[tuple] = []  # type: ignore[type-arg]
         self._open: dict[int, dict[int, tuple]] = {}  # type: ignore[type-arg]  # slot -> serial -> entry
 
     def __len__(self) -> int:
-        return sum(len(entries) for entries in self._open.values())
+        """Requests that wait."""
+        return self._open_count
 
     def park(
         self,
@@ -43,13 +46,14 @@ class ProducePurgatory:
     ) -> None:
         """Keep a request until the replica's high watermark reaches `required_offset`."""
         process_id, request_id, index, _acks, _timeout_ms = ticket
-        if len(self._deadlines) >= PARKED_MAX:
+        if self._open_count >= PARKED_MAX:
             self._answers.refuse(process_id, request_id, index, ErrorCode.REQUEST_TIMED_OUT)
             return
         self._serial += 1
         entry = (deadline_ms, self._serial, replica, ticket, base_offset, append_time_ms, required_offset)
         heapq.heappush(self._deadlines, entry)
         self._open.setdefault(replica.slot, {})[self._serial] = entry
+        self._open_count += 1
 
     def complete(self, replica: Replica) -> int:
         """Answer what the replica's high watermark has reached; all of it, where it no longer leads."""
@@ -67,16 +71,19 @@ class ProducePurgatory:
                 error = ErrorCode.KAFKA_STORAGE_ERROR if is_lost else ErrorCode.NOT_LEADER_OR_FOLLOWER
                 base_offset = log_start = -1
             self._answers.result(ticket[0], ticket[1], ticket[2], error, base_offset, append_time_ms, log_start)
+        self._closed(len(reached))
         return len(reached)
 
     def forget(self, process_id: int) -> None:
         """A network worker died; its successor may use the same request ids, so its tickets must not be answered."""
         for entries in self._open.values():
-            for serial in [serial for serial, entry in entries.items() if entry[3][0] == process_id]:
+            lost = [serial for serial, entry in entries.items() if entry[3][0] == process_id]
+            for serial in lost:
                 del entries[serial]
+            self._closed(len(lost))
 
     def expire(self, now_ms: int) -> int:
-        """Time out what is due."""
+        """Time out what is due, by the monotonic clock."""
         done = 0
         while self._deadlines and self._deadlines[0][0] <= now_ms:
             _deadline, serial, replica, ticket, _base, _time, _required = heapq.heappop(self._deadlines)
@@ -84,4 +91,12 @@ class ProducePurgatory:
             if entries is not None and entries.pop(serial, None) is not None:
                 self._answers.refuse(ticket[0], ticket[1], ticket[2], ErrorCode.REQUEST_TIMED_OUT)
                 done += 1
+        self._open_count -= done
         return done
+
+    def _closed(self, count: int) -> None:
+        """So many entries don't wait any more; the heap forgets them once they are the larger part of it."""
+        self._open_count -= count
+        if len(self._deadlines) > 2 * self._open_count + ANSWERED_MAX:
+            self._deadlines = [entry for entries in self._open.values() for entry in entries.values()]
+            heapq.heapify(self._deadlines)

@@ -115,7 +115,7 @@ class Replicas:
             self._close_log(replica)
         return changed
 
-    def look(self, now_ms: int) -> list[Replica]:
+    def look(self, now_ms: int, monotonic_ms: int) -> list[Replica]:
         """Flush what `flush.ms` wants flushed; follow what became of the log directories; try full logs again.
 
         returns   the replicas that went out of service, or came back, since the last call
@@ -124,10 +124,10 @@ class Replicas:
             replica = self.by_slot[slot]
             if replica.state is not RowState.OFFLINE and not replica.is_full:
                 self._flush_due(replica, now_ms)
-        if self._directories.look(now_ms):
+        if self._directories.look(monotonic_ms):
             self._follow_directories()
-        if self._exhausted and now_ms >= self._next_reopen_ms:
-            self._next_reopen_ms = now_ms + REOPEN_INTERVAL_MS
+        if self._exhausted and monotonic_ms >= self._next_reopen_ms:
+            self._next_reopen_ms = monotonic_ms + REOPEN_INTERVAL_MS
             for replica in list(self._exhausted.values()):
                 self._reopen(replica)
         changed, self._changed = self._changed, []

@@ -63,20 +63,22 @@ class PartitionWorker:
         """One cycle; 0 lets the loop sleep."""
         seat = self._seat
         self._groups.now_ms = now_ms = self._clock.now_ms()
-        seat.beat(self._clock.monotonic_ns())
+        now_ns = self._clock.monotonic_ns()
+        monotonic_ms = now_ns // 1_000_000
+        seat.beat(now_ns)
         for process_id in seat.changed():
             self._answers.forget(process_id)
             self._purgatory.forget(process_id)
             self._requests.forget(process_id)
         if seat.view.version() != self._view_version:
             self._follow_view()
-        done = self._appender.do_work(now_ms)
+        done = self._appender.do_work(now_ms, monotonic_ms)
         done += self._groups.do_work()
         done += self._moves.do_work()
-        self._purgatory.expire(now_ms)
-        if now_ms >= self._next_flush_look_ms:
-            self._next_flush_look_ms = now_ms + FLUSH_LOOK_INTERVAL_MS
-            self._settle(self._replicas.look(now_ms))
+        self._purgatory.expire(monotonic_ms)
+        if monotonic_ms >= self._next_flush_look_ms:
+            self._next_flush_look_ms = monotonic_ms + FLUSH_LOOK_INTERVAL_MS
+            self._settle(self._replicas.look(now_ms, monotonic_ms))
         return done + self._answers.flush()
 
     def sleep_bound_ms(self) -> int:

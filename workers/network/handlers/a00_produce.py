@@ -108,9 +108,9 @@ def _apply_policy(
     """(error or 0, the batch as the topic's log shall have it)."""
     try:
         if version < VERSION_OF_MAGIC_2:
-            records = context.routes.policy(route.topic).convert(records, context.now_ms)
+            records = context.routes.policy(route.topic).convert(records, context.clock.now_ms())
         else:
-            records = route.policy.admit(records, context.now_ms)
+            records = route.policy.admit(records, context.clock.now_ms())
     except KafkaError as failure:
         pending.texts = {**(pending.texts or {}), index: failure.message}
         return failure.code, None

@@ -104,7 +104,7 @@ def _old_style(context: Context, route: Route, row: PartitionRow, wanted: Any) -
         offsets = offsets[:1]
     elif wanted.timestamp != LATEST:
         written_ms = [path_of(reader.directory, base, LOG_SUFFIX).stat().st_mtime_ns // 1_000_000 for base in bases]
-        written_ms.append(context.now_ms)
+        written_ms.append(context.clock.now_ms())
         while offsets and written_ms[len(offsets) - 1] > wanted.timestamp:
             offsets.pop()
     found = sorted(offsets, reverse=True)[: max(0, wanted.max_num_offsets)]

@@ -1,0 +1,84 @@
+"""Fetches that wait: woken by their slot, by their deadline, forgotten with their connection; nothing of them stays."""
+
+import pytest
+
+from headrace.workers.network.fetch_purgatory import ANSWERED_MAX, FetchPurgatory
+
+
+class FakeTable:
+    def __init__(self):
+        self.waiting = set()
+
+    def set_wait(self, slot, network_worker, is_set):
+        (self.waiting.add if is_set else self.waiting.discard)(slot)
+
+
+class Attempts:
+    """An attempt that succeeds once there is something."""
+
+    def __init__(self):
+        self.is_there = False
+        self.answered = 0
+
+    def __call__(self, is_last):
+        self.answered += self.is_there or is_last
+        return self.is_there or is_last
+
+
+@pytest.fixture
+def table():
+    return FakeTable()
+
+
+@pytest.fixture
+def purgatory(table):
+    return FetchPurgatory(table, 0, None)
+
+
+def test_a_slot_that_moved_wakes_its_fetches_and_no_others(purgatory, table):
+    first, second = Attempts(), Attempts()
+    purgatory.park("a", [1, 2], 1_000, first)
+    purgatory.park("a", [3], 1_000, second)
+    assert table.waiting == {1, 2, 3}
+    first.is_there = second.is_there = True
+    assert purgatory.advance([2]) == 1
+    assert (first.answered, second.answered, len(purgatory)) == (1, 0, 1)
+    assert table.waiting == {3}
+
+
+def test_a_deadline_answers_with_what_there_is(purgatory, table):
+    attempt = Attempts()
+    purgatory.park("a", [1], 1_000, attempt)
+    assert purgatory.next_deadline_ms() == 1_000
+    assert purgatory.expire(999) == 0
+    assert purgatory.expire(1_000) == 1
+    assert (attempt.answered, len(purgatory), table.waiting) == (1, 0, set())
+
+
+def test_a_fetch_that_finds_enough_at_its_second_look_is_not_parked(purgatory, table):
+    attempt = Attempts()
+    attempt.is_there = True
+    purgatory.park("a", [1], 1_000, attempt)
+    assert (attempt.answered, len(purgatory), purgatory.next_deadline_ms(), table.waiting) == (1, 0, None, set())
+
+
+def test_a_closed_connection_takes_its_fetches_along(purgatory, table):
+    kept, dropped = Attempts(), Attempts()
+    purgatory.park("a", [1], 1_000, dropped)
+    purgatory.park("a", [2], 1_000, dropped)
+    purgatory.park("b", [1], 1_000, kept)
+    purgatory.drop("a")
+    dropped.is_there = kept.is_there = True
+    assert purgatory.advance([1, 2]) == 1
+    assert (dropped.answered, kept.answered, table.waiting) == (0, 1, set())
+    purgatory.drop("a")
+
+
+def test_answered_fetches_do_not_fill_the_memory_until_their_deadline(purgatory):
+    for _ in range(3 * ANSWERED_MAX):
+        attempt = Attempts()
+        purgatory.park("a", [1], 2**40, attempt)
+        attempt.is_there = True
+        assert purgatory.advance([1]) == 1
+    assert len(purgatory._deadlines) <= ANSWERED_MAX + 1
+    assert not purgatory._by_connection
