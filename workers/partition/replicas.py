@@ -96,6 +96,7 @@ class Replicas:
         }
         counters = self._seat.counters
         counters.add(LOGS_WANTED, len(wanted) - counters.get(LOGS_WANTED))
+        opened, begun_ns = counters.get(LOGS_OPENED), self._clock.monotonic_ns()
         for topic, partition in wanted.values():
             replica = self._hold(topic, partition)
             if replica is None:
@@ -105,6 +106,13 @@ class Replicas:
                     changed.append(replica)
             except StorageFailed as failure:
                 self.fail(replica, failure)
+        if counters.get(LOGS_OPENED) > opened:
+            _log.info(
+                "logs opened count=%d recovered_bytes=%d duration_ms=%d",
+                counters.get(LOGS_OPENED) - opened,
+                counters.get(RECOVERED_BYTES),
+                (self._clock.monotonic_ns() - begun_ns) // 1_000_000,
+            )
         self._known_keys = {partition.key for _topic, partition in wanted.values()} | (self._known_keys or set())
         for doomed in view.doomed:
             if owner_of(doomed.topic, doomed.partition, worker_count) == self._index:
