@@ -78,7 +78,7 @@ class Node:
 
     def look(self):
         self.clock.ms += 5_000
-        return self.replicas.look(self.clock.ms)
+        return self.replicas.look(self.clock.ms, self.clock.ms)
 
     def dir_of(self, slot):
         return self.replicas.by_slot[slot].log.directory.parent

@@ -45,11 +45,11 @@ class LogDirectories:
         """Whether any directory is out of service, since the start or before."""
         return self.had_failed_at_start or len(self.usable) < len(self._bits)
 
-    def look(self, now_ms: int) -> bool:
+    def look(self, monotonic_ms: int) -> bool:
         """Look at failures and free space, if that is due; returns whether anything changed."""
-        if now_ms < self._next_look_ms:
+        if monotonic_ms < self._next_look_ms:
             return False
-        self._next_look_ms = now_ms + DIRECTORY_LOOK_INTERVAL_MS
+        self._next_look_ms = monotonic_ms + DIRECTORY_LOOK_INTERVAL_MS
         has_changed = self._follow_failures()
         for path in list(self.usable):
             has_changed |= self._look_at_space(path)

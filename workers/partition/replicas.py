@@ -96,6 +96,7 @@ class Replicas:
         }
         counters = self._seat.counters
         counters.add(LOGS_WANTED, len(wanted) - counters.get(LOGS_WANTED))
+        opened, begun_ns = counters.get(LOGS_OPENED), self._clock.monotonic_ns()
         for topic, partition in wanted.values():
             replica = self._hold(topic, partition)
             if replica is None:
@@ -105,6 +106,13 @@ class Replicas:
                     changed.append(replica)
             except StorageFailed as failure:
                 self.fail(replica, failure)
+        if counters.get(LOGS_OPENED) > opened:
+            _log.info(
+                "logs opened count=%d recovered_bytes=%d duration_ms=%d",
+                counters.get(LOGS_OPENED) - opened,
+                counters.get(RECOVERED_BYTES),
+                (self._clock.monotonic_ns() - begun_ns) // 1_000_000,
+            )
         self._known_keys = {partition.key for _topic, partition in wanted.values()} | (self._known_keys or set())
         for doomed in view.doomed:
             if owner_of(doomed.topic, doomed.partition, worker_count) == self._index:
@@ -115,7 +123,7 @@ class Replicas:
             self._close_log(replica)
         return changed
 
-    def look(self, now_ms: int) -> list[Replica]:
+    def look(self, now_ms: int, monotonic_ms: int) -> list[Replica]:
         """Flush what `flush.ms` wants flushed; follow what became of the log directories; try full logs again.
 
         returns   the replicas that went out of service, or came back, since the last call
@@ -124,10 +132,10 @@ class Replicas:
             replica = self.by_slot[slot]
             if replica.state is not RowState.OFFLINE and not replica.is_full:
                 self._flush_due(replica, now_ms)
-        if self._directories.look(now_ms):
+        if self._directories.look(monotonic_ms):
             self._follow_directories()
-        if self._exhausted and now_ms >= self._next_reopen_ms:
-            self._next_reopen_ms = now_ms + REOPEN_INTERVAL_MS
+        if self._exhausted and monotonic_ms >= self._next_reopen_ms:
+            self._next_reopen_ms = monotonic_ms + REOPEN_INTERVAL_MS
             for replica in list(self._exhausted.values()):
                 self._reopen(replica)
         changed, self._changed = self._changed, []

@@ -47,8 +47,6 @@ class PartitionWorker:
         self._answers = Answers(seat)
         self._purgatory = ProducePurgatory(self._answers)
         self._replicas = Replicas(seat, index, clock)
-        # The groups' date goes on with the monotonic clock: a date that is set must not expire every member's session.
-        self._date_offset_ms = clock.now_ms() - clock.monotonic_ns() // 1_000_000
         self._groups = CoordinatorHost(seat, self._answers, self._replicas.by_slot, clock.now_ms())
         self._moves = ReplicaMoves(self._replicas, clock)
         handlers = {
@@ -67,7 +65,6 @@ class PartitionWorker:
         now_ms = self._clock.now_ms()
         now_ns = self._clock.monotonic_ns()
         monotonic_ms = now_ns // 1_000_000
-        self._groups.now_ms = monotonic_ms + self._date_offset_ms
         seat.beat(now_ns)
         self._groups.turn(now_ms, monotonic_ms)
         for process_id in seat.changed():
@@ -82,7 +79,7 @@ class PartitionWorker:
         self._purgatory.expire(monotonic_ms)
         if monotonic_ms >= self._next_flush_look_ms:
             self._next_flush_look_ms = monotonic_ms + FLUSH_LOOK_INTERVAL_MS
-            self._settle(self._replicas.look(now_ms))
+            self._settle(self._replicas.look(now_ms, monotonic_ms))
         return done + self._answers.flush()
 
     def sleep_bound_ms(self) -> int:
