@@ -1,5 +1,6 @@
 """The housekeeper's cleaner: what it chooses, how fast it may go, what it does when a pass can't be finished."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -303,3 +304,19 @@ def test_a_log_that_was_cut_below_the_checkpoint_is_dirty_from_there(house, capl
     house.run()
     assert caplog.text.count("log compacted") == 2
     assert "keys=5 " in caplog.text.rpartition("log compacted")[2]  # those from offset 20 on went into the map again
+
+
+def test_a_checkpoint_of_another_topic_of_the_same_name_is_not_believed(house, caplog):
+    caplog.set_level("INFO")
+    log = house.add("a", twice())
+    house.run()
+    os.utime(house.directory / "cleaner-offset-checkpoint", ns=(1, 1))
+    (log.directory / "partition.metadata").write_text("version: 0")
+    house.cleaner = house.new_cleaner()  # after a restart: by the time the topic was made
+    house.run()
+    assert caplog.text.count("log compacted") == 2
+    hosted = house.replicas.pop()
+    house.replicas.append(hosted._replace(row=hosted.row._replace(key=77)))  # while it runs: by its key
+    house.clock.ns += BACKOFF_MS * 1_000_000
+    house.run()
+    assert caplog.text.count("log compacted") == 3

@@ -27,6 +27,7 @@ from headrace.ids import TopicPartition
 from headrace.log.checkpoints import (
     CLEANER_OFFSET_FILE,
     LEADER_EPOCH_FILE,
+    PARTITION_METADATA_FILE,
     BadCheckpoint,
     read_leader_epochs,
     read_offset_checkpoint,
@@ -37,10 +38,9 @@ from headrace.log.compaction import Compaction, CompactionFailed, CompactionLimi
 from headrace.log.compaction_plan import CompactionPlan, first_dirty_offset, plan_compaction
 from headrace.log.disk import Disk
 from headrace.log.reader import CorruptSegment
-from headrace.log.retention import segment_facts
-from headrace.log.segment import LOG_SUFFIX, path_of
+from headrace.log.retention import first_timestamp, segment_facts
 from headrace.protocol.compression import CompressionError
-from headrace.protocol.record_batch import HEADER_BYTES, CorruptRecord, parse_header
+from headrace.protocol.record_batch import CorruptRecord
 from headrace.settings import Settings
 from headrace.shm.counters import BYTES_COMPACTED, PARTITIONS_UNCLEANABLE, SEGMENTS_COMPACTED
 from headrace.shm.seat import Seat
@@ -94,12 +94,12 @@ class Cleaner:
         self._rested_until_ns = 0
         self._pass: _Pass | None = None
         self._checkpoints: dict[Path, dict[TopicPartition, int]] = {}
-        self._epochs: dict[int, tuple[int, int]] = {}  # slot -> key, leader epoch at the last look
+        self._epochs: dict[TopicPartition, tuple[int, int]] = {}  # key, leader epoch at the last look
         self._failures: dict[int, tuple[int, int]] = {}  # slot -> key, failed passes in a row
         self.uncleanable: dict[int, tuple[int, str]] = {}  # slot -> key, reason
         for log_dir in log_dirs:
             try:
-                self._checkpoints[log_dir] = read_offset_checkpoint(log_dir / CLEANER_OFFSET_FILE)
+                self._checkpoints[log_dir] = _read_checkpoint(log_dir)
             except (HeadraceError, ValueError, OSError) as failure:
                 self._checkpoints[log_dir] = {}
                 _log.warning("checkpoint ignored directory=%s reason=%s", log_dir, failure)
@@ -167,9 +167,8 @@ class Cleaner:
             return None
         checkpoint = self._believed_checkpoint(hosted)
         first_dirty = first_dirty_offset(facts, checkpoint)
-        earliest_ms = _first_timestamp(
-            hosted.directory, [one.base_offset for one in facts if one.end_offset > first_dirty]
-        )
+        dirty = [one.base_offset for one in facts if one.end_offset > first_dirty]
+        earliest_ms = first_timestamp(hosted.directory, dirty[0]) if dirty else -1
         committed = min(row.high_watermark, row.last_stable_offset)
         return plan_compaction(facts, hosted.config, checkpoint, committed, earliest_ms, now_ms)
 
@@ -178,8 +177,11 @@ class Cleaner:
 
         source   Kafka `LogCleanerManager.maybeTruncateCheckpoint`
         """
-        checkpoint = self._checkpoints[hosted.log_dir].get(hosted.name, NO_CHECKPOINT)
-        known = self._epochs.get(hosted.slot)
+        checkpoints = self._checkpoints[hosted.log_dir]
+        known = self._epochs.get(hosted.name)
+        if known is not None and known[0] != hosted.row.key:
+            checkpoints.pop(hosted.name, None)  # another topic of the same name
+        checkpoint = checkpoints.get(hosted.name, NO_CHECKPOINT)
         if known is not None and known[0] == hosted.row.key and hosted.row.leader_epoch > known[1]:
             later = [
                 start for epoch, start in read_leader_epochs(hosted.directory / LEADER_EPOCH_FILE) if epoch > known[1]
@@ -187,7 +189,7 @@ class Cleaner:
             if later and later[0] < checkpoint:
                 checkpoint = later[0]
                 self._write_checkpoint(hosted, checkpoint)
-        self._epochs[hosted.slot] = (hosted.row.key, hosted.row.leader_epoch)
+        self._epochs[hosted.name] = (hosted.row.key, hosted.row.leader_epoch)
         return checkpoint
 
     def _is_quarantined(self, hosted: Hosted) -> bool:
@@ -308,11 +310,15 @@ class Cleaner:
             pass  # gone with its directory, or swept at the next start
 
 
-def _first_timestamp(directory: Path, bases: list[int]) -> int:
-    """Of the first batch in these segments, -1 where there is none."""
-    for base in bases:
-        with open(path_of(directory, base, LOG_SUFFIX), "rb") as file:
-            head = file.read(HEADER_BYTES)
-        if len(head) == HEADER_BYTES:
-            return parse_header(head).max_timestamp
-    return -1
+def _read_checkpoint(log_dir: Path) -> dict[TopicPartition, int]:
+    """Without entries of topics that were made after it was written: others of the same name. raises as it is read"""
+    path = log_dir / CLEANER_OFFSET_FILE
+    offsets = read_offset_checkpoint(path)
+    for name in list(offsets):
+        try:
+            is_younger = (log_dir / str(name) / PARTITION_METADATA_FILE).stat().st_mtime_ns > path.stat().st_mtime_ns
+        except FileNotFoundError:
+            is_younger = False
+        if is_younger:
+            del offsets[name]
+    return offsets
