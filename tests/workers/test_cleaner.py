@@ -1,5 +1,6 @@
 """The housekeeper's cleaner: what it chooses, how fast it may go, what it does when a pass can't be finished."""
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -65,6 +66,9 @@ class FakeReplicas(list):
         return True
 
 
+REFUSALS = {"refuse": ErrorCode.INVALID_REQUEST, "moving": ErrorCode.REASSIGNMENT_IN_PROGRESS}
+
+
 class FakeOwners:
     """Answers at once, or when it is told to, or never has room."""
 
@@ -78,8 +82,8 @@ class FakeOwners:
         if self.mode == "full":
             return False
         self.asked += 1
-        if self.mode == "refuse":
-            on_answer(ErrorCode.INVALID_REQUEST)
+        if self.mode in REFUSALS:
+            on_answer(REFUSALS[self.mode])
         elif self.mode == "later":
             self.owed.append((hosted, segments, on_answer))
         else:
@@ -320,3 +324,39 @@ def test_a_checkpoint_of_another_topic_of_the_same_name_is_not_believed(house, c
     house.clock.ns += BACKOFF_MS * 1_000_000
     house.run()
     assert caplog.text.count("log compacted") == 3
+
+
+def test_a_replica_that_moves_is_waited_for(house, caplog):
+    log = house.add("a", twice())
+    house.owners.mode = "moving"
+    for _ in range(2 * cleaner_module.FAILURES_MAX):
+        house.run()
+        house.clock.ns += BACKOFF_MS * 1_000_000
+    assert not caplog.text
+    copy = log.directory.with_name("a-0.0123-future")
+    copy.mkdir()
+    house.owners.mode = "at once"
+    asked = house.owners.asked
+    house.run()
+    assert house.owners.asked == asked
+    copy.rmdir()
+    house.clock.ns += BACKOFF_MS * 1_000_000
+    house.run()
+    assert house.checkpoint() == {("a", 0): 50}
+
+
+def test_a_full_disk_is_waited_for(house, caplog):
+    house.add("a", twice())
+
+    class FullDisk(Disk):
+        def pwritev(self, fd, buffers, position):
+            raise OSError(errno.ENOSPC, "injected")
+
+    disk, house.cleaner._disk = house.cleaner._disk, FullDisk()
+    for _ in range(2 * cleaner_module.FAILURES_MAX):
+        house.run()
+        house.clock.ns += BACKOFF_MS * 1_000_000
+    assert "uncleanable" not in caplog.text
+    house.cleaner._disk = disk
+    house.run()
+    assert house.checkpoint() == {("a", 0): 50}

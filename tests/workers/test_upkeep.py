@@ -104,7 +104,8 @@ class Pair:
         )
         self.replica.state = RowState.LEADER
         self.replica.publish()
-        self.upkeep = Upkeep({SLOT: self.replica})
+        self.moving = set()
+        self.upkeep = Upkeep({SLOT: self.replica}, self.moving.__contains__)
         self.seat = FakeSeat()
         self.owners = Owners(self.seat)
         self.told = []
@@ -219,6 +220,11 @@ def test_a_swap_is_made_once_and_published(tmp_path):
     swap = next(
         step for step in compaction_of(pair.log, LogConfig(is_compacted=True)).steps() if isinstance(step, Swap)
     )
+    pair.moving.add(SLOT)
+    assert pair.owners.swap_segments(hosted, swap.segments, pair.told.append)
+    pair.serve()
+    assert pair.told.pop() == ErrorCode.REASSIGNMENT_IN_PROGRESS
+    pair.moving.clear()
     assert pair.owners.swap_segments(hosted, swap.segments, pair.told.append)
     pair.serve()
     assert pair.row.segments_version > hosted.row.segments_version

@@ -6,7 +6,8 @@ syncs the directory, and writes `cleaner-offset-checkpoint`. What is read and wr
 
 A pass that meets bytes it can't make sense of quarantines its partition: it is reported once, counted
 (`partitions_uncleanable`), and not tried again by this process. A pass that meets a changed log, a lost owner or a failing
-disk is tried again later, FAILURES_MAX times in a row at most.
+disk is tried again later, FAILURES_MAX times in a row at most; a full disk and a replica that moves to another log directory
+are waited for.
 
 Killed anywhere: `.cleaned` files are swept at the next start; the checkpoint is that of the last pass.
 
@@ -15,6 +16,7 @@ Source: Kafka `LogCleaner`, `LogCleanerManager`.
 
 from __future__ import annotations
 
+import errno
 import gc
 import logging
 import os
@@ -46,6 +48,7 @@ from headrace.shm.counters import BYTES_COMPACTED, PARTITIONS_UNCLEANABLE, SEGME
 from headrace.shm.seat import Seat
 from headrace.workers.housekeeper.hosted import Hosted, HostedReplicas
 from headrace.workers.housekeeper.owners import Owners
+from headrace.workers.partition.replicas import FUTURE_SUFFIX
 
 STEP_BUDGET_NS = 50_000_000  # of one turn; a single step may take longer
 FAILURES_MAX = 10
@@ -66,6 +69,7 @@ class _Pass:
         self.swap: Swap | None = None  # to be asked for
         self.is_waiting = False  # for the owner's answer
         self.answer: bool | None = None  # to be sent in
+        self.is_untimely = False  # refused for a reason that passes: no failure
 
 
 class Cleaner:
@@ -142,7 +146,9 @@ class Cleaner:
             except (OSError, BadCheckpoint) as failure:
                 _log.warning("compaction skipped partition=%s reason=%s", hosted.name, failure)
                 continue
-            if plan is not None and (best is None or plan.dirty_ratio > best[0]):
+            if plan is None or self._is_moving(hosted):
+                continue
+            if best is None or plan.dirty_ratio > best[0]:
                 best = (plan.dirty_ratio, hosted, plan)
         if best is None:
             return
@@ -159,6 +165,10 @@ class Cleaner:
             self._disk,
         )
         self._pass = _Pass(hosted, compaction, self._clock.monotonic_ns())
+
+    def _is_moving(self, hosted: Hosted) -> bool:
+        """Whether the replica is on its way to another log directory: its owner would refuse."""
+        return any(True for log_dir in self._log_dirs for _ in log_dir.glob(f"{hosted.name}.*{FUTURE_SUFFIX}"))
 
     def _plan(self, hosted: Hosted, now_ms: int) -> CompactionPlan | None:
         row = hosted.row
@@ -228,7 +238,9 @@ class Cleaner:
             self._quarantine(running.hosted, str(failure))
             self._drop(running)
         except (SwapRefused, OSError) as failure:
-            self._note_failure(running.hosted, failure)
+            self._next_look_ms = self._clock.now_ms() + self._backoff_ms
+            if not running.is_untimely and getattr(failure, "errno", None) != errno.ENOSPC:
+                self._note_failure(running.hosted, failure)
             self._drop(running)
         finally:
             gc.enable()
@@ -240,6 +252,7 @@ class Cleaner:
         def on_answer(error: ErrorCode | None) -> None:
             running.is_waiting = False
             running.answer = error == ErrorCode.NONE
+            running.is_untimely = error == ErrorCode.REASSIGNMENT_IN_PROGRESS
             if running.answer:
                 self._seat.counters.add(SEGMENTS_COMPACTED, len(swap.segments))
                 try:
@@ -289,7 +302,6 @@ class Cleaner:
         known = self._failures.get(hosted.slot)
         count = known[1] + 1 if known is not None and known[0] == hosted.row.key else 1
         self._failures[hosted.slot] = (hosted.row.key, count)
-        self._next_look_ms = self._clock.now_ms() + self._backoff_ms
         if count >= FAILURES_MAX:
             self._quarantine(hosted, f"{count} failures in a row, the last one: {failure}")
         else:
