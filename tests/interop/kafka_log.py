@@ -58,6 +58,12 @@ TOPICS = {
     "format-v1": {"message.format.version": "0.10.2", "segment.bytes": "20000"},
     "empty": {},
 }  # fmt: skip
+HEADRACE_SETTINGS = {
+    "log.cleaner.backoff.ms": "200",
+    "log.retention.check.interval.ms": "500",
+    "log.index.interval.bytes": "400",
+    "log.segment.delete.delay.ms": "100",
+}
 OLD_FORMATS = ("format-v0", "format-v1")
 
 
@@ -135,12 +141,17 @@ def fill(bootstrap, records):
     write(bootstrap, "retained", plain * 4)
     write(bootstrap, "trimmed", plain * 2)
     delete_records(bootstrap, "trimmed", TRIMMED_TO)
+    fill_compacted(bootstrap)
+    wait_until(lambda: len(read(bootstrap, "compacted-transactions")) < 400, "compaction of transactions")
+    wait_until(lambda: min(read(bootstrap, "retained")) > 0, "retention")
+
+
+def fill_compacted(bootstrap):
+    """40 keys again and again, one of them deleted each time; returns when the most of it has been compacted."""
     for number in range(COMPACTED_ROUNDS):
         keyed = [(b"%d" % (n % 40), None if n % 40 == 7 else b"%d" % number * 20, []) for n in range(KEYED_RECORDS)]
         write(bootstrap, "compacted", keyed, CODECS[number % 5])
     wait_until(lambda: len(read(bootstrap, "compacted")) < COMPACTED_ROUNDS * KEYED_RECORDS // 2, "compaction")
-    wait_until(lambda: len(read(bootstrap, "compacted-transactions")) < 400, "compaction of transactions")
-    wait_until(lambda: min(read(bootstrap, "retained")) > 0, "retention")
 
 
 def delete_records(bootstrap, topic, offset):

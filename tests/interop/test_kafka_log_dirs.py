@@ -7,6 +7,8 @@ import signal
 import pytest
 from kafka_log import (
     CODECS,
+    COMPACTED_ROUNDS,
+    HEADRACE_SETTINGS,
     OLD_FORMATS,
     RECORDS,
     SETTINGS,
@@ -14,8 +16,10 @@ from kafka_log import (
     TRIMMED_TO,
     create_topics,
     fill,
+    fill_compacted,
     read,
     start,
+    wait_until,
     write,
 )
 from kazoo.client import KazooClient
@@ -129,6 +133,32 @@ def test_a_node_goes_on_where_kafka_stopped_and_kafka_where_the_node_did(servers
             assert found == served[topic], topic
         server.stop()
         assert faults(directory) == []
+
+
+@pytest.mark.parametrize("how", ["stopped", "killed"])
+def test_kafka_serves_what_a_node_compacted_and_retained(servers, tmp_path, how):
+    headrace = servers("headrace", tmp_path, HEADRACE_SETTINGS)
+    create_topics(headrace.bootstrap, {name: TOPICS[name] for name in ("compacted", "retained")})
+    fill_compacted(headrace.bootstrap)
+    write(headrace.bootstrap, "retained", [(None, b"%d" % n * 30, []) for n in range(600)])
+    wait_until(lambda: min(read(headrace.bootstrap, "retained")) > 0, "retention")
+    served = {topic: read(headrace.bootstrap, topic) for topic in ("compacted", "retained")}
+    if how == "killed":
+        kill(headrace)
+    else:
+        headrace.stop()
+        assert faults(tmp_path) == []
+    kafka = servers("kafka", tmp_path, SETTINGS)
+    assert read(kafka.bootstrap, "retained").items() <= served["retained"].items()
+    compacted = read(kafka.bootstrap, "compacted")
+    assert compacted.items() <= served["compacted"].items()
+    for found in (compacted, served["compacted"]):
+        last = {key: value for _offset, (_time, key, value, _headers) in sorted(found.items())}
+        assert {key: value for key, value in last.items() if value is not None} == {
+            b"%d" % key: b"%d" % (COMPACTED_ROUNDS - 1) * 20 for key in range(40) if key != 7
+        }
+    kafka.stop()
+    assert faults(tmp_path) == []
 
 
 @pytest.mark.parametrize("how", ["stopped", "killed"])
