@@ -79,8 +79,9 @@ def kill(server):
     server.stop()
 
 
-def faults(directory):
+def faults(directory, is_running=False):
     totals = LogDirCheck(directory / "logs", is_deep=True, processes=2).run(lambda _totals: None)
+    assert totals.is_running is is_running
     return [fault for fault in totals.faults if not fault.is_note]
 
 
@@ -131,6 +132,7 @@ def test_a_node_goes_on_where_kafka_stopped_and_kafka_where_the_node_did(servers
                 assert found
                 continue
             assert found == served[topic], topic
+        assert faults(directory, is_running=True) == []
         server.stop()
         assert faults(directory) == []
 
