@@ -43,6 +43,7 @@ CONVERTED_BYTES_MAX = 1024 * 1024  # of the log, for one Fetch of an old version
 # Names
 TOPIC_NAME_LENGTH_MAX = 249
 
+ADMIN_RESPONSE_BYTES_MAX = 64 * 1024 * 1024  # of a partition worker's answer, over all its parts
 GROUP_STRING_LENGTH_MAX = 8_191  # group, member, instance ids, protocol names: 4 bytes a character fit an int16
 CLIENT_ID_LENGTH_MAX = 255  # of a client's id, as its group knows it
 GROUPS_PER_PARTITION_MAX = 100_000  # groups in memory that a client can make, by partition of __consumer_offsets

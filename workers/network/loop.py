@@ -20,7 +20,7 @@ import socket
 from headrace.errors import BadFrame
 from headrace.limits import REQUESTS_PER_CYCLE_MAX, TRICKLE_DEADLINE_MS
 from headrace.shm.counters import BYTES_IN, CONNECTIONS_ACCEPTED, CONNECTIONS_CLOSED_BAD, REQUESTS
-from headrace.shm.messages import ADMIN_RESULT, ADVANCED, RESULT, RESULT_TEXT, SLOT_ENTRY
+from headrace.shm.messages import ADMIN_PART, ADMIN_RESULT, ADVANCED, RESULT, RESULT_TEXT, SLOT_ENTRY
 from headrace.shm.seat import Seat
 from headrace.workers.network.connection import Connection
 from headrace.workers.network.context import Context
@@ -129,6 +129,8 @@ class NetworkLoop:
                 elif kind == ADMIN_RESULT:
                     context.follow_view()
                     context.admin.take_result(body)
+                elif kind == ADMIN_PART:
+                    context.admin.take_part(body)
                 elif kind == RESULT_TEXT:
                     context.produce.take_text(body)
             reader.release()

@@ -13,6 +13,7 @@ from struct import Struct
 from typing import Any
 
 from headrace.errors import ErrorCode, KafkaError
+from headrace.ids import INTERNAL_TOPICS
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -36,6 +37,8 @@ VERSION_OF_ZSTD = 7
 VERSION_OF_APPEND_TIME = 2
 VERSION_OF_LOG_START = 5
 TEMPLATES_MAX = 4096
+
+ADMIN_CLIENT_ID = "__admin_client"  # Kafka's tools may write internal topics under this name
 
 _pack_header = PRODUCE_HEADER.pack
 _TopicResponse = messages.ProduceResponse.TopicProduceResponse
@@ -107,7 +110,9 @@ def _refusal(context: Context, version: int, acks: int, records: memoryview | No
 def _apply_policy(
     context: Context, pending: PendingProduce, index: int, version: int, records: Any, route: Any
 ) -> tuple[int, Any]:
-    """(error or 0, the batch as the topic's log shall have it)."""
+    """(error or 0, the batch as the topic's log shall have it). Internal topics are their coordinators', and the tools'."""
+    if route.topic in INTERNAL_TOPICS and pending.exchange.connection.client_id != ADMIN_CLIENT_ID:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION, None
     try:
         if version < VERSION_OF_MAGIC_2:
             records = context.routes.policy(route.topic).convert(records, context.clock.now_ms())
