@@ -12,6 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # make demo FILE="my lines.txt";   make chaos KILLS=100
 FILE ?=
 KILLS ?= 1000
+GROUP_KILLS ?= 100
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -67,8 +68,9 @@ bench: $(STAMP) ## Headrace against Apache Kafka on this machine (needs mvn; som
 interop: $(STAMP) ## Kafka's own tools and other clients against a node (needs mvn)
 	$(BIN)/python -m pytest -m interop --timeout=900
 
-chaos: $(STAMP) ## KILLS=1000 SIGKILLs under load, judged
+chaos: $(STAMP) ## KILLS=1000 SIGKILLs under load, GROUP_KILLS=100 of coordinators, judged
 	$(BIN)/python tests/chaos/campaign.py --kills $(KILLS)
+	$(BIN)/python tests/chaos/group_campaign.py --kills $(GROUP_KILLS)
 
 clean: ## remove what make made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

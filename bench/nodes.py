@@ -44,6 +44,11 @@ class Server(ABC):
         """Start the broker alone; returns when it serves."""
 
     def stop(self) -> None:
+        self.stop_broker()
+        self._zookeeper.stop()
+
+    def stop_broker(self) -> None:
+        """Stop the broker alone; `start_broker` starts it again."""
         process, self._process = self._process, None
         if process is not None and process.poll() is None:
             process.send_signal(signal.SIGTERM)
@@ -52,7 +57,6 @@ class Server(ABC):
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-        self._zookeeper.stop()
 
     def pids(self) -> list[int]:
         """The broker's process tree."""

@@ -2,7 +2,7 @@
 
     python bench/run.py                       everything (some 20 minutes)
     python bench/run.py --quick               shorter windows, one round: a look, not a result
-    python bench/run.py --only wire,latency   parts: limits, start, wire, latency, perf, spark
+    python bench/run.py --only wire,latency   parts: limits, start, wire, latency, perf, spark, formats
 
 Both servers run all the time, each with a ZooKeeper of its own; only one is under load at a time. The table goes to bench/results/.
 """
@@ -27,11 +27,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bench import latency, limits  # noqa: E402
+from bench import formats, latency, limits  # noqa: E402
 from bench.nodes import Headrace, Kafka, Server  # noqa: E402
 from bench.peers import jars  # noqa: E402
 
-PARTS = ("limits", "start", "wire", "latency", "perf", "spark")
+PARTS = ("limits", "start", "wire", "latency", "perf", "spark", "formats")
 WIRE = (
     ("produce-1", 1, "requests_per_s"),
     ("produce-1", 8, "requests_per_s"),
@@ -297,7 +297,7 @@ def main() -> int:
             bench_limits(table)
         if "start" in parts:
             bench_start(table, directory, rounds + 1)
-        if {"wire", "latency", "perf", "spark"} & set(parts):
+        if {"wire", "latency", "perf", "spark", "formats"} & set(parts):
             servers = [Headrace(directory / "headrace", SETTINGS), Kafka(directory / "kafka", SETTINGS)]
             for server in servers:
                 server.start()
@@ -307,6 +307,8 @@ def main() -> int:
                 bench_wire(table, servers, rounds, seconds)
             if "perf" in parts:
                 bench_perf(table, servers, rounds)
+            if "formats" in parts:
+                formats.bench(table, directory, servers, rounds, seconds)
             if "spark" in parts:
                 bench_spark(table, servers, rounds, SPARK_RECORDS if not arguments.quick else 500_000)
     finally:

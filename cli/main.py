@@ -7,22 +7,37 @@ to standard error. Exit codes:
     1     it failed
     2     wrong arguments
     78    a setting can't be used (EX_CONFIG)
-    130   interrupted before there was anything to stop
+    130   interrupted by Ctrl-C (143: by SIGTERM)
+    141   nobody reads standard output any more (| head)
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Protocol, cast
 
 import typer
 
-from headrace.cli import demo, dev, dump_log, import_07, start, verify, version
+from headrace.cli import (
+    consume,
+    demo,
+    dev,
+    dump_log,
+    groups,
+    import_07,
+    produce,
+    start,
+    topics,
+    verify,
+    version,
+)
 
 EXIT_CLEAN = 0
 EXIT_FAILED = 1
 EXIT_CONFIG = 78
 EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
 
 app = typer.Typer(
     name="headrace",
@@ -39,6 +54,10 @@ app.command(epilog="[bold]Examples[/bold]\n\nheadrace demo\n\nheadrace demo acce
 app.command("dump-log", epilog=dump_log.EXAMPLES)(dump_log.dump_log)
 app.command(epilog=verify.EXAMPLES)(verify.verify)
 app.command("import-07", epilog=import_07.EXAMPLES)(import_07.import_07)
+app.add_typer(topics.app)
+app.command(epilog=produce.EXAMPLES)(produce.produce)
+app.command(epilog=consume.EXAMPLES)(consume.consume)
+app.add_typer(groups.app)
 app.command(epilog=version.EXAMPLES)(version.version)
 
 
@@ -56,8 +75,19 @@ def main() -> int:
 
     try:
         result = app(standalone_mode=False)
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit) as ending:
+        if not isinstance(ending, BrokenPipeError) and not isinstance(ending.__context__, BrokenPipeError):
+            raise
+        # typer makes a SystemExit(1) of it; the interpreter flushes once more at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_BROKEN_PIPE
     except HeadraceError as failure:
+        from headrace.cli.advice import advice_for
+
         print(f"headrace: {failure}", file=sys.stderr)
+        if advice := advice_for(failure):
+            print(f"  {advice}", file=sys.stderr)
         return EXIT_CONFIG if isinstance(failure, ConfigError) else EXIT_FAILED
     except (KeyboardInterrupt, typer.Abort):
         return EXIT_INTERRUPTED

@@ -23,14 +23,10 @@ from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
-from headrace.protocol.record_batch import (
-    CorruptRecord,
-    Record,
-    RecordBatchHeader,
-    compute_crc,
-    iterate_batches,
-    iterate_records,
-)
+from headrace.protocol.message_set import iterate_entries, iterate_entry_records
+from headrace.protocol.record_batch import MAGIC_V2, CorruptRecord, Record, compute_crc, iterate_records, parse_header
+
+__all__ = ["Consumer", "Fetched", "Record", "check_range", "start_offsets"]
 
 FETCH_WAIT_MS = 500
 FETCH_BYTES = 8 << 20
@@ -208,14 +204,14 @@ class Consumer:
         records: list[Record] = []
         position = offset
         data = memoryview(row.records or b"")
-        for header, batch in _readable(name, data, row.aborted_transactions if self._is_read_committed else None):
+        for last_offset, entry in _readable(name, data, row.aborted_transactions if self._is_read_committed else None):
             if end is not None and position >= end:
                 break
-            if batch is not None:
-                for record in iterate_records(batch):
+            if entry is not None:
+                for record in iterate_entry_records(entry):
                     if record.offset >= offset and (end is None or record.offset < end):
                         records.append(record)
-            position = max(position, header.last_offset + 1)
+            position = max(position, last_offset + 1)
         self.positions[name] = position
         # the largest turn of a partition comes last in the next fetch, so that none starves behind it
         if len(data) >= PARTITION_BYTES:
@@ -267,15 +263,22 @@ def check_range(cluster: Cluster, offsets: Mapping[TopicPartition, int]) -> None
 
 def _readable(
     name: TopicPartition, data: memoryview, aborted: list[Any] | None
-) -> Iterator[tuple[RecordBatchHeader, memoryview | None]]:
-    """Each whole batch of a fetch with its bytes, None where its records are not for the reader.
+) -> Iterator[tuple[int, memoryview | None]]:
+    """(last offset, bytes) of each whole entry of a fetch; None in place of bytes whose records are not for the reader.
+
+    Entries of formats 0 and 1 come as they are: reading their records looks at their checksums.
 
     aborted   transactions whose records are left out, None: nothing is
     """
     starts = [(entry.first_offset, entry.producer_id) for entry in aborted or ()]
     heapq.heapify(starts)
     open_aborted: set[int] = set()
-    for _position, header, batch in iterate_batches(data):
+    for position, size, magic in iterate_entries(data):
+        batch = data[position : position + size]
+        if magic < MAGIC_V2:
+            yield int.from_bytes(batch[:8], "big"), batch
+            continue
+        header = parse_header(batch)
         if compute_crc(batch) != header.crc:
             raise CorruptRecord(f"{name}: the batch at offset {header.base_offset} does not match its checksum")
         while starts and starts[0][0] <= header.last_offset:
@@ -283,11 +286,11 @@ def _readable(
         if header.is_control:
             if _is_abort(batch):
                 open_aborted.discard(header.producer_id)
-            yield header, None
+            yield header.last_offset, None
         elif header.is_transactional and header.producer_id in open_aborted:
-            yield header, None
+            yield header.last_offset, None
         else:
-            yield header, batch
+            yield header.last_offset, batch
 
 
 def _is_abort(batch: memoryview) -> bool:

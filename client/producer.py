@@ -43,6 +43,8 @@ ANSWER_EXTRA_S = 2.0  # behind request_timeout_ms, which the broker may use up
 WAIT_MAX_S = 0.5  # for an answer, between two looks at deadlines
 SEQUENCE_MASK = 0x7FFFFFFF
 
+CODECS = {codec.name.lower(): codec for codec in Codec}  # by Kafka's names
+
 # Called for each batch that was acknowledged: partition, offset of its first record (-1: not told), number of records.
 OnDelivered = Callable[[TopicPartition, int, int], None]
 

@@ -16,7 +16,9 @@ from headrace.controller import znodes
 from headrace.controller.slots import NO_SLOT, Slots
 from headrace.controller.zk import ZkSession
 from headrace.controller.znodes import BadZnode, PartitionState, Registration
+from headrace.errors import ConfigError
 from headrace.ids import INTERNAL_TOPICS, partition_key
+from headrace.settings import TOPIC_SETTINGS, check_topic_value
 from headrace.shm.cluster_view import (
     BrokerView,
     ClusterView,
@@ -100,7 +102,8 @@ class Cluster:
                 continue
             try:
                 topic_id, replicas = znodes.decode_topic(name, node.data)
-                overrides = znodes.decode_config(znodes.topic_config_path(name), config.data) if config else {}
+                path = znodes.topic_config_path(name)
+                overrides = _usable(name, znodes.decode_config(path, config.data)) if config else {}
             except BadZnode as failure:
                 _log.warning("topic ignored reason=%s", failure)
                 continue
@@ -144,7 +147,7 @@ class Cluster:
         paths = [znodes.topic_config_path(name) for name in names]
         for name, path, node in zip(names, paths, zk.get_many(paths), strict=True):
             try:
-                self.topics[name].configs = znodes.decode_config(path, node.data) if node else {}
+                self.topics[name].configs = _usable(name, znodes.decode_config(path, node.data)) if node else {}
             except BadZnode as failure:
                 _log.warning("overrides kept as they were reason=%s", failure)
 
@@ -260,3 +263,16 @@ class Cluster:
         taken.update({(replica.topic, replica.partition): replica.slot for replica in view.doomed})
         self.slots.restore(taken)
         self.doomed = list(view.doomed)
+
+
+def _usable(name: str, overrides: dict[str, str]) -> dict[str, str]:
+    """Overrides without those that this node can't read: somebody with a shell may have written them."""
+    kept = {}
+    for key, text in overrides.items():
+        try:
+            if key in TOPIC_SETTINGS:
+                check_topic_value(key, text)
+            kept[key] = text
+        except ConfigError as failure:
+            _log.warning("override ignored topic=%s reason=%s", name, failure)
+    return kept

@@ -147,7 +147,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("log.cleaner.threads", _I, "1", "Taken for Kafka's sake: the housekeeper compacts one log at a time.", 0, _INT_MAX),
     Setting("log.cleaner.io.max.bytes.per.second", _D, "1.7976931348623157E308", "Bound on what compaction reads and writes.", 1),
     Setting("log.cleaner.dedupe.buffer.size", _L, "134217728", "Memory of the map of keys; 24 bytes a slot.", 1 << 20, _LONG_MAX),
-    Setting("log.cleaner.io.buffer.size", _I, "524288", "Bytes that compaction reads at a time, and a larger batch.", 1024, _INT_MAX),
+    Setting("log.cleaner.io.buffer.size", _I, "8388608", "Bytes that compaction reads at a time; Kafka's 512 KiB are too few for columns of records.", 1024, _INT_MAX),
     Setting("log.cleaner.io.buffer.load.factor", _D, "0.9", "How full the map of keys may get.", 0.01, 0.99),
     Setting("log.cleaner.backoff.ms", _L, "15000", "How often logs to compact are looked for.", 0, _LONG_MAX),
     Setting("log.cleaner.min.cleanable.ratio", _D, "0.5", "Share of a log not yet compacted that makes it due.", 0, 1),

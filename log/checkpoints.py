@@ -24,6 +24,7 @@ from headrace.log.disk import Disk
 
 RECOVERY_POINT_FILE = "recovery-point-offset-checkpoint"
 REPLICATION_OFFSET_FILE = "replication-offset-checkpoint"
+CLEANER_OFFSET_FILE = "cleaner-offset-checkpoint"
 LOG_START_OFFSET_FILE = "log-start-offset-checkpoint"
 LEADER_EPOCH_FILE = "leader-epoch-checkpoint"
 PARTITION_METADATA_FILE = "partition.metadata"

@@ -103,6 +103,12 @@ class Disk:
         volume = os.statvfs(directory)
         return volume.f_bavail * volume.f_frsize
 
+    def link(self, source: Path, target: Path) -> None:
+        os.link(source, target)
+
+    def unlink(self, path: Path) -> None:
+        os.unlink(path)
+
 
 def _behind(buffers: Sequence[Buffer], done: int) -> list[memoryview]:
     """What is left of `buffers` behind their first `done` bytes."""

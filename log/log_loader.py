@@ -45,6 +45,7 @@ from headrace.log.segment import (
     remove_segment,
     segment_bases,
 )
+from headrace.log.segment_swap import finish_swaps
 from headrace.log.time_index import ENTRY as TIME_ENTRY
 from headrace.log.transaction_index import check_transaction_index
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
@@ -109,6 +110,7 @@ class LogLoader:
 
     def load(self, opening: Opening) -> Segment:
         """Make what is on disk true; returns the active segment. raises OSError"""
+        finish_swaps(self._directory, self._disk)
         found = segment_bases(self._directory)
         self._replay = ProducerReplay(
             self._directory, self._disk, self._producers, opening.log_start_offset, self._now_ms

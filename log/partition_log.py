@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import logging
 import struct
+from bisect import bisect_left
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -38,6 +39,7 @@ from headrace.log.recovery import Progress
 from headrace.log.replicated_append import ReplicatedAppend
 from headrace.log.segment import LOG_SUFFIX, RELATIVE_OFFSET_MAX, Segment, path_of, sync_segment
 from headrace.log.segment_deletion import retire_segment
+from headrace.log.segment_swap import swap_segments
 from headrace.log.truncation import TruncationMark
 from headrace.log.validator import PLAIN_ATTRIBUTES, fault_of, rules_at, stamp_append_time, stamp_create_time
 from headrace.protocol.record_batch import (
@@ -361,12 +363,38 @@ class PartitionLog(ReplicatedAppend):
         assert self.log_start_offset >= self._bases[count]
         try:
             for base in self._bases[:count]:
-                self._rolled_bytes -= path_of(self.directory, base, LOG_SUFFIX).stat().st_size
+                self._rolled_bytes -= self._size_of(base)
                 retire_segment(self.directory, base, self._disk)
         except OSError as failure:
             self._fail("deletion of segments", failure)
         del self._bases[:count]
         self.segments_version += 1
+
+    def swap_segments(self, segments: list[tuple[int, int]]) -> bool:
+        """Let the `.cleaned` files of the first of these segments replace all of them.
+
+        segments   (base offset, size in bytes) of neighbours, none of them active, as they were when they were compacted
+        returns    False, where the log is another by now, or there are no such files: nothing was done
+        raises     StorageFailed
+        """
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
+        bases = [base for base, _size in segments]
+        first = bisect_left(self._bases, bases[0])
+        if self._bases[first : first + len(bases)] != bases or first + len(bases) >= len(self._bases):
+            return False
+        try:
+            if any(self._size_of(base) != size for base, size in segments):
+                return False
+            swap_segments(self.directory, bases, self._disk)
+            del self._bases[first + 1 : first + len(bases)]
+            self._rolled_bytes += self._size_of(bases[0]) - sum(size for _base, size in segments)
+        except FileNotFoundError:
+            return False
+        except OSError as failure:
+            self._fail("swap of segments", failure)
+        self.segments_version += 1
+        return True
 
     def close(self) -> None:
         """Flush, snapshot, trim: nothing is left for recovery. The files are let go of in any case.
@@ -446,6 +474,9 @@ class PartitionLog(ReplicatedAppend):
         """Bounds how much of the log a restart replays. Only the process's death has to leave it whole."""
         self.producers.write_snapshot(self.log_end_offset, is_durable=False)
         self._bytes_since_snapshot = 0
+
+    def _size_of(self, base_offset: int) -> int:
+        return path_of(self.directory, base_offset, LOG_SUFFIX).stat().st_size
 
     def _sync_rolled(self, base_offset: int) -> None:
         try:

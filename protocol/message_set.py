@@ -59,6 +59,7 @@ _BODY_V0 = Struct(">bb")
 _BODY_V1 = Struct(">bbq")
 _KEY_POSITIONS = (18, 26)  # by magic
 _NULL_SIZE = -1
+_TOO_FAR = -2
 
 assert _HEADER.size == _KEY_POSITIONS[MAGIC_V0]
 assert _KEY_POSITIONS[MAGIC_V0] + 2 * _SIZE.size == ENTRY_BYTES_MIN < HEADER_BYTES
@@ -193,13 +194,39 @@ def read_messages(data: Buffer) -> list[Message]:
     raises   CorruptRecord, also for a cut one at the end; TooManyRecords
     """
     whole = bytes(data)
+    total = len(whole)
+    view = memoryview(whole)
+    unpack, size_at, time_at = _HEADER.unpack_from, _SIZE.unpack_from, _TIMESTAMP.unpack_from
     messages: list[Message] = []
     position = 0
-    while position < len(whole):
+    while position < total:
         if len(messages) == OPENED_RECORDS_MAX:
-            raise TooManyRecords(f"more than {OPENED_RECORDS_MAX} messages in a set of {len(whole)} bytes")
-        message, position = read_message(whole, position)
-        messages.append(message)
+            raise TooManyRecords(f"more than {OPENED_RECORDS_MAX} messages in a set of {total} bytes")
+        if total - position < ENTRY_BYTES_MIN:
+            read_message(whole, position)  # which says what is wrong, here and below
+        offset, size, crc, magic, attributes = unpack(whole, position)
+        behind = position + size + LOG_OVERHEAD_BYTES
+        place = position + (_KEY_POSITIONS[1] if magic else _KEY_POSITIONS[0])
+        if behind > total or behind < place + 2 * _SIZE.size:
+            read_message(whole, position)
+        key_size = size_at(whole, place)[0]
+        place += _SIZE.size
+        key = None
+        if key_size >= 0:
+            start, place = place, place + key_size
+            key = whole[start:place]
+        value_size = size_at(whole, place)[0] if place + _SIZE.size <= behind else _TOO_FAR
+        place += _SIZE.size
+        value = None
+        if value_size >= 0:
+            value = whole[place:behind]
+            place += value_size
+        is_sound = place == behind and key_size >= _NULL_SIZE and value_size >= _NULL_SIZE and 0 <= magic <= MAGIC_V1
+        if not is_sound or crc32(view[position + MAGIC_POSITION : behind]) != crc:
+            read_message(whole, position)
+        timestamp_ms = time_at(whole, position + _HEADER.size)[0] if magic else NO_TIMESTAMP_MS
+        messages.append(_new(Message, (offset, magic, attributes, timestamp_ms, key, value)))
+        position = behind
     return messages
 
 

@@ -55,6 +55,9 @@ NO_SEQUENCE = -1
 Buffer = bytes | bytearray | memoryview
 Header = tuple[str, bytes | None]
 
+_SMALL_MAX = 4096
+_SMALL = tuple(encode_varlong(value) for value in range(_SMALL_MAX))
+
 _new = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 
 assert HEADER.size == HEADER_BYTES
@@ -273,13 +276,31 @@ def build_batch(
 
 
 def _encode_record(record: Record, base_timestamp: int) -> bytes:
-    out = [b"\0", encode_varlong(record.timestamp_ms - base_timestamp), encode_varlong(record.offset)]
-    out += (*_encode_bytes(record.key), *_encode_bytes(record.value), encode_varlong(len(record.headers)))
-    for name, content in record.headers:
-        out += (*_encode_bytes(name.encode()), *_encode_bytes(content))
-    body = b"".join(out)
-    return encode_varlong(len(body)) + body
+    """Most numbers are small, so they come out of a table."""
+    offset, timestamp_ms, key, value, headers = record
+    delta_ms = timestamp_ms - base_timestamp
+    key_size = -1 if key is None else len(key)
+    value_size = -1 if value is None else len(value)
+    body = b"".join(
+        (
+            b"\0",
+            _SMALL[delta_ms] if 0 <= delta_ms < _SMALL_MAX else encode_varlong(delta_ms),
+            _SMALL[offset] if 0 <= offset < _SMALL_MAX else encode_varlong(offset),
+            _SMALL[key_size] if 0 <= key_size < _SMALL_MAX else encode_varlong(key_size),
+            key or b"",
+            _SMALL[value_size] if 0 <= value_size < _SMALL_MAX else encode_varlong(value_size),
+            value or b"",
+            _encode_headers(headers) if headers else b"\0",
+        )
+    )
+    size = len(body)
+    return (_SMALL[size] if size < _SMALL_MAX else encode_varlong(size)) + body
 
 
-def _encode_bytes(data: bytes | None) -> tuple[bytes, ...]:
-    return (encode_varlong(-1),) if data is None else (encode_varlong(len(data)), data)
+def _encode_headers(headers: tuple[Header, ...]) -> bytes:
+    out = [encode_varlong(len(headers))]
+    for name, content in headers:
+        encoded = name.encode()
+        out += (encode_varlong(len(encoded)), encoded)
+        out += (encode_varlong(-1),) if content is None else (encode_varlong(len(content)), content)
+    return b"".join(out)

@@ -24,6 +24,7 @@ from headrace.ids import TopicPartition
 from headrace.log.reader import SegmentFile
 from headrace.log.segment import segment_bases
 from headrace.protocol.compression import DECOMPRESSED_BYTES_MAX, CompressionError, decompress
+from headrace.protocol.old_run import read_run
 from headrace.protocol.record_batch import (
     HEADER_BYTES,
     MAGIC_POSITION,
@@ -48,7 +49,6 @@ from headrace.spark.decode import (
     walk,
     walk_records,
 )
-from headrace.spark.old_entries import read_run
 
 ROWS_PER_BATCH = 50_000
 BYTES_PER_BATCH = 64 << 20  # of keys and values; a record batch that is larger comes whole

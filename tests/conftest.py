@@ -87,3 +87,21 @@ def node_factory(tmp_path):
     yield start
     for one in running:
         one.stop()
+
+
+@pytest.fixture(scope="session", params=["headrace", pytest.param("kafka", marks=pytest.mark.interop)])
+def group_server(request):
+    """host:port of what coordinates groups: the node of all tests, and Apache Kafka."""
+    if request.param == "headrace":
+        yield request.getfixturevalue("node").bootstrap
+        return
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    from bench.nodes import Kafka
+
+    directory = request.getfixturevalue("tmp_path_factory").mktemp("group-server")
+    server = Kafka(directory / "kafka", {"offsets.topic.num.partitions": "3"})
+    try:
+        server.start()
+        yield server.bootstrap
+    finally:
+        server.stop()

@@ -153,7 +153,7 @@ class LogDirCheck:
                     "a checking process was killed (out of memory?): fewer of them (--processes)"
                 ) from None
             finally:
-                pool.shutdown(wait=False, cancel_futures=True)
+                pool.shutdown(cancel_futures=True)
 
     def _result(self, future: Future[SegmentReport | None], check: SegmentCheck) -> SegmentReport | None:
         try:

@@ -39,6 +39,10 @@ SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFI
 UNFINISHED_SUFFIXES = (".cleaned", ".swap", ".tmp")
 STATE_NAMES = (LEADER_EPOCH_FILE, PARTITION_METADATA_FILE)
 NEXT_START = "nothing: the next start of the node finishes or removes it"
+EPOCHS_ANEW = (
+    "while the node is stopped, remove it, .kafka_cleanshutdown and recovery-point-offset-checkpoint:"
+    " the next start reads all batches, and makes it anew"
+)
 IGNORED = "nothing: nodes leave it alone; look at what it is"
 
 
@@ -68,7 +72,11 @@ def list_partition(path: Path, name: TopicPartition) -> PartitionFolder:
     folder = PartitionFolder(path, name)
     findings = Findings(path)
     indexes: dict[int, str] = {}
-    for file in sorted(os.listdir(path)):
+    for entry in sorted(os.scandir(path), key=lambda entry: entry.name):
+        file = entry.name
+        if not entry.is_file():
+            findings.note(-1, f"{file} is no file", IGNORED)
+            continue
         match = OFFSET_NAME.match(file)
         suffix = match.group(1) if match else ""
         if file.endswith(UNFINISHED_SUFFIXES):
@@ -136,16 +144,18 @@ def _epoch_faults(folder: PartitionFolder, reports: Sequence[SegmentReport]) -> 
     except (HeadraceError, OSError):
         return []  # named with the partition's files
     starts = [start for _epoch, start in known]
-    for report in reports:
-        for epoch, offset in report.epochs:
-            place = bisect_right(starts, offset) - 1
-            if place < 0 and known and offset < starts[0]:
-                continue  # below the log's start
-            if place < 0 or known[place][0] != epoch:
-                said = f"epoch {known[place][0]}" if place >= 0 else "none"
-                what = f"the batch at offset {offset} is of epoch {epoch}, the file says {said}"
-                findings.fault(-1, what, "remove it while the node is stopped: it is made anew from what leaders say")
-                break
+    for epoch, offset in (run for report in reports for run in report.epochs):
+        place = bisect_right(starts, offset) - 1
+        if not known:
+            what = f"names no epoch, the batch at offset {offset} is of epoch {epoch}"
+            findings.note(-1, what, f"nothing, where the log is older than leader epochs; else {EPOCHS_ANEW}")
+            break
+        if place < 0:
+            continue  # below the log's start
+        if known[place][0] != epoch:
+            what = f"the batch at offset {offset} is of epoch {epoch}, the file says epoch {known[place][0]}"
+            findings.fault(-1, what, EPOCHS_ANEW)
+            break
     return findings.all()
 
 
@@ -172,7 +182,7 @@ def _state_faults(path: Path, advice: str) -> list[Fault]:
 
 
 _ADVICE = {
-    LEADER_EPOCH_FILE: "remove it while the node is stopped: it is made anew from the batches",
+    LEADER_EPOCH_FILE: EPOCHS_ANEW,
     PARTITION_METADATA_FILE: "write the topic's id into it: kafka-topics --describe shows it",
 }
 _CHECKPOINT_MEANINGS = {

@@ -97,8 +97,9 @@ class Verdict:
 class Node:
     """A node started from a properties file; its port stays the same over restarts."""
 
-    def __init__(self, directory: Path, zookeeper: str, workers: int) -> None:
+    def __init__(self, directory: Path, zookeeper: str, workers: int, settings: str = "") -> None:
         self.directory = directory
+        self._settings = settings  # further lines for the properties file
         self.properties = directory / "server.properties"
         self.log_path = directory / "node.log"
         self._zookeeper = zookeeper
@@ -111,7 +112,7 @@ class Node:
             f"broker.id=7\nlisteners=PLAINTEXT://127.0.0.1:{self.port}\nlog.dirs={self.directory / 'logs'}\n"
             f"zookeeper.connect={self._zookeeper}\nzookeeper.session.timeout.ms=6000\n"
             f"headrace.network.workers={self._workers}\nheadrace.partition.workers={self._workers}\n"
-            "log.segment.bytes=4194304\n"
+            f"log.segment.bytes=4194304\n{self._settings}"
         )
         with open(self.log_path, "a") as log:
             self.process = subprocess.Popen(

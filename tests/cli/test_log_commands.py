@@ -3,8 +3,11 @@
 import json
 import os
 import pty
+import re
+import resource
 import subprocess
 import sys
+import zlib
 
 import pytest
 from log_damage import BATCHES, RECORDS_PER_BATCH, flip, write_log
@@ -12,7 +15,10 @@ from log_damage import BATCHES, RECORDS_PER_BATCH, flip, write_log
 from headrace.cli import progress
 from headrace.cli.dump_text import time_text
 from headrace.cli.progress import ProgressLine, bytes_text
+from headrace.protocol.record_batch import build_batch, compute_crc
 
+HOSTILE_BYTES = 700 << 20
+MEMORY_BYTES_MAX = HOSTILE_BYTES  # of address space, Python and its libraries included
 FIRST = "00000000000000000000"
 
 
@@ -142,3 +148,36 @@ def test_sizes_read_well(size, text):
 )
 def test_times_read_well(timestamp_ms, text):
     assert time_text(timestamp_ms) == text
+
+
+def limited(bytes_max):
+    resource.setrlimit(resource.RLIMIT_AS, (bytes_max, bytes_max))
+
+
+@pytest.mark.parametrize("command", [["dump-log", "--deep"], ["verify", "--deep", "-q", "--processes", "1"]])
+def test_hostile_segments_are_named_within_bounded_memory(tmp_path, command):
+    """An entry that large in a sparse file, and as many zeros in gzip."""
+    folder = tmp_path / "hostile-0"
+    folder.mkdir()
+    large = bytearray(build_batch([(b"k", b"v")]))
+    large[8:12] = HOSTILE_BYTES.to_bytes(4, "big")
+    with open(folder / f"{0:020d}.log", "wb") as file:
+        file.write(large)
+        file.truncate(HOSTILE_BYTES + 12)
+    engine = zlib.compressobj(wbits=31)
+    bomb = b"".join(engine.compress(bytes(1 << 20)) for _ in range(HOSTILE_BYTES >> 20)) + engine.flush()
+    batch = bytearray(build_batch([], base_offset=5, attributes=1) + bomb)
+    batch[8:12] = (len(batch) - 12).to_bytes(4, "big")
+    batch[57:61] = (1).to_bytes(4, "big")
+    batch[17:21] = compute_crc(batch).to_bytes(4, "big")
+    (folder / f"{5:020d}.log").write_bytes(batch)
+    files = sorted(folder.glob("*.log")) if command[0] == "dump-log" else [folder]
+    done = subprocess.run(
+        [sys.executable, "-m", "headrace.cli.main", *command, *map(str, files)],
+        capture_output=True, text=True, timeout=120, preexec_fn=lambda: limited(MEMORY_BYTES_MAX),
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    said = done.stdout + done.stderr
+    assert re.search(rf"fault: .*/{0:020d}\.log byte 0: .*checksum", said)
+    assert re.search(rf"fault: .*/{5:020d}\.log byte 0: .*records .*can't be read: gzip: more than", said)

@@ -7,6 +7,19 @@ import pytest
 
 from headrace import __version__
 
+COMMANDS = [
+    "dev",
+    "start",
+    "demo",
+    "dump-log",
+    "verify",
+    "import-07",
+    "produce",
+    "consume",
+    "version",
+    *(f"topics {name}" for name in ("create", "list", "describe", "alter", "delete")),
+    *(f"groups {name}" for name in ("list", "describe", "reset-offsets", "delete")),
+]
 HEAVY = ("numpy", "pyspark", "pyarrow", "numba", "kazoo", "confluent_kafka", "headrace.shm.fabric", "headrace.spark")
 
 
@@ -23,15 +36,12 @@ def headrace(*arguments, **environment):
 def test_help_names_every_command():
     done = headrace("--help")
     assert done.returncode == 0
-    assert all(
-        f" {command} " in done.stdout
-        for command in ("dev", "start", "demo", "dump-log", "verify", "import-07", "version")
-    )
+    assert all(f" {command} " in done.stdout for command in {name.split()[0] for name in COMMANDS})
 
 
-@pytest.mark.parametrize("command", ["dev", "start", "demo", "dump-log", "verify", "import-07", "version"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_the_help_of_a_command_has_an_example(command):
-    done = headrace(command, "--help")
+    done = headrace(*command.split(), "--help")
     assert done.returncode == 0
     assert "Example" in done.stdout
     assert f"headrace {command}" in done.stdout.partition("Example")[2]

@@ -7,6 +7,7 @@ from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.compression import Codec
+from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT, CorruptRecord, Record
 
 CLICKS = [TopicPartition("clicks", partition) for partition in range(3)]
@@ -129,6 +130,20 @@ def test_a_batch_that_does_not_match_its_checksum_is_never_handed_out(clicks, cl
     clicks.append_batch(bad, bytes(data))
     with pytest.raises(CorruptRecord, match="bad-0: the batch at offset 0"):
         read(consumer_of(cluster, {bad: 0}, {bad: 7}))
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_old_formats_are_read_as_well(clicks, cluster, magic, codec):
+    name = TopicPartition("old", 0)
+    clicks.create(*name)
+    rows = [Record(offset, 1_000 + offset, b"k", b"%d" % offset, ()) for offset in range(10)]
+    clicks.append_bytes(name, build_message_set(rows, magic, codec))
+    clicks.ends[name] = 10
+    clicks.append(name, [(b"k", b"new")])
+    found = read(consumer_of(cluster, {name: 4}, {name: 11}))[name]
+    assert [record.offset for record in found] == list(range(4, 11))
+    assert [record.value for record in found] == [b"%d" % offset for offset in range(4, 10)] + [b"new"]
 
 
 def test_control_batches_and_records_of_aborted_transactions(clicks, cluster, broker):

@@ -128,3 +128,16 @@ def test_a_rack_reaches_the_view(new_node, ensemble):
     node.turn()
     assert node.view.brokers[7].rack == "r7"
     assert json.loads(ensemble.data(znodes.broker_path(7)))["rack"] == "r7"
+
+
+def test_an_override_that_nobody_can_read_is_left_out_and_stays_where_it_is(new_node, ensemble, caplog):
+    node = new_node()
+    make(node, "t", 1, {"retention.ms": "5"})
+    path = znodes.topic_config_path("t")
+    ensemble.put(path, znodes.encode_config({"retention.ms": "soon", "segment.ms": "7", "their.key": "x"}))
+    ensemble.put(f"{znodes.CONFIG_CHANGES}/config_change_0000000001", znodes.encode_config_change("t"))
+    node.turn()
+    assert node.view.topics["t"].configs == {"segment.ms": "7", "their.key": "x"}
+    assert "override ignored topic=t" in caplog.text
+    assert node.restarted().view.topics["t"].configs == {"segment.ms": "7", "their.key": "x"}
+    assert json.loads(ensemble.data(path))["config"]["retention.ms"] == "soon"

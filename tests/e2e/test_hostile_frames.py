@@ -8,6 +8,7 @@ import random
 import socket
 import struct
 import time
+import zlib
 
 import message_generator as generator
 import psutil
@@ -15,7 +16,8 @@ from confluent_kafka import Producer
 
 from headrace.protocol import codec
 from headrace.protocol.apis import ADVERTISED, ApiKey, request_header_version
-from headrace.protocol.record_batch import build_batch
+from headrace.protocol.message_set import build_message_set, encode_message
+from headrace.protocol.record_batch import Record, build_batch
 
 FRAMES = 10_000
 FRAMES_PER_CONNECTION = 20
@@ -46,6 +48,10 @@ def fixed_frames():
     yield struct.pack(">ihhih", 10, 3, 1, 1, -2)
     for version in range(10):
         for records in hostile_batches(batch):
+            yield produce(version, records)
+    chance = random.Random(SEED)
+    for version in range(3):
+        for records in hostile_sets(chance):
             yield produce(version, records)
     yield frame(3, 1, struct.pack(">i", 2**31 - 1))
     yield frame(3, 9, b"\xff\xff\xff\xff\x0f")
@@ -83,6 +89,27 @@ def hostile_batches(batch):
 
             struct.pack_into(">I", changed, 17, crc32c(changed[21:]))
         yield bytes(changed)
+
+
+def hostile_sets(chance):
+    """Message sets of v0 and v1: damaged, damaged under a right checksum, bombs, swarms, sets within sets."""
+    for magic in (0, 1):
+        for kind in range(5):
+            whole = build_message_set([Record(n, 1, b"key", b"value" * 9) for n in range(9)], magic, min(kind, 3))
+            for _ in range(20):
+                data = generator.damaged(whole, chance)
+                yield data
+                if len(data) > 26:
+                    data = data[:8] + struct.pack(">iI", len(data) - 12, zlib.crc32(data[16:])) + data[16:]
+                    yield data
+        bomb = zlib.compress(bytes(200 << 20), wbits=31)
+        yield encode_message(0, magic, 1, None, bomb, 1)
+        swarm = zlib.compress(build_message_set([Record(0, 1, None, None)], magic) * 600_000, wbits=31)
+        yield encode_message(0, magic, 1, None, swarm, 1)
+        for _ in range(5):
+            whole = encode_message(0, magic, 1, None, zlib.compress(whole, wbits=31), 1)
+        yield whole
+        yield encode_message(0, magic, 1, None, whole[:20], 4)
 
 
 def produce(version, records):

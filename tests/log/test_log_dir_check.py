@@ -8,6 +8,8 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from log_damage import BATCHES, RECORDS_PER_BATCH, flip, tree, write_log
 
 from headrace.ids import TopicPartition
@@ -21,6 +23,8 @@ from headrace.log.checkpoints import (
 )
 from headrace.log.inspection import log_dir_check
 from headrace.log.inspection.log_dir_check import LogDirCheck, is_locked
+from headrace.log.segment import SUFFIXES
+from headrace.protocol.record_batch import build_batch
 
 FIRST = "00000000000000000000"
 LOCK = "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.lockf(file, fcntl.LOCK_EX); print('locked', flush=True); sys.stdin.read()"
@@ -183,7 +187,7 @@ def test_records_behind_the_log_of_a_checkpoint_are_missed(log_dir):
 
 def test_leader_epochs_that_disagree_with_the_batches_are_named(log_dir):
     write_leader_epochs(log_dir / "topic-0" / "leader-epoch-checkpoint", [(1, 0)])
-    fault, *_of_other_segments = faults(check(log_dir))
+    (fault,) = faults(check(log_dir))
     assert "is of epoch 2, the file says epoch 1" in fault.what
 
 
@@ -264,3 +268,66 @@ def test_a_checking_process_that_is_killed_is_an_error_with_advice(log_dir, monk
     monkeypatch.setattr(log_dir_check, "check_segment", lambda *_: os.kill(os.getpid(), 9))
     with pytest.raises(HeadraceError, match="--processes"):
         check(log_dir)
+
+
+def test_the_advice_for_leader_epochs_helps(log_dir):
+    from log_fixtures import LogMaker
+
+    folder = log_dir / "topic-0"
+    (folder / "leader-epoch-checkpoint").unlink()
+    assert not faults(check(log_dir))
+    assert any("names no epoch" in note.what for note in notes(check(log_dir)))
+    write_leader_epochs(folder / "leader-epoch-checkpoint", [(7, 0)])
+    assert faults(check(log_dir))
+    for path in (folder / "leader-epoch-checkpoint", log_dir / CLEAN_SHUTDOWN_FILE, log_dir / RECOVERY_POINT_FILE):
+        path.unlink()
+    LogMaker(log_dir).open().close()
+    assert check(log_dir).faults == []
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex", ".snapshot"])
+def test_a_flipped_bit_at_every_byte_of_the_small_files_is_found(log_dir, suffix):
+    path = (
+        max((log_dir / "topic-0").glob("*.snapshot"))
+        if suffix == ".snapshot"
+        else log_dir / "topic-0" / f"{FIRST}{suffix}"
+    )
+    whole = path.read_bytes()
+    unseen = []
+    for position in range(len(whole)):
+        flip(path, position)
+        report = log_dir_check.check_segment(log_dir_check.SegmentCheck(path.parent, 0))
+        folder = log_dir_check.list_partition(path.parent, TopicPartition("topic", 0))
+        if not [fault for fault in report.faults + folder.faults if fault.path == str(path)]:
+            unseen.append(position)
+        path.write_bytes(whole)
+    assert unseen == []
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_noise_in_every_file_is_judged_and_never_a_traceback(tmp_path_factory, data):
+    directory = tmp_path_factory.mktemp("noise") / "topic-0"
+    directory.mkdir()
+    whole = build_batch([(b"k", b"v")] * 3, timestamp_ms=5)
+    for name in (
+        *(f"{base:020d}{suffix}" for base in (0, 3, 10**20 - 1) for suffix in SUFFIXES),
+        "leader-epoch-checkpoint",
+    ):
+        if data.draw(st.booleans()):
+            noise = data.draw(st.binary(max_size=150))
+            (directory / name).write_bytes(whole + noise if data.draw(st.booleans()) else noise)
+    folder = log_dir_check.list_partition(directory, TopicPartition("topic", 0))
+    reports = [
+        log_dir_check.check_segment(log_dir_check.SegmentCheck(directory, base, base == folder.bases[-1], is_deep=True))
+        for base in folder.bases
+    ]
+    log_dir_check.join_segments(folder, reports, log_dir_check.Checkpoints({}), directory.parent, False)
+
+
+def test_what_is_no_file_does_not_stop_the_check(log_dir):
+    os.mkfifo(log_dir / "topic-0" / "00000000000000000500.log")
+    (log_dir / "topic-0" / "00000000000000000600.log").mkdir()
+    totals = check(log_dir)
+    assert not faults(totals)
+    assert sum("is no file" in note.what for note in notes(totals)) == 2

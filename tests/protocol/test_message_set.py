@@ -216,6 +216,21 @@ def test_what_begins_no_entry_is_refused(position, letter, value):
         list(iterate_entries(data))
 
 
+def one_by_one(data):
+    found, position = [], 0
+    while position < len(data):
+        message, position = read_message(data, position)
+        found.append(message)
+    return found
+
+
+def outcome(read_all, data):
+    try:
+        return read_all(data)
+    except CorruptRecord as failure:
+        return str(failure)
+
+
 @pytest.mark.parametrize(("magic", "codec"), CASES)
 def test_damaged_sets_raise_nothing_but_their_own_errors(magic, codec):
     seed = random.randrange(1 << 30)
@@ -228,6 +243,7 @@ def test_damaged_sets_raise_nothing_but_their_own_errors(magic, codec):
             number % 2 and len(data) > ENTRY_BYTES_MIN
         ):  # with a checksum that is right, so that what is behind it is reached
             data = data[:12] + struct.pack(">I", zlib.crc32(data[16:])) + data[16:]
+        assert outcome(read_messages, data) == outcome(one_by_one, data), f"seed {seed}, number {number}"
         try:
             for position, size, _magic in iterate_entries(data):
                 list(iterate_entry_records(data[position : position + size], limit=1 << 20))

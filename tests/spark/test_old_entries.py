@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from range_reading import NAME, compared, expected, range_of, rows_of
 
+from headrace.protocol import old_run
 from headrace.protocol.message_set import build_message_set, encode_message
+from headrace.protocol.old_run import read_run
 from headrace.protocol.record_batch import CorruptRecord, Record, iterate_records
-from headrace.spark import old_entries
-from headrace.spark.old_entries import read_run
 from headrace.spark.ranges import CorruptSegment
 
 NOW_MS = 1_700_000_000_000
@@ -52,7 +52,7 @@ def test_every_range_of_an_old_log_is_what_the_plain_reader_gives(old_log, broke
 def test_runs_are_bounded_and_end_where_append_time_begins(old_log, monkeypatch):
     data = np.frombuffer(b"".join(encode_message(n, 1, NOW_MS, None, b"v" * 20) for n in range(10)), np.uint8)
     assert read_run(data, 0, len(data), 4).last_offset == 3
-    monkeypatch.setattr(old_entries, "RUN_BYTES_MAX", 100)
+    monkeypatch.setattr(old_run, "RUN_BYTES_MAX", 100)
     run = read_run(data, 0, len(data), 99)
     assert (run.last_offset, run.end) == (1, 108)
     assert [record.offset for record in iterate_records(run.batch)] == [0, 1]

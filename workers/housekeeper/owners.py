@@ -26,7 +26,7 @@ from headrace.shm.messages import (
 from headrace.shm.seat import Seat
 from headrace.workers.housekeeper.hosted import Hosted
 
-# Called with the owner's error code, or None where it died before it answered.
+# Called with the owner's error code, or None where it died before it answered, or had no answer.
 OnAnswer = Callable[[ErrorCode | None], None]
 SEGMENTS_PER_REQUEST_MAX = 1_000
 
@@ -70,8 +70,8 @@ class Owners:
                 (request_id,) = ADMIN_RESULT_HEADER.unpack_from(body)
                 pending = self._pending.pop(request_id, None)
                 if pending is not None:
-                    (error,) = UPKEEP_RESULT.unpack_from(body, ADMIN_RESULT_HEADER.size)
-                    pending[1](ErrorCode(error))
+                    answer = body[ADMIN_RESULT_HEADER.size :]
+                    pending[1](ErrorCode(UPKEEP_RESULT.unpack(answer)[0]) if len(answer) else None)
                     done += 1
             if messages:
                 reader.release()

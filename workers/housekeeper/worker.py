@@ -1,8 +1,8 @@
-"""The housekeeper: checkpoints, fsync of rolled segments, retention, removal of what was deleted.
+"""The housekeeper: checkpoints, fsync of rolled segments, retention, compaction, removal of what was deleted.
 
 Runs in: one process. It writes the checkpoint files and the clean-shutdown marker of every log directory, and
-nobody else does; it only reads segments, and asks their owners to drop them (`retention_look.py`). What goes into a
-checkpoint comes from the partition table.
+nobody else does. Of the segments it only reads: it asks their owners to drop them (`retention_look.py`), or to put
+compacted ones in their place (`cleaner.py`). What goes into a checkpoint comes from the partition table.
 
     recovery point    everything below it has been fsynced: segments that rolled are synced here, then counted
     high watermark    replication-offset-checkpoint
@@ -39,6 +39,7 @@ from headrace.log.partition_log import sync_segment
 from headrace.log.retention import load_policy
 from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
+from headrace.workers.housekeeper.cleaner import Cleaner
 from headrace.workers.housekeeper.hosted import HostedReplicas
 from headrace.workers.housekeeper.owners import Owners
 from headrace.workers.housekeeper.retention_look import RetentionLook
@@ -73,6 +74,8 @@ class Housekeeper:
         self._owners = Owners(seat)
         policy = load_policy(settings["headrace.retention.policy"])
         self._retention = RetentionLook(seat, clock, self._replicas, self._owners, policy)
+        self._cleaner = Cleaner(seat, clock, self._replicas, self._owners, self._log_dirs)
+        self._cleaner.sweep()
         now_ms = clock.now_ms()
         self._due_ms = {name: now_ms + interval for name, interval in self._intervals_ms.items()}
         self._recovery_points: dict[TopicPartition, int] = {}
@@ -113,10 +116,11 @@ class Housekeeper:
                 self._retention.remove_retired()
             else:
                 self._write_checkpoint(name)
-        return done
+        return done + self._cleaner.do_work(now_ms)
 
     def close(self, is_clean: bool) -> None:
         """Final checkpoints, and the marker where every partition worker closed its logs."""
+        self._cleaner.close()
         for name in CHECKPOINT_FILES:
             self._write_checkpoint(name)
         if is_clean:

@@ -27,7 +27,7 @@ _entries = RESULT_ENTRY.iter_unpack
 class PendingProduce:
     """One produce request: which partitions it named, and what came back so far."""
 
-    __slots__ = ("exchange", "owners", "remaining", "respond", "results", "texts", "topics")
+    __slots__ = ("exchange", "owners", "record_errors", "remaining", "respond", "results", "texts", "topics")
 
     def __init__(
         self,
@@ -42,6 +42,7 @@ class PendingProduce:
         self.owners = [-1] * count  # process id that owes the result
         self.remaining = count
         self.texts: dict[int, str] | None = None  # error messages by index
+        self.record_errors: dict[int, tuple[int, str]] | None = None  # of those that have a text: (record, reason)
         self.respond = respond
 
     def settle(self, index: int, result: Result) -> None:

@@ -64,6 +64,15 @@ _TIMESTAMP = Struct(">q")
 Buffer = bytes | bytearray | memoryview
 
 
+class RejectedRecord(KafkaError):
+    """One record of a batch is at fault; a response tells which since v8 (KIP-467)."""
+
+    def __init__(self, code: ErrorCode, index: int, reason: str) -> None:
+        super().__init__(code, f"record {index}: {reason}")
+        self.index = index
+        self.reason = reason
+
+
 class RecordPolicy:
     """One topic's wishes.
 
@@ -173,7 +182,7 @@ def _sound_header(batch: memoryview, max_message_bytes: int) -> RecordBatchHeade
 
 def _check_keys(keyless: int) -> None:
     if keyless >= 0:
-        raise KafkaError(ErrorCode.INVALID_RECORD, f"record {keyless} has no key, which a compacted topic needs")
+        raise RejectedRecord(ErrorCode.INVALID_RECORD, keyless, "it has no key, which a compacted topic needs")
 
 
 def _check_times(times_ms: Iterable[int], rules: BatchRules) -> None:

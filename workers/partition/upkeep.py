@@ -25,6 +25,9 @@ from headrace.shm.messages import (
     BASE_OFFSET_ENTRY,
     DELETE_SEGMENTS,
     DELETE_SEGMENTS_HEADER,
+    SWAP_SEGMENTS,
+    SWAP_SEGMENTS_HEADER,
+    SWAPPED_SEGMENT,
     UPKEEP_RESULT,
 )
 from headrace.shm.partition_table import RowState
@@ -49,6 +52,7 @@ class Upkeep:
         """By api key."""
         return {
             DELETE_SEGMENTS: self._delete_segments,
+            SWAP_SEGMENTS: self._swap_segments,
             ApiKey.DELETE_RECORDS: self._delete_records,
         }
 
@@ -74,6 +78,19 @@ class Upkeep:
             )
 
         reply(UPKEEP_RESULT.pack(self._change(slot, key, delete)))
+
+    def _swap_segments(self, _version: int, body: memoryview, reply: Reply) -> None:
+        slot, key = SWAP_SEGMENTS_HEADER.unpack_from(body)
+        segments = list(SWAPPED_SEGMENT.iter_unpack(body[SWAP_SEGMENTS_HEADER.size :]))
+        error = ErrorCode.INVALID_REQUEST  # the log has changed since the housekeeper looked
+
+        def swap(replica: Replica) -> None:
+            nonlocal error
+            if replica.log.swap_segments(segments):
+                error = ErrorCode.NONE
+                replica.publish()
+
+        reply(UPKEEP_RESULT.pack(self._change(slot, key, swap) or error))
 
     def _change(self, slot: int, key: int, change: Callable[[Replica], None]) -> ErrorCode:
         """Do something to a replica in service, which may fail it."""

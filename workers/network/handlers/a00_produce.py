@@ -21,6 +21,7 @@ from headrace.shm.messages import PRODUCE, PRODUCE_HEADER
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.produce_ledger import PendingProduce, Result
+from headrace.workers.network.record_policy import RejectedRecord
 from headrace.workers.network.routes import Route
 
 BATCH_BYTES_MIN = 61
@@ -39,6 +40,7 @@ TEMPLATES_MAX = 4096
 _pack_header = PRODUCE_HEADER.pack
 _TopicResponse = messages.ProduceResponse.TopicProduceResponse
 _PartitionResponse = messages.ProduceResponse.PartitionProduceResponse
+_RecordError = messages.ProduceResponse.BatchIndexAndErrorMessage
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
@@ -113,6 +115,8 @@ def _apply_policy(
             records = route.policy.admit(records, context.clock.now_ms())
     except KafkaError as failure:
         pending.texts = {**(pending.texts or {}), index: failure.message}
+        if isinstance(failure, RejectedRecord):
+            pending.record_errors = {**(pending.record_errors or {}), index: (failure.index, failure.reason)}
         return failure.code, None
     if PRODUCE_HEADER.size + len(records) > context.sender.message_bytes_max(route.owner):
         return ErrorCode.MESSAGE_TOO_LARGE, None
@@ -137,20 +141,23 @@ def _respond(pending: PendingProduce) -> None:
         return
     results = iter(pending.results)
     texts = pending.texts or {}
+    record_errors = pending.record_errors or {}
     responses = []
     position = 0
     for name, indexes in pending.topics:
         partitions = []
         for index in indexes:
             result: Result = next(results)  # type: ignore[assignment]
-            partitions.append(_partition_response(index, result, texts.get(position)))
+            partitions.append(_partition_response(index, result, texts.get(position), record_errors.get(position)))
             position += 1
         responses.append(_TopicResponse(name=name, partition_responses=partitions))
     response = messages.ProduceResponse(responses=responses)
     exchange.answer_bytes(encode_response(ApiKey.PRODUCE, exchange.api_version, response))
 
 
-def _partition_response(index: int, result: Result, text: str | None) -> Any:
+def _partition_response(
+    index: int, result: Result, text: str | None, record_error: tuple[int, str] | None = None
+) -> Any:
     error, base_offset, append_time_ms, log_start_offset = result
     return _PartitionResponse(
         index=index,
@@ -158,6 +165,7 @@ def _partition_response(index: int, result: Result, text: str | None) -> Any:
         base_offset=base_offset,
         log_append_time_ms=append_time_ms,
         log_start_offset=log_start_offset,
+        record_errors=[_RecordError(*record_error)] if record_error is not None else [],
         error_message=text,
     )
 

@@ -1,10 +1,8 @@
-"""Our group members against Apache Kafka: alone, together, beside other clients; and its offsets from outside."""
+"""Our group members against a node and against Apache Kafka: alone, together, beside other clients; offsets from outside."""
 
-import sys
 import threading
 import time
 import uuid
-from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer as Librdkafka
@@ -18,26 +16,13 @@ from headrace.client.producer import Producer
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 
-pytestmark = pytest.mark.interop
-
 PARTITIONS = 4
 DEADLINE_S = 30
 
 
-@pytest.fixture(scope="module")
-def kafka(tmp_path_factory):
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
-    from bench.nodes import Kafka
-
-    server = Kafka(tmp_path_factory.mktemp("kafka") / "kafka", {"offsets.topic.num.partitions": "3"})
-    server.start()
-    yield server
-    server.stop()
-
-
 @pytest.fixture
-def cluster(kafka):
-    with Cluster(kafka.bootstrap) as cluster:
+def cluster(group_server):
+    with Cluster(group_server) as cluster:
         yield cluster
 
 
@@ -49,11 +34,11 @@ def topic(cluster):
 
 
 @pytest.fixture
-def new_member(kafka):
+def new_member(group_server):
     members = []
 
     def make(group, topic, **options):
-        cluster = Cluster(kafka.bootstrap)
+        cluster = Cluster(group_server)
         member = GroupMember(cluster, group, [topic], heartbeat_ms=50, session_timeout_ms=6_000, **options)
         members.append((member, cluster))
         return member
@@ -139,10 +124,10 @@ def test_a_commit_of_an_old_generation_is_not_stored(topic, new_member):
     assert second.committed(all_of(topic)) == {}
 
 
-def test_beside_librdkafka_in_one_group(kafka, topic, new_member):
+def test_beside_librdkafka_in_one_group(group_server, topic, new_member):
     group = "mixed-" + topic
     member = new_member(group, topic, assignors=["range", "roundrobin"])
-    other = Librdkafka({"bootstrap.servers": kafka.bootstrap, "group.id": group, "session.timeout.ms": 6_000,
+    other = Librdkafka({"bootstrap.servers": group_server, "group.id": group, "session.timeout.ms": 6_000,
                         "partition.assignment.strategy": "range,roundrobin"})  # fmt: skip
     other.subscribe([topic])
     try:
@@ -159,9 +144,9 @@ def test_beside_librdkafka_in_one_group(kafka, topic, new_member):
         other.close()
 
 
-def test_groups_are_listed_described_altered_and_deleted(kafka, cluster, topic, new_member):
+def test_groups_are_listed_described_altered_and_deleted(group_server, cluster, topic, new_member):
     admin, group = Admin(cluster), "admin-" + topic
-    with Producer(Cluster(kafka.bootstrap)) as producer:
+    with Producer(Cluster(group_server)) as producer:
         producer.send(topic, b"v", partition=0)
     member = new_member(group, topic)
     member.join()
@@ -182,9 +167,9 @@ def test_groups_are_listed_described_altered_and_deleted(kafka, cluster, topic, 
     assert admin.delete_groups([group])[group].code is ErrorCode.GROUP_ID_NOT_FOUND
 
 
-def test_the_producer_and_admin_work_against_kafka(kafka, cluster, topic):
+def test_producer_and_admin(group_server, cluster, topic):
     admin = Admin(cluster)
-    with Producer(Cluster(kafka.bootstrap)) as producer:
+    with Producer(Cluster(group_server)) as producer:
         for number in range(1_000):
             producer.send(topic, b"%d" % number)
     cluster.refresh([topic])

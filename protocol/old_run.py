@@ -1,7 +1,7 @@
-"""Entries of the message formats v0 and v1, which an older Kafka left in segments, as a batch that the kernels walk.
+"""A run of entries of v0 and v1, which an older Kafka left in segments, as one batch of v2.
 
-Runs in: Spark's Python workers. A run of old entries becomes one uncompressed batch of v2 in memory: a microsecond or two
-a record, which is for logs that nobody writes any more. Records keep their offsets; those of v0 have the timestamp -1.
+For readers that know v2 alone: Spark's kernels, compaction. The batch is uncompressed and costs two microseconds a record,
+which is for logs that nobody writes any more. Records keep their offsets; those of v0 have the timestamp -1.
 """
 
 from __future__ import annotations

@@ -1,0 +1,84 @@
+"""What all commands that talk to a cluster have in common: where it is, and a file with client settings.
+
+    --bootstrap-servers HOST:PORT[,...]     wins over the file; 127.0.0.1:9092 where neither tells
+    --command-config FILE                   Kafka's client properties
+
+A key of the file that we don't know is named on standard error, a value that can't be is refused (exit code 78).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from headrace.client.cluster import Cluster
+
+DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
+REQUEST_TIMEOUT_MS_DEFAULT = 30_000
+REQUEST_TIMEOUT_MS_MAX = 3_600_000
+
+Bootstrap = Annotated[
+    str,
+    typer.Option(
+        "--bootstrap-servers",
+        "-b",
+        metavar="HOST:PORT,...",
+        help=f"Brokers to begin with.  [dim]\\[default: {DEFAULT_BOOTSTRAP}][/dim]",
+        show_default=False,
+    ),
+]
+CommandConfig = Annotated[
+    Path | None,
+    typer.Option(
+        "--command-config",
+        metavar="FILE",
+        help="Client settings: bootstrap.servers, client.id, request.timeout.ms, security.protocol.",
+        exists=True,
+        dir_okay=False,
+    ),
+]
+
+
+def open_cluster(bootstrap: str, command_config: Path | None) -> Cluster:
+    """The cluster that the options name; nothing has been asked of it yet.
+
+    raises   typer.BadParameter, for addresses that can't be; ConfigError, for a bad value in the file
+    """
+    from headrace.client.cluster import Cluster
+
+    given = _read(command_config) if command_config is not None else {}
+    addresses = bootstrap or given.get("bootstrap.servers", DEFAULT_BOOTSTRAP)
+    try:
+        return Cluster(addresses, _timeout_s(given), given.get("client.id", "headrace"))
+    except ValueError as failure:
+        raise typer.BadParameter(str(failure), param_hint="--bootstrap-servers") from None
+
+
+def _read(path: Path) -> dict[str, str]:
+    from headrace.errors import ConfigError
+    from headrace.settings import read_properties
+
+    try:
+        given = read_properties(path.read_text())
+    except (OSError, UnicodeDecodeError) as failure:
+        raise ConfigError("--command-config", str(path), str(failure)) from None
+    protocol = given.pop("security.protocol", "PLAINTEXT")
+    if protocol.upper() != "PLAINTEXT":
+        raise ConfigError("security.protocol", protocol, "only PLAINTEXT is spoken yet")
+    unknown = sorted(given.keys() - {"bootstrap.servers", "client.id", "request.timeout.ms"})
+    if unknown:
+        print(f"headrace: {path}: not used: {', '.join(unknown)}", file=sys.stderr)
+    return given
+
+
+def _timeout_s(given: dict[str, str]) -> float:
+    from headrace.errors import ConfigError
+
+    text = given.get("request.timeout.ms", str(REQUEST_TIMEOUT_MS_DEFAULT))
+    if not text.isdigit() or not 1 <= int(text) <= REQUEST_TIMEOUT_MS_MAX:
+        raise ConfigError("request.timeout.ms", text, f"must be a whole number from 1 to {REQUEST_TIMEOUT_MS_MAX}")
+    return int(text) / 1000

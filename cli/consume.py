@@ -1,0 +1,247 @@
+"""`headrace consume TOPIC`: records to standard output, up to the end as it was at the start, or for ever."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headrace.cli.arguments import Start, bad, parse_partitions, parse_start, parse_topic
+from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
+from headrace.cli.record_text import DEFAULT_FORMAT, Render, compile_format, render_json
+
+if TYPE_CHECKING:
+    from headrace.cli.interrupt import Interrupt
+    from headrace.client.cluster import Cluster
+    from headrace.client.consumer import Consumer, Fetched
+    from headrace.client.group_member import GroupMember
+    from headrace.ids import TopicPartition
+
+MESSAGES_MAX = 2**62
+COMMIT_EVERY_S = 5.0
+EXAMPLES = """
+[bold]Examples[/bold]
+
+headrace consume clicks --from -10
+
+headrace consume clicks --from @-15m --follow --json | jq .value
+
+headrace consume clicks --partition 0,2 --from 1000 --max-messages 5 --format '%p %o %k=%s\\n'
+
+headrace consume clicks --group billing --follow
+"""
+
+
+def consume(
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Topic to read.")],
+    start: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            "-o",
+            metavar="WHERE",
+            help="earliest, latest, an offset, -N (the last N of each partition), or @TIME: 2026-11-21T08:30:00Z, ms since 1970, -15m.",
+        ),
+    ] = "earliest",
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for more records at the end.")] = False,
+    max_messages: Annotated[
+        int | None,
+        typer.Option("--max-messages", "-c", metavar="N", min=1, max=MESSAGES_MAX, help="End after so many."),
+    ] = None,
+    partitions: Annotated[
+        list[str] | None,
+        typer.Option("--partition", "-p", metavar="LIST", help="Only these: 0, 0,2 or 3-5; may be repeated."),
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="As a member of this group: its share, from its stored offsets (--from where it has none), which move on.",
+        ),
+    ] = None,
+    template: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="%t topic, %p partition, %o offset, %T time, %k key, %s value, %h headers, %K %S lengths, \\n \\t.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    null: Annotated[str, typer.Option(metavar="TEXT", help="What a null key or value is printed as.")] = "",
+    read_committed: Annotated[
+        bool, typer.Option("--read-committed", help="Leave out open and aborted transactions.")
+    ] = False,
+    bootstrap: Bootstrap = "",
+    command_config: CommandConfig = None,
+) -> int:
+    """Print records: those that are there now, or with --follow for ever. Ctrl-C ends it."""
+    from headrace.cli.interrupt import Interrupt
+    from headrace.client.consumer import Consumer
+
+    parse_topic("TOPIC", topic)
+    begin = parse_start("--from", start, int(time.time() * 1000))
+    chosen = parse_partitions("--partition", partitions) if partitions else None
+    if as_json and template is not None:
+        raise typer.BadParameter("--json and --format exclude each other")
+    render = render_json if as_json else compile_format("--format", template or DEFAULT_FORMAT, null.encode())
+    if group is not None:
+        _check_group(group, chosen, begin, start)
+    cluster = open_cluster(bootstrap, command_config)
+    with Interrupt() as interrupt, cluster:
+        cluster.refresh([topic])
+        consumer = Consumer(cluster, is_read_committed=read_committed)
+        output = Output(render, max_messages)
+        if group is None:
+            names = _names(cluster, topic, chosen)
+            consumer.assign(*_ranges(cluster, names, begin, follow, read_committed))
+            _print_all(consumer, output, interrupt)
+        else:
+            with open_cluster(bootstrap, command_config) as group_cluster:
+                reader = GroupReader(group_cluster, cluster, consumer, group, topic, begin, follow, read_committed)
+                reader.run(output, interrupt)
+        return interrupt.exit_code
+
+
+class Output:
+    """Records onto standard output, as many as are wanted."""
+
+    def __init__(self, render: Render, wanted: int | None) -> None:
+        self._render = render
+        self._left = wanted
+        self._file = sys.stdout.buffer
+
+    @property
+    def is_done(self) -> bool:
+        return self._left == 0
+
+    def write(self, fetched: list[Fetched]) -> dict[TopicPartition, int]:
+        """Print records, and flush; returns the next offset of each partition of which something was printed."""
+        render = self._render
+        printed = {}
+        for name, records in fetched:
+            if self._left is not None:
+                records = records[: self._left]
+                self._left -= len(records)
+            if records:
+                self._file.write(b"".join([render(name.topic, name.partition, record) for record in records]))
+                printed[name] = records[-1].offset + 1
+        self._file.flush()
+        return printed
+
+
+class GroupReader:
+    """A member that prints its share, and stores how far it has come.
+
+    group_cluster   of its own: metadata is read anew by the member, connections are cut by the consumer
+    """
+
+    def __init__(
+        self,
+        group_cluster: Cluster,
+        cluster: Cluster,
+        consumer: Consumer,
+        group: str,
+        topic: str,
+        begin: Start,
+        follow: bool,
+        read_committed: bool,
+    ) -> None:
+        from headrace.client.group_member import GroupMember
+
+        self._cluster = cluster
+        self._consumer = consumer
+        self._begin = begin
+        self._follow = follow
+        self._read_committed = read_committed
+        self._member: GroupMember = GroupMember(group_cluster, group, [topic])
+        self._done: dict[TopicPartition, int] = {}  # printed, not stored yet
+        self._commit_at_s = 0.0
+
+    def run(self, output: Output, interrupt: Interrupt) -> None:
+        """Until the end, or a signal; then the group is left in order."""
+        consumer, member = self._consumer, self._member
+        try:
+            while not output.is_done and not interrupt:
+                if not member.heartbeat():
+                    self._commit()
+                    self._take_share()
+                if consumer.is_done and not self._follow:
+                    break
+                self._done.update(output.write(consumer.poll()))
+                if time.monotonic() >= self._commit_at_s:
+                    self._commit()
+            self._commit()
+        finally:
+            member.leave()
+
+    def _take_share(self) -> None:
+        names = self._member.join()
+        stored = self._member.committed(names) if names else {}
+        fresh = [name for name in names if name not in stored]
+        positions, ends = _ranges(self._cluster, fresh, self._begin, self._follow, self._read_committed)
+        more, more_ends = _ranges(
+            self._cluster, list(stored), Start(is_latest=True), self._follow, self._read_committed
+        )
+        self._consumer.assign({**positions, **more, **stored}, {**ends, **more_ends})
+        self._done.clear()
+
+    def _commit(self) -> None:
+        """Store what was printed; where the group has gone on without us, somebody else prints it again."""
+        self._commit_at_s = time.monotonic() + COMMIT_EVERY_S
+        if self._done and self._member.is_member:
+            self._member.commit(self._done)
+            self._done.clear()
+
+
+def _check_group(group: str, chosen: list[int] | None, begin: Start, text: str) -> None:
+    if not group:
+        raise bad("--group", group, "is no name of a group")
+    if chosen is not None:
+        raise typer.BadParameter("--group and --partition exclude each other: the group deals the partitions")
+    if not begin.is_earliest and not begin.is_latest:
+        raise bad("--from", text, "can't be with --group: earliest or latest, for where the group has no offset")
+
+
+def _names(cluster: Cluster, topic: str, chosen: list[int] | None) -> list[TopicPartition]:
+    from headrace.errors import ErrorCode, KafkaError
+
+    names = sorted(name for name in cluster.partitions if name.topic == topic)
+    if chosen is None:
+        return names
+    missing = sorted(set(chosen) - {name.partition for name in names})
+    if missing:
+        raise KafkaError(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic} has partitions 0 to {len(names) - 1}, not {missing[0]}"
+        )
+    return [name for name in names if name.partition in chosen]
+
+
+def _ranges(
+    cluster: Cluster, names: list[TopicPartition], begin: Start, follow: bool, read_committed: bool
+) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
+    """(positions, ends): where to begin, and where partitions end just now; no ends for who follows."""
+    from headrace.client.cluster import EARLIEST, LATEST
+    from headrace.client.consumer import check_range, start_offsets
+
+    if not names:
+        return {}, {}
+    ends = cluster.offsets(dict.fromkeys(names, LATEST), read_committed)
+    if begin.offset is not None:
+        positions = dict.fromkeys(names, begin.offset)
+        check_range(cluster, positions)
+    elif begin.back is not None:
+        starts = cluster.offsets(dict.fromkeys(names, EARLIEST))
+        positions = {name: max(starts[name], ends[name] - begin.back) for name in names}
+    elif begin.is_latest:
+        positions = dict(ends)
+    else:
+        positions = start_offsets(cluster, dict.fromkeys(names, EARLIEST if begin.is_earliest else begin.time_ms or 0))
+    return positions, {} if follow else ends
+
+
+def _print_all(consumer: Consumer, output: Output, interrupt: Interrupt) -> None:
+    while not (consumer.is_done or output.is_done or interrupt):
+        output.write(consumer.poll())

@@ -1,0 +1,253 @@
+"""`headrace groups list|describe|reset-offsets|delete`."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headrace.cli.arguments import Start, bad, only_one, parse_offset, parse_shift, parse_time, parse_topic_partitions
+from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
+from headrace.cli.topics import AsJson, report
+
+if TYPE_CHECKING:
+    from headrace.cli.offset_reset import Reset
+    from headrace.client.admin import Admin, GroupDescription
+    from headrace.client.cluster import Cluster
+    from headrace.ids import TopicPartition
+
+STATES_WITHOUT_MEMBERS = ("Empty", "Dead")
+
+app = typer.Typer(
+    name="groups",
+    help="List, describe, reset and delete consumer groups.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    epilog="[bold]Examples[/bold]\n\nheadrace groups list\n\nheadrace groups describe billing",
+)
+
+GroupNames = Annotated[list[str], typer.Argument(metavar="GROUP", help="Names of groups.", show_default=False)]
+
+
+@app.command(name="list", epilog="[bold]Examples[/bold]\n\nheadrace groups list\n\nheadrace groups list --json")
+def list_(as_json: AsJson = False, bootstrap: Bootstrap = "", command_config: CommandConfig = None) -> int:
+    """Print all groups with their states."""
+    from headrace.cli.table import print_table
+    from headrace.client.admin import Admin
+
+    with open_cluster(bootstrap, command_config) as cluster:
+        groups = Admin(cluster).list_groups()
+    if as_json:
+        for group in groups:
+            print(json.dumps({"group": group.group_id, "state": group.state, "type": group.protocol_type}))
+    else:
+        print_table(
+            ["GROUP", "STATE", "TYPE"], [[group.group_id, group.state, group.protocol_type] for group in groups]
+        )
+    return 0
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\nheadrace groups describe billing\n\n"
+    "headrace groups describe billing --json | jq '.partitions[].lag'"
+)
+def describe(
+    names: GroupNames, as_json: AsJson = False, bootstrap: Bootstrap = "", command_config: CommandConfig = None
+) -> int:
+    """Show members, stored offsets and lag of groups."""
+    from headrace.client.admin import Admin
+    from headrace.errors import ErrorCode, KafkaError
+
+    with open_cluster(bootstrap, command_config) as cluster:
+        admin = Admin(cluster)
+        for index, name in enumerate(_checked(names)):
+            group = admin.describe_group(name)
+            stored = admin.group_offsets(name)
+            if group.state == "Dead" and not stored:
+                raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"no group {name}")
+            description = _described(cluster, group, stored)
+            if as_json:
+                print(json.dumps(description))
+            else:
+                if index:
+                    print()
+                _print_description(description)
+    return 0
+
+
+@app.command(
+    name="reset-offsets",
+    epilog="[bold]Examples[/bold]\n\nheadrace groups reset-offsets billing --topic clicks --to-earliest\n\n"
+    "headrace groups reset-offsets billing --topic clicks:0,2 --to-time 2026-11-21T00:00:00Z --execute\n\n"
+    "headrace groups reset-offsets billing --all-topics --shift-by -100 --execute",
+)
+def reset_offsets(
+    group: Annotated[str, typer.Argument(metavar="GROUP", help="Name of the group; it may have no members.")],
+    topics: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--topic", metavar="TOPIC[:LIST]", help="A topic, or some of its partitions: clicks:0,2; may be repeated."
+        ),
+    ] = None,
+    all_topics: Annotated[bool, typer.Option("--all-topics", help="All partitions that have a stored offset.")] = False,
+    to_offset: Annotated[str | None, typer.Option("--to-offset", metavar="N", help="This offset.")] = None,
+    to_time: Annotated[
+        str | None,
+        typer.Option(
+            "--to-time", metavar="TIME", help="The first record that late: 2026-11-21T08:30:00Z, ms since 1970, -15m."
+        ),
+    ] = None,
+    to_earliest: Annotated[bool, typer.Option("--to-earliest", help="The first record.")] = False,
+    to_latest: Annotated[bool, typer.Option("--to-latest", help="Behind the last record.")] = False,
+    shift_by: Annotated[
+        str | None, typer.Option("--shift-by", metavar="N", help="So many records on, or back with a minus.")
+    ] = None,
+    execute: Annotated[bool, typer.Option("--execute", help="Do it; else it is only shown.")] = False,
+    as_json: AsJson = False,
+    bootstrap: Bootstrap = "",
+    command_config: CommandConfig = None,
+) -> int:
+    """Let a group go on from elsewhere. Without --execute it is only shown. A group with live members is refused."""
+    from headrace.cli.offset_reset import new_offsets, partitions_of
+    from headrace.client.admin import Admin
+
+    [name] = _checked([group])
+    if bool(topics) == all_topics:
+        wrong = "exclude each other" if topics else "are both missing: one is needed"
+        raise typer.BadParameter(f"--topic and --all-topics {wrong}")
+    scope = [parse_topic_partitions("--topic", text) for text in topics or []]
+    reset = _reset_of(to_offset, to_time, to_earliest, to_latest, shift_by)
+    with open_cluster(bootstrap, command_config) as cluster:
+        admin = Admin(cluster)
+        _refuse_live(admin, name)
+        stored = admin.group_offsets(name)
+        wanted = new_offsets(cluster, partitions_of(cluster, scope, stored), stored, reset)
+        if execute and wanted:
+            admin.alter_group_offsets(name, wanted)
+    _print_reset(name, stored, wanted, execute, as_json)
+    return 0
+
+
+@app.command(epilog="[bold]Examples[/bold]\n\nheadrace groups delete billing\n\nheadrace groups delete old-1 old-2")
+def delete(names: GroupNames, bootstrap: Bootstrap = "", command_config: CommandConfig = None) -> int:
+    """Forget groups with all their stored offsets. A group with live members is refused."""
+    from headrace.client.admin import Admin
+
+    wanted = _checked(names)
+    with open_cluster(bootstrap, command_config) as cluster:
+        errors = Admin(cluster).delete_groups(wanted)
+    return report(errors, "deleted")
+
+
+def _checked(names: list[str]) -> list[str]:
+    for name in names:
+        if not name:
+            raise bad("GROUP", name, "is no name of a group")
+    return list(dict.fromkeys(names))
+
+
+def _reset_of(
+    to_offset: str | None, to_time: str | None, to_earliest: bool, to_latest: bool, shift_by: str | None
+) -> Reset:
+    from headrace.cli.offset_reset import Reset
+
+    options = {
+        "--to-offset": to_offset,
+        "--to-time": to_time,
+        "--to-earliest": to_earliest,
+        "--to-latest": to_latest,
+        "--shift-by": shift_by,
+    }
+    option = only_one(dict(options))
+    if to_offset is not None:
+        return Reset(Start(offset=parse_offset(option, to_offset)))
+    if to_time is not None:
+        return Reset(Start(time_ms=parse_time(option, to_time, int(time.time() * 1000))))
+    if shift_by is not None:
+        return Reset(None, parse_shift(option, shift_by))
+    return Reset(Start(is_earliest=to_earliest, is_latest=to_latest))
+
+
+def _refuse_live(admin: Admin, name: str) -> None:
+    from headrace.errors import ErrorCode, KafkaError
+
+    group = admin.describe_group(name)
+    if group.state not in STATES_WITHOUT_MEMBERS:
+        members = ", ".join(f"{member.client_id} at {member.host}" for member in group.members)
+        raise KafkaError(
+            ErrorCode.NON_EMPTY_GROUP, f"group {name} is {group.state}: {members or 'its members are joining'}"
+        )
+
+
+def _described(cluster: Cluster, group: GroupDescription, stored: dict[TopicPartition, int]) -> dict[str, Any]:
+    from headrace.client.cluster import LATEST
+    from headrace.errors import KafkaError
+
+    owners = {name: member for member in group.members for name in member.partitions}
+    names = sorted({*stored, *owners})
+    for topic in sorted({name.topic for name in names}):
+        try:
+            cluster.refresh([topic])
+        except KafkaError:
+            pass  # deleted, its offsets are still there
+    led = [name for name in names if name in cluster.partitions and cluster.partitions[name].leader in cluster.brokers]
+    ends = cluster.offsets(dict.fromkeys(led, LATEST)) if led else {}
+    rows = []
+    for name in names:
+        offset, end, owner = stored.get(name), ends.get(name), owners.get(name)
+        rows.append(
+            {
+                "topic": name.topic,
+                "partition": name.partition,
+                "offset": offset,
+                "end": end,
+                "lag": max(0, end - offset) if end is not None and offset is not None else None,
+                "member": owner.member_id if owner else None,
+                "host": owner.host if owner else None,
+            }
+        )
+    return {
+        "group": group.group_id,
+        "state": group.state,
+        "protocol": group.protocol,
+        "members": [
+            {
+                "member": member.member_id,
+                "instance": member.instance_id,
+                "client": member.client_id,
+                "host": member.host,
+            }
+            for member in group.members
+        ],
+        "partitions": rows,
+    }
+
+
+def _print_description(description: dict[str, Any]) -> None:
+    from headrace.cli.table import print_table
+
+    protocol = f"  assignor {description['protocol']}" if description["protocol"] else ""
+    print(
+        f"group {description['group']}  state {description['state']}  members {len(description['members'])}{protocol}"
+    )
+    keys = ("topic", "partition", "offset", "end", "lag", "member", "host")
+    print_table([key.upper() for key in keys], [[row[key] for key in keys] for row in description["partitions"]])
+
+
+def _print_reset(
+    group: str, stored: dict[TopicPartition, int], wanted: dict[TopicPartition, int], is_done: bool, as_json: bool
+) -> None:
+    from headrace.cli.table import print_table
+
+    if as_json:
+        for name, offset in sorted(wanted.items()):
+            fields = {"topic": name.topic, "partition": name.partition, "offset": stored.get(name), "new": offset}
+            print(json.dumps({"group": group, **fields, "done": is_done}))
+        return
+    print_table(
+        ["TOPIC", "PARTITION", "OFFSET", "NEW"],
+        [[name.topic, name.partition, stored.get(name), offset] for name, offset in sorted(wanted.items())],
+    )
+    print(f"stored in group {group}" if is_done else "nothing was changed: --execute does it")

@@ -1,0 +1,66 @@
+"""The offsets that a group shall have after a reset: read strictly, checked against what the partitions have.
+
+An offset that a partition does not have is an error that names it, and nothing is written then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from headrace.cli.arguments import Start
+from headrace.client.cluster import EARLIEST, LATEST, Cluster
+from headrace.client.consumer import check_range, start_offsets
+from headrace.errors import ErrorCode, KafkaError
+from headrace.ids import TopicPartition
+
+
+class Reset(NamedTuple):
+    """One of the two: where to go, or how far from what is stored."""
+
+    target: Start | None
+    shift: int = 0
+
+
+def partitions_of(
+    cluster: Cluster, scope: Sequence[tuple[str, list[int] | None]], stored: Mapping[TopicPartition, int]
+) -> list[TopicPartition]:
+    """The partitions of `scope` (topic, partitions or None for all); of what the group has stored, where it is empty.
+
+    raises   KafkaError, for a topic or partition that is not there
+    """
+    if not scope:
+        if stored:
+            cluster.refresh(sorted({name.topic for name in stored}))
+        return sorted(stored)
+    cluster.refresh(sorted({topic for topic, _indexes in scope}))
+    found: set[TopicPartition] = set()
+    for topic, indexes in scope:
+        names = {name for name in cluster.partitions if name.topic == topic}
+        wanted = names if indexes is None else {TopicPartition(topic, index) for index in indexes}
+        for name in sorted(wanted - names):
+            raise KafkaError(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                f"{topic} has partitions 0 to {len(names) - 1}, not {name.partition}",
+            )
+        found |= wanted
+    return sorted(found)
+
+
+def new_offsets(
+    cluster: Cluster, names: Sequence[TopicPartition], stored: Mapping[TopicPartition, int], reset: Reset
+) -> dict[TopicPartition, int]:
+    """raises   KafkaError OFFSET_OUT_OF_RANGE, for an offset that a partition does not have, or nothing to shift from"""
+    target = reset.target
+    if target is None:
+        for name in names:
+            if name not in stored:
+                raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{name} has no stored offset to shift from")
+        offsets = {name: stored[name] + reset.shift for name in names}
+    elif target.offset is not None:
+        offsets = dict.fromkeys(names, target.offset)
+    else:
+        when = EARLIEST if target.is_earliest else LATEST if target.is_latest else target.time_ms or 0
+        return start_offsets(cluster, dict.fromkeys(names, when))
+    check_range(cluster, offsets)
+    return offsets

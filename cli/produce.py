@@ -1,0 +1,180 @@
+"""`headrace produce TOPIC [FILE]...`: each line becomes a record."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headrace.cli.arguments import bad, parse_pair_list, parse_partitions, parse_topic
+from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
+
+if TYPE_CHECKING:
+    from headrace.cli.line_source import Line
+    from headrace.client.producer import Producer, ProducerOptions
+
+PROGRESS_EVERY_S = 0.5
+TIMEOUT_S_MAX = 86_400
+EXAMPLES = """
+[bold]Examples[/bold]
+
+echo hello | headrace produce greetings
+
+headrace produce clicks access.log --codec zstd
+
+headrace produce prices --key-separator : --header source=shop1 < prices.txt
+"""
+
+
+class CodecName(StrEnum):
+    """Kafka's names of codecs."""
+
+    NONE = "none"
+    GZIP = "gzip"
+    SNAPPY = "snappy"
+    LZ4 = "lz4"
+    ZSTD = "zstd"
+
+
+class Acks(StrEnum):
+    """Who has a record before it counts as delivered."""
+
+    NONE = "0"
+    LEADER = "1"
+    ALL = "all"
+
+
+def produce(
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Topic; it has to be there.")],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE", help="Files of lines; - or none: standard input."),
+    ] = None,
+    key_separator: Annotated[
+        str, typer.Option("--key-separator", "-K", metavar="TEXT", help="What stands before it in a line is the key.")
+    ] = "",
+    headers: Annotated[
+        list[str] | None,
+        typer.Option("--header", "-H", metavar="NAME=VALUE", help="A header of every record; may be repeated."),
+    ] = None,
+    partition: Annotated[
+        str | None,
+        typer.Option("--partition", "-p", metavar="N", help="All records go there; else by key, or to all in turn."),
+    ] = None,
+    codec: Annotated[CodecName, typer.Option("--codec", "-z", help="Compression of the batches.")] = CodecName.NONE,
+    acks: Annotated[
+        Acks, typer.Option(help="0: don't wait; 1: the leader has it; all: all in-sync replicas have it, once.")
+    ] = Acks.ALL,
+    empty_is_null: Annotated[
+        bool, typer.Option("--empty-is-null", help="An empty key or value is null: in compacted topics a deletion.")
+    ] = False,
+    timeout_s: Annotated[
+        int, typer.Option("--timeout", metavar="SECONDS", min=1, max=TIMEOUT_S_MAX, help="How long a record may take.")
+    ] = 120,
+    progress: Annotated[
+        bool | None,
+        typer.Option("--progress/--no-progress", help="Counts on standard error; by default where that is a terminal."),
+    ] = None,
+    bootstrap: Bootstrap = "",
+    command_config: CommandConfig = None,
+) -> int:
+    """Write lines as records, and return when all of them are acknowledged.
+
+    Ctrl-C ends the reading; what was read is still delivered. Exit code 1: a record was not delivered, or a line can't be used.
+    """
+    from headrace.cli.interrupt import Interrupt
+    from headrace.cli.line_source import STANDARD_INPUT, read_lines
+    from headrace.client.producer import Producer
+    from headrace.errors import HeadraceError
+
+    parse_topic("TOPIC", topic)
+    for file in files or []:
+        if str(file) != "-" and not os.access(file, os.R_OK):
+            raise bad("FILE", str(file), "can't be read")
+    target = _partition(partition)
+    header_list = [(name, value.encode()) for name, value in parse_pair_list("--header", headers or [])]
+    options = _options(codec, acks, timeout_s)
+    separator = key_separator.encode()
+    cluster = open_cluster(bootstrap, command_config)
+    meter = Meter(sys.stderr.isatty() if progress is None else progress)
+    with Interrupt() as interrupt:
+        producer = Producer(cluster, options)
+        cluster.refresh([topic])  # a topic that is not there should say so before a line was read
+        try:
+            for line in read_lines(list(files or [STANDARD_INPUT]), interrupt.fd, options.linger_ms):
+                if line is None:
+                    producer.poll()
+                else:
+                    key, value = _split(line, separator, empty_is_null)
+                    producer.send(topic, value, key, header_list, target)
+                meter.show(producer)
+        except HeadraceError:
+            producer.close()  # what was read before is delivered all the same
+            raise
+        producer.close()
+        meter.show(producer, is_last=True)
+        return interrupt.exit_code
+
+
+class Meter:
+    """What has been acknowledged so far, rewritten in place on standard error."""
+
+    def __init__(self, is_shown: bool) -> None:
+        self._is_shown = is_shown
+        self._start_s = time.monotonic()
+        self._next_s = self._start_s + PROGRESS_EVERY_S
+
+    def show(self, producer: Producer, is_last: bool = False) -> None:
+        if not self._is_shown:
+            return
+        now_s = time.monotonic()
+        if now_s < self._next_s and not is_last:
+            return
+        self._next_s = now_s + PROGRESS_EVERY_S
+        seconds = max(now_s - self._start_s, 1e-3)
+        text = f"{producer.acknowledged} records acknowledged, {producer.acknowledged / seconds:,.0f} a second"
+        text += f", {producer.acknowledged_bytes / seconds / 1e6:.1f} MB/s"
+        if sys.stderr.isatty():
+            text = f"\r{text}\x1b[K"
+        print(text, end="\n" if is_last or not sys.stderr.isatty() else "", file=sys.stderr, flush=True)
+
+
+def _partition(text: str | None) -> int | None:
+    if text is None:
+        return None
+    partitions = parse_partitions("--partition", [text])
+    if len(partitions) != 1:
+        raise bad("--partition", text, "names more than one partition")
+    return partitions[0]
+
+
+def _options(codec: CodecName, acks: Acks, timeout_s: int) -> ProducerOptions:
+    from headrace.client.producer import CODECS, ProducerOptions
+
+    return ProducerOptions(
+        acks=-1 if acks is Acks.ALL else int(acks.value),
+        codec=CODECS[codec.value],
+        is_idempotent=acks is Acks.ALL,
+        request_timeout_ms=min(30_000, timeout_s * 1000),
+        delivery_timeout_ms=timeout_s * 1000,
+    )
+
+
+def _split(line: Line, separator: bytes, empty_is_null: bool) -> tuple[bytes | None, bytes | None]:
+    """Key and value of a line."""
+    from headrace.cli.line_source import BadLine
+
+    key: bytes | None = None
+    value: bytes | None = line.content
+    if separator:
+        key, found, value = line.content.partition(separator)
+        if not found:
+            raise BadLine(f"{line.place}: no key separator {separator.decode()!r}")
+    if empty_is_null:
+        key, value = key or None, value or None
+    return key, value

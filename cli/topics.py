@@ -1,0 +1,257 @@
+"""`headrace topics create|list|describe|alter|delete`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headrace.cli.arguments import bad, parse_pairs, parse_topic
+from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
+
+if TYPE_CHECKING:
+    from headrace.client.admin import Admin, Errors
+    from headrace.client.cluster import Cluster
+
+PARTITIONS_MAX = 100_000
+REPLICAS_MAX = 32_767
+
+app = typer.Typer(
+    name="topics",
+    help="Create, list, describe, alter and delete topics.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    epilog="[bold]Examples[/bold]\n\nheadrace topics create clicks --partitions 6\n\nheadrace topics describe clicks",
+)
+
+Names = Annotated[list[str], typer.Argument(metavar="TOPIC", help="Names of topics.", show_default=False)]
+Configs = Annotated[
+    list[str] | None, typer.Option("--config", metavar="KEY=VALUE", help="A setting of the topic; may be repeated.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\nheadrace topics create clicks --partitions 6\n\n"
+    "headrace topics create prices --replication-factor 3 --config cleanup.policy=compact --if-not-exists"
+)
+def create(
+    names: Names,
+    partitions: Annotated[
+        int | None,
+        typer.Option(min=1, max=PARTITIONS_MAX, help="How many; the broker's num.partitions where not given."),
+    ] = None,
+    replication_factor: Annotated[
+        int | None,
+        typer.Option(min=1, max=REPLICAS_MAX, help="Replicas of each; default.replication.factor where not given."),
+    ] = None,
+    configs: Configs = None,
+    if_not_exists: Annotated[bool, typer.Option("--if-not-exists", help="A topic that is there is no error.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only ask whether it could be done.")] = False,
+    bootstrap: Bootstrap = "",
+    command_config: CommandConfig = None,
+) -> int:
+    """Create topics."""
+    from headrace.client.admin import Admin, NewTopic
+    from headrace.errors import ErrorCode
+
+    settings = parse_pairs("--config", configs or [])
+    wanted = [
+        NewTopic(parse_topic("TOPIC", name), partitions or -1, replication_factor or -1, settings)
+        for name in dict.fromkeys(names)
+    ]
+    with open_cluster(bootstrap, command_config) as cluster:
+        errors = Admin(cluster).create_topics(wanted, validate_only=dry_run)
+    is_gentle = (ErrorCode.TOPIC_ALREADY_EXISTS,) if if_not_exists else ()
+    return report(errors, "could be created" if dry_run else "created", is_gentle)
+
+
+@app.command(
+    name="list", epilog="[bold]Examples[/bold]\n\nheadrace topics list\n\nheadrace topics list -b broker1:9092"
+)
+def list_(
+    internal: Annotated[bool, typer.Option("--internal", help="Kafka's own topics too.")] = False,
+    bootstrap: Bootstrap = "",
+    command_config: CommandConfig = None,
+) -> int:
+    """Print the names of all topics, one a line."""
+    with open_cluster(bootstrap, command_config) as cluster:
+        for name in _all_topics(cluster, internal):
+            print(name)
+    return 0
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\nheadrace topics describe clicks\n\nheadrace topics describe --json | jq .partitions"
+)
+def describe(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="TOPIC", help="Names of topics; all where none is given.")
+    ] = None,
+    all_configs: Annotated[
+        bool, typer.Option("--all-configs", help="Every setting, not only those of the topic itself.")
+    ] = False,
+    as_json: AsJson = False,
+    bootstrap: Bootstrap = "",
+    command_config: CommandConfig = None,
+) -> int:
+    """Show partitions, leaders, replicas, offsets and settings of topics."""
+    from headrace.client.admin import Admin
+
+    wanted = [parse_topic("TOPIC", name) for name in dict.fromkeys(names or [])]
+    with open_cluster(bootstrap, command_config) as cluster:
+        if wanted:
+            cluster.refresh(wanted)
+        else:
+            wanted = _all_topics(cluster, internal=False)
+        for index, name in enumerate(wanted):
+            description = _described(cluster, Admin(cluster), name, all_configs)
+            if as_json:
+                print(json.dumps(description))
+            else:
+                if index:
+                    print()
+                _print_description(description)
+    return 0
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\nheadrace topics alter clicks --partitions 12\n\n"
+    "headrace topics alter clicks --config retention.ms=86400000 --delete-config segment.ms"
+)
+def alter(
+    name: Annotated[str, typer.Argument(metavar="TOPIC", help="Name of the topic.")],
+    partitions: Annotated[
+        int | None, typer.Option(min=1, max=PARTITIONS_MAX, help="Let it grow to so many partitions.")
+    ] = None,
+    configs: Configs = None,
+    deleted: Annotated[
+        list[str] | None,
+        typer.Option("--delete-config", metavar="KEY", help="Back to the default; may be repeated."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only ask whether it could be done.")] = False,
+    bootstrap: Bootstrap = "",
+    command_config: CommandConfig = None,
+) -> int:
+    """Give a topic more partitions or other settings. Records keep their partitions; keys may go elsewhere from then on."""
+    from headrace.client.admin import Admin
+
+    parse_topic("TOPIC", name)
+    changes: dict[str, str | None] = dict(parse_pairs("--config", configs or []))
+    for key in deleted or []:
+        if "=" in key or not key.strip():
+            raise bad("--delete-config", key, "is no KEY")
+        if key in changes:
+            raise bad("--delete-config", key, "is set by --config as well")
+        changes[key] = None
+    if partitions is None and not changes:
+        raise typer.BadParameter("nothing to change: --partitions, --config or --delete-config is needed")
+    done = "could be altered" if dry_run else "altered"
+    with open_cluster(bootstrap, command_config) as cluster:
+        admin = Admin(cluster)
+        if changes:
+            admin.alter_configs(name, changes, validate_only=dry_run)
+        if partitions is not None:
+            error = admin.create_partitions({name: partitions}, validate_only=dry_run)[name]
+            if error is not None:
+                if changes and not dry_run:
+                    print(f"{name}: settings altered, partitions not")
+                raise error
+    print(f"{done} {name}")
+    return 0
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\nheadrace topics delete clicks\n\nheadrace topics delete a b c --if-exists"
+)
+def delete(
+    names: Names,
+    if_exists: Annotated[bool, typer.Option("--if-exists", help="A topic that is not there is no error.")] = False,
+    bootstrap: Bootstrap = "",
+    command_config: CommandConfig = None,
+) -> int:
+    """Delete topics and all their records."""
+    from headrace.client.admin import Admin
+    from headrace.errors import ErrorCode
+
+    wanted = [parse_topic("TOPIC", name) for name in dict.fromkeys(names)]
+    with open_cluster(bootstrap, command_config) as cluster:
+        errors = Admin(cluster).delete_topics(wanted)
+    return report(errors, "deleted", (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,) if if_exists else ())
+
+
+def report(errors: Errors, done: str, gentle: tuple[Any, ...] = ()) -> int:
+    """Say what became of each; the exit code."""
+    from headrace.cli.advice import advice_for
+
+    exit_code = 0
+    for name, error in errors.items():
+        if error is None:
+            print(f"{done} {name}")
+        elif error.code in gentle:
+            print(f"nothing to do for {name}: {error.code.name}")
+        else:
+            print(f"headrace: {error}", file=sys.stderr)
+            if advice := advice_for(error):
+                print(f"  {advice}", file=sys.stderr)
+            exit_code = 1
+    return exit_code
+
+
+def _all_topics(cluster: Cluster, internal: bool) -> list[str]:
+    names = cluster.refresh(None)
+    return sorted(name for name in names if internal or name not in cluster.internal_topics)
+
+
+def _described(cluster: Cluster, admin: Admin, name: str, all_configs: bool) -> dict[str, Any]:
+    from headrace.client.cluster import EARLIEST, LATEST
+
+    found = {one.partition: row for one, row in cluster.partitions.items() if one.topic == name}
+    names = {
+        one: one.partition
+        for one, row in cluster.partitions.items()
+        if one.topic == name and row.leader in cluster.brokers
+    }
+    starts = {one.partition: offset for one, offset in cluster.offsets(dict.fromkeys(names, EARLIEST)).items()}
+    ends = {one.partition: offset for one, offset in cluster.offsets(dict.fromkeys(names, LATEST)).items()}
+    configs = [config for config in admin.describe_configs([name])[name] if all_configs or config.source == "topic"]
+    return {
+        "topic": name,
+        "partitions": [
+            {
+                "partition": index,
+                "leader": row.leader if row.leader in cluster.brokers else None,
+                "replicas": list(row.replicas),
+                "isr": list(row.isr),
+                "offline": list(row.offline),
+                "start": starts.get(index),
+                "end": ends.get(index),
+            }
+            for index, row in sorted(found.items())
+        ],
+        "configs": [{"key": config.name, "value": config.value, "source": config.source} for config in configs],
+    }
+
+
+def _print_description(description: dict[str, Any]) -> None:
+    from headrace.cli.table import print_table
+
+    rows = description["partitions"]
+    print(f"topic {description['topic']}  partitions {len(rows)}  replicas {len(rows[0]['replicas']) if rows else 0}")
+    for config in description["configs"]:
+        print(f"  {config['key']}={config['value'] if config['value'] is not None else ''}  ({config['source']})")
+    print_table(
+        ["PARTITION", "LEADER", "REPLICAS", "ISR", "OFFLINE", "START", "END"],
+        [
+            [
+                row["partition"],
+                row["leader"],
+                *(",".join(map(str, row[key])) for key in ("replicas", "isr", "offline")),
+                row["start"],
+                row["end"],
+            ]
+            for row in rows
+        ],
+    )

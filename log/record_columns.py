@@ -1,0 +1,217 @@
+"""Records of many batches as columns, and the hashes of their keys: what compaction needs to know of a record.
+
+The records of a batch follow each other by their lengths, so one batch is a walk; but many batches can be walked side by
+side. Each step takes the next record of every batch that has one left (a lane), in a few dozen NumPy calls whatever the
+number of lanes. Where few lanes are left, the rest is walked one by one.
+
+    record   length | attributes i8 | timestamp delta | offset delta | key length | key | value length | value | headers
+
+Bytes are not trusted: a record that contradicts its length raises. Headers are carried, not looked at.
+
+Hashes are 2 x 64 bits, each the NH hash of UMAC with secrets of this process: two keys of an attacker's choice, who doesn't
+know them, collide in both with a chance of 2**-64. Source: Black et al., "UMAC: Fast and Secure Message Authentication".
+
+Runs in: the housekeeper.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.protocol.record_batch import CorruptRecord
+from headrace.protocol.varint import ZIGZAGS, read_varlong
+
+PADDING_BYTES = 64  # behind the last lane: steps load 8 bytes at a time, and look before they judge
+LANES_MIN = 24
+KEY_WORDS_MAX = 32  # longer keys are hashed one by one
+_RECORD_BYTES_MIN = 7  # each field in a byte
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+
+_U = np.uint64
+_STOP_BITS = _U(0x8080808080808080)
+_STOPS = np.array([1 << (8 * count - 1) for count in range(1, 9)], np.uint64)
+_LOW_32 = _U(0xFFFFFFFF)
+_SECRETS = np.frombuffer(os.urandom(4 * 8 * KEY_WORDS_MAX), np.uint64).reshape(4, KEY_WORDS_MAX)
+_LONG_KEY_SECRET = os.urandom(32)
+_MASKS = np.array([(1 << 8 * count) - 1 for count in range(8)] + [2**64 - 1], np.uint64)
+
+
+class RecordColumns(NamedTuple):
+    """One entry a record, lane by lane. Positions are bytes of the buffer; a length of -1 is null.
+
+    body         behind the length: where the attributes stand
+    timestamp_end   behind the timestamp delta
+    """
+
+    lane: Ints
+    start: Ints
+    body: Ints
+    timestamp_end: Ints
+    end: Ints
+    timestamp_delta: Ints
+    offset_delta: Ints
+    key_start: Ints
+    key_length: Ints
+    value_length: Ints
+
+
+class _Overlong(Exception):
+    """A varint of more than 8 bytes: legal, and nothing that writers write."""
+
+
+def walk_lanes(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints, counts: Ints) -> RecordColumns:
+    """The records of many batches, decompressed.
+
+    data             the buffer, with PADDING_BYTES behind the last lane
+    starts, ends     of each lane's records
+    counts           records of each lane
+    raises           CorruptRecord
+    """
+    if np.any(counts < 0) or np.any(counts * _RECORD_BYTES_MIN > ends - starts):
+        raise CorruptRecord("a batch announces more records than it has bytes for")
+    total = int(counts.sum())
+    table = np.empty((len(RecordColumns._fields), total), np.int64)
+    first = np.cumsum(counts) - counts
+    table[0] = np.repeat(np.arange(len(counts)), counts)
+    order = np.argsort(-counts, kind="stable")
+    position, end, place, left = starts[order], ends[order], first[order], counts[order]
+    ascending = -left
+    depth = 0
+    while True:
+        lanes = int(np.searchsorted(ascending, -depth))  # those with a count above the depth
+        if lanes < LANES_MIN:
+            break
+        try:
+            position[:lanes] = _step(data, position[:lanes], end[:lanes], table, place[:lanes] + depth)
+        except _Overlong:
+            break
+        depth += 1
+    plain = data.data
+    for lane in range(lanes):
+        position[lane] = _walk_one(plain, int(position[lane]), int(end[lane]), table, int(place[lane]) + depth,
+                                   int(left[lane]) - depth)  # fmt: skip
+    if np.any(position != end):
+        raise CorruptRecord("bytes behind the last record of a batch")
+    return RecordColumns(*table)
+
+
+def _step(data: npt.NDArray[np.uint8], position: Ints, end: Ints, table: Ints, places: Ints) -> Ints:
+    """The next record of every lane into the table; returns where they end."""
+    words: Words = np.ndarray((len(data) - 7,), "<u8", buffer=data, strides=(1,))
+    length, body = _varints(words, position)
+    behind = body + length
+    if np.any(length < _RECORD_BYTES_MIN - 1) or np.any(behind > end):
+        raise CorruptRecord("a record is longer than its batch, or too short")
+    timestamp_delta, timestamp_end = _varints(words, body + 1)
+    offset_delta, key_at = _varints(words, timestamp_end)
+    key_length, key_start = _varints(words, key_at)
+    value_at = key_start + np.maximum(key_length, 0)
+    if np.any(value_at >= behind) or np.any(key_length < -1):
+        raise CorruptRecord("a key is longer than its record")
+    value_length, value_start = _varints(words, value_at)
+    if np.any(value_start + np.maximum(value_length, 0) >= behind) or np.any(value_length < -1):
+        raise CorruptRecord("a value is longer than its record")
+    for row, column in enumerate(
+        (position, body, timestamp_end, behind, timestamp_delta, offset_delta, key_start, key_length, value_length), 1
+    ):
+        table[row, places] = column
+    return behind
+
+
+def _varints(words: Words, position: Ints) -> tuple[Ints, Ints]:
+    """(values, positions behind them) of zigzag varints; raises _Overlong."""
+    word = words[position]
+    stops = ~word & _STOP_BITS
+    if np.all(stops & _U(0x80)):
+        value = word & _U(0x7F)
+        behind = position + 1
+    else:
+        if not np.all(stops):
+            raise _Overlong
+        lowest = stops & (~stops + _U(1))
+        behind = position + np.searchsorted(_STOPS, lowest) + 1
+        value = word & (lowest - _U(1)) & _U(0x7F7F7F7F7F7F7F7F)
+        value = (value & _U(0x007F007F007F007F)) | ((value & _U(0x7F007F007F007F00)) >> _U(1))
+        value = (value & _U(0x00003FFF00003FFF)) | ((value & _U(0x3FFF00003FFF0000)) >> _U(2))
+        value = (value & _U(0x000000000FFFFFFF)) | ((value & _U(0x0FFFFFFF00000000)) >> _U(4))
+    return (value >> _U(1)).astype(np.int64) ^ -(value & _U(1)).astype(np.int64), behind
+
+
+def _walk_one(data: memoryview, position: int, end: int, table: Ints, place: int, count: int) -> int:
+    """The next `count` records of one lane into the table; returns where they end."""
+    rows: list[tuple[int, ...]] = []
+    try:
+        for _ in range(count):
+            # Where a varint is one byte, as most are, it is read in place.
+            length, body = (
+                (ZIGZAGS[data[position]], position + 1) if data[position] < 128 else read_varlong(data, position)
+            )
+            timestamp_delta, timestamp_end = read_varlong(data, body + 1)
+            offset_delta, key_at = read_varlong(data, timestamp_end)
+            byte = data[key_at]
+            key_length, key_start = (ZIGZAGS[byte], key_at + 1) if byte < 128 else read_varlong(data, key_at)
+            value_at = key_start + key_length if key_length > 0 else key_start
+            byte = data[value_at]
+            value_length, value_start = (ZIGZAGS[byte], value_at + 1) if byte < 128 else read_varlong(data, value_at)
+            value_end = value_start + value_length if value_length > 0 else value_start
+            behind = body + length
+            if behind > end or value_end >= behind or key_length < -1 or value_length < -1:
+                raise CorruptRecord(f"record at byte {position} contradicts its length")
+            rows.append(
+                (
+                    position,
+                    body,
+                    timestamp_end,
+                    behind,
+                    timestamp_delta,
+                    offset_delta,
+                    key_start,
+                    key_length,
+                    value_length,
+                )
+            )
+            position = behind
+    except (IndexError, ValueError) as failure:
+        raise CorruptRecord(f"record at byte {position}: {failure}") from None
+    if rows:
+        table[1:, place : place + count] = np.array(rows, np.int64).T
+    return position
+
+
+def hash_keys(data: npt.NDArray[np.uint8], start: Ints, length: Ints) -> tuple[Words, Words]:
+    """Two 64-bit hashes of each key. `data` as for `walk_lanes`; no length is below 0."""
+    words: Words = np.ndarray((len(data) - 7,), "<u8", buffer=data, strides=(1,))
+    first = np.zeros(len(start), np.uint64)
+    second = np.zeros(len(start), np.uint64)
+    longest = int(length.max(initial=0))
+    for index in range(min(KEY_WORDS_MAX, (longest + 7) // 8)):
+        left = length - 8 * index
+        chosen: Any = slice(None) if int(left.min(initial=1)) > 0 else np.nonzero(left > 0)[0]
+        word = words[start[chosen] + 8 * index] & _MASKS[np.minimum(left[chosen], 8)]
+        low, high = word & _LOW_32, word >> _U(32)
+        secrets = _SECRETS[:, index]
+        first[chosen] += ((low + secrets[0]) & _LOW_32) * ((high + secrets[1]) & _LOW_32)
+        second[chosen] += ((low + secrets[2]) & _LOW_32) * ((high + secrets[3]) & _LOW_32)
+    first, second = _mixed(first, length), _mixed(second, length)
+    if longest > 8 * KEY_WORDS_MAX:
+        for place in np.nonzero(length > 8 * KEY_WORDS_MAX)[0]:
+            key = data[start[place] : start[place] + length[place]].tobytes()
+            digest = hashlib.blake2b(key, digest_size=16, key=_LONG_KEY_SECRET).digest()
+            first[place] = int.from_bytes(digest[:8], "big")
+            second[place] = int.from_bytes(digest[8:], "big")
+    return first, second
+
+
+def _mixed(value: Words, length: Ints) -> Words:
+    """A bijection of 64 bits for each length (the finalizer of MurmurHash3), so that any bits serve as a slot."""
+    value = value + length.astype(np.uint64) * _U(0x9E3779B97F4A7C15)
+    value = (value ^ (value >> _U(33))) * _U(0xFF51AFD7ED558CCD)
+    value = (value ^ (value >> _U(33))) * _U(0xC4CEB9FE1A85EC53)
+    return value ^ (value >> _U(33))

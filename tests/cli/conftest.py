@@ -1,0 +1,23 @@
+"""The program and a topic of one's own."""
+
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # for program.py beside this file
+
+from program import Program
+
+
+@pytest.fixture
+def program(node):
+    return Program(node.bootstrap)
+
+
+@pytest.fixture
+def topic(program):
+    name = f"cli-{uuid.uuid4().hex[:8]}"
+    program("topics", "create", name, "--partitions", "3")
+    return name

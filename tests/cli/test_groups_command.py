@@ -1,0 +1,125 @@
+"""`headrace groups` and `headrace consume --group` against a node, and against Apache Kafka."""
+
+import json
+import signal
+import uuid
+
+import pytest
+
+
+@pytest.fixture
+def program(group_server):
+    from program import Program
+
+    return Program(group_server)
+
+
+@pytest.fixture
+def topic(program):
+    name = f"cli-{uuid.uuid4().hex[:8]}"
+    program("topics", "create", name, "--partitions", "2")
+    program("produce", name, "-p", "0", stdin=b"".join(b"%d\n" % number for number in range(100)))
+    program("produce", name, "-p", "1", stdin=b"".join(b"%d\n" % number for number in range(100, 120)))
+    return name
+
+
+@pytest.fixture
+def group(topic):
+    return f"group-{topic}"
+
+
+def offsets(program, group):
+    [found] = program("groups", "describe", group, "--json").splitlines()
+    return {(row["topic"], row["partition"]): row["offset"] for row in json.loads(found)["partitions"]}
+
+
+def test_a_group_goes_on_where_it_stopped(program, topic, group):
+    assert sorted(map(int, program("consume", topic, "--group", group).split())) == list(range(120))
+    assert program("consume", topic, "--group", group) == b""
+    program("produce", topic, "-p", "0", stdin=b"new\n")
+    assert program("consume", topic, "--group", group) == b"new\n"
+    assert offsets(program, group) == {(topic, 0): 101, (topic, 1): 20}
+
+
+def test_what_was_not_printed_is_not_stored(program, topic, group):
+    first = program("consume", topic, "--group", group, "--max-messages", "30").split()
+    rest = program("consume", topic, "--group", group).split()
+    assert len(first) == 30
+    assert sorted(map(int, first + rest)) == list(range(120))
+
+
+def test_a_new_group_may_begin_at_the_end(program, topic, group):
+    assert program("consume", topic, "--group", group, "--from", "latest") == b""
+
+
+def test_a_member_that_is_stopped_leaves_in_order_and_its_offsets_are_stored(program, topic, group):
+    run = program.start("consume", topic, "--group", group, "--follow")
+    for _ in range(120):
+        assert run.stdout.readline()
+    assert "NON_EMPTY_GROUP" in program.fails("groups", "reset-offsets", group, "--topic", topic, "--to-earliest")
+    assert "NON_EMPTY_GROUP" in program.fails("groups", "delete", group)
+    described = program("groups", "describe", group).decode()
+    assert "state Stable  members 1  assignor range" in described
+    run.send_signal(signal.SIGINT)
+    assert run.wait(30) == 130
+    assert run.stderr.read() == b""
+    assert "state Empty  members 0" in program("groups", "describe", group).decode()
+    assert offsets(program, group) == {(topic, 0): 100, (topic, 1): 20}
+
+
+def test_resets_are_shown_first_and_done_when_told(program, topic, group):
+    program("consume", topic, "--group", group)
+
+    def reset(*options):
+        lines = program("groups", "reset-offsets", group, *options, "--json").splitlines()
+        return {(row["partition"], row["offset"], row["new"], row["done"]) for row in map(json.loads, lines)}
+
+    assert reset("--topic", topic, "--to-earliest") == {(0, 100, 0, False), (1, 20, 0, False)}
+    assert offsets(program, group) == {(topic, 0): 100, (topic, 1): 20}
+    assert reset("--topic", f"{topic}:1", "--to-offset", "15", "--execute") == {(1, 20, 15, True)}
+    assert offsets(program, group) == {(topic, 0): 100, (topic, 1): 15}
+    assert reset("--all-topics", "--shift-by", "-10", "--execute") == {(0, 100, 90, True), (1, 15, 5, True)}
+    assert reset("--all-topics", "--to-latest") == {(0, 90, 100, False), (1, 5, 20, False)}
+    assert reset("--all-topics", "--to-time", "-1h") == {(0, 90, 0, False), (1, 5, 0, False)}
+    assert reset("--all-topics", "--to-time", "2999-01-01T00:00:00Z") == {(0, 90, 100, False), (1, 5, 20, False)}
+    assert sorted(map(int, program("consume", topic, "--group", group).split())) == [*range(90, 100), *range(105, 120)]
+    shown = program("groups", "reset-offsets", group, "--topic", topic, "--to-earliest").decode()
+    assert "nothing was changed: --execute does it" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "exit_code", "complaint"),
+    [
+        (["--topic", "{topic}", "--to-offset", "21"], 1, "OFFSET_OUT_OF_RANGE: offset 21 of {topic}-1: it has 0 to 20"),
+        (["--topic", "{topic}", "--shift-by", "1"], 1, "OFFSET_OUT_OF_RANGE: offset 101 of {topic}-0"),
+        (["--topic", "{topic}:2", "--to-earliest"], 1, "partitions 0 to 1, not 2"),
+        (["--topic", "absent", "--to-earliest"], 1, "UNKNOWN_TOPIC_OR_PARTITION"),
+        (["--topic", "{topic}", "--to-offset", "five"], 2, "'five' is no offset"),
+        (["--topic", "{topic}", "--to-offset", "-5"], 2, "'-5' is no offset"),
+        (["--topic", "{topic}", "--to-time", "noon"], 2, "'noon' is no time"),
+        (["--topic", "{topic}", "--shift-by", "far"], 2, "'far' is no number of records"),
+        (["--topic", "{topic}:x", "--to-earliest"], 2, "'x' names no partitions"),
+        (["--topic", "{topic}"], 2, "is needed"),
+        (["--topic", "{topic}", "--to-earliest", "--to-latest"], 2, "--to-earliest and --to-latest exclude each other"),
+        (["--to-earliest"], 2, "--topic and --all-topics"),
+        (["--topic", "{topic}", "--all-topics", "--to-earliest"], 2, "exclude each other"),
+    ],
+)
+def test_a_reset_that_can_not_be_is_named_and_changes_nothing(program, topic, group, options, exit_code, complaint):
+    program("consume", topic, "--group", group)
+    options = [option.format(topic=topic) for option in options]
+    said = program.fails("groups", "reset-offsets", group, *options, "--execute", exit_code=exit_code)
+    assert complaint.format(topic=topic) in said
+    assert offsets(program, group) == {(topic, 0): 100, (topic, 1): 20}
+
+
+def test_groups_are_listed_and_deleted(program, topic, group):
+    program("consume", topic, "--group", group)
+    rows = [json.loads(line) for line in program("groups", "list", "--json").splitlines()]
+    assert {"group": group, "state": "Empty", "type": "consumer"} in rows
+    assert group in program("groups", "list").decode()
+    assert program("groups", "delete", group) == f"deleted {group}\n".encode()
+    for command in ("describe", "delete"):
+        said = program.fails("groups", command, group)
+        assert "GROUP_ID_NOT_FOUND" in said
+        assert "headrace groups list" in said

@@ -1,0 +1,52 @@
+"""Our own producer and consumer where processes die under them."""
+
+import os
+import signal
+import threading
+
+from headrace.client.admin import Admin, NewTopic
+from headrace.client.cluster import LATEST, Cluster
+from headrace.client.consumer import Consumer
+from headrace.client.producer import Producer, ProducerOptions
+from headrace.errors import HeadraceError
+from headrace.ids import TopicPartition
+
+RECORDS = 30_000
+KILLS = 6
+PARTITIONS = 4
+
+
+def test_every_record_is_there_once_and_in_order_whatever_dies(node_factory):
+    node = node_factory("killed", "headrace.network.workers=1", "headrace.partition.workers=2")
+    with Cluster(node.bootstrap) as cluster:
+        assert Admin(cluster).create_topics([NewTopic("t", PARTITIONS)]) == {"t": None}
+    seen = {TopicPartition("t", index): [] for index in range(PARTITIONS)}
+    failures = []
+
+    def follow():
+        """A consumer that reads while all of this happens."""
+        with Cluster(node.bootstrap) as cluster:
+            cluster.refresh(["t"])
+            consumer = Consumer(cluster, dict.fromkeys(seen, 0), dict.fromkeys(seen, RECORDS // PARTITIONS))
+            try:
+                while not consumer.is_done:
+                    for name, records in consumer.poll():
+                        seen[name] += [int(record.value) for record in records]
+            except HeadraceError as failure:
+                failures.append(failure)
+
+    reader = threading.Thread(target=follow, daemon=True)
+    reader.start()
+    with Producer(Cluster(node.bootstrap), ProducerOptions(batch_bytes=2_000)) as producer:
+        for number in range(RECORDS):
+            producer.send("t", b"%d" % number, partition=number % PARTITIONS)
+            if number % (RECORDS // KILLS) == RECORDS // KILLS // 2:
+                role = ("hr-partition-0", "hr-network-0", "hr-partition-1")[number * KILLS // RECORDS % 3]
+                os.kill(node.pids()[role], signal.SIGKILL)
+    assert producer.acknowledged == RECORDS
+    with Cluster(node.bootstrap) as cluster:
+        cluster.refresh(["t"])
+        assert cluster.offsets(dict.fromkeys(seen, LATEST)) == dict.fromkeys(seen, RECORDS // PARTITIONS)
+    reader.join(60)
+    assert not failures
+    assert seen == {name: list(range(name.partition, RECORDS, PARTITIONS)) for name in seen}

@@ -1,0 +1,71 @@
+"""verify beside a node that is being written to: segments roll and grow under it, and it finds no fault where there is none."""
+
+import json
+import subprocess
+import sys
+import threading
+
+from log_damage import flip
+
+from headrace.client.cluster import Cluster
+
+ROUNDS = 8
+SEGMENT_BYTES = 30_000
+
+
+def verify(directory):
+    done = subprocess.run(
+        [sys.executable, "-m", "headrace.cli.main", "verify", str(directory), "--json", "-q", "--deep"],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.stderr == ""
+    items = [json.loads(line) for line in done.stdout.splitlines()]
+    return done.returncode, [item for item in items if item["type"] == "fault"], items[-1]
+
+
+def keep_writing(bootstrap, topics, is_over, failures):
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 1, "batch.num.messages": 20, "acks": 1})
+    number = 0
+    while not is_over.is_set():
+        for topic in topics:
+            producer.produce(
+                topic, b"v" * (number % 300), key=b"%d" % number,
+                on_delivery=lambda error, _message: error and failures.append(error),
+            )  # fmt: skip
+        number += 1
+        producer.poll(0.001)
+    producer.flush(30)
+
+
+def test_no_false_alarm_beside_a_writer_and_a_true_one_for_damage(node_factory):
+    node = node_factory("busy", f"log.segment.bytes={SEGMENT_BYTES}", "log.index.interval.bytes=200")
+    is_over, failures = threading.Event(), []
+    topics = ["one", "two"]
+    writer = threading.Thread(target=keep_writing, args=(node.bootstrap, topics, is_over, failures))
+    writer.start()
+    try:
+        with Cluster(node.bootstrap) as cluster:
+            cluster.retried(lambda: cluster.refresh(topics), set())
+        seen = []
+        for _ in range(ROUNDS):
+            exit_code, faults, result = verify(node.log_dir)
+            assert faults == []
+            assert (exit_code, result["is_running"]) == (0, True)
+            seen.append(result["records"])
+        assert seen == sorted(seen)
+        assert seen[-1] > seen[0]
+        assert result["segments"] > 4
+        flip(node.log_dir / "one-0" / f"{0:020d}.log", 100)
+        exit_code, faults, _result = verify(node.log_dir)
+        assert exit_code == 1
+        assert [fault["position"] for fault in faults] == [0]
+    finally:
+        is_over.set()
+        writer.join()
+    assert failures == []
+    assert node.stop() == 0
+    flip(node.log_dir / "one-0" / f"{0:020d}.log", 100)
+    exit_code, faults, result = verify(node.log_dir)
+    assert (exit_code, faults, result["is_running"]) == (0, [], False)

@@ -1,0 +1,243 @@
+"""A coordinator with a log, a clock and answers in memory."""
+
+from __future__ import annotations
+
+import itertools
+
+from headrace.errors import ErrorCode
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import encode_struct
+from headrace.workers.coordinators.config import GroupConfig
+from headrace.workers.coordinators.effects import Answer, Append, Began
+from headrace.workers.coordinators.group_coordinator import GroupCoordinator
+from headrace.workers.coordinators.membership import Client
+from headrace.workers.coordinators.timers import Timers
+
+GROUP = "g"
+SESSION_MS = 10_000
+REBALANCE_MS = 60_000
+DELAY_MS = 3_000
+
+
+def subscription(*topics):
+    return b"\0\0" + encode_struct(
+        "ConsumerProtocolSubscription", 0, messages.ConsumerProtocolSubscription(topics=topics)
+    )
+
+
+class Desk:
+    """Performs the effects of one coordinator.
+
+    log      every record appended, in order
+    held     appends whose outcome the test decides, while `holds`
+    """
+
+    def __init__(self, partitions=4, loading=False, **config):
+        self.now_ms = 1_000_000
+        self.timers = Timers()
+        self.answers = {}
+        self.log = []
+        self.held = []
+        self.holds = False
+        self.error = ErrorCode.NONE
+        self.reasons = []
+        self._tickets = itertools.count(1)
+        self._ids = itertools.count(1)
+        self._effects = []
+        self.config = GroupConfig(**config)
+        self.coordinator = GroupCoordinator(
+            0,
+            self.config,
+            self.timers,
+            self._effects.append,
+            lambda: f"id{next(self._ids)}",
+            lambda topic, partition: topic.startswith("t") and 0 <= partition < partitions,
+        )
+        if not loading:
+            self.coordinator.loaded({}, self.now_ms)
+
+    @property
+    def group(self):
+        return self.coordinator.groups.get(GROUP)
+
+    @property
+    def state(self):
+        return self.group.state.value if self.group else None
+
+    def perform(self):
+        while self._effects:
+            effect = self._effects.pop(0)
+            if isinstance(effect, Answer):
+                assert effect.ticket not in self.answers, "answered twice"
+                self.answers[effect.ticket] = effect.message
+            elif isinstance(effect, Began):
+                self.reasons.append(effect.reason)
+            elif self.holds:
+                self.held.append(effect)
+            else:
+                self._append(effect, self.error)
+
+    def _append(self, effect: Append, error):
+        if not error:
+            self.log += effect.records
+        effect.then(error, len(self.log) - 1 if not error else -1, self.now_ms)
+
+    def settle(self, error=ErrorCode.NONE):
+        """What was held is committed, or fails."""
+        held, self.held = self.held, []
+        for effect in held:
+            self._append(effect, error)
+        self.perform()
+
+    def advance(self, milliseconds):
+        """Time passes; timers fire at their own times."""
+        until = self.now_ms + milliseconds
+        while (due := self.timers.next_ms()) is not None and due <= until:
+            self.now_ms = max(self.now_ms, due)
+            self.timers.tick(self.now_ms)
+            self.perform()
+        self.now_ms = until
+
+    def ask(self, key, version, request, client=None):
+        """Returns the ticket."""
+        ticket = next(self._tickets)
+        self.coordinator.handle(key, version, request, client or Client("c", "/10.0.0.1"), ticket, self.now_ms)
+        self.perform()
+        return ticket
+
+    def error_of(self, ticket):
+        """Name of the error that a ticket was answered with, None where it still waits."""
+        answer = self.answers.get(ticket)
+        if answer is None:
+            return None
+        code = getattr(answer, "error_code", 0)
+        if hasattr(answer, "topics"):
+            codes = {row.error_code for topic in answer.topics for row in topic.partitions} or {code}
+            assert len(codes) == 1, codes
+            code = codes.pop() or code
+        return ErrorCode(code).name
+
+    def join(self, member_id="", *, instance=None, version=9, protocols=None, session_ms=SESSION_MS, group=GROUP,
+             rebalance_ms=REBALANCE_MS, protocol_type="consumer", client_id="c"):  # fmt: skip
+        row = messages.JoinGroupRequest.JoinGroupRequestProtocol
+        if protocols is None:
+            protocols = {"range": subscription("t")}
+        request = messages.JoinGroupRequest(
+            group_id=group,
+            session_timeout_ms=session_ms,
+            rebalance_timeout_ms=rebalance_ms,
+            member_id=member_id,
+            group_instance_id=instance,
+            protocol_type=protocol_type,
+            protocols=[row(name=name, metadata=metadata) for name, metadata in protocols.items()],
+        )
+        return self.ask(ApiKey.JOIN_GROUP, version, request, Client(client_id, "/10.0.0.1"))
+
+    def sync(self, member_id, generation=None, assignments=None, *, instance=None, **fields):
+        row = messages.SyncGroupRequest.SyncGroupRequestAssignment
+        request = messages.SyncGroupRequest(
+            group_id=GROUP,
+            generation_id=self.group.generation if generation is None else generation,
+            member_id=member_id,
+            group_instance_id=instance,
+            assignments=[row(member_id=key, assignment=value) for key, value in (assignments or {}).items()],
+            **fields,
+        )
+        return self.ask(ApiKey.SYNC_GROUP, 5, request)
+
+    def heartbeat(self, member_id, generation=None, *, instance=None):
+        request = messages.HeartbeatRequest(
+            group_id=GROUP,
+            generation_id=(self.group.generation if self.group else 0) if generation is None else generation,
+            member_id=member_id,
+            group_instance_id=instance,
+        )
+        return self.ask(ApiKey.HEARTBEAT, 4, request)
+
+    def leave(self, *members, version=5):
+        row = messages.LeaveGroupRequest.MemberIdentity
+        if version < 3:
+            request = messages.LeaveGroupRequest(group_id=GROUP, member_id=members[0])
+        else:
+            rows = [one if isinstance(one, tuple) else (one, None) for one in members]
+            request = messages.LeaveGroupRequest(
+                group_id=GROUP, members=[row(member_id=each, group_instance_id=instance) for each, instance in rows]
+            )
+        return self.ask(ApiKey.LEAVE_GROUP, version, request)
+
+    def commit(self, offset=5, *, topic="t", partition=0, member_id="", generation=-1, metadata="", retention_ms=-1,
+               instance=None, version=8):  # fmt: skip
+        topic_row = messages.OffsetCommitRequest.OffsetCommitRequestTopic
+        row = messages.OffsetCommitRequest.OffsetCommitRequestPartition
+        request = messages.OffsetCommitRequest(
+            group_id=GROUP,
+            generation_id_or_member_epoch=generation,
+            member_id=member_id,
+            group_instance_id=instance,
+            retention_time_ms=retention_ms,
+            topics=[
+                topic_row(
+                    name=topic,
+                    partitions=[row(partition_index=partition, committed_offset=offset, committed_metadata=metadata)],
+                )
+            ],
+        )
+        return self.ask(ApiKey.OFFSET_COMMIT, version, request)
+
+    def commit_transactional(self, offset, *, producer_id=77, partition=0, generation=-1, member_id=""):
+        topic_row = messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
+        row = messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition
+        request = messages.TxnOffsetCommitRequest(
+            group_id=GROUP,
+            producer_id=producer_id,
+            producer_epoch=3,
+            generation_id=generation,
+            member_id=member_id,
+            topics=[topic_row(name="t", partitions=[row(partition_index=partition, committed_offset=offset)])],
+        )
+        return self.ask(ApiKey.TXN_OFFSET_COMMIT, 3, request)
+
+    def committed(self, partition=0, topic="t", *, stable=False, group=GROUP):
+        """(offset, name of the error)"""
+        error, found = self.coordinator.fetch(group, [(topic, [partition])], stable)
+        if error:
+            return None, error.name
+        ((_index, row, fault),) = found[topic]
+        return row.offset, fault.name
+
+    # Groups in a state
+
+    def stable(self, members=2, **fields):
+        """A Stable group of generation 1; returns the member ids, the leader first."""
+        ids = self.completing(members, **fields)
+        for each in ids[1:]:
+            self.sync(each)
+        self.sync(ids[0], assignments={each: each.encode() for each in ids})
+        assert self.state == "Stable"
+        return ids
+
+    def completing(self, members=2, **fields):
+        """Everybody joined; the leader's assignment is awaited."""
+        tickets = [self.join(version=3, **fields) for _ in range(members)]
+        while self.state == "PreparingRebalance":
+            self.advance(100)
+        answers = [self.answers[ticket] for ticket in tickets]
+        assert {answer.error_code for answer in answers} == {0}
+        assert self.state == "CompletingRebalance"
+        return [answer.member_id for answer in answers]
+
+    def preparing(self, members=2):
+        """A Stable group whose leader has begun to join again; the others have not."""
+        ids = self.stable(members)
+        self.waiting = self.join(ids[0])
+        assert self.state == "PreparingRebalance"
+        return ids
+
+    def empty(self):
+        """A group whose members have left."""
+        ids = self.stable(2)
+        self.leave(*ids)
+        self.advance(1)
+        assert self.state == "Empty"
+        return ids

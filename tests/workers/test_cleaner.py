@@ -1,0 +1,291 @@
+"""The housekeeper's cleaner: what it chooses, how fast it may go, what it does when a pass can't be finished."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "log"))
+
+from compaction_fixtures import in_transaction, keyed, records_of, write_segments
+from log_fixtures import NOW_MS, LogMaker
+
+from headrace.errors import ErrorCode
+from headrace.ids import TopicPartition
+from headrace.log.checkpoints import read_offset_checkpoint
+from headrace.log.config import LogConfig
+from headrace.log.disk import Disk
+from headrace.settings import Settings
+from headrace.shm.counters import PARTITIONS_UNCLEANABLE
+from headrace.shm.partition_table import PartitionRow, RowState
+from headrace.workers.housekeeper import cleaner as cleaner_module
+from headrace.workers.housekeeper.cleaner import Cleaner
+from headrace.workers.housekeeper.hosted import Hosted
+
+CONFIG = LogConfig(is_compacted=True, dirty_ratio_min=0.01)
+BACKOFF_MS = 1000
+
+
+class FakeClock:
+    def __init__(self):
+        self.ns = NOW_MS * 1_000_000
+
+    def now_ms(self):
+        return self.ns // 1_000_000
+
+    def monotonic_ns(self):
+        return self.ns
+
+
+class FakeCounters:
+    def __init__(self):
+        self.counts = {}
+
+    def add(self, index, count):
+        self.counts[index] = self.counts.get(index, 0) + count
+
+
+class FakeSeat:
+    def __init__(self, settings):
+        self.wiring = type("Wiring", (), {"settings": settings})()
+        self.counters = FakeCounters()
+
+    def beat(self, now_ns):
+        pass
+
+
+class FakeReplicas(list):
+    """Replicas as the housekeeper sees them, each with its log."""
+
+    def __iter__(self):
+        return (one for one in super().__iter__() if one.directory.is_dir())
+
+    def is_current(self, hosted):
+        return True
+
+
+class FakeOwners:
+    """Answers at once, or when it is told to, or never has room."""
+
+    def __init__(self, logs):
+        self.logs = logs
+        self.mode = "at once"
+        self.owed = []
+        self.asked = 0
+
+    def swap_segments(self, hosted, segments, on_answer):
+        if self.mode == "full":
+            return False
+        self.asked += 1
+        if self.mode == "refuse":
+            on_answer(ErrorCode.INVALID_REQUEST)
+        elif self.mode == "later":
+            self.owed.append((hosted, segments, on_answer))
+        else:
+            done = self.logs[hosted.name].swap_segments(segments)
+            on_answer(ErrorCode.NONE if done else ErrorCode.INVALID_REQUEST)
+        return True
+
+
+class House:
+    """Some logs and a cleaner over them."""
+
+    def __init__(self, directory, **settings):
+        self.directory = directory
+        self.settings = Settings(
+            {"log.dirs": str(directory), "log.cleaner.backoff.ms": str(BACKOFF_MS),
+             **{key.replace("_", "."): str(value) for key, value in settings.items()}}
+        )  # fmt: skip
+        self.clock = FakeClock()
+        self.seat = FakeSeat(self.settings)
+        self.replicas = FakeReplicas()
+        self.logs = {}
+        self.owners = FakeOwners(self.logs)
+        self.cleaner = self.new_cleaner()
+
+    def new_cleaner(self):
+        return Cleaner(self.seat, self.clock, self.replicas, self.owners, [self.directory])
+
+    def add(self, topic, *segments, config=CONFIG):
+        maker = LogMaker(self.directory)
+        maker.directory, maker.disk = self.directory / f"{topic}-0", Disk()
+        write_segments(maker.directory, *segments)
+        log = maker.open(config)
+        log.roll_if_older(2**62)
+        name = TopicPartition(topic, 0)
+        end = log.log_end_offset
+        row = PartitionRow(
+            RowState.LEADER, len(self.logs) + 1, 1, 0, 0, end, end, end, log.end_segment, 0, log.end_segment, 0,
+            log.end_segment, log.end_position, 0, log.segments_version, log.size_bytes, 0, 0,
+        )  # fmt: skip
+        self.replicas.append(Hosted(name, self.directory, row, config, len(self.logs), 1))
+        self.logs[name] = log
+        return log
+
+    def turn(self):
+        return self.cleaner.do_work(self.clock.now_ms())
+
+    def run(self, turns=1000):
+        """Until there is nothing to do."""
+        for _ in range(turns):
+            if not self.turn():
+                return
+        raise AssertionError("never comes to rest")
+
+    def checkpoint(self):
+        return read_offset_checkpoint(self.directory / "cleaner-offset-checkpoint")
+
+
+@pytest.fixture
+def house(tmp_path):
+    return House(tmp_path)
+
+
+def twice(count=50):
+    return [keyed(number, (b"%d" % (number % 5), b"v" * 100)) for number in range(count)]
+
+
+def test_what_is_due_is_compacted_and_the_checkpoint_tells_where_it_ended(house):
+    log = house.add("a", twice())
+    house.add("not-compacted", twice(), config=LogConfig())
+    house.run()
+    assert [record.offset for record in records_of(log.directory)] == list(range(45, 50))
+    assert house.checkpoint() == {("a", 0): 50}
+    asked = house.owners.asked
+    house.clock.ns += BACKOFF_MS * 1_000_000
+    house.run()
+    assert house.owners.asked == asked  # it is clean
+
+
+def test_a_successor_goes_on_from_the_checkpoint_and_sweeps_what_was_left(house):
+    log = house.add("a", twice())
+    house.run()
+    litter = log.directory / "00000000000000000000.log.cleaned"
+    litter.write_bytes(b"x")
+    again = house.new_cleaner()
+    again.sweep()
+    assert not litter.exists()
+    assert not again.do_work(house.clock.now_ms())
+
+
+def test_the_dirtiest_log_comes_first(house):
+    house.add("clean", twice(10))
+    house.run()
+    house.logs.clear()
+    half = house.replicas.pop()
+    clean = half.directory
+    write_segments(clean, [keyed(10, (b"1", b"v"))])
+    house.add("dirty", twice())
+    house.clock.ns += BACKOFF_MS * 1_000_000
+    house.owners.mode = "later"
+    house.replicas.append(half._replace(row=half.row._replace(high_watermark=11, last_stable_offset=11)))
+    house.turn()
+    assert house.owners.owed[0][0].name.topic == "dirty"
+
+
+def test_the_rate_is_bounded(tmp_path):
+    house = House(tmp_path, log_cleaner_io_max_bytes_per_second=1000, log_cleaner_io_buffer_size=1024)
+    log = house.add("a", twice())
+    size = log.size_bytes
+    started_ns = house.clock.ns
+    while not (tmp_path / "cleaner-offset-checkpoint").exists():
+        if not house.turn():
+            house.clock.ns += 50_000_000
+        assert house.clock.ns - started_ns < 600e9
+    assert (house.clock.ns - started_ns) / 1e9 > 2 * size / 1000 * 0.8  # read twice, and written
+
+
+def test_a_full_ring_and_a_late_answer_are_waited_for(house):
+    log = house.add("a", twice())
+    house.owners.mode = "full"
+    assert not [house.turn() for _ in range(10)][-1]
+    house.owners.mode = "later"
+    house.run()
+    assert len(house.owners.owed) == 1
+    assert not house.turn()
+    hosted, segments, on_answer = house.owners.owed.pop()
+    assert log.swap_segments(segments)
+    on_answer(ErrorCode.NONE)
+    house.run()
+    assert house.checkpoint() == {(hosted.name.topic, 0): 50}
+
+
+def test_a_lost_owner_costs_the_pass_and_no_more(house, caplog):
+    log = house.add("a", twice())
+    house.owners.mode = "later"
+    house.run()
+    house.owners.owed.pop()[2](None)
+    house.run()
+    assert "compaction ended early" in caplog.text
+    assert not list(log.directory.glob("*.cleaned"))
+    assert not house.turn()  # not at once again
+    house.owners.mode = "at once"
+    house.clock.ns += BACKOFF_MS * 1_000_000
+    house.run()
+    assert house.checkpoint() == {("a", 0): 50}
+
+
+def test_a_partition_that_fails_for_ever_is_not_tried_for_ever(house, caplog):
+    house.add("a", twice())
+    house.owners.mode = "refuse"
+    for _ in range(3 * cleaner_module.FAILURES_MAX):
+        house.run()
+        house.clock.ns += BACKOFF_MS * 1_000_000
+    assert house.owners.asked == cleaner_module.FAILURES_MAX
+    assert caplog.text.count("partition uncleanable") == 1
+    assert house.seat.counters.counts[PARTITIONS_UNCLEANABLE] == 1
+
+
+def test_a_broken_log_is_quarantined_at_once_and_others_go_on(house, caplog):
+    broken = house.add("broken", twice())
+    path = broken.directory / f"{0:020d}.log"
+    data = bytearray(path.read_bytes())
+    data[300] ^= 0xFF
+    path.write_bytes(data)
+    house.add("sound", twice(10))
+    for _ in range(5):
+        house.run()
+        house.clock.ns += BACKOFF_MS * 1_000_000
+    assert house.checkpoint() == {("sound", 0): 10}
+    assert caplog.text.count("partition uncleanable") == 1
+    assert "broken-0" in house.cleaner.uncleanable[0][1]
+    assert house.seat.counters.counts[PARTITIONS_UNCLEANABLE] == 1
+    # The topic is made anew in the same slot: another key, another chance.
+    path.write_bytes(b"".join(twice()))
+    house.replicas[0] = house.replicas[0]._replace(row=house.replicas[0].row._replace(key=99))
+    house.clock.ns += BACKOFF_MS * 1_000_000
+    house.run()
+    assert house.checkpoint()[("broken", 0)] == 50
+    assert house.seat.counters.counts[PARTITIONS_UNCLEANABLE] == 0
+
+
+def test_a_topic_that_is_gone_is_no_failure(house, caplog):
+    log = house.add("a", twice())
+    house.owners.mode = "later"
+    house.run()
+    log.directory.rename(log.directory.with_name("a-0.x-delete"))
+    house.owners.owed.pop()[2](ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    house.run()
+    assert not caplog.text
+
+
+def test_an_open_transaction_is_waited_for_without_haste(house):
+    house.add("a", [in_transaction(0, 9, 0, (b"a", b"1"))])
+    house.run()
+    assert not house.turn()
+    assert house.checkpoint() == {("a", 0): 0}
+
+
+def test_it_can_be_turned_off(tmp_path):
+    house = House(tmp_path, log_cleaner_enable="false")
+    house.add("a", twice())
+    assert not house.turn()
+
+
+def test_closing_gives_up_the_pass(house):
+    log = house.add("a", twice())
+    house.owners.mode = "later"
+    house.run()
+    assert list(log.directory.glob("*.cleaned"))
+    house.cleaner.close()
+    assert not list(log.directory.glob("*.cleaned"))

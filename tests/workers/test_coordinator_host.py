@@ -1,0 +1,371 @@
+"""The host over a real log: loading in slices, appends of a cycle in one batch, answers once committed, leadership."""
+
+from types import SimpleNamespace
+
+import pytest
+from group_fixtures import Desk
+from log_fixtures import LogMaker
+
+from headrace.errors import ErrorCode
+from headrace.ids import OFFSETS_TOPIC, TopicPartition
+from headrace.log.config import LogConfig
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_response, encode_request
+from headrace.protocol.record_batch import build_batch, iterate_batches
+from headrace.settings import Settings
+from headrace.shm.messages import CLIENT_HEADER
+from headrace.shm.partition_table import RowState
+from headrace.workers.coordinators.group_records import encode_offset, offset_key_prefix, suffix_of
+from headrace.workers.partition import coordinator_host
+from headrace.workers.partition.coordinator_host import CoordinatorHost
+from headrace.workers.partition.group_requests import GroupRequests
+from headrace.workers.partition.log_slices import LogSlices
+from headrace.workers.partition.replica import Replica
+
+NODE = 0
+
+
+class Rows:
+    last = SimpleNamespace(key=-1)
+
+    def publish(self, slot, row):
+        self.last = row
+
+    def recover_row(self, slot):
+        return self.last, False
+
+    def waiting(self, slot):
+        return (1,)
+
+
+class Bench:
+    """A host with one offsets partition."""
+
+    def __init__(self, tmp_path, **settings):
+        self.logs = LogMaker(tmp_path)
+        self.log = self.logs.open()
+        self.rows = Rows()
+        self.replica = Replica(
+            TopicPartition(OFFSETS_TOPIC, 0), self.log, 3, 9, self.rows, 1, 0, lambda one, why: one.take_out(str(why))
+        )
+        self.lead()
+        self.advanced = []
+        self.counted = []
+        self.settings = Settings({key.replace("_", "."): str(value) for key, value in settings.items()})
+        self.host = self.new_host()
+
+    def new_host(self):
+        seat = SimpleNamespace(
+            wiring=SimpleNamespace(settings=self.settings),
+            counters=SimpleNamespace(add=lambda index, count: self.counted.append(index)),
+        )
+        answers = SimpleNamespace(advanced=lambda worker, slot: self.advanced.append(slot))
+        self.host = CoordinatorHost(seat, answers, {3: self.replica}, self.logs.clock.ms)
+        self.handlers = GroupRequests(self.host).handlers()
+        return self.host
+
+    def lead(self, isr=(NODE,), epoch=1):
+        self.replica.state = RowState.LEADER
+        self.replica.isr = isr
+        self.replica.leader_epoch = epoch
+        self.replica.advance_high_watermark(NODE)
+
+    def follow(self, topics=("t",)):
+        def topic(name, count):
+            return SimpleNamespace(name=name, partitions=[None] * count)
+
+        rows = {name: topic(name, 4) for name in topics}
+        rows[OFFSETS_TOPIC] = topic(OFFSETS_TOPIC, 1)
+        self.host.follow(SimpleNamespace(topics=rows))
+
+    def load(self):
+        self.follow()
+        cycles = 0
+        while self.host.by_partition[0].coordinator.is_loading:
+            self.host.do_work()
+            cycles += 1
+        return cycles
+
+    def ask(self, key, version, request, prefix=b""):
+        """A list that gets the response, decoded."""
+        got = []
+        body = memoryview(prefix + encode_request(key, version, request))
+        self.handlers[key](version, body, lambda response: got.append(decode_response(key, version, response)))
+        return got
+
+    def commit(self, offset, group="g", partition=0):
+        topic = messages.OffsetCommitRequest.OffsetCommitRequestTopic
+        row = messages.OffsetCommitRequest.OffsetCommitRequestPartition
+        rows = [row(partition_index=partition, committed_offset=offset)]
+        request = messages.OffsetCommitRequest(group_id=group, topics=[topic(name="t", partitions=rows)])
+        return self.ask(ApiKey.OFFSET_COMMIT, 8, request)
+
+    def committed(self, group="g", partition=0):
+        topic = messages.OffsetFetchRequest.OffsetFetchRequestTopic
+        request = messages.OffsetFetchRequest(group_id=group, topics=[topic(name="t", partition_indexes=[partition])])
+        (response,) = self.ask(ApiKey.OFFSET_FETCH, 7, request)
+        return response.topics[0].partitions[0].committed_offset
+
+    def error_of(self, got):
+        return ErrorCode(got[0].topics[0].partitions[0].error_code).name if got else None
+
+    def bytes_of_log(self):
+        (segment,) = self.logs.directory.glob("*.log")
+        return segment.read_bytes()
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return Bench(tmp_path)
+
+
+def test_commits_of_one_cycle_are_one_batch_and_all_are_answered(bench):
+    bench.load()
+    answers = [bench.commit(number, f"g{number}") for number in range(100)]
+    assert not any(answers)
+    bench.host.do_work()
+    assert {bench.error_of(got) for got in answers} == {"NONE"}
+    assert len(list(iterate_batches(bench.bytes_of_log()))) == 1
+    assert [bench.committed(f"g{number}") for number in range(100)] == list(range(100))
+    assert bench.rows.last.high_watermark == 100
+    assert bench.advanced == [3], "a fetch that waits on the offsets topic is woken"
+
+
+def test_a_commit_waits_for_the_other_replicas(bench):
+    bench.load()
+    bench.lead(isr=(NODE, 1))
+    got = bench.commit(7)
+    bench.host.do_work()
+    assert got == []
+    assert bench.committed() == -1
+    assert 0 < bench.host.sleep_bound_ms(100_000) <= 5_000
+    bench.replica.high_watermark = 1
+    bench.host.do_work()
+    assert bench.error_of(got) == "NONE"
+    assert bench.committed() == 7
+
+
+def test_a_commit_that_waits_too_long_is_answered_with_an_error_and_stays_in_the_log(bench):
+    bench.load()
+    bench.lead(isr=(NODE, 1))
+    got = bench.commit(7)
+    bench.host.do_work()
+    bench.host.now_ms += 4_999
+    bench.host.do_work()
+    assert got == []
+    bench.host.now_ms += 1
+    bench.host.do_work()
+    assert bench.error_of(got) == "REQUEST_TIMED_OUT"
+    assert bench.log.log_end_offset == 1
+
+
+def test_too_few_in_sync_replicas_store_nothing(bench):
+    bench.load()
+    bench.replica.min_insync_replicas = 2
+    got = bench.commit(7)
+    bench.host.do_work()
+    assert bench.error_of(got) == "COORDINATOR_NOT_AVAILABLE"
+    assert bench.log.log_end_offset == 0
+
+
+def test_a_disk_that_fails_is_said_and_takes_the_replica_out_of_service(bench):
+    bench.load()
+    bench.logs.disk.fails["pwritev"] = 5
+    got = bench.commit(7)
+    bench.host.do_work()
+    assert bench.error_of(got) == "NOT_COORDINATOR"
+    assert bench.replica.state is RowState.OFFLINE
+
+
+def test_an_append_above_the_largest_batch_is_refused_and_its_neighbours_are_not(bench):
+    bench.log.config = LogConfig(max_message_bytes=400)
+    bench.load()
+    large = [bench.commit(1, "x" * 500), bench.commit(2, "small")]
+    bench.host.do_work()
+    assert [bench.error_of(got) for got in large] == ["INVALID_COMMIT_OFFSET_SIZE", "NONE"]
+
+
+def fill(bench, batches, records=200):
+    for number in range(batches):
+        rows = [
+            (offset_key_prefix(f"g{row}") + suffix_of("t", 0), encode_offset(number, -1, b"", 1))
+            for row in range(records)
+        ]
+        data = memoryview(bytearray(build_batch(rows, timestamp_ms=bench.logs.clock.ms)))
+        assert bench.log.append_as_leader([data], 1, bench.logs.clock.ms)[0][0] == 0
+
+
+def test_a_log_is_loaded_in_slices_between_other_work(bench, monkeypatch):
+    monkeypatch.setattr(coordinator_host, "LOAD_BYTES_PER_CYCLE", 20_000)
+    fill(bench, 200)
+    bench.follow()
+    got = bench.commit(1)
+    bench.host.do_work()
+    assert bench.error_of(got) == "COORDINATOR_LOAD_IN_PROGRESS"
+    assert bench.load() > 2
+    assert bench.committed("g7") == 199
+    assert len(bench.host.by_partition[0].coordinator.groups) == 200
+
+
+def test_a_log_of_many_segments_is_loaded_whole(tmp_path):
+    bench = Bench(tmp_path)
+    bench.log.config = LogConfig(segment_bytes=30_000)
+    fill(bench, 40)
+    assert len(list(bench.logs.directory.glob("*.log"))) > 5
+    bench.load()
+    assert bench.committed("g199") == 39
+
+
+def test_a_corrupted_segment_costs_what_lies_behind_the_damage_in_it(tmp_path, caplog):
+    bench = Bench(tmp_path)
+    bench.log.config = LogConfig(segment_bytes=60_000)
+    fill(bench, 20)
+    segments = sorted(bench.logs.directory.glob("*.log"))
+    data = bytearray(segments[1].read_bytes())
+    ((start, _header, _batch), *_rest) = iterate_batches(bytes(data))
+    data[start + 16] = 99  # no batch of format v2 any more
+    segments[1].write_bytes(data)
+    bench.load()
+    assert "no batch there" in caplog.text
+    assert bench.committed("g3") == 19, "later segments are read"
+
+
+def test_a_batch_larger_than_a_slice_is_read(bench, monkeypatch):
+    monkeypatch.setattr("headrace.workers.partition.log_slices.SLICE_BYTES", 1_000)
+    fill(bench, 3)
+    slices = LogSlices(bench.log)
+    found = 0
+    while (batches := slices.read()) is not None:
+        found += len(batches)
+    assert found == 3
+    bench.load()
+    assert bench.committed("g9") == 2
+
+
+def test_a_successor_goes_on_where_the_log_ends(bench):
+    bench.load()
+    bench.commit(41)
+    bench.host.do_work()
+    bench.new_host()
+    bench.load()
+    assert bench.committed() == 41
+
+
+def test_lost_leadership_unloads_and_answers_what_waits(bench):
+    bench.load()
+    bench.lead(isr=(NODE, 1))
+    got = bench.commit(7)
+    bench.host.do_work()
+    bench.replica.state = RowState.FOLLOWER
+    bench.follow()
+    bench.host.do_work()
+    assert bench.error_of(got) == "NOT_COORDINATOR"
+    late = bench.commit(8)
+    assert bench.error_of(late) == "NOT_COORDINATOR"
+    bench.lead(epoch=2)
+    bench.load()
+    assert bench.committed() == 7, "it was in the log: the outcome was unknown to the client"
+
+
+def test_leadership_lost_between_request_and_append_appends_nothing(bench):
+    bench.load()
+    got = bench.commit(7)
+    bench.replica.state = RowState.FOLLOWER
+    bench.host.do_work()
+    assert bench.error_of(got) == "NOT_COORDINATOR"
+    assert bench.log.log_end_offset == 0
+
+
+def test_a_topic_that_vanishes_from_the_view_takes_its_offsets_along(bench):
+    bench.load()
+    bench.commit(7)
+    bench.host.do_work()
+    bench.follow(topics=())
+    bench.host.do_work()
+    assert bench.committed() == -1
+    bench.new_host()
+    bench.load()
+    assert bench.committed() == -1
+
+
+def join(bench, group="g"):
+    row = messages.JoinGroupRequest.JoinGroupRequestProtocol
+    request = messages.JoinGroupRequest(
+        group_id=group,
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=10_000,
+        protocol_type="consumer",
+        protocols=[row(name="range", metadata=b"")],
+    )
+    return bench.ask(ApiKey.JOIN_GROUP, 3, request, CLIENT_HEADER.pack(3, 4) + b"app/h:1")
+
+
+def test_timers_run_in_the_cycle_and_bound_its_sleep(bench):
+    bench.load()
+    got = join(bench)
+    bench.host.do_work()
+    assert got == []
+    assert bench.host.sleep_bound_ms(100_000) == 3_000
+    bench.host.now_ms += 3_000
+    bench.host.do_work()
+    assert got[0].error_code == 0
+    assert got[0].member_id.startswith("app-")
+
+
+def test_groups_are_described_listed_and_deleted(bench):
+    bench.load()
+    got = join(bench)
+    bench.commit(1, "other")
+    bench.host.now_ms += 3_000
+    bench.host.do_work()
+    (listed,) = bench.ask(ApiKey.LIST_GROUPS, 5, messages.ListGroupsRequest(states_filter=["empty"], types_filter=[]))
+    assert [(row.group_id, row.group_state, row.group_type) for row in listed.groups] == [("other", "Empty", "classic")]
+    (listed,) = bench.ask(ApiKey.LIST_GROUPS, 5, messages.ListGroupsRequest(types_filter=["Consumer"]))
+    assert listed.groups == []
+    (described,) = bench.ask(
+        ApiKey.DESCRIBE_GROUPS,
+        5,
+        messages.DescribeGroupsRequest(groups=["g", "none"], include_authorized_operations=True),
+    )
+    found, missing = described.groups
+    assert (found.group_state, found.members[0].client_id, found.members[0].client_host) == (
+        "CompletingRebalance",
+        "app",
+        "/h:1",
+    )
+    assert (missing.group_state, missing.error_code) == ("Dead", 0)
+    deletion = bench.ask(ApiKey.DELETE_GROUPS, 2, messages.DeleteGroupsRequest(groups_names=["g", "other", "none"]))
+    bench.host.do_work()
+    assert [ErrorCode(row.error_code).name for row in deletion[0].results] == [
+        "NON_EMPTY_GROUP",
+        "NONE",
+        "GROUP_ID_NOT_FOUND",
+    ]
+    assert got
+
+
+def test_expiry_is_looked_for_at_its_interval(tmp_path):
+    bench = Bench(tmp_path, offsets_retention_minutes=1)
+    bench.load()
+    bench.commit(7)
+    bench.host.do_work()
+    bench.host.now_ms += 599_999
+    bench.host.do_work()
+    assert bench.committed() == 7
+    bench.host.now_ms += 1
+    bench.host.do_work()
+    assert bench.committed() == -1
+
+
+def test_the_desk_of_the_state_tests_speaks_the_same_records(bench):
+    """What the pure tests append is what the host loads."""
+    desk = Desk()
+    desk.stable()
+    bench.log.append_as_leader(
+        [memoryview(bytearray(build_batch(desk.log, timestamp_ms=bench.logs.clock.ms)))], 1, bench.logs.clock.ms
+    )
+    bench.load()
+    group = bench.host.by_partition[0].coordinator.groups["g"]
+    assert group.state.value == "Stable"
+    assert list(group.members) == list(desk.group.members)

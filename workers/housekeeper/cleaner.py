@@ -1,0 +1,289 @@
+"""Compaction of the node's logs: one at a time, the dirtiest first, in small steps between the housekeeper's other work.
+
+Runs in: the housekeeper. It chooses (`compaction_plan.py`), runs the pass (`compaction.py`), asks the owner for each swap,
+syncs the directory, and writes `cleaner-offset-checkpoint`. What is read and written is bounded by
+`log.cleaner.io.max.bytes.per.second`, what is held by `log.cleaner.dedupe.buffer.size` and `log.cleaner.io.buffer.size`.
+
+A pass that meets bytes it can't make sense of quarantines its partition: it is reported once, counted
+(`partitions_uncleanable`), and not tried again by this process. A pass that meets a changed log, a lost owner or a failing
+disk is tried again later, FAILURES_MAX times in a row at most.
+
+Killed anywhere: `.cleaned` files are swept at the next start; the checkpoint is that of the last pass.
+
+Source: Kafka `LogCleaner`, `LogCleanerManager`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+from headrace.clock import Clock
+from headrace.errors import ErrorCode, HeadraceError
+from headrace.ids import TopicPartition
+from headrace.log.checkpoints import CLEANER_OFFSET_FILE, read_offset_checkpoint, write_offset_checkpoint
+from headrace.log.cleaned_segment import SegmentOverflow, remove_cleaned
+from headrace.log.compaction import Compaction, CompactionFailed, CompactionLimits, Swap, SwapRefused
+from headrace.log.compaction_plan import CompactionPlan, first_dirty_offset, plan_compaction
+from headrace.log.disk import Disk
+from headrace.log.reader import CorruptSegment
+from headrace.log.retention import segment_facts
+from headrace.log.segment import LOG_SUFFIX, path_of
+from headrace.protocol.compression import CompressionError
+from headrace.protocol.record_batch import HEADER_BYTES, CorruptRecord, parse_header
+from headrace.settings import Settings
+from headrace.shm.counters import BYTES_COMPACTED, PARTITIONS_UNCLEANABLE, SEGMENTS_COMPACTED
+from headrace.shm.seat import Seat
+from headrace.workers.housekeeper.hosted import Hosted, HostedReplicas
+from headrace.workers.housekeeper.owners import Owners
+
+STEP_BUDGET_NS = 50_000_000  # of one turn; a single step may take longer
+FAILURES_MAX = 10
+UNCLEANABLE = (CompactionFailed, CorruptSegment, CorruptRecord, CompressionError, SegmentOverflow)
+NO_CHECKPOINT = -1
+
+_log = logging.getLogger(__name__)
+
+
+class _Pass:
+    """A compaction under way."""
+
+    def __init__(self, hosted: Hosted, compaction: Compaction, started_ns: int) -> None:
+        self.hosted = hosted
+        self.compaction = compaction
+        self.started_ns = started_ns
+        self.steps: Generator[int | Swap, bool | None, None] = compaction.steps()
+        self.swap: Swap | None = None  # to be asked for
+        self.is_waiting = False  # for the owner's answer
+        self.answer: bool | None = None  # to be sent in
+
+
+class Cleaner:
+    """Compacts what is due. `do_work` is one turn."""
+
+    def __init__(
+        self, seat: Seat, clock: Clock, replicas: HostedReplicas, owners: Owners, log_dirs: list[Path]
+    ) -> None:
+        settings: Settings = seat.wiring.settings
+        self._seat = seat
+        self._clock = clock
+        self._replicas = replicas
+        self._owners = owners
+        self._log_dirs = log_dirs
+        self._is_enabled: bool = settings["log.cleaner.enable"]
+        self._backoff_ms: int = settings["log.cleaner.backoff.ms"]
+        self._bytes_per_s: float = settings["log.cleaner.io.max.bytes.per.second"]
+        self._limits = CompactionLimits(
+            map_bytes=settings["log.cleaner.dedupe.buffer.size"],
+            load_factor=settings["log.cleaner.io.buffer.load.factor"],
+            chunk_bytes=settings["log.cleaner.io.buffer.size"],
+            producer_expiration_ms=settings["producer.id.expiration.ms"],
+        )
+        self._disk = Disk()
+        self._next_look_ms = 0
+        self._rested_until_ns = 0
+        self._pass: _Pass | None = None
+        self._checkpoints: dict[Path, dict[TopicPartition, int]] = {}
+        self._failures: dict[int, tuple[int, int]] = {}  # slot -> key, failed passes in a row
+        self.uncleanable: dict[int, tuple[int, str]] = {}  # slot -> key, reason
+        for log_dir in log_dirs:
+            try:
+                self._checkpoints[log_dir] = read_offset_checkpoint(log_dir / CLEANER_OFFSET_FILE)
+            except (HeadraceError, ValueError, OSError) as failure:
+                self._checkpoints[log_dir] = {}
+                _log.warning("checkpoint ignored directory=%s reason=%s", log_dir, failure)
+
+    def sweep(self) -> None:
+        """Remove what a killed predecessor had not finished."""
+        for log_dir in self._log_dirs:
+            for entry in os.scandir(log_dir):
+                if entry.is_dir():
+                    try:
+                        remove_cleaned(Path(entry.path))
+                    except OSError as failure:
+                        _log.warning("cleaned files not removed directory=%s reason=%s", entry.path, failure)
+
+    def do_work(self, now_ms: int) -> int:
+        """One turn; 0, where there is nothing to do for now."""
+        if self._pass is None:
+            if not self._is_enabled or now_ms < self._next_look_ms:
+                return 0
+            self._begin(now_ms)
+            if self._pass is None:
+                self._next_look_ms = now_ms + self._backoff_ms
+                return 0
+        return self._go_on(self._pass)
+
+    def close(self) -> None:
+        """Give up the pass under way."""
+        if self._pass is not None:
+            self._drop(self._pass)
+
+    def _begin(self, now_ms: int) -> None:
+        """Start with the dirtiest log that is due."""
+        best: tuple[float, Hosted, CompactionPlan] | None = None
+        for hosted in self._replicas:
+            self._seat.beat(self._clock.monotonic_ns())
+            if not hosted.config.is_compacted or not self._replicas.is_current(hosted) or self._is_quarantined(hosted):
+                continue
+            try:
+                plan = self._plan(hosted, now_ms)
+            except OSError as failure:
+                _log.warning("compaction skipped partition=%s reason=%s", hosted.name, failure)
+                continue
+            if plan is not None and (best is None or plan.dirty_ratio > best[0]):
+                best = (plan.dirty_ratio, hosted, plan)
+        if best is None:
+            return
+        _ratio, hosted, plan = best
+        row = hosted.row
+        compaction = Compaction(
+            hosted.directory,
+            hosted.config,
+            plan.first_dirty_offset,
+            plan.uncleanable_offset,
+            (row.end_segment, row.end_position),
+            now_ms,
+            self._limits,
+            self._disk,
+        )
+        self._pass = _Pass(hosted, compaction, self._clock.monotonic_ns())
+
+    def _plan(self, hosted: Hosted, now_ms: int) -> CompactionPlan | None:
+        row = hosted.row
+        facts = segment_facts(hosted.directory, row.log_end_offset)
+        if not facts:
+            return None
+        checkpoint = self._checkpoints[hosted.log_dir].get(hosted.name, NO_CHECKPOINT)
+        first_dirty = first_dirty_offset(facts, checkpoint)
+        earliest_ms = _first_timestamp(
+            hosted.directory, [one.base_offset for one in facts if one.end_offset > first_dirty]
+        )
+        committed = min(row.high_watermark, row.last_stable_offset)
+        return plan_compaction(facts, hosted.config, checkpoint, committed, earliest_ms, now_ms)
+
+    def _is_quarantined(self, hosted: Hosted) -> bool:
+        known = self.uncleanable.get(hosted.slot)
+        if known is not None and known[0] != hosted.row.key:  # the slot holds another partition now
+            del self.uncleanable[hosted.slot]
+            self._seat.counters.add(PARTITIONS_UNCLEANABLE, -1)
+            return False
+        return known is not None
+
+    def _go_on(self, running: _Pass) -> int:
+        """Steps of the pass, as many as the turn and the rate allow."""
+        done = 0
+        begun_ns = self._clock.monotonic_ns()
+        try:
+            while True:
+                now_ns = self._clock.monotonic_ns()
+                self._seat.beat(now_ns)
+                if running.is_waiting or now_ns < self._rested_until_ns or now_ns - begun_ns > STEP_BUDGET_NS:
+                    return done
+                if running.swap is not None:
+                    if not self._ask(running, running.swap):
+                        return done
+                    continue
+                answer, running.answer = running.answer, None
+                step = running.steps.send(answer)
+                done += 1
+                if isinstance(step, Swap):
+                    running.swap = step
+                else:
+                    self._rested_until_ns = max(self._rested_until_ns, now_ns) + int(step / self._bytes_per_s * 1e9)
+        except StopIteration:
+            self._finish(running)
+        except UNCLEANABLE as failure:
+            self._quarantine(running.hosted, str(failure))
+            self._drop(running)
+        except (SwapRefused, OSError) as failure:
+            self._note_failure(running.hosted, failure)
+            self._drop(running)
+        return done + 1
+
+    def _ask(self, running: _Pass, swap: Swap) -> bool:
+        """Ask the owner for a swap; False, where its ring is full."""
+
+        def on_answer(error: ErrorCode | None) -> None:
+            running.is_waiting = False
+            running.answer = error == ErrorCode.NONE
+            if running.answer:
+                self._seat.counters.add(SEGMENTS_COMPACTED, len(swap.segments))
+                try:
+                    self._disk.sync_directory(running.hosted.directory)
+                except OSError as failure:
+                    _log.error("directory not synced partition=%s reason=%s", running.hosted.name, failure)
+                    running.answer = False
+
+        running.is_waiting = True
+        if not self._owners.swap_segments(running.hosted, swap.segments, on_answer):
+            running.is_waiting = False
+            return False
+        running.swap = None
+        return True
+
+    def _finish(self, running: _Pass) -> None:
+        """The pass is through: the checkpoint moves."""
+        hosted, compaction, stats = running.hosted, running.compaction, running.compaction.stats
+        self._failures.pop(hosted.slot, None)
+        self._seat.counters.add(BYTES_COMPACTED, stats.bytes_before)
+        _log.info(
+            "log compacted partition=%s end_offset=%d records=%d kept=%d bytes=%d left=%d segments=%d left=%d keys=%d"
+            " map_bytes=%d ms=%d",
+            hosted.name, compaction.end_offset, stats.records_read, stats.records_kept, stats.bytes_before,
+            stats.bytes_after, stats.segments_before, stats.segments_after, stats.map_entries, stats.map_bytes,
+            (self._clock.monotonic_ns() - running.started_ns) // 1_000_000,
+        )  # fmt: skip
+        if compaction.end_offset <= compaction.first_dirty_offset:
+            self._next_look_ms = self._clock.now_ms() + self._backoff_ms  # no further for now: an open transaction
+        self._write_checkpoint(hosted, compaction.end_offset)
+        self._drop(running)
+
+    def _write_checkpoint(self, hosted: Hosted, offset: int) -> None:
+        known = self._checkpoints[hosted.log_dir]
+        known[hosted.name] = offset
+        for name in [name for name in known if not (hosted.log_dir / str(name)).is_dir()]:
+            del known[name]
+        try:
+            write_offset_checkpoint(hosted.log_dir / CLEANER_OFFSET_FILE, known)
+        except OSError as failure:
+            _log.error("checkpoint not written directory=%s reason=%s", hosted.log_dir, failure)
+
+    def _note_failure(self, hosted: Hosted, failure: Exception) -> None:
+        """Something that may be better next time, if it does not go on like this."""
+        if not hosted.directory.is_dir():
+            return  # the topic was deleted
+        known = self._failures.get(hosted.slot)
+        count = known[1] + 1 if known is not None and known[0] == hosted.row.key else 1
+        self._failures[hosted.slot] = (hosted.row.key, count)
+        self._next_look_ms = self._clock.now_ms() + self._backoff_ms
+        if count >= FAILURES_MAX:
+            self._quarantine(hosted, f"{count} failures in a row, the last one: {failure}")
+        else:
+            _log.warning("compaction ended early partition=%s reason=%s", hosted.name, failure)
+
+    def _quarantine(self, hosted: Hosted, reason: str) -> None:
+        self.uncleanable[hosted.slot] = (hosted.row.key, reason)
+        self._seat.counters.add(PARTITIONS_UNCLEANABLE, 1)
+        _log.error("partition uncleanable, left alone until the next start partition=%s reason=%s", hosted.name, reason)
+
+    def _drop(self, running: _Pass) -> None:
+        """Let go of a pass, its unfinished files included."""
+        running.steps.close()
+        self._pass = None
+        try:
+            remove_cleaned(running.hosted.directory)
+        except OSError:
+            pass  # gone with its directory, or swept at the next start
+
+
+def _first_timestamp(directory: Path, bases: list[int]) -> int:
+    """Of the first batch in these segments, -1 where there is none."""
+    for base in bases:
+        with open(path_of(directory, base, LOG_SUFFIX), "rb") as file:
+            head = file.read(HEADER_BYTES)
+        if len(head) == HEADER_BYTES:
+            return parse_header(head).max_timestamp
+    return -1
