@@ -16,6 +16,7 @@ from typing import NoReturn
 from crc32c import crc32c
 
 from headrace.errors import HeadraceError, StorageFailed
+from headrace.log.batch_walk import Step
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.log.leader_epochs import LeaderEpochs
@@ -24,12 +25,15 @@ from headrace.log.replay import build_marker_record, replay_batch
 from headrace.log.segment import Segment
 from headrace.log.transaction_index import AbortedTransaction
 from headrace.log.truncation import TruncationMark, cut_files, first_offset
+from headrace.protocol.message_set import ENTRY_BYTES_MIN, compute_message_crc, peek_entry
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
     CONTROL_BIT,
     HEADER,
     HEADER_BYTES,
+    LENGTH_POSITION,
     LOG_OVERHEAD_BYTES,
+    MAGIC_POSITION,
     MAGIC_V2,
     TRANSACTIONAL_BIT,
     CorruptRecord,
@@ -81,24 +85,19 @@ class ReplicatedAppend:
         place = run_start = 0
         aborted: list[AbortedTransaction] = []
         fault: HeadraceError | None = None
-        while len(records) - place >= HEADER_BYTES:
-            (
-                base_offset, length, epoch, magic, crc, attributes, last_delta,
-                _base_timestamp, max_timestamp, producer_id, producer_epoch, sequence, _count,
-            ) = HEADER.unpack_from(records, place)  # fmt: skip
-            size = length + LOG_OVERHEAD_BYTES
-            if magic != MAGIC_V2 or size < HEADER_BYTES or last_delta < 0:
-                fault = CorruptRecord(f"no batch at byte {place}: magic {magic}, length {length}")
+        while True:
+            try:
+                step = _batch_at(records, place)
+            except CorruptRecord as failure:
+                fault = failure
                 break
-            if size > len(records) - place:
+            if step is None:
                 break
-            if crc32c(records[place + ATTRIBUTES_POSITION : place + size]) != crc:
-                fault = CorruptRecord(f"batch at offset {base_offset}: checksum differs")
-                break
+            _place, size, base_offset, last_offset, max_timestamp, epoch = step[:6]
+            producer_id, producer_epoch, sequence, attributes = step[6:]
             if base_offset < next_offset:
                 fault = OffsetsOutOfOrder(f"batch at offset {base_offset}, the log ends at {next_offset}")
                 break
-            last_offset = base_offset + last_delta
             position = segment.size_bytes + place - run_start
             if last_offset > limits[0] or (
                 position
@@ -258,3 +257,44 @@ class ReplicatedAppend:
             self.epochs.assign(epoch, offset)
         except OSError as failure:
             self._fail("leader epoch", failure)
+
+
+def _batch_at(records: memoryview, place: int) -> Step | None:
+    """The batch at a place, or the entry of an old format; None where what is left is cut short.
+
+    raises   CorruptRecord, where it contradicts itself or its checksum
+    """
+    left = len(records) - place
+    if left < ENTRY_BYTES_MIN:
+        return None
+    if records[place + MAGIC_POSITION] < MAGIC_V2:
+        return _old_entry_at(records, place)
+    if left < HEADER_BYTES:
+        return None
+    (
+        base_offset, length, epoch, magic, crc, attributes, last_delta,
+        _base_timestamp, max_timestamp, producer_id, producer_epoch, sequence, _count,
+    ) = HEADER.unpack_from(records, place)  # fmt: skip
+    size = length + LOG_OVERHEAD_BYTES
+    if magic != MAGIC_V2 or size < HEADER_BYTES or last_delta < 0:
+        raise CorruptRecord(f"no batch at byte {place}: magic {magic}, length {length}")
+    if size > left:
+        return None
+    if crc32c(records[place + ATTRIBUTES_POSITION : place + size]) != crc:
+        raise CorruptRecord(f"batch at offset {base_offset}: checksum differs")
+    return Step(
+        place, size, base_offset, base_offset + last_delta, max_timestamp, epoch,
+        producer_id, producer_epoch, sequence, attributes,
+    )  # fmt: skip
+
+
+def _old_entry_at(records: memoryview, place: int) -> Step | None:
+    length = records[place + LENGTH_POSITION : place + LENGTH_POSITION + 4]
+    size = int.from_bytes(length, "big", signed=True) + LOG_OVERHEAD_BYTES
+    if size > len(records) - place:
+        return None
+    entry = peek_entry(records, place, place + size)
+    if entry is None or compute_message_crc(records, place, entry.size) != entry.crc:
+        raise CorruptRecord(f"no entry at byte {place}: {size} bytes")
+    offset = entry.last_offset
+    return Step(place, size, offset, offset, entry.timestamp_ms, -1, -1, -1, -1, entry.attributes)

@@ -100,6 +100,21 @@ def test_flipped_bits_in_offset_indexes_hide_no_record(maker, seed, is_clean):
         restore(maker, saved)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_flipped_bits_in_time_indexes_are_gone_after_an_unclean_stop(maker, seed):
+    chance = random.Random(seed)
+    written(maker).abandon()
+    maker.open(CONFIG).abandon()
+    before = {path.name: trimmed(path.read_bytes(), 12) for path in files(maker, ".timeindex")}
+    for _ in range(20):
+        path = chance.choice(files(maker, ".timeindex"))
+        data = bytearray(path.read_bytes())
+        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        path.write_bytes(data)
+        maker.open(CONFIG).abandon()
+        assert {path.name: trimmed(path.read_bytes(), 12) for path in files(maker, ".timeindex")} == before
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_flipped_bits_in_a_log_leave_a_prefix(maker, seed):
     chance = random.Random(seed)

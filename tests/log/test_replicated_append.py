@@ -10,7 +10,8 @@ from headrace.log.config import LogConfig
 from headrace.log.reader import LogReader
 from headrace.log.replicated_append import OffsetsOutOfOrder
 from headrace.log.transaction_index import AbortedTransaction, read_aborted
-from headrace.protocol.record_batch import TRANSACTIONAL_BIT, CorruptRecord, iterate_batches
+from headrace.protocol.message_set import build_message_set
+from headrace.protocol.record_batch import TRANSACTIONAL_BIT, CorruptRecord, Record, iterate_batches
 
 CONFIG = LogConfig(segment_bytes=2500, index_interval_bytes=300)
 
@@ -119,6 +120,24 @@ def test_a_damaged_batch_of_the_leader_is_refused(follower, place):
         pass
     assert log.log_end_offset == 1
     assert all_bytes(log) == data
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_entries_of_the_old_formats_are_taken_as_they_are(follower, magic):
+    log = follower.open(CONFIG)
+    records = [Record(offset, NOW_MS if magic else -1, b"k", b"v" * 50, ()) for offset in range(60)]
+    data = build_message_set(records, magic)
+    taken = log.append_as_follower(memoryview(data)[:-5], NOW_MS)
+    assert log.append_as_follower(memoryview(data)[taken:], NOW_MS) == len(data) - taken
+    assert log.log_end_offset == 60
+    assert all_bytes(log) == data
+    assert len(list(log.directory.glob("*.log"))) > 1
+    bad = bytearray(build_message_set([Record(60, -1, None, b"v", ())], magic))
+    bad[-1] ^= 1
+    with pytest.raises(CorruptRecord):
+        log.append_as_follower(memoryview(bad), NOW_MS)
+    log.abandon()
+    assert follower.open(CONFIG).log_end_offset == 60
 
 
 def marker(log, producer_id, *, is_abort, epoch=0, coordinator_epoch=0):
