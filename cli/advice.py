@@ -24,6 +24,7 @@ _ADVICE = {
     ErrorCode.UNKNOWN_MEMBER_ID: "the group has members: stop its consumers first",
     ErrorCode.REBALANCE_IN_PROGRESS: "the group has members: stop its consumers first",
     ErrorCode.GROUP_ID_NOT_FOUND: "`headrace groups list` shows the groups",
+    ErrorCode.UNSUPPORTED_VERSION: "the broker is too old, or too new, for this command",
     ErrorCode.INVALID_GROUP_ID: "a group's name can't be empty",
     ErrorCode.COORDINATOR_NOT_AVAILABLE: "the broker hosts no coordinator (yet): try again in a moment",
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: "the coordinator is still loading its groups: try again in a moment",

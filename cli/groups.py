@@ -112,6 +112,7 @@ def reset_offsets(
     """Let a group go on from elsewhere. Without --execute it is only shown. A group with live members is refused."""
     from headrace.cli.offset_reset import new_offsets, partitions_of
     from headrace.client.admin import Admin
+    from headrace.errors import ErrorCode, KafkaError
 
     [name] = _checked([group])
     if bool(topics) == all_topics:
@@ -123,6 +124,8 @@ def reset_offsets(
         admin = Admin(cluster)
         _refuse_live(admin, name)
         stored = admin.group_offsets(name)
+        if all_topics and not stored:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"group {name} has no stored offset")
         wanted = new_offsets(cluster, partitions_of(cluster, scope, stored), stored, reset)
         if execute and wanted:
             admin.alter_group_offsets(name, wanted)

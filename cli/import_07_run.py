@@ -118,6 +118,12 @@ class _Import:
         if row.target_end < 0:
             row.first_offset = row.target_end = target.end_offset(number)
             states.write(self._state)
+        end_offset = target.end_offset(number)
+        if end_offset < row.target_end:
+            raise HeadraceError(
+                f"partition {number} of {target.topic} ends at offset {end_offset}, {states.path} says {row.target_end}:"
+                " records are gone, or the topic was made anew; without the state file the import begins anew too"
+            )
         producer_id = self._state.producer_id
         arrived, end = target.arrived(number, row.target_end, producer_id, row.next_sequence)
         for group in self._groups(number, log, row):

@@ -38,14 +38,20 @@ class BadLine(HeadraceError):
 def read_lines(paths: list[Path], wake_fd: int, idle_ms: int) -> Iterator[Line | None]:
     """All lines of all files, `-` being standard input; None whenever none came for `idle_ms`. Ends early once `wake_fd` is readable.
 
-    raises   BadLine, for one of more than LINE_BYTES_MAX; OSError
+    raises   BadLine, for one of more than LINE_BYTES_MAX, and for what can't be read
     """
     for path in paths:
-        if path == STANDARD_INPUT:
-            yield from _read("standard input", sys.stdin.fileno(), wake_fd, idle_ms)
-        else:
-            with open(path, "rb", buffering=0) as file:
-                yield from _read(str(path), file.fileno(), wake_fd, idle_ms)
+        source = "standard input" if path == STANDARD_INPUT else str(path)
+        try:
+            if path != STANDARD_INPUT:
+                with open(path, "rb", buffering=0) as file:
+                    yield from _read(source, file.fileno(), wake_fd, idle_ms)
+            elif sys.stdin is None:
+                raise BadLine("standard input is closed")
+            else:
+                yield from _read(source, sys.stdin.fileno(), wake_fd, idle_ms)
+        except OSError as failure:
+            raise BadLine(f"{source}: {failure.strerror}") from None
         if _is_woken(wake_fd):
             return
 

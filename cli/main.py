@@ -38,6 +38,7 @@ EXIT_FAILED = 1
 EXIT_CONFIG = 78
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
+STDOUT_FD = 1
 
 app = typer.Typer(
     name="headrace",
@@ -76,12 +77,17 @@ def main() -> int:
     try:
         result = app(standalone_mode=False)
         sys.stdout.flush()
-    except (BrokenPipeError, SystemExit) as ending:
-        if not isinstance(ending, BrokenPipeError) and not isinstance(ending.__context__, BrokenPipeError):
+    except (OSError, SystemExit) as ending:
+        cause = (
+            ending if isinstance(ending, OSError) else ending.__context__
+        )  # typer makes a SystemExit(1) of a broken pipe
+        if not isinstance(cause, OSError):
             raise
-        # typer makes a SystemExit(1) of it; the interpreter flushes once more at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_BROKEN_PIPE
+        os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT_FD)  # the interpreter flushes once more at its end
+        if isinstance(cause, BrokenPipeError):
+            return EXIT_BROKEN_PIPE
+        print(f"headrace: {cause}", file=sys.stderr)
+        return EXIT_FAILED
     except HeadraceError as failure:
         from headrace.cli.advice import advice_for
 

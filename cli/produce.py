@@ -16,7 +16,8 @@ from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
 
 if TYPE_CHECKING:
     from headrace.cli.line_source import Line
-    from headrace.client.producer import Producer, ProducerOptions
+    from headrace.client.producer import Producer
+    from headrace.client.producer_options import ProducerOptions
 
 PROGRESS_EVERY_S = 0.5
 TIMEOUT_S_MAX = 86_400
@@ -154,7 +155,7 @@ def _partition(text: str | None) -> int | None:
 
 
 def _options(codec: CodecName, acks: Acks, timeout_s: int) -> ProducerOptions:
-    from headrace.client.producer import CODECS, ProducerOptions
+    from headrace.client.producer_options import CODECS, ProducerOptions
 
     return ProducerOptions(
         acks=-1 if acks is Acks.ALL else int(acks.value),

@@ -14,7 +14,7 @@ import struct
 import time
 from typing import Any, NamedTuple
 
-from headrace.errors import BadFrame, HeadraceError
+from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response
@@ -56,11 +56,16 @@ class Connection:
     def version(self, api_key: int, low: int, high: int) -> int:
         """The highest version in low..high that the broker serves.
 
-        raises   ConnectionFailed, where there is none
+        raises   KafkaError UNSUPPORTED_VERSION, where there is none
         """
         served = self._served.get(api_key)
         if served is None or served[1] < low or served[0] > high:
-            raise ConnectionFailed(f"{self.address}: {ApiKey(api_key).name} v{low} to v{high} asked, served: {served}")
+            name, host, port = ApiKey(api_key).api_name, *self.address
+            has = f"v{served[0]} to v{served[1]}" if served else "none"
+            raise KafkaError(
+                ErrorCode.UNSUPPORTED_VERSION,
+                f"{name} v{low} to v{high} is needed, the broker at {host}:{port} serves {has}",
+            )
         return int(min(high, served[1]))
 
     def request(self, api_key: int, version: int, message: Any, timeout_s: float | None = None) -> Any:

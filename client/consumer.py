@@ -32,6 +32,9 @@ FETCH_WAIT_MS = 500
 FETCH_BYTES = 8 << 20
 PARTITION_BYTES = 1 << 20  # of one partition in one fetch; a larger batch comes all the same
 RETRY_PAUSE_S = 0.1
+GONE_AFTER_S = (
+    2.0  # a topic that brokers don't know for this long was deleted; one that is new may not have reached all of them
+)
 FAILING_MAX_S = 60.0  # a leader or partition that fails for this long ends the poll
 ANSWER_EXTRA_S = 10.0  # behind FETCH_WAIT_MS
 ABORT_MARKER = 0
@@ -68,6 +71,7 @@ class Consumer:
         self._clock_s = clock_s
         self._requests: dict[int, _Request] = {}  # by node id
         self._failing: dict[TopicPartition, tuple[float, HeadraceError]] = {}  # since when, and why
+        self._gone_since_s: float | None = None  # a topic is unknown to the brokers
         self._refresh_at_s: float | None = None  # metadata is to be read again, not before this
         self.positions: dict[TopicPartition, int] = {}
         self.ends: dict[TopicPartition, int] = {}
@@ -152,8 +156,7 @@ class Consumer:
     def _answered(self, wait_s: float) -> list[int]:
         """Leaders whose answer has begun to come."""
         if not self._requests:
-            if self.positions and not self.is_done:
-                select.select((), (), (), min(wait_s, RETRY_PAUSE_S))
+            select.select((), (), (), min(wait_s, RETRY_PAUSE_S))  # nothing to read, or not before the next try
             return []
         poll = select.poll()
         by_fd = {}
@@ -236,9 +239,13 @@ class Consumer:
             self._cluster.refresh(sorted({name.topic for name in self.positions}))
         except (ConnectionFailed, KafkaError) as failure:
             if isinstance(failure, KafkaError) and failure.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-                raise  # deleted
+                self._gone_since_s = now_s if self._gone_since_s is None else self._gone_since_s
+                if now_s - self._gone_since_s >= GONE_AFTER_S:
+                    raise
             self._note_failure(self.positions, failure)
             self._refresh_at_s = now_s + RETRY_PAUSE_S
+            return
+        self._gone_since_s = None
 
 
 def start_offsets(cluster: Cluster, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:

@@ -18,7 +18,8 @@ from headrace.ids import TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.compression import Codec
-from headrace.protocol.record_batch import Record, RecordBatchHeader, build_batch, iterate_batches, iterate_records
+from headrace.protocol.message_set import iterate_headers
+from headrace.protocol.record_batch import Record, RecordBatchHeader, build_batch, iterate_records
 
 PRODUCE_TIMEOUT_MS = 30_000
 PRODUCE_VERSIONS = (3, 9)
@@ -106,7 +107,7 @@ class ImportTopic(Cluster):
         """(header, batch) of each of a producer's batches that begin in a range of offsets. raises KafkaError"""
         name = TopicPartition(self.topic, partition)
         for data in self.fetch(name, max(start, self.start_offset(partition)), end):
-            for _position, header, batch in iterate_batches(data):
+            for header, batch in iterate_headers(data):
                 if header.producer_id == producer_id and start <= header.base_offset < end:
                     yield header, batch
 

@@ -20,12 +20,13 @@ import select
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from headrace.client.cluster import Cluster, error_of
 from headrace.client.connection import Connection, ConnectionFailed
 from headrace.client.partitioner import StickyPartitions, partition_of
+from headrace.client.producer_batch import Batch, record_bytes
+from headrace.client.producer_options import ACKS_NONE, ProducerOptions
 from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
 from headrace.ids import NO_PRODUCER_ID, TopicPartition
 from headrace.protocol import messages
@@ -33,17 +34,12 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.compression import Codec
 from headrace.protocol.record_batch import HEADER_BYTES, Header, Record, build_batch
 
-ACKS_NONE, ACKS_LEADER, ACKS_ALL = 0, 1, -1
 REQUEST_BYTES = 4 << 20  # of records in one request; one batch always fits
-RECORD_OVERHEAD_BYTES = 36  # at most: six varints and the attributes of a record
-HEADER_OVERHEAD_BYTES = 10  # at most: the two lengths of a header
 RETRY_PAUSE_FIRST_S = 0.05
 RETRY_PAUSE_MAX_S = 1.0
 ANSWER_EXTRA_S = 2.0  # behind request_timeout_ms, which the broker may use up
 WAIT_MAX_S = 0.5  # for an answer, between two looks at deadlines
 SEQUENCE_MASK = 0x7FFFFFFF
-
-CODECS = {codec.name.lower(): codec for codec in Codec}  # by Kafka's names
 
 # Called for each batch that was acknowledged: partition, offset of its first record (-1: not told), number of records.
 OnDelivered = Callable[[TopicPartition, int, int], None]
@@ -64,52 +60,11 @@ class DeliveryFailed(HeadraceError):
         self.cause = cause
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerOptions:
-    """How a producer works. Sizes in bytes, uncompressed; times in milliseconds.
-
-    is_idempotent   needs acks all
-    buffer_bytes    records held in memory; `send` waits beyond
-    """
-
-    acks: int = ACKS_ALL
-    codec: int = Codec.NONE
-    is_idempotent: bool = True
-    linger_ms: int = 5
-    batch_bytes: int = 256 << 10
-    buffer_bytes: int = 32 << 20
-    request_timeout_ms: int = 30_000
-    delivery_timeout_ms: int = 120_000
-
-    def __post_init__(self) -> None:
-        if self.acks not in (ACKS_NONE, ACKS_LEADER, ACKS_ALL):
-            raise ValueError(f"acks {self.acks}: -1 (all), 0 or 1")
-        if self.is_idempotent and self.acks != ACKS_ALL:
-            raise ValueError(f"acks {self.acks}: idempotence needs acks all")
-        if not 0 < self.batch_bytes <= self.buffer_bytes:
-            raise ValueError(f"batch_bytes {self.batch_bytes}: 1 to buffer_bytes ({self.buffer_bytes})")
-
-
-class _Batch:
-    """Records of one partition, in the order they were sent."""
-
-    __slots__ = ("created_s", "failure", "records", "retry_at_s", "sequence", "size", "tries")
-
-    def __init__(self, created_s: float) -> None:
-        self.records: list[Record] = []
-        self.size = HEADER_BYTES
-        self.created_s = created_s
-        self.sequence = -1  # of the first record, once it was sent
-        self.tries = 0
-        self.retry_at_s = 0.0
-        self.failure: HeadraceError | None = None  # of the last try
-
-
 class _Request(NamedTuple):
     """A request on its way: the first batch of each of these partitions."""
 
     connection: Connection
-    batches: dict[TopicPartition, _Batch]
+    batches: dict[TopicPartition, Batch]
     deadline_s: float
 
 
@@ -129,7 +84,7 @@ class Producer:
         self._cluster = cluster
         self._on_delivered = on_delivered
         self._clock_s = clock_s
-        self._queues: dict[TopicPartition, deque[_Batch]] = {}
+        self._queues: dict[TopicPartition, deque[Batch]] = {}
         self._buffered_bytes = 0
         self._requests: dict[int, _Request] = {}  # by node id of the leader
         self._sticky = StickyPartitions()
@@ -172,9 +127,7 @@ class Producer:
         """
         if self._failure is not None:
             raise self._failure
-        size = RECORD_OVERHEAD_BYTES + len(key or b"") + len(value or b"")
-        for header, content in headers:
-            size += HEADER_OVERHEAD_BYTES + 4 * len(header) + len(content or b"")
+        size = record_bytes(key, value, headers)
         if size > self.options.buffer_bytes:
             raise KafkaError(
                 ErrorCode.MESSAGE_TOO_LARGE,
@@ -192,7 +145,7 @@ class Producer:
         is_full = False
         if batch is None or batch.tries or (batch.records and batch.size + size > self.options.batch_bytes):
             is_full = batch is not None
-            batch = _Batch(now_s)
+            batch = Batch(now_s)
             queue.append(batch)
             if partition is None and key is None and is_full:
                 self._sticky.move_on(topic, self._partitions[topic][1])
@@ -271,9 +224,9 @@ class Producer:
             self._send(node_id, batches)
         self._next_turn_s = now_s + self.options.linger_ms / 1000 if self._queues else float("inf")
 
-    def _due(self, now_s: float, is_hurried: bool) -> dict[int, dict[TopicPartition, _Batch]]:
+    def _due(self, now_s: float, is_hurried: bool) -> dict[int, dict[TopicPartition, Batch]]:
         """The first batch of each partition, by leader, where it is due and the leader has no request."""
-        due: dict[int, dict[TopicPartition, _Batch]] = {}
+        due: dict[int, dict[TopicPartition, Batch]] = {}
         sizes: dict[int, int] = {}
         linger_s = self.options.linger_ms / 1000
         for name in list(self._queues):
@@ -294,7 +247,7 @@ class Producer:
             sizes[leader] = sizes.get(leader, 0) + batch.size
         return due
 
-    def _send(self, node_id: int, batches: dict[TopicPartition, _Batch]) -> None:
+    def _send(self, node_id: int, batches: dict[TopicPartition, Batch]) -> None:
         kind = messages.ProduceRequest
         options = self.options
         topics: dict[str, list[Any]] = {}
@@ -329,7 +282,7 @@ class Producer:
             deadline_s = self._clock_s() + options.request_timeout_ms / 1000 + ANSWER_EXTRA_S
             self._requests[node_id] = _Request(connection, batches, deadline_s)
 
-    def _encoded(self, name: TopicPartition, batch: _Batch) -> bytes:
+    def _encoded(self, name: TopicPartition, batch: Batch) -> bytes:
         if self.options.is_idempotent and batch.sequence < 0:
             batch.sequence = self._sequences.get(name, 0)
             self._sequences[name] = (batch.sequence + len(batch.records)) & SEQUENCE_MASK
@@ -378,7 +331,7 @@ class Producer:
             for name, batch in open_batches.items():
                 self._settle_failure(name, batch, failure)
 
-    def _take_result(self, name: TopicPartition, batch: _Batch, row: Any) -> None:
+    def _take_result(self, name: TopicPartition, batch: Batch, row: Any) -> None:
         if row.error_code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             self._acknowledge(name, batch, -1 if row.error_code else row.base_offset)
         elif row.error_code == ErrorCode.MESSAGE_TOO_LARGE and len(batch.records) > 1:
@@ -386,14 +339,14 @@ class Producer:
         else:
             self._settle_failure(name, batch, error_of(row.error_code, row.error_message or str(name)))
 
-    def _acknowledge(self, name: TopicPartition, batch: _Batch, base_offset: int) -> None:
+    def _acknowledge(self, name: TopicPartition, batch: Batch, base_offset: int) -> None:
         self._drop(name, batch)
         self.acknowledged += len(batch.records)
         self.acknowledged_bytes += batch.size
         if self._on_delivered is not None:
             self._on_delivered(name, base_offset, len(batch.records))
 
-    def _drop(self, name: TopicPartition, batch: _Batch) -> None:
+    def _drop(self, name: TopicPartition, batch: Batch) -> None:
         queue = self._queues[name]
         assert queue[0] is batch
         queue.popleft()
@@ -401,29 +354,23 @@ class Producer:
             del self._queues[name]
         self._buffered_bytes -= batch.size - HEADER_BYTES
 
-    def _split(self, name: TopicPartition, batch: _Batch) -> None:
+    def _split(self, name: TopicPartition, batch: Batch) -> None:
         """The broker takes no batch of this size: two halves in its place."""
         queue = self._queues[name]
         queue.popleft()
-        middle = len(batch.records) // 2
         if batch.sequence >= 0:
             self._sequences[name] = batch.sequence
-        for records in (batch.records[middle:], batch.records[:middle]):
-            half = _Batch(batch.created_s)
-            half.records = [record._replace(offset=index) for index, record in enumerate(records)]
-            half.tries = 1  # takes no further records
-            half.size = HEADER_BYTES + sum(map(_size_of, records))
-            queue.appendleft(half)
+        queue.extendleft(reversed(batch.halves()))
 
     # Failures
 
-    def _settle_failure(self, name: TopicPartition, batch: _Batch, failure: HeadraceError) -> None:
+    def _settle_failure(self, name: TopicPartition, batch: Batch, failure: HeadraceError) -> None:
         is_final = isinstance(failure, KafkaError) and not failure.code.retriable
         if is_final:
             self._fail(name, batch, failure)
         self._try_again(name, batch, failure)
 
-    def _try_again(self, _name: TopicPartition, batch: _Batch, failure: HeadraceError) -> None:
+    def _try_again(self, _name: TopicPartition, batch: Batch, failure: HeadraceError) -> None:
         batch.failure = failure
         batch.tries = max(1, batch.tries)
         pause_s = min(RETRY_PAUSE_FIRST_S * 2 ** min(batch.tries - 1, 10), RETRY_PAUSE_MAX_S)
@@ -448,7 +395,7 @@ class Producer:
             cause = batch.failure or KafkaError(ErrorCode.REQUEST_TIMED_OUT, str(name))
             self._fail(name, batch, cause)
 
-    def _fail(self, name: TopicPartition, batch: _Batch, cause: HeadraceError) -> None:
+    def _fail(self, name: TopicPartition, batch: Batch, cause: HeadraceError) -> None:
         self._failure = DeliveryFailed(name, self.outstanding, batch.tries, cause)
         self._queues.clear()
         self._requests.clear()
@@ -486,8 +433,3 @@ class Producer:
                 self._take_answer(node_id)
         elif retries:
             select.select((), (), (), wait_s)
-
-
-def _size_of(record: Record) -> int:
-    size = RECORD_OVERHEAD_BYTES + len(record.key or b"") + len(record.value or b"")
-    return size + sum(HEADER_OVERHEAD_BYTES + 4 * len(name) + len(content or b"") for name, content in record.headers)

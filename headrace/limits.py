@@ -37,7 +37,7 @@ DECODE_OBJECTS_PER_BYTE = 1  # an array can't hold more elements than bytes that
 
 # Records that a node opens: to convert, recompress or check them
 OPENED_BYTES_MAX = 64 * 1024 * 1024  # what comes out of one batch
-OPENED_RECORDS_MAX = 500_000  # in one batch or set of the old formats: 150 MB of objects
+OPENED_RECORDS_MAX = 250_000  # in one batch or set: 70 MB of objects, half a second of a network worker
 CONVERTED_BYTES_MAX = 1024 * 1024  # of the log, for one Fetch of an old version, shared by its partitions
 
 # Names

@@ -163,6 +163,9 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("log.message.format.version", _S, "3.0-IV1", "Without effect, as in Kafka since 3.0 (docs/decisions/006)."),
     Setting("inter.broker.protocol.version", _S, "3.9-IV0", "Without effect: this node speaks 3.9."),
     Setting("compression.type", _S, "producer", "Codec of the log.", choices=_CODECS),
+    Setting("compression.gzip.level", _I, "-1", "Level of gzip, where the node compresses; -1: the fastest.", -1, 9),
+    Setting("compression.lz4.level", _I, "9", "Level of lz4, where the node compresses; 9: the fastest.", 1, 17),
+    Setting("compression.zstd.level", _I, "3", "Level of zstd, where the node compresses.", -131072, 22),
     Setting("headrace.validate.records.deep", _B, "false", "Decompress and read every batch before it is stored."),
     # Producers
     Setting("producer.id.expiration.ms", _I, "86400000", "Idle producer ids are forgotten after this.", 1, _INT_MAX),
@@ -190,13 +193,17 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("headrace.log.dir.free.bytes.min", _L, "268435456", "Free space of a log directory below which produce is refused.", 0, _LONG_MAX),
     Setting("headrace.worker.hang.timeout.ms", _I, "30000", "A worker without a heartbeat for this long is killed.", 1000, _INT_MAX),
     Setting("headrace.retention.policy", _S, None, "module:function that chooses the segments to delete; as Kafka does where unset."),
+    Setting("headrace.lag.rows.max", _I, "16384", "Committed offsets that each partition worker shows in the lag table; 384 bytes each.", 0, 1 << 20),
     Setting("headrace.producer.ids.max", _I, "100000", "Producer ids remembered by one partition worker.", 1, _INT_MAX),
 )
 
 # topic key -> broker key that it inherits from
 TOPIC_SETTINGS: dict[str, str] = {
     "cleanup.policy": "log.cleanup.policy",
+    "compression.gzip.level": "compression.gzip.level",
+    "compression.lz4.level": "compression.lz4.level",
     "compression.type": "compression.type",
+    "compression.zstd.level": "compression.zstd.level",
     "delete.retention.ms": "log.cleaner.delete.retention.ms",
     "file.delete.delay.ms": "log.segment.delete.delay.ms",
     "flush.messages": "log.flush.interval.messages",

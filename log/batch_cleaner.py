@@ -30,12 +30,14 @@ from headrace.protocol.compression import compress, decompress
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
     CODEC_MASK,
+    CONTROL_BIT,
     CRC_POSITION,
     DELETE_HORIZON_BIT,
     HEADER,
     HEADER_BYTES,
     LOG_OVERHEAD_BYTES,
     NO_SEQUENCE,
+    TRANSACTIONAL_BIT,
     RecordBatchHeader,
 )
 from headrace.protocol.varint import encode_varlong
@@ -72,7 +74,8 @@ def decode(batches: list[Batch], plain_bytes_max: int) -> Iterator[Lanes]:
     bodies: list[Any] = []
     first = size = count = 0
     for index, (header, batch) in enumerate(batches):
-        body = decompress(header.codec, batch[HEADER_BYTES:])
+        codec = header.attributes & CODEC_MASK
+        body = decompress(codec, batch[HEADER_BYTES:]) if codec else batch[HEADER_BYTES:]
         size += len(body)
         count += header.record_count
         if bodies and (size > plain_bytes_max or count * RECORD_BYTES_USUAL > plain_bytes_max):
@@ -114,17 +117,19 @@ class BatchCleaner:
         """What becomes of each batch, None for one that goes. raises CorruptRecord, CompressionError"""
         kept: list[Kept | None] = [None] * len(batches)
         data_at = []
+        latest_offset = self._map.latest_offset
         for index, (header, batch) in enumerate(batches):
             self.records_read += header.record_count
-            if header.is_control:
-                kept[index] = self._clean_control(header, batch)
-                continue
-            if header.is_transactional:
+            outcome = Outcome.COMMITTED
+            if header.attributes & (TRANSACTIONAL_BIT | CONTROL_BIT):
+                if header.is_control:
+                    kept[index] = self._clean_control(header, batch)
+                    continue
                 self._observed.add(header.producer_id)
-            outcome = self._transactions.outcome(header)
+                outcome = self._transactions.outcome(header)
             if header.record_count == 0 or outcome is Outcome.ABORTED:
                 kept[index] = self._emptied(header)
-            elif header.base_offset > self._map.latest_offset or outcome is Outcome.OPEN:
+            elif header.base_offset > latest_offset or outcome is Outcome.OPEN:
                 kept[index] = (header, batch)
                 self.records_kept += header.record_count
             else:
@@ -172,17 +177,19 @@ class BatchCleaner:
         timestamps = np.where(stays, base_ms + columns.timestamp_delta, np.iinfo(np.int64).min)
         first = np.cumsum(counts) - counts
         largest = np.maximum.reduceat(timestamps, first)
+        needs_horizon = ((tombstones > 0) & (np.array(horizons, np.int64) < 0)).tolist()
+        is_whole = (left == counts).tolist()
+        is_empty = (left == 0).tolist()
         for index, (header, batch) in enumerate(lanes.batches):
-            needs_horizon = tombstones[index] and horizons[index] < 0
-            if not left[index]:
+            if is_empty[index]:
                 yield self._emptied(header)
-            elif left[index] == counts[index] and not needs_horizon:
+            elif is_whole[index] and not needs_horizon[index]:
                 yield header, batch
             else:
                 start = first[index]
                 records = start + np.nonzero(stays[start : start + counts[index]])[0]
                 largest_ms = header.max_timestamp if header.is_log_append_time else int(largest[index])
-                if needs_horizon:
+                if needs_horizon[index]:
                     yield self._with_horizon(header, lanes, records, largest_ms)
                 else:
                     yield _rebuilt(header, _runs(lanes, records), len(records), largest_ms)
@@ -193,6 +200,7 @@ class BatchCleaner:
         shift = header.base_timestamp - self._horizon_ms
         plain = lanes.data.data
         pieces: list[Any] = []
+        encoded: dict[int, bytes] = {}  # lengths and timestamps of a batch are much the same
         fields = zip(
             columns.body[records].tolist(),
             columns.timestamp_end[records].tolist(),
@@ -201,19 +209,22 @@ class BatchCleaner:
             strict=True,
         )
         for body, timestamp_end, end, delta in fields:
-            timestamp = encode_varlong(delta)
-            pieces += (
-                encode_varlong(1 + len(timestamp) + end - timestamp_end),
-                plain[body : body + 1],
-                timestamp,
-                plain[timestamp_end:end],
-            )
+            timestamp = encoded.get(delta)
+            if timestamp is None:
+                timestamp = encoded[delta] = encode_varlong(delta)
+            size = 1 + len(timestamp) + end - timestamp_end
+            length = encoded.get(size)
+            if length is None:
+                length = encoded[size] = encode_varlong(size)
+            pieces += (length, plain[body : body + 1], timestamp, plain[timestamp_end:end])
         header = header._replace(base_timestamp=self._horizon_ms, attributes=header.attributes | DELETE_HORIZON_BIT)
         return _rebuilt(header, pieces, len(records), largest_ms)
 
     def _emptied(self, header: RecordBatchHeader) -> Kept | None:
         """The header alone, where it has the last sequence of its producer."""
-        return empty_batch(header) if self._transactions.is_last_of_producer(header) else None
+        if header.producer_id < 0 or not self._transactions.is_last_of_producer(header):
+            return None
+        return empty_batch(header)
 
 
 def empty_batch(header: RecordBatchHeader) -> Kept:

@@ -58,7 +58,7 @@ class CleanedSegment:
 
     def put(self, batch: Buffer, header: RecordBatchHeader) -> None:
         """Queue one batch; `header` is that of the batch as it is written. raises SegmentOverflow"""
-        last_offset = header.last_offset
+        last_offset = header[0] + header[6]
         size = len(batch)
         if last_offset - self.base_offset > RELATIVE_OFFSET_MAX or self.size_bytes + size > POSITION_MAX:
             raise SegmentOverflow(f"segment {self.base_offset}: offset {last_offset}, {self.size_bytes + size} bytes")

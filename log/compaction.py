@@ -47,10 +47,7 @@ from headrace.log.segment import (
 from headrace.log.segment_chunks import Batch, read_chunks
 from headrace.log.segment_file import SegmentFile
 from headrace.log.transaction_scan import Outcome, TransactionScan
-from headrace.protocol.record_batch import (
-    HEADER_BYTES,
-    RecordBatchHeader,
-)
+from headrace.protocol.record_batch import CONTROL_BIT, HEADER_BYTES, TRANSACTIONAL_BIT, RecordBatchHeader
 
 PLAIN_BYTES_RATIO = 2  # decompressed bytes at a time, in chunks
 SCAN_STEP_BATCHES = 4096
@@ -174,7 +171,8 @@ class Compaction:
             end = end_position if base == end_segment else segment.size_bytes()
             moved = 0
             for count, batch in enumerate(segment.batches(0, end)):
-                transactions.take(segment, batch, is_active)
+                if batch[2].producer_id >= 0:
+                    transactions.take(segment, batch, is_active)
                 moved += HEADER_BYTES
                 if count % SCAN_STEP_BATCHES == SCAN_STEP_BATCHES - 1:
                     yield moved
@@ -188,14 +186,18 @@ class Compaction:
                 wanted: list[Batch] = []
                 is_open = False
                 for header, batch in batches:
-                    if header.last_offset < self.first_dirty_offset or header.is_control or not header.record_count:
+                    if header[0] + header[6] < self.first_dirty_offset:
                         continue
-                    outcome = transactions.outcome(header)
-                    is_open = outcome is Outcome.OPEN
-                    if is_open:
-                        break
-                    if outcome is Outcome.COMMITTED:
-                        wanted.append((header, batch))
+                    if header.attributes & (TRANSACTIONAL_BIT | CONTROL_BIT):
+                        if header.is_control or not header.record_count:
+                            continue
+                        outcome = transactions.outcome(header)
+                        is_open = outcome is Outcome.OPEN
+                        if is_open:
+                            break
+                        if outcome is not Outcome.COMMITTED:
+                            continue
+                    wanted.append((header, batch))
                 for lanes in decode(wanted, PLAIN_BYTES_RATIO * self.limits.chunk_bytes):
                     keyed = (lanes.columns.key_length >= 0) & (lanes.offsets() >= self.first_dirty_offset)
                     if not self._put(offsets, lanes, keyed):

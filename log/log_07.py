@@ -3,10 +3,9 @@
     topic-partition/00000000000000000000.kafka, 00000000000536870912.kafka, ...
 
 A message's offset is its byte: the segment's name plus its position in the file. Segments follow each other without a gap.
-What is damaged is told and passed over: one message, where its length leads to the next; the rest of the segment, where no
-message begins. What is cut at the end of the last segment was being written: it ends the log, and is no damage.
-
-Reads in windows of WINDOW_BYTES; a message has at most MESSAGE_BYTES_MAX, and as much may come out of a compressed one.
+What is damaged is told and passed over: one message, where its length leads to the next; else everything up to the next two
+messages in a row (`segment_file_07.py`). What is cut at the end of the last segment was being written: it ends the log, and is no
+damage. As much as MESSAGE_BYTES_MAX may come out of a compressed message.
 
 Source: Kafka 0.7 `Log`, `FileMessageSet`.
 """
@@ -21,21 +20,12 @@ from typing import NamedTuple
 
 from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
+from headrace.log.segment_file_07 import MESSAGE_BYTES_MAX, SegmentFile07
 from headrace.protocol.compression import CompressionError
-from headrace.protocol.message_07 import (
-    LENGTH_BYTES,
-    CutMessage,
-    Message07,
-    message_size,
-    payloads_of,
-    read_message_07,
-)
+from headrace.protocol.message_07 import CutMessage, Message07, payloads_of
 from headrace.protocol.record_batch import CorruptRecord
 
 SEGMENT_SUFFIX_07 = ".kafka"
-WINDOW_BYTES = 1 << 20
-MESSAGE_BYTES_MAX = 64 << 20
-HEAD_BYTES = LENGTH_BYTES + 2  # that tell a message's size
 
 _SEGMENT_NAME = re.compile(r"[0-9]{1,20}\.kafka")
 _FOLDER_NAME = re.compile(r"(?P<topic>.+)-(?P<partition>[0-9]{1,10})")
@@ -151,48 +141,35 @@ class Log07:
 
 
 def read_segment_07(path: Path, base: int, start: int, is_last: bool, on_damage: OnDamage) -> Iterator[Entry07]:
-    """The messages of one segment from a byte on, compressed sets closed, checksums compared and not judged.
+    """The messages of one segment from a byte on, compressed sets closed; one with a wrong checksum comes, and says so.
 
     base      what the segment is named for
     is_last   the segment may end in a message that was being written
     raises    OSError
     """
     with open(path, "rb", buffering=0) as file:
-        fd = file.fileno()
-        size = os.fstat(fd).st_size
-        position = start
+        source = SegmentFile07(file.fileno())
+        position, size = start, source.size_bytes
         while position < size:
-            window = os.pread(fd, min(WINDOW_BYTES, size - position), position)
-            if not window:
-                return  # cut meanwhile
-            place = 0
+            is_cut = False
             try:
-                while len(window) - place >= HEAD_BYTES:
-                    whole = message_size(window, place, place + size - position)
-                    if whole > MESSAGE_BYTES_MAX:
-                        raise CorruptRecord(f"a message of {whole} bytes, {MESSAGE_BYTES_MAX} is the bound")
-                    if whole > len(window) - place:
-                        break
-                    yield Entry07(position, read_message_07(window, place, len(window)))
-                    place += whole
-                    position += whole
-                if place:
+                message = source.message(position)
+                behind = position + message.size
+                if message.is_valid or source.is_boundary(behind):
+                    yield Entry07(position, message)
+                    position = behind
                     continue
-                whole = message_size(window, 0, size - position)
-                data = os.pread(fd, whole, position)
-                yield Entry07(position, read_message_07(data, 0, len(data)))
-                position += whole
+                what = "the checksum of the message is wrong, and no message follows it"
             except CutMessage as failure:
-                if not is_last:
-                    on_damage(
-                        Damage(str(path), Place(base, position), f"the segment is cut: {failure}", size - position)
-                    )
-                return
+                is_cut = True
+                what = f"the segment is cut: {failure}"
             except CorruptRecord as failure:
-                on_damage(
-                    Damage(str(path), Place(base, position), f"no message begins here: {failure}", size - position)
-                )
+                what = f"no message begins here: {failure}"
+            following = source.next_message(position + 1)
+            if is_cut and is_last and following == size:
                 return
+            on_damage(Damage(str(path), Place(base, position), what, following - position))
+            position = following
 
 
 def partitions_07(directory: Path, topic: str) -> dict[int, Log07]:

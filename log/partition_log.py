@@ -97,6 +97,7 @@ class PartitionLog(ReplicatedAppend):
         self._clock = clock
         self._disk = disk
         self._bases: list[int] = []  # of all segments, the active one last
+        self._cut_version = self.segments_version  # when the log was opened, or cut
         self._rolled_bytes = 0
         self._unsynced: list[int] = []  # rolled segments that this process has not synced
         self._is_directory_dirty = False  # a segment was begun since the directory was synced
@@ -370,15 +371,19 @@ class PartitionLog(ReplicatedAppend):
         del self._bases[:count]
         self.segments_version += 1
 
-    def swap_segments(self, segments: list[tuple[int, int]]) -> bool:
+    def swap_segments(self, segments: list[tuple[int, int]], as_of_version: int) -> bool:
         """Let the `.cleaned` files of the first of these segments replace all of them.
 
-        segments   (base offset, size in bytes) of neighbours, none of them active, as they were when they were compacted
-        returns    False, where the log is another by now, or there are no such files: nothing was done
-        raises     StorageFailed
+        segments        (base offset, size in bytes) of neighbours, none of them active, as they were compacted
+        as_of_version   `segments_version` from before that: what was superseded by records that a truncation took since
+                        must not go
+        returns         False, where the log is another by now, or there are no such files: nothing was done
+        raises          StorageFailed
         """
         if self._failure is not None:
             raise self._failure.with_traceback(None)
+        if as_of_version < self._cut_version:
+            return False
         bases = [base for base, _size in segments]
         first = bisect_left(self._bases, bases[0])
         if self._bases[first : first + len(bases)] != bases or first + len(bases) >= len(self._bases):
@@ -497,6 +502,8 @@ class PartitionLog(ReplicatedAppend):
         )
         recovery_point = self._truncation.bound(opening.recovery_point)
         self._active = loader.load(replace(opening, recovery_point=recovery_point))
+        self.segments_version += 1
+        self._cut_version = self.segments_version
         self._bases = loader.bases
         self._rolled_bytes = loader.rolled_bytes
         self._bytes_since_snapshot = loader.bytes_replayed

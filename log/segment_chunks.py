@@ -36,6 +36,7 @@ RUN_MESSAGES_MAX = 1_000
 Batch = tuple[RecordBatchHeader, memoryview]
 
 _LENGTH = Struct(">i")
+_new = tuple.__new__
 
 
 def read_chunks(segment: SegmentFile, end: int, chunk_bytes: int) -> Iterator[tuple[list[Batch], int]]:
@@ -51,9 +52,9 @@ def read_chunks(segment: SegmentFile, end: int, chunk_bytes: int) -> Iterator[tu
         batches, size, needed = _parse(segment, data, position, end)
         if size:
             for header, _batch in batches:
-                if header.base_offset < next_offset:
+                if header[0] < next_offset:
                     raise segment.corrupt(position)  # an offset twice
-                next_offset = header.last_offset + 1
+                next_offset = header[0] + header[6] + 1
             yield batches, size
             position += size
             wanted = chunk_bytes
@@ -71,9 +72,10 @@ def _parse(segment: SegmentFile, data: bytes, position: int, end: int) -> tuple[
     view = memoryview(data)
     batches: list[Batch] = []
     run: list[Message] = []
+    unpack, length_at = HEADER.unpack_from, _LENGTH.unpack_from
     place, needed, total = 0, ENTRY_BYTES_MIN, len(data)
     while total - place >= ENTRY_BYTES_MIN:
-        needed = _LENGTH.unpack_from(data, place + LENGTH_POSITION)[0] + LOG_OVERHEAD_BYTES
+        needed = length_at(data, place + LENGTH_POSITION)[0] + LOG_OVERHEAD_BYTES
         magic = data[place + MAGIC_POSITION]
         bytes_min = HEADER_BYTES if magic == MAGIC_V2 else ENTRY_BYTES_MIN
         if magic > MAGIC_V2 or needed < bytes_min or needed > end - position - place:
@@ -81,10 +83,11 @@ def _parse(segment: SegmentFile, data: bytes, position: int, end: int) -> tuple[
         if needed > total - place:
             break
         if magic == MAGIC_V2:
-            batches += _batch_of_run(run)
+            if run:
+                batches += _batch_of_run(run)
             batch = view[place : place + needed]
-            header = RecordBatchHeader._make(HEADER.unpack_from(data, place))
-            if crc32c(batch[ATTRIBUTES_POSITION:]) != header.crc:
+            header = _new(RecordBatchHeader, unpack(data, place))
+            if crc32c(batch[ATTRIBUTES_POSITION:]) != header[4]:
                 raise segment.corrupt(position + place)
             batches.append((header, batch))
         else:

@@ -41,6 +41,7 @@ from headrace.protocol.record_batch import (
     Record,
     RecordBatchHeader,
     iterate_records,
+    parse_header,
 )
 
 MAGIC_V0 = 0
@@ -162,6 +163,14 @@ def iterate_entries(data: Buffer) -> Iterator[tuple[int, int, int]]:
             return
         yield position, size, magic
         position += size
+
+
+def iterate_headers(data: Buffer) -> Iterator[tuple[RecordBatchHeader, memoryview]]:
+    """(header, whole entry) of each entry of any format, as `iterate_entries`; of v0 and v1 `old_header`'s."""
+    view = memoryview(data)
+    for position, size, magic in iterate_entries(view):
+        header = parse_header(view, position) if magic == MAGIC_V2 else old_header(view, position)
+        yield header, view[position : position + size]
 
 
 def read_message(data: bytes, position: int = 0) -> tuple[Message, int]:

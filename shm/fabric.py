@@ -28,6 +28,7 @@ from headrace.shm.wiring import Role, Wiring
 PROCESSES = "processes"
 PARTITIONS = "partitions"
 VIEW = "view"
+LAG = "lag"
 VIEW_BUFFER_BYTES = CLUSTER_VIEW_BYTES_MAX // 4
 BOOT_ID_DIGITS = 12
 
@@ -77,6 +78,7 @@ class Fabric:
                 (PROCESSES, layout.process_region_bytes(count)),
                 (PARTITIONS, layout.partition_region_bytes(settings["headrace.partitions.max"])),
                 (VIEW, layout.view_region_bytes(VIEW_BUFFER_BYTES)),
+                (LAG, layout.lag_region_bytes(settings["headrace.lag.rows.max"] * wiring.partition_count)),
             ):
                 regions.append(Region.create(wiring.region_name(what), size, boot_id=wiring.boot_id))
             fabric = cls(wiring, ProcessTable(regions[0]), regions)

@@ -36,6 +36,8 @@ region, of the row or of the message:
                    136  length, crc32         of buffer 0
                    152  length, crc32         of buffer 1
                    256  buffer 0, buffer 1
+
+    lag            128  row 0, row 1, ...     a section for each partition worker; the row is drawn in lag_table.py
 """
 
 from __future__ import annotations
@@ -87,6 +89,10 @@ VIEW_CRC = VIEW_VERSION + 2
 VIEW_DESCRIPTOR_WORDS = 2
 VIEW_BUFFERS = HEADER_BYTES + LINE
 
+LAG_ROWS = HEADER_BYTES
+LAG_ROW_BYTES = 3 * LINE
+LAG_TEXT = 8 * WORD
+
 assert (HEADER_GENERATION + 1) * WORD <= HEADER_BYTES
 assert RING_TAIL // LINE != RING_HEAD // LINE  # the two ends never fight for a line
 assert RING_HEAD // LINE != RING_DATA // LINE
@@ -125,6 +131,10 @@ def process_region_bytes(process_count: int) -> int:
 
 def partition_region_bytes(rows: int) -> int:
     return PARTITION_ROWS + rows * (PARTITION_ROW_BYTES + WAIT_ROW_BYTES)
+
+
+def lag_region_bytes(rows: int) -> int:
+    return LAG_ROWS + rows * LAG_ROW_BYTES
 
 
 def view_region_bytes(buffer_bytes: int) -> int:

@@ -14,8 +14,9 @@ bytes:
     ADMIN_RESULT  request_id 8 | response body ...
 
     DELETE_SEGMENTS  slot 4 | key 4 | roll_before_ms 8 | n x base offset 8
-    SWAP_SEGMENTS    slot 4 | key 4 | n x ( base offset 8 | size 8 )        the first segment's `.cleaned` files
-    UPKEEP_RESULT    error 2                                              replace all of them
+    SWAP_SEGMENTS    slot 4 | key 4 | segments_version 8 | n x ( base offset 8 | size 8 )
+                     the first segment's `.cleaned` files replace all of them, if no truncation came since that version
+    UPKEEP_RESULT    error 2
 
 These three are bodies of ADMIN and ADMIN_RESULT between the housekeeper and a partition worker, under api keys that no
 client can send. Either may be asked again at any time.
@@ -54,7 +55,7 @@ SLOT_ENTRY = Struct("=I")
 ADMIN_HEADER = Struct("=Qhhxxxx")
 ADMIN_RESULT_HEADER = Struct("=Q")
 DELETE_SEGMENTS_HEADER = Struct("=IIq")
-SWAP_SEGMENTS_HEADER = Struct("=II")
+SWAP_SEGMENTS_HEADER = Struct("=IIq")
 SWAPPED_SEGMENT = Struct("=qq")
 BASE_OFFSET_ENTRY = Struct("=q")
 UPKEEP_RESULT = Struct("=h")

@@ -11,7 +11,8 @@ import time
 from headrace.errors import Fenced
 from headrace.shm.cluster_view import ClusterViewReader, ClusterViewWriter
 from headrace.shm.doorbell import Doorbell
-from headrace.shm.fabric import PARTITIONS, PROCESSES, VIEW
+from headrace.shm.fabric import LAG, PARTITIONS, PROCESSES, VIEW
+from headrace.shm.lag_table import LagTable
 from headrace.shm.layout import ring_generation
 from headrace.shm.partition_table import PartitionTable
 from headrace.shm.process_table import ProcessState, ProcessTable
@@ -48,6 +49,9 @@ class Seat:
         view_region = Region.attach(wiring.region_name(VIEW), writable=self.role is Role.CONTROLLER, boot_id=boot_id)
         self.view: ClusterViewReader = ClusterViewReader(view_region)
         self.view_writer = ClusterViewWriter(view_region) if self.role is Role.CONTROLLER else None
+        self.lags = LagTable(
+            Region.attach(wiring.region_name(LAG), boot_id=boot_id), wiring.settings["headrace.lag.rows.max"]
+        )
         self.counters = self.processes.counters(process_id)
         self._doorbells = [
             Doorbell(fd, self.processes.words, self.processes.parked_index(peer))
@@ -103,6 +107,7 @@ class Seat:
         self.writers.clear()
         self.readers.clear()
         self.view.close()
+        self.lags.close()
         self.partitions.close()
         self.processes.close()
 

@@ -36,8 +36,9 @@ from headrace.log.inspection.index_entries import (
 )
 from headrace.log.inspection.records import entry_records, marker_of
 from headrace.log.inspection.state_files import rows_of
-from headrace.log.log_07 import MESSAGE_BYTES_MAX, SEGMENT_SUFFIX_07, Damage, read_segment_07
+from headrace.log.log_07 import SEGMENT_SUFFIX_07, Damage, read_segment_07
 from headrace.log.segment import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX
+from headrace.log.segment_file_07 import MESSAGE_BYTES_MAX
 from headrace.protocol.compression import Codec
 from headrace.protocol.message_07 import Message07, payloads_of
 from headrace.protocol.record_batch import MAGIC_V2, Record

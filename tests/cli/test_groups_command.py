@@ -119,7 +119,8 @@ def test_groups_are_listed_and_deleted(program, topic, group):
     assert {"group": group, "state": "Empty", "type": "consumer"} in rows
     assert group in program("groups", "list").decode()
     assert program("groups", "delete", group) == f"deleted {group}\n".encode()
-    for command in ("describe", "delete"):
-        said = program.fails("groups", command, group)
+    for command in ("describe", "delete", "reset-offsets --all-topics --to-latest"):
+        name, *options = command.split()
+        said = program.fails("groups", name, group, *options)
         assert "GROUP_ID_NOT_FOUND" in said
         assert "headrace groups list" in said

@@ -285,6 +285,18 @@ def test_a_topic_that_differs_is_told(plan, topic, capsys):
     assert "DIFFERENT" in capsys.readouterr().out
 
 
+def test_a_topic_that_was_made_anew_is_told_from_one_that_goes_on(plan, topic):
+    topic.dies = {"after": 4}
+    with pytest.raises(Died):
+        import_07_run.run(plan)
+    topic.dies, topic.batches, topic.ends = {}, {}, {}
+    with pytest.raises(HeadraceError, match="the topic was made anew"):
+        import_07_run.run(plan)
+    plan.state_file.unlink()
+    assert import_07_run.run(plan) == 0
+    assert arrived(topic) == SOURCE
+
+
 def test_errors_of_the_broker_name_file_and_byte(plan, topic):
     topic.error = KafkaError(ErrorCode.MESSAGE_TOO_LARGE, "too large")
     with pytest.raises(HeadraceError, match=r"0\.kafka byte 0: .*max.message.bytes"):

@@ -70,3 +70,8 @@ def test_a_line_without_end_is_named(tmp_path, wake, monkeypatch):
     path.write_bytes(b"short\n" + b"x" * 1_000)
     with pytest.raises(BadLine, match=r"long, line 2: longer than 100 bytes"):
         contents([path], wake)
+
+
+def test_what_can_not_be_read_is_named(tmp_path, wake):
+    with pytest.raises(BadLine, match=r"Is a directory"):
+        contents([tmp_path], wake)

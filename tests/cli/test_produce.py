@@ -204,3 +204,13 @@ def test_a_deleted_topic_ends_its_follower_with_an_error(program, topic):
     program("topics", "delete", topic)
     assert run.wait(30) == 1
     assert b"UNKNOWN_TOPIC_OR_PARTITION" in run.stderr.read()
+
+
+def test_a_disk_that_is_full_is_an_error(program, topic):
+    write(program, topic, b"x" * 10_000)
+    with open("/dev/full", "wb") as full:
+        run = subprocess.Popen(program.command("consume", topic), stdout=full, stderr=subprocess.PIPE)
+    assert run.wait(20) == 1
+    said = run.stderr.read()
+    assert b"No space left on device" in said
+    assert b"Traceback" not in said

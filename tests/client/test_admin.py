@@ -7,7 +7,8 @@ import pytest
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import Cluster
 from headrace.client.consumer import Consumer
-from headrace.client.producer import Producer, ProducerOptions
+from headrace.client.producer import Producer
+from headrace.client.producer_options import ProducerOptions
 from headrace.errors import ErrorCode, KafkaError
 from headrace.protocol.compression import Codec
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from headrace.client.connection import Connection, ConnectionFailed
-from headrace.errors import BadFrame
+from headrace.errors import BadFrame, ErrorCode, KafkaError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 
@@ -23,8 +23,9 @@ def test_the_highest_version_of_both_is_taken(broker):
 def test_an_api_that_is_not_served_is_refused(broker):
     connection = Connection("127.0.0.1", broker.port)
     for api_key, low, high in ((ApiKey.FETCH, 13, 15), (ApiKey.END_TXN, 0, 3)):
-        with pytest.raises(ConnectionFailed, match="asked"):
+        with pytest.raises(KafkaError, match="is needed") as failure:
             connection.version(api_key, low, high)
+        assert failure.value.code is ErrorCode.UNSUPPORTED_VERSION
     connection.close()
 
 

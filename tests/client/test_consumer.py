@@ -175,3 +175,27 @@ def test_offsets_that_a_partition_does_not_have_are_named(clicks, cluster):
     with pytest.raises(KafkaError, match="offset 101 of clicks-1: it has 0 to 100") as failure:
         check_range(cluster, {CLICKS[0]: 0, CLICKS[1]: 101})
     assert failure.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_a_consumer_with_nothing_to_read_waits(clicks, cluster, monkeypatch):
+    slept = []
+    monkeypatch.setattr("headrace.client.consumer.select.select", lambda *arguments: slept.append(arguments[3]))
+    consumer = consumer_of(cluster, {})
+    assert [consumer.poll(0.5) for _ in range(3)] == [[], [], []]
+    assert len(slept) == 3
+
+
+def test_a_topic_that_brokers_forget_for_a_moment_is_read_on_and_one_that_is_gone_is_not(
+    clicks, cluster, broker, monkeypatch
+):
+    monkeypatch.setattr("headrace.client.consumer.GONE_AFTER_S", 0.2)
+    for fetches, lookups in ((5, 3), (10**9, 10**9)):
+        broker.fail.clear()
+        consumer = consumer_of(cluster, {CLICKS[0]: 0}, {CLICKS[0]: 100})
+        broker.fail[ApiKey.FETCH, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] = fetches
+        broker.fail[ApiKey.METADATA, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] = lookups
+        if fetches == 5:
+            assert len(read(consumer)[CLICKS[0]]) == 100
+        else:
+            with pytest.raises(KafkaError, match="topic clicks"):
+                read(consumer, 10**6)

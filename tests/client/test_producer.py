@@ -2,7 +2,8 @@ import pytest
 
 from headrace.client.cluster import Cluster
 from headrace.client.connection import ConnectionFailed
-from headrace.client.producer import ACKS_LEADER, ACKS_NONE, DeliveryFailed, Producer, ProducerOptions
+from headrace.client.producer import DeliveryFailed, Producer
+from headrace.client.producer_options import ACKS_LEADER, ACKS_NONE, ProducerOptions
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey

@@ -1,6 +1,7 @@
 """Consumer groups of three clients against one node: they subscribe, commit, come back where they were."""
 
 import asyncio
+import os
 import time
 import uuid
 
@@ -167,4 +168,44 @@ def test_committed_offsets_come_back_with_their_metadata(node, topic, group):
     consumer.commit(offsets=[TopicPartition(topic, 1, 7, "note ✓")], asynchronous=False)
     found = consumer.committed([TopicPartition(topic, 1), TopicPartition(topic, 2)], timeout=10)
     assert [(row.offset, row.metadata) for row in found] == [(7, "note ✓"), (-1001, None)]
+    consumer.close()
+
+
+def lags(node, group):
+    """The group's lag as shared memory has it, by partition."""
+    from headrace.shm.cluster_view import ClusterViewReader
+    from headrace.shm.lag_table import LagTable, lags_of
+    from headrace.shm.partition_table import PartitionTable
+    from headrace.shm.region import SHM_DIRECTORY, Region, region_prefix
+
+    prefix = region_prefix(0, node.log_dir)
+    names = [name for name in os.listdir(SHM_DIRECTORY) if name.startswith(prefix)]
+    regions = {
+        what: next(f"/{name}" for name in names if name.endswith(f"-{what}")) for what in ("lag", "view", "partitions")
+    }
+    table = LagTable(Region.attach(regions["lag"], writable=False), 16_384)
+    view = ClusterViewReader(Region.attach(regions["view"], writable=False))
+    partitions = PartitionTable(Region.attach(regions["partitions"], writable=False), 16_384)
+    try:
+        now_ms = time.time_ns() // 1_000_000
+        return {lag.partition: lag for lag in lags_of(table, view.read(), partitions, now_ms) if lag.group == group}
+    finally:
+        for each in (table, view, partitions):
+            each.close()
+
+
+def test_the_node_itself_knows_the_lag_of_a_group(node, topic, group):
+    write(node, topic, values_of(0, 40))
+    consumer = confluent(node, group)
+    consumer.commit(offsets=[TopicPartition(topic, 0, 4), TopicPartition(topic, 1, 10)], asynchronous=False)
+    deadline = time.monotonic() + DEADLINE_S
+    while (found := lags(node, group)).get(0) is None or found[0].seconds is None:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.05)
+    assert {index: (lag.committed, lag.end, lag.records) for index, lag in found.items()} == {
+        0: (4, 10, 6),
+        1: (10, 10, 0),
+    }
+    assert 0 < found[0].seconds < DEADLINE_S
+    assert found[1].seconds == 0
     consumer.close()

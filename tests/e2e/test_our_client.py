@@ -2,12 +2,15 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import LATEST, Cluster
 from headrace.client.consumer import Consumer
-from headrace.client.producer import Producer, ProducerOptions
+from headrace.client.producer import Producer
+from headrace.client.producer_options import ProducerOptions
 from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
 
@@ -50,3 +53,40 @@ def test_every_record_is_there_once_and_in_order_whatever_dies(node_factory):
     reader.join(60)
     assert not failures
     assert seen == {name: list(range(name.partition, RECORDS, PARTITIONS)) for name in seen}
+
+
+def test_a_group_reads_on_whatever_dies_and_its_offsets_are_stored(node_factory):
+    node = node_factory("group", "headrace.network.workers=1", "headrace.partition.workers=2")
+    names = [TopicPartition("t", index) for index in range(PARTITIONS)]
+    with Cluster(node.bootstrap) as cluster:
+        assert Admin(cluster).create_topics([NewTopic("t", PARTITIONS)]) == {"t": None}
+    command = [
+        sys.executable,
+        "-m",
+        "headrace.cli.main",
+        "consume",
+        "t",
+        "--group",
+        "g",
+        "--follow",
+        "-b",
+        node.bootstrap,
+    ]
+    reader = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    seen = set()
+    with Producer(Cluster(node.bootstrap)) as producer:
+        for kill in range(KILLS):
+            numbers = range(kill * 500, (kill + 1) * 500)
+            for number in numbers:
+                producer.send("t", b"%d" % number, partition=number % PARTITIONS)
+            producer.flush()
+            while not seen.issuperset(numbers):
+                line = reader.stdout.readline()
+                assert line, reader.stderr.read()
+                seen.add(int(line))
+            os.kill(node.pids()[("hr-partition-0", "hr-network-0", "hr-partition-1")[kill % 3]], signal.SIGKILL)
+    reader.send_signal(signal.SIGINT)
+    assert reader.wait(30) == 130, reader.stderr.read()
+    assert reader.stderr.read() == b""
+    with Cluster(node.bootstrap) as cluster:
+        assert Admin(cluster).group_offsets("g") == dict.fromkeys(names, KILLS * 500 // PARTITIONS)

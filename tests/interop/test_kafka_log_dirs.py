@@ -116,6 +116,13 @@ def test_a_node_goes_on_where_kafka_stopped_and_kafka_where_the_node_did(servers
             assert {offset: one for offset, one in found.items() if offset < ends} == served[topic]
             assert [one[1:] for offset, one in sorted(found.items()) if offset >= ends] == more * len(CODECS)
             served[topic] = found
+        for topic in TOPICS:
+            found = read(server.bootstrap, topic)
+            if topic == "compacted":  # by either of them, further and further
+                assert found.items() <= served[topic].items()
+                assert found
+                continue
+            assert found == served[topic], topic
         server.stop()
         assert faults(directory) == []
 

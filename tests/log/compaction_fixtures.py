@@ -59,12 +59,13 @@ def run(log, compaction, on_step=None):
     """All steps, swaps made by the log; returns the compaction."""
     steps = compaction.steps()
     answer = None
+    version = log.segments_version
     while True:
         try:
             step = steps.send(answer)
         except StopIteration:
             return compaction
-        answer = log.swap_segments(step.segments) if isinstance(step, Swap) else None
+        answer = log.swap_segments(step.segments, version) if isinstance(step, Swap) else None
         if on_step is not None:
             on_step(step)
 

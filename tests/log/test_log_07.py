@@ -1,5 +1,6 @@
 """Segments of Kafka 0.7 read: from any place, around damage, up to what was being written."""
 
+import random
 from itertools import pairwise
 
 import pytest
@@ -8,7 +9,9 @@ from hypothesis import strategies as st
 from segments_07 import write_segments
 
 from headrace.errors import HeadraceError
-from headrace.log.log_07 import WINDOW_BYTES, Log07, Place, partitions_07
+from headrace.log import segment_file_07
+from headrace.log.log_07 import Log07, Place, partitions_07
+from headrace.log.segment_file_07 import WINDOW_BYTES, SegmentFile07
 from headrace.protocol.message_07 import build_message_07, build_set_07
 
 SEGMENTS = [
@@ -51,13 +54,44 @@ def test_a_damaged_message_is_told_with_its_place_and_the_rest_is_read(tmp_path)
     assert told[0].lost_bytes == 11
 
 
-def test_where_no_message_begins_the_next_segment_is_read(tmp_path):
+def test_where_no_message_begins_the_next_ones_are_found(tmp_path):
     damaged = [list(SEGMENTS[0]), SEGMENTS[1]]
     damaged[0][1] = b"\xff" * 11
     directory = write_segments(tmp_path, "clicks", 0, damaged)
     told = []
-    assert [one.payload for one in read(directory, None, told.append)] == [b"a", *PAYLOADS[5:]]
-    assert told[0].lost_bytes == sum(map(len, damaged[0])) - 10
+    assert [one.payload for one in read(directory, None, told.append)] == [b"a", *PAYLOADS[2:]]
+    assert told[0].lost_bytes == 11
+
+
+@pytest.mark.parametrize("is_last", [True, False])
+@pytest.mark.parametrize("bit", range(32))
+def test_a_flipped_bit_in_a_length_costs_one_message(tmp_path, bit, is_last):
+    """Also where the length then leads behind the end: what follows is no tail that was being written."""
+    content = [build_message_07(b"message %d" % n) for n in range(9)]
+    content[4] = bytearray(content[4])
+    content[4][bit // 8] ^= 0x80 >> bit % 8
+    directory = write_segments(tmp_path, "clicks", 0, [content] if is_last else [content, [build_message_07(b"last")]])
+    told = []
+    found = [one.payload for one in read(directory, None, told.append)]
+    assert found == [b"message %d" % n for n in range(9) if n != 4] + ([] if is_last else [b"last"])
+    assert [(one.place.position, one.lost_bytes) for one in told] == [(4 * 19, 19)]
+
+
+def test_the_search_goes_over_windows_and_is_quick_over_zeros_and_noise(tmp_path):
+    noise = random.Random(7).randbytes(WINDOW_BYTES)
+    for rubbish in (bytes(5 * WINDOW_BYTES + 3), noise * 3, bytes(WINDOW_BYTES - 2), b"\x00\x00\x00\x05\x00" * 20_000):
+        directory = write_segments(tmp_path, f"t{len(rubbish)}", 0, [[SEGMENTS[0][0], rubbish, *SEGMENTS[0][1:]]])
+        told = []
+        assert [one.payload for one in read(directory, None, told.append)] == PAYLOADS[:5]
+        assert sum(one.lost_bytes for one in told) == len(rubbish)
+
+
+def test_the_search_gives_up_at_its_bound(tmp_path, monkeypatch):
+    monkeypatch.setattr(segment_file_07, "SEARCH_BYTES_MAX", 10_000)
+    directory = write_segments(tmp_path, "clicks", 0, [[b"\x00\x00\x40\x00\x00" * 5_000, build_message_07(b"x")]])
+    with open(directory / f"{0:020d}.kafka", "rb") as file:
+        source = SegmentFile07(file.fileno())
+        assert source.next_message(0) == source.size_bytes
 
 
 @pytest.mark.parametrize("cut", range(1, 11))

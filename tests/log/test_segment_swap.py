@@ -11,6 +11,7 @@ from headrace.log.cleaned_segment import remove_cleaned
 from headrace.log.compaction import Swap
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
+from headrace.log.partition_log import PartitionLog
 from headrace.log.reader import LogReader
 from headrace.log.segment import path_of
 from headrace.log.segment_swap import finish_swaps
@@ -78,7 +79,7 @@ def states(tmp_path_factory):
     """What the log holds before and after."""
     maker, log, swap = prepared(tmp_path_factory.mktemp("reference"))
     before = state(maker.directory)
-    assert log.swap_segments(swap.segments)
+    assert log.swap_segments(swap.segments, log.segments_version)
     assert log.segment_bases == [0, 30]
     after = state(maker.directory)
     assert before != after
@@ -89,7 +90,7 @@ def calls_of_a_swap(directory):
     disk = MortalDisk(1000)
     _maker, log, swap = prepared(directory)
     log._disk = disk
-    assert log.swap_segments(swap.segments)
+    assert log.swap_segments(swap.segments, log.segments_version)
     return 1000 - disk.calls_left
 
 
@@ -103,7 +104,7 @@ def test_killed_anywhere_the_log_opens_as_it_was_or_as_it_is_to_be(tmp_path, sta
             maker, log, swap = prepared(tmp_path / f"{number}-{is_after}")
             log._disk = MortalDisk(number, is_after)
             with pytest.raises(Killed):
-                log.swap_segments(swap.segments)
+                log.swap_segments(swap.segments, log.segments_version)
             log.abandon()
             again = opened(maker, clean=False, recovery_point=30)
             found = state(maker.directory)
@@ -129,7 +130,7 @@ def test_killed_in_the_recovery_of_a_kill_as_well(tmp_path, states):
         maker, log, swap = prepared(tmp_path / str(number))
         log._disk = MortalDisk(number)
         with pytest.raises(Killed):
-            log.swap_segments(swap.segments)
+            log.swap_segments(swap.segments, log.segments_version)
         log.abandon()
         for again in range(count):
             try:
@@ -146,7 +147,7 @@ def test_every_way_of_opening_finishes_a_swap(tmp_path, states, how):
     maker, log, swap = prepared(tmp_path)
     log._disk = MortalDisk(8)
     with pytest.raises(Killed):
-        log.swap_segments(swap.segments)
+        log.swap_segments(swap.segments, log.segments_version)
     log.abandon()
     opened(maker, **{"clean": False, "recovery_point": 0, **how})
     assert state(maker.directory) == states[1]
@@ -207,7 +208,7 @@ def test_readers_find_every_record_at_every_step_of_a_swap(tmp_path, states):
             looks.append(len(offsets))
 
     log._disk = WatchedDisk()
-    assert log.swap_segments(swap.segments)
+    assert log.swap_segments(swap.segments, log.segments_version)
     assert len(looks) > 60
 
 
@@ -221,12 +222,12 @@ def test_a_repeated_or_outdated_request_changes_nothing(tmp_path):
         [(5, 100)],
         [(99, 100)],
     ):
-        assert not log.swap_segments(wrong)
+        assert not log.swap_segments(wrong, log.segments_version)
     version = log.segments_version
-    assert log.swap_segments(swap.segments)
+    assert log.swap_segments(swap.segments, log.segments_version)
     assert log.segments_version > version
     version, found = log.segments_version, state(maker.directory)
-    assert not log.swap_segments(swap.segments)
+    assert not log.swap_segments(swap.segments, log.segments_version)
     assert (log.segments_version, state(maker.directory)) == (version, found)
 
 
@@ -234,7 +235,7 @@ def test_the_log_may_lose_segments_while_it_is_compacted(tmp_path):
     _maker, log, swap = prepared(tmp_path)
     log.advance_log_start(log.segment_bases[2])
     log.delete_segments(2)
-    assert not log.swap_segments(swap.segments)
+    assert not log.swap_segments(swap.segments, log.segments_version)
     again = run(log, compaction_of(log, CONFIG))
     assert again.stats.records_read == 24
     assert log.segment_bases == [6, 30]
@@ -247,7 +248,7 @@ def test_cleaned_files_without_a_request_are_garbage(tmp_path):
     again = opened(maker)
     assert state(maker.directory) == before
     assert remove_cleaned(maker.directory) == 4
-    assert not again.swap_segments([(0, path_of(maker.directory, 0, ".log").stat().st_size)])
+    assert not again.swap_segments([(0, path_of(maker.directory, 0, ".log").stat().st_size)], again.segments_version)
 
 
 def test_appends_go_on_between_the_steps_of_a_compaction(tmp_path):
@@ -262,5 +263,36 @@ def test_appends_go_on_between_the_steps_of_a_compaction(tmp_path):
     found = [record.offset for _, records in batches_of(maker.directory) for record in records]
     assert found == sorted(set(found))
     assert set(range(30, log.log_end_offset)) <= set(found)
+    log.abandon()
+    assert opened(maker).log_end_offset == log.log_end_offset
+
+
+def test_a_compaction_from_before_the_log_was_opened_is_refused(tmp_path):
+    """Or cut: what superseded a record may be gone."""
+    maker, log, swap = prepared(tmp_path)
+    version = log.segments_version
+    log.abandon()
+    maker.clock.ms += 1
+    again = opened(maker)
+    assert not again.swap_segments(swap.segments, version)
+    assert again.swap_segments(swap.segments, again.segments_version)
+
+
+@pytest.mark.skipif(not hasattr(PartitionLog, "truncate_to"), reason="no truncation yet")
+@pytest.mark.parametrize("target", [5, 12, 15, 29])
+def test_a_truncation_ends_the_compactions_under_way(tmp_path, target):
+    maker, log, swap = prepared(tmp_path)
+    before = {record.offset for _, records in state(maker.directory) for record in records}
+    version = log.segments_version
+    assert log.truncate_to(target)
+    for number in range(log.log_end_offset, 31):  # as many records as before, others
+        log.append_as_leader([batch(timestamp_ms=NOW_MS)], 0, NOW_MS)
+        if number % 3 == 2:
+            log.roll_if_older(2**62)
+    assert not log.swap_segments(swap.segments, version)
+    assert {record.offset for _, records in state(maker.directory) for record in records} >= before - set(
+        range(target, 30)
+    )
+    run(log, compaction_of(log, CONFIG))
     log.abandon()
     assert opened(maker).log_end_offset == log.log_end_offset

@@ -7,6 +7,7 @@ import zlib
 import lz4.frame
 import message_generator as generator
 import pytest
+import snappy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kafka.record.legacy_records import LegacyRecordBatch, LegacyRecordBatchBuilder
@@ -98,6 +99,13 @@ def test_a_wrapper_has_a_null_key_the_last_offset_and_the_latest_time():
     assert [message.offset for message in inner] == [0, 5]
     (wrapper,) = read_messages(build_message_set(records, 0, Codec.GZIP))
     assert [one.offset for one in read_messages(zlib.decompress(wrapper.value, wbits=31))] == [70, 75]
+
+
+def test_raw_snappy_is_read_as_well_as_xerial_s():
+    records = [Record(index, NOW_MS, b"k", b"v" * 50) for index in range(9)]
+    for magic in (0, 1):
+        inner = build_message_set(records, magic)
+        assert read(encode_message(8, magic, NOW_MS, None, snappy.compress(inner), 2)) == as_stored(records, magic)
 
 
 def test_append_time_is_the_wrapper_s_own():

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import encode_struct
+from headrace.shm import layout
+from headrace.shm.lag_table import LagTable
 from headrace.workers.coordinators.config import GroupConfig
 from headrace.workers.coordinators.effects import Answer, Append, Began
 from headrace.workers.coordinators.group_coordinator import GroupCoordinator
@@ -24,6 +27,13 @@ def subscription(*topics):
     return b"\0\0" + encode_struct(
         "ConsumerProtocolSubscription", 0, messages.ConsumerProtocolSubscription(topics=topics)
     )
+
+
+def lag_table(rows, sections=1):
+    """A lag table in plain memory."""
+    size = layout.lag_region_bytes(rows * sections)
+    memory = memoryview(bytearray(size))
+    return LagTable(SimpleNamespace(memory=memory, words=memory.cast("Q"), size_bytes=size, close=lambda: None), rows)
 
 
 class Desk:

@@ -12,7 +12,7 @@ from log_fixtures import NOW_MS, LogMaker
 
 from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
-from headrace.log.checkpoints import read_offset_checkpoint
+from headrace.log.checkpoints import read_offset_checkpoint, write_leader_epochs
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.settings import Settings
@@ -82,7 +82,7 @@ class FakeOwners:
         elif self.mode == "later":
             self.owed.append((hosted, segments, on_answer))
         else:
-            done = self.logs[hosted.name].swap_segments(segments)
+            done = self.logs[hosted.name].swap_segments(segments, hosted.row.segments_version)
             on_answer(ErrorCode.NONE if done else ErrorCode.INVALID_REQUEST)
         return True
 
@@ -204,7 +204,7 @@ def test_a_full_ring_and_a_late_answer_are_waited_for(house):
     assert len(house.owners.owed) == 1
     assert not house.turn()
     hosted, segments, on_answer = house.owners.owed.pop()
-    assert log.swap_segments(segments)
+    assert log.swap_segments(segments, log.segments_version)
     on_answer(ErrorCode.NONE)
     house.run()
     assert house.checkpoint() == {(hosted.name.topic, 0): 50}
@@ -289,3 +289,17 @@ def test_closing_gives_up_the_pass(house):
     assert list(log.directory.glob("*.cleaned"))
     house.cleaner.close()
     assert not list(log.directory.glob("*.cleaned"))
+
+
+def test_a_log_that_was_cut_below_the_checkpoint_is_dirty_from_there(house, caplog):
+    caplog.set_level("INFO")
+    log = house.add("a", twice())
+    house.run()
+    assert house.checkpoint() == {("a", 0): 50}
+    hosted = house.replicas.pop()
+    write_leader_epochs(log.directory / "leader-epoch-checkpoint", [(0, 0), (4, 20), (5, 60)])
+    house.replicas.append(hosted._replace(row=hosted.row._replace(leader_epoch=5)))
+    house.clock.ns += BACKOFF_MS * 1_000_000
+    house.run()
+    assert caplog.text.count("log compacted") == 2
+    assert "keys=5 " in caplog.text.rpartition("log compacted")[2]  # those from offset 20 on went into the map again

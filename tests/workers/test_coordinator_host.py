@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from group_fixtures import Desk
+from group_fixtures import Desk, lag_table
 from log_fixtures import LogMaker
 
 from headrace.errors import ErrorCode
@@ -49,6 +49,7 @@ class Bench:
         self.replica = Replica(
             TopicPartition(OFFSETS_TOPIC, 0), self.log, 3, 9, self.rows, 1, 0, lambda one, why: one.take_out(str(why))
         )
+        self.lags = lag_table(8)
         self.lead()
         self.advanced = []
         self.counted = []
@@ -57,7 +58,9 @@ class Bench:
 
     def new_host(self):
         seat = SimpleNamespace(
-            wiring=SimpleNamespace(settings=self.settings),
+            wiring=SimpleNamespace(settings=self.settings, index=lambda process_id: process_id),
+            process_id=0,
+            lags=self.lags,
             counters=SimpleNamespace(add=lambda index, count: self.counted.append(index)),
         )
         answers = SimpleNamespace(advanced=lambda worker, slot: self.advanced.append(slot))
@@ -369,3 +372,46 @@ def test_the_desk_of_the_state_tests_speaks_the_same_records(bench):
     group = bench.host.by_partition[0].coordinator.groups["g"]
     assert group.state.value == "Stable"
     assert list(group.members) == list(desk.group.members)
+
+
+def test_committed_offsets_stand_in_the_lag_table(bench):
+    bench.load()
+    bench.commit(5)
+    bench.commit(6)
+    bench.commit(1, "other", 3)
+    bench.host.do_work()
+    assert [(row.group, row.topic, row.partition, row.committed) for row in bench.lags.rows()] == [
+        ("g", "t", 0, 6),
+        ("other", "t", 3, 1),
+    ]
+    bench.commit(9)
+    bench.host.do_work()
+    assert next(bench.lags.rows()).committed == 6, "written twice a second, not at each commit"
+    bench.host.now_ms += 500
+    bench.host.do_work()
+    assert next(bench.lags.rows()).committed == 9
+    bench.new_host()
+    assert not list(bench.lags.rows()), "a successor begins with an empty section"
+    bench.load()
+    bench.host.do_work()
+    assert [row.committed for row in bench.lags.rows()] == [9, 1]
+    bench.follow(topics=())
+    bench.host.now_ms += 500
+    bench.host.do_work()
+    assert not list(bench.lags.rows()), "the topic is gone"
+
+
+def test_a_clock_that_is_set_ends_no_session(bench):
+    host = bench.host
+    wall = host.now_ms
+    host.turn(wall, 1_000)
+    assert host.now_ms == wall
+    host.turn(wall + 10, 1_010)
+    assert host.now_ms == wall + 10
+    host.turn(wall + 3_600_000, 1_110)
+    assert host.now_ms == wall + 10 + 150, "an hour ahead is not believed at once"
+    host.turn(wall - 3_600_000, 1_210)
+    assert host.now_ms == wall + 160 + 50, "and time never goes back"
+    for step in range(200):
+        host.turn(wall + 100_000 + step * 1_000, 2_210 + step * 1_000)
+    assert host.now_ms == wall + 100_000 + 199_000, "in the end it is the wall clock's"

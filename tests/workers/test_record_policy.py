@@ -82,6 +82,20 @@ def test_a_batch_is_stored_in_the_codec_of_its_topic(codec, kind):
         assert changed == batch
 
 
+@pytest.mark.parametrize(("kind", "low", "high"), [("gzip", 1, 9), ("lz4", 1, 12), ("zstd", -100, 19)])
+def test_a_topic_chooses_the_level_of_its_codec(kind, low, high):
+    words = [b"%d some words %d" % (number * 7919, number % 17) for number in range(500)]
+    records = [Record(index, NOW_MS, None, word) for index, word in enumerate(words)]
+    sizes = []
+    for level in (low, high):
+        asked = policy(**{"compression_type": kind, f"compression_{kind}_level": str(level)})
+        changed = bytes(admitted(asked, build_batch(records)))
+        assert list(iterate_records(changed)) == records
+        assert bytes(asked.convert(memoryview(build_message_set(records, 1)), NOW_MS)) == changed
+        sizes.append(len(changed))
+    assert sizes[1] < sizes[0]
+
+
 @pytest.mark.parametrize(
     "batch",
     [
@@ -138,6 +152,13 @@ def test_the_deep_check_mends_the_largest_timestamp_and_refuses_times_out_of_bou
     assert bytes(admitted(bounded, build_batch(RECORDS[:11]))) == build_batch(RECORDS[:11])
     by_leader = policy(DEEP, message_timestamp_type="LogAppendTime", message_timestamp_before_max_ms="10")
     assert bytes(admitted(by_leader, batch)) == batch
+
+
+def test_a_swarm_is_too_large(monkeypatch):
+    monkeypatch.setattr("headrace.workers.network.record_policy.OPENED_RECORDS_MAX", 19)
+    assert refusal(policy(DEEP), build_batch(RECORDS)) is ErrorCode.MESSAGE_TOO_LARGE
+    assert admitted(policy(DEEP), build_batch(RECORDS[:19]))
+    assert admitted(policy(compression_type="gzip"), build_batch(RECORDS)), "nobody looks at its records"
 
 
 def test_a_bomb_is_too_large():

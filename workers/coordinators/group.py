@@ -51,6 +51,7 @@ class Member:
 
     deadline_ms   when its session ends, unless it is heard of
     timer         serial of its entry among the timers; another one that comes up is stale; 0: none
+    timer_ms      when that entry comes up
     is_new        joined, but its first JoinGroup is not answered yet
     """
 
@@ -59,6 +60,7 @@ class Member:
         "client_host",
         "client_id",
         "deadline_ms",
+        "group",
         "instance_id",
         "is_new",
         "join_ticket",
@@ -68,10 +70,12 @@ class Member:
         "session_timeout_ms",
         "sync_ticket",
         "timer",
+        "timer_ms",
     )
 
     def __init__(
         self,
+        group: Group,
         member_id: str,
         instance_id: str | None,
         client_id: str,
@@ -81,6 +85,7 @@ class Member:
         protocols: Protocols,
         assignment: bytes = b"",
     ) -> None:
+        self.group = group
         self.member_id = member_id
         self.instance_id = instance_id
         self.client_id = client_id
@@ -93,6 +98,7 @@ class Member:
         self.sync_ticket: Any = None
         self.deadline_ms = 0
         self.timer = 0
+        self.timer_ms = 0
         self.is_new = False
 
     def metadata(self, protocol: str | None) -> bytes:
@@ -216,6 +222,12 @@ class Group:
                 return None
         return frozenset(found)
 
+    def share(self, protocols: Protocols) -> Protocols:
+        """The same protocols as an object that is there already: members of a group mostly say the same."""
+        for member in self.members.values():
+            return member.protocols if member.protocols == protocols else protocols
+        return protocols
+
     def add(self, member: Member, protocol_type: str) -> None:
         """Take a member in; the first one leads."""
         if not self.members:
@@ -303,6 +315,7 @@ class Group:
             timeout_ms = row.rebalance_timeout if row.rebalance_timeout >= 0 else row.session_timeout
             protocols = ((value.protocol or "", row.subscription),)
             member = Member(
+                group,
                 row.member_id,
                 row.group_instance_id,
                 row.client_id,

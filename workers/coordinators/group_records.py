@@ -19,6 +19,7 @@ Source: Kafka `GroupMetadataManager`, `OffsetCommitValue.json`, `GroupMetadataVa
 
 from __future__ import annotations
 
+from functools import lru_cache
 from struct import Struct, error
 from typing import Any, NamedTuple
 
@@ -70,6 +71,7 @@ def group_key(group_id: str) -> bytes:
     return b"\0\2" + string(group_id)
 
 
+@lru_cache(maxsize=65_536)
 def suffix_of(topic: str, partition: int) -> bytes:
     """The end of an offset's key: topic and partition."""
     data = topic.encode()

@@ -17,12 +17,15 @@ import logging
 
 from headrace.errors import BadFrame, HeadraceError
 from headrace.protocol.compression import CompressionError, decompress
+from headrace.protocol.old_run import read_run
 from headrace.protocol.record_batch import (
     HEADER_BYTES,
+    MAGIC_V2,
     CorruptRecord,
     RecordBatchHeader,
     compute_crc,
     iterate_records,
+    parse_header,
 )
 from headrace.protocol.varint import ZIGZAGS, read_varlong
 from headrace.workers.coordinators.group import Group, GroupState
@@ -50,13 +53,17 @@ class Loader:
         self.faults = 0
         self._name = name
         self._offsets: dict[bytes, dict[bytes, bytes]] = {}  # group id -> key suffix -> value
+        self._suffixes: dict[bytes, bytes] = {}  # one object for the same partition in all groups
         self._groups: dict[bytes, bytes] = {}
         self._transactions: dict[int, Held] = {}  # producer id -> ...
         self._places: dict[bytes, dict[bytes, int]] = {}  # offsets of records, while transactions are open
 
     def take(self, header: RecordBatchHeader, batch: memoryview) -> None:
-        """The next batch of the log."""
+        """The next batch of the log, or entry of an old format, which Kafka before 0.11 wrote."""
         try:
+            if header.magic < MAGIC_V2:
+                data = read_run(batch, 0, len(batch), header.last_offset + 1).batch
+                header, batch = parse_header(data), memoryview(data)
             if compute_crc(batch) != header.crc:
                 raise CorruptRecord(f"checksum of batch {header.base_offset} is wrong")
             if header.is_control:
@@ -78,7 +85,7 @@ class Loader:
     def _take_plain(self, header: RecordBatchHeader, batch: memoryview) -> None:
         """The hot loop: framing read in place, key split into group and suffix, value kept as it is."""
         data = bytes(decompress(header.codec, batch[HEADER_BYTES : header.size_bytes]))
-        zigzags, offsets = ZIGZAGS, self._offsets
+        zigzags, offsets, suffixes = ZIGZAGS, self._offsets, self._suffixes
         places = self._places if self._transactions else None
         position = 0
         for _ in range(header.record_count):
@@ -121,7 +128,7 @@ class Loader:
                     known = offsets.get(group)
                     if known is None:
                         known = offsets[group] = {}
-                    known[suffix] = data[value_position : value_position + value_length]
+                    known[suffixes.setdefault(suffix, suffix)] = data[value_position : value_position + value_length]
                 else:
                     known = offsets.get(group)
                     if known is not None:

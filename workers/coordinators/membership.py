@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from sys import intern
 from typing import Any, NamedTuple
 
 from headrace.errors import ErrorCode
@@ -70,7 +71,7 @@ class Membership(Rebalance):
         elif group.state is GroupState.DEAD:
             self._refuse_join(ticket, request.member_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         else:
-            protocols = tuple((row.name, bytes(row.metadata)) for row in request.protocols)
+            protocols = tuple((intern(row.name), bytes(row.metadata)) for row in request.protocols)
             if not group.supports(request.protocol_type, protocols):
                 self._refuse_join(ticket, request.member_id, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
             elif not request.member_id:
@@ -146,12 +147,21 @@ class Membership(Rebalance):
     ) -> None:
         """A new member: it may be gone before the join phase ends, so it has a deadline of its own."""
         member = Member(
-            member_id, request.group_instance_id, client.client_id, client.host, *timeouts_of(request), protocols
+            group,
+            member_id,
+            request.group_instance_id,
+            intern(client.client_id),
+            intern(client.host),
+            *timeouts_of(request),
+            group.share(protocols),
         )
         member.is_new = True
         group.add(member, request.protocol_type)
         self.park(group, member, ticket)
-        self.set_deadline(group, member, now_ms + self.config.new_member_join_timeout_ms)
+        member.deadline_ms = now_ms + self.config.new_member_join_timeout_ms
+        self._set_timer(
+            member, min(member.deadline_ms, now_ms + member.session_timeout_ms)
+        )  # one that serves later too
         if group.initial_left >= 0 and not group.generation:
             group.newcomer = True
         self.prepare_unless_under_way(group, "member joined", member_id, now_ms)

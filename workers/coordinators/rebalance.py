@@ -61,6 +61,7 @@ class Rebalance:
         self.config = config
         self.timers = timers
         self.emit = emit
+        self._on_session = self._on_session_time  # one object for all entries
 
     # Join phase
 
@@ -182,6 +183,7 @@ class Rebalance:
         group.pending_sync.discard(member.member_id)
         if not group.pending_sync:
             group.timer = 0
+            group.pending_sync = set()  # an emptied set keeps its room
         if group.state is GroupState.STABLE:
             self.beat(group, member, now_ms)
             self._give_assignment(group, member, ticket)
@@ -237,15 +239,20 @@ class Rebalance:
         """A member was heard of."""
         member.deadline_ms = now_ms + member.session_timeout_ms
         if not member.timer:
-            member.timer = self.timers.set(member.deadline_ms, self._on_session_time, (group, member))
+            self._set_timer(member, member.deadline_ms)
 
     def set_deadline(self, group: Group, member: Member, deadline_ms: int) -> None:
-        """A deadline that may be earlier than the one before."""
+        """A deadline that may be earlier than the one before. One entry a member, which comes up early enough."""
         member.deadline_ms = deadline_ms
-        member.timer = self.timers.set(deadline_ms, self._on_session_time, (group, member))
+        if not member.timer or member.timer_ms > deadline_ms:
+            self._set_timer(member, deadline_ms)
 
-    def _on_session_time(self, subject: tuple[Group, Member], serial: int, now_ms: int) -> None:
-        group, member = subject
+    def _set_timer(self, member: Member, due_ms: int) -> None:
+        member.timer_ms = due_ms
+        member.timer = self.timers.set(due_ms, self._on_session, member)
+
+    def _on_session_time(self, member: Member, serial: int, now_ms: int) -> None:
+        group = member.group
         if member.timer != serial:
             return
         member.timer = 0
@@ -253,9 +260,9 @@ class Rebalance:
             return
         waits = member.sync_ticket is not None or (member.join_ticket is not None and not member.is_new)
         if waits:
-            return  # it waits for us; the answer sets a new deadline
+            return  # it waits for us; the answer sets a new entry
         if member.deadline_ms > now_ms:
-            member.timer = self.timers.set(member.deadline_ms, self._on_session_time, subject)
+            self._set_timer(member, member.deadline_ms)
             return
         self.remove(group, member, "session expired", now_ms)
 

@@ -49,9 +49,12 @@ class Owners:
         return self._ask(hosted.owner, DELETE_SEGMENTS, header + body, on_answer)
 
     def swap_segments(self, hosted: Hosted, segments: list[tuple[int, int]], on_answer: OnAnswer) -> bool:
-        """Ask for `.cleaned` files to replace segments, (base offset, size) each; False, where the ring is full."""
+        """Ask for `.cleaned` files to replace segments, (base offset, size) each; False, where the ring is full.
+
+        hosted   as it was when the compaction began: a log that was truncated since refuses
+        """
         assert 0 < len(segments) <= SEGMENTS_PER_REQUEST_MAX
-        header = SWAP_SEGMENTS_HEADER.pack(hosted.slot, hosted.row.key)
+        header = SWAP_SEGMENTS_HEADER.pack(hosted.slot, hosted.row.key, hosted.row.segments_version)
         body = b"".join(SWAPPED_SEGMENT.pack(*one) for one in segments)
         return self._ask(hosted.owner, SWAP_SEGMENTS, header + body, on_answer)
 

@@ -41,11 +41,13 @@ from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
 from headrace.workers.housekeeper.cleaner import Cleaner
 from headrace.workers.housekeeper.hosted import HostedReplicas
+from headrace.workers.housekeeper.lag_look import LagLook
 from headrace.workers.housekeeper.owners import Owners
 from headrace.workers.housekeeper.retention_look import RetentionLook
 
 DELETED_SUFFIX = "-delete"
 SYNC_LOOK_INTERVAL_MS = 1_000
+LAG_LOOK_INTERVAL_MS = 2_000
 RETIRED_LOOK_INTERVAL_MS = 30_000
 CHECKPOINT_FILES = (RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE, LOG_START_OFFSET_FILE)
 
@@ -64,6 +66,7 @@ class Housekeeper:
         self._intervals_ms = {
             "sync": SYNC_LOOK_INTERVAL_MS,
             "delete": SYNC_LOOK_INTERVAL_MS,
+            "lag": LAG_LOOK_INTERVAL_MS,
             "retention": settings["log.retention.check.interval.ms"],
             "retired": max(SYNC_LOOK_INTERVAL_MS, min(RETIRED_LOOK_INTERVAL_MS, self._delete_delay_ms // 2)),
             RECOVERY_POINT_FILE: settings["log.flush.offset.checkpoint.interval.ms"],
@@ -72,6 +75,7 @@ class Housekeeper:
         }
         self._replicas = HostedReplicas(seat, self._all_log_dirs)
         self._owners = Owners(seat)
+        self._lags = LagLook(seat, self._replicas)
         policy = load_policy(settings["headrace.retention.policy"])
         self._retention = RetentionLook(seat, clock, self._replicas, self._owners, policy)
         self._cleaner = Cleaner(seat, clock, self._replicas, self._owners, self._log_dirs)
@@ -110,6 +114,8 @@ class Housekeeper:
                 self._sync_rolled_segments()
             elif name == "delete":
                 self._remove_deleted(now_ms)
+            elif name == "lag":
+                self._lags.look()
             elif name == "retention":
                 self._retention.look()
             elif name == "retired":

@@ -16,6 +16,7 @@ OPENED_RECORDS_MAX. Source: Kafka `LogValidator.validateMessagesAndAssignOffsets
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from struct import Struct
 from typing import Any, NoReturn
 
@@ -23,10 +24,11 @@ from crc32c import crc32c
 
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import NO_TIMESTAMP_MS
-from headrace.limits import OPENED_BYTES_MAX
+from headrace.limits import OPENED_BYTES_MAX, OPENED_RECORDS_MAX
 from headrace.log.config import LogConfig
 from headrace.log.validator import CODEC_MAX, BatchRules, rules_at
 from headrace.protocol.compression import Codec, CompressionError, DecompressedTooLarge, compress, decompress
+from headrace.protocol.compression_levels import DEFAULT_LEVELS, compress_at
 from headrace.protocol.conversion import convert_up, open_produced_set
 from headrace.protocol.message_set import InvalidMessageSet, TooManyRecords, iterate_entries
 from headrace.protocol.record_batch import (
@@ -81,7 +83,16 @@ class RecordPolicy:
     serves_old_readers     `message.downconversion.enable`
     """
 
-    __slots__ = ("_config", "_is_compacted", "_is_deep", "_looks_inside", "codec", "is_plain", "serves_old_readers")
+    __slots__ = (
+        "_compress",
+        "_config",
+        "_is_compacted",
+        "_is_deep",
+        "_looks_inside",
+        "codec",
+        "is_plain",
+        "serves_old_readers",
+    )
 
     def __init__(self, settings: Settings, overrides: Mapping[str, str]) -> None:
         values: dict[str, Any] = topic_values(settings, overrides)
@@ -90,6 +101,9 @@ class RecordPolicy:
         self._is_deep: bool = settings["headrace.validate.records.deep"]
         kind = values["compression.type"]
         self.codec: int | None = None if kind == PRODUCER else _CODECS[kind]
+        level: Any = values.get(f"compression.{kind}.level")
+        is_usual = level is None or level == DEFAULT_LEVELS[_CODECS[kind]]
+        self._compress = compress if is_usual else partial(compress_at, level=level)
         self._looks_inside = self._is_compacted or self._is_deep
         self.is_plain = self.codec is None and not self._looks_inside
         self.serves_old_readers: bool = values["message.downconversion.enable"]
@@ -132,9 +146,15 @@ class RecordPolicy:
         rules = rules_at(self._config, now_ms)
         no_negative = rules._replace(earliest_ms=max(rules.earliest_ms, 0))
         _check_times((record.timestamp_ms for record in opened.records), no_negative)
-        return convert_up(opened.records, opened.codec if self.codec is None else self.codec)
+        if self.codec is None:
+            return convert_up(opened.records, opened.codec)
+        batch = memoryview(convert_up(opened.records, Codec.NONE))
+        header = parse_header(batch)
+        return self._rebuilt(batch, header, batch[HEADER_BYTES:], self.codec, header.max_timestamp)
 
     def _admit(self, batch: memoryview, header: RecordBatchHeader, now_ms: int) -> Buffer:
+        if self._looks_inside and header.record_count > OPENED_RECORDS_MAX:
+            raise TooManyRecords(f"{header.record_count} records in a batch, {OPENED_RECORDS_MAX} are opened")
         plain = bytes(decompress(header.codec, batch[HEADER_BYTES:], OPENED_BYTES_MAX))
         latest_ms = header.max_timestamp
         if self._looks_inside:
@@ -146,10 +166,16 @@ class RecordPolicy:
         codec = header.codec if self.codec is None else self.codec
         if codec == header.codec and latest_ms == header.max_timestamp:
             return batch
+        return self._rebuilt(batch, header, plain, codec, latest_ms)
+
+    def _rebuilt(
+        self, batch: memoryview, header: RecordBatchHeader, plain: Buffer, codec: int, latest_ms: int
+    ) -> bytearray:
+        """The batch with another codec, largest timestamp, or both."""
         head = bytearray(batch[:HEADER_BYTES])
         body: Buffer = batch[HEADER_BYTES:]
         if codec != header.codec:
-            body = compress(codec, plain)
+            body = self._compress(codec, plain)
         _LENGTH.pack_into(head, LENGTH_POSITION, HEADER_BYTES - LOG_OVERHEAD_BYTES + len(body))
         _ATTRIBUTES.pack_into(head, ATTRIBUTES_POSITION, header.attributes & ~CODEC_MASK | codec)
         _TIMESTAMP.pack_into(head, MAX_TIMESTAMP_POSITION, latest_ms)

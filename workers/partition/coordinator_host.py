@@ -27,9 +27,11 @@ from headrace.shm.seat import Seat
 from headrace.workers.coordinators.config import GroupConfig
 from headrace.workers.coordinators.effects import Answer, Append, Effect
 from headrace.workers.coordinators.group_coordinator import GroupCoordinator
+from headrace.workers.coordinators.group_records import offset_key_prefix
 from headrace.workers.coordinators.loader import Loader
 from headrace.workers.coordinators.timers import Timers
 from headrace.workers.partition.answers import Answers
+from headrace.workers.partition.lag_rows import LagRows
 from headrace.workers.partition.log_slices import LogSlices
 from headrace.workers.partition.offsets_batch import build_offsets_batch, size_of
 from headrace.workers.partition.replica import Replica
@@ -67,13 +69,15 @@ class CoordinatorHost:
     """The coordinators of one partition worker.
 
     by_partition   what is hosted, by the partition's index
-    now_ms         the time of this cycle
+    now_ms         the time of this cycle: the wall clock's, but that it never jumps (a session must not end because
+                   somebody set the clock); a jump is made up for at half the pace of time
     """
 
     def __init__(self, seat: Seat, answers: Answers, replicas: dict[int, Replica], now_ms: int) -> None:
         settings = seat.wiring.settings
         self.by_partition: dict[int, Hosted] = {}
         self.now_ms = now_ms
+        self._monotonic_ms = -1
         self.config = GroupConfig.from_settings(settings)
         self.partition_count: int = settings["offsets.topic.num.partitions"]
         self.timers = Timers()
@@ -87,11 +91,20 @@ class CoordinatorHost:
         self._next_expiry_ms = now_ms + self._expiry_interval_ms
         self._to_expire: deque[Hosted] = deque()
         self._loading: deque[Hosted] = deque()
+        self._lags = LagRows(seat.lags, seat.wiring.index(seat.process_id))
         self._topics: dict[str, int] = {}  # partitions of each topic
         self._effects: deque[tuple[Hosted, Effect]] = deque()
         self._touched: dict[int, Hosted] = {}  # have appends or waiting ones, by partition
 
     # Events from outside
+
+    def turn(self, wall_ms: int, monotonic_ms: int) -> None:
+        """A cycle begins."""
+        if self._monotonic_ms < 0:
+            self._monotonic_ms = monotonic_ms
+        elapsed_ms, self._monotonic_ms = monotonic_ms - self._monotonic_ms, monotonic_ms
+        steady_ms = self.now_ms + elapsed_ms
+        self.now_ms = steady_ms + max(-(elapsed_ms // 2), min(elapsed_ms // 2, wall_ms - steady_ms))
 
     def coordinator_of(self, group_id: str) -> GroupCoordinator | None:
         """Who answers for a group, None where it is not this worker."""
@@ -99,11 +112,18 @@ class CoordinatorHost:
         return None if hosted is None else hosted.coordinator
 
     def follow(self, view: ClusterView) -> None:
-        """Take up what this worker leads now, give up what it does not; call after the replicas have followed."""
+        """The view moved, and the replicas have followed."""
         topics = {topic.name: len(topic.partitions) for topic in view.topics.values()}
         gone = self._topics.keys() - topics.keys()
         self._topics = topics
         self.partition_count = topics.get(OFFSETS_TOPIC, self.partition_count)
+        self.follow_roles()
+        for topic in gone:
+            for hosted in self.by_partition.values():
+                hosted.coordinator.topic_deleted(topic, self.now_ms)
+
+    def follow_roles(self) -> None:
+        """Take up what this worker leads now, give up what it does not."""
         led = {
             replica.partition.partition: replica
             for replica in self._replicas.values()
@@ -115,9 +135,6 @@ class CoordinatorHost:
         for partition, replica in led.items():
             if partition not in self.by_partition:
                 self._host(partition, replica)
-        for topic in gone:
-            for hosted in self.by_partition.values():
-                hosted.coordinator.topic_deleted(topic, self.now_ms)
 
     def do_work(self) -> int:
         """Loading, timers, expiry, then every effect; 0 where there was nothing."""
@@ -134,6 +151,7 @@ class CoordinatorHost:
             done += self._carry_out()
             if not self._settle_touched() and not self._effects:
                 break
+        self._lags.flush(now_ms)
         return done
 
     def sleep_bound_ms(self, most_ms: int) -> int:
@@ -186,6 +204,9 @@ class CoordinatorHost:
         groups = loader.finish(self.now_ms)
         hosted.loader = hosted.slices = None
         hosted.coordinator.loaded(groups, self.now_ms)
+        for group in groups.values():
+            prefix = offset_key_prefix(group.group_id)
+            self._lags.note([(prefix + suffix, value) for suffix, value in group.offsets.items()])
         if loader.records or loader.faults:
             _log.info(
                 "groups loaded partition=%s groups=%d offsets=%d records=%d left_out=%d ms=%d",
@@ -202,6 +223,7 @@ class CoordinatorHost:
         self._touched.pop(hosted.coordinator.partition, None)
         hosted.loader = hosted.slices = None
         _log.info("groups unloaded partition=%s groups=%d", hosted.replica.partition, len(hosted.coordinator.groups))
+        self._lags.forget([offset_key_prefix(group_id) for group_id in hosted.coordinator.groups])
         hosted.coordinator.unload(self.now_ms)
         lost, hosted.waiting = hosted.waiting, deque()
         for _end, _deadline, _offset, append in lost:
@@ -311,6 +333,8 @@ class CoordinatorHost:
             end_offset, _deadline, offset, append = waiting.popleft()
             is_committed = end_offset <= high_watermark
             append.then(ErrorCode.NONE if is_committed else ErrorCode.REQUEST_TIMED_OUT, offset, self.now_ms)
+            if is_committed and append.producer is None:
+                self._lags.note(append.records)
             called = True
         return called
 

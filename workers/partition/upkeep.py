@@ -80,13 +80,13 @@ class Upkeep:
         reply(UPKEEP_RESULT.pack(self._change(slot, key, delete)))
 
     def _swap_segments(self, _version: int, body: memoryview, reply: Reply) -> None:
-        slot, key = SWAP_SEGMENTS_HEADER.unpack_from(body)
+        slot, key, as_of_version = SWAP_SEGMENTS_HEADER.unpack_from(body)
         segments = list(SWAPPED_SEGMENT.iter_unpack(body[SWAP_SEGMENTS_HEADER.size :]))
         error = ErrorCode.INVALID_REQUEST  # the log has changed since the housekeeper looked
 
         def swap(replica: Replica) -> None:
             nonlocal error
-            if replica.log.swap_segments(segments):
+            if replica.log.swap_segments(segments, as_of_version):
                 error = ErrorCode.NONE
                 replica.publish()
 

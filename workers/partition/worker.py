@@ -62,10 +62,11 @@ class PartitionWorker:
     def do_work(self) -> int:
         """One cycle; 0 lets the loop sleep."""
         seat = self._seat
-        self._groups.now_ms = now_ms = self._clock.now_ms()
+        now_ms = self._clock.now_ms()
         now_ns = self._clock.monotonic_ns()
         monotonic_ms = now_ns // 1_000_000
         seat.beat(now_ns)
+        self._groups.turn(now_ms, monotonic_ms)
         for process_id in seat.changed():
             self._answers.forget(process_id)
             self._purgatory.forget(process_id)
@@ -97,6 +98,7 @@ class PartitionWorker:
         version = self._seat.view.version()
         view = self._seat.view.read()
         self._settle(self._replicas.follow(view))
+        self._groups.turn(self._clock.now_ms(), self._clock.monotonic_ns() // 1_000_000)  # opening logs took its time
         self._groups.follow(view)
         self._view_version = version
         if version > 0:
@@ -108,6 +110,8 @@ class PartitionWorker:
             self._purgatory.complete(replica)
             for network_worker in replica.waiting_network_workers():
                 self._answers.advanced(network_worker, replica.slot)
+        if changed:
+            self._groups.follow_roles()
 
 
 def run(seat: Seat, clock: Clock | None = None) -> int:

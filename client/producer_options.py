@@ -1,0 +1,36 @@
+"""How a producer works, checked when it is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headrace.protocol.compression import Codec
+
+ACKS_NONE, ACKS_LEADER, ACKS_ALL = 0, 1, -1
+CODECS = {codec.name.lower(): codec for codec in Codec}  # by Kafka's names
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerOptions:
+    """How a producer works. Sizes in bytes, uncompressed; times in milliseconds.
+
+    is_idempotent   needs acks all
+    buffer_bytes    records held in memory; `send` waits beyond
+    """
+
+    acks: int = ACKS_ALL
+    codec: int = Codec.NONE
+    is_idempotent: bool = True
+    linger_ms: int = 5
+    batch_bytes: int = 256 << 10
+    buffer_bytes: int = 32 << 20
+    request_timeout_ms: int = 30_000
+    delivery_timeout_ms: int = 120_000
+
+    def __post_init__(self) -> None:
+        if self.acks not in (ACKS_NONE, ACKS_LEADER, ACKS_ALL):
+            raise ValueError(f"acks {self.acks}: -1 (all), 0 or 1")
+        if self.is_idempotent and self.acks != ACKS_ALL:
+            raise ValueError(f"acks {self.acks}: idempotence needs acks all")
+        if not 0 < self.batch_bytes <= self.buffer_bytes:
+            raise ValueError(f"batch_bytes {self.batch_bytes}: 1 to buffer_bytes ({self.buffer_bytes})")

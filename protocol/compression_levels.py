@@ -1,0 +1,37 @@
+"""Compression at a level that somebody chose (KIP-390): `compression.gzip.level`, `.lz4.level`, `.zstd.level`.
+
+Without one, `compression.compress` takes what costs least; Kafka's own defaults mean that too. Snappy has no levels.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+from headrace.protocol.compression import Buffer, Codec
+
+# What Kafka's defaults are: the codec's usual way.
+DEFAULT_LEVELS = {Codec.GZIP: -1, Codec.LZ4: 9, Codec.ZSTD: 3}
+_GZIP_WINDOW_BITS = 16 + zlib.MAX_WBITS
+_COMPRESSORS_MAX = 32
+
+_zstd_compressors: dict[int, Any] = {}  # by level: making one costs more than a small batch
+
+
+def compress_at(codec: int, data: Buffer, level: int) -> bytes:
+    """Compress with gzip (-1, 1 to 9), lz4 (1 to 17) or zstd (up to 22) at a level. For one thread a process."""
+    if codec == Codec.GZIP:
+        return zlib.compress(data, level, _GZIP_WINDOW_BITS)
+    if codec == Codec.LZ4:
+        import lz4.frame
+
+        return bytes(lz4.frame.compress(data, compression_level=level, store_size=False, block_linked=False))
+    assert codec == Codec.ZSTD
+    compressor = _zstd_compressors.get(level)
+    if compressor is None:
+        import zstandard
+
+        if len(_zstd_compressors) >= _COMPRESSORS_MAX:
+            _zstd_compressors.clear()
+        compressor = _zstd_compressors[level] = zstandard.ZstdCompressor(level=level)
+    return bytes(compressor.compress(data))

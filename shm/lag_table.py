@@ -1,0 +1,172 @@
+"""How far behind each group is: committed offsets by group and partition, beside the end offsets of the partition table.
+
+    row       0  sequence             odd while being written, then the fields: the partition worker that hosts the
+              8  committed offset     group's coordinator
+             16  commit time in ms
+             24  partition u32 | group bytes u16 | topic bytes u16      no topic bytes: a free row
+             32  looked-at offset, timestamp in ms of the record there   the housekeeper
+             64  topic, group         UTF-8; a group's id is cut where it does not fit
+
+Each partition worker has a section of `headrace.lag.rows.max` rows. What a reader makes of a row: the end is the high
+watermark of the partition as its own row has it now, so lag is always that of this moment; it is never negative,
+whatever moved between the two looks. Seconds: how old the first record is that the group has not committed past;
+known once the housekeeper has looked it up (it does every two seconds, for groups that are behind).
+
+Source: the issue of consumer groups; Kafka's `kafka-consumer-groups --describe` for records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import NamedTuple
+
+from headrace.limits import SEQLOCK_TRIES_MAX
+from headrace.shm.cluster_view import ClusterView
+from headrace.shm.layout import LAG_ROW_BYTES, LAG_ROWS, LAG_TEXT, WORD
+from headrace.shm.partition_table import PartitionTable
+from headrace.shm.region import Region
+
+TEXT_BYTES = LAG_ROW_BYTES - LAG_TEXT
+TOPIC_BYTES_MAX = 249
+
+_FIELDS = Struct("=qqIHH")
+_STAMP = Struct("=qq")
+_FIELDS_START = WORD
+_STAMP_START = 4 * WORD
+_NO_STAMP = (-1, -1)
+
+assert _FIELDS_START + _FIELDS.size <= _STAMP_START
+assert _STAMP_START + _STAMP.size <= LAG_TEXT
+assert TEXT_BYTES > TOPIC_BYTES_MAX
+
+
+class LagRow(NamedTuple):
+    """A committed offset as the coordinator's worker published it."""
+
+    place: int  # of the row in the table
+    group: str
+    topic: str
+    partition: int
+    committed: int
+    commit_ms: int
+    looked_at: int  # the committed offset that `first_unread_ms` belongs to
+    first_unread_ms: int
+
+
+class GroupLag(NamedTuple):
+    """How far a group is behind in one partition."""
+
+    group: str
+    topic: str
+    partition: int
+    committed: int
+    end: int  # high watermark
+    records: int  # >= 0
+    seconds: float | None  # >= 0; None: not looked up yet
+
+
+class LagTable:
+    """The rows, for whoever mapped them."""
+
+    def __init__(self, region: Region, rows_of_section: int) -> None:
+        self._region = region
+        self._memory = region.memory
+        self._words = region.words
+        self.rows_of_section = rows_of_section
+        self._rows = (region.size_bytes - LAG_ROWS) // LAG_ROW_BYTES if rows_of_section else 0
+
+    def first_of(self, section: int) -> int:
+        """Place of a section's first row."""
+        return section * self.rows_of_section
+
+    def write(self, place: int, group: str, topic: str, partition: int, committed: int, commit_ms: int) -> None:
+        """Fill a row; only the section's worker may."""
+        topic_bytes = topic.encode()[:TOPIC_BYTES_MAX]
+        group_bytes = group.encode()[: TEXT_BYTES - len(topic_bytes)]
+        fields = _FIELDS.pack(committed, commit_ms, partition, len(group_bytes), len(topic_bytes))
+        text = topic_bytes + group_bytes
+        start = LAG_ROWS + place * LAG_ROW_BYTES
+        word = start // WORD
+        sequence = self._words[word] | 1
+        self._words[word] = sequence
+        self._memory[start + _FIELDS_START : start + _FIELDS_START + len(fields)] = fields
+        self._memory[start + LAG_TEXT : start + LAG_TEXT + len(text)] = text
+        self._words[word] = sequence + 1
+
+    def move(self, place: int, committed: int, commit_ms: int) -> None:
+        """The group of a row committed again."""
+        start = LAG_ROWS + place * LAG_ROW_BYTES
+        word = start // WORD
+        sequence = self._words[word] | 1
+        self._words[word] = sequence
+        self._memory[start + WORD : start + 3 * WORD] = _STAMP.pack(committed, commit_ms)
+        self._words[word] = sequence + 1
+
+    def free(self, place: int) -> None:
+        """Nothing is in a row any more."""
+        start = LAG_ROWS + place * LAG_ROW_BYTES
+        word = start // WORD
+        sequence = self._words[word] | 1
+        self._words[word] = sequence
+        self._words[word + 3] = 0
+        self._words[word] = sequence + 1
+
+    def stamp(self, place: int, looked_at: int, first_unread_ms: int) -> None:
+        """The age of a row's first unread record; only the housekeeper may."""
+        start = LAG_ROWS + place * LAG_ROW_BYTES + _STAMP_START
+        self._memory[start : start + _STAMP.size] = _STAMP.pack(looked_at, first_unread_ms)
+
+    def read(self, place: int) -> LagRow | None:
+        """A consistent row; None for a free one, and where the writer never rested."""
+        memory, words = self._memory, self._words
+        start = LAG_ROWS + place * LAG_ROW_BYTES
+        word = start // WORD
+        for _ in range(SEQLOCK_TRIES_MAX):
+            sequence = words[word]
+            if sequence & 1:
+                continue
+            committed, commit_ms, partition, group_bytes, topic_bytes = _FIELDS.unpack_from(memory, start + WORD)
+            if not topic_bytes:
+                return None
+            looked_at, first_unread_ms = _STAMP.unpack_from(memory, start + _STAMP_START)
+            end = start + LAG_TEXT + topic_bytes + group_bytes
+            text = bytes(memory[start + LAG_TEXT : end])
+            if words[word] == sequence:
+                topic, group = (
+                    text[:topic_bytes].decode("utf-8", "replace"),
+                    text[topic_bytes:].decode("utf-8", "replace"),
+                )
+                return LagRow(place, group, topic, partition, committed, commit_ms, looked_at, first_unread_ms)
+        return None
+
+    def rows(self) -> Iterator[LagRow]:
+        """Every row that holds something."""
+        words, first, step = self._words, LAG_ROWS // WORD + 3, LAG_ROW_BYTES // WORD
+        for place in range(self._rows):
+            if words[first + place * step]:
+                row = self.read(place)
+                if row is not None:
+                    yield row
+
+    def close(self) -> None:
+        self._region.close()
+
+
+def lags_of(table: LagTable, view: ClusterView, partitions: PartitionTable, now_ms: int) -> Iterator[GroupLag]:
+    """The lag of every group that this node coordinates, in partitions that it leads."""
+    for row in table.rows():
+        topic = view.topics.get(row.topic)
+        if topic is None or row.partition >= len(topic.partitions):
+            continue
+        partition = topic.partitions[row.partition]
+        state = partitions.read(partition.slot) if partition.slot >= 0 else None
+        if state is None or state.key != partition.key:
+            continue
+        records = max(0, state.high_watermark - row.committed)
+        seconds: float | None = None
+        if not records:
+            seconds = 0.0
+        elif row.looked_at == row.committed and row.first_unread_ms >= 0:
+            seconds = max(0, now_ms - row.first_unread_ms) / 1000
+        yield GroupLag(row.group, row.topic, row.partition, row.committed, state.high_watermark, records, seconds)

@@ -1,0 +1,74 @@
+"""How old the first record is that a group has not read: looked up in the log, written beside the group's lag.
+
+Runs in: the housekeeper, every two seconds, for groups that are behind and whose committed offset moved since the last
+look. It reads indexes and a batch header each; the timestamp is that of the batch (its first where the offset
+begins it, else its largest).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from headrace.errors import HeadraceError
+from headrace.ids import TopicPartition
+from headrace.log.reader import LogReader
+from headrace.shm.lag_table import LagRow
+from headrace.shm.partition_table import PartitionRow
+from headrace.shm.seat import Seat
+from headrace.workers.housekeeper.hosted import HostedReplicas
+
+LOOKS_MAX = 2_000  # at a time; the others have their turn in the next ones
+
+_log = logging.getLogger(__name__)
+
+
+class LagLook:
+    """One look after the other over the lag table."""
+
+    def __init__(self, seat: Seat, replicas: HostedReplicas) -> None:
+        self._seat = seat
+        self._replicas = replicas
+        self._begin = 0  # where the last look ended
+
+    def look(self) -> int:
+        """Stamp what is behind; returns how many rows were looked up."""
+        rows = [row for row in self._seat.lags.rows() if row.looked_at != row.committed]
+        if not rows:
+            return 0
+        hosted = {each.name: each for each in self._replicas}
+        readers: dict[TopicPartition, LogReader] = {}
+        done = 0
+        for row in self._in_turn(rows):
+            each = hosted.get(TopicPartition(row.topic, row.partition))
+            if each is None or each.row.high_watermark <= row.committed:
+                continue
+            reader = readers.get(each.name)
+            if reader is None:
+                reader = readers[each.name] = LogReader(each.directory)
+            self._seat.lags.stamp(row.place, row.committed, self._timestamp(reader, row, each.row))
+            done += 1
+            if done >= LOOKS_MAX:
+                self._begin = row.place
+                break
+        for reader in readers.values():
+            reader.close()
+        return done
+
+    def _in_turn(self, rows: list[LagRow]) -> Iterable[LagRow]:
+        """All rows, beginning behind where the last look had to end."""
+        begin, self._begin = self._begin, -1
+        yield from (row for row in rows if row.place > begin)
+        yield from (row for row in rows if row.place <= begin)
+
+    @staticmethod
+    def _timestamp(reader: LogReader, row: LagRow, state: PartitionRow) -> int:
+        """Of the first record at or behind the committed offset, -1 where that can't be told."""
+        try:
+            reader.refresh(state.segments_version)
+            for found in reader.batches_from(row.committed, state.hw_segment, state.hw_position):
+                header = found.header
+                return header.base_timestamp if header.base_offset >= row.committed else header.max_timestamp
+        except (HeadraceError, OSError) as failure:
+            _log.debug("age of unread record not known group=%s topic=%s reason=%s", row.group, row.topic, failure)
+        return -1

@@ -1,0 +1,76 @@
+"""Committed offsets of this worker's groups in the lag table.
+
+Runs in: a partition worker, for its own section. A commit notes its key and value; twice a second what was noted
+is written, the last value of each key alone, so that a commit pays a dict store.
+
+Bound: `headrace.lag.rows.max` rows; offsets beyond are not shown, and the log says so once.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from headrace.shm.lag_table import LagTable
+from headrace.workers.coordinators.effects import KeyValue
+from headrace.workers.coordinators.group_records import commit_ms_of, offset_of, read_suffix
+
+FLUSH_INTERVAL_MS = 500
+ROWS_PER_FLUSH_MAX = 5_000
+
+_log = logging.getLogger(__name__)
+
+
+class LagRows:
+    """Rows by the key of their offset's record."""
+
+    def __init__(self, table: LagTable, section: int) -> None:
+        self._table = table
+        first = table.first_of(section)
+        self._free = list(range(first + table.rows_of_section - 1, first - 1, -1))
+        self._places: dict[bytes, int] = {}
+        self._noted: dict[bytes, bytes | None] = {}
+        self._next_ms = 0
+        self._is_full = False
+        for place in self._free:
+            table.free(place)  # a predecessor's rows
+
+    def note(self, records: list[KeyValue]) -> None:
+        """Records that are committed: offsets, tombstones of offsets, groups (which don't matter here)."""
+        noted = self._noted
+        for key, value in records:
+            if key[1] <= 1 and not key[0]:
+                noted[key] = value
+
+    def forget(self, prefixes: list[bytes]) -> None:
+        """Groups that are hosted elsewhere from now on."""
+        gone = tuple(prefixes)
+        for key in [key for key in {**self._places, **self._noted} if key.startswith(gone)]:
+            self._noted[key] = None
+
+    def flush(self, now_ms: int) -> None:
+        """Write what was noted, where it is time."""
+        if not self._noted or now_ms < self._next_ms:
+            return
+        self._next_ms = now_ms + FLUSH_INTERVAL_MS
+        for key in list(self._noted)[:ROWS_PER_FLUSH_MAX]:
+            self._write(key, self._noted.pop(key))
+
+    def _write(self, key: bytes, value: bytes | None) -> None:
+        place = self._places.get(key)
+        if value is None:
+            if place is not None:
+                del self._places[key]
+                self._table.free(place)
+                self._free.append(place)
+            return
+        if place is not None:
+            self._table.move(place, offset_of(value), commit_ms_of(value)[0])
+        elif self._free:
+            place = self._places[key] = self._free.pop()
+            group_end = 4 + int.from_bytes(key[2:4], "big")
+            topic, partition = read_suffix(key[group_end:])
+            group = key[4:group_end].decode("utf-8", "replace")
+            self._table.write(place, group, topic, partition, offset_of(value), commit_ms_of(value)[0])
+        elif not self._is_full:
+            self._is_full = True
+            _log.warning("lag table full rows=%d headrace.lag.rows.max", self._table.rows_of_section)
