@@ -58,6 +58,19 @@ def list_offsets(version: int, timestamp_ms: int) -> bytes:
     return frame(ApiKey.LIST_OFFSETS, version, message)
 
 
+def epoch_end(version: int, topic: str, epoch: int, current: int = -1, partition: int = 0) -> bytes:
+    request = messages.OffsetForLeaderEpochRequest
+    wanted = request.OffsetForLeaderPartition(partition=partition, current_leader_epoch=current, leader_epoch=epoch)
+    topics = [request.OffsetForLeaderTopic(topic=topic, partitions=[wanted])]
+    return frame(ApiKey.OFFSET_FOR_LEADER_EPOCH, version, request(replica_id=-2, topics=topics))
+
+
+def move(path: str, topic: str, partition: int = 0) -> bytes:
+    request = messages.AlterReplicaLogDirsRequest
+    wanted = request.AlterReplicaLogDir(path=path, topics=[request.AlterReplicaLogDirTopic(topic, [partition])])
+    return frame(ApiKey.ALTER_REPLICA_LOG_DIRS, 2, request(dirs=[wanted]))
+
+
 def metadata(version: int, topic: str) -> bytes:
     request = messages.MetadataRequest
     return frame(ApiKey.METADATA, version, request(topics=[request.MetadataRequestTopic(name=topic)]))
@@ -99,6 +112,24 @@ def probes() -> list[Probe]:
     ]
     times = (("latest", -1), ("earliest", -2), ("largest timestamp", -3), ("far future", TIMESTAMP_MS * 2), ("-9", -9))
     found += [(f"list offsets v7, {name}", offsets_key, 7, list_offsets(7, time)) for name, time in times]
+    for name, arguments in (
+        ("the current one", (TOPIC, 0)),
+        ("the current one, said to be current", (TOPIC, 0, 0)),
+        ("one that is to come", (TOPIC, 7)),
+        ("none", (TOPIC, -1)),
+        ("one below none", (TOPIC, -5)),
+        ("the current one, another said to be current", (TOPIC, 0, 9)),
+        ("of another partition", (TOPIC, 0, -1, 9)),
+        ("of an unknown topic", ("absent", 0)),
+    ):
+        for version in (0, 3, 4):
+            what = f"offset for leader epoch v{version}, {name}"
+            found.append((what, ApiKey.OFFSET_FOR_LEADER_EPOCH, version, epoch_end(version, *arguments)))
+    found += [
+        ("alter replica log dirs v2, no such directory", ApiKey.ALTER_REPLICA_LOG_DIRS, 2, move("/absent", TOPIC)),
+        ("alter replica log dirs v2, unknown topic", ApiKey.ALTER_REPLICA_LOG_DIRS, 2, move("/absent", "absent")),
+        ("alter replica log dirs v2, another partition", ApiKey.ALTER_REPLICA_LOG_DIRS, 2, move("/absent", TOPIC, 9)),
+    ]
     return [
         *found,
         ("find coordinator v2, a group", ApiKey.FIND_COORDINATOR, 2,

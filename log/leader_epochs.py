@@ -15,7 +15,8 @@ from pathlib import Path
 from headrace.log.checkpoints import LEADER_EPOCH_FILE, BadCheckpoint, read_leader_epochs, write_leader_epochs
 from headrace.log.disk import Disk
 
-UNDEFINED = (-1, -1)
+NO_EPOCH = -1
+UNDEFINED = (NO_EPOCH, -1)
 
 _log = logging.getLogger(__name__)
 
@@ -95,7 +96,7 @@ def end_offset_for(entries: list[tuple[int, int]], epoch: int, log_end_offset: i
               for -1
     source    Kafka `LeaderEpochFileCache.endOffsetFor`; KIP-279
     """
-    if epoch < 0 or not entries or epoch > entries[-1][0]:
+    if epoch == NO_EPOCH or not entries or epoch > entries[-1][0]:
         return UNDEFINED
     if epoch == entries[-1][0]:
         return epoch, log_end_offset

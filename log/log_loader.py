@@ -113,7 +113,7 @@ class LogLoader:
         finish_swaps(self._directory, self._disk)
         found = segment_bases(self._directory)
         self._replay = ProducerReplay(
-            self._directory, self._disk, self._producers, opening.log_start_offset, self._now_ms
+            self._directory, self._disk, self._producers, opening.log_start_offset, self._now_ms, self._progress
         )
         if not found:
             return self._begin(opening.log_start_offset)
@@ -230,6 +230,8 @@ class LogLoader:
                         entries.append((step.leader_epoch, step.base_offset))
             finally:
                 os.close(fd)
+            if self._progress is not None:
+                self._progress(0)
         self._epochs.replace(entries)
 
 

@@ -30,6 +30,7 @@ from headrace.protocol.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT, Buffe
 ABORT = 0
 COMMIT = 1
 NEVER_OFFSET = 2**63 - 1
+PROGRESS_BYTES = 64 << 20  # read between two signs of life
 
 _log = logging.getLogger(__name__)
 
@@ -105,7 +106,13 @@ class ProducerReplay:
     """
 
     def __init__(
-        self, directory: Path, disk: Disk, producers: ProducerState, log_start_offset: int, now_ms: int
+        self,
+        directory: Path,
+        disk: Disk,
+        producers: ProducerState,
+        log_start_offset: int,
+        now_ms: int,
+        progress: Callable[[int], None] | None = None,
     ) -> None:
         self.bytes_replayed = 0
         self._directory = directory
@@ -113,6 +120,7 @@ class ProducerReplay:
         self._producers = producers
         self._log_start_offset = log_start_offset
         self._now_ms = now_ms
+        self._progress = progress
         self._next_offset = -1  # the state is as of this offset; -1: nothing is loaded
         self._untrusted_from = NEVER_OFFSET
 
@@ -176,9 +184,13 @@ class ProducerReplay:
         if found is None:
             return
         size_before = self.bytes_replayed - found[0]
+        told = found[0]
         for batch in segment.batches(found[0], end):
             header = batch.header
             self.bytes_replayed = size_before + batch.position + batch.size
+            if batch.position - told >= PROGRESS_BYTES and self._progress is not None:
+                self._progress(0)  # a sign of life: nothing is recovered here
+                told = batch.position
             if header.producer_id < 0:
                 continue
             aborted = replay_batch(

@@ -1,6 +1,8 @@
 """A node whose log directories fail, are full, or can't be read at the start; and where leader epochs ended."""
 
+import os
 import shutil
+import subprocess
 import uuid
 
 import pytest
@@ -204,4 +206,56 @@ def test_a_replica_moves_to_another_directory_and_is_read_there(node_factory, co
     assert not found[source]
     assert fetch(connection, "t")[1] == size
     assert produce(connection, "t")[0] == 0
+    assert node.stop() == 0
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 24 MiB."""
+    path = tmp_path / "small"
+    path.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(path)]
+    mounted = subprocess.run(command, capture_output=True, text=True)
+    if mounted.returncode:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
+    yield path
+    subprocess.run(["umount", "-l", str(path)], check=True)
+
+
+def until_refused(connection, topic, value):
+    """Produce until the node has no room; returns the last offset that was acknowledged."""
+    offset = -1
+    for _ in range(10_000):
+        error, found = produce(connection, topic, value=value)
+        if error:
+            assert error == ErrorCode.KAFKA_STORAGE_ERROR
+            return offset
+        offset = found
+    raise AssertionError("the disk never filled up")
+
+
+@pytest.mark.parametrize("free_bytes_min", [4 << 20, 0], ids=["early", "at the very end"])
+def test_a_disk_that_fills_up_is_taken_into_service_again_when_there_is_room(
+    node_factory, connect, small_disk, free_bytes_min
+):
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes(8 << 20))
+    settings = (f"log.dirs={small_disk / 'logs'}", f"headrace.log.dir.free.bytes.min={free_bytes_min}")
+    node = node_factory("node", *settings, "headrace.partition.workers=1")
+    connection = connect(node)
+    create(connection, "t", 1, {"segment.bytes": "1000000"})
+    last = until_refused(connection, "t", b"x" * 50_000)
+    assert last > 100
+    volume = os.statvfs(small_disk)
+    assert volume.f_bavail * volume.f_frsize >= free_bytes_min * 0.7
+    assert fetch(connection, "t", offset=last) != (0, 0)
+    assert fetch(connection, "t", offset=0)[0] == 0
+    assert produce(connection, "t")[0] == ErrorCode.KAFKA_STORAGE_ERROR
+    ballast.unlink()
+    for _ in range(10_000):
+        error, offset = produce(connection, "t")
+        if not error:
+            break
+    assert error == 0
+    assert offset >= last + 1
     assert node.stop() == 0

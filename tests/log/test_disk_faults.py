@@ -3,12 +3,15 @@
 import errno
 import os
 import random
+import subprocess
 
 import pytest
 from faulty_disk import FaultyDisk
-from log_fixtures import NOW_MS, batch
+from log_fixtures import NOW_MS, LogMaker, batch
 
-from headrace.errors import StorageFailed
+from headrace.errors import StorageExhausted, StorageFailed
+from headrace.ids import TopicPartition
+from headrace.log.checkpoints import read_offset_checkpoint, write_offset_checkpoint
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.log.reader import LogReader
@@ -216,3 +219,77 @@ def test_a_log_that_cannot_be_opened_leaves_no_descriptor_behind(maker):
         disk.close()
     assert refused
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize("fail_at", range(4))
+def test_a_checkpoint_whose_writing_fails_is_the_old_one(tmp_path, fail_at):
+    old, new = {TopicPartition("t", 0): 5}, {TopicPartition("t", 0): 9, TopicPartition("t", 1): 3}
+    path = tmp_path / "recovery-point-offset-checkpoint"
+    write_offset_checkpoint(path, old)
+    disk = FaultyDisk(fail_at)
+    with pytest.raises(OSError, match="Input/output"):
+        write_offset_checkpoint(path, new, disk)
+    is_renamed = disk.calls[fail_at] == "fsync" and "rename" in disk.calls
+    assert read_offset_checkpoint(path) == (new if is_renamed else old)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_crash_while_a_checkpoint_is_written_leaves_the_old_or_the_new_one(tmp_path, seed):
+    old, new = {TopicPartition("t", 0): 5}, {TopicPartition("t", number): number for number in range(100)}
+    path = tmp_path / "recovery-point-offset-checkpoint"
+    write_offset_checkpoint(path, old)
+    disk = FaultyDisk(seed % 5)
+    disk.settle(tmp_path)
+    disk.calls.clear()
+    try:
+        write_offset_checkpoint(path, new, disk)
+        acknowledged = True
+    except OSError:
+        acknowledged = False
+    disk.crash(tmp_path, random.Random(seed))
+    found = read_offset_checkpoint(path)
+    assert found == new if acknowledged else found in (old, new)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 1 MiB: a disk that is really full."""
+    path = tmp_path / "small"
+    path.mkdir()
+    mount = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(path)], capture_output=True, text=True
+    )
+    if mount.returncode:
+        pytest.skip(f"no file system can be mounted here: {mount.stderr.strip()}")
+    yield path
+    subprocess.run(["umount", "-l", str(path)], check=True)
+
+
+def fill_up(log):
+    """Append until there is no room; returns how many were acknowledged."""
+    for acknowledged in range(100_000):
+        try:
+            log.append_as_leader([batch(size=700)], 0, NOW_MS)
+        except StorageExhausted:
+            return acknowledged
+    raise AssertionError("the disk never filled up")
+
+
+def test_a_disk_that_is_really_full_refuses_and_the_log_opens_again_with_all_it_acknowledged(small_disk, tmp_path):
+    maker = LogMaker(small_disk)
+    maker.disk = Disk()
+    config = LogConfig(segment_bytes=100_000, index_interval_bytes=300)
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes(300_000))
+    log = maker.open(config)
+    acknowledged = fill_up(log)
+    assert acknowledged > 100
+    assert offsets_on_disk(log)[:acknowledged] == list(range(acknowledged))  # reads go on
+    trusted = (log.end_segment, log.end_position)
+    log.abandon()
+    ballast.unlink()
+    log = maker.open(config, trusted=trusted)
+    assert log.log_end_offset == acknowledged
+    assert log.append_as_leader([batch(size=700)], 0, NOW_MS) == [(0, acknowledged, -1)]
+    log.close()
+    assert offsets_on_disk(maker.open(config, clean=True)) == list(range(acknowledged + 1))

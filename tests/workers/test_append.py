@@ -124,3 +124,17 @@ def test_a_full_directory_answers_storage_error_and_a_strange_slot_not_leader(wo
     )
     worker.send("plain")
     assert [one[1] for one in worker.cycle()] == [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR]
+
+
+def test_free_space_is_looked_at_in_time_however_fast_it_goes(worker):
+    """Not only each DIRECTORY_LOOK_INTERVAL_MS: the clock stands still here."""
+    bound = worker.seat.wiring.settings["headrace.log.dir.free.bytes.min"]
+    log = worker.replicas.by_slot[0].log
+    worker.disk.free_bytes = lambda _path: bound + 2_000 - log.size_bytes
+    errors = []
+    for _ in range(40):
+        worker.send("plain")
+        errors += [error for _id, error, _offset, _syncs in worker.cycle()]
+    assert errors[0] == 0
+    assert errors[-1] == ErrorCode.KAFKA_STORAGE_ERROR
+    assert log.size_bytes <= 2_000 + 200

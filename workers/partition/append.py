@@ -132,6 +132,7 @@ class Appender:
             replica.publish()
             for network_worker in replica.waiting_network_workers():
                 self._answers.advanced(network_worker, replica.slot)
+            self._replicas.spend(appended_bytes, self._monotonic_ms)
         self._answer(replica, tickets, results)
 
     def _answer(self, replica: Replica, tickets: list[Ticket], results: list[tuple[int, int, int]]) -> None:

@@ -19,6 +19,7 @@ from headrace.limits import DIRECTORY_LOOK_INTERVAL_MS, DIRECTORY_ROOM_AGAIN
 from headrace.log.disk import Disk
 from headrace.shm.seat import Seat
 
+_UNBOUNDED = 2**63
 _log = logging.getLogger(__name__)
 
 
@@ -35,6 +36,7 @@ class LogDirectories:
         self._bits = {Path(path): seat.wiring.log_dir_bit(path) for path in seat.wiring.log_dirs}
         self._free_bytes_min: int = seat.wiring.settings["headrace.log.dir.free.bytes.min"]
         self._next_look_ms = 0
+        self._headroom_bytes = 0  # what may be written before the next look at the free space
         self.usable = list(self._bits)
         self.full: set[Path] = set()
         self.had_failed_at_start = len(self.usable) < len(seat.wiring.settings["log.dirs"])
@@ -50,10 +52,19 @@ class LogDirectories:
         if monotonic_ms < self._next_look_ms:
             return False
         self._next_look_ms = monotonic_ms + DIRECTORY_LOOK_INTERVAL_MS
+        self._headroom_bytes = _UNBOUNDED
         has_changed = self._follow_failures()
         for path in list(self.usable):
             has_changed |= self._look_at_space(path)
         return has_changed
+
+    def spend(self, count: int) -> bool:
+        """So many bytes were written; True where the free space has to be looked at now, not when that is due."""
+        self._headroom_bytes -= count
+        if self._headroom_bytes > 0:
+            return False
+        self._next_look_ms = 0
+        return True
 
     def take_offline(self, path: Path, reason: object) -> None:
         """An I/O error: nothing in this directory is used any more, by any process of the node."""
@@ -102,6 +113,7 @@ class LogDirectories:
             _log.warning("log directory has room again path=%s free_bytes=%d", path, free_bytes)
             return True
         if free_bytes >= self._free_bytes_min:
+            self._headroom_bytes = min(self._headroom_bytes, (free_bytes - self._free_bytes_min) // 2)
             return False
         self.full.add(path)
         _log.error(

@@ -132,14 +132,23 @@ class Replicas:
             replica = self.by_slot[slot]
             if replica.state is not RowState.OFFLINE and not replica.is_full:
                 self._flush_due(replica, now_ms)
-        if self._directories.look(monotonic_ms):
-            self._follow_directories()
+        self.look_at_directories(monotonic_ms)
         if self._exhausted and monotonic_ms >= self._next_reopen_ms:
             self._next_reopen_ms = monotonic_ms + REOPEN_INTERVAL_MS
             for replica in list(self._exhausted.values()):
                 self._reopen(replica)
         changed, self._changed = self._changed, []
         return changed
+
+    def look_at_directories(self, monotonic_ms: int) -> None:
+        """What became of the log directories, if that is due."""
+        if self._directories.look(monotonic_ms):
+            self._follow_directories()
+
+    def spend(self, count: int, monotonic_ms: int) -> None:
+        """So many bytes were appended: near the bound of free space that is looked at before the time."""
+        if self._directories.spend(count):
+            self.look_at_directories(monotonic_ms)
 
     def fail(self, replica: Replica, failure: StorageFailed) -> None:
         """A log refused: out of room, or its directory is lost with every replica in it."""

@@ -8,6 +8,7 @@ Source: Kafka `KafkaApis.handleAlterReplicaLogDirsRequest`; KIP-113.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from headrace.errors import ErrorCode
@@ -30,9 +31,14 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     request = decode_request(_KEY, exchange.api_version, body)
     alteration = _Alteration(exchange)
     by_owner: dict[int, Wanted] = {}
+    known = {os.path.realpath(path) for path in context.settings["log.dirs"]}
     for wanted in request.dirs:
+        is_known = os.path.realpath(wanted.path) in known
         for topic in wanted.topics:
             for index in topic.partitions:
+                if not is_known:
+                    alteration.settle(topic.name, index, ErrorCode.LOG_DIR_NOT_FOUND)
+                    continue
                 route = context.routes.partition(topic.name, index)
                 if route is None or route.slot < 0:
                     alteration.settle(topic.name, index, ErrorCode.REPLICA_NOT_AVAILABLE)
