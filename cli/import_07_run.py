@@ -14,6 +14,7 @@ from zlib import crc32
 
 from headrace.cli.import_07_state import BadState, ImportState, PartitionState, StateFile
 from headrace.cli.progress import ProgressLine, bytes_text
+from headrace.client.cluster import Cluster
 from headrace.client.import_topic import ImportTopic, Writer, following
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.log.log_07 import Carried, Damage, Log07, partitions_07
@@ -34,7 +35,6 @@ class ImportPlan:
     directory: Path
     source_topic: str
     topic: str
-    bootstrap_servers: str
     state_file: Path
     compression: str
     timestamp: str
@@ -44,21 +44,21 @@ class ImportPlan:
     is_quiet: bool
 
 
-def run(plan: ImportPlan) -> int:
+def run(plan: ImportPlan, cluster: Cluster) -> int:
     """0 where all was carried and reads back equal, else 1. raises HeadraceError"""
     try:
         logs = partitions_07(plan.directory, plan.source_topic)
     except OSError as failure:
         raise HeadraceError(f"{plan.directory}: {failure.strerror or failure}") from None
     states = StateFile(plan.state_file)
-    target = ImportTopic(plan.bootstrap_servers, plan.topic)
+    target = ImportTopic(cluster, plan.topic)
     try:
         target.prepare(max(logs) + 1)
         return _Import(plan, logs, states, target).run()
     except OSError as failure:
         raise HeadraceError(str(failure)) from None
     finally:
-        target.close()
+        cluster.close()
         states.close()
 
 
