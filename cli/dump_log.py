@@ -55,7 +55,7 @@ def dump_log(
             is_fault = item["type"] == "fault"
             is_faulty |= is_fault
             if is_json:
-                write(json.dumps(item, ensure_ascii=False) + "\n")
+                write(json.dumps(item) + "\n")
             elif is_fault:
                 sys.stdout.flush()
                 print(text_of(item), file=sys.stderr)

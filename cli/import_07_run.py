@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
+from headrace.cli.dump_text import printable
 from headrace.cli.import_07_state import BadState, ImportState, PartitionState, StateFile
 from headrace.cli.progress import ProgressLine, bytes_text
 from headrace.client.cluster import Cluster
@@ -206,7 +207,7 @@ class _Import:
         self._damages_shown += 1
         if self._damages_shown <= DAMAGES_SHOWN_MAX:
             self._line.clear()
-            print(f"damaged, left out: {damage} ({damage.lost_bytes} bytes)")
+            print(printable(f"damaged, left out: {damage} ({damage.lost_bytes} bytes)"))
 
     def _timestamp_ms(self, number: int, first: Carried) -> int:
         if self._plan.timestamp == "none":
