@@ -181,6 +181,25 @@ def test_a_follower_takes_a_leaders_old_entries_whole_whatever_is_cut(maker, ste
     assert len(reader_of(log).segment_bases()) > 1
 
 
+def test_an_old_log_is_cut_at_the_entry_that_holds_an_offset(maker):
+    write_segments(maker.directory)
+    starts = [offset for offset, _entry in ENTRIES]
+    log = maker.open(CONFIG)
+    for offset in range(len(RECORDS) - 1, 0, -3):
+        if not log.truncate_to(offset):
+            assert offset == log.log_end_offset
+            continue
+        record = next(entry for entry in reversed(ENTRIES) if entry[0] <= offset)
+        is_alone = record[1][16] < 2 and not record[1][17] & 7
+        assert log.log_end_offset == (offset if is_alone else record[0])
+        assert log.log_end_offset in starts or is_alone
+        assert log._truncation.bound(1 << 40) <= log.log_end_offset, "nothing behind the cut counts as synced"
+        if log.log_end_offset:
+            assert records_from(reader_of(log), 0, log) == RECORDS[: log.log_end_offset]
+    log.abandon()
+    assert maker.open(CONFIG).log_end_offset == log.log_end_offset
+
+
 def test_a_follower_refuses_an_old_entry_that_is_damaged_or_comes_again(maker):
     good, next_one = encode_message(0, 1, NOW_MS, b"k", b"v"), encode_message(1, 0, -1, b"k", b"v")
     log = maker.open()
