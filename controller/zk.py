@@ -169,7 +169,7 @@ class ZkSession:
         while True:
             try:
                 data, stat = self._call(self._client.get_async, self._chroot + path, watch=callback)
-                return Node(data, stat.version, stat.ephemeralOwner, stat.ctime)
+                return Node(data or b"", stat.version, stat.ephemeralOwner, stat.ctime)
             except NoNodeError:
                 if callback is None:
                     return None
@@ -186,7 +186,7 @@ class ZkSession:
         for result in asked:
             try:
                 data, stat = _wait(result)
-                found.append(Node(data, stat.version, stat.ephemeralOwner, stat.ctime))
+                found.append(Node(data or b"", stat.version, stat.ephemeralOwner, stat.ctime))
             except NoNodeError:
                 found.append(None)
         return found
@@ -210,14 +210,18 @@ class ZkSession:
             return found
         return [*found, path]
 
-    def create(self, path: str, data: bytes = b"", is_ephemeral: bool = False) -> None:
-        """Create a node and its parents; raises ZkConflict, where it exists."""
+    def create(self, path: str, data: bytes | None = b"", is_ephemeral: bool = False) -> None:
+        """Create a node and its parents; raises ZkConflict, where it exists.
+
+        data   None is no data, which Kafka tells from empty data: it doesn't start where that lies in
+               /latest_producer_id_block
+        """
         try:
             self._call(self._client.create_async, self._chroot + path, data, ephemeral=is_ephemeral, makepath=True)
         except NodeExistsError:
             raise ZkConflict(path, "exists") from None
 
-    def ensure(self, path: str, data: bytes = b"") -> None:
+    def ensure(self, path: str, data: bytes | None = None) -> None:
         """Create a persistent node, if it is not there."""
         try:
             self.create(path, data)

@@ -38,11 +38,14 @@ DECODE_OBJECTS_PER_BYTE = 1  # an array can't hold more elements than bytes that
 # Records that a node opens: to convert, recompress or check them
 OPENED_BYTES_MAX = 64 * 1024 * 1024  # what comes out of one batch
 OPENED_RECORDS_MAX = 250_000  # in one batch or set: 70 MB of objects, half a second of a network worker
+OPENED_RATIO_MAX = 32  # of a request: beyond OPENED_BYTES_MAX, times its size
+OPENED_RECORD_COST = 256  # what a record costs besides its bytes, as bytes
 CONVERTED_BYTES_MAX = 1024 * 1024  # of the log, for one Fetch of an old version, shared by its partitions
 
 # Names
 TOPIC_NAME_LENGTH_MAX = 249
 
+ADMIN_RESPONSE_BYTES_MAX = 64 * 1024 * 1024  # of a partition worker's answer, over all its parts
 GROUP_STRING_LENGTH_MAX = 8_191  # group, member, instance ids, protocol names: 4 bytes a character fit an int16
 CLIENT_ID_LENGTH_MAX = 255  # of a client's id, as its group knows it
 GROUPS_PER_PARTITION_MAX = 100_000  # groups in memory that a client can make, by partition of __consumer_offsets

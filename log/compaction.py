@@ -47,7 +47,7 @@ from headrace.log.segment import (
 from headrace.log.segment_chunks import Batch, read_chunks
 from headrace.log.segment_file import SegmentFile
 from headrace.log.transaction_scan import Outcome, TransactionScan
-from headrace.protocol.record_batch import CONTROL_BIT, HEADER_BYTES, TRANSACTIONAL_BIT, RecordBatchHeader
+from headrace.protocol.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT, RecordBatchHeader
 
 PLAIN_BYTES_RATIO = 2  # decompressed bytes at a time, in chunks
 SCAN_STEP_BATCHES = 4096
@@ -173,7 +173,7 @@ class Compaction:
             for count, batch in enumerate(segment.batches(0, end)):
                 if batch[2].producer_id >= 0:
                     transactions.take(segment, batch, is_active)
-                moved += HEADER_BYTES
+                moved += batch.size
                 if count % SCAN_STEP_BATCHES == SCAN_STEP_BATCHES - 1:
                     yield moved
                     moved = 0

@@ -221,9 +221,18 @@ class LogReader:
         end_offset    where reading stops: the last stable offset
         returns       those whose marker lies at or behind `offset` and whose first record lies before the end of the
                       range (as far as the index tells that end: a few more do no harm)
-        raises        CorruptIndex, OSError
+        raises        CorruptIndex; FileNotFoundError, where `offset` was deleted; OSError
         source        Kafka `LocalLog.collectAbortedTransactions`, `TransactionIndex.collectAbortedTxns`
         """
+        try:
+            return self._aborted_transactions(offset, found, end_segment, end_offset)
+        except FileNotFoundError:
+            self._look_again(offset)
+            return self._aborted_transactions(offset, found, end_segment, end_offset)
+
+    def _aborted_transactions(
+        self, offset: int, found: FileRange, end_segment: int, end_offset: int
+    ) -> list[AbortedTransaction]:
         segment = found.segment
         assert isinstance(segment, SegmentFile)
         first = bisect_right(self._bases, segment.base_offset) - 1
@@ -233,7 +242,11 @@ class LogReader:
         for base in self._bases[max(first, 0) :]:
             if base not in self._aborted_in and base != self._bases[-1]:
                 continue  # a rolled segment gets no index any more
-            for one in read_aborted(path_of(self.directory, base, TXN_INDEX_SUFFIX)):
+            path = path_of(self.directory, base, TXN_INDEX_SUFFIX)
+            entries = read_aborted(path)
+            if not entries and base in self._aborted_in and not path.exists():
+                raise FileNotFoundError(f"{path}: compacted into another since the directory was listed")
+            for one in entries:
                 if one.last_offset >= offset and one.first_offset < behind:
                     aborted.append(one)
                 if one.last_stable_offset >= behind:

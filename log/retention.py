@@ -25,6 +25,7 @@ from headrace.log.config import LogConfig
 from headrace.log.index_reader import IndexReader
 from headrace.log.segment import LOG_SUFFIX, TIME_INDEX_SUFFIX, path_of, segment_bases
 from headrace.log.time_index import ENTRY as TIME_ENTRY
+from headrace.protocol.record_batch import HEADER_BYTES, MAGIC_POSITION, MAGIC_V2, parse_header
 
 POLICY_KEY = "headrace.retention.policy"
 
@@ -93,6 +94,8 @@ def segment_facts(directory: Path, log_end_offset: int) -> list[SegmentFacts]:
         except FileNotFoundError:
             continue
         timestamp_ms = largest_timestamp(directory, base)
+        if timestamp_ms <= 0 and base == bases[-1]:
+            timestamp_ms = first_timestamp(directory, base)  # the active one may have no entry yet
         if timestamp_ms <= 0:
             timestamp_ms = status.st_mtime_ns // 1_000_000
         facts.append(SegmentFacts(base, end_offset, status.st_size, timestamp_ms))
@@ -107,6 +110,15 @@ def largest_timestamp(directory: Path, base_offset: int) -> int:
     finally:
         times.close()
     return last[0] if last is not None else -1
+
+
+def first_timestamp(directory: Path, base_offset: int) -> int:
+    """Of a segment's first batch; -1 where there is none, or it tells none. raises OSError"""
+    with open(path_of(directory, base_offset, LOG_SUFFIX), "rb") as file:
+        head = file.read(HEADER_BYTES)
+    if len(head) < HEADER_BYTES or head[MAGIC_POSITION] != MAGIC_V2:
+        return -1
+    return parse_header(head).max_timestamp
 
 
 def _leading(segments: Sequence[SegmentFacts], goes: Callable[[SegmentFacts], bool]) -> int:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from headrace.limits import OPENED_BYTES_MAX, OPENED_RECORDS_MAX
+from headrace.limits import OPENED_BYTES_MAX, OPENED_RECORD_COST, OPENED_RECORDS_MAX
 from headrace.protocol.compression import Codec
 from headrace.protocol.message_set import (
     MAGIC_V1,
@@ -49,11 +49,13 @@ class Converted(NamedTuple):
 
     next_offset   behind the last entry they came from, of which perhaps nothing was left
     first_bytes   how many of `data` the first entry gave
+    cost          bytes that came out of entries, and OPENED_RECORD_COST for each record
     """
 
     data: bytes
     next_offset: int
     first_bytes: int
+    cost: int
 
 
 def open_produced_set(data: Buffer, limit: int = OPENED_BYTES_MAX) -> ProducedSet:
@@ -86,19 +88,19 @@ def convert_up(records: Sequence[Record], codec: int) -> bytes:
 
 
 def convert_down(
-    entries: Buffer, magic: int, first_offset: int, bytes_wanted: int, limit: int = OPENED_BYTES_MAX
+    entries: Buffer, magic: int, first_offset: int, bytes_wanted: int, cost_max: int = OPENED_BYTES_MAX
 ) -> Converted:
     """Entries of any format as entries of `magic` or older.
 
     entries        whole ones; a cut one at the end is left out
     first_offset   the offset that was asked for
     bytes_wanted   conversion ends with the entry that reaches this size
-    limit          most bytes that may come out of one entry
+    cost_max       conversion ends with the entry that reaches this cost; OPENED_BYTES_MAX may come out of one
     raises         UnsupportedCodec, where the first entry with records is of zstd (behind others it ends the
                    conversion); CorruptRecord; CompressionError
     """
     out: list[bytes] = []
-    size = 0
+    size = cost = 0
     next_offset = first_offset
     view = memoryview(entries)
     for position, entry_bytes, entry_magic in iterate_entries(view):
@@ -112,33 +114,36 @@ def convert_down(
                 raise UnsupportedCodec(f"batch of zstd at offset {header.base_offset} for a reader of magic {magic}")
         else:
             behind = int.from_bytes(entry[:8], "big", signed=True) + 1
-        converted = _convert_entry(entry, entry_magic, magic, first_offset, limit)
+        converted, entry_cost = _convert_entry(entry, entry_magic, magic, first_offset)
+        cost += entry_cost
         next_offset = max(next_offset, behind)
         if converted:
             out.append(converted)
             size += len(converted)
-            if size >= bytes_wanted:
-                break
-    return Converted(out[0] if len(out) == 1 else b"".join(out), next_offset, len(out[0]) if out else 0)
+        if size >= bytes_wanted or cost >= cost_max:
+            break
+    return Converted(out[0] if len(out) == 1 else b"".join(out), next_offset, len(out[0]) if out else 0, cost)
 
 
-def _convert_entry(entry: memoryview, entry_magic: int, magic: int, first_offset: int, limit: int) -> bytes:
-    """One entry; nothing where no record is left of it."""
+def _convert_entry(entry: memoryview, entry_magic: int, magic: int, first_offset: int) -> tuple[bytes, int]:
+    """(one entry, nothing where no record is left of it; its cost)."""
     if entry_magic <= magic:
-        return bytes(entry)
+        return bytes(entry), 0
     if entry_magic == MAGIC_V1:
         message = read_message(bytes(entry))[0]
-        records, codec, is_append_time = records_of(message, limit), message.codec, message.is_log_append_time
+        records, codec, is_append_time = records_of(message), message.codec, message.is_log_append_time
     else:
         header = parse_header(entry)
         if header.is_control:
-            return b""
+            return b"", 0
         if header.record_count > OPENED_RECORDS_MAX:
             raise TooManyRecords(f"batch at offset {header.base_offset} with {header.record_count} records")
-        records = list(iterate_records(entry, limit))
+        records = list(iterate_records(entry, OPENED_BYTES_MAX))
         codec, is_append_time = header.codec, header.is_log_append_time
+    cost = sum(len(record.key or b"") + len(record.value or b"") + OPENED_RECORD_COST for record in records)
     if not codec:
         records = [record for record in records if record.offset >= first_offset]
     elif not any(record.offset >= first_offset for record in records):
-        return b""  # nothing that is wanted; the reader would ask for the same again
-    return build_message_set(records, magic, codec, is_append_time=is_append_time) if records else b""
+        return b"", cost  # nothing that is wanted; the reader would ask for the same again
+    converted = build_message_set(records, magic, codec, is_append_time=is_append_time) if records else b""
+    return converted, cost

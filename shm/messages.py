@@ -12,6 +12,7 @@ bytes:
     ADVANCED      n x slot 4
     ADMIN         request_id 8 | api_key 2 | api_version 2 | pad 4 | request body ...
     ADMIN_RESULT  request_id 8 | response body ...
+    ADMIN_PART    request_id 8 | the beginning of a response body that no message holds; the ADMIN_RESULT has its end
 
     DELETE_SEGMENTS  slot 4 | key 4 | roll_before_ms 8 | n x base offset 8
     SWAP_SEGMENTS    slot 4 | key 4 | segments_version 8 | n x ( base offset 8 | size 8 )
@@ -43,6 +44,7 @@ RESULT_TEXT = 3
 ADVANCED = 4
 ADMIN = 5
 ADMIN_RESULT = 6
+ADMIN_PART = 7
 
 # Api keys of the housekeeper's requests
 DELETE_SEGMENTS = -1

@@ -17,6 +17,7 @@ from pathlib import Path
 from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
 from headrace.log.checkpoints import (
+    CLEANER_OFFSET_FILE,
     LEADER_EPOCH_FILE,
     LOG_START_OFFSET_FILE,
     PARTITION_METADATA_FILE,
@@ -26,7 +27,7 @@ from headrace.log.checkpoints import (
 )
 from headrace.log.inspection.fault import Fault, Findings
 from headrace.log.inspection.segment_check import RESTORE, SegmentReport
-from headrace.log.inspection.state_files import CLEANER_OFFSET_FILE, rows_of, topic_id_of
+from headrace.log.inspection.state_files import rows_of, topic_id_of
 from headrace.log.producer_state import SNAPSHOT_SUFFIX
 from headrace.log.segment import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX
 

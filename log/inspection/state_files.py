@@ -22,6 +22,7 @@ from typing import Any
 
 from headrace.errors import HeadraceError
 from headrace.log.checkpoints import (
+    CLEANER_OFFSET_FILE,
     LEADER_EPOCH_FILE,
     LOG_START_OFFSET_FILE,
     PARTITION_METADATA_FILE,
@@ -33,7 +34,6 @@ from headrace.log.checkpoints import (
 )
 from headrace.log.producer_state import SNAPSHOT_SUFFIX, read_snapshot
 
-CLEANER_OFFSET_FILE = "cleaner-offset-checkpoint"
 META_PROPERTIES_FILE = "meta.properties"
 OFFSET_CHECKPOINTS = (RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE, LOG_START_OFFSET_FILE, CLEANER_OFFSET_FILE)
 STATE_FILE_BYTES_MAX = 64 << 20

@@ -168,10 +168,10 @@ class FakeZk:
         transaction.create(path, data, is_ephemeral=is_ephemeral)
         self.commit(transaction)
 
-    def ensure(self, path: str, data: bytes = b"") -> None:
+    def ensure(self, path: str, data: bytes | None = None) -> None:
         if path not in self.ensemble.nodes:
             try:
-                self.create(path, data)
+                self.create(path, data or b"")
             except ZkConflict:
                 pass
 

@@ -8,6 +8,7 @@ import time
 
 import pytest
 from fake_zk import FakeEnsemble
+from kazoo.client import KazooClient
 from session_thief import end_session
 
 from headrace.controller.transaction import Transaction
@@ -84,6 +85,21 @@ def test_what_exists_can_not_be_created_but_ensured(zk):
         zk.create("/a", b"2")
     zk.ensure("/a", b"2")
     assert zk.get("/a").data == b"1"
+
+
+def test_a_node_that_is_ensured_has_no_data_as_kafka_makes_it(new_session, chroot):
+    """Kafka takes empty data for JSON, and doesn't start."""
+    session = new_session()
+    session.ensure("/a")
+    session.create("/b", b"")
+    assert session.get("/a").data == b""
+    assert [node.data for node in session.get_many(["/a", "/b"])] == [b"", b""]
+    client = KazooClient(chroot)
+    client.start()
+    assert client.get("/a")[0] is None
+    assert client.get("/b")[0] == b""
+    client.stop()
+    client.close()
 
 
 def test_a_change_of_another_version_is_a_conflict(zk):

@@ -209,3 +209,38 @@ def test_the_node_itself_knows_the_lag_of_a_group(node, topic, group):
     assert 0 < found[0].seconds < DEADLINE_S
     assert found[1].seconds == 0
     consumer.close()
+
+
+def test_offsets_that_no_ring_message_holds_come_back_whole(node, topic, group):
+    from headrace.client.connection import Connection
+    from headrace.protocol import messages
+    from headrace.protocol.apis import ApiKey
+
+    metadata = "m" * 4_000
+    consumer = confluent(node, group)
+    names = [f"{topic}-{number}" for number in range(64)]
+    admin = AdminClient({"bootstrap.servers": node.bootstrap})
+    for made in admin.create_topics([NewTopic(name, 4, 1) for name in names]).values():
+        made.result(30)
+    for name in names:
+        consumer.commit(offsets=[TopicPartition(name, index, 7, metadata) for index in range(4)], asynchronous=False)
+    consumer.close()
+    connection = Connection(*node.address)
+    answer = connection.request(ApiKey.OFFSET_FETCH, 5, messages.OffsetFetchRequest(group_id=group, topics=None))
+    connection.close()
+    rows = [row for each in answer.topics for row in each.partitions]
+    assert len(rows) == 256, "a MiB of them"
+    assert {(row.committed_offset, row.metadata.rstrip("\0")) for row in rows} == {(7, metadata)}  # the client's NUL
+
+
+def test_clients_do_not_write_internal_topics(node, topic, group):
+    consumer = confluent(node, group)
+    consumer.commit(offsets=[TopicPartition(topic, 0, 1)], asynchronous=False)
+    consumer.close()
+    failures = []
+    producer = Producer({"bootstrap.servers": node.bootstrap, "message.timeout.ms": 5_000})
+    producer.produce(
+        "__consumer_offsets", b"x", key=b"k", partition=0, on_delivery=lambda e, _m: failures.append(e.name())
+    )
+    producer.flush(10)
+    assert failures == ["TOPIC_EXCEPTION"]

@@ -213,3 +213,33 @@ def test_a_reader_that_does_not_read_is_bounded_and_others_go_on(node):
         assert producer.flush(10) == 0
         assert delivered == [None]
         assert node_memory(node) - before < 64 << 20
+
+
+def test_requests_that_cost_much_take_turns_with_those_that_cost_little(node_factory):
+    from headrace.protocol import messages
+    from headrace.protocol.frames import build_request
+
+    node = node_factory("turns", "headrace.network.workers=1")
+    producer = Producer({"bootstrap.servers": node.bootstrap})
+    producer.produce("victim", b"before")
+    assert producer.flush(15) == 0
+    many = build_message_set([Record(0, 1, None, None)], 0) * 20_000  # some hundred bytes when compressed
+    heavy = produce(0, encode_message(0, 0, 1, None, zlib.compress(many, 9, wbits=31), 1))
+    assert len(heavy) < 4_000
+    light = build_request(3, 1, 7, "light", messages.MetadataRequest(topics=[]))
+    pids = node.pids()
+    with socket.create_connection(node.address) as first, socket.create_connection(node.address) as second:
+        first.sendall(heavy * 60)
+        first.setblocking(False)
+        second.settimeout(30)
+        answered, light_ones = b"", 0
+        while not answered or len(answered) < 60 * (4 + int.from_bytes(answered[:4], "big")):
+            second.sendall(light)
+            assert second.recv(4096)
+            light_ones += 1
+            try:
+                answered += first.recv(1 << 20)
+            except BlockingIOError:
+                pass
+    assert light_ones >= 15, f"{light_ones} of them: they waited for many heavy ones each time"
+    assert node.pids() == pids

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import threading
+from itertools import pairwise
 
 from log_damage import flip
 
@@ -23,7 +24,7 @@ def verify(directory):
     return done.returncode, [item for item in items if item["type"] == "fault"], items[-1]
 
 
-def keep_writing(bootstrap, topics, is_over, failures):
+def keep_writing(bootstrap, topics, is_over, failures, keys=2**31):
     from confluent_kafka import Producer
 
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 1, "batch.num.messages": 20, "acks": 1})
@@ -31,7 +32,7 @@ def keep_writing(bootstrap, topics, is_over, failures):
     while not is_over.is_set():
         for topic in topics:
             producer.produce(
-                topic, b"v" * (number % 300), key=b"%d" % number,
+                topic, b"v" * (number % 300), key=b"%d" % (number % keys),
                 on_delivery=lambda error, _message: error and failures.append(error),
             )  # fmt: skip
         number += 1
@@ -69,3 +70,41 @@ def test_no_false_alarm_beside_a_writer_and_a_true_one_for_damage(node_factory):
     flip(node.log_dir / "one-0" / f"{0:020d}.log", 100)
     exit_code, faults, result = verify(node.log_dir)
     assert (exit_code, faults, result["is_running"]) == (0, [], False)
+
+
+def test_no_false_alarm_while_segments_are_compacted_and_deleted(node_factory):
+    from confluent_kafka.admin import AdminClient, NewTopic
+
+    node = node_factory(
+        "cleaning", "log.cleaner.backoff.ms=50", "log.retention.check.interval.ms=100", "log.index.interval.bytes=200",
+        "log.segment.delete.delay.ms=50",
+    )  # fmt: skip
+    small = {"segment.bytes": "4000"}
+    topics = {
+        "compacted": {**small, "cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01"},
+        "retained": {**small, "retention.bytes": "20000"},
+    }
+    admin = AdminClient({"bootstrap.servers": node.bootstrap})
+    for future in admin.create_topics(
+        [NewTopic(name, 1, 1, config=config) for name, config in topics.items()]
+    ).values():
+        future.result(30)
+    is_over, failures = threading.Event(), []
+    writer = threading.Thread(target=keep_writing, args=(node.bootstrap, list(topics), is_over, failures, 50))
+    writer.start()
+    try:
+        listings = []
+        for _ in range(ROUNDS):
+            exit_code, faults, _result = verify(node.log_dir)
+            assert (exit_code, faults) == (0, [])
+            listings.append([path.name for path in sorted(node.log_dir.glob("*/*.log"))])
+    finally:
+        is_over.set()
+        writer.join()
+    assert failures == []
+    log = (node.directory / "node.log").read_text()
+    assert "log compacted" in log
+    assert "segments deleted" in log
+    assert any(before != after for before, after in pairwise(listings))
+    assert node.stop() == 0
+    assert verify(node.log_dir)[:2] == (0, [])

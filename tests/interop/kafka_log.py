@@ -47,6 +47,10 @@ TOPICS = {
         "cleanup.policy": "compact", "segment.bytes": "6000", "min.cleanable.dirty.ratio": "0.01",
         "delete.retention.ms": "100", "segment.ms": "1000",
     },
+    "compacted-transactions": {
+        "cleanup.policy": "compact", "segment.bytes": "3000", "min.cleanable.dirty.ratio": "0.01",
+        "delete.retention.ms": "100", "segment.ms": "1000",
+    },
     "retained": {"segment.bytes": "6000", "retention.bytes": "20000"},
     "trimmed": {"segment.bytes": "6000"},
     "stamped": {"message.timestamp.type": "LogAppendTime"},
@@ -54,6 +58,12 @@ TOPICS = {
     "format-v1": {"message.format.version": "0.10.2", "segment.bytes": "20000"},
     "empty": {},
 }  # fmt: skip
+HEADRACE_SETTINGS = {
+    "log.cleaner.backoff.ms": "200",
+    "log.retention.check.interval.ms": "500",
+    "log.index.interval.bytes": "400",
+    "log.segment.delete.delay.ms": "100",
+}
 OLD_FORMATS = ("format-v0", "format-v1")
 
 
@@ -104,7 +114,7 @@ def write_transactions(bootstrap, topic, count=20):
         producer.begin_transaction()
         values = [b"transaction %d record %d" % (number, record) for record in range(1 + 7 * number % 30)]
         for value in values:
-            producer.produce(topic, value, partition=0)
+            producer.produce(topic, value, key=b"%d" % (number % 7), partition=0)
         producer.flush(PATIENCE_S)
         if number % 3 == 2:
             producer.abort_transaction(PATIENCE_S)
@@ -127,14 +137,21 @@ def fill(bootstrap, records):
             for topic in OLD_FORMATS:
                 write(bootstrap, topic, [*plain, (None, b"no key", []), (b"no value", None, [])], codec)
     write_transactions(bootstrap, "transactions")
+    write_transactions(bootstrap, "compacted-transactions", 60)
     write(bootstrap, "retained", plain * 4)
     write(bootstrap, "trimmed", plain * 2)
     delete_records(bootstrap, "trimmed", TRIMMED_TO)
+    fill_compacted(bootstrap)
+    wait_until(lambda: len(read(bootstrap, "compacted-transactions")) < 400, "compaction of transactions")
+    wait_until(lambda: min(read(bootstrap, "retained")) > 0, "retention")
+
+
+def fill_compacted(bootstrap):
+    """40 keys again and again, one of them deleted each time; returns when the most of it has been compacted."""
     for number in range(COMPACTED_ROUNDS):
         keyed = [(b"%d" % (n % 40), None if n % 40 == 7 else b"%d" % number * 20, []) for n in range(KEYED_RECORDS)]
         write(bootstrap, "compacted", keyed, CODECS[number % 5])
     wait_until(lambda: len(read(bootstrap, "compacted")) < COMPACTED_ROUNDS * KEYED_RECORDS // 2, "compaction")
-    wait_until(lambda: min(read(bootstrap, "retained")) > 0, "retention")
 
 
 def delete_records(bootstrap, topic, offset):

@@ -6,7 +6,18 @@ import subprocess
 import sys
 
 import pytest
-from kafka_log import CODECS, RECORDS, SETTINGS, create_topics, fill, start, write
+from kafka_log import (
+    CODECS,
+    HEADRACE_SETTINGS,
+    RECORDS,
+    SETTINGS,
+    TOPICS,
+    create_topics,
+    fill,
+    fill_compacted,
+    start,
+    write,
+)
 
 pytestmark = pytest.mark.interop
 
@@ -23,11 +34,12 @@ def log_dir(request, tmp_path_factory):
         create_topics(server.bootstrap)
         fill(server.bootstrap, RECORDS)
     else:
-        server = start("headrace", directory, {"log.index.interval.bytes": "400"})
-        create_topics(server.bootstrap, {"codecs": {"segment.bytes": "20000"}, "headers": {}})
+        server = start("headrace", directory, HEADRACE_SETTINGS)
+        create_topics(server.bootstrap, {name: TOPICS[name] for name in ("codecs", "headers", "compacted")})
         for codec in CODECS:
             write(server.bootstrap, "codecs", [(b"%d" % n, b"v" * n, []) for n in range(300)], codec)
             write(server.bootstrap, "headers", RECORDS, codec, **{"enable.idempotence": True})
+        fill_compacted(server.bootstrap)
     server.stop()
     return directory / "logs"
 

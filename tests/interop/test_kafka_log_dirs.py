@@ -7,6 +7,8 @@ import signal
 import pytest
 from kafka_log import (
     CODECS,
+    COMPACTED_ROUNDS,
+    HEADRACE_SETTINGS,
     OLD_FORMATS,
     RECORDS,
     SETTINGS,
@@ -14,8 +16,10 @@ from kafka_log import (
     TRIMMED_TO,
     create_topics,
     fill,
+    fill_compacted,
     read,
     start,
+    wait_until,
     write,
 )
 from kazoo.client import KazooClient
@@ -24,6 +28,7 @@ from headrace.log.inspection.log_dir_check import LogDirCheck
 
 pytestmark = pytest.mark.interop
 
+TRANSACTIONAL = ["transactions", "compacted-transactions"]
 PLAIN_TOPICS = {"codecs": {"segment.bytes": "20000"}, "headers": {}, "many": {"segment.bytes": "20000"}}
 
 
@@ -49,7 +54,7 @@ def written_by_kafka(servers, tmp_path_factory):
     create_topics(kafka.bootstrap)
     fill(kafka.bootstrap, RECORDS)
     served = {topic: read(kafka.bootstrap, topic) for topic in TOPICS}
-    committed = read(kafka.bootstrap, "transactions", is_committed=True)
+    committed = {topic: read(kafka.bootstrap, topic, is_committed=True) for topic in TRANSACTIONAL}
     kafka.stop()
     return directory, served, committed
 
@@ -74,8 +79,9 @@ def kill(server):
     server.stop()
 
 
-def faults(directory):
+def faults(directory, is_running=False):
     totals = LogDirCheck(directory / "logs", is_deep=True, processes=2).run(lambda _totals: None)
+    assert totals.is_running is is_running
     return [fault for fault in totals.faults if not fault.is_note]
 
 
@@ -98,8 +104,11 @@ def opened_by_headrace(servers, written_by_kafka, tmp_path_factory):
     return servers("headrace", copy_of(written_by_kafka[0], tmp_path_factory.mktemp("headrace") / "copy"))
 
 
-def test_a_node_hides_what_kafkas_producers_aborted(opened_by_headrace, written_by_kafka):
-    assert read(opened_by_headrace.bootstrap, "transactions", is_committed=True) == written_by_kafka[2]
+@pytest.mark.parametrize("topic", TRANSACTIONAL)
+def test_a_node_hides_what_kafkas_producers_aborted(opened_by_headrace, written_by_kafka, topic):
+    found = read(opened_by_headrace.bootstrap, topic, is_committed=True)
+    assert found == written_by_kafka[2][topic]
+    assert len(found) < len(written_by_kafka[1][topic])
 
 
 def test_a_node_goes_on_where_kafka_stopped_and_kafka_where_the_node_did(servers, written_by_kafka, tmp_path):
@@ -118,13 +127,40 @@ def test_a_node_goes_on_where_kafka_stopped_and_kafka_where_the_node_did(servers
             served[topic] = found
         for topic in TOPICS:
             found = read(server.bootstrap, topic)
-            if topic == "compacted":  # by either of them, further and further
+            if topic.startswith("compacted"):  # by either of them, further and further
                 assert found.items() <= served[topic].items()
                 assert found
                 continue
             assert found == served[topic], topic
+        assert faults(directory, is_running=True) == []
         server.stop()
         assert faults(directory) == []
+
+
+@pytest.mark.parametrize("how", ["stopped", "killed"])
+def test_kafka_serves_what_a_node_compacted_and_retained(servers, tmp_path, how):
+    headrace = servers("headrace", tmp_path, HEADRACE_SETTINGS)
+    create_topics(headrace.bootstrap, {name: TOPICS[name] for name in ("compacted", "retained")})
+    fill_compacted(headrace.bootstrap)
+    write(headrace.bootstrap, "retained", [(None, b"%d" % n * 30, []) for n in range(600)])
+    wait_until(lambda: min(read(headrace.bootstrap, "retained")) > 0, "retention")
+    served = {topic: read(headrace.bootstrap, topic) for topic in ("compacted", "retained")}
+    if how == "killed":
+        kill(headrace)
+    else:
+        headrace.stop()
+        assert faults(tmp_path) == []
+    kafka = servers("kafka", tmp_path, SETTINGS)
+    assert read(kafka.bootstrap, "retained").items() <= served["retained"].items()
+    compacted = read(kafka.bootstrap, "compacted")
+    assert compacted.items() <= served["compacted"].items()
+    for found in (compacted, served["compacted"]):
+        last = {key: value for _offset, (_time, key, value, _headers) in sorted(found.items())}
+        assert {key: value for key, value in last.items() if value is not None} == {
+            b"%d" % key: b"%d" % (COMPACTED_ROUNDS - 1) * 20 for key in range(40) if key != 7
+        }
+    kafka.stop()
+    assert faults(tmp_path) == []
 
 
 @pytest.mark.parametrize("how", ["stopped", "killed"])

@@ -473,7 +473,7 @@ def test_steps_tell_what_they_moved_and_can_be_dropped(maker):
     size = log.size_bytes
     compaction = compaction_of(log, CONFIG)
     moved = sum(step for step in compaction.steps() if not isinstance(step, Swap))
-    assert 2 * size <= moved <= 3 * size + 200 * 61
+    assert 3 * size <= moved <= 4 * size  # headers, keys, batches; and what is written
     steps = compaction_of(log, CONFIG).steps()
     for _ in range(3):
         next(steps)

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_message_set import BODIES, NOW_MS, OLD_CODECS, as_stored, kafka_python_s, read, read_by_kafka_python
 
+from headrace.limits import OPENED_RECORD_COST
 from headrace.protocol.compression import Codec
 from headrace.protocol.conversion import UnsupportedCodec, convert_down, convert_up, open_produced_set
 from headrace.protocol.message_set import InvalidMessageSet, build_message_set, encode_message, read_messages
@@ -80,7 +81,7 @@ def test_an_entry_whose_wanted_records_were_compacted_away_is_passed_over():
         batch = bytearray(batch_at(0, [Record(0, 5, b"k", b"v")], codec=codec))
         batch[23:27] = (9).to_bytes(4, "big")  # its last offset is kept, its last records are not
         converted = convert_down(bytes(batch), 1, 4, EVERYTHING)
-        assert converted == (b"", 10, 0)
+        assert converted[:3] == (b"", 10, 0)
         following = batch_at(10, [Record(10, 5, b"k", b"v")], codec=codec)
         assert [r.offset for r in read(convert_down(bytes(batch) + following, 1, 4, EVERYTHING).data)] == [10]
 
@@ -88,8 +89,8 @@ def test_an_entry_whose_wanted_records_were_compacted_away_is_passed_over():
 def test_markers_go_and_what_is_old_enough_is_passed_as_it_is():
     marker = batch_at(3, [Record(3, 5, b"\0\0\0\0", b"")], attributes=CONTROL_BIT)
     old = encode_message(4, 0, -1, b"k", b"v") + encode_message(5, 1, 77, b"k", b"v")
-    assert convert_down(marker, 1, 3, EVERYTHING) == (b"", 4, 0)
-    assert convert_down(marker + old, 1, 3, EVERYTHING) == (old, 6, len(old) // 2 - 4)
+    assert convert_down(marker, 1, 3, EVERYTHING) == (b"", 4, 0, 0)
+    assert convert_down(marker + old, 1, 3, EVERYTHING) == (old, 6, len(old) // 2 - 4, 0)
     assert read(convert_down(marker + old, 0, 3, EVERYTHING).data) == [
         Record(4, -1, b"k", b"v"),
         Record(5, -1, b"k", b"v"),
@@ -111,6 +112,15 @@ def test_conversion_ends_with_the_entry_that_reaches_the_size():
     assert convert_down(log, 1, 0, one * 3).next_offset == 3
     assert convert_down(log, 1, 0, one * 3 + 1).next_offset == 4
     assert convert_down(log[:-1], 1, 0, EVERYTHING).next_offset == 9
+
+
+def test_conversion_ends_with_the_entry_that_reaches_the_cost():
+    log = b"".join(batch_at(n, [Record(n, 5, b"k", b"v" * 99)], codec=Codec.GZIP) for n in range(10))
+    one = convert_down(log, 1, 0, 1)
+    assert one.cost == 100 + OPENED_RECORD_COST
+    assert convert_down(log, 1, 0, EVERYTHING, one.cost).next_offset == 1
+    assert convert_down(log, 1, 0, EVERYTHING, one.cost + 1).next_offset == 2
+    assert convert_down(log, 1, 0, EVERYTHING, 0).next_offset == 1, "one entry in any case"
 
 
 @pytest.mark.parametrize(

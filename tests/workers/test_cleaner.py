@@ -1,5 +1,7 @@
 """The housekeeper's cleaner: what it chooses, how fast it may go, what it does when a pass can't be finished."""
 
+import errno
+import os
 import sys
 from pathlib import Path
 
@@ -64,6 +66,9 @@ class FakeReplicas(list):
         return True
 
 
+REFUSALS = {"refuse": ErrorCode.INVALID_REQUEST, "moving": ErrorCode.REASSIGNMENT_IN_PROGRESS}
+
+
 class FakeOwners:
     """Answers at once, or when it is told to, or never has room."""
 
@@ -77,8 +82,8 @@ class FakeOwners:
         if self.mode == "full":
             return False
         self.asked += 1
-        if self.mode == "refuse":
-            on_answer(ErrorCode.INVALID_REQUEST)
+        if self.mode in REFUSALS:
+            on_answer(REFUSALS[self.mode])
         elif self.mode == "later":
             self.owed.append((hosted, segments, on_answer))
         else:
@@ -303,3 +308,55 @@ def test_a_log_that_was_cut_below_the_checkpoint_is_dirty_from_there(house, capl
     house.run()
     assert caplog.text.count("log compacted") == 2
     assert "keys=5 " in caplog.text.rpartition("log compacted")[2]  # those from offset 20 on went into the map again
+
+
+def test_a_checkpoint_of_another_topic_of_the_same_name_is_not_believed(house, caplog):
+    caplog.set_level("INFO")
+    log = house.add("a", twice())
+    house.run()
+    os.utime(house.directory / "cleaner-offset-checkpoint", ns=(1, 1))
+    (log.directory / "partition.metadata").write_text("version: 0")
+    house.cleaner = house.new_cleaner()  # after a restart: by the time the topic was made
+    house.run()
+    assert caplog.text.count("log compacted") == 2
+    hosted = house.replicas.pop()
+    house.replicas.append(hosted._replace(row=hosted.row._replace(key=77)))  # while it runs: by its key
+    house.clock.ns += BACKOFF_MS * 1_000_000
+    house.run()
+    assert caplog.text.count("log compacted") == 3
+
+
+def test_a_replica_that_moves_is_waited_for(house, caplog):
+    log = house.add("a", twice())
+    house.owners.mode = "moving"
+    for _ in range(2 * cleaner_module.FAILURES_MAX):
+        house.run()
+        house.clock.ns += BACKOFF_MS * 1_000_000
+    assert not caplog.text
+    copy = log.directory.with_name("a-0.0123-future")
+    copy.mkdir()
+    house.owners.mode = "at once"
+    asked = house.owners.asked
+    house.run()
+    assert house.owners.asked == asked
+    copy.rmdir()
+    house.clock.ns += BACKOFF_MS * 1_000_000
+    house.run()
+    assert house.checkpoint() == {("a", 0): 50}
+
+
+def test_a_full_disk_is_waited_for(house, caplog):
+    house.add("a", twice())
+
+    class FullDisk(Disk):
+        def pwritev(self, fd, buffers, position):
+            raise OSError(errno.ENOSPC, "injected")
+
+    disk, house.cleaner._disk = house.cleaner._disk, FullDisk()
+    for _ in range(2 * cleaner_module.FAILURES_MAX):
+        house.run()
+        house.clock.ns += BACKOFF_MS * 1_000_000
+    assert "uncleanable" not in caplog.text
+    house.cleaner._disk = disk
+    house.run()
+    assert house.checkpoint() == {("a", 0): 50}

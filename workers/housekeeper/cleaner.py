@@ -6,7 +6,8 @@ syncs the directory, and writes `cleaner-offset-checkpoint`. What is read and wr
 
 A pass that meets bytes it can't make sense of quarantines its partition: it is reported once, counted
 (`partitions_uncleanable`), and not tried again by this process. A pass that meets a changed log, a lost owner or a failing
-disk is tried again later, FAILURES_MAX times in a row at most.
+disk is tried again later, FAILURES_MAX times in a row at most; a full disk and a replica that moves to another log directory
+are waited for.
 
 Killed anywhere: `.cleaned` files are swept at the next start; the checkpoint is that of the last pass.
 
@@ -15,6 +16,7 @@ Source: Kafka `LogCleaner`, `LogCleanerManager`.
 
 from __future__ import annotations
 
+import errno
 import gc
 import logging
 import os
@@ -27,6 +29,7 @@ from headrace.ids import TopicPartition
 from headrace.log.checkpoints import (
     CLEANER_OFFSET_FILE,
     LEADER_EPOCH_FILE,
+    PARTITION_METADATA_FILE,
     BadCheckpoint,
     read_leader_epochs,
     read_offset_checkpoint,
@@ -37,15 +40,15 @@ from headrace.log.compaction import Compaction, CompactionFailed, CompactionLimi
 from headrace.log.compaction_plan import CompactionPlan, first_dirty_offset, plan_compaction
 from headrace.log.disk import Disk
 from headrace.log.reader import CorruptSegment
-from headrace.log.retention import segment_facts
-from headrace.log.segment import LOG_SUFFIX, path_of
+from headrace.log.retention import first_timestamp, segment_facts
 from headrace.protocol.compression import CompressionError
-from headrace.protocol.record_batch import HEADER_BYTES, CorruptRecord, parse_header
+from headrace.protocol.record_batch import CorruptRecord
 from headrace.settings import Settings
 from headrace.shm.counters import BYTES_COMPACTED, PARTITIONS_UNCLEANABLE, SEGMENTS_COMPACTED
 from headrace.shm.seat import Seat
 from headrace.workers.housekeeper.hosted import Hosted, HostedReplicas
 from headrace.workers.housekeeper.owners import Owners
+from headrace.workers.partition.replicas import FUTURE_SUFFIX
 
 STEP_BUDGET_NS = 50_000_000  # of one turn; a single step may take longer
 FAILURES_MAX = 10
@@ -66,6 +69,7 @@ class _Pass:
         self.swap: Swap | None = None  # to be asked for
         self.is_waiting = False  # for the owner's answer
         self.answer: bool | None = None  # to be sent in
+        self.is_untimely = False  # refused for a reason that passes: no failure
 
 
 class Cleaner:
@@ -94,12 +98,12 @@ class Cleaner:
         self._rested_until_ns = 0
         self._pass: _Pass | None = None
         self._checkpoints: dict[Path, dict[TopicPartition, int]] = {}
-        self._epochs: dict[int, tuple[int, int]] = {}  # slot -> key, leader epoch at the last look
+        self._epochs: dict[TopicPartition, tuple[int, int]] = {}  # key, leader epoch at the last look
         self._failures: dict[int, tuple[int, int]] = {}  # slot -> key, failed passes in a row
         self.uncleanable: dict[int, tuple[int, str]] = {}  # slot -> key, reason
         for log_dir in log_dirs:
             try:
-                self._checkpoints[log_dir] = read_offset_checkpoint(log_dir / CLEANER_OFFSET_FILE)
+                self._checkpoints[log_dir] = _read_checkpoint(log_dir)
             except (HeadraceError, ValueError, OSError) as failure:
                 self._checkpoints[log_dir] = {}
                 _log.warning("checkpoint ignored directory=%s reason=%s", log_dir, failure)
@@ -142,7 +146,9 @@ class Cleaner:
             except (OSError, BadCheckpoint) as failure:
                 _log.warning("compaction skipped partition=%s reason=%s", hosted.name, failure)
                 continue
-            if plan is not None and (best is None or plan.dirty_ratio > best[0]):
+            if plan is None or self._is_moving(hosted):
+                continue
+            if best is None or plan.dirty_ratio > best[0]:
                 best = (plan.dirty_ratio, hosted, plan)
         if best is None:
             return
@@ -160,6 +166,10 @@ class Cleaner:
         )
         self._pass = _Pass(hosted, compaction, self._clock.monotonic_ns())
 
+    def _is_moving(self, hosted: Hosted) -> bool:
+        """Whether the replica is on its way to another log directory: its owner would refuse."""
+        return any(True for log_dir in self._log_dirs for _ in log_dir.glob(f"{hosted.name}.*{FUTURE_SUFFIX}"))
+
     def _plan(self, hosted: Hosted, now_ms: int) -> CompactionPlan | None:
         row = hosted.row
         facts = segment_facts(hosted.directory, row.log_end_offset)
@@ -167,9 +177,8 @@ class Cleaner:
             return None
         checkpoint = self._believed_checkpoint(hosted)
         first_dirty = first_dirty_offset(facts, checkpoint)
-        earliest_ms = _first_timestamp(
-            hosted.directory, [one.base_offset for one in facts if one.end_offset > first_dirty]
-        )
+        dirty = [one.base_offset for one in facts if one.end_offset > first_dirty]
+        earliest_ms = first_timestamp(hosted.directory, dirty[0]) if dirty else -1
         committed = min(row.high_watermark, row.last_stable_offset)
         return plan_compaction(facts, hosted.config, checkpoint, committed, earliest_ms, now_ms)
 
@@ -178,8 +187,11 @@ class Cleaner:
 
         source   Kafka `LogCleanerManager.maybeTruncateCheckpoint`
         """
-        checkpoint = self._checkpoints[hosted.log_dir].get(hosted.name, NO_CHECKPOINT)
-        known = self._epochs.get(hosted.slot)
+        checkpoints = self._checkpoints[hosted.log_dir]
+        known = self._epochs.get(hosted.name)
+        if known is not None and known[0] != hosted.row.key:
+            checkpoints.pop(hosted.name, None)  # another topic of the same name
+        checkpoint = checkpoints.get(hosted.name, NO_CHECKPOINT)
         if known is not None and known[0] == hosted.row.key and hosted.row.leader_epoch > known[1]:
             later = [
                 start for epoch, start in read_leader_epochs(hosted.directory / LEADER_EPOCH_FILE) if epoch > known[1]
@@ -187,7 +199,7 @@ class Cleaner:
             if later and later[0] < checkpoint:
                 checkpoint = later[0]
                 self._write_checkpoint(hosted, checkpoint)
-        self._epochs[hosted.slot] = (hosted.row.key, hosted.row.leader_epoch)
+        self._epochs[hosted.name] = (hosted.row.key, hosted.row.leader_epoch)
         return checkpoint
 
     def _is_quarantined(self, hosted: Hosted) -> bool:
@@ -226,7 +238,9 @@ class Cleaner:
             self._quarantine(running.hosted, str(failure))
             self._drop(running)
         except (SwapRefused, OSError) as failure:
-            self._note_failure(running.hosted, failure)
+            self._next_look_ms = self._clock.now_ms() + self._backoff_ms
+            if not running.is_untimely and getattr(failure, "errno", None) != errno.ENOSPC:
+                self._note_failure(running.hosted, failure)
             self._drop(running)
         finally:
             gc.enable()
@@ -238,6 +252,7 @@ class Cleaner:
         def on_answer(error: ErrorCode | None) -> None:
             running.is_waiting = False
             running.answer = error == ErrorCode.NONE
+            running.is_untimely = error == ErrorCode.REASSIGNMENT_IN_PROGRESS
             if running.answer:
                 self._seat.counters.add(SEGMENTS_COMPACTED, len(swap.segments))
                 try:
@@ -287,7 +302,6 @@ class Cleaner:
         known = self._failures.get(hosted.slot)
         count = known[1] + 1 if known is not None and known[0] == hosted.row.key else 1
         self._failures[hosted.slot] = (hosted.row.key, count)
-        self._next_look_ms = self._clock.now_ms() + self._backoff_ms
         if count >= FAILURES_MAX:
             self._quarantine(hosted, f"{count} failures in a row, the last one: {failure}")
         else:
@@ -308,11 +322,15 @@ class Cleaner:
             pass  # gone with its directory, or swept at the next start
 
 
-def _first_timestamp(directory: Path, bases: list[int]) -> int:
-    """Of the first batch in these segments, -1 where there is none."""
-    for base in bases:
-        with open(path_of(directory, base, LOG_SUFFIX), "rb") as file:
-            head = file.read(HEADER_BYTES)
-        if len(head) == HEADER_BYTES:
-            return parse_header(head).max_timestamp
-    return -1
+def _read_checkpoint(log_dir: Path) -> dict[TopicPartition, int]:
+    """Without entries of topics that were made after it was written: others of the same name. raises as it is read"""
+    path = log_dir / CLEANER_OFFSET_FILE
+    offsets = read_offset_checkpoint(path)
+    for name in list(offsets):
+        try:
+            is_younger = (log_dir / str(name) / PARTITION_METADATA_FILE).stat().st_mtime_ns > path.stat().st_mtime_ns
+        except FileNotFoundError:
+            is_younger = False
+        if is_younger:
+            del offsets[name]
+    return offsets

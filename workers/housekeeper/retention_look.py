@@ -67,8 +67,12 @@ class RetentionLook:
         row, config = hosted.row, hosted.config
         facts = segment_facts(hosted.directory, row.log_end_offset)
         now_ms = self._clock.now_ms()
-        bases = self._policy(facts, config, row.log_start_offset, now_ms)
-        if not bases:
+        try:
+            bases = self._policy(facts, config, row.log_start_offset, now_ms)
+        except Exception as failure:  # somebody else's code
+            _log.error("retention policy failed partition=%s reason=%r", hosted.name, failure)
+            return 0
+        if not bases or not facts:
             return 0
         roll_before_ms = NO_ROLL_MS
         if bases[-1] == facts[-1].base_offset:

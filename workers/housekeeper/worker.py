@@ -23,7 +23,7 @@ import signal
 from pathlib import Path
 
 from headrace.clock import Clock, SystemClock
-from headrace.errors import Fenced, HeadraceError
+from headrace.errors import ConfigError, Fenced, HeadraceError
 from headrace.ids import TopicPartition
 from headrace.limits import IDLE_WAIT_MAX_MS
 from headrace.log.checkpoints import (
@@ -49,6 +49,7 @@ DELETED_SUFFIX = "-delete"
 SYNC_LOOK_INTERVAL_MS = 1_000
 LAG_LOOK_INTERVAL_MS = 2_000
 RETIRED_LOOK_INTERVAL_MS = 30_000
+EXIT_CONFIG = 78  # EX_CONFIG: the node stops
 CHECKPOINT_FILES = (RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE, LOG_START_OFFSET_FILE)
 
 _log = logging.getLogger(__name__)
@@ -227,6 +228,9 @@ def run(seat: Seat, clock: Clock | None = None) -> int:
         housekeeper.close(is_clean=seat.processes.is_clean_stop())
         seat.set_state(ProcessState.STOPPED)
         return 0
+    except ConfigError as failure:
+        _log.error("housekeeper can't work reason=%s", failure)
+        return EXIT_CONFIG
     except Fenced as reason:
         _log.warning("housekeeper fenced process=%d reason=%s", seat.process_id, reason)
         return 1

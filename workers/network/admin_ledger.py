@@ -25,6 +25,7 @@ class AdminLedger:
         self._sender = sender
         self._controller = seat.wiring.controller_id
         self._pending: dict[int, tuple[int, OnResult]] = {}  # request id -> process that owes the answer, what to do
+        self._parts: dict[int, list[bytes]] = {}  # of responses that take several messages
         self._next_id = 0
 
     def forward(self, exchange: Exchange, body: memoryview | bytes, process_id: int | None = None) -> None:
@@ -64,12 +65,22 @@ class AdminLedger:
         """Settle an ADMIN_RESULT message."""
         (request_id,) = ADMIN_RESULT_HEADER.unpack_from(body)
         pending = self._pending.pop(request_id, None)
+        parts = self._parts.pop(request_id, None)
         if pending is not None:
             response = body[ADMIN_RESULT_HEADER.size :]
+            if parts is not None:
+                response = memoryview(b"".join((*parts, response)))
             pending[1](response if len(response) else None)  # empty: no answer is right
+
+    def take_part(self, body: memoryview) -> None:
+        """Keep an ADMIN_PART message for the ADMIN_RESULT that follows."""
+        (request_id,) = ADMIN_RESULT_HEADER.unpack_from(body)
+        if request_id in self._pending:
+            self._parts.setdefault(request_id, []).append(bytes(body[ADMIN_RESULT_HEADER.size :]))
 
     def fail_owner(self, process_id: int) -> None:
         """A process died: what it owes is not coming any more."""
         lost = [request_id for request_id, (owner, _) in self._pending.items() if owner == process_id]
         for request_id in lost:
+            self._parts.pop(request_id, None)
             self._pending.pop(request_id)[1](None)

@@ -2,7 +2,8 @@
 
 Runs in: a network worker, once a request is to be answered; while it waits only sizes are looked at. v0 and v1 get
 messages of v0, v2 and v3 get v1. The bytes go through this process, so a request converts CONVERTED_BYTES_MAX of the
-log, shared by its partitions, at least one batch for each until four times that is reached. With more the ones behind
+log, shared by its partitions, at least one batch for each until four times that is reached, or OPENED_BYTES_MAX has come
+out of them (`opening_budget.py`). With more the ones behind
 get nothing this time; the first one to be served rotates with the correlation id, except in v3, whose clients rotate.
 
     v0 to v2   the answer is cut at the partition's limit: a client that finds no whole message doubles it
@@ -26,6 +27,7 @@ from headrace.protocol.compression import CompressionError
 from headrace.protocol.conversion import UnsupportedCodec, convert_down
 from headrace.protocol.message_set import MAGIC_V0, MAGIC_V1, iterate_entries
 from headrace.protocol.record_batch import LOG_OVERHEAD_BYTES, CorruptRecord
+from headrace.workers.network.opening_budget import OpeningBudget
 
 VERSION_OF_MAGIC_1 = 2
 VERSION_OF_FIRST_MESSAGE_WHOLE = 3
@@ -67,7 +69,7 @@ def find(
     return OldRange(reader, found, offset, limit, ends)
 
 
-def answer(version: int, correlation_id: int, partitions: list[Any]) -> list[Any]:
+def answer(version: int, correlation_id: int, partitions: list[Any], budget: OpeningBudget) -> list[Any]:
     """PartitionData with an OldRange for records becomes PartitionData with bytes, or an error; in the same order."""
     answered = list(partitions)
     waiting = [index for index, data in enumerate(partitions) if isinstance(data.records, OldRange)]
@@ -80,9 +82,9 @@ def answer(version: int, correlation_id: int, partitions: list[Any]) -> list[Any
     for index in waiting:
         wanted: OldRange = partitions[index].records
         records, limit, error = b"", wanted.limit, ErrorCode.NONE
-        if spent < OVERDRAFT * CONVERTED_BYTES_MAX:
+        if spent < OVERDRAFT * CONVERTED_BYTES_MAX and budget.limit:
             spent += len(wanted)
-            records, limit, error = _convert(wanted, magic)
+            records, limit, error = _convert(wanted, magic, budget)
         if is_first_whole:
             records = _whole_or_within(records, limit, is_first=index == waiting[0])
         else:
@@ -91,7 +93,7 @@ def answer(version: int, correlation_id: int, partitions: list[Any]) -> list[Any
     return answered
 
 
-def _convert(wanted: OldRange, magic: int) -> tuple[bytes, int, ErrorCode]:
+def _convert(wanted: OldRange, magic: int, budget: OpeningBudget) -> tuple[bytes, int, ErrorCode]:
     """(converted entries, at least one where there is any behind the offset, how many bytes may be sent, error)."""
     found: FileRange | None = wanted.found
     limit = wanted.limit
@@ -102,7 +104,8 @@ def _convert(wanted: OldRange, magic: int) -> tuple[bytes, int, ErrorCode]:
             if found is None:
                 break
             entries = os.pread(found.fd, found.length, found.position)
-            converted = convert_down(entries, magic, wanted.offset, limit)
+            converted = convert_down(entries, magic, wanted.offset, limit, budget.limit)
+            budget.spend(converted.cost, 0)
             if converted.data or converted.next_offset <= offset:
                 if int.from_bytes(entries[8:12], "big") + LOG_OVERHEAD_BYTES <= limit:
                     limit = max(limit, converted.first_bytes)

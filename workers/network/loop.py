@@ -20,7 +20,7 @@ import socket
 from headrace.errors import BadFrame
 from headrace.limits import REQUESTS_PER_CYCLE_MAX, TRICKLE_DEADLINE_MS
 from headrace.shm.counters import BYTES_IN, CONNECTIONS_ACCEPTED, CONNECTIONS_CLOSED_BAD, REQUESTS
-from headrace.shm.messages import ADMIN_RESULT, ADVANCED, RESULT, RESULT_TEXT, SLOT_ENTRY
+from headrace.shm.messages import ADMIN_PART, ADMIN_RESULT, ADVANCED, RESULT, RESULT_TEXT, SLOT_ENTRY
 from headrace.shm.seat import Seat
 from headrace.workers.network.connection import Connection
 from headrace.workers.network.context import Context
@@ -60,6 +60,8 @@ class NetworkLoop:
         self._send_buffer_bytes = settings["socket.send.buffer.bytes"]
         self._receive_buffer_bytes = settings["socket.receive.buffer.bytes"]
         self._is_accepting = True
+        self._deferred: dict[Connection, None] = {}  # whose frames a heavy request has put off, in order
+        self._served: dict[Connection, None] = {}  # the same, behind those that got nothing in this cycle
         self.is_draining = False
         listener.setblocking(False)
         self._epoll.register(listener.fileno(), _READ)
@@ -77,7 +79,8 @@ class NetworkLoop:
         self._seat.beat(now_ns)
         self.follow_peers()
         context.follow_view()
-        done = 0
+        context.heavy_requests = 0
+        done = self._resume() if self._deferred or self._served else 0
         for fd, mask in events:
             connection = self._connections.get(fd)
             if connection is not None:
@@ -97,7 +100,7 @@ class NetworkLoop:
         if context.now_ms >= self._next_look_ms:
             self._next_look_ms = context.now_ms + LOOK_AT_CONNECTIONS_INTERVAL_MS
             self._look_at_connections()
-        return done
+        return done + len(self._deferred) + len(self._served)
 
     def follow_peers(self) -> None:
         """Fail what was in flight to processes that died."""
@@ -129,6 +132,8 @@ class NetworkLoop:
                 elif kind == ADMIN_RESULT:
                     context.follow_view()
                     context.admin.take_result(body)
+                elif kind == ADMIN_PART:
+                    context.admin.take_part(body)
                 elif kind == RESULT_TEXT:
                     context.produce.take_text(body)
             reader.release()
@@ -223,12 +228,24 @@ class NetworkLoop:
         if mask & _WRITE:
             self._dirty.add(connection)
 
+    def _resume(self) -> int:
+        """Go on with the connections whose frames were put off, those first that waited while others were served."""
+        deferred = {**self._deferred, **self._served}
+        self._deferred, self._served = {}, {}
+        for connection in deferred:
+            self._take_frames(connection)
+            self._dirty.add(connection)
+        return len(deferred)
+
     def _take_frames(self, connection: Connection) -> None:
         """Handle the whole frames that are here, as far as the connection may take requests."""
         context = self._context
         count = 0
         try:
             while connection.can_take_requests and not self.is_draining:
+                if context.heavy_requests:
+                    (self._served if count else self._deferred)[connection] = None
+                    break
                 frame = connection.next_frame(context.now_ms)
                 if frame is None:
                     break

@@ -10,7 +10,9 @@ of any batch, so nothing here has to be trusted there; it never decompresses.
     headrace.validate.records.deep    records are what their header says; a wrong largest timestamp is mended
 
 A batch whose header or checksum is wrong is passed as it is: the owner names the fault. Bounds: OPENED_BYTES_MAX and
-OPENED_RECORDS_MAX. Source: Kafka `LogValidator.validateMessagesAndAssignOffsets`, `UnifiedLog.append`.
+OPENED_RECORDS_MAX for a batch, `opening_budget.py` for a request.
+
+Source: Kafka `LogValidator.validateMessagesAndAssignOffsets`, `UnifiedLog.append`.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from crc32c import crc32c
 
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import NO_TIMESTAMP_MS
-from headrace.limits import OPENED_BYTES_MAX, OPENED_RECORDS_MAX
+from headrace.limits import OPENED_RECORDS_MAX
 from headrace.log.config import LogConfig
 from headrace.log.validator import CODEC_MAX, BatchRules, rules_at
 from headrace.protocol.compression import Codec, CompressionError, DecompressedTooLarge, compress, decompress
@@ -47,6 +49,7 @@ from headrace.protocol.record_batch import (
 )
 from headrace.protocol.record_scan import RecordScan, scan_records
 from headrace.settings import Settings, topic_values
+from headrace.workers.network.opening_budget import OpeningBudget
 
 PRODUCER = "producer"
 
@@ -108,9 +111,10 @@ class RecordPolicy:
         self.is_plain = self.codec is None and not self._looks_inside
         self.serves_old_readers: bool = values["message.downconversion.enable"]
 
-    def admit(self, batch: memoryview, now_ms: int) -> Buffer:
+    def admit(self, batch: memoryview, now_ms: int, budget: OpeningBudget | None = None) -> Buffer:
         """A batch of v2 as the log shall have it.
 
+        budget   of its request
         raises   KafkaError INVALID_RECORD, INVALID_TIMESTAMP or MESSAGE_TOO_LARGE, with the reason
         """
         if not self._looks_inside and len(batch) >= HEADER_BYTES and batch[_CODEC_POSITION] & CODEC_MASK == self.codec:
@@ -119,16 +123,17 @@ class RecordPolicy:
         if header is None or header.codec > CODEC_MAX:
             return batch
         try:
-            return self._admit(batch, header, now_ms)
+            return self._admit(batch, header, now_ms, budget or OpeningBudget())
         except (CorruptRecord, CompressionError) as failure:
             _refuse(failure)
 
-    def convert(self, message_set: memoryview, now_ms: int) -> Buffer:
+    def convert(self, message_set: memoryview, now_ms: int, budget: OpeningBudget | None = None) -> Buffer:
         """What a Produce of v0 to v2 carries, as a batch of v2.
 
         raises   KafkaError CORRUPT_MESSAGE, INVALID_RECORD, INVALID_TIMESTAMP or MESSAGE_TOO_LARGE, with the reason
         """
         most = self._config.max_message_bytes
+        budget = budget or OpeningBudget()
         try:
             magics = set()
             for _position, size, magic in iterate_entries(message_set):
@@ -136,10 +141,11 @@ class RecordPolicy:
                     raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, f"message of {size} bytes, {most} are allowed")
                 magics.add(magic)
             if MAGIC_V2 in magics:  # whatever the version says: some clients send it
-                return message_set if self.is_plain else self.admit(message_set, now_ms)
-            opened = open_produced_set(message_set)
+                return message_set if self.is_plain else self.admit(message_set, now_ms, budget)
+            opened = open_produced_set(message_set, budget.limit)
         except (CorruptRecord, CompressionError) as failure:
             _refuse(failure, ErrorCode.CORRUPT_MESSAGE)
+        budget.spend_records(opened.records)
         if self._is_compacted:
             keyless = next((index for index, record in enumerate(opened.records) if record.key is None), -1)
             _check_keys(keyless)
@@ -152,10 +158,11 @@ class RecordPolicy:
         header = parse_header(batch)
         return self._rebuilt(batch, header, batch[HEADER_BYTES:], self.codec, header.max_timestamp)
 
-    def _admit(self, batch: memoryview, header: RecordBatchHeader, now_ms: int) -> Buffer:
+    def _admit(self, batch: memoryview, header: RecordBatchHeader, now_ms: int, budget: OpeningBudget) -> Buffer:
         if self._looks_inside and header.record_count > OPENED_RECORDS_MAX:
             raise TooManyRecords(f"{header.record_count} records in a batch, {OPENED_RECORDS_MAX} are opened")
-        plain = bytes(decompress(header.codec, batch[HEADER_BYTES:], OPENED_BYTES_MAX))
+        plain = bytes(decompress(header.codec, batch[HEADER_BYTES:], budget.limit))
+        budget.spend(len(plain), header.record_count if self._looks_inside else 0)
         latest_ms = header.max_timestamp
         if self._looks_inside:
             scan = scan_records(plain, header)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from headrace.ids import owner_of
+from headrace.ids import INTERNAL_TOPICS, owner_of
 from headrace.settings import Settings
 from headrace.shm.cluster_view import ClusterView, TopicView
 from headrace.workers.network.record_policy import RecordPolicy
@@ -80,7 +80,7 @@ class Routes:
         if topic is None:
             return None  # not remembered: names from clients must not fill the memory
         policy = self.policy(name)
-        asked = None if policy.is_plain else policy
+        asked = None if policy.is_plain and name not in INTERNAL_TOPICS else policy
         routes = [self._route(topic, index, asked) for index in range(len(topic.partitions))]
         self._topics[name] = routes
         self._slots.update((route.slot, route) for route in routes if route.slot >= 0)

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections import deque
 
 from headrace.errors import ErrorCode
-from headrace.limits import REQUESTS_PER_CYCLE_MAX
+from headrace.limits import ADMIN_RESPONSE_BYTES_MAX, REQUESTS_PER_CYCLE_MAX
 from headrace.shm.messages import (
+    ADMIN_PART,
     ADMIN_RESULT,
     ADMIN_RESULT_HEADER,
     ADVANCED,
@@ -36,7 +37,7 @@ class Answers:
         self._seat = seat
         self._results: dict[int, list[bytes]] = {}
         self._advanced: dict[int, set[int]] = {}
-        self._responses: dict[int, deque[tuple[int, bytes]]] = {}  # (request id, response body)
+        self._responses: dict[int, deque[tuple[int, int, bytes]]] = {}  # (kind, request id, response body)
 
     def result(
         self,
@@ -62,9 +63,14 @@ class Answers:
 
     def response(self, process_id: int, request_id: int, body: bytes) -> None:
         """Owe the answer to an ADMIN message: a response body ready to send, or nothing (no answer is right)."""
-        if ADMIN_RESULT_HEADER.size + len(body) > self._seat.writers[process_id].message_bytes_max:
+        responses = self._responses.setdefault(process_id, deque())
+        room = self._seat.writers[process_id].message_bytes_max - ADMIN_RESULT_HEADER.size
+        if len(body) > ADMIN_RESPONSE_BYTES_MAX:
             body = b""
-        self._responses.setdefault(process_id, deque()).append((request_id, body))
+        while len(body) > room:
+            responses.append((ADMIN_PART, request_id, body[:room]))
+            body = body[room:]
+        responses.append((ADMIN_RESULT, request_id, body))
 
     def advanced(self, network_worker: int, slot: int) -> None:
         """Owe network worker `n` the news that a slot's high watermark moved."""
@@ -106,7 +112,10 @@ class Answers:
                     break
                 written += 1
             responses = self._responses.get(process_id)
-            while responses and writer.write(ADMIN_RESULT, ADMIN_RESULT_HEADER.pack(responses[0][0]), responses[0][1]):
+            while responses:
+                kind, request_id, body = responses[0]
+                if not writer.write(kind, ADMIN_RESULT_HEADER.pack(request_id), body):
+                    break
                 responses.popleft()
                 written += 1
             if not responses:

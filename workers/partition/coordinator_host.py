@@ -205,6 +205,8 @@ class CoordinatorHost:
         hosted.loader = hosted.slices = None
         hosted.coordinator.loaded(groups, self.now_ms)
         for group in groups.values():
+            if not self._lags.has_room:
+                break
             prefix = offset_key_prefix(group.group_id)
             self._lags.note([(prefix + suffix, value) for suffix, value in group.offsets.items()])
         if loader.records or loader.faults:

@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 class LagRows:
-    """Rows by the key of their offset's record."""
+    """Rows by the key of their offset's record. Not more is noted than there are rows."""
 
     def __init__(self, table: LagTable, section: int) -> None:
         self._table = table
@@ -29,6 +29,7 @@ class LagRows:
         self._free = list(range(first + table.rows_of_section - 1, first - 1, -1))
         self._places: dict[bytes, int] = {}
         self._noted: dict[bytes, bytes | None] = {}
+        self._coming = 0  # noted keys without a row
         self._next_ms = 0
         self._is_full = False
         for place in self._free:
@@ -36,16 +37,30 @@ class LagRows:
 
     def note(self, records: list[KeyValue]) -> None:
         """Records that are committed: offsets, tombstones of offsets, groups (which don't matter here)."""
-        noted = self._noted
+        noted, places = self._noted, self._places
         for key, value in records:
-            if key[1] <= 1 and not key[0]:
+            if key[1] > 1 or key[0]:
+                continue
+            if key in places or key in noted:
                 noted[key] = value
+            elif value is not None:
+                if self.has_room:
+                    noted[key] = value
+                    self._coming += 1
+                else:
+                    self._report_full()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether offsets of further partitions can be shown."""
+        return self._coming < len(self._free)
 
     def forget(self, prefixes: list[bytes]) -> None:
         """Groups that are hosted elsewhere from now on."""
-        gone = tuple(prefixes)
-        for key in [key for key in {**self._places, **self._noted} if key.startswith(gone)]:
-            self._noted[key] = None
+        gone = set(prefixes)
+        for key in {**self._places, **self._noted}:
+            if key[: 4 + int.from_bytes(key[2:4], "big")] in gone:
+                self._noted[key] = None
 
     def flush(self, now_ms: int) -> None:
         """Write what was noted, where it is time."""
@@ -57,6 +72,7 @@ class LagRows:
 
     def _write(self, key: bytes, value: bytes | None) -> None:
         place = self._places.get(key)
+        self._coming -= place is None
         if value is None:
             if place is not None:
                 del self._places[key]
@@ -71,6 +87,10 @@ class LagRows:
             topic, partition = read_suffix(key[group_end:])
             group = key[4:group_end].decode("utf-8", "replace")
             self._table.write(place, group, topic, partition, offset_of(value), commit_ms_of(value)[0])
-        elif not self._is_full:
+        else:
+            self._report_full()
+
+    def _report_full(self) -> None:
+        if not self._is_full:
             self._is_full = True
             _log.warning("lag table full rows=%d headrace.lag.rows.max", self._table.rows_of_section)

@@ -89,6 +89,10 @@ class ReplicaMoves:
         """By api key."""
         return {ApiKey.ALTER_REPLICA_LOG_DIRS: self._alter}
 
+    def is_moving(self, slot: int) -> bool:
+        """Whether a replica is being copied: what lies before a tombstone may be in the copy, so the tombstone has to stay."""
+        return slot in self._moves
+
     def do_work(self) -> int:
         """Copy a slice of the oldest move; returns 1 where there was something to do."""
         if not self._moves:

@@ -45,8 +45,9 @@ _log = logging.getLogger(__name__)
 class Upkeep:
     """The handlers, over the replicas of this worker by slot."""
 
-    def __init__(self, replicas: dict[int, Replica]) -> None:
+    def __init__(self, replicas: dict[int, Replica], is_moving: Callable[[int], bool]) -> None:
         self._replicas = replicas
+        self._is_moving = is_moving
 
     def handlers(self) -> dict[int, Handler]:
         """By api key."""
@@ -86,7 +87,9 @@ class Upkeep:
 
         def swap(replica: Replica) -> None:
             nonlocal error
-            if replica.log.swap_segments(segments, as_of_version):
+            if self._is_moving(slot):
+                error = ErrorCode.REASSIGNMENT_IN_PROGRESS
+            elif replica.log.swap_segments(segments, as_of_version):
                 error = ErrorCode.NONE
                 replica.publish()
 

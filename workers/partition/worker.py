@@ -50,7 +50,7 @@ class PartitionWorker:
         self._groups = CoordinatorHost(seat, self._answers, self._replicas.by_slot, clock.now_ms())
         self._moves = ReplicaMoves(self._replicas, clock)
         handlers = {
-            **Upkeep(self._replicas.by_slot).handlers(),
+            **Upkeep(self._replicas.by_slot, self._moves.is_moving).handlers(),
             **GroupRequests(self._groups).handlers(),
             **self._moves.handlers(),
         }

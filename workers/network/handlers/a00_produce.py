@@ -13,6 +13,7 @@ from struct import Struct
 from typing import Any
 
 from headrace.errors import ErrorCode, KafkaError
+from headrace.ids import INTERNAL_TOPICS
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -20,6 +21,7 @@ from headrace.shm.counters import PRODUCE_REQUESTS
 from headrace.shm.messages import PRODUCE, PRODUCE_HEADER
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.opening_budget import OpeningBudget
 from headrace.workers.network.produce_ledger import PendingProduce, Result
 from headrace.workers.network.record_policy import RejectedRecord
 from headrace.workers.network.routes import Route
@@ -36,6 +38,8 @@ VERSION_OF_ZSTD = 7
 VERSION_OF_APPEND_TIME = 2
 VERSION_OF_LOG_START = 5
 TEMPLATES_MAX = 4096
+
+ADMIN_CLIENT_ID = "__admin_client"  # Kafka's tools may write internal topics under this name
 
 _pack_header = PRODUCE_HEADER.pack
 _TopicResponse = messages.ProduceResponse.TopicProduceResponse
@@ -65,6 +69,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     else:
         context.produce.open(request_id, pending)
     index = 0
+    budget = None
     for topic in request.topic_data:
         name = topic.name
         for partition in topic.partition_data:
@@ -72,7 +77,8 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
             route = context.routes.partition(name, partition.index)
             error = _refusal(context, version, acks, records, route)
             if not error and (version < VERSION_OF_MAGIC_2 or route.policy is not None):  # type: ignore[union-attr]
-                error, records = _apply_policy(context, pending, index, version, records, route)
+                budget = budget or OpeningBudget(len(body))
+                error, records = _apply_policy(context, pending, index, version, records, route, budget)
             if error:
                 _refuse(context, pending, index, error, acks, f"{name}-{partition.index}")
             else:
@@ -81,6 +87,8 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
                 header = _pack_header(request_id, route.slot, route.key, index, timeout_ms, acks, version)
                 context.sender.send(connection, route.owner, PRODUCE, header, records)
             index += 1
+    if budget is not None and budget.is_heavy:
+        context.heavy_requests += 1
     if acks != 0 and pending.remaining == 0:
         context.produce.close(request_id)
 
@@ -105,14 +113,22 @@ def _refusal(context: Context, version: int, acks: int, records: memoryview | No
 
 
 def _apply_policy(
-    context: Context, pending: PendingProduce, index: int, version: int, records: Any, route: Any
+    context: Context,
+    pending: PendingProduce,
+    index: int,
+    version: int,
+    records: Any,
+    route: Any,
+    budget: OpeningBudget,
 ) -> tuple[int, Any]:
-    """(error or 0, the batch as the topic's log shall have it)."""
+    """(error or 0, the batch as the topic's log shall have it). Internal topics are their coordinators', and the tools'."""
+    if route.topic in INTERNAL_TOPICS and pending.exchange.connection.client_id != ADMIN_CLIENT_ID:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION, None
     try:
         if version < VERSION_OF_MAGIC_2:
-            records = context.routes.policy(route.topic).convert(records, context.clock.now_ms())
+            records = context.routes.policy(route.topic).convert(records, context.clock.now_ms(), budget)
         else:
-            records = route.policy.admit(records, context.clock.now_ms())
+            records = route.policy.admit(records, context.clock.now_ms(), budget)
     except KafkaError as failure:
         pending.texts = {**(pending.texts or {}), index: failure.message}
         if isinstance(failure, RejectedRecord):

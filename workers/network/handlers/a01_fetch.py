@@ -27,6 +27,7 @@ from headrace.workers.network import down_conversion
 from headrace.workers.network.context import Context
 from headrace.workers.network.down_conversion import VERSION_OF_MAGIC_2, OldRange
 from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.opening_budget import OpeningBudget
 from headrace.workers.network.outbox import FilePart
 from headrace.workers.network.routes import Route
 
@@ -104,7 +105,10 @@ class _Fetch:
     def _convert(self, responses: list[Any]) -> list[Any]:
         """The records of an old version: found until now, read and converted here."""
         flat = [data for response in responses for data in response.partitions]
-        converted = iter(down_conversion.answer(self.exchange.api_version, self.exchange.correlation_id, flat))
+        budget = OpeningBudget()
+        answered = down_conversion.answer(self.exchange.api_version, self.exchange.correlation_id, flat, budget)
+        self.context.heavy_requests += budget.is_heavy
+        converted = iter(answered)
         return [response._replace(partitions=[next(converted) for _ in response.partitions]) for response in responses]
 
     def _find_old(self, route: Route, row: PartitionRow, wanted: Any, limit: int, is_first: bool) -> OldRange | None:

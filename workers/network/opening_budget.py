@@ -1,0 +1,48 @@
+"""How much one request may have the node open: a bound on what compressed bytes can make of a network worker.
+
+    opened so far <= OPENED_BYTES_MAX + OPENED_RATIO_MAX x bytes of the request, in bytes that came out and OPENED_RECORD_COST
+    for each record that was looked at
+
+A request that costs HEAVY_COST (30 ms or so) ends its turn: the loop serves nobody else's frames in that cycle, beats and
+sends, and goes on with the others first.
+
+Runs in: a network worker, one object for a request that opens anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headrace.limits import OPENED_BYTES_MAX, OPENED_RATIO_MAX, OPENED_RECORD_COST
+from headrace.protocol.record_batch import Record
+
+HEAVY_COST = 4 << 20
+
+assert HEAVY_COST < OPENED_BYTES_MAX
+
+
+class OpeningBudget:
+    """What is left of it, and what is spent."""
+
+    __slots__ = ("_most", "spent")
+
+    def __init__(self, request_bytes: int = 0) -> None:
+        self._most = OPENED_BYTES_MAX + OPENED_RATIO_MAX * request_bytes
+        self.spent = 0
+
+    @property
+    def limit(self) -> int:
+        """Most bytes that may come out of the next batch."""
+        return max(0, min(OPENED_BYTES_MAX, self._most - self.spent))
+
+    @property
+    def is_heavy(self) -> bool:
+        return self.spent >= HEAVY_COST
+
+    def spend(self, size_bytes: int, records: int) -> None:
+        self.spent += size_bytes + OPENED_RECORD_COST * records
+
+    def spend_records(self, records: Iterable[Record]) -> None:
+        """What was read as records."""
+        for record in records:
+            self.spent += len(record.key or b"") + len(record.value or b"") + OPENED_RECORD_COST
