@@ -182,6 +182,7 @@ class LogLoader:
             segment = Segment(self._directory, base, self._disk, self._now_ms)
             Recovery(segment, self._epochs, self._config.index_interval_bytes, self._progress).rebuild_indexes()
             segment.finish()
+            segment.sync_indexes()  # nobody else will: the segment counts as synced
             segment.close()
         self.rolled_bytes += size
 

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import uuid
 
@@ -11,7 +12,7 @@ from headrace.client.connection import Connection
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
-from headrace.protocol.record_batch import build_batch
+from headrace.protocol.record_batch import build_batch, iterate_batches, iterate_records
 
 TWO_DIRS = ("headrace.partition.workers=2", "headrace.network.workers=1")
 
@@ -259,3 +260,59 @@ def test_a_disk_that_fills_up_is_taken_into_service_again_when_there_is_room(
     assert error == 0
     assert offset >= last + 1
     assert node.stop() == 0
+
+
+def until_acknowledged(connection, topic, value):
+    """Produce one record until it is taken; how often it may be in the log."""
+    for attempt in range(1, 100_000):
+        error, _offset = produce(connection, topic, value=value)
+        if not error:
+            return attempt
+    raise AssertionError(f"never acknowledged, last error {error}")
+
+
+def test_moves_and_kills_of_the_owner_lose_nothing(node_factory, connect, tmp_path):
+    dirs = [str(tmp_path / "one"), str(tmp_path / "two")]
+    node = node_factory("node", f"log.dirs={','.join(dirs)}", "headrace.partition.workers=1")
+    connection = connect(node)
+    create(connection, "t", 1, {"segment.bytes": "200000"})
+    acknowledged = []
+    for round_number in range(8):
+        for number in range(60):
+            value = b"%d-%d-" % (round_number, number) + b"x" * 8_000
+            until_acknowledged(connection, "t", value)
+            acknowledged.append(value)
+            if number == 30:
+                assert alter(connection, "t", dirs[round_number % 2]) in (0, ErrorCode.REPLICA_NOT_AVAILABLE)
+            if number == 31 + round_number * 3:
+                os.kill(node.pids()["hr-partition-0"], signal.SIGKILL)
+    found = read_all(connection, "t")
+    assert set(acknowledged) <= set(found)
+    assert node.stop() == 0
+    node = node_factory("node", f"log.dirs={','.join(dirs)}", "headrace.partition.workers=1")
+    assert read_all(connect(node), "t") == found
+    assert node.stop() == 0
+
+
+def read_all(connection, topic):
+    """The values of all records, from the first offset on."""
+    request = messages.FetchRequest
+    values, offset = [], 0
+    while True:
+        asked = request.FetchPartition(
+            partition=0, fetch_offset=offset, current_leader_epoch=-1, partition_max_bytes=1 << 20
+        )
+        wanted = request.FetchTopic(topic=topic, partitions=[asked])
+        message = request(replica_id=-1, max_wait_ms=0, min_bytes=0, max_bytes=1 << 20, topics=[wanted])
+        (response,) = connection.request(ApiKey.FETCH, 11, message).responses[0].partitions
+        if response.error_code:
+            assert response.error_code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR)
+            continue
+        batches = [bytes(whole) for _position, _header, whole in iterate_batches(response.records or b"")]
+        if not batches:
+            return values
+        for whole in batches:
+            for record in iterate_records(whole):
+                if record.offset >= offset:
+                    values.append(record.value)
+                    offset = record.offset + 1

@@ -205,6 +205,21 @@ def test_a_write_without_room_keeps_the_log_for_reads_and_opens_it_again(node, e
     assert node.replicas.close()
 
 
+def test_a_role_that_could_not_be_taken_for_want_of_room_is_taken_later(node):
+    node.replicas.follow(view_of(("t", 1)))
+    assert node.append(0)
+    node.disk.fails["pwritev"] = errno.ENOSPC
+    assert node.replicas.follow(view_of(("t", 1, {}, 5))) == []
+    assert node.row(0).leader_epoch == 0
+    node.look()
+    assert node.row(0).leader_epoch == 0
+    node.disk.fails.clear()
+    node.look()
+    row = node.row(0)
+    assert (row.state, row.leader_epoch, row.log_end_offset) == (RowState.LEADER, 5, 1)
+    assert node.append(0)
+
+
 def test_a_directory_whose_disk_is_gone_is_found_without_a_write(node):
     node.replicas.follow(view_of(("t", 2)))
     node.disk.fails["free_bytes"] = errno.EIO

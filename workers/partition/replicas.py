@@ -69,6 +69,7 @@ class Replicas:
         self._directories = LogDirectories(seat, self._disk)
         self._configs: dict[int, dict[str, str]] = {}  # slot -> overrides last applied
         self._timed: set[int] = set()  # slots with flush.ms
+        self._wanted: dict[int, PartitionView] = {}  # by slot, as of the last view
         self._exhausted: dict[int, Replica] = {}  # replicas whose log ran out of room
         self._changed: list[Replica] = []  # went out of service, or came back, since the last look
         self._next_reopen_ms = 0
@@ -94,6 +95,7 @@ class Replicas:
             for partition in topic.partitions
             if partition.slot >= 0 and owner_of(topic.name, partition.index, worker_count) == self._index
         }
+        self._wanted = {slot: partition for slot, (_topic, partition) in wanted.items()}
         counters = self._seat.counters
         counters.add(LOGS_WANTED, len(wanted) - counters.get(LOGS_WANTED))
         opened, begun_ns = counters.get(LOGS_OPENED), self._clock.monotonic_ns()
@@ -277,8 +279,15 @@ class Replicas:
         replica.log = log
         replica.is_full = False
         del self._exhausted[replica.slot]
-        replica.advance_high_watermark(self._node_id)
-        replica.publish()
+        try:
+            if not replica.take_role(
+                self._wanted[replica.slot], self._node_id
+            ):  # there was no room for the epoch, maybe
+                replica.advance_high_watermark(self._node_id)
+                replica.publish()
+        except StorageFailed as failure:
+            self.fail(replica, failure)
+            return
         _log.warning("log has room again partition=%s", replica.partition)
         self._changed.append(replica)
 
