@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from crc32c import crc32c
 
+from headrace.limits import COMPACTED_RECORDS_MAX
 from headrace.log.offset_map import OffsetMap
 from headrace.log.record_columns import PADDING_BYTES, Ints, RecordColumns, hash_keys, walk_lanes
 from headrace.log.segment_chunks import Batch
@@ -38,6 +39,7 @@ from headrace.protocol.record_batch import (
     LOG_OVERHEAD_BYTES,
     NO_SEQUENCE,
     TRANSACTIONAL_BIT,
+    CorruptRecord,
     RecordBatchHeader,
 )
 from headrace.protocol.varint import encode_varlong
@@ -74,6 +76,11 @@ def decode(batches: list[Batch], plain_bytes_max: int) -> Iterator[Lanes]:
     bodies: list[Any] = []
     first = size = count = 0
     for index, (header, batch) in enumerate(batches):
+        if header.record_count > COMPACTED_RECORDS_MAX:
+            raise CorruptRecord(
+                f"batch at offset {header.base_offset} with {header.record_count} records: at most "
+                f"{COMPACTED_RECORDS_MAX} are compacted"
+            )
         codec = header.attributes & CODEC_MASK
         body = decompress(codec, batch[HEADER_BYTES:]) if codec else batch[HEADER_BYTES:]
         size += len(body)

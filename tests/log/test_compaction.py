@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from log_fixtures import NOW_MS, LogMaker
 
+from headrace.log import batch_cleaner
 from headrace.log.cleaned_segment import SegmentOverflow
 from headrace.log.compaction import CompactionFailed, Swap
 from headrace.log.config import LogConfig
@@ -342,6 +343,15 @@ def test_records_that_contradict_their_batch_are_reported(maker):
     data[17:21] = crc32c(memoryview(data)[21:]).to_bytes(4, "big")
     path.write_bytes(data)
     with pytest.raises(CorruptRecord):
+        run(log, compaction_of(log, CONFIG))
+
+
+def test_a_batch_of_too_many_records_is_reported(maker, monkeypatch):
+    monkeypatch.setattr(batch_cleaner, "COMPACTED_RECORDS_MAX", 2)
+    log = opened(maker, [keyed(0, (b"a", b"1"), (b"b", b"1"))])
+    run(log, compaction_of(log, CONFIG))
+    log = opened(maker, [keyed(0, (b"a", b"1"), (b"b", b"1"), (b"c", b"1"))])
+    with pytest.raises(CorruptRecord, match="offset 0 with 3 records"):
         run(log, compaction_of(log, CONFIG))
 
 
