@@ -1,8 +1,9 @@
 """Records of many batches as columns, and the hashes of their keys: what compaction needs to know of a record.
 
-The records of a batch follow each other by their lengths, so one batch is a walk; but many batches can be walked side by
-side. Each step takes the next record of every batch that has one left (a lane), in a few dozen NumPy calls whatever the
-number of lanes. Where few lanes are left, the rest is walked one by one.
+The records of a batch follow each other by their lengths, so that one batch is a walk from length to length; but many
+batches are walked side by side: each step goes over the next record of every batch that has one left (a lane), in a few
+NumPy calls whatever the number of lanes. Where few lanes are left, the rest is walked one by one. Once every record's
+start is known, the fields of all of them are decoded at once.
 
     record   length | attributes i8 | timestamp delta | offset delta | key length | key | value length | value | headers
 
@@ -27,7 +28,7 @@ from headrace.protocol.record_batch import CorruptRecord
 from headrace.protocol.varint import ZIGZAGS, read_varlong
 
 PADDING_BYTES = 64  # behind the last lane: steps load 8 bytes at a time, and look before they judge
-LANES_MIN = 24
+LANES_MIN = 64  # a step costs as much as some 60 records by themselves
 KEY_WORDS_MAX = 32  # longer keys are hashed one by one
 _RECORD_BYTES_MIN = 7  # each field in a byte
 
@@ -76,10 +77,29 @@ def walk_lanes(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints, counts: In
     """
     if np.any(counts < 0) or np.any(counts * _RECORD_BYTES_MIN > ends - starts):
         raise CorruptRecord("a batch announces more records than it has bytes for")
-    total = int(counts.sum())
-    table = np.empty((len(RecordColumns._fields), total), np.int64)
+    if np.any((counts == 0) & (starts != ends)):
+        raise CorruptRecord("bytes in a batch without records")
+    lane = np.repeat(np.arange(len(counts)), counts)
+    try:
+        record_starts = _record_starts(data, starts, ends, counts)
+        return _decode_fields(data, lane, record_starts, ends, counts)
+    except _Overlong:
+        pass
+    table = np.empty((len(RecordColumns._fields), len(lane)), np.int64)
+    table[0] = lane
+    place = 0
+    for start, end, count in zip(starts.tolist(), ends.tolist(), counts.tolist(), strict=True):
+        if _walk_one(data.data, start, end, table, place, count) != end:
+            raise CorruptRecord("bytes behind the last record of a batch")
+        place += count
+    return RecordColumns(*table)
+
+
+def _record_starts(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints, counts: Ints) -> Ints:
+    """Where each record begins, lane by lane. raises CorruptRecord, _Overlong"""
+    words: Words = np.ndarray((len(data) - 7,), "<u8", buffer=data, strides=(1,))
+    found = np.empty(int(counts.sum()), np.int64)
     first = np.cumsum(counts) - counts
-    table[0] = np.repeat(np.arange(len(counts)), counts)
     order = np.argsort(-counts, kind="stable")
     position, end, place, left = starts[order], ends[order], first[order], counts[order]
     ascending = -left
@@ -88,41 +108,69 @@ def walk_lanes(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints, counts: In
         lanes = int(np.searchsorted(ascending, -depth))  # those with a count above the depth
         if lanes < LANES_MIN:
             break
-        try:
-            position[:lanes] = _step(data, position[:lanes], end[:lanes], table, place[:lanes] + depth)
-        except _Overlong:
-            break
+        found[place[:lanes] + depth] = position[:lanes]
+        length, body = _varints(words, position[:lanes])
+        position[:lanes] = body + length
+        if np.any(length < _RECORD_BYTES_MIN - 1) or np.any(position[:lanes] > end[:lanes]):
+            raise CorruptRecord("a record is longer than its batch, or too short")
         depth += 1
     plain = data.data
-    for lane in range(lanes):
-        position[lane] = _walk_one(plain, int(position[lane]), int(end[lane]), table, int(place[lane]) + depth,
-                                   int(left[lane]) - depth)  # fmt: skip
-    if np.any(position != end):
-        raise CorruptRecord("bytes behind the last record of a batch")
-    return RecordColumns(*table)
+    for index in range(lanes):
+        count = int(left[index]) - depth
+        at = int(place[index]) + depth
+        found[at : at + count] = _starts_of_one(plain, int(position[index]), int(end[index]), count)
+    return found
 
 
-def _step(data: npt.NDArray[np.uint8], position: Ints, end: Ints, table: Ints, places: Ints) -> Ints:
-    """The next record of every lane into the table; returns where they end."""
+def _starts_of_one(data: memoryview, position: int, end: int, count: int) -> list[int]:
+    """Where the next `count` records of one lane begin; lengths of one and two bytes are read in place."""
+    found: list[int] = []
+    append = found.append
+    try:
+        for _ in range(count):
+            append(position)
+            byte = data[position]
+            if byte < 128:
+                position += 1 + (byte >> 1)
+            else:
+                second = data[position + 1]
+                if second < 128:
+                    position += 2 + ((byte & 127 | second << 7) >> 1)
+                else:
+                    length, position = read_varlong(data, position)
+                    position += max(length, 0)
+            if position > end:
+                raise CorruptRecord("a record is longer than its batch")
+    except (IndexError, ValueError) as failure:
+        raise CorruptRecord(f"record at byte {position}: {failure}") from None
+    return found
+
+
+def _decode_fields(
+    data: npt.NDArray[np.uint8], lane: Ints, starts: Ints, lane_ends: Ints, counts: Ints
+) -> RecordColumns:
+    """The fields of records that begin at `starts`, each of which has to end where the next begins."""
     words: Words = np.ndarray((len(data) - 7,), "<u8", buffer=data, strides=(1,))
-    length, body = _varints(words, position)
-    behind = body + length
-    if np.any(length < _RECORD_BYTES_MIN - 1) or np.any(behind > end):
-        raise CorruptRecord("a record is longer than its batch, or too short")
+    length, body = _varints(words, starts)
+    ends = body + length
+    expected = np.empty(len(starts), np.int64)
+    expected[:-1] = starts[1:]
+    last = np.cumsum(counts)[counts > 0] - 1
+    expected[last] = lane_ends[counts > 0]
+    if np.any(length < _RECORD_BYTES_MIN - 1) or np.any(ends != expected):
+        raise CorruptRecord("records that are too short, or don't end where their batch does")
     timestamp_delta, timestamp_end = _varints(words, body + 1)
     offset_delta, key_at = _varints(words, timestamp_end)
     key_length, key_start = _varints(words, key_at)
     value_at = key_start + np.maximum(key_length, 0)
-    if np.any(value_at >= behind) or np.any(key_length < -1):
+    if np.any(value_at >= ends) or np.any(key_length < -1):
         raise CorruptRecord("a key is longer than its record")
     value_length, value_start = _varints(words, value_at)
-    if np.any(value_start + np.maximum(value_length, 0) >= behind) or np.any(value_length < -1):
+    if np.any(value_start + np.maximum(value_length, 0) >= ends) or np.any(value_length < -1):
         raise CorruptRecord("a value is longer than its record")
-    for row, column in enumerate(
-        (position, body, timestamp_end, behind, timestamp_delta, offset_delta, key_start, key_length, value_length), 1
-    ):
-        table[row, places] = column
-    return behind
+    return RecordColumns(
+        lane, starts, body, timestamp_end, ends, timestamp_delta, offset_delta, key_start, key_length, value_length
+    )
 
 
 def _varints(words: Words, position: Ints) -> tuple[Ints, Ints]:

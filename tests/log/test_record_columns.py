@@ -128,3 +128,12 @@ def test_hashes_fill_their_bits():
         for bit in range(64):
             ones = int(((hashes >> np.uint64(bit)) & np.uint64(1)).sum())
             assert 0.47 < ones / len(keys) < 0.53, bit
+
+
+@pytest.mark.parametrize("count", [1, 100])
+def test_varints_of_more_than_eight_bytes_are_read_too(count):
+    batches = [make_batch([(0, b"k", b"v", 0), (2**62, b"far", None, 1), (5, None, b"w", 0)]) for _ in range(count)]
+    data, *places = lanes_of(batches)
+    rows = rows_of(data, walk_lanes(data, *places), batches)
+    assert rows[:3] == [(0, 0, 0, b"k", 1), (0, 1, 2**62, b"far", -1), (0, 2, 5, None, 1)]
+    assert len(rows) == 3 * count
