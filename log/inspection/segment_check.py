@@ -180,6 +180,7 @@ class _Walk:
                     marker = marker_of(record)
                     if marker is not None and not marker.is_commit and len(self.report.aborts) < ABORTS_MAX:
                         self.report.aborts[record.offset] = entry.producer_id
+            self.report.records += count if entry.record_count < 0 else 0
         except HeadraceError as failure:
             what = f"the records of the batch at offset {entry.base_offset} can't be read: {failure}"
             self._findings.fault(entry.position, what, RESTORE)

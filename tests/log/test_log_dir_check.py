@@ -24,7 +24,8 @@ from headrace.log.checkpoints import (
 from headrace.log.inspection import log_dir_check
 from headrace.log.inspection.log_dir_check import LogDirCheck, is_locked
 from headrace.log.segment import SUFFIXES
-from headrace.protocol.record_batch import build_batch
+from headrace.protocol.message_set import build_message_set
+from headrace.protocol.record_batch import Record, build_batch
 
 FIRST = "00000000000000000000"
 LOCK = "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.lockf(file, fcntl.LOCK_EX); print('locked', flush=True); sys.stdin.read()"
@@ -331,3 +332,24 @@ def test_what_is_no_file_does_not_stop_the_check(log_dir):
     totals = check(log_dir)
     assert not faults(totals)
     assert sum("is no file" in note.what for note in notes(totals)) == 2
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_old_formats_are_checked_like_new_ones(tmp_path, magic):
+    folder = tmp_path / "old-0"
+    folder.mkdir()
+    records = [Record(offset, 1_000 if magic else -1, b"k", b"v") for offset in range(6)]
+    path = folder / f"{FIRST}.log"
+    path.write_bytes(build_message_set(records[:3], magic) + build_message_set(records[3:], magic, 1))
+    totals = check(tmp_path, is_deep=True)
+    assert not faults(totals)
+    assert (totals.batches, totals.records) == (4, 6)
+    unseen = []
+    for position in range(path.stat().st_size):
+        whole = path.read_bytes()
+        flip(path, position)
+        report = log_dir_check.check_segment(log_dir_check.SegmentCheck(folder, 0))
+        if not [fault for fault in report.faults if not fault.is_note]:
+            unseen.append(position % (36 if magic else 28))
+        path.write_bytes(whole)
+    assert set(unseen) <= set(range(8)), "only offsets are not covered by checksums"
