@@ -30,6 +30,12 @@ NAMES = (
     "partitions_uncleanable",
     "offsets_committed",
     "group_rebalances",
+    "rebalances_joined",
+    "rebalances_left",
+    "rebalances_expired",
+    "rebalances_metadata",
+    "rebalances_not_synced",
+    "rebalances_other",
 )
 (
     REQUESTS,
@@ -53,6 +59,12 @@ NAMES = (
     PARTITIONS_UNCLEANABLE,
     OFFSETS_COMMITTED,
     GROUP_REBALANCES,
+    REBALANCES_JOINED,
+    REBALANCES_LEFT,
+    REBALANCES_EXPIRED,
+    REBALANCES_METADATA,
+    REBALANCES_NOT_SYNCED,
+    REBALANCES_OTHER,
 ) = range(len(NAMES))
 
 assert len(NAMES) <= COUNTER_WORDS

@@ -14,6 +14,7 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
 from headrace.protocol.record_batch import build_batch, iterate_batches
 from headrace.settings import Settings
+from headrace.shm import counters
 from headrace.shm.messages import CLIENT_HEADER
 from headrace.shm.partition_table import RowState
 from headrace.workers.coordinators.group_records import encode_offset, offset_key_prefix, suffix_of
@@ -415,3 +416,40 @@ def test_a_clock_that_is_set_ends_no_session(bench):
     for step in range(200):
         host.turn(wall + 100_000 + step * 1_000, 2_210 + step * 1_000)
     assert host.now_ms == wall + 100_000 + 199_000, "in the end it is the wall clock's"
+
+
+def test_segments_that_are_replaced_while_they_are_read_are_read_again(bench, monkeypatch):
+    monkeypatch.setattr(coordinator_host, "LOAD_BYTES_PER_CYCLE", 20_000)
+    bench.log.config = LogConfig(segment_bytes=30_000)
+    fill(bench, 40)
+    bench.follow()
+    bench.host.do_work()
+    bench.log.segments_version += 1  # as after the cleaner's swap
+    first = bench.host.by_partition[0].slices
+    bench.load()
+    assert first is not bench.host.by_partition[0].slices
+    assert bench.committed("g199") == 39
+    assert bench.host.by_partition[0].coordinator.groups.keys() == {f"g{number}" for number in range(200)}
+
+
+def test_rebalances_are_counted_by_their_reason(bench):
+    bench.load()
+    join(bench)
+    bench.host.now_ms += 3_000
+    bench.host.do_work()
+    names = [counters.NAMES[index] for index in bench.counted]
+    assert names.count("group_rebalances") == names.count("rebalances_joined") == 1
+
+
+def test_groups_in_memory_are_bounded(bench, monkeypatch):
+    monkeypatch.setattr("headrace.workers.coordinators.group_coordinator.GROUPS_PER_PARTITION_MAX", 3)
+    bench.load()
+    for number in range(3):
+        bench.commit(1, f"g{number}")
+    refused = join(bench, "one too many")
+    late = bench.commit(1, "two too many")
+    known = bench.commit(2, "g1")
+    bench.host.do_work()
+    assert ErrorCode(refused[0].error_code) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert bench.error_of(late) == "COORDINATOR_NOT_AVAILABLE"
+    assert bench.error_of(known) == "NONE"

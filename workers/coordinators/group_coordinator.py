@@ -155,7 +155,10 @@ class GroupCoordinator:
         group = self.groups.get(request.group_id)
         if group is None and generation < 0 and len(self.groups) < GROUPS_PER_PARTITION_MAX:
             group = self.groups[request.group_id] = Group(request.group_id, now_ms)
-        error = _E.ILLEGAL_GENERATION if group is None else validate_commit(group, request, generation)
+        if group is None:
+            error = _E.ILLEGAL_GENERATION if generation >= 0 else _E.COORDINATOR_NOT_AVAILABLE
+        else:
+            error = validate_commit(group, request, generation)
         if group is not None:
             member = group.members.get(request.member_id)
             if member is not None and error in (_E.NONE, _E.REBALANCE_IN_PROGRESS):

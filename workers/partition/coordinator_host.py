@@ -22,7 +22,16 @@ from headrace.errors import ErrorCode, StorageFailed
 from headrace.ids import OFFSETS_TOPIC, coordinator_partition
 from headrace.protocol.codec import encode_response
 from headrace.shm.cluster_view import ClusterView
-from headrace.shm.counters import GROUP_REBALANCES, OFFSETS_COMMITTED
+from headrace.shm.counters import (
+    GROUP_REBALANCES,
+    OFFSETS_COMMITTED,
+    REBALANCES_EXPIRED,
+    REBALANCES_JOINED,
+    REBALANCES_LEFT,
+    REBALANCES_METADATA,
+    REBALANCES_NOT_SYNCED,
+    REBALANCES_OTHER,
+)
 from headrace.shm.seat import Seat
 from headrace.workers.coordinators.config import GroupConfig
 from headrace.workers.coordinators.effects import Answer, Append, Effect
@@ -40,6 +49,16 @@ from headrace.workers.partition.requests import Reply
 LOAD_BYTES_PER_CYCLE = 1024 * 1024
 BATCH_BYTES_WANTED = 256 * 1024  # a batch takes further appends up to here
 
+_REASONS = {
+    "member joined": REBALANCES_JOINED,
+    "static member joined again": REBALANCES_JOINED,
+    "member left": REBALANCES_LEFT,
+    "session expired": REBALANCES_EXPIRED,
+    "metadata changed": REBALANCES_METADATA,
+    "leader joined again": REBALANCES_METADATA,
+    "static member changed the protocol": REBALANCES_METADATA,
+    "not synced in time": REBALANCES_NOT_SYNCED,
+}
 _log = logging.getLogger(__name__)
 
 # (reply, api key, api version): who is to get a response, and how it is encoded
@@ -183,6 +202,9 @@ class CoordinatorHost:
             if hosted.loader is None or hosted.slices is None:
                 self._loading.popleft()  # unloaded meanwhile
                 continue
+            if hosted.slices.version != hosted.replica.log.segments_version:
+                hosted.loader = Loader(str(hosted.replica.partition))
+                hosted.slices = LogSlices(hosted.replica.log)
             try:
                 batches = hosted.slices.read()
             except OSError as failure:
@@ -256,6 +278,7 @@ class CoordinatorHost:
                 self._touched[hosted.coordinator.partition] = hosted
             else:
                 self._seat.counters.add(GROUP_REBALANCES, 1)
+                self._seat.counters.add(_REASONS.get(effect.reason, REBALANCES_OTHER), 1)
         return done
 
     def _settle_touched(self) -> bool:

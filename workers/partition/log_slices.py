@@ -23,16 +23,18 @@ assert HEADER_BYTES <= SLICE_BYTES
 class LogSlices:
     """Slices of whole batches, up to the log's end as it is now.
 
-    faults   what had to be left out since the last look; the caller empties it
+    faults    what had to be left out since the last look; the caller empties it
+    version   of the list of segments: where the log's has moved (the cleaner replaced some), begin anew
     """
 
     def __init__(self, log: PartitionLog) -> None:
         self.faults: list[str] = []
+        self.version = log.segments_version
         self._end_segment = log.end_segment
         self._end_position = log.end_position
         self._start_offset = log.log_start_offset
         self._reader = LogReader(log.directory)
-        self._reader.refresh(log.segments_version)
+        self._reader.refresh(self.version)
         self._bases = [base for base in self._reader.segment_bases() if base <= self._end_segment]
         self._position = 0
 
