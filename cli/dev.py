@@ -76,6 +76,8 @@ def given_settings(directory: Path, port: int, zookeeper: str, changes: dict[str
         "listeners": f"PLAINTEXT://127.0.0.1:{port}",
         "log.dirs": str((directory / "logs").absolute()),
         "zookeeper.connect": zookeeper or NO_ZOOKEEPER_YET,
+        "group.initial.rebalance.delay.ms": "0",  # one member is what a developer starts
+        "offsets.topic.replication.factor": "1",
         **changes,
     }
 

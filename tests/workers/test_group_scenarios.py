@@ -488,6 +488,32 @@ def test_a_group_that_is_deleted_under_a_commit_leaves_nothing_behind(desk):
     assert set(last.values()) == {None}, "the log's last word on every key"
 
 
+def test_a_group_of_many_offsets_is_deleted_in_parts_that_fit():
+    desk = Desk(partitions=10_000)
+    for partition in range(5_000):
+        desk.commit(1, partition=partition)
+    results = []
+    desk.holds = True
+    desk.coordinator.delete_group("g", results.append, desk.now_ms)
+    desk.perform()
+    assert len(desk.held) > 2
+    assert max(sum(len(key) + 24 for key, _value in effect.records) for effect in desk.held) <= 64 * 1024
+    assert sum(len(effect.records) for effect in desk.held) == 5_000
+    assert results == []
+    desk.settle()
+    assert results == [ErrorCode.NONE]
+
+
+def test_a_deletion_that_fails_says_so_and_keeps_the_offset(desk):
+    desk.commit(3)
+    desk.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    group = desk.group
+    desk.coordinator.offsets.delete(group, list(group.offsets), desk.reasons.append)
+    desk.perform()
+    assert desk.reasons == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+    assert desk.committed() == (3, "NONE")
+
+
 # Loading, unloading
 
 

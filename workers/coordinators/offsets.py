@@ -31,6 +31,8 @@ from headrace.workers.coordinators.membership import validate_member
 NO_GENERATION = -1
 NO_TIMESTAMP_MS = -1
 LONG_MAX = 2**63 - 1
+TOMBSTONES_BYTES_MAX = 64 * 1024  # of one append
+TOMBSTONE_OVERHEAD_BYTES = 24
 METADATA_BYTES_MAX = 2**15 - 1  # its length is an int16
 
 _E = ErrorCode
@@ -240,16 +242,11 @@ class Offsets:
         prefix = offset_key_prefix(group.group_id)
         gone = [suffix for suffix in suffixes if suffix in group.offsets or suffix in group.in_flight]
 
-        def stored(error: ErrorCode, _offset: int, _now_ms: int) -> None:
-            if not error:
-                for suffix in gone:
-                    group.offsets.pop(suffix, None)
-            then(_COMMIT_ERRORS.get(error, error))
+        def stored(records: list[KeyValue]) -> None:
+            for key, _value in records:
+                group.offsets.pop(key[len(prefix) :], None)
 
-        if gone:
-            self.emit(Append([(prefix + suffix, None) for suffix in gone], stored))
-        else:
-            then(_E.NONE)
+        self._append_tombstones([(prefix + suffix, None) for suffix in gone], stored, then)
 
     def bury(self, group: Group, then: Callable[[ErrorCode], None], now_ms: int) -> None:
         """The end of a group: tombstones for its offsets and for itself."""
@@ -259,10 +256,27 @@ class Offsets:
             records.append((group_key(group.group_id), None))
         group.offsets.clear()
         group.enter(GroupState.DEAD, now_ms)
-        if records:
-            self.emit(Append(records, lambda error, _offset, _now: then(_COMMIT_ERRORS.get(error, error))))
-        else:
+        self._append_tombstones(records, lambda _records: None, then)
+
+    def _append_tombstones(
+        self, records: list[KeyValue], stored: Callable[[list[KeyValue]], None], then: Callable[[ErrorCode], None]
+    ) -> None:
+        """Tombstones in parts that fit a batch: they need not go together. `then` gets the first error, once all are done."""
+        parts = _parts_of(records)
+        outcomes: list[ErrorCode] = []
+
+        def settle(part: list[KeyValue], error: ErrorCode) -> None:
+            outcomes.append(error)
+            if not error:
+                stored(part)
+            if len(outcomes) == len(parts):
+                worst = next((each for each in outcomes if each), _E.NONE)
+                then(_COMMIT_ERRORS.get(worst, worst))
+
+        if not parts:
             then(_E.NONE)
+        for part in parts:
+            self.emit(Append(part, lambda error, _offset, _now_ms, part=part: settle(part, error)))  # type: ignore[misc]
 
     # Expiry
 
@@ -291,3 +305,16 @@ class Offsets:
             if is_over:
                 found.append(suffix)
         return found
+
+
+def _parts_of(records: list[KeyValue]) -> list[list[KeyValue]]:
+    parts: list[list[KeyValue]] = []
+    room = 0
+    for record in records:
+        size = len(record[0]) + TOMBSTONE_OVERHEAD_BYTES
+        if not parts or size > room:
+            parts.append([])
+            room = TOMBSTONES_BYTES_MAX
+        parts[-1].append(record)
+        room -= size
+    return parts
