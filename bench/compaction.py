@@ -10,6 +10,7 @@ memory are not compared, because Kafka's JVM does other things meanwhile. What i
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import re
@@ -128,6 +129,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=100)
     parser.add_argument("--codec", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--json", action="store_true", help="the last line is JSON: MB/s of both")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as name:
         work = Path(name)
@@ -149,6 +151,9 @@ def main() -> None:
             if left["headrace"] != left["kafka"]:
                 raise SystemExit(f"what is left differs: {len(left['headrace'])} and {len(left['kafka'])} keys")
         ours, theirs = (statistics.median(times[name]) for name in ("headrace", "kafka"))
+        if given.json:
+            print(json.dumps({"headrace": size / 1e6 / ours, "kafka": size / 1e6 / theirs}))
+            return
         print(f"{given.records} records, {given.keys} keys, batches of {given.batch}, codec {given.codec}: "
               f"{size / 1e6 / ours:.0f} MB/s, Kafka {size / 1e6 / theirs:.0f} MB/s, ratio {theirs / ours:.2f}")  # fmt: skip
 

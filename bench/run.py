@@ -1,8 +1,8 @@
 """`make bench`: Headrace against Apache Kafka 3.9 on this machine, the same loads, A B A B, medians; one table with ratios.
 
-    python bench/run.py                       everything (some 20 minutes)
+    python bench/run.py                       everything (some 30 minutes)
     python bench/run.py --quick               shorter windows, one round: a look, not a result
-    python bench/run.py --only wire,latency   parts: limits, start, wire, latency, perf, spark, formats
+    python bench/run.py --only wire,latency   parts: limits, start, wire, latency, perf, formats, spark, recovery, compaction, groups
 
 Both servers run all the time, each with a ZooKeeper of its own; only one is under load at a time. The table goes to bench/results/.
 """
@@ -29,9 +29,10 @@ sys.path.insert(0, str(ROOT))
 
 from bench import formats, latency, limits  # noqa: E402
 from bench.nodes import Headrace, Kafka, Server  # noqa: E402
+from bench.own_servers import bench_compaction, bench_groups, bench_recovery  # noqa: E402
 from bench.peers import jars  # noqa: E402
 
-PARTS = ("limits", "start", "wire", "latency", "perf", "spark", "formats")
+PARTS = ("limits", "start", "wire", "latency", "perf", "formats", "spark", "recovery", "compaction", "groups")
 WIRE = (
     ("produce-1", 1, "requests_per_s"),
     ("produce-1", 8, "requests_per_s"),
@@ -46,6 +47,7 @@ WIRE = (
     ("fetch", 64, "mb_per_s"),
 )
 AIMS = {"wire": 1.5, "cpu": 0.6, "latency": 1.0, "start": 0.3, "memory": 0.4, "scan": 8.0, "format": 2.5}
+OWN_SERVERS = {"recovery": bench_recovery, "compaction": bench_compaction, "groups": bench_groups}
 SPARK_RECORDS = 3_000_000
 PERF_RECORDS = 3_000_000
 SETTINGS = {"log.segment.delete.delay.ms": "1000"}
@@ -311,6 +313,12 @@ def main() -> int:
                 formats.bench(table, directory, servers, rounds, seconds)
             if "spark" in parts:
                 bench_spark(table, servers, rounds, SPARK_RECORDS if not arguments.quick else 500_000)
+        for server in servers:
+            server.stop()
+        servers.clear()
+        for part, bench in OWN_SERVERS.items():
+            if part in parts:
+                bench(table, arguments.quick)
     finally:
         for server in servers:
             server.stop()

@@ -6,7 +6,6 @@ Reads files only; a node may run meanwhile. Items come from `log/inspection/log_
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -51,19 +50,15 @@ def dump_log(
     options = DumpOptions(is_deep, has_data, is_verify, bytes_max)
     is_faulty = False
     write = sys.stdout.write
-    try:
-        for path in files:
-            for item in dump(path, options):
-                is_fault = item["type"] == "fault"
-                is_faulty |= is_fault
-                if is_json:
-                    write(json.dumps(item, ensure_ascii=False) + "\n")
-                elif is_fault:
-                    sys.stdout.flush()
-                    print(text_of(item), file=sys.stderr)
-                else:
-                    write(text_of(item) + "\n")
-        sys.stdout.flush()
-    except BrokenPipeError:  # head has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more at its end
+    for path in files:
+        for item in dump(path, options):
+            is_fault = item["type"] == "fault"
+            is_faulty |= is_fault
+            if is_json:
+                write(json.dumps(item) + "\n")
+            elif is_fault:
+                sys.stdout.flush()
+                print(text_of(item), file=sys.stderr)
+            else:
+                write(text_of(item) + "\n")
     return int(is_faulty)

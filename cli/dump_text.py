@@ -12,7 +12,12 @@ _MS = 1000
 def text_of(item: Item) -> str:
     """One line; an item of a kind that has no line of its own is shown as its fields."""
     line = _LINES.get(item["type"])
-    return line(item) if line is not None else f"  {_fields(item)}"
+    return printable(line(item) if line is not None else f"  {_fields(item)}")
+
+
+def printable(text: str) -> str:
+    """One line for a terminal, whatever is in it: names of files may hold anything."""
+    return text if text.isprintable() else text.encode("unicode_escape").decode()
 
 
 def time_text(timestamp_ms: int) -> str:

@@ -11,6 +11,8 @@ from typing import Annotated
 
 import typer
 
+from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
+
 BATCH_BYTES = 512 * 1024
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -42,7 +44,8 @@ def import_07(
     topic: Annotated[
         str, typer.Argument(metavar="TOPIC", help="The topic to carry them into; created if it is missing.")
     ],
-    bootstrap_servers: Annotated[str, typer.Option(metavar="HOST:PORT,...", help="The cluster.")] = "localhost:9092",
+    bootstrap: Bootstrap = "",
+    command_config: CommandConfig = None,
     source_topic: Annotated[
         str, typer.Option("--from", metavar="NAME", help="The topic's name in DIR, if it is another one.")
     ] = "",
@@ -78,7 +81,6 @@ def import_07(
             directory=directory,
             source_topic=source_topic or topic,
             topic=topic,
-            bootstrap_servers=bootstrap_servers,
             state_file=state_file or Path(f"{topic}.import-07.json"),
             compression=compression.value,
             timestamp=timestamp.value,
@@ -86,5 +88,6 @@ def import_07(
             is_damage_skipped=is_damage_skipped,
             is_read_back=is_read_back,
             is_quiet=is_quiet,
-        )
+        ),
+        open_cluster(bootstrap, command_config),
     )

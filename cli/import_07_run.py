@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
+from headrace.cli.dump_text import printable
 from headrace.cli.import_07_state import BadState, ImportState, PartitionState, StateFile
 from headrace.cli.progress import ProgressLine, bytes_text
+from headrace.client.cluster import Cluster
 from headrace.client.import_topic import ImportTopic, Writer, following
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.log.log_07 import Carried, Damage, Log07, partitions_07
@@ -34,7 +36,6 @@ class ImportPlan:
     directory: Path
     source_topic: str
     topic: str
-    bootstrap_servers: str
     state_file: Path
     compression: str
     timestamp: str
@@ -44,21 +45,21 @@ class ImportPlan:
     is_quiet: bool
 
 
-def run(plan: ImportPlan) -> int:
+def run(plan: ImportPlan, cluster: Cluster) -> int:
     """0 where all was carried and reads back equal, else 1. raises HeadraceError"""
     try:
         logs = partitions_07(plan.directory, plan.source_topic)
     except OSError as failure:
         raise HeadraceError(f"{plan.directory}: {failure.strerror or failure}") from None
     states = StateFile(plan.state_file)
-    target = ImportTopic(plan.bootstrap_servers, plan.topic)
+    target = ImportTopic(cluster, plan.topic)
     try:
         target.prepare(max(logs) + 1)
         return _Import(plan, logs, states, target).run()
     except OSError as failure:
         raise HeadraceError(str(failure)) from None
     finally:
-        target.close()
+        cluster.close()
         states.close()
 
 
@@ -206,7 +207,7 @@ class _Import:
         self._damages_shown += 1
         if self._damages_shown <= DAMAGES_SHOWN_MAX:
             self._line.clear()
-            print(f"damaged, left out: {damage} ({damage.lost_bytes} bytes)")
+            print(printable(f"damaged, left out: {damage} ({damage.lost_bytes} bytes)"))
 
     def _timestamp_ms(self, number: int, first: Carried) -> int:
         if self._plan.timestamp == "none":

@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+from headrace.cli.dump_text import printable
 from headrace.cli.progress import ProgressLine, bytes_text
 from headrace.errors import HeadraceError
 from headrace.log.inspection.fault import Fault
@@ -49,7 +50,7 @@ def text_of(fault: Fault) -> str:
     kind = "note" if fault.is_note else "fault"
     place = f" byte {fault.position}" if fault.position >= 0 else ""
     advice = f" -> {fault.advice}" if fault.advice else ""
-    return f"{kind}: {fault.path}{place}: {fault.what}{advice}"
+    return printable(f"{kind}: {fault.path}{place}: {fault.what}{advice}")
 
 
 def item_of(fault: Fault) -> dict[str, object]:

@@ -45,26 +45,31 @@ def following(sequence: int, count: int) -> int:
     return (sequence + count) & SEQUENCE_MASK
 
 
-class ImportTopic(Cluster):
-    """A cluster, and the topic there."""
+class ImportTopic:
+    """A topic of a cluster. The cluster stays its owner's."""
 
-    def __init__(self, bootstrap_servers: str, topic: str) -> None:
-        super().__init__(bootstrap_servers)
+    def __init__(self, cluster: Cluster, topic: str) -> None:
         self.topic = topic
+        self._cluster = cluster
+
+    @property
+    def cluster_id(self) -> str:
+        """Known once `prepare` is through."""
+        return self._cluster.cluster_id
 
     def prepare(self, partitions: int) -> None:
         """See to it that the topic is there and has so many partitions; a missing one is created.
 
         raises   HeadraceError, where it has too few; KafkaError; ConnectionFailed
         """
-        self.refresh(
+        self._cluster.refresh(
             []
         )  # the brokers; asking for the topic itself might create it with the default number of partitions
-        names = self.refresh(None)
+        names = self._cluster.refresh(None)
         if self.topic not in names:
             self._create(partitions)
-        self.retried(lambda: self.refresh([self.topic]), {self.topic})
-        there = sum(name.topic == self.topic for name in self.partitions)
+        self._cluster.retried(lambda: self._cluster.refresh([self.topic]), {self.topic})
+        there = sum(name.topic == self.topic for name in self._cluster.partitions)
         if there < partitions:
             raise HeadraceError(
                 f"topic {self.topic} has {there} partitions, the source needs {partitions}:"
@@ -73,15 +78,15 @@ class ImportTopic(Cluster):
 
     def new_producer(self) -> tuple[int, int]:
         """(producer id, epoch); raises KafkaError, ConnectionFailed."""
-        return self.retried(self._init_producer, set())
+        return self._cluster.retried(self._init_producer, set())
 
     def end_offset(self, partition: int) -> int:
         name = TopicPartition(self.topic, partition)
-        return self.offsets({name: LATEST})[name]
+        return self._cluster.offsets({name: LATEST})[name]
 
     def start_offset(self, partition: int) -> int:
         name = TopicPartition(self.topic, partition)
-        return self.offsets({name: EARLIEST})[name]
+        return self._cluster.offsets({name: EARLIEST})[name]
 
     def send(self, partition: int, payloads: Sequence[bytes], writer: Writer, timestamp_ms: int) -> int:
         """Write one batch, acknowledged by all replicas; returns its offset, -1 where it was there already.
@@ -95,7 +100,7 @@ class ImportTopic(Cluster):
             producer_epoch=writer.producer_epoch, base_sequence=writer.sequence,
         )  # fmt: skip
         try:
-            return self.retried(lambda: self._produce(name, batch), {self.topic})
+            return self._cluster.retried(lambda: self._produce(name, batch), {self.topic})
         except KafkaError as failure:
             if failure.code in ALREADY_THERE:
                 return -1
@@ -106,7 +111,7 @@ class ImportTopic(Cluster):
     ) -> Iterator[tuple[RecordBatchHeader, memoryview]]:
         """(header, batch) of each of a producer's batches that begin in a range of offsets. raises KafkaError"""
         name = TopicPartition(self.topic, partition)
-        for data in self.fetch(name, max(start, self.start_offset(partition)), end):
+        for data in self._cluster.fetch(name, max(start, self.start_offset(partition)), end):
             for header, batch in iterate_headers(data):
                 if header.producer_id == producer_id and start <= header.base_offset < end:
                     yield header, batch
@@ -137,7 +142,7 @@ class ImportTopic(Cluster):
     def _produce(self, name: TopicPartition, batch: bytes) -> int:
         request_type = messages.ProduceRequest
         row = request_type.PartitionProduceData(index=name.partition, records=batch)
-        connection = self.connection(self.leader(name))
+        connection = self._cluster.connection(self._cluster.leader(name))
         answer = connection.request(
             ApiKey.PRODUCE,
             connection.version(ApiKey.PRODUCE, *PRODUCE_VERSIONS),
@@ -153,9 +158,9 @@ class ImportTopic(Cluster):
         return int(result.base_offset)
 
     def _init_producer(self) -> tuple[int, int]:
-        if not self.brokers:
-            self.refresh([])
-        connection = self.connection(next(iter(self.brokers)))
+        if not self._cluster.brokers:
+            self._cluster.refresh([])
+        connection = self._cluster.connection(next(iter(self._cluster.brokers)))
         version = connection.version(ApiKey.INIT_PRODUCER_ID, 0, 4)
         request = messages.InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=PRODUCE_TIMEOUT_MS)
         answer = connection.request(ApiKey.INIT_PRODUCER_ID, version, request)
@@ -165,6 +170,6 @@ class ImportTopic(Cluster):
 
     def _create(self, partitions: int) -> None:
         """Somebody else's creation at the same time is as good."""
-        error = Admin(self).create_topics([NewTopic(self.topic, partitions)])[self.topic]
+        error = Admin(self._cluster).create_topics([NewTopic(self.topic, partitions)])[self.topic]
         if error is not None and error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
             raise error

@@ -25,6 +25,7 @@ REQUEST_BYTES_PER_CYCLE_MAX = 1 << 20  # of one ring: its writer fills it again 
 # Shared tables
 PARTITION_ROW_WORDS = 32
 SEQLOCK_TRIES_MAX = 64
+SEQLOCK_YIELDS_MAX = 8  # further tries, each behind a yield of the processor
 CLUSTER_VIEW_BYTES_MAX = 16 * 1024 * 1024
 
 # Connections

@@ -108,7 +108,9 @@ class ReplicatedAppend:
                 )
             ):
                 self._write_run(segment, records[run_start:place], next_offset, aborted)
-                self.log_end_offset = base_offset  # a gap of the leader's is one of ours
+                # A gap of the leader's is one of ours. An old entry may hold records before the offset that it names.
+                is_old = records[place + MAGIC_POSITION] < MAGIC_V2
+                self.log_end_offset = next_offset if is_old else base_offset
                 segment = self._roll()
                 position, run_start = 0, place
             if epoch > self.epochs.latest:

@@ -22,6 +22,7 @@ from pathlib import Path
 from headrace.log.checkpoints import BadCheckpoint, read_lines, write_lines
 from headrace.log.disk import Disk
 from headrace.log.segment import LOG_SUFFIX, path_of, remove_segment, segment_bases
+from headrace.protocol.record_batch import MAGIC_POSITION, MAGIC_V2
 
 TRUNCATION_FILE = "headrace.truncation"
 
@@ -68,10 +69,15 @@ class TruncationMark:
 
 
 def first_offset(directory: Path, segment: int, position: int, default: int) -> int:
-    """The base offset of the batch at a position; `default` at the end of the file."""
+    """No more than the first offset of the batch at a position; `default` at the end of the file.
+
+    An entry of an old format names its last offset alone: that of its segment is the bound then.
+    """
     with open(path_of(directory, segment, LOG_SUFFIX), "rb") as file:
-        field = os.pread(file.fileno(), 8, position)
-    return int.from_bytes(field, "big") if len(field) == 8 else default
+        head = os.pread(file.fileno(), MAGIC_POSITION + 1, position)
+    if len(head) <= MAGIC_POSITION:
+        return default
+    return int.from_bytes(head[:8], "big") if head[MAGIC_POSITION] >= MAGIC_V2 else segment
 
 
 def cut_files(directory: Path, segment: int, position: int, disk: Disk) -> None:

@@ -15,11 +15,12 @@ Source: Linux seqlocks; Boehm, "Can seqlocks get along with programming language
 
 from __future__ import annotations
 
+import os
 from enum import IntEnum
 from struct import Struct
 from typing import NamedTuple
 
-from headrace.limits import PARTITION_ROW_WORDS, SEQLOCK_TRIES_MAX
+from headrace.limits import PARTITION_ROW_WORDS, SEQLOCK_TRIES_MAX, SEQLOCK_YIELDS_MAX
 from headrace.shm.layout import PARTITION_ROW_BYTES, PARTITION_ROWS, WAIT_ROW_BYTES, WORD
 from headrace.shm.region import Region
 
@@ -98,12 +99,17 @@ class PartitionTable:
         words[base] = sequence + 1
 
     def read(self, slot: int) -> PartitionRow | None:
-        """A consistent row; None where the writer never rested, or died in the middle."""
+        """A consistent row; None where the writer died in the middle, or was stopped there for long.
+
+        A writer that only lost its processor there gets it back: behind SEQLOCK_TRIES_MAX tries the reader yields.
+        """
         words = self._words
         memory = self._memory
         start = PARTITION_ROWS + slot * PARTITION_ROW_BYTES
         base = start // WORD
-        for _ in range(SEQLOCK_TRIES_MAX):
+        for tried in range(SEQLOCK_TRIES_MAX + SEQLOCK_YIELDS_MAX):
+            if tried >= SEQLOCK_TRIES_MAX:
+                os.sched_yield()
             sequence = words[base]
             if sequence & 1:
                 continue

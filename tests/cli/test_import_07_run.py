@@ -67,11 +67,10 @@ class FakeTarget(ImportTopic):
     """The cluster's answers, from a Topic."""
 
     def __init__(self, store, topic, partitions=3):
-        self.store, self.topic, self.there = store, topic, partitions
-        self.cluster_id = "cluster"
+        super().__init__(self, topic)
+        self.store, self.there = store, partitions
 
-    def close(self):
-        pass
+    cluster_id = "cluster"
 
     def prepare(self, partitions):
         assert partitions <= self.there
@@ -103,6 +102,15 @@ class FakeTarget(ImportTopic):
                 yield header, batch
 
 
+class NoCluster:
+    def close(self):
+        pass
+
+
+def run(plan):
+    return import_07_run.run(plan, NoCluster())
+
+
 @pytest.fixture
 def source(tmp_path):
     for partition, content in SOURCE.items():
@@ -120,12 +128,11 @@ def topic():
 
 @pytest.fixture
 def plan(source, tmp_path, topic, monkeypatch):
-    monkeypatch.setattr(import_07_run, "ImportTopic", lambda _servers, name: FakeTarget(topic, name))
+    monkeypatch.setattr(import_07_run, "ImportTopic", lambda _cluster, name: FakeTarget(topic, name))
     return ImportPlan(
         source,
         "clicks",
         "clicks",
-        "nowhere:1",
         tmp_path / "state.json",
         "none",
         "import",
@@ -141,7 +148,7 @@ def arrived(topic):
 
 
 def test_everything_arrives_in_order_and_reads_back(plan, topic, capsys):
-    assert import_07_run.run(plan) == 0
+    assert run(plan) == 0
     assert arrived(topic) == SOURCE
     said = capsys.readouterr().out
     assert said.count("read back: equal") == 2
@@ -150,9 +157,9 @@ def test_everything_arrives_in_order_and_reads_back(plan, topic, capsys):
 
 
 def test_a_second_run_carries_nothing(plan, topic, capsys):
-    import_07_run.run(plan)
+    run(plan)
     first = capsys.readouterr().out
-    assert import_07_run.run(plan) == 0
+    assert run(plan) == 0
     assert arrived(topic) == SOURCE
     assert capsys.readouterr().out == first
 
@@ -168,12 +175,12 @@ def test_dying_around_every_send(plan, topic, when, remembers):
         plan.state_file.unlink(missing_ok=True)
         topic.dies = {when: step}
         try:
-            import_07_run.run(plan)
+            run(plan)
             break
         except Died:
             deaths += 1
         topic.dies = {}
-        assert import_07_run.run(plan) == 0
+        assert run(plan) == 0
         assert arrived(topic) == SOURCE
     assert deaths > 8
 
@@ -182,12 +189,12 @@ def test_dying_at_every_send_of_one_import(plan, topic):
     for _ in range(100):
         topic.dies = {"after": 1}
         try:
-            import_07_run.run(plan)
+            run(plan)
             break
         except Died:
             continue
     assert arrived(topic) == SOURCE
-    assert import_07_run.run(plan) == 0
+    assert run(plan) == 0
 
 
 def test_dying_around_every_write_of_the_state(plan, topic, monkeypatch):
@@ -208,12 +215,12 @@ def test_dying_around_every_write_of_the_state(plan, topic, monkeypatch):
 
             monkeypatch.setattr(StateFile, "write", dying)
             try:
-                import_07_run.run(plan)
+                run(plan)
                 break
             except Died:
                 pass
             monkeypatch.setattr(StateFile, "write", write)
-            assert import_07_run.run(plan) == 0
+            assert run(plan) == 0
             assert arrived(topic) == SOURCE
 
 
@@ -221,7 +228,7 @@ def test_a_batch_that_was_under_way_lands_after_the_look_for_it(plan, topic, mon
     """The look behind the last acknowledged offset missed it; the broker then calls ours a duplicate."""
     topic.dies = {"after": 3}
     with pytest.raises(Died):
-        import_07_run.run(plan)
+        run(plan)
     topic.dies = {}
     looks = []
     look = FakeTarget.arrived
@@ -231,7 +238,7 @@ def test_a_batch_that_was_under_way_lands_after_the_look_for_it(plan, topic, mon
         return (0, start) if len(looks) == 1 else look(self, partition, start, producer_id, sequence)
 
     monkeypatch.setattr(FakeTarget, "arrived", late)
-    assert import_07_run.run(plan) == 0
+    assert run(plan) == 0
     assert arrived(topic) == SOURCE
 
 
@@ -240,21 +247,21 @@ def test_other_writers_are_no_hindrance(plan, topic):
 
     topic.dies = {"after": 4}
     with pytest.raises(Died):
-        import_07_run.run(plan)
+        run(plan)
     topic.dies = {}
     topic.append(0, build_batch([(None, b"somebody else's")], producer_id=5, producer_epoch=0, base_sequence=0))
-    assert import_07_run.run(plan) == 0
+    assert run(plan) == 0
     assert [value for value in topic.values(0) if value != b"somebody else's"] == SOURCE[0]
 
 
 def test_a_source_that_has_grown_is_carried_on(plan, source, topic):
     topic.dies = {"after": 9}
     with pytest.raises(Died):
-        import_07_run.run(plan)
+        run(plan)
     topic.dies = {}
     last = max((source / "clicks-0").glob("*.kafka"))
     last.write_bytes(last.read_bytes() + build_message_07(b"new"))
-    assert import_07_run.run(plan) == 0
+    assert run(plan) == 0
     assert topic.values(0) == [*SOURCE[0], b"new"]
 
 
@@ -264,14 +271,14 @@ def test_damage_stops_the_import_with_its_place_or_is_left_out_and_counted_once(
     content[50] ^= 1
     first.write_bytes(content)
     with pytest.raises(HeadraceError, match=r"0\.kafka byte 38: .*--skip-damaged"):
-        import_07_run.run(plan)
+        run(plan)
     skipping = dataclasses.replace(plan, is_damage_skipped=True)
     topic.dies = {"after": 1}
     with pytest.raises(Died):
-        import_07_run.run(skipping)
+        run(skipping)
     topic.dies = {}
-    assert import_07_run.run(skipping) == 0
-    assert import_07_run.run(skipping) == 0
+    assert run(skipping) == 0
+    assert run(skipping) == 0
     assert topic.values(0) == [value for value in SOURCE[0] if value != b"message 2"]
     said = capsys.readouterr().out
     assert "1 damaged places left out (19 bytes)" in said
@@ -279,38 +286,38 @@ def test_damage_stops_the_import_with_its_place_or_is_left_out_and_counted_once(
 
 
 def test_a_topic_that_differs_is_told(plan, topic, capsys):
-    import_07_run.run(plan)
+    run(plan)
     topic.batches[0].pop()
-    assert import_07_run.run(plan) == 1
+    assert run(plan) == 1
     assert "DIFFERENT" in capsys.readouterr().out
 
 
 def test_a_topic_that_was_made_anew_is_told_from_one_that_goes_on(plan, topic):
     topic.dies = {"after": 4}
     with pytest.raises(Died):
-        import_07_run.run(plan)
+        run(plan)
     topic.dies, topic.batches, topic.ends = {}, {}, {}
     with pytest.raises(HeadraceError, match="the topic was made anew"):
-        import_07_run.run(plan)
+        run(plan)
     plan.state_file.unlink()
-    assert import_07_run.run(plan) == 0
+    assert run(plan) == 0
     assert arrived(topic) == SOURCE
 
 
 def test_errors_of_the_broker_name_file_and_byte(plan, topic):
     topic.error = KafkaError(ErrorCode.MESSAGE_TOO_LARGE, "too large")
     with pytest.raises(HeadraceError, match=r"0\.kafka byte 0: .*max.message.bytes"):
-        import_07_run.run(plan)
+        run(plan)
     topic.error = KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "no")
     with pytest.raises(HeadraceError, match=r"0\.kafka byte 0: TOPIC_AUTHORIZATION_FAILED"):
-        import_07_run.run(plan)
+        run(plan)
 
 
 def test_the_state_of_another_import_is_refused(plan, source):
-    import_07_run.run(plan)
+    run(plan)
     (source / "clicks-0").rename(source / "views-0")
     with pytest.raises(BadState, match="is the state of another import, of clicks"):
-        import_07_run.run(dataclasses.replace(plan, source_topic="views"))
+        run(dataclasses.replace(plan, source_topic="views"))
 
 
 @pytest.mark.parametrize(
@@ -321,26 +328,26 @@ def test_the_state_of_another_import_is_refused(plan, source):
 def test_a_state_file_that_is_none_is_refused(plan, content):
     plan.state_file.write_bytes(content)
     with pytest.raises(BadState, match=r"state\.json"):
-        import_07_run.run(plan)
+        run(plan)
 
 
 def test_a_place_in_the_state_that_is_none_is_refused(plan):
-    import_07_run.run(plan)
+    run(plan)
     content = json.loads(plan.state_file.read_text())
     content["partitions"]["0"]["place"] = [1, "2", 3]
     plan.state_file.write_text(json.dumps(content))
     with pytest.raises(BadState):
-        import_07_run.run(plan)
+        run(plan)
 
 
 def test_two_imports_with_one_state_are_refused(plan):
     states = StateFile(plan.state_file)
     with pytest.raises(BadState, match="another import is using it"):
-        import_07_run.run(plan)
+        run(plan)
     states.close()
-    assert import_07_run.run(plan) == 0
+    assert run(plan) == 0
 
 
 def test_a_directory_that_can_not_be_read(plan, tmp_path):
     with pytest.raises(HeadraceError, match="No such file"):
-        import_07_run.run(dataclasses.replace(plan, directory=tmp_path / "nowhere"))
+        run(dataclasses.replace(plan, directory=tmp_path / "nowhere"))

@@ -181,3 +181,23 @@ def test_hostile_segments_are_named_within_bounded_memory(tmp_path, command):
     said = done.stdout + done.stderr
     assert re.search(rf"fault: .*/{0:020d}\.log byte 0: .*checksum", said)
     assert re.search(rf"fault: .*/{5:020d}\.log byte 0: .*records .*can't be read: gzip: more than", said)
+
+
+@pytest.mark.parametrize("is_json", [True, False])
+def test_names_that_are_no_text_or_move_the_cursor_are_shown_escaped(folder, is_json):
+    names = [b"\xff.log", b"\x1b[2J.log", b"two\nlines.log", "läuft.log".encode()]
+    for name in names:
+        (folder / os.fsdecode(name)).write_bytes(b"?")
+    options = ["--json"] if is_json else []
+    for command in (["verify", folder.parent, "-q"], ["dump-log", *(folder / os.fsdecode(name) for name in names)]):
+        done = headrace(*command, *options)
+        assert "Traceback" not in done.stderr
+        said = done.stdout + done.stderr
+        assert (
+            sum(
+                line.startswith(("note:", "fault:", '{"type": "note"', '{"type": "fault"'))
+                for line in said.splitlines()
+            )
+            == 4
+        )
+        assert "\x1b" not in said

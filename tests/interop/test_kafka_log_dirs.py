@@ -199,3 +199,26 @@ def test_a_node_recovers_what_a_killed_kafka_left(servers, tmp_path, records):
     assert {topic: read(headrace.bootstrap, topic) for topic in topics} == served
     headrace.stop()
     assert faults(tmp_path) == []
+
+
+def test_two_log_directories_go_to_and_fro(servers, tmp_path, records):
+    log_dirs = [tmp_path / "logs-a", tmp_path / "logs-b"]
+    where = {"log.dirs": ",".join(map(str, log_dirs))}
+    topics = {f"spread-{number}": {} for number in range(6)}
+    served = {}
+    for kind in ("kafka", "headrace", "kafka"):
+        server = servers(kind, tmp_path, {**(SETTINGS if kind == "kafka" else {}), **where})
+        if not served:
+            create_topics(server.bootstrap, topics)
+        for topic in topics:
+            ends = len(served.get(topic, ()))
+            write(server.bootstrap, topic, records, "lz4")
+            found = read(server.bootstrap, topic)
+            assert {offset: one for offset, one in found.items() if offset < ends} == served.get(topic, {})
+            assert len(found) == ends + len(records)
+            served[topic] = found
+        server.stop()
+        for log_dir in log_dirs:
+            assert list(log_dir.glob("spread-*"))
+            totals = LogDirCheck(log_dir, is_deep=True).run(lambda _totals: None)
+            assert [fault for fault in totals.faults if not fault.is_note] == []

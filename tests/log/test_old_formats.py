@@ -10,8 +10,9 @@ from log_fixtures import NOW_MS, batch
 
 from headrace.log.config import LogConfig
 from headrace.log.reader import LogReader
+from headrace.log.replicated_append import OffsetsOutOfOrder
 from headrace.protocol.message_set import build_message_set, encode_message, iterate_entries, iterate_entry_records
-from headrace.protocol.record_batch import Record, build_batch
+from headrace.protocol.record_batch import CorruptRecord, Record, build_batch
 
 CONFIG = LogConfig(segment_bytes=4000, index_interval_bytes=300)
 CODECS = (0, 1, 2, 3)
@@ -160,6 +161,55 @@ def test_offsets_of_old_entries_have_to_grow(maker):
     maker.directory.mkdir()
     (maker.directory / f"{0:020d}.log").write_bytes(b"".join(parts))
     assert maker.open().log_end_offset == 2
+
+
+@pytest.mark.parametrize("step", [26, 60, 200, 1_000, 100_000])
+def test_a_follower_takes_a_leaders_old_entries_whole_whatever_is_cut(maker, step):
+    data = b"".join(entry for _offset, entry in ENTRIES)
+    log = maker.open(CONFIG)
+    position, wanted = 0, step
+    while position < len(data):
+        taken = log.append_as_follower(memoryview(data)[position : position + wanted], NOW_MS)
+        position += taken
+        wanted = step if taken else 2 * wanted
+    assert log.log_end_offset == len(RECORDS)
+    assert records_from(reader_of(log), 0, log) == RECORDS
+    log.close()
+    log = maker.open(CONFIG)
+    assert log.log_end_offset == len(RECORDS)
+    assert records_from(reader_of(log), 0, log) == RECORDS
+    assert len(reader_of(log).segment_bases()) > 1
+
+
+def test_an_old_log_is_cut_at_the_entry_that_holds_an_offset(maker):
+    write_segments(maker.directory)
+    starts = [offset for offset, _entry in ENTRIES]
+    log = maker.open(CONFIG)
+    for offset in range(len(RECORDS) - 1, 0, -3):
+        if not log.truncate_to(offset):
+            assert offset == log.log_end_offset
+            continue
+        record = next(entry for entry in reversed(ENTRIES) if entry[0] <= offset)
+        is_alone = record[1][16] < 2 and not record[1][17] & 7
+        assert log.log_end_offset == (offset if is_alone else record[0])
+        assert log.log_end_offset in starts or is_alone
+        assert log._truncation.bound(1 << 40) <= log.log_end_offset, "nothing behind the cut counts as synced"
+        if log.log_end_offset:
+            assert records_from(reader_of(log), 0, log) == RECORDS[: log.log_end_offset]
+    log.abandon()
+    assert maker.open(CONFIG).log_end_offset == log.log_end_offset
+
+
+def test_a_follower_refuses_an_old_entry_that_is_damaged_or_comes_again(maker):
+    good, next_one = encode_message(0, 1, NOW_MS, b"k", b"v"), encode_message(1, 0, -1, b"k", b"v")
+    log = maker.open()
+    with pytest.raises(CorruptRecord, match="no entry at byte 36"):
+        log.append_as_follower(memoryview(good + next_one[:-1] + b"x"), NOW_MS)
+    assert log.log_end_offset == 1
+    with pytest.raises(OffsetsOutOfOrder):
+        log.append_as_follower(memoryview(good), NOW_MS)
+    assert log.append_as_follower(memoryview(next_one), NOW_MS) == len(next_one)
+    assert log.log_end_offset == 2
 
 
 def test_an_old_wrapper_of_kafka_python_s_is_found_by_each_of_its_offsets(maker):

@@ -60,19 +60,21 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
 class _Fetch:
     """One fetch request, tried until it is answered."""
 
-    __slots__ = ("context", "exchange", "is_alone", "request", "slots")
+    __slots__ = ("context", "exchange", "is_last", "request", "slots")
 
     def __init__(self, context: Context, exchange: Exchange, request: Any) -> None:
         self.context = context
         self.exchange = exchange
         self.request = request
         self.slots: list[int] = []
+        self.is_last = False
 
     def attempt(self, is_last: bool) -> bool:
         """Read every partition; answer if it is enough or the last try.
 
         returns   whether the request is answered
         """
+        self.is_last = is_last
         request = self.request
         context = self.context
         budget = min(request.max_bytes, context.settings["fetch.max.bytes"])
@@ -130,8 +132,9 @@ class _Fetch:
         if route.slot < 0:
             return _refusal(index, ErrorCode.NOT_LEADER_OR_FOLLOWER), 0
         row = self.context.seat.partitions.read(route.slot)
-        if row is None:  # a writer that never rests: nothing to see now, the next attempt looks again
-            return _PartitionData(partition_index=index, high_watermark=-1, records=b""), 0
+        if row is None:  # its writer died in the middle: the next attempt sees what its successor publishes
+            is_answer = self.is_last or self.request.min_bytes <= 0
+            return _refusal(index, ErrorCode.NOT_LEADER_OR_FOLLOWER if is_answer else ErrorCode.NONE), 0
         error = refusal_of(route, row, wanted.current_leader_epoch)
         if error:
             return _refusal(index, error), 0

@@ -1,0 +1,61 @@
+"""The parts of `make bench` that start servers of their own: recovery, compaction, groups. Each is a program; this reads its figures.
+
+Sizes are those that the aims name: an unclean log of 5 GB, 10,000 groups of 10 members, 1,000,000 committed offsets.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bench.run import Table
+
+ROOT = Path(__file__).resolve().parent.parent
+RECOVERY_AIM = 0.5
+GROUP_ROWS = (  # figure, what, unit, aim, whether it is at most that
+    ("memory_mb", "groups: memory of the broker with all members", "MB", 0.5, True),
+    ("join_ms_median", "groups: 100 groups of 10 join", "ms", 1.0, True),
+    ("commits_per_s", "groups: offset commits", "commits/s", 1.0, False),
+    ("load_ms", "groups: committed offsets loaded", "ms", 1.0, True),
+)
+
+
+def _run(module: str, *options: str) -> str:
+    command = [sys.executable, "-m", module, *options]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}: exit code {done.returncode}")
+    return done.stdout
+
+
+def bench_recovery(table: Table, is_quick: bool) -> None:
+    """Time to load the logs after a crash."""
+    mib = 512 if is_quick else 5120
+    report: dict[str, Any] = json.loads(_run("bench.recovery", "--mib", str(mib), "--rounds", "1", "--json"))
+    ours, theirs = report["headrace"]["recovery_s"], report["kafka"]["recovery_s"]
+    table.add("recovery", f"recovery of an unclean log of {report['mib']} MiB", "s", ours, theirs, RECOVERY_AIM, True)
+
+
+def bench_compaction(table: Table, is_quick: bool) -> None:
+    """Throughput of a pass over a million keyed records."""
+    records = 200_000 if is_quick else 1_000_000
+    report = json.loads(_run("bench.compaction", "--records", str(records), "--json").splitlines()[-1])
+    table.add("compaction", f"compaction of {records:,} records", "MB/s", report["headrace"], report["kafka"])
+
+
+def bench_groups(table: Table, is_quick: bool) -> None:
+    """Memory, joins, commits and loading."""
+    groups, offsets = (500, 100_000) if is_quick else (10_000, 1_000_000)
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        _run("bench.groups", "--groups", str(groups), "--offsets", str(offsets), "--json", file.name)
+        report = json.loads(Path(file.name).read_text())
+    for key, what, unit, aim, at_most in GROUP_ROWS:
+        label = what.replace("all members", f"{groups:,} groups of 10 members").replace(
+            "committed offsets", f"{offsets:,} committed offsets"
+        )
+        table.add("groups", label, unit, report["headrace"][key], report["kafka"][key], aim, at_most)
