@@ -149,15 +149,15 @@ class Recovery:
 
     def _watched(self, steps: Iterator[Step]) -> Iterator[Step]:
         """The same steps; now and then somebody is told, and the index entries that are due are stored."""
-        cost = told = 0
+        cost = unreported = 0
         for step in steps:
             yield step
-            cost += step[1] + BATCH_COST
+            cost += step.size + BATCH_COST
+            unreported += step.size
             if cost >= PROGRESS_COST:
-                cost = 0
                 self._segment.write_index()
                 if self._progress is not None:
-                    self._progress(step.position + step.size - told)
-                    told = step.position + step.size
-        if self._progress is not None and self._end > told:
-            self._progress(self._end - told)
+                    self._progress(unreported)
+                cost = unreported = 0
+        if self._progress is not None and unreported:
+            self._progress(unreported)

@@ -144,3 +144,19 @@ def test_clean_markers_are_taken_once(tmp_path):
     assert locks.take_clean_markers() == {str(tmp_path / "clean")}
     assert locks.take_clean_markers() == frozenset()
     locks.unlock()
+
+
+def test_a_directory_that_cannot_be_used_is_left_out_while_another_can(tmp_path):
+    (tmp_path / "file").write_text("no directory")
+    locks = LogDirs([tmp_path / "file", tmp_path / "good"])
+    locks.lock()
+    assert locks.offline == {str(tmp_path / "file")}
+    assert (tmp_path / "good" / LOCK_FILE).exists()
+    assert locks.take_clean_markers() == frozenset()
+    locks.unlock()
+
+
+def test_without_any_directory_that_can_be_used_nothing_starts(tmp_path):
+    (tmp_path / "file").write_text("no directory")
+    with pytest.raises(ConfigError, match="File exists"):
+        LogDirs([tmp_path / "file", tmp_path / "file" / "below"]).lock()

@@ -7,7 +7,7 @@ from fake_seat import FakeSeat, view_of
 from faulty_disk import FaultyDisk
 from log_fixtures import NOW_MS, FakeClock, batch
 
-from headrace.errors import StorageFailed
+from headrace.errors import StorageExhausted, StorageFailed
 from headrace.ids import TopicPartition
 from headrace.log.checkpoints import write_offset_checkpoint
 from headrace.shm.cluster_view import DoomedReplica
@@ -270,6 +270,26 @@ def test_a_torn_row_whose_halves_do_not_fit_is_checked_against_the_headers(node)
         node.killed()
         node.replicas.follow(view)
         assert node.row(0).log_end_offset == 40
+
+
+def test_a_clean_start_says_nothing_of_a_log_that_was_written_to_since(node, monkeypatch):
+    view = view_of(("t", 1))
+    node.replicas.follow(view)
+    node.replicas.close()
+    node.seat = FakeSeat(node.dirs, clean=node.dirs)
+    node.start().follow(view)
+    node.append(0, 50)
+
+    def refuse(*_arguments, **_settings):
+        raise StorageExhausted("too many open files")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Replicas, "_open_log", refuse)
+        node.killed().follow(view)
+    assert node.row(0).state == RowState.OFFLINE
+    node.killed().follow(view)
+    assert node.row(0).log_end_offset == 50
+    assert node.seat.counters.get(RECOVERED_BYTES) == node.row(0).size_bytes  # all of it was looked at
 
 
 def test_only_logs_with_flush_ms_are_looked_at(node):

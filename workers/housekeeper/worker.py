@@ -84,6 +84,7 @@ class Housekeeper:
         now_ms = clock.now_ms()
         self._due_ms = {name: now_ms + interval for name, interval in self._intervals_ms.items()}
         self._recovery_points: dict[TopicPartition, int] = {}
+        self._keys: dict[TopicPartition, int] = {}  # of the replicas as of the last look
         self._written: dict[Path, dict[TopicPartition, int]] = {}
         for log_dir in self._log_dirs:
             try:
@@ -138,7 +139,9 @@ class Housekeeper:
                     _log.error("clean-shutdown marker not written directory=%s reason=%s", log_dir, failure)
 
     def _sync_rolled_segments(self) -> None:
-        for hosted in self._replicas:
+        replicas = list(self._replicas)
+        self._forget_deleted({hosted.name: hosted.row.key for hosted in replicas})
+        for hosted in replicas:
             name, row = hosted.name, hosted.row
             point = max(self._recovery_points.get(name, 0), row.recovery_point, row.log_start_offset)
             if point < row.end_segment:
@@ -157,6 +160,15 @@ class Housekeeper:
                 else:
                     point = row.end_segment
             self._recovery_points[name] = point
+
+    def _forget_deleted(self, keys: dict[TopicPartition, int]) -> None:
+        """What was synced of a topic says nothing of another one by its name; the checkpoint must not say so for long."""
+        gone = [name for name, key in self._keys.items() if keys.get(name) != key]
+        for name in gone:
+            self._recovery_points.pop(name, None)
+        if gone:
+            self._due_ms[RECOVERY_POINT_FILE] = 0
+        self._keys = keys
 
     def _write_checkpoint(self, file_name: str) -> None:
         offsets: dict[Path, dict[TopicPartition, int]] = {log_dir: {} for log_dir in self._log_dirs}
