@@ -91,3 +91,12 @@ def test_answered_requests_do_not_fill_the_memory_until_their_deadline():
     assert len(answers.given) == 2 * ANSWERED_MAX
     assert len(purgatory) == 0
     assert len(purgatory._deadlines) <= ANSWERED_MAX + 1
+
+
+def test_what_waits_for_an_earlier_replica_of_the_slot_is_refused(parked):
+    purgatory, _replica, answers = parked
+    successor = FakeReplica()  # of a topic that got the slot of a deleted one
+    successor.high_watermark = 100
+    assert purgatory.complete(successor) == 2
+    assert {error for *_, error, _offset in answers.given} == {int(ErrorCode.NOT_LEADER_OR_FOLLOWER)}
+    assert {offset for *_, offset in answers.given} == {-1}

@@ -28,6 +28,9 @@ class AdminLedger:
         self._parts: dict[int, list[bytes]] = {}  # of responses that take several messages
         self._next_id = 0
 
+    def __len__(self) -> int:
+        return len(self._pending)
+
     def forward(self, exchange: Exchange, body: memoryview | bytes, process_id: int | None = None) -> None:
         """Send a client's request on; the client gets what the other process answers, as it stands.
 
@@ -77,6 +80,11 @@ class AdminLedger:
         (request_id,) = ADMIN_RESULT_HEADER.unpack_from(body)
         if request_id in self._pending:
             self._parts.setdefault(request_id, []).append(bytes(body[ADMIN_RESULT_HEADER.size :]))
+
+    def forget_unsent(self, header: bytes) -> None:
+        """An ADMIN message was dropped with its closed connection: no result will come for it, and nobody waits."""
+        request_id, _api_key, _api_version = ADMIN_HEADER.unpack(header)
+        self._pending.pop(request_id, None)
 
     def fail_owner(self, process_id: int) -> None:
         """A process died: what it owes is not coming any more."""

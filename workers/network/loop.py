@@ -20,7 +20,7 @@ import socket
 from headrace.errors import BadFrame
 from headrace.limits import REQUESTS_PER_CYCLE_MAX, TRICKLE_DEADLINE_MS
 from headrace.shm.counters import BYTES_IN, CONNECTIONS_ACCEPTED, CONNECTIONS_CLOSED_BAD, REQUESTS
-from headrace.shm.messages import ADMIN_PART, ADMIN_RESULT, ADVANCED, RESULT, RESULT_TEXT, SLOT_ENTRY
+from headrace.shm.messages import ADMIN_PART, ADMIN_RESULT, ADVANCED, PRODUCE, RESULT, RESULT_TEXT, SLOT_ENTRY
 from headrace.shm.seat import Seat
 from headrace.workers.network.connection import Connection
 from headrace.workers.network.context import Context
@@ -116,7 +116,7 @@ class NetworkLoop:
         """Drain the answer rings."""
         context = self._context
         done = 0
-        for reader in self._seat.readers.values():
+        for process_id, reader in self._seat.readers.items():
             answers = reader.poll(REQUESTS_PER_CYCLE_MAX)
             if not answers:
                 continue
@@ -136,7 +136,8 @@ class NetworkLoop:
                     context.admin.take_part(body)
                 elif kind == RESULT_TEXT:
                     context.produce.take_text(body)
-            reader.release()
+            if reader.release():
+                self._seat.ring(process_id)  # it may sleep on answers that found no room
         return done
 
     def sleep_bound_ms(self, most_ms: int) -> int:
@@ -265,16 +266,17 @@ class NetworkLoop:
             return
         connection.queue_ready_responses()
         if len(connection.outbox):
+            sent_before = connection.outbox.bytes_sent
             try:
                 is_all_sent = connection.outbox.send(connection.sock)
             except OSError as failure:
                 is_goodbye = failure.errno in (errno.EPIPE, errno.ECONNRESET)
                 self._close(connection, None if is_goodbye else f"send failed: {failure}")
                 return
-            if is_all_sent:
+            if connection.outbox.bytes_sent != sent_before:  # a slow reader reads
                 connection.sending_since_ms = 0
                 connection.last_active_ms = self._context.now_ms
-            elif not connection.sending_since_ms:
+            if not is_all_sent and not connection.sending_since_ms:
                 connection.sending_since_ms = self._context.now_ms
         if connection.has_bytes and connection.can_take_requests:
             self._take_frames(connection)
@@ -293,6 +295,8 @@ class NetworkLoop:
         now_ms = self._context.now_ms
         for connection in list(self._connections.values()):
             idle_ms = now_ms - connection.last_active_ms
+            if connection.frame_since_ms and not connection.can_take_requests:
+                connection.frame_since_ms = now_ms  # it is us who don't read
             if connection.frame_since_ms and now_ms - connection.frame_since_ms > TRICKLE_DEADLINE_MS:
                 self._seat.counters.add(CONNECTIONS_CLOSED_BAD, 1)
                 self._close(connection, f"a frame was not whole after {TRICKLE_DEADLINE_MS} ms")
@@ -313,7 +317,9 @@ class NetworkLoop:
         self._connections.pop(connection.fd, None)
         self._by_serial.pop(connection.serial, None)
         self._dirty.discard(connection)
-        self._context.sender.drop(connection)
+        context = self._context
+        for kind, header in context.sender.drop(connection):
+            (context.produce if kind == PRODUCE else context.admin).forget_unsent(header)
         if connection.exchanges:
-            self._context.fetches.drop(connection)
+            context.fetches.drop(connection)
         connection.sock.close()

@@ -42,11 +42,12 @@ class FilePart:
 class Outbox:
     """An ordered queue of parts for one socket."""
 
-    __slots__ = ("_parts", "memory_bytes")
+    __slots__ = ("_parts", "bytes_sent", "memory_bytes")
 
     def __init__(self) -> None:
         self._parts: deque[bytes | memoryview | FilePart] = deque()
         self.memory_bytes = 0
+        self.bytes_sent = 0  # ever
 
     def __len__(self) -> int:
         return len(self._parts)
@@ -78,6 +79,7 @@ class Outbox:
                 if sent == 0:
                     raise OSError(f"segment shorter than announced fd={part.fd} position={part.position}")
                 budget -= sent
+                self.bytes_sent += sent
                 if sent < part.length:  # the socket is full, or it is others' turn: the loop comes back
                     parts.appendleft(FilePart(part.fd, part.position + sent, part.length - sent, part.segment))
                     return False
@@ -91,6 +93,7 @@ class Outbox:
                     parts.appendleft(data)
                     return False
                 self.memory_bytes -= sent
+                self.bytes_sent += sent
                 if sent < len(data):
                     parts.appendleft(memoryview(data)[sent:])
         return True

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.errors import ErrorCode
-from headrace.shm.messages import RESULT_ENTRY, RESULT_TEXT_HEADER
+from headrace.shm.messages import PRODUCE_HEADER, RESULT_ENTRY, RESULT_TEXT_HEADER
 from headrace.workers.network.exchange import Exchange
 
 # (error, base_offset, log_append_time_ms, log_start_offset)
@@ -94,6 +94,15 @@ class ProduceLedger:
             if pending.remaining == 0:
                 del pending_by_id[request_id]
         return failed
+
+    def forget_unsent(self, header: bytes) -> None:
+        """A PRODUCE message was dropped with its closed connection: no result will come for it."""
+        request_id, _slot, _key, index, *_ = PRODUCE_HEADER.unpack(header)
+        pending = self._pending.get(request_id)
+        if pending is not None:
+            pending.settle(index, (int(ErrorCode.NOT_LEADER_OR_FOLLOWER), -1, -1, -1))
+            if pending.remaining == 0:
+                del self._pending[request_id]
 
     def take_text(self, body: memoryview) -> None:
         """Keep an error message for the RESULT that follows."""

@@ -69,10 +69,15 @@ class RingSender:
             connection.stalled.clear()
             connection.stalled.extend(kept)
 
-    def drop(self, connection: Connection) -> None:
-        """The connection is closed: what it had stalled is not sent."""
+    def drop(self, connection: Connection) -> list[tuple[int, bytes]]:
+        """The connection is closed: what it had stalled is not sent.
+
+        returns   (kind, header) of what nobody will answer: the ledgers have to forget it
+        """
+        dropped = [(kind, header) for _process_id, kind, header, _payload in connection.stalled]
         connection.stalled.clear()
         self.stalled.discard(connection)
+        return dropped
 
     def commit(self) -> int:
         """Publish everything written in this cycle and ring the doorbells of those who sleep.

@@ -56,15 +56,22 @@ class ProducePurgatory:
         self._open_count += 1
 
     def complete(self, replica: Replica) -> int:
-        """Answer what the replica's high watermark has reached; all of it, where it no longer leads."""
+        """Answer what the replica's high watermark has reached; all of it, where it no longer leads.
+
+        What waits for another replica that had this slot before (its topic was deleted) is refused.
+        """
         entries = self._open.get(replica.slot)
         if not entries:
             return 0
-        reached = [entry for entry in entries.values() if not replica.is_leader or entry[6] <= replica.high_watermark]
+        reached = [
+            entry
+            for entry in entries.values()
+            if not replica.is_leader or entry[2] is not replica or entry[6] <= replica.high_watermark
+        ]
         for entry in reached:
-            _deadline, serial, _replica, ticket, base_offset, append_time_ms, _required = entry
+            _deadline, serial, parked_replica, ticket, base_offset, append_time_ms, _required = entry
             del entries[serial]
-            if replica.is_leader:
+            if replica.is_leader and parked_replica is replica:
                 error, log_start = ErrorCode.NONE, replica.log.log_start_offset
             else:
                 is_lost = replica.state is RowState.OFFLINE

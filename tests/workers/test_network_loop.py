@@ -1,0 +1,254 @@
+"""The network worker's cycle over real sockets, with rings and a clock that the test holds."""
+
+import os
+import socket
+import struct
+
+import pytest
+from fake_seat import FakeSeat, view_of
+
+from headrace.limits import PIPELINED_REQUESTS_MAX, TRICKLE_DEADLINE_MS
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.frames import build_request
+from headrace.protocol.record_batch import build_batch
+from headrace.shm.messages import ADMIN_RESULT, ADMIN_RESULT_HEADER
+from headrace.workers.network.context import Context
+from headrace.workers.network.loop import SLOW_READER_DEADLINE_MS, NetworkLoop
+
+PARTITION_WORKER = 1
+CONTROLLER = 2
+CYCLES_MAX = 1_000
+RESET = struct.pack("ii", 1, 0)
+
+
+class FakeClock:
+    def __init__(self):
+        self.ms = 1_000_000
+
+    def now_ms(self):
+        return self.ms
+
+    def monotonic_ns(self):
+        return self.ms * 1_000_000
+
+
+class FakeWriter:
+    """A ring that has room for `room` messages."""
+
+    message_bytes_max = 4 << 20
+
+    def __init__(self):
+        self.room = 1_000_000
+        self.written = []
+
+    def write(self, kind, header, payload=None):
+        if not self.room:
+            return False
+        self.room -= 1
+        self.written.append((kind, header))
+        return True
+
+    def commit(self):
+        pass
+
+
+class FakeReader:
+    """A ring that was more than half full, if `is_crowded`."""
+
+    def __init__(self):
+        self.messages = []
+        self.is_crowded = False
+
+    def poll(self, _count):
+        taken, self.messages = self.messages, []
+        return taken
+
+    def release(self):
+        return self.is_crowded
+
+
+class FakeView:
+    def __init__(self, view):
+        self.view = view
+
+    def version(self):
+        return self.view.version
+
+    def read(self):
+        return self.view
+
+
+class FakeDoorbell:
+    def __init__(self):
+        self.fd = os.eventfd(0)
+
+
+class NetworkSeat(FakeSeat):
+    """The network worker (process 0) of the same node."""
+
+    process_id = 0
+
+    def __init__(self, log_dir, settings):
+        super().__init__([log_dir], settings)
+        self.view = FakeView(view_of(("t", 2)))
+        self.doorbell = FakeDoorbell()
+        self.writers = {PARTITION_WORKER: FakeWriter(), CONTROLLER: FakeWriter()}
+        self.readers = {PARTITION_WORKER: FakeReader(), CONTROLLER: FakeReader()}
+        self.rung = []
+
+    def ring(self, process_id):
+        self.rung.append(process_id)
+
+    def changed(self):
+        return frozenset()
+
+
+class Bench:
+    """A loop and its parts."""
+
+    def __init__(self, log_dir):
+        self.seat = NetworkSeat(log_dir, {"socket.send.buffer.bytes": "8192"})
+        self.clock = FakeClock()
+        self.context = Context(self.seat, self.clock)
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.address = listener.getsockname()
+        self.loop = NetworkLoop(self.seat, self.context, listener)
+        self.clients = []
+
+    def connect(self):
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+        client.settimeout(10)
+        client.connect(self.address)
+        self.clients.append(client)
+        return client
+
+    def turn_until(self, is_so):
+        for _ in range(CYCLES_MAX):
+            if is_so():
+                return
+            self.loop.do_work(0.01)
+        raise AssertionError("it never came")
+
+    @property
+    def connections(self):
+        return list(self.loop._connections.values())
+
+
+@pytest.fixture
+def bench(tmp_path):
+    bench = Bench(tmp_path)
+    yield bench
+    for client in bench.clients:
+        client.close()
+    bench.loop.stop_accepting()
+    bench.loop.close()
+    os.close(bench.seat.doorbell.fd)
+
+
+def produce_frame(acks=-1, partitions=(0, 1)):
+    request = messages.ProduceRequest
+    batch = build_batch([(None, b"value")], timestamp_ms=1_795_000_000_000)
+    data = [request.PartitionProduceData(partition, batch) for partition in partitions]
+    body = request(acks=acks, timeout_ms=1000, topic_data=[request.TopicProduceData("t", data)])
+    return build_request(ApiKey.PRODUCE, 8, 7, "bench", body)
+
+
+def create_frame():
+    topic = messages.CreateTopicsRequest.CreatableTopic(name="new", num_partitions=1, replication_factor=1)
+    request = messages.CreateTopicsRequest(topics=[topic], timeout_ms=1000)
+    return build_request(ApiKey.CREATE_TOPICS, 4, 8, "bench", request)
+
+
+def reset(client):
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+    client.close()
+
+
+@pytest.mark.parametrize("acks", [-1, 0])
+@pytest.mark.parametrize("room", [0, 1])
+def test_what_a_closed_connection_had_stalled_is_owed_by_nobody(bench, acks, room):
+    bench.seat.writers[PARTITION_WORKER].room = room
+    client = bench.connect()
+    client.sendall(produce_frame(acks))
+    bench.turn_until(lambda: bench.context.sender.stalled)
+    reset(client)
+    bench.turn_until(lambda: not bench.connections)
+    assert not bench.context.sender.stalled
+    assert len(bench.context.produce) == (1 if room and acks else 0)  # a part is with its owner, who will answer
+    assert bench.loop.is_drained() is not bool(room and acks)
+
+
+def test_a_forwarded_request_that_stalled_is_forgotten_with_its_connection(bench):
+    bench.seat.writers[CONTROLLER].room = 0
+    client = bench.connect()
+    client.sendall(create_frame())
+    bench.turn_until(lambda: bench.context.sender.stalled)
+    assert len(bench.context.admin) == 1
+    reset(client)
+    bench.turn_until(lambda: not bench.connections)
+    assert len(bench.context.admin) == 0
+
+
+def test_a_partition_worker_that_may_sleep_on_a_full_answer_ring_is_woken(bench):
+    reader = bench.seat.readers[PARTITION_WORKER]
+    reader.messages = [(ADMIN_RESULT, memoryview(ADMIN_RESULT_HEADER.pack(77)))]
+    bench.loop.take_answers()
+    assert bench.seat.rung == []
+    reader.messages = [(ADMIN_RESULT, memoryview(ADMIN_RESULT_HEADER.pack(78)))]
+    reader.is_crowded = True
+    bench.loop.take_answers()
+    assert bench.seat.rung == [PARTITION_WORKER]
+
+
+def big_answer(bench, client, size):
+    """Have an answer of `size` bytes sent to a client that doesn't read."""
+    client.sendall(create_frame())
+    bench.turn_until(lambda: bench.seat.writers[CONTROLLER].written)
+    header = bench.seat.writers[CONTROLLER].written[-1][1]
+    body = memoryview(header[:8] + bytes(size))
+    bench.seat.readers[CONTROLLER].messages = [(ADMIN_RESULT, body)]
+    bench.turn_until(lambda: bench.connections[0].sending_since_ms)
+
+
+def test_a_reader_that_is_slow_but_reads_keeps_its_connection(bench):
+    client = bench.connect()
+    size = 4 << 20
+    big_answer(bench, client, size)
+    left = 4 + 4 + size
+    began_ms = bench.clock.ms
+    while left:
+        piece = client.recv(256 * 1024)
+        assert piece, "the node closed the connection"
+        left -= len(piece)
+        bench.clock.ms += SLOW_READER_DEADLINE_MS // 100
+        bench.loop.do_work(0.001)
+        bench.loop.do_work(0.001)
+    assert bench.clock.ms - began_ms > SLOW_READER_DEADLINE_MS, "it was too fast to tell"
+    assert len(bench.connections) == 1
+
+
+def test_a_reader_that_takes_nothing_is_closed(bench):
+    client = bench.connect()
+    big_answer(bench, client, 8 << 20)
+    bench.loop.do_work(0)
+    bench.clock.ms += SLOW_READER_DEADLINE_MS + 1
+    bench.turn_until(lambda: not bench.connections)
+
+
+def test_a_frame_that_the_node_itself_does_not_read_is_no_trickle(bench):
+    """The end of a frame can't come while too many requests are open."""
+    client = bench.connect()
+    frame = create_frame()
+    client.sendall(frame[:-1])
+    bench.turn_until(lambda: bench.connections and bench.connections[0].frame_since_ms)
+    (connection,) = bench.connections
+    open_exchanges, connection.exchanges = connection.exchanges, [object()] * PIPELINED_REQUESTS_MAX
+    for _ in range(3):
+        bench.clock.ms += TRICKLE_DEADLINE_MS
+        bench.loop.do_work(0)
+    connection.exchanges = open_exchanges
+    connection.mark_dirty()
+    client.sendall(frame[-1:])
+    bench.turn_until(lambda: bench.seat.writers[CONTROLLER].written)
