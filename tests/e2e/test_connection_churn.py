@@ -61,6 +61,37 @@ def test_a_new_connection_is_not_mixed_up_with_one_whose_answer_is_still_to_come
             read_response(sock)
 
 
+def create_topic(sock, name):
+    topic = messages.CreateTopicsRequest.CreatableTopic(name=name, num_partitions=1, replication_factor=1)
+    request = messages.CreateTopicsRequest(topics=[topic], timeout_ms=10_000)
+    sock.sendall(build_request(ApiKey.CREATE_TOPICS, 4, 1, "churn", request))
+    read_response(sock)
+
+
+def test_a_fetch_that_waits_is_answered_when_its_topic_is_deleted(single_worker):
+    request = messages.FetchRequest
+    wanted = request.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1000)
+    fetch = request(
+        replica_id=-1,
+        max_wait_ms=120_000,
+        min_bytes=1,
+        max_bytes=1000,
+        topics=[request.FetchTopic(topic="gone", partitions=[wanted])],
+    )
+    with socket.create_connection(single_worker.address, 10) as admin:
+        create_topic(admin, "gone")
+        with socket.create_connection(single_worker.address, 20) as waiting:
+            waiting.sendall(build_request(ApiKey.FETCH, 11, 5, "churn", fetch))
+            waiting.settimeout(0.5)
+            with pytest.raises(TimeoutError):
+                waiting.recv(1)
+            deletion = messages.DeleteTopicsRequest(topic_names=["gone"], timeout_ms=10_000)
+            admin.sendall(build_request(ApiKey.DELETE_TOPICS, 3, 2, "churn", deletion))
+            read_response(admin)
+            waiting.settimeout(20)
+            read_response(waiting)
+
+
 def test_a_worker_without_descriptors_says_so_and_accepts_again_when_it_has_some(single_worker):
     pid = single_worker.pids()["hr-network-0"]
     soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)

@@ -349,3 +349,17 @@ def test_progress_is_counted(node):
     counters = node.seat.counters
     assert (counters.get(LOGS_WANTED), counters.get(LOGS_OPENED)) == (2, 2)
     assert counters.get(RECOVERED_BYTES) == size
+
+
+@pytest.mark.parametrize("what", ["deleted", "released", "replaced"])
+def test_who_waits_for_a_replica_that_is_no_more_is_told(node, what):
+    view = view_of(("t", 1))
+    node.replicas.follow(view)
+    replica = node.replicas.by_slot[0]
+    if what == "deleted":
+        following = view_of(doomed=[DoomedReplica("t", 0, 0, replica.key)])
+    else:
+        following = view_of() if what == "released" else view_of(("u", 1))
+    assert replica in node.replicas.follow(following)
+    assert not replica.is_leader
+    assert replica not in node.replicas.follow(following)

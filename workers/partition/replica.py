@@ -208,9 +208,6 @@ class Replica:
             fields = (RowState.OFFLINE, self.key, self._generation, self.leader_epoch, *(0,) * 15)
             self._table.publish(self.slot, PartitionRow(*fields))
 
-    def mark_deleted(self) -> None:
-        """Tell the controller that nothing of this replica is left under its name."""
+    def retire(self) -> None:
+        """The slot is another's, or nobody's: whoever waits for this replica must not take it for a leader."""
         self.state = RowState.DELETED
-        self._table.publish(
-            self.slot, PartitionRow(self.state, self.key, self._generation, self.leader_epoch, *(0,) * 15)
-        )

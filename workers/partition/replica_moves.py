@@ -183,7 +183,7 @@ class ReplicaMoves:
             return ErrorCode.KAFKA_STORAGE_ERROR
         under_way = self._moves.get(replica.slot)
         if under_way is not None:
-            if under_way.log_dir == log_dir:
+            if under_way.log_dir == log_dir and under_way.replica is replica:
                 return ErrorCode.NONE
             self._give_up(under_way, "another directory was asked for")
         if replica.log.directory.parent == log_dir:

@@ -85,8 +85,9 @@ class Replicas:
     def follow(self, view: ClusterView) -> list[Replica]:
         """Make the replicas as the view has them.
 
-        returns   the replicas whose role or epoch changed
+        returns   the replicas whose role or epoch changed, and those that are no more
         """
+        before = dict(self.by_slot)
         changed = []
         worker_count = self._seat.wiring.partition_count
         wanted = {
@@ -123,6 +124,10 @@ class Replicas:
             replica = self._forget(slot)
             _log.info("replica released partition=%s", replica.partition)
             self._close_log(replica)
+        for slot, replica in before.items():
+            if self.by_slot.get(slot) is not replica:
+                replica.retire()
+                changed.append(replica)
         return changed
 
     def look(self, now_ms: int, monotonic_ms: int) -> list[Replica]:

@@ -166,6 +166,13 @@ class _Fetch:
                         _Aborted(producer_id=one.producer_id, first_offset=one.first_offset)
                         for one in reader.aborted_transactions(wanted.fetch_offset, found, row.end_segment, end_offset)
                     ]
+                if found is not None:
+                    size = found.length
+                    if size <= SMALL_RANGE_BYTES:
+                        records = os.pread(found.fd, size, found.position)
+                        size = len(records)
+                    else:
+                        records = FilePart(found.fd, found.position, size, found.segment)
             except KafkaError as failure:
                 return _refusal(index, failure.code), 0
             except FileNotFoundError:  # deleted since the row was read
@@ -175,13 +182,6 @@ class _Fetch:
                 return _refusal(index, ErrorCode.KAFKA_STORAGE_ERROR), 0
             except (HeadraceError, OSError):
                 return _refusal(index, ErrorCode.KAFKA_STORAGE_ERROR), 0
-            if found is not None:
-                size = found.length
-                if size <= SMALL_RANGE_BYTES:
-                    records = os.pread(found.fd, size, found.position)
-                    size = len(records)
-                else:
-                    records = FilePart(found.fd, found.position, size, found.segment)
         return self._found(index, row, records, aborted)
 
     def _found(
