@@ -127,3 +127,20 @@ def test_what_was_synced_of_a_deleted_topic_vouches_for_no_other_of_its_name(nod
     node.fill(0, 3)
     node.work()
     assert node.checkpoint()[TopicPartition("t", 0)] == 0
+
+
+def test_a_topic_that_is_deleted_while_others_are_synced(node, monkeypatch):
+    for slot in range(2):
+        node.fill(slot)
+    directories = [node.replicas.by_slot[slot].log.directory for slot in range(2)]
+    synced = []
+
+    def sync(directory, base_offset):
+        synced.append(directory)
+        if directories[1].exists():
+            directories[1].rename(directories[1].with_name("t-1.0123-delete"))
+
+    monkeypatch.setattr(worker, "sync_segment", sync)
+    node.work()
+    assert set(synced) == {directories[0]}
+    assert node.seat.mask == 0

@@ -146,7 +146,15 @@ class Housekeeper:
             point = max(self._recovery_points.get(name, 0), row.recovery_point, row.log_start_offset)
             if point < row.end_segment:
                 directory = hosted.directory
-                for base_offset in _segments_between(directory, point, row.end_segment):
+                try:
+                    bases = _segments_between(directory, point, row.end_segment)
+                except FileNotFoundError:
+                    continue  # deleted, or moved to another log directory, since the replicas were listed
+                except OSError as failure:
+                    if failure.errno not in TOO_MANY_FILES:
+                        self._take_offline(hosted.log_dir, f"segments of {name} not listed: {failure}")
+                    continue
+                for base_offset in bases:
                     try:
                         sync_segment(directory, base_offset)
                     except FileNotFoundError:
@@ -201,7 +209,11 @@ class Housekeeper:
                 for entry in os.scandir(log_dir):
                     if not entry.name.endswith(DELETED_SUFFIX) or not entry.is_dir():
                         continue
-                    if now_ms - entry.stat().st_ctime_ns // 1_000_000 >= self._delete_delay_ms:
+                    try:
+                        deleted_ms = entry.stat().st_ctime_ns // 1_000_000
+                    except FileNotFoundError:
+                        continue  # somebody was faster
+                    if now_ms - deleted_ms >= self._delete_delay_ms:
                         shutil.rmtree(entry.path, ignore_errors=True)
                         _log.info("directory removed path=%s", entry.path)
             except OSError as failure:
