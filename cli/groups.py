@@ -1,9 +1,10 @@
-"""`headrace groups list|describe|reset-offsets|delete`."""
+"""`headrace groups list|describe|lag|reset-offsets|delete`."""
 
 from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -74,6 +75,32 @@ def describe(
                 if index:
                     print()
                 _print_description(description)
+    return 0
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\nheadrace groups lag headrace-dev/logs\n\n"
+    "headrace groups lag /var/lib/headrace/logs billing --json | jq .seconds"
+)
+def lag(
+    log_dir: Annotated[Path, typer.Argument(metavar="LOG_DIR", help="The first of the node's log.dirs, on this host.")],
+    names: Annotated[list[str] | None, typer.Argument(metavar="[GROUP]...", help="These groups; all without it.")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Show how far groups are behind, in records and seconds, out of a node's shared memory: no request is made."""
+    from headrace.cli.table import print_table
+    from headrace.shm.observer import Observer
+
+    with Observer(log_dir) as node:
+        lags = sorted(row for row in node.lags(time.time_ns() // 1_000_000) if not names or row.group in names)
+    if as_json:
+        for row in lags:
+            print(json.dumps(row._asdict()))
+    else:
+        print_table(
+            ["GROUP", "TOPIC", "PARTITION", "COMMITTED", "END", "LAG", "SECONDS"],
+            [[*row[:-1], "?" if row.seconds is None else f"{row.seconds:.1f}"] for row in lags],
+        )
     return 0
 
 

@@ -2,6 +2,8 @@
 
 import json
 import signal
+import subprocess
+import sys
 import uuid
 
 import pytest
@@ -124,3 +126,30 @@ def test_groups_are_listed_and_deleted(program, topic, group):
         said = program.fails("groups", name, group, *options)
         assert "GROUP_ID_NOT_FOUND" in said
         assert "headrace groups list" in said
+
+
+def show_lag(*arguments):
+    command = [sys.executable, "-m", "headrace.cli.main", "groups", "lag", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_lag_is_read_from_the_shared_memory_of_a_node_on_this_host(node):
+    from program import Program
+
+    program, topic, group = Program(node.bootstrap), f"lag-{uuid.uuid4().hex[:8]}", f"lag-{uuid.uuid4().hex[:8]}"
+    program("topics", "create", topic, "--partitions", "2")
+    program("produce", topic, stdin=b"".join(b"%d\n" % number for number in range(120)))
+    program("consume", topic, "--group", group, "--max-messages", "5")
+    rows = [json.loads(line) for line in show_lag(node.log_dir, group, "--json").stdout.splitlines()]
+    assert {row["topic"] for row in rows} == {topic}
+    assert sum(row["committed"] for row in rows) == 5
+    assert all(row["records"] == row["end"] - row["committed"] for row in rows)
+    shown = show_lag(node.log_dir).stdout.splitlines()
+    assert shown[0].split() == ["GROUP", "TOPIC", "PARTITION", "COMMITTED", "END", "LAG", "SECONDS"]
+    assert any(line.split()[0] == group for line in shown)
+
+
+def test_lag_of_a_directory_without_a_node_is_an_error(tmp_path):
+    done = show_lag(tmp_path)
+    assert done.returncode == 1
+    assert "no node runs on log directory" in done.stderr
