@@ -252,3 +252,19 @@ def test_a_frame_that_the_node_itself_does_not_read_is_no_trickle(bench):
     connection.mark_dirty()
     client.sendall(frame[-1:])
     bench.turn_until(lambda: bench.seat.writers[CONTROLLER].written)
+
+
+def test_the_files_of_a_deleted_topic_are_let_go(bench, tmp_path):
+    for index in range(2):
+        (tmp_path / f"t-{index}").mkdir()
+        (tmp_path / f"t-{index}" / f"{0:020}.log").touch()
+    bench.context.follow_view()
+    row = bench.seat.partitions.read(0)
+    segments = [bench.context.files.reader(bench.context.routes.partition("t", n), row).segment(0) for n in range(2)]
+    descriptors = [segment.fd for segment in segments]
+    del segments
+    bench.seat.view.view = view_of(("t", 1))._replace(version=2)
+    bench.loop.do_work(0)
+    os.fstat(descriptors[0])
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptors[1])

@@ -48,6 +48,7 @@ class Context:
         self.view = self.seat.view.read()
         self.view_version = version
         self.routes.follow(self.view)
+        self.files.follow(self.view)
         return True
 
     def brokers(self) -> list[BrokerView]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 from headrace.log.reader import LogReader
+from headrace.shm.cluster_view import ClusterView
 from headrace.shm.partition_table import PartitionRow
 from headrace.workers.network.routes import Route
 
@@ -42,6 +43,14 @@ class PartitionFiles:
             reader = self._open(route)[1]
             reader.refresh(row.segments_version)
         return reader
+
+    def follow(self, view: ClusterView) -> None:
+        """Let go of what is no partition any more: an open descriptor keeps a deleted file's space."""
+        if not self._readers:
+            return
+        keys = {one.slot: one.key for topic in view.topics.values() for one in topic.partitions}
+        for slot in [slot for slot, (key, _reader) in self._readers.items() if keys.get(slot) != key]:
+            self._readers.pop(slot)[1].close()
 
     def directory(self, topic: str, partition: int) -> Path | None:
         """Where a partition's files are."""
