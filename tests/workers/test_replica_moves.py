@@ -188,3 +188,13 @@ def test_a_crash_between_the_two_renames_leaves_one_whole_log(node, monkeypatch)
     assert node.row(0).log_end_offset == 400
     assert [(one / "t-0").is_dir() for one in node.dirs].count(True) == 1
     assert node.append(0)
+
+
+def test_a_move_of_an_earlier_topic_in_the_slot_is_no_move_of_this_one(node):
+    target = node.other_dir(0)
+    assert node.alter(0, target) == ErrorCode.NONE
+    node.replicas.follow(view_of(("u", 2, CONFIG)))  # its slots are those of the deleted topic
+    assert node.dir_of(0) != target
+    assert node.alter(0, target, "u") == ErrorCode.NONE
+    work_through(node.moves)
+    assert node.dir_of(0) == target
