@@ -43,7 +43,14 @@ _log = logging.getLogger(__name__)
 class Office:
     """The state and the deeds of one controller process."""
 
-    def __init__(self, seat: Seat, zk: ZkSession, cluster: Cluster, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        seat: Seat,
+        zk: ZkSession,
+        cluster: Cluster,
+        now_ms: Callable[[], int],
+        monotonic_ms: Callable[[], int] | None = None,
+    ) -> None:
         self.zk = zk
         self.cluster = cluster
         self.settings: Settings = seat.wiring.settings
@@ -53,7 +60,8 @@ class Office:
         )
         self.producer_ids = ProducerIds(zk, cluster.node_id)
         self.chance = random.Random()
-        self._now_ms = now_ms
+        self._now_ms = now_ms  # the date
+        self._monotonic_ms = monotonic_ms or now_ms  # for deadlines
         self._seat = seat
         self._loaded_version = -1  # of the controller epoch under which everything was read
 
@@ -157,11 +165,11 @@ class Office:
             for index, row in enumerate(self.cluster.topics[name].replicas)
             if node_id in row
         ]
-        return Waiting(replicas, self._now_ms() + max(0, timeout_ms), self._is_served, respond)
+        return Waiting(replicas, self._monotonic_ms() + max(0, timeout_ms), self._is_served, respond)
 
     def wait_deleted(self, names: list[str], timeout_ms: int, respond: Callable[[bool], bytes]) -> Waiting:
         """Answer when the topics are gone from this node and from ZooKeeper."""
-        return Waiting(names, self._now_ms() + max(0, timeout_ms), self._is_gone, respond)
+        return Waiting(names, self._monotonic_ms() + max(0, timeout_ms), self._is_gone, respond)
 
     def _is_gone(self, name: str) -> bool:
         return name not in self.deletions and name not in self.cluster.topics

@@ -96,7 +96,7 @@ class ControllerProcess:
             seat.doorbell.force,
         )
         self._cluster = Cluster(self._node_id, seat.view_writer, settings["headrace.partitions.max"])
-        self._office = Office(seat, self._zk, self._cluster, clock.now_ms)
+        self._office = Office(seat, self._zk, self._cluster, clock.now_ms, self._monotonic_ms)
         self._session_id = 0  # of the session in which we joined, 0: not joined
         self._losses = 0
         self._changed: dict[str, None] = {}  # paths to look at
@@ -146,6 +146,9 @@ class ControllerProcess:
     def stop(self) -> None:
         """End the session; the node's ephemeral nodes go with it."""
         self._zk.stop()
+
+    def _monotonic_ms(self) -> int:
+        return self._clock.monotonic_ns() // 1_000_000
 
     def _beat(self) -> None:
         self._seat.beat(self._clock.monotonic_ns())
@@ -251,7 +254,7 @@ class ControllerProcess:
     def _poll_waiting(self) -> int:
         if not self._waiting:
             return 0
-        now_ms = self._clock.now_ms()
+        now_ms = self._monotonic_ms()
         still = []
         for process_id, request_id, waiting in self._waiting:
             response = waiting.poll(now_ms)

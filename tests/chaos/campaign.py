@@ -186,6 +186,7 @@ class Load:
                 "message.timeout.ms": 60_000,
                 "socket.timeout.ms": 5_000,
                 "retry.backoff.ms": 20,
+                "retry.backoff.max.ms": 100,  # its default of a second would be what "serves again" measures
                 "reconnect.backoff.ms": 20,
                 "reconnect.backoff.max.ms": 100,
                 "topic.metadata.refresh.fast.interval.ms": 50,
