@@ -249,6 +249,11 @@ class ControllerProcess:
             # no answer is right: an empty one makes the network worker close the connection
             _log.warning("admin request refused api=%s reason=%s", ApiKey(api_key).name, failure)
             waiting = Waiting.done(b"")
+        except (HeadraceError, Stopped):
+            raise
+        except Exception:  # a client that asks again must not kill the process again and again
+            _log.exception("a handler failed, its connection is closed api=%s", ApiKey(api_key).name)
+            waiting = Waiting.done(b"")
         self._waiting.append((process_id, request_id, waiting))
 
     def _poll_waiting(self) -> int:

@@ -183,6 +183,7 @@ def test_a_corpus_of_hostile_frames_kills_nothing(node):
     print(f"{len(frames)} frames in {time.monotonic() - begun:.1f} s, seed {SEED}")
     assert delivered == [None] * (2 + len(frames) // FRAMES_PER_CONNECTION)
     assert node.pids() == pids, "a process died"
+    assert "a handler failed" not in (node.directory / "node.log").read_text()
     assert node_memory(node) - memory_before < MEMORY_GROWTH_BYTES_MAX
 
 

@@ -71,3 +71,12 @@ def test_open_requests_are_bounded(answers, monkeypatch):
     for request_id in range(3):
         table.take(1, message(request_id))
     assert answers.responses == [(1, 2, b"")]
+
+
+def test_a_handler_that_fails_costs_its_request_and_not_the_worker(answers, caplog):
+    def fail(version, body, reply):
+        raise ValueError("embedded null byte")
+
+    Requests(answers, {KEY: fail}).take(1, message(7))
+    assert answers.responses == [(1, 7, b"")]
+    assert f"api_key={KEY}" in caplog.text

@@ -17,7 +17,7 @@ import logging
 import select
 import socket
 
-from headrace.errors import BadFrame
+from headrace.errors import BadFrame, HeadraceError
 from headrace.limits import REQUESTS_PER_CYCLE_MAX, TRICKLE_DEADLINE_MS
 from headrace.shm.counters import BYTES_IN, CONNECTIONS_ACCEPTED, CONNECTIONS_CLOSED_BAD, REQUESTS
 from headrace.shm.messages import ADMIN_PART, ADMIN_RESULT, ADVANCED, PRODUCE, RESULT, RESULT_TEXT, SLOT_ENTRY
@@ -255,6 +255,12 @@ class NetworkLoop:
         except BadFrame as failure:
             self._seat.counters.add(CONNECTIONS_CLOSED_BAD, 1)
             connection.condemn(f"bad frame: {failure}")
+        except HeadraceError:
+            raise  # a ring or region that is not as it has to be: the successor gets new ones
+        except Exception:  # ours to mend, but one request's fault is not every connection's
+            self._seat.counters.add(CONNECTIONS_CLOSED_BAD, 1)
+            _log.exception("a handler failed, its connection is closed peer=%s", connection.peer)
+            connection.condemn("a handler failed")
         self._seat.counters.add(REQUESTS, count)
 
     def _settle(self, connection: Connection) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 
-from headrace.errors import BadFrame
+from headrace.errors import BadFrame, HeadraceError
 from headrace.shm.messages import ADMIN_HEADER
 from headrace.workers.partition.answers import Answers
 
@@ -56,6 +56,11 @@ class Requests:
             self._handlers[api_key](version, message[ADMIN_HEADER.size :], reply)
         except BadFrame as failure:
             _log.warning("request refused api_key=%d reason=%s", api_key, failure)
+            reply(NO_ANSWER_IS_RIGHT)
+        except HeadraceError:
+            raise
+        except Exception:  # a client that asks again must not kill the worker again and again
+            _log.exception("a handler failed, its connection is closed api_key=%d", api_key)
             reply(NO_ANSWER_IS_RIGHT)
 
     def forget(self, process_id: int) -> None:

@@ -33,7 +33,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     by_owner: dict[int, Wanted] = {}
     known = {os.path.realpath(path) for path in context.settings["log.dirs"]}
     for wanted in request.dirs:
-        is_known = os.path.realpath(wanted.path) in known
+        is_known = "\0" not in wanted.path and os.path.realpath(wanted.path) in known
         for topic in wanted.topics:
             for index in topic.partitions:
                 if not is_known:
