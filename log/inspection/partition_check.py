@@ -115,6 +115,11 @@ class Checkpoints:
         return self.offsets.get(file, {}).get(name)
 
 
+def overlaps(reports: Sequence[SegmentReport]) -> bool:
+    """Whether a segment begins before the one in front of it ends."""
+    return any(after.base_offset < before.next_offset and before.batches for before, after in pairwise(reports))
+
+
 def join_segments(
     folder: PartitionFolder, reports: Sequence[SegmentReport], checkpoints: Checkpoints, log_dir: Path, is_running: bool
 ) -> list[Fault]:
