@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from headrace.limits import RESTART_BACKOFF_FIRST_MS, RESTART_BACKOFF_MAX_MS
 
-QUIET_MS = 2_000
+QUIET_MS = 500
 _DOUBLINGS_MAX = (RESTART_BACKOFF_MAX_MS // RESTART_BACKOFF_FIRST_MS).bit_length()
 
 
