@@ -33,6 +33,7 @@ from headrace.workers.network.record_policy import RecordPolicy
 
 if TYPE_CHECKING:
     from bench.nodes import Server
+    from bench.rounds import Rounds
     from bench.run import Table
 
 RECORDS = 150
@@ -166,18 +167,20 @@ LOADS: tuple[tuple[str, dict[str, str], int, bytes], ...] = (
 )
 
 
-def bench(table: Table, directory: Path, servers: list[Server], rounds: int, seconds: float) -> None:
+def bench(table: Table, directory: Path, servers: list[Server], rounds: Rounds) -> None:
     """Rows of the report: each load on both servers in turn, and once more on a node of ours with the deep check."""
     ours, kafka = servers
     for what, config, version, data in LOADS:
-        found = _rounds(servers, rounds, partial(_produce, config=config, version=version, data=data, seconds=seconds))
+        found = _medians(
+            rounds, servers, partial(_produce, config=config, version=version, data=data, seconds=rounds.seconds)
+        )
         table.add("formats", f"produce: {what}", "MB/s", found[ours.name], found[kafka.name])
         if not config and version == DEEP_VERSION:
             deep = type(ours)(directory / "headrace-deep", {**ours.settings, **DEEP})
             deep.start()
             try:
-                checked = _rounds(
-                    [deep], rounds, partial(_produce, config={}, version=version, data=data, seconds=seconds)
+                checked = _medians(
+                    rounds, [deep], partial(_produce, config={}, version=version, data=data, seconds=rounds.seconds)
                 )
             finally:
                 deep.stop()
@@ -190,16 +193,12 @@ def bench(table: Table, directory: Path, servers: list[Server], rounds: int, sec
             for frames in produce_frames("formats-fetch", 8, build_batch(BODY)):
                 _check(server, frames[0], ApiKey.PRODUCE, 8)
     for version, what in ((2, "v2 down to v1"), (0, "v2 down to v0"), (11, "as it is")):
-        found = _rounds(servers, rounds, partial(_fetch, version=version, seconds=seconds))
+        found = _medians(rounds, servers, partial(_fetch, version=version, seconds=rounds.seconds))
         table.add("formats", f"fetch v{version}: {what}", "MB/s", found[ours.name], found[kafka.name])
 
 
-def _rounds(servers: list[Server], rounds: int, measure: Callable[[Server], float]) -> dict[str, float]:
-    results: dict[str, list[float]] = {server.name: [] for server in servers}
-    for _ in range(rounds):
-        for server in servers:
-            results[server.name].append(measure(server))
-    return {name: statistics.median(values) for name, values in results.items()}
+def _medians(rounds: Rounds, servers: list[Server], measure: Callable[[Server], float]) -> dict[str, float]:
+    return {name: statistics.median(values) for name, values in rounds.run(servers, measure).items()}
 
 
 def _produce(server: Server, config: dict[str, str], version: int, data: bytes, seconds: float) -> float:

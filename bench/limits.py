@@ -41,38 +41,39 @@ def _peer(target: object) -> tuple[socket.socket, Process]:
     return sock, process
 
 
-def receive_and_write() -> float:
-    """MB/s from a socket into a file."""
+def receive_and_write() -> tuple[float, float]:
+    """From a socket into a file: (MB/s, CPU seconds of this process for each GB)."""
     sock, process = _peer(_push)
     view = memoryview(bytearray(CHUNK))
     total = 0
     with tempfile.TemporaryFile() as file:
-        begun = time.perf_counter()
+        begun, cpu_begun = time.perf_counter(), time.process_time()
         while time.perf_counter() - begun < SECONDS:
             count = sock.recv_into(view)
             os.write(file.fileno(), view[:count])
             total += count
-        elapsed = time.perf_counter() - begun
+        elapsed, cpu = time.perf_counter() - begun, time.process_time() - cpu_begun
     sock.close()
     process.join(5)
-    return total / elapsed / 1e6
+    return total / elapsed / 1e6, cpu / total * 1e9
 
 
-def send_file() -> float:
-    """MB/s from a cached file into a socket."""
+def send_file() -> tuple[float, float]:
+    """From a cached file into a socket: (MB/s, CPU seconds of this process for each GB)."""
     sock, process = _peer(_pull)
     total = 0
     with tempfile.TemporaryFile() as file:
         file.write(bytes(64 * CHUNK))
         file.flush()
-        begun = time.perf_counter()
+        begun, cpu_begun = time.perf_counter(), time.process_time()
         while time.perf_counter() - begun < SECONDS:
             total += os.sendfile(sock.fileno(), file.fileno(), total % (63 * CHUNK), CHUNK)
-        elapsed = time.perf_counter() - begun
+        elapsed, cpu = time.perf_counter() - begun, time.process_time() - cpu_begun
     sock.close()
     process.join(5)
-    return total / elapsed / 1e6
+    return total / elapsed / 1e6, cpu / total * 1e9
 
 
 if __name__ == "__main__":
-    print(f"receive and write {receive_and_write():.0f} MB/s, sendfile {send_file():.0f} MB/s")
+    for what, measure in (("receive and write", receive_and_write), ("sendfile", send_file)):
+        print("{}: {:.0f} MB/s, {:.2f} s of CPU for each GB".format(what, *measure()))

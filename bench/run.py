@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,9 @@ sys.path.insert(0, str(ROOT))
 from bench import formats, latency, limits  # noqa: E402
 from bench.nodes import Headrace, Kafka, Server  # noqa: E402
 from bench.own_servers import bench_compaction, bench_groups, bench_recovery  # noqa: E402
+from bench.page_cache import PageCache  # noqa: E402
 from bench.peers import jars  # noqa: E402
+from bench.rounds import Rounds  # noqa: E402
 
 PARTS = ("limits", "start", "wire", "latency", "perf", "formats", "spark", "recovery", "compaction", "groups")
 WIRE = (
@@ -93,15 +94,6 @@ class Table:
         )
 
 
-def abab(rounds: int, servers: list[Server], run: Callable[[Server], Any]) -> dict[str, list[Any]]:
-    """A B A B: the results by server."""
-    results: dict[str, list[Any]] = {server.name: [] for server in servers}
-    for _ in range(rounds):
-        for server in servers:
-            results[server.name].append(run(server))
-    return results
-
-
 def create_topic(server: Server, topic: str, partitions: int) -> None:
     from confluent_kafka.admin import AdminClient, NewTopic
 
@@ -116,12 +108,15 @@ def delete_topic(server: Server, topic: str) -> None:
     admin.delete_topics([topic])[topic].result(30)
 
 
-def bench_limits(table: Table) -> None:
-    table.add("limits", "machine: bare receive and write", "MB/s", limits.receive_and_write(), None)
-    table.add("limits", "machine: bare sendfile", "MB/s", limits.send_file(), None)
+def bench_limits(table: Table, page_cache: PageCache) -> None:
+    for what, measure in (("receive and write", limits.receive_and_write), ("sendfile", limits.send_file)):
+        page_cache.fill()
+        mb_per_s, cpu_s_per_gb = measure()
+        table.add("limits", f"machine: bare {what}", "MB/s", mb_per_s, None)
+        table.add("limits", f"machine: bare {what}, CPU for each GB", "s", cpu_s_per_gb, None)
 
 
-def bench_wire(table: Table, servers: list[Server], rounds: int, seconds: float) -> None:
+def bench_wire(table: Table, servers: list[Server], rounds: Rounds) -> None:
     medians: dict[tuple[str, int], dict[str, tuple[float, float, float]]] = {}
     for load, connections, unit in WIRE:
         topic = "hammer"
@@ -133,11 +128,11 @@ def bench_wire(table: Table, servers: list[Server], rounds: int, seconds: float)
 
         def once(server: Server, load: str = load, connections: int = connections) -> tuple[dict[str, float], float]:
             before = server.cpu_s()
-            result = hammer(server, load, connections, seconds)
+            result = hammer(server, load, connections, rounds.seconds)
             share = result["seconds"] / (result["seconds"] + 1.0)  # the warm-up second costs as much as the others
             return result, (server.cpu_s() - before) * share
 
-        results = abab(rounds, servers, once)
+        results = rounds.run(servers, once)
         if load != "fetch" or connections == 64:
             for server in servers:
                 delete_topic(server, topic)
@@ -170,17 +165,17 @@ def hammer(server: Server, load: str, connections: int, seconds: float) -> dict[
     return result
 
 
-def bench_latency(table: Table, servers: list[Server], rounds: int, seconds: float) -> None:
+def bench_latency(table: Table, servers: list[Server], rounds: Rounds, seconds: float) -> None:
     for server in servers:
         create_topic(server, "latency", 1)
-    results = abab(rounds, servers, lambda server: latency.measure(server.bootstrap, "latency", seconds))
+    results = rounds.run(servers, lambda server: latency.measure(server.bootstrap, "latency", seconds))
     for name in ("p50", "p99", "p99.9"):
         ours, theirs = (statistics.median(run[name] for run in results[which]) for which in ("headrace", "kafka"))
         aim = None if name == "p99.9" else AIMS["latency"]
         table.add("latency", f"end to end at 1,000 records/s, {name}", "ms", ours, theirs, aim, True)
 
 
-def bench_perf(table: Table, servers: list[Server], rounds: int) -> None:
+def bench_perf(table: Table, servers: list[Server], rounds: Rounds) -> None:
     """Kafka's own tools."""
     classpath = ":".join(map(str, jars("kafka")))
     for server in servers:
@@ -207,7 +202,7 @@ def bench_perf(table: Table, servers: list[Server], rounds: int) -> None:
 
     for what, run in (("kafka-producer-perf-test, 100 bytes, acks 1", produce),
                       ("kafka-consumer-perf-test, in a group", consume)):  # fmt: skip
-        results = abab(rounds, servers, run)
+        results = rounds.run(servers, run)
         ours, theirs = (statistics.median(results[which]) for which in ("headrace", "kafka"))
         table.add("perf", what, "records/s", ours, theirs)
 
@@ -288,16 +283,16 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results", help="where the table goes")
     arguments = parser.parse_args()
     parts = arguments.only.split(",")
-    rounds, seconds = (1, 2.0) if arguments.quick else (2, 4.0)
     directory = Path(tempfile.mkdtemp(prefix="headrace-bench-"))
+    rounds = Rounds(*((1, 2.0) if arguments.quick else (3, 4.0)), PageCache(directory))
     table = Table()
     begun = time.time()
     servers: list[Server] = []
     try:
         if "limits" in parts:
-            bench_limits(table)
+            bench_limits(table, rounds.page_cache)
         if "start" in parts:
-            bench_start(table, directory, rounds + 1)
+            bench_start(table, directory, rounds.count)
         if {"wire", "latency", "perf", "spark", "formats"} & set(parts):
             servers = [Headrace(directory / "headrace", SETTINGS), Kafka(directory / "kafka", SETTINGS)]
             for server in servers:
@@ -305,13 +300,13 @@ def main() -> int:
             if "latency" in parts:
                 bench_latency(table, servers, rounds, 10.0 if not arguments.quick else 3.0)
             if "wire" in parts:
-                bench_wire(table, servers, rounds, seconds)
+                bench_wire(table, servers, rounds)
             if "perf" in parts:
                 bench_perf(table, servers, rounds)
             if "formats" in parts:
-                formats.bench(table, directory, servers, rounds, seconds)
+                formats.bench(table, directory, servers, rounds)
             if "spark" in parts:
-                bench_spark(table, servers, rounds, SPARK_RECORDS if not arguments.quick else 500_000)
+                bench_spark(table, servers, rounds.count, SPARK_RECORDS if not arguments.quick else 500_000)
         for server in servers:
             server.stop()
         servers.clear()

@@ -1,0 +1,48 @@
+"""Fill the page cache before a round, as it is on a broker that has run for a day.
+
+A virtual machine gives free memory back to its host, and pays a fault of the hypervisor for each page it touches again: a
+write into new pages of the page cache cost 1.1 to 2.4 s of CPU a GB here, 0.2 s where old pages are used again. That is neither
+server's work, and no broker in service sees it, for its page cache is never empty.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+CHUNK = 1 << 20
+STEP = 1 << 30  # bytes between two looks at what is free
+FREE_SHARE_MIN = 0.04  # of the memory; the kernel keeps about as much free by itself
+PROGRESS_MIN = 0.25  # of what a step read: less, and the kernel evicts as fast as it takes in
+
+
+class PageCache:
+    """Reads a sparse file: pages of zeros, no disk, clean, so that they are the first to go."""
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / "sparse"
+        self._position = 0
+
+    def fill(self) -> None:
+        """Until next to nothing is free; at once, where that is so."""
+        buffer = bytearray(CHUNK)
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        free = _free_bytes()
+        with open(self._path, "ab") as file:
+            while free > total * FREE_SHARE_MIN:
+                os.ftruncate(file.fileno(), self._position + STEP)
+                with open(self._path, "rb", buffering=0) as reader:
+                    reader.seek(self._position)
+                    for _ in range(STEP // CHUNK):
+                        reader.readinto(buffer)
+                self._position += STEP
+                before, free = free, _free_bytes()
+                if before - free < STEP * PROGRESS_MIN:
+                    break
+
+
+def _free_bytes() -> int:
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemFree:"):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError("no MemFree in /proc/meminfo")
