@@ -1,6 +1,6 @@
 """Kills of the partition workers that host coordinators, under commits and rebalances, and the judgement at the end.
 
-Runs in: a test or `make chaos-groups` (`python tests/chaos/group_campaign.py --kills 100 --seed 7`). It starts its own
+Runs in: a test or `make chaos` (`python tests/chaos/group_campaign.py --kills 100 --seed 7`). It starts its own
 ZooKeeper and its own node in a temporary directory and ends only those, by pid.
 
     producer  ->  topic  ->  members of one group: they read, commit after each batch, and one after the other
@@ -27,6 +27,7 @@ import sys
 import tempfile
 import threading
 import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -121,15 +122,16 @@ class Ledger:
             self._verdict.went_back.append(f"{group}-{partition}: read {offset} after {floor} was acknowledged")
 
 
-class Worker:
+class Worker(ABC):
     """Something that runs in a thread until it is stopped."""
 
     def __init__(self) -> None:
         self.stopping = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
 
+    @abstractmethod
     def run(self) -> None:
-        raise NotImplementedError
+        """Until `stopping` is set."""
 
 
 class Member(Worker):
