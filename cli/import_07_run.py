@@ -127,7 +127,7 @@ class _Import:
             )
         producer_id = self._state.producer_id
         arrived, end = target.arrived(number, row.target_end, producer_id, row.next_sequence)
-        for group in self._groups(number, log, row):
+        for group in self._groups(log, row):
             if arrived:
                 there, group = group[:arrived], group[arrived:]
                 arrived -= len(there)
@@ -170,7 +170,7 @@ class _Import:
             )
         return end
 
-    def _groups(self, number: int, log: Log07, row: PartitionState) -> Iterator[list[Carried]]:
+    def _groups(self, log: Log07, row: PartitionState) -> Iterator[list[Carried]]:
         """Messages for one batch each. Where a group ends follows from where it begins, in every run."""
         limit = self._state.batch_bytes
         group: list[Carried] = []

@@ -10,15 +10,11 @@ from functools import lru_cache
 from typing import NamedTuple, NewType
 
 BrokerId = NewType("BrokerId", int)
-Offset = NewType("Offset", int)  # absolute log offset
-Position = NewType("Position", int)  # byte in a file or a ring
-Slot = NewType("Slot", int)  # row of the partition table
 
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
 INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 
-NO_BROKER = BrokerId(-1)
 NO_EPOCH = -1
 NO_TIMESTAMP_MS = -1
 NO_PRODUCER_ID = -1

@@ -29,12 +29,10 @@ SEQLOCK_YIELDS_MAX = 8  # further tries, each behind a yield of the processor
 CLUSTER_VIEW_BYTES_MAX = 16 * 1024 * 1024
 
 # Connections
-FRAME_BYTES_BEFORE_AUTH_MAX = 512 * 1024
 RECEIVE_BYTES_FIRST = 16 * 1024
 PIPELINED_REQUESTS_MAX = 256  # in flight per connection; reading stops beyond
 OUTBOX_BYTES_MAX = 4 * 1024 * 1024  # memory queued for one slow reader (file ranges do not count); reading stops beyond
 TRICKLE_DEADLINE_MS = 30_000  # a started frame has to be whole by then
-DECODE_OBJECTS_PER_BYTE = 1  # an array can't hold more elements than bytes that remain
 
 # Records that a node opens: to convert, recompress or check them
 OPENED_BYTES_MAX = 64 * 1024 * 1024  # what comes out of one batch

@@ -26,7 +26,7 @@ from typing import NoReturn
 from crc32c import crc32c
 
 from headrace.clock import Clock
-from headrace.errors import ErrorCode, StorageFailed
+from headrace.errors import StorageFailed
 from headrace.ids import TopicPartition
 from headrace.log.checkpoints import PARTITION_METADATA_FILE, write_partition_metadata
 from headrace.log.config import LogConfig
@@ -61,7 +61,6 @@ _STAMP = struct.Struct(">qii")  # base offset, batch length, leader epoch: bytes
 _NEVER_MS = 2**63
 
 _log = logging.getLogger(__name__)
-_INVALID = int(ErrorCode.INVALID_RECORD)
 
 Result = tuple[int, int, int]  # (error, base offset, log append time or -1)
 

@@ -94,7 +94,6 @@ class ProducerState:
         self._expiration_ms = expiration_ms
         self._producers_max = producers_max
         self.producers: OrderedDict[int, Producer] = OrderedDict()
-        self.snapshot_offset = 0  # of the last snapshot written or loaded
         self._ongoing: dict[int, int] = {}  # first offset -> producer id, in the order of offsets
         self._unreplicated: dict[int, int] = {}  # first offset -> offset of the marker, which may not be committed yet
 
@@ -257,7 +256,6 @@ class ProducerState:
         head = _HEAD.pack(SNAPSHOT_VERSION, crc32c(body), len(entries))
         path = self._directory / f"{offset:020d}{SNAPSHOT_SUFFIX}"
         self._disk.replace_file(path, head + body[4:], is_durable=is_durable)
-        self.snapshot_offset = offset
         bases = set(segment_bases(self._directory))
         for old in snapshot_offsets(self._directory)[:-SNAPSHOTS_KEPT]:
             if old not in bases:
@@ -283,7 +281,6 @@ class ProducerState:
                 _unlink(path)
         open_transactions = [(one.txn_first_offset, name) for name, one in self.producers.items()]
         self._ongoing = {offset: name for offset, name in sorted(open_transactions) if offset >= 0}
-        self.snapshot_offset = loaded
         return loaded
 
     def remove_snapshots_behind(self, offset: int) -> None:

@@ -34,7 +34,6 @@ _FIELDS = Struct("=qqIHH")
 _STAMP = Struct("=qq")
 _FIELDS_START = WORD
 _STAMP_START = 4 * WORD
-_NO_STAMP = (-1, -1)
 
 assert _FIELDS_START + _FIELDS.size <= _STAMP_START
 assert _STAMP_START + _STAMP.size <= LAG_TEXT

@@ -14,7 +14,6 @@ from headrace.log.retention import SegmentFacts, expired_segments, load_policy, 
 from headrace.log.segment_deletion import remove_retired
 from headrace.protocol.record_batch import iterate_batches
 
-DAY_MS = 86_400_000
 SMALL = LogConfig(segment_bytes=1000)
 
 

@@ -32,7 +32,7 @@ def table():
 
 @pytest.fixture
 def purgatory(table):
-    return FetchPurgatory(table, 0, None)
+    return FetchPurgatory(table, 0)
 
 
 def test_a_slot_that_moved_wakes_its_fetches_and_no_others(purgatory, table):

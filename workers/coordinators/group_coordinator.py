@@ -91,18 +91,18 @@ class GroupCoordinator:
         """One request of a client; exactly one Answer with its ticket follows, now or later."""
         group_id = request.group_id
         if (not group_id and api_key not in _ANY_GROUP_ID) or len(group_id) > GROUP_STRING_LENGTH_MAX:
-            self._refuse(api_key, version, request, ticket, _E.INVALID_GROUP_ID)
+            self._refuse(api_key, request, ticket, _E.INVALID_GROUP_ID)
         elif not self.is_loading:
             self._events[api_key](request, version, client, ticket, now_ms)
         elif api_key == ApiKey.HEARTBEAT:
-            self._refuse(api_key, version, request, ticket, _E.NONE)
+            self._refuse(api_key, request, ticket, _E.NONE)
         elif api_key == ApiKey.SYNC_GROUP:
-            self._refuse(api_key, version, request, ticket, _E.REBALANCE_IN_PROGRESS)
+            self._refuse(api_key, request, ticket, _E.REBALANCE_IN_PROGRESS)
         else:
-            self._refuse(api_key, version, request, ticket, _E.COORDINATOR_LOAD_IN_PROGRESS)
+            self._refuse(api_key, request, ticket, _E.COORDINATOR_LOAD_IN_PROGRESS)
 
-    def _refuse(self, api_key: int, version: int, request: Any, ticket: Any, error: ErrorCode) -> None:
-        self._emit(Answer(ticket, refusal_of(api_key, version, request, error)))
+    def _refuse(self, api_key: int, request: Any, ticket: Any, error: ErrorCode) -> None:
+        self._emit(Answer(ticket, refusal_of(api_key, request, error)))
 
     def _join(self, request: Any, version: int, client: Client, ticket: Any, now_ms: int) -> None:
         config = self._config
@@ -120,15 +120,15 @@ class GroupCoordinator:
             else:
                 group = self.groups[request.group_id] = Group(request.group_id, now_ms)
         if group is None or error:
-            self._refuse(ApiKey.JOIN_GROUP, version, request, ticket, error)
+            self._refuse(ApiKey.JOIN_GROUP, request, ticket, error)
         else:
             self.members.join(group, request, version, client, ticket, now_ms)
 
-    def _sync(self, request: Any, version: int, _client: Client, ticket: Any, now_ms: int) -> None:
+    def _sync(self, request: Any, _version: int, _client: Client, ticket: Any, now_ms: int) -> None:
         group = self.groups.get(request.group_id)
         error = _fault_of_sync(group, request)
         if group is None or error:
-            self._refuse(ApiKey.SYNC_GROUP, version, request, ticket, error)
+            self._refuse(ApiKey.SYNC_GROUP, request, ticket, error)
         else:
             self.members.sync(group, request, ticket, now_ms)
 
@@ -144,13 +144,13 @@ class GroupCoordinator:
             leaving = [(request.member_id, None, None)]
         group = self.groups.get(request.group_id)
         if group is not None and group.state is GroupState.DEAD:
-            self._refuse(ApiKey.LEAVE_GROUP, version, request, ticket, _E.COORDINATOR_NOT_AVAILABLE)
+            self._refuse(ApiKey.LEAVE_GROUP, request, ticket, _E.COORDINATOR_NOT_AVAILABLE)
             return
         rows = self.members.leave(group or _NOBODY, leaving, now_ms)
         error = int(_E.NONE) if version >= VERSION_OF_LEFT_MEMBERS else rows[0].error_code
         self._emit(Answer(ticket, messages.LeaveGroupResponse(error_code=error, members=rows)))
 
-    def _commit(self, request: Any, version: int, _client: Client, ticket: Any, now_ms: int) -> None:
+    def _commit(self, request: Any, _version: int, _client: Client, ticket: Any, now_ms: int) -> None:
         generation = request.generation_id_or_member_epoch
         group = self.groups.get(request.group_id)
         if group is None and generation < 0 and len(self.groups) < GROUPS_PER_PARTITION_MAX:
@@ -162,13 +162,13 @@ class GroupCoordinator:
         if group is not None:
             member = group.members.get(request.member_id)
             if member is not None and error in (_E.NONE, _E.REBALANCE_IN_PROGRESS):
-                self.members.beat(group, member, now_ms)
+                self.members.beat(member, now_ms)
         if group is None or error:
-            self._refuse(ApiKey.OFFSET_COMMIT, version, request, ticket, error)
+            self._refuse(ApiKey.OFFSET_COMMIT, request, ticket, error)
         else:
             self.offsets.commit(group, request, ticket, now_ms)
 
-    def _commit_transactional(self, request: Any, version: int, _client: Client, ticket: Any, now_ms: int) -> None:
+    def _commit_transactional(self, request: Any, _version: int, _client: Client, ticket: Any, now_ms: int) -> None:
         group = self.groups.get(request.group_id)
         if group is None and request.generation_id < 0:
             group = self.groups[request.group_id] = Group(request.group_id, now_ms)
@@ -177,7 +177,7 @@ class GroupCoordinator:
         else:
             error = validate_commit(group, request, request.generation_id, is_transactional=True)
         if group is None or error:
-            self._refuse(ApiKey.TXN_OFFSET_COMMIT, version, request, ticket, error)
+            self._refuse(ApiKey.TXN_OFFSET_COMMIT, request, ticket, error)
         else:
             self.offsets.commit_transactional(group, request, ticket, now_ms)
 
@@ -187,13 +187,13 @@ class GroupCoordinator:
             if producer_id in group.transactions:
                 self.offsets.end_transaction(group, producer_id, is_commit)
 
-    def _delete_offsets(self, request: Any, version: int, _client: Client, ticket: Any, _now_ms: int) -> None:
+    def _delete_offsets(self, request: Any, _version: int, _client: Client, ticket: Any, _now_ms: int) -> None:
         group = self.groups.get(request.group_id)
         if group is None or group.state is GroupState.DEAD:
-            self._refuse(ApiKey.OFFSET_DELETE, version, request, ticket, _E.GROUP_ID_NOT_FOUND)
+            self._refuse(ApiKey.OFFSET_DELETE, request, ticket, _E.GROUP_ID_NOT_FOUND)
             return
         if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER_PROTOCOL:
-            self._refuse(ApiKey.OFFSET_DELETE, version, request, ticket, _E.NON_EMPTY_GROUP)
+            self._refuse(ApiKey.OFFSET_DELETE, request, ticket, _E.NON_EMPTY_GROUP)
             return
         topic_row = messages.OffsetDeleteResponse.OffsetDeleteResponseTopic
         row = messages.OffsetDeleteResponse.OffsetDeleteResponsePartition
@@ -321,7 +321,7 @@ class GroupCoordinator:
         self.is_loading = False
         for group in groups.values():
             for member in group.members.values():
-                self.members.beat(group, member, now_ms)
+                self.members.beat(member, now_ms)
             if len(group.members) > self._config.members_max:
                 self.members.prepare(group, "over group.max.size", "", now_ms)
 

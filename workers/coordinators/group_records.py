@@ -26,8 +26,6 @@ from typing import Any, NamedTuple
 from headrace.errors import BadFrame
 from headrace.protocol.codec import decode_struct, encode_struct
 
-OFFSET_KEY_VERSION = 1
-GROUP_KEY_VERSION = 2
 GROUP_VALUE_VERSION = 3
 GROUP_VALUE_VERSION_MAX = 4
 OFFSET_VALUE_VERSION = 3

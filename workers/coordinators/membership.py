@@ -176,7 +176,7 @@ class Membership(Rebalance):
         former = (member.protocols, member.rebalance_timeout_ms, member.session_timeout_ms)
         self._fence(group, member)
         group.rename_static(member, member_id)
-        self.beat(group, member, now_ms)
+        self.beat(member, now_ms)
         group.update(member, protocols, *timeouts_of(request))
         if group.state is not GroupState.STABLE:
             self.park(group, member, ticket)
@@ -196,11 +196,11 @@ class Membership(Rebalance):
                 group.park_join(member, None)
                 group.update(member, *former)
                 group.rename_static(member, former_id)
-                self.beat(group, member, then_ms)
+                self.beat(member, then_ms)
                 self._refuse_join(ticket, NO_MEMBER_ID, group_error(error))
             elif group.state is GroupState.STABLE and group.generation == generation:
                 group.park_join(member, None)
-                self.beat(group, member, then_ms)
+                self.beat(member, then_ms)
                 can_skip = version >= VERSION_OF_SKIPPED_ASSIGNMENT
                 is_leader = group.leader == member_id
                 self.answer_join(
@@ -234,7 +234,7 @@ class Membership(Rebalance):
             return ErrorCode.ILLEGAL_GENERATION
         if group.state is GroupState.EMPTY:
             return ErrorCode.UNKNOWN_MEMBER_ID
-        self.beat(group, group.members[request.member_id], now_ms)
+        self.beat(group.members[request.member_id], now_ms)
         return ErrorCode.REBALANCE_IN_PROGRESS if group.state is GroupState.PREPARING else ErrorCode.NONE
 
     # LeaveGroup

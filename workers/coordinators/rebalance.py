@@ -144,7 +144,7 @@ class Rebalance:
         for member in group.members.values():
             ticket = group.park_join(member, None)
             member.is_new = False
-            self.set_deadline(group, member, now_ms + member.session_timeout_ms)
+            self.set_deadline(member, now_ms + member.session_timeout_ms)
             if ticket is not None:
                 self.answer_join(group, member, ticket)
         group.timer = self.timers.set(now_ms + group.rebalance_timeout_ms, self._on_sync_time, group)
@@ -185,7 +185,7 @@ class Rebalance:
             group.timer = 0
             group.pending_sync = set()  # an emptied set keeps its room
         if group.state is GroupState.STABLE:
-            self.beat(group, member, now_ms)
+            self.beat(member, now_ms)
             self._give_assignment(group, member, ticket)
             return
         assert group.state is GroupState.COMPLETING
@@ -235,13 +235,13 @@ class Rebalance:
 
     # Sessions
 
-    def beat(self, group: Group, member: Member, now_ms: int) -> None:
+    def beat(self, member: Member, now_ms: int) -> None:
         """A member was heard of."""
         member.deadline_ms = now_ms + member.session_timeout_ms
         if not member.timer:
             self._set_timer(member, member.deadline_ms)
 
-    def set_deadline(self, group: Group, member: Member, deadline_ms: int) -> None:
+    def set_deadline(self, member: Member, deadline_ms: int) -> None:
         """A deadline that may be earlier than the one before. One entry a member, which comes up early enough."""
         member.deadline_ms = deadline_ms
         if not member.timer or member.timer_ms > deadline_ms:
@@ -335,7 +335,7 @@ class Rebalance:
         else:
             self._give_assignment(group, member, ticket)
         if now_ms is not None:
-            self.beat(group, member, now_ms)
+            self.beat(member, now_ms)
 
     def _give_assignment(self, group: Group, member: Member, ticket: Any) -> None:
         message = messages.SyncGroupResponse(

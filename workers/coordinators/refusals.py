@@ -16,7 +16,7 @@ from headrace.workers.coordinators.rebalance import join_refusal
 VERSION_OF_LEFT_MEMBERS = 3
 
 
-def refusal_of(api_key: int, version: int, request: Any, error: ErrorCode) -> Any:
+def refusal_of(api_key: int, request: Any, error: ErrorCode) -> Any:
     """A response message for a request that concerns one group."""
     code = int(error)
     if api_key == ApiKey.OFFSET_COMMIT:

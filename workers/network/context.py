@@ -36,7 +36,7 @@ class Context:
         self.sender = RingSender(seat)
         self.produce = ProduceLedger()
         self.admin = AdminLedger(seat, self.sender)
-        self.fetches = FetchPurgatory(seat.partitions, seat.process_id, clock)
+        self.fetches = FetchPurgatory(seat.partitions, seat.process_id)
         self.heavy_requests = 0  # of this cycle (`opening_budget.py`)
         self.now_ms = clock.monotonic_ns() // 1_000_000  # of this cycle; for deadlines and idle times, no date
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable
 
-from headrace.clock import Clock
 from headrace.shm.fence import fence
 from headrace.shm.partition_table import PartitionTable
 from headrace.workers.network.connection import Connection
@@ -43,10 +42,9 @@ class ParkedFetch:
 class FetchPurgatory:
     """Parked fetches by slot and by deadline."""
 
-    def __init__(self, table: PartitionTable, network_worker: int, clock: Clock) -> None:
+    def __init__(self, table: PartitionTable, network_worker: int) -> None:
         self._table = table
         self._network_worker = network_worker
-        self._clock = clock
         self._by_slot: dict[int, set[ParkedFetch]] = {}
         self._by_connection: dict[Connection, set[ParkedFetch]] = {}
         self._deadlines: list[tuple[int, int, ParkedFetch]] = []

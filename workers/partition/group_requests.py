@@ -52,7 +52,7 @@ class GroupRequests:
         request = decode_request(api_key, version, body)
         coordinator = self._host.coordinator_of(request.group_id)
         if coordinator is None:
-            message = refusal_of(api_key, version, request, ErrorCode.NOT_COORDINATOR)
+            message = refusal_of(api_key, request, ErrorCode.NOT_COORDINATOR)
             reply(encode_response(api_key, version, message))
         else:
             coordinator.handle(api_key, version, request, client, (reply, api_key, version), self._host.now_ms)

@@ -80,7 +80,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
                 budget = budget or OpeningBudget(len(body))
                 error, records = _apply_policy(context, pending, index, version, records, route, budget)
             if error:
-                _refuse(context, pending, index, error, acks, f"{name}-{partition.index}")
+                _refuse(pending, index, error, acks, f"{name}-{partition.index}")
             else:
                 assert route is not None
                 pending.owners[index] = route.owner
@@ -139,7 +139,7 @@ def _apply_policy(
     return 0, records
 
 
-def _refuse(context: Context, pending: PendingProduce, index: int, error: int, acks: int, partition: str) -> None:
+def _refuse(pending: PendingProduce, index: int, error: int, acks: int, partition: str) -> None:
     if acks == 0:
         pending.exchange.close_connection(f"produce acks=0 failed partition={partition} error={ErrorCode(error).name}")
         return
