@@ -23,6 +23,7 @@ from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
+from headrace.protocol.control_record import ABORT, control_type
 from headrace.protocol.message_set import iterate_entries, iterate_entry_records
 from headrace.protocol.record_batch import MAGIC_V2, CorruptRecord, Record, compute_crc, iterate_records, parse_header
 
@@ -37,7 +38,6 @@ GONE_AFTER_S = (
 )
 FAILING_MAX_S = 60.0  # a leader or partition that fails for this long ends the poll
 ANSWER_EXTRA_S = 10.0  # behind FETCH_WAIT_MS
-ABORT_MARKER = 0
 
 Fetched = tuple[TopicPartition, list[Record]]
 
@@ -301,7 +301,5 @@ def _readable(
 
 
 def _is_abort(batch: memoryview) -> bool:
-    """A control record's key: version i16, type i16."""
-    for record in iterate_records(batch):
-        return int.from_bytes((record.key or b"")[2:4], "big") == ABORT_MARKER
-    return False
+    record = next(iterate_records(batch), None)
+    return record is not None and control_type(record.key) == ABORT

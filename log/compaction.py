@@ -22,7 +22,6 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from struct import Struct
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +45,7 @@ from headrace.log.segment import (
 )
 from headrace.log.segment_chunks import Batch, read_chunks
 from headrace.log.segment_file import SegmentFile
+from headrace.log.transaction_index import ENTRY as TXN_ENTRY
 from headrace.log.transaction_scan import Outcome, TransactionScan
 from headrace.protocol.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT, RecordBatchHeader
 
@@ -53,8 +53,6 @@ PLAIN_BYTES_RATIO = 2  # decompressed bytes at a time, in chunks
 SCAN_STEP_BATCHES = 4096
 GROUP_SEGMENTS_MAX = 1000
 Flags = npt.NDArray[np.bool_]
-
-_ABORTED = Struct(">hqqqq")  # version, producer id, first offset, last offset (the marker's), last stable offset
 
 
 class CompactionFailed(HeadraceError):
@@ -315,7 +313,7 @@ class Compaction:
             except FileNotFoundError:
                 continue
             out = out or bytearray()
-            for entry in _ABORTED.iter_unpack(data[: len(data) - len(data) % _ABORTED.size]):
+            for entry in TXN_ENTRY.iter_unpack(data[: len(data) - len(data) % TXN_ENTRY.size]):
                 if entry[3] in markers:
-                    out += _ABORTED.pack(*entry)
+                    out += TXN_ENTRY.pack(*entry)
         return None if out is None else bytes(out)

@@ -2,9 +2,7 @@
 
 Followers, recovery and the replay at start all see batches after the leader judged them, so nothing is refused here.
 
-    control record   key: version i16 | type i16 (0 abort, 1 commit); value: version i16 | coordinator epoch i32
-
-Source: Kafka `ProducerAppendInfo`, `EndTransactionMarker`, `UnifiedLog.updateProducers`.
+Source: Kafka `ProducerAppendInfo`, `UnifiedLog.updateProducers`.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from struct import Struct
 from typing import NamedTuple
 
 from headrace.errors import HeadraceError
@@ -25,17 +22,13 @@ from headrace.log.reader import LogReader
 from headrace.log.segment import TXN_INDEX_SUFFIX, path_of
 from headrace.log.segment_file import SegmentFile
 from headrace.log.transaction_index import AbortedTransaction, TransactionIndex
+from headrace.protocol.control_record import ABORT, COMMIT, CONTROL_KEY, MARKER_VALUE, control_type
 from headrace.protocol.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT, Buffer, iterate_records
 
-ABORT = 0
-COMMIT = 1
 NEVER_OFFSET = 2**63 - 1
 PROGRESS_BYTES = 64 << 20  # read between two signs of life
 
 _log = logging.getLogger(__name__)
-
-_KEY = Struct(">hh")
-_VALUE = Struct(">hi")
 
 
 class Marker(NamedTuple):
@@ -51,17 +44,17 @@ def read_marker(batch: Buffer) -> Marker | None:
         record = next(iterate_records(batch), None)
     except HeadraceError:
         return None
-    if record is None or record.key is None or len(record.key) < _KEY.size:
+    if record is None or record.value is None or len(record.value) < MARKER_VALUE.size:
         return None
-    kind = _KEY.unpack_from(record.key)[1]
-    if kind not in (ABORT, COMMIT) or record.value is None or len(record.value) < _VALUE.size:
+    kind = control_type(record.key)
+    if kind not in (ABORT, COMMIT):
         return None
-    return Marker(kind == ABORT, _VALUE.unpack_from(record.value)[1])
+    return Marker(kind == ABORT, MARKER_VALUE.unpack_from(record.value)[1])
 
 
 def build_marker_record(is_abort: bool, coordinator_epoch: int) -> tuple[bytes, bytes]:
     """(key, value) of the one record in a marker's batch."""
-    return _KEY.pack(0, ABORT if is_abort else COMMIT), _VALUE.pack(0, coordinator_epoch)
+    return CONTROL_KEY.pack(0, ABORT if is_abort else COMMIT), MARKER_VALUE.pack(0, coordinator_epoch)
 
 
 def replay_batch(

@@ -22,8 +22,8 @@ from headrace.log.disk import Disk
 
 VERSION = 0
 
-_ENTRY = Struct(">hqqqq")
-ENTRY_BYTES = _ENTRY.size
+ENTRY = Struct(">hqqqq")
+ENTRY_BYTES = ENTRY.size
 
 assert ENTRY_BYTES == 34
 
@@ -59,7 +59,7 @@ class TransactionIndex:
         self._open()
         if aborted.last_offset <= self._last_offset:
             return
-        entry = _ENTRY.pack(VERSION, *aborted)
+        entry = ENTRY.pack(VERSION, *aborted)
         self._size_bytes += self._disk.write_all(self._fd, [entry], self._size_bytes)
         self._last_offset = aborted.last_offset
 
@@ -128,7 +128,7 @@ def _entries(path: Path) -> list[AbortedTransaction]:
     except FileNotFoundError:
         return []
     entries = []
-    for version, *fields in _ENTRY.iter_unpack(data[: len(data) - len(data) % ENTRY_BYTES]):
+    for version, *fields in ENTRY.iter_unpack(data[: len(data) - len(data) % ENTRY_BYTES]):
         if version != VERSION:
             raise CorruptIndex(f"{path}: entry of version {version}")
         entries.append(AbortedTransaction(*fields))

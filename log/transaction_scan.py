@@ -17,10 +17,10 @@ from enum import Enum
 
 from headrace.log.batch_walk import Found
 from headrace.log.segment_file import SegmentFile
+from headrace.protocol.control_record import ABORT, COMMIT, control_type
 from headrace.protocol.record_batch import CorruptRecord, RecordBatchHeader, iterate_records
 
 NO_OFFSET = -1
-_ABORT, _COMMIT = 0, 1  # types of control records, behind their version
 
 
 class Outcome(Enum):
@@ -86,8 +86,8 @@ def is_abort_marker(batch: bytes) -> bool | None:
     raises   CorruptRecord or CompressionError
     """
     for record in iterate_records(batch):
-        if record.key is None or len(record.key) < 4:
+        kind = control_type(record.key)
+        if kind is None:
             raise CorruptRecord(f"control record {record.offset} has no type")
-        kind = int.from_bytes(record.key[2:4], "big")
-        return kind == _ABORT if kind in (_ABORT, _COMMIT) else None
+        return kind == ABORT if kind in (ABORT, COMMIT) else None
     return None

@@ -17,10 +17,9 @@ from typing import NamedTuple
 
 from headrace.log.offset_index import ENTRY as OFFSET_ENTRY
 from headrace.log.time_index import ENTRY as TIME_ENTRY
+from headrace.log.transaction_index import ENTRY as TXN_ENTRY
 
 BLOCK_ENTRIES = 4096
-TXN_ENTRY = Struct(">hqqqq")
-TXN_VERSION = 0
 
 
 class Indexed(NamedTuple):

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from struct import Struct
 from typing import NamedTuple
 
 from headrace.log.inspection.entry_scan import Entry
+from headrace.protocol.control_record import ABORT, COMMIT, CONTROL_KEY, MARKER_VALUE
 from headrace.protocol.message_set import iterate_entry_records
 from headrace.protocol.record_batch import CorruptRecord, Record
 
 ENTRY_BYTES_MAX = 128 << 20
-CONTROL_KEY = Struct(">hh")
-MARKER_VALUE = Struct(">hi")
-ABORT, COMMIT = 0, 1
 
 
 class Marker(NamedTuple):

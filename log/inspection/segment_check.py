@@ -23,7 +23,7 @@ from headrace.errors import HeadraceError
 from headrace.log.inspection.entry_scan import Entry, EntryScan
 from headrace.log.inspection.fault import Fault, Findings
 from headrace.log.inspection.index_audit import REBUILD, OffsetIndexAudit, TimeIndexAudit
-from headrace.log.inspection.index_entries import TXN_ENTRY, TXN_VERSION, aborted_entries, odd_bytes, offset_entries
+from headrace.log.inspection.index_entries import aborted_entries, odd_bytes, offset_entries
 from headrace.log.inspection.records import entry_records, marker_of
 from headrace.log.segment import (
     INDEX_SUFFIX,
@@ -33,6 +33,8 @@ from headrace.log.segment import (
     TXN_INDEX_SUFFIX,
     path_of,
 )
+from headrace.log.transaction_index import ENTRY as TXN_ENTRY
+from headrace.log.transaction_index import VERSION as TXN_VERSION
 
 EPOCHS_MAX = 10_000  # runs of one leader epoch that are remembered of a segment
 ABORTS_MAX = 100_000

@@ -17,6 +17,7 @@ import logging
 
 from headrace.errors import BadFrame, HeadraceError
 from headrace.protocol.compression import CompressionError, decompress
+from headrace.protocol.control_record import COMMIT, control_type
 from headrace.protocol.old_run import read_run
 from headrace.protocol.record_batch import (
     HEADER_BYTES,
@@ -33,7 +34,6 @@ from headrace.workers.coordinators.group_records import decode_group, decode_off
 from headrace.workers.coordinators.offsets import Offsets
 
 REPORTS_MAX = 20  # log lines of one load; the sum stands in the last one
-COMMIT_MARKER = 1
 OFFSET_KEY_VERSIONS = (0, 1)
 
 _log = logging.getLogger(__name__)
@@ -170,9 +170,8 @@ class Loader:
     def _take_marker(self, header: RecordBatchHeader, batch: memoryview) -> None:
         for record in iterate_records(batch):
             self.records += 1
-            kind = int.from_bytes((record.key or b"")[2:4], "big")
             held = self._transactions.pop(header.producer_id, {})
-            if kind == COMMIT_MARKER:
+            if control_type(record.key) == COMMIT:
                 for group, entries in held.items():
                     self._apply(group, entries)
         if not self._transactions:

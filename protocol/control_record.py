@@ -1,0 +1,23 @@
+"""The record in a control batch: what ends a transaction.
+
+    key     version i16 | type i16 (0 abort, 1 commit; others are no markers)
+    value   version i16 | coordinator epoch i32
+
+Source: Kafka `ControlRecordType`, `EndTransactionMarker`; KIP-98.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+CONTROL_KEY = Struct(">hh")
+MARKER_VALUE = Struct(">hi")
+ABORT = 0
+COMMIT = 1
+
+
+def control_type(key: bytes | None) -> int | None:
+    """The type that a control record's key says; None where it is too short for one."""
+    if key is None or len(key) < CONTROL_KEY.size:
+        return None
+    return int(CONTROL_KEY.unpack_from(key)[1])
