@@ -32,8 +32,11 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -102,7 +105,7 @@ class Node:
         self._settings = settings  # further lines for the properties file
         self.properties = directory / "server.properties"
         self.log_path = directory / "node.log"
-        self._zookeeper = zookeeper
+        self.zookeeper = zookeeper
         self._workers = workers
         self.port = 0
         self.process: subprocess.Popen[str] | None = None
@@ -110,7 +113,7 @@ class Node:
     def start(self) -> None:
         self.properties.write_text(
             f"broker.id=7\nlisteners=PLAINTEXT://127.0.0.1:{self.port}\nlog.dirs={self.directory / 'logs'}\n"
-            f"zookeeper.connect={self._zookeeper}\nzookeeper.session.timeout.ms=6000\n"
+            f"zookeeper.connect={self.zookeeper}\nzookeeper.session.timeout.ms=6000\n"
             f"headrace.network.workers={self._workers}\nheadrace.partition.workers={self._workers}\n"
             f"log.segment.bytes=4194304\n{self._settings}"
         )
@@ -164,6 +167,38 @@ class Node:
         except subprocess.TimeoutExpired:
             self.process.kill()
             return self.process.wait()
+
+
+class Judgement(Protocol):
+    """What a campaign saw, as far as its node needs it."""
+
+    def faults(self, kills_wanted: int, acknowledged_wanted: int, /) -> list[str]: ...
+
+
+@contextmanager
+def started_node(verdict: Judgement, topic: str, partitions: int, workers: int, settings: str = "") -> Iterator[Node]:
+    """A node with one topic, and its ZooKeeper, in a temporary directory of its own.
+
+    verdict   where it has faults at the end the directory stays, for a look
+    """
+    directory = Path(tempfile.mkdtemp(prefix="headrace-chaos-"))
+    zookeeper = EmbeddedZooKeeper(directory / "zookeeper")
+    zookeeper.start()
+    node = Node(directory, zookeeper.connect, workers, settings)
+    try:
+        node.start()
+        admin = AdminClient({"bootstrap.servers": node.bootstrap})
+        admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(15)
+        yield node
+    finally:
+        if node.process is not None and node.process.poll() is None:
+            node.process.kill()
+            node.process.wait()
+        zookeeper.stop()
+        if verdict.faults(0, 0):
+            print(f"kept for a look: {directory}", file=sys.stderr)
+        else:
+            shutil.rmtree(directory, ignore_errors=True)
 
 
 class Load:
@@ -284,23 +319,14 @@ def run_campaign(kills: int, seed: int, pause_s: float = 0.25, workers: int = 2,
     """Run one campaign in a temporary directory of its own."""
     chance = random.Random(seed)
     verdict = Verdict(seed)
-    directory = Path(tempfile.mkdtemp(prefix="headrace-chaos-"))
-    zookeeper = EmbeddedZooKeeper(directory / "zookeeper")
-    zookeeper.start()
-    node = Node(directory, zookeeper.connect, workers)
-    loads: list[Load] = []
-    try:
-        node.start()
-        admin = AdminClient({"bootstrap.servers": node.bootstrap})
-        for future in admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)]).values():
-            future.result()
+    with started_node(verdict, TOPIC, PARTITIONS, workers) as node:
         loads = [Load("idem", node.bootstrap, True), Load("plain", node.bootstrap, False)]
         for load in loads:
             load.start()
         time.sleep(1.0)
         for number in range(kills):
             role = ROLES[number % len(ROLES)] if number % 25 < 20 else chance.choice(ROLES[:4])
-            _kill_one(node, role, chance, verdict, loads, zookeeper.connect)
+            _kill_one(node, role, chance, verdict, loads)
             if not quiet and (number + 1) % 25 == 0:
                 done = sum(len(load.acknowledged) for load in loads)
                 print(f"kills {number + 1}/{kills} acknowledged {done}", flush=True)
@@ -309,28 +335,17 @@ def run_campaign(kills: int, seed: int, pause_s: float = 0.25, workers: int = 2,
             load.stop()
         judge(verdict, loads, read_everything(node.bootstrap))
         verdict.exit_code = node.stop()
-        prefix = f"{region_prefix(7, directory / 'logs')}-"
+        prefix = f"{region_prefix(7, node.directory / 'logs')}-"
         verdict.left_in_shm = [name for name in os.listdir("/dev/shm") if name.startswith(prefix)]
-    finally:
-        if node.process is not None and node.process.poll() is None:
-            node.process.kill()
-            node.process.wait()
-        zookeeper.stop()
-        if verdict.faults(0, 0):
-            print(f"kept for a look: {directory}", file=sys.stderr)
-        else:
-            shutil.rmtree(directory, ignore_errors=True)
     return verdict
 
 
-def _kill_one(
-    node: Node, role: str, chance: random.Random, verdict: Verdict, loads: list[Load], zookeeper: str
-) -> None:
+def _kill_one(node: Node, role: str, chance: random.Random, verdict: Verdict, loads: list[Load]) -> None:
     pids = node.children().get(role)
     if not pids:
         return  # it is being restarted; the verdict counts what fired
     pid = chance.choice(pids)
-    owner_before = _registration(zookeeper) if role == "controller" and verdict.kills[role] % 10 == 0 else None
+    owner_before = _registration(node.zookeeper) if role == "controller" and verdict.kills[role] % 10 == 0 else None
     killed_at = time.monotonic()
     try:
         os.kill(pid, signal.SIGKILL)
@@ -350,7 +365,7 @@ def _kill_one(
         time.sleep(0.005)
     if owner_before is not None:
         time.sleep(1.0)
-        if _registration(zookeeper) == owner_before:
+        if _registration(node.zookeeper) == owner_before:
             verdict.znode_survived += 1
         else:
             verdict.znode_lost += 1

@@ -21,21 +21,15 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import shutil
 import signal
 import sys
-import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from campaign import Node
+from campaign import Node, started_node
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
-
-from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 
 TOPIC = "work"
 GROUP = "workers"
@@ -258,25 +252,9 @@ def run_group_campaign(
     """Run one campaign in a temporary directory of its own."""
     chance = random.Random(seed)
     verdict = GroupVerdict(seed)
-    directory = Path(tempfile.mkdtemp(prefix="headrace-chaos-"))
-    zookeeper = EmbeddedZooKeeper(directory / "zookeeper")
-    zookeeper.start()
-    node = Node(directory, zookeeper.connect, workers, SETTINGS)
-    try:
-        node.start()
-        admin = AdminClient({"bootstrap.servers": node.bootstrap})
-        admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(15)
+    with started_node(verdict, TOPIC, PARTITIONS, workers, SETTINGS) as node:
         _run(node, verdict, kills, chance, pause_s, quiet)
         node.stop()
-    finally:
-        if node.process is not None and node.process.poll() is None:
-            node.process.kill()
-            node.process.wait()
-        zookeeper.stop()
-        if verdict.faults(0, 0):
-            print(f"kept for a look: {directory}", file=sys.stderr)
-        else:
-            shutil.rmtree(directory, ignore_errors=True)
     return verdict
 
 
