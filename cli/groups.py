@@ -11,11 +11,11 @@ import typer
 
 from headrace.cli.arguments import Start, bad, only_one, parse_offset, parse_shift, parse_time, parse_topic_partitions
 from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
-from headrace.cli.topics import AsJson, report
+from headrace.cli.topics import AsJson, print_descriptions, report
 
 if TYPE_CHECKING:
     from headrace.cli.offset_reset import Reset
-    from headrace.client.admin import Admin, GroupDescription
+    from headrace.client.admin import Admin
     from headrace.client.cluster import Cluster
     from headrace.ids import TopicPartition
 
@@ -59,22 +59,11 @@ def describe(
 ) -> int:
     """Show members, stored offsets and lag of groups."""
     from headrace.client.admin import Admin
-    from headrace.errors import ErrorCode, KafkaError
 
     with open_cluster(bootstrap, command_config) as cluster:
         admin = Admin(cluster)
-        for index, name in enumerate(_checked(names)):
-            group = admin.describe_group(name)
-            stored = admin.group_offsets(name)
-            if group.state == "Dead" and not stored:
-                raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"no group {name}")
-            description = _described(cluster, group, stored)
-            if as_json:
-                print(json.dumps(description))
-            else:
-                if index:
-                    print()
-                _print_description(description)
+        descriptions = (_described(cluster, admin, name) for name in _checked(names))
+        print_descriptions(descriptions, as_json, _print_description)
     return 0
 
 
@@ -213,10 +202,14 @@ def _refuse_live(admin: Admin, name: str) -> None:
         )
 
 
-def _described(cluster: Cluster, group: GroupDescription, stored: dict[TopicPartition, int]) -> dict[str, Any]:
+def _described(cluster: Cluster, admin: Admin, group_id: str) -> dict[str, Any]:
     from headrace.client.cluster import LATEST
-    from headrace.errors import KafkaError
+    from headrace.errors import ErrorCode, KafkaError
 
+    group = admin.describe_group(group_id)
+    stored = admin.group_offsets(group_id)
+    if group.state == "Dead" and not stored:
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"no group {group_id}")
     owners = {name: member for member in group.members for name in member.partitions}
     names = sorted({*stored, *owners})
     for topic in sorted({name.topic for name in names}):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -106,14 +107,9 @@ def describe(
             cluster.refresh(wanted)
         else:
             wanted = _all_topics(cluster, internal=False)
-        for index, name in enumerate(wanted):
-            description = _described(cluster, Admin(cluster), name, all_configs)
-            if as_json:
-                print(json.dumps(description))
-            else:
-                if index:
-                    print()
-                _print_description(description)
+        admin = Admin(cluster)
+        descriptions = (_described(cluster, admin, name, all_configs) for name in wanted)
+        print_descriptions(descriptions, as_json, _print_description)
     return 0
 
 
@@ -198,6 +194,19 @@ def report(errors: Errors, done: str, gentle: tuple[Any, ...] = ()) -> int:
                 print(f"  {advice}", file=sys.stderr)
             exit_code = 1
     return exit_code
+
+
+def print_descriptions(
+    descriptions: Iterable[dict[str, Any]], as_json: bool, show: Callable[[dict[str, Any]], None]
+) -> None:
+    """Each as soon as it is there: as a line of JSON, or as `show` prints it, with an empty line between two."""
+    for index, description in enumerate(descriptions):
+        if as_json:
+            print(json.dumps(description))
+        else:
+            if index:
+                print()
+            show(description)
 
 
 def _all_topics(cluster: Cluster, internal: bool) -> list[str]:

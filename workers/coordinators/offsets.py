@@ -52,6 +52,9 @@ _COMMIT_ERRORS = {
     _E.RECORD_LIST_TOO_LARGE: _E.INVALID_COMMIT_OFFSET_SIZE,
 }
 
+# (partition, why its offset can't be stored) of each topic, in the order of the request.
+Faults = list[tuple[str, list[tuple[int, ErrorCode]]]]
+
 # Whether a partition exists.
 IsKnown = Callable[[str, int], bool]
 
@@ -106,47 +109,46 @@ class Offsets:
         """Store what may be stored; answered when that is committed, at once where nothing is left of it."""
         retention_ms = request.retention_time_ms
         expire_ms = min(now_ms + retention_ms, LONG_MAX) if retention_ms >= 0 else NO_EXPIRY_MS
-        prefix = offset_key_prefix(group.group_id)
-        records: list[KeyValue] = []
-        suffixes: list[tuple[bytes, bytes]] = []
-        errors: list[tuple[str, list[tuple[int, ErrorCode]]]] = []
-        for topic in request.topics:
-            rows = []
-            for row in topic.partitions:
-                metadata = (row.committed_metadata or "").encode()
-                error = self._fault_of(topic.name, row.partition_index, metadata)
-                rows.append((row.partition_index, error))
-                if error:
-                    continue
-                stamp_ms = row.commit_timestamp if row.commit_timestamp != NO_TIMESTAMP_MS else now_ms
-                suffix = suffix_of(topic.name, row.partition_index)
-                value = encode_offset(row.committed_offset, row.committed_leader_epoch, metadata, stamp_ms, expire_ms)
-                records.append((prefix + suffix, value))
-                suffixes.append((suffix, value))
-            errors.append((topic.name, rows))
+
+        def value_of(row: Any, metadata: bytes) -> bytes:
+            stamp_ms = row.commit_timestamp if row.commit_timestamp != NO_TIMESTAMP_MS else now_ms
+            return encode_offset(row.committed_offset, row.committed_leader_epoch, metadata, stamp_ms, expire_ms)
+
+        suffixes, faults = self._gather(request, value_of)
 
         def stored(error: ErrorCode, offset: int, _then_ms: int) -> None:
             self._settle(group, suffixes, error, offset)
-            answer = _COMMIT_ERRORS.get(error, error)
-            topics = [
-                _CommitTopic(
-                    name=name,
-                    partitions=[
-                        _CommitPartition(partition_index=index, error_code=int(fault or answer))
-                        for index, fault in rows
-                    ],
-                )
-                for name, rows in errors
-            ]
+            topics = _answered(_CommitTopic, _CommitPartition, faults, error)
             self.emit(Answer(ticket, messages.OffsetCommitResponse(topics=topics)))
 
-        if not records:
+        if not suffixes:
             stored(_E.NONE, -1, now_ms)
             return
         in_flight = group.in_flight
         for suffix, _value in suffixes:
             in_flight[suffix] = in_flight.get(suffix, 0) + 1
-        self.emit(Append(records, stored))
+        self.emit(Append(_records_of(group, suffixes), stored))
+
+    def _gather(
+        self, request: Any, value_of: Callable[[Any, bytes], bytes]
+    ) -> tuple[list[tuple[bytes, bytes]], Faults]:
+        """What of a commit may be stored.
+
+        value_of   the value of a partition's offset, from its row in the request and its metadata
+        returns    (suffix, value) of each offset to store; the fault of every partition
+        """
+        suffixes: list[tuple[bytes, bytes]] = []
+        faults: Faults = []
+        for topic in request.topics:
+            rows = []
+            for row in topic.partitions:
+                metadata = (row.committed_metadata or "").encode()
+                fault = self._fault_of(topic.name, row.partition_index, metadata)
+                rows.append((row.partition_index, fault))
+                if not fault:
+                    suffixes.append((suffix_of(topic.name, row.partition_index), value_of(row, metadata)))
+            faults.append((topic.name, rows))
+        return suffixes, faults
 
     def _fault_of(self, topic: str, partition: int, metadata: bytes) -> ErrorCode:
         if not self.is_known(topic, partition):
@@ -172,43 +174,22 @@ class Offsets:
 
     def commit_transactional(self, group: Group, request: Any, ticket: Any, now_ms: int) -> None:
         """TxnOffsetCommit: stored at once, visible when the transaction's commit marker comes."""
-        prefix = offset_key_prefix(group.group_id)
         producer_id = request.producer_id
-        records: list[KeyValue] = []
-        suffixes: list[tuple[bytes, bytes]] = []
-        errors: list[tuple[str, list[tuple[int, ErrorCode]]]] = []
-        for topic in request.topics:
-            rows = []
-            for row in topic.partitions:
-                metadata = (row.committed_metadata or "").encode()
-                error = self._fault_of(topic.name, row.partition_index, metadata)
-                rows.append((row.partition_index, error))
-                if not error:
-                    suffix = suffix_of(topic.name, row.partition_index)
-                    value = encode_offset(row.committed_offset, row.committed_leader_epoch, metadata, now_ms)
-                    records.append((prefix + suffix, value))
-                    suffixes.append((suffix, value))
-            errors.append((topic.name, rows))
+        suffixes, faults = self._gather(
+            request,
+            lambda row, metadata: encode_offset(row.committed_offset, row.committed_leader_epoch, metadata, now_ms),
+        )
 
         def stored(error: ErrorCode, offset: int, _then_ms: int) -> None:
             if not error and group.state is not GroupState.DEAD:
                 self.hold(group, producer_id, suffixes, offset)
-            answer = _COMMIT_ERRORS.get(error, error)
-            topics = [
-                _TxnTopic(
-                    name=name,
-                    partitions=[
-                        _TxnPartition(partition_index=index, error_code=int(fault or answer)) for index, fault in rows
-                    ],
-                )
-                for name, rows in errors
-            ]
+            topics = _answered(_TxnTopic, _TxnPartition, faults, error)
             self.emit(Answer(ticket, messages.TxnOffsetCommitResponse(topics=topics)))
 
-        if not records:
+        if not suffixes:
             stored(_E.NONE, -1, now_ms)
             return
-        self.emit(Append(records, stored, (producer_id, request.producer_epoch)))
+        self.emit(Append(_records_of(group, suffixes), stored, (producer_id, request.producer_epoch)))
 
     @staticmethod
     def hold(group: Group, producer_id: int, suffixes: Iterable[tuple[bytes, bytes]], offset: int) -> None:
@@ -305,6 +286,23 @@ class Offsets:
             if is_over:
                 found.append(suffix)
         return found
+
+
+def _records_of(group: Group, suffixes: list[tuple[bytes, bytes]]) -> list[KeyValue]:
+    prefix = offset_key_prefix(group.group_id)
+    return [(prefix + suffix, value) for suffix, value in suffixes]
+
+
+def _answered(topic: Any, partition: Any, faults: Faults, error: ErrorCode) -> list[Any]:
+    """The structs `topic` and `partition` of a response: a partition has its own fault, or what became of the append."""
+    answer = _COMMIT_ERRORS.get(error, error)
+    return [
+        topic(
+            name=name,
+            partitions=[partition(partition_index=index, error_code=int(fault or answer)) for index, fault in rows],
+        )
+        for name, rows in faults
+    ]
 
 
 def _parts_of(records: list[KeyValue]) -> list[list[KeyValue]]:

@@ -139,26 +139,8 @@ class GroupRequests:
 
 
 def _many_groups_row(group_id: str, error: ErrorCode, found: Fetched) -> Any:
-    return _Fetch.OffsetFetchResponseGroup(
-        group_id=group_id,
-        error_code=int(error),
-        topics=[
-            _Fetch.OffsetFetchResponseTopics(
-                name=name,
-                partitions=[
-                    _Fetch.OffsetFetchResponsePartitions(
-                        partition_index=index,
-                        committed_offset=row.offset,
-                        committed_leader_epoch=row.leader_epoch,
-                        metadata=row.metadata,
-                        error_code=int(fault),
-                    )
-                    for index, row, fault in rows
-                ],
-            )
-            for name, rows in found.items()
-        ],
-    )
+    topics = _topics_of(_Fetch.OffsetFetchResponseTopics, _Fetch.OffsetFetchResponsePartitions, found)
+    return _Fetch.OffsetFetchResponseGroup(group_id=group_id, error_code=int(error), topics=topics)
 
 
 def _one_group_response(version: int, request: Any, error: ErrorCode, found: Fetched) -> Any:
@@ -177,11 +159,17 @@ def _one_group_response(version: int, request: Any, error: ErrorCode, found: Fet
             for topic in request.topics
         ]
         return _Fetch(topics=topics)
-    topics = [
-        _Fetch.OffsetFetchResponseTopic(
+    topics = _topics_of(_Fetch.OffsetFetchResponseTopic, _Fetch.OffsetFetchResponsePartition, found)
+    return _Fetch(topics=topics, error_code=int(error))
+
+
+def _topics_of(topic: Any, partition: Any, found: Fetched) -> list[Any]:
+    """What was found, as the structs `topic` and `partition`: those up to v7, or those of a group from v8 on."""
+    return [
+        topic(
             name=name,
             partitions=[
-                _Fetch.OffsetFetchResponsePartition(
+                partition(
                     partition_index=index,
                     committed_offset=row.offset,
                     committed_leader_epoch=row.leader_epoch,
@@ -193,4 +181,3 @@ def _one_group_response(version: int, request: Any, error: ErrorCode, found: Fet
         )
         for name, rows in found.items()
     ]
-    return _Fetch(topics=topics, error_code=int(error))
