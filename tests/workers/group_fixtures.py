@@ -109,6 +109,13 @@ class Desk:
             self.perform()
         self.now_ms = until
 
+    def keep_alive(self, ids, milliseconds):
+        """Time passes, and these members send their heartbeats."""
+        for _ in range(0, milliseconds, 1_000):
+            for each in ids:
+                self.heartbeat(each)
+            self.advance(1_000)
+
     def ask(self, key, version, request, client=None):
         """Returns the ticket."""
         ticket = next(self._tickets)

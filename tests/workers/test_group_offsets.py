@@ -1,0 +1,198 @@
+"""Scenarios of Kafka's GroupCoordinator: committed offsets, those of transactions, expiry, deletion."""
+
+import pytest
+from group_fixtures import SESSION_MS, Desk
+
+from headrace.errors import ErrorCode
+
+
+def test_a_commit_is_visible_once_the_log_has_it(desk):
+    desk.holds = True
+    ticket = desk.commit(7)
+    assert desk.error_of(ticket) is None
+    assert desk.committed() == (-1, "NONE")
+    desk.settle()
+    assert desk.error_of(ticket) == "NONE"
+    assert desk.committed() == (7, "NONE")
+
+
+@pytest.mark.parametrize(
+    ("failure", "answer"),
+    [
+        ("NOT_ENOUGH_REPLICAS", "COORDINATOR_NOT_AVAILABLE"),
+        ("NOT_LEADER_OR_FOLLOWER", "NOT_COORDINATOR"),
+        ("KAFKA_STORAGE_ERROR", "NOT_COORDINATOR"),
+        ("MESSAGE_TOO_LARGE", "INVALID_COMMIT_OFFSET_SIZE"),
+        ("REQUEST_TIMED_OUT", "REQUEST_TIMED_OUT"),
+    ],
+)
+def test_a_commit_that_fails_says_why_and_changes_nothing(desk, failure, answer):
+    desk.commit(3)
+    desk.error = ErrorCode[failure]
+    assert desk.error_of(desk.commit(7)) == answer
+    assert desk.committed() == (3, "NONE")
+
+
+def test_the_session_expires_while_a_commit_is_under_way(desk):
+    ids = desk.stable()
+    desk.holds = True
+    ticket = desk.commit(7, member_id=ids[1], generation=1)
+    desk.keep_alive(ids[:1], SESSION_MS)
+    assert ids[1] not in desk.group.members
+    desk.settle()
+    assert desk.error_of(ticket) == "NONE", "it was a member when it asked, and the log has it"
+    assert desk.committed() == (7, "NONE")
+
+
+def test_a_commit_keeps_its_member_alive(desk):
+    ids = desk.stable(1)
+    for _ in range(30):
+        desk.advance(SESSION_MS - 1)
+        assert desk.error_of(desk.commit(1, member_id=ids[0], generation=1)) == "NONE"
+
+
+def test_metadata_has_a_limit_and_the_partition_has_to_exist(desk):
+    assert desk.error_of(desk.commit(metadata="x" * 4_096)) == "NONE"
+    assert desk.error_of(desk.commit(metadata="x" * 4_097)) == "OFFSET_METADATA_TOO_LARGE"
+    assert desk.error_of(desk.commit(topic="nowhere")) == "UNKNOWN_TOPIC_OR_PARTITION"
+    assert desk.error_of(desk.commit(partition=4)) == "UNKNOWN_TOPIC_OR_PARTITION"
+
+
+def test_a_transactions_offsets_wait_for_its_marker(desk):
+    desk.commit(1)
+    desk.commit_transactional(9)
+    assert desk.committed() == (1, "NONE")
+    assert desk.committed(stable=True) == (-1, "UNSTABLE_OFFSET_COMMIT")
+    desk.coordinator.end_transaction(77, True)
+    assert desk.committed(stable=True) == (9, "NONE")
+
+
+def test_an_aborted_transaction_leaves_nothing(desk):
+    desk.commit(1)
+    desk.commit_transactional(9)
+    desk.coordinator.end_transaction(77, False)
+    assert desk.committed(stable=True) == (1, "NONE")
+    assert not desk.group.transactions
+
+
+def test_a_plain_commit_behind_a_transactional_one_wins(desk):
+    desk.commit_transactional(9)
+    desk.commit(5)
+    desk.coordinator.end_transaction(77, True)
+    assert desk.committed() == (5, "NONE")
+    assert not desk.group.overwritten
+
+
+def test_a_transactional_commit_behind_a_plain_one_wins(desk):
+    desk.commit_transactional(1, producer_id=5)
+    desk.commit(5)
+    desk.commit_transactional(9)
+    desk.coordinator.end_transaction(77, True)
+    assert desk.committed() == (9, "NONE")
+
+
+def test_offsets_of_an_empty_group_expire_with_its_retention():
+    desk = Desk(retention_ms=1_000_000)
+    ids = desk.stable()
+    desk.commit(1, member_id=ids[0], generation=1)
+    desk.keep_alive(ids, 2_000_000)
+    assert desk.coordinator.expire(desk.now_ms) == 0, "somebody reads the topic"
+    desk.leave(*ids)
+    desk.advance(999_999)
+    assert desk.coordinator.expire(desk.now_ms) == 0
+    desk.advance(1)
+    assert desk.coordinator.expire(desk.now_ms) == 1
+    desk.perform()
+    assert desk.group is None
+    assert [value for _key, value in desk.log[-2:]] == [None, None], "tombstones for the offset and the group"
+
+
+def test_offsets_of_topics_that_nobody_reads_any_more_expire():
+    desk = Desk(retention_ms=1_000_000)
+    ids = desk.stable()
+    desk.commit(1, member_id=ids[0], generation=1)
+    desk.commit(1, topic="t-left", member_id=ids[0], generation=1)
+    desk.keep_alive(ids, 1_000_000)
+    assert desk.coordinator.expire(desk.now_ms) == 1
+    desk.perform()
+    assert desk.committed(topic="t-left") == (-1, "NONE")
+    assert desk.committed() == (1, "NONE")
+
+
+def test_offsets_without_a_group_expire_one_by_one():
+    desk = Desk(retention_ms=1_000)
+    desk.commit(1)
+    desk.advance(600)
+    desk.commit(1, partition=1)
+    desk.advance(400)
+    assert desk.coordinator.expire(desk.now_ms) == 1
+    desk.perform()
+    assert (desk.committed()[0], desk.committed(1)[0]) == (-1, 1)
+
+
+def test_an_offset_with_a_retention_of_its_own_expires_at_its_time(desk):
+    desk.commit(1, retention_ms=500, version=2)
+    desk.commit(1, partition=1, retention_ms=2**62, version=2)
+    desk.advance(500)
+    assert desk.coordinator.expire(desk.now_ms) == 1
+
+
+def test_an_offset_that_is_being_committed_does_not_expire():
+    desk = Desk(retention_ms=1_000)
+    desk.commit(1)
+    desk.advance(1_000)
+    desk.holds = True
+    desk.commit(2)
+    assert desk.coordinator.expire(desk.now_ms) == 0
+    desk.settle()
+    assert desk.committed() == (2, "NONE")
+
+
+def test_a_deleted_topic_takes_its_offsets_along(desk):
+    ids = desk.stable()
+    desk.commit(1, topic="t-gone", member_id=ids[0], generation=1)
+    desk.commit(1, member_id=ids[0], generation=1)
+    desk.coordinator.topic_deleted("t-gone", desk.now_ms)
+    desk.perform()
+    assert desk.committed(topic="t-gone") == (-1, "NONE")
+    assert desk.committed() == (1, "NONE")
+    assert desk.log[-1][1] is None
+
+
+def test_a_group_that_is_deleted_under_a_commit_leaves_nothing_behind(desk):
+    desk.commit(1)
+    desk.holds = True
+    desk.commit(2, partition=1)
+    results = []
+    desk.coordinator.delete_group("g", results.append, desk.now_ms)
+    desk.perform()
+    desk.settle()
+    assert results == [ErrorCode.NONE]
+    last = dict(desk.log)
+    assert set(last.values()) == {None}, "the log's last word on every key"
+
+
+def test_a_group_of_many_offsets_is_deleted_in_parts_that_fit():
+    desk = Desk(partitions=10_000)
+    for partition in range(5_000):
+        desk.commit(1, partition=partition)
+    results = []
+    desk.holds = True
+    desk.coordinator.delete_group("g", results.append, desk.now_ms)
+    desk.perform()
+    assert len(desk.held) > 2
+    assert max(sum(len(key) + 24 for key, _value in effect.records) for effect in desk.held) <= 64 * 1024
+    assert sum(len(effect.records) for effect in desk.held) == 5_000
+    assert results == []
+    desk.settle()
+    assert results == [ErrorCode.NONE]
+
+
+def test_a_deletion_that_fails_says_so_and_keeps_the_offset(desk):
+    desk.commit(3)
+    desk.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    group = desk.group
+    desk.coordinator.offsets.delete(group, list(group.offsets), desk.reasons.append)
+    desk.perform()
+    assert desk.reasons == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+    assert desk.committed() == (3, "NONE")
