@@ -9,9 +9,11 @@ Used by Spark's driver and tasks, by tools and by the mirror; never by the node'
 
 from __future__ import annotations
 
+import select
 import socket
 import struct
 import time
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
@@ -138,3 +140,13 @@ class Connection:
                 raise ConnectionFailed(f"{self.address}: closed by the broker")
             done += count
         return buffer
+
+
+def wait_for_answers(connections: Iterable[tuple[int, Connection]], wait_s: float) -> list[int]:
+    """Keys of the connections on which an answer has begun to come, or that broke; it waits for `wait_s` at most."""
+    poll = select.poll()
+    by_fd = {}
+    for key, connection in connections:
+        by_fd[connection.fileno()] = key
+        poll.register(connection.fileno(), select.POLLIN)
+    return [by_fd[fd] for fd, _event in poll.poll(wait_s * 1000)]

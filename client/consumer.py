@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from headrace.client.cluster import EARLIEST, LATEST, Cluster, error_of
-from headrace.client.connection import Connection, ConnectionFailed
+from headrace.client.connection import Connection, ConnectionFailed, wait_for_answers
 from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol import messages
@@ -158,12 +158,7 @@ class Consumer:
         if not self._requests:
             select.select((), (), (), min(wait_s, RETRY_PAUSE_S))  # nothing to read, or not before the next try
             return []
-        poll = select.poll()
-        by_fd = {}
-        for node_id, request in self._requests.items():
-            by_fd[request.connection.fileno()] = node_id
-            poll.register(request.connection.fileno(), select.POLLIN)
-        return [by_fd[fd] for fd, _event in poll.poll(wait_s * 1000)]
+        return wait_for_answers(((node_id, request.connection) for node_id, request in self._requests.items()), wait_s)
 
     def _give_up_silent(self) -> None:
         now_s = self._clock_s()

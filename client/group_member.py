@@ -26,7 +26,7 @@ from headrace.client.assignors import (
 from headrace.client.cluster import Cluster, error_of
 from headrace.client.connection import ConnectionFailed
 from headrace.client.coordinator import Coordinator
-from headrace.client.offset_store import committed_offsets
+from headrace.client.offset_store import commit_topics, committed_offsets
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol import messages
@@ -131,17 +131,12 @@ class GroupMember:
             return True
         if not self.is_member:
             return False
-        kind = messages.OffsetCommitRequest
-        topics: dict[str, list[Any]] = {}
-        for name, offset in sorted(offsets.items()):
-            row = kind.OffsetCommitRequestPartition(name.partition, offset, committed_metadata="")
-            topics.setdefault(name.topic, []).append(row)
-        request = kind(
+        request = messages.OffsetCommitRequest(
             group_id=self.group_id,
             generation_id_or_member_epoch=self.generation,
             member_id=self.member_id,
             group_instance_id=self._instance_id,
-            topics=[kind.OffsetCommitRequestTopic(topic, rows) for topic, rows in topics.items()],
+            topics=commit_topics(offsets),
         )
         answer = self._coordinator.ask(ApiKey.OFFSET_COMMIT, (2, 8), request, _first_code)
         for topic in answer.topics:

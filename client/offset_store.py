@@ -52,15 +52,10 @@ def store_offsets(coordinator: Coordinator, offsets: Mapping[TopicPartition, int
 
     raises   KafkaError with the first partition that was refused; ConnectionFailed
     """
-    kind = messages.OffsetCommitRequest
-    topics: dict[str, list[Any]] = {}
-    for name, offset in sorted(offsets.items()):
-        row = kind.OffsetCommitRequestPartition(name.partition, offset, committed_metadata="")
-        topics.setdefault(name.topic, []).append(row)
-    request = kind(
+    request = messages.OffsetCommitRequest(
         group_id=coordinator.group_id,
         generation_id_or_member_epoch=NO_GENERATION,
-        topics=[kind.OffsetCommitRequestTopic(topic, rows) for topic, rows in topics.items()],
+        topics=commit_topics(offsets),
     )
     answer = coordinator.ask(ApiKey.OFFSET_COMMIT, (2, 8), request, _first_code)
     for topic in answer.topics:
@@ -68,6 +63,16 @@ def store_offsets(coordinator: Coordinator, offsets: Mapping[TopicPartition, int
             if row.error_code:
                 name = TopicPartition(topic.name, row.partition_index)
                 raise error_of(row.error_code, f"offset of {name} in group {coordinator.group_id}")
+
+
+def commit_topics(offsets: Mapping[TopicPartition, int]) -> list[Any]:
+    """Offsets as the topics of an OffsetCommit request."""
+    kind = messages.OffsetCommitRequest
+    topics: dict[str, list[Any]] = {}
+    for name, offset in sorted(offsets.items()):
+        row = kind.OffsetCommitRequestPartition(name.partition, offset, committed_metadata="")
+        topics.setdefault(name.topic, []).append(row)
+    return [kind.OffsetCommitRequestTopic(topic, rows) for topic, rows in topics.items()]
 
 
 def _first_code(answer: Any) -> int:

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from headrace.client.cluster import Cluster, error_of
-from headrace.client.connection import Connection, ConnectionFailed
+from headrace.client.connection import Connection, ConnectionFailed, wait_for_answers
 from headrace.client.partitioner import StickyPartitions, partition_of
 from headrace.client.producer_batch import Batch, record_bytes
 from headrace.client.producer_options import ACKS_NONE, ProducerOptions
@@ -305,12 +305,7 @@ class Producer:
         """Leaders whose answer has begun to come, waited for at most so long."""
         if not self._requests:
             return []
-        poll = select.poll()
-        by_fd = {}
-        for node_id, request in self._requests.items():
-            by_fd[request.connection.fileno()] = node_id
-            poll.register(request.connection.fileno(), select.POLLIN)
-        return [by_fd[fd] for fd, _event in poll.poll(wait_s * 1000)]
+        return wait_for_answers(((node_id, request.connection) for node_id, request in self._requests.items()), wait_s)
 
     def _take_answer(self, node_id: int) -> None:
         connection, batches, _deadline_s = self._requests.pop(node_id)

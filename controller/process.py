@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import logging
 import select
-import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,6 +41,7 @@ from headrace.protocol.apis import ApiKey
 from headrace.shm.messages import ADMIN, ADMIN_HEADER, ADMIN_RESULT, ADMIN_RESULT_HEADER
 from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
+from headrace.stop_flag import StopFlag
 
 EXIT_CLEAN = 0
 EXIT_FAILED = 1
@@ -295,18 +295,12 @@ class ControllerProcess:
 
 def run(seat: Seat, clock: Clock | None = None) -> int:
     """Work until SIGTERM."""
-    is_stopping = False
-
-    def stop(_signal: int, _frame: object) -> None:
-        nonlocal is_stopping
-        is_stopping = True
+    stop = StopFlag()
 
     def alive() -> None:
-        if is_stopping:
+        if stop.is_set:
             raise Stopped
 
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     process = None
     try:
         process = ControllerProcess(seat, clock or SystemClock(), alive)

@@ -1,5 +1,6 @@
 """What all tests share: a node that is started as a user would, and stopped by pid."""
 
+import logging
 import signal
 import subprocess
 import sys
@@ -105,3 +106,13 @@ def group_server(request):
         yield server.bootstrap
     finally:
         server.stop()
+
+
+@pytest.fixture
+def root_logger_as_before():
+    """For tests that set logging up: handlers and level come back behind them."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)

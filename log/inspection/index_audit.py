@@ -14,15 +14,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from struct import Struct
 
 from headrace.log.inspection.entry_scan import Entry
 from headrace.log.inspection.fault import Findings
-from headrace.log.inspection.index_entries import Indexed, Timed, odd_bytes, offset_entries, time_entries
+from headrace.log.inspection.index_entries import Indexed, Timed, offset_entries, time_entries
 from headrace.log.offset_index import ENTRY as OFFSET_ENTRY
 from headrace.log.time_index import ENTRY as TIME_ENTRY
 
 REBUILD = "remove it: the next start of the node rebuilds it from the segment"
 HARMLESS = "nothing: look-ups still find what they look for"
+
+
+def check_size(findings: Findings, entry: Struct) -> None:
+    """A fault where an index ends inside of an entry; raises OSError."""
+    if findings.path.stat().st_size % entry.size:
+        findings.fault(-1, f"its size is no multiple of {entry.size}", REBUILD)
 
 
 class _Inexact:
@@ -59,8 +66,7 @@ class OffsetIndexAudit:
         self.count = 0
         self._last = (-1, -1)  # offset, position
         self._last_end = base_offset - 1  # last offset of the batches so far
-        if odd_bytes(path, OFFSET_ENTRY):
-            self.findings.fault(-1, f"its size is no multiple of {OFFSET_ENTRY.size}", REBUILD)
+        check_size(self.findings, OFFSET_ENTRY)
         self._entries: Iterator[Indexed] = offset_entries(path, base_offset)
         self._next = next(self._entries, None)
 
@@ -112,8 +118,7 @@ class TimeIndexAudit:
         self.count = 0
         self._last = (-1, -1)  # timestamp, offset
         self._latest_ms = -1  # of the batches so far
-        if odd_bytes(path, TIME_ENTRY):
-            self.findings.fault(-1, f"its size is no multiple of {TIME_ENTRY.size}", REBUILD)
+        check_size(self.findings, TIME_ENTRY)
         self._entries: Iterator[Timed] = time_entries(path, base_offset)
         self._next = next(self._entries, None)
 

@@ -71,11 +71,6 @@ def aborted_entries(path: Path) -> Iterator[Aborted]:
         yield Aborted(place, *fields)
 
 
-def odd_bytes(path: Path, entry: Struct) -> int:
-    """Bytes behind the last whole entry; raises OSError."""
-    return path.stat().st_size % entry.size
-
-
 def _entries(path: Path, entry: Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
     with open(path, "rb") as file:
         place = 0

@@ -25,8 +25,8 @@ from typing import Any
 from headrace.errors import HeadraceError
 from headrace.log.inspection.entry_scan import Entry, EntryScan
 from headrace.log.inspection.fault import Fault, Findings
-from headrace.log.inspection.index_audit import REBUILD, OffsetIndexAudit, TimeIndexAudit
-from headrace.log.inspection.index_entries import aborted_entries, odd_bytes, offset_entries, time_entries
+from headrace.log.inspection.index_audit import REBUILD, OffsetIndexAudit, TimeIndexAudit, check_size
+from headrace.log.inspection.index_entries import aborted_entries, offset_entries, time_entries
 from headrace.log.inspection.records import entry_records, marker_of
 from headrace.log.inspection.state_files import rows_of
 from headrace.log.log_07 import SEGMENT_SUFFIX_07, Damage, read_segment_07
@@ -280,8 +280,7 @@ def _has_next(path: Path, base_offset: int) -> bool:
 
 def _aborted(path: Path) -> Iterator[Item]:
     findings = Findings(path)
-    if odd_bytes(path, TXN_ENTRY):
-        findings.fault(-1, f"its size is no multiple of {TXN_ENTRY.size}", REBUILD)
+    check_size(findings, TXN_ENTRY)
     count = 0
     for one in aborted_entries(path):
         count += 1

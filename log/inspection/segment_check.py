@@ -22,8 +22,8 @@ from pathlib import Path
 from headrace.errors import HeadraceError
 from headrace.log.inspection.entry_scan import Entry, EntryScan
 from headrace.log.inspection.fault import Fault, Findings
-from headrace.log.inspection.index_audit import REBUILD, OffsetIndexAudit, TimeIndexAudit
-from headrace.log.inspection.index_entries import aborted_entries, odd_bytes, offset_entries
+from headrace.log.inspection.index_audit import REBUILD, OffsetIndexAudit, TimeIndexAudit, check_size
+from headrace.log.inspection.index_entries import aborted_entries, offset_entries
 from headrace.log.inspection.records import entry_records, marker_of
 from headrace.log.segment import (
     INDEX_SUFFIX,
@@ -247,8 +247,7 @@ class _Walk:
         findings = Findings(path)
         self._index_findings.append(findings)
         try:
-            if odd_bytes(path, TXN_ENTRY):
-                findings.fault(-1, f"its size is no multiple of {TXN_ENTRY.size}", REBUILD)
+            check_size(findings, TXN_ENTRY)
             for one in aborted_entries(path):
                 marker = self.report.aborts.get(one.last_offset)
                 if one.version != TXN_VERSION:

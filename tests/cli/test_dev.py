@@ -1,21 +1,12 @@
 """`headrace dev` up to the point where a node would run: settings, the order of locks and ZooKeeper."""
 
-import logging
-
 import pytest
 
 from headrace.cli import dev
 from headrace.errors import ConfigError
 from headrace.node.log_dirs import LogDirs
 
-
-@pytest.fixture(autouse=True)
-def _root_logger_as_before():
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
+pytestmark = pytest.mark.usefixtures("root_logger_as_before")
 
 
 @pytest.fixture

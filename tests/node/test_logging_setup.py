@@ -10,14 +10,7 @@ import pytest
 from headrace.errors import ConfigError
 from headrace.node.logging_setup import JournalFormatter, set_up_logging
 
-
-@pytest.fixture(autouse=True)
-def _root_logger_as_before():
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
+pytestmark = pytest.mark.usefixtures("root_logger_as_before")
 
 
 def test_a_record_is_one_line_whatever_is_in_it():

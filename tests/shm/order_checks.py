@@ -235,7 +235,7 @@ def check_nap(doorbell: ModuleType, worker: ModuleType) -> None:
             return 100
 
     worker.PartitionWorker = Work
-    worker.signal = SimpleNamespace(signal=lambda *_: None, SIGTERM=15, SIGINT=2, SIG_IGN=1)
+    worker.StopFlag = lambda: SimpleNamespace(is_set=False)
 
     def sleeper(port: Port) -> None:
         bell = with_port(doorbell, port).Doorbell(-1, port, PARKED)

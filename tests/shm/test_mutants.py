@@ -122,6 +122,6 @@ def test_the_partition_worker_looks_again_before_it_sleeps():
 
 
 def test_a_worker_that_parks_without_looking_again_is_caught():
-    edit = ("if not worker.do_work() and not stopping:", "if not stopping:")
+    edit = ("if not worker.do_work() and not stop.is_set:", "if not stop.is_set:")
     with pytest.raises(AssertionError, match="sleeps for ever"):
         check_nap(load_copy(DOORBELL), load_copy(WORKER, edit))

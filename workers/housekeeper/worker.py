@@ -19,7 +19,6 @@ import logging
 import os
 import select
 import shutil
-import signal
 from pathlib import Path
 
 from headrace.clock import Clock, SystemClock
@@ -39,6 +38,7 @@ from headrace.log.partition_log import sync_segment
 from headrace.log.retention import load_policy
 from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
+from headrace.stop_flag import StopFlag
 from headrace.workers.housekeeper.cleaner import Cleaner
 from headrace.workers.housekeeper.hosted import HostedReplicas
 from headrace.workers.housekeeper.lag_look import LagLook
@@ -230,20 +230,13 @@ def _segments_between(directory: Path, first_offset: int, end_segment: int) -> l
 def run(seat: Seat, clock: Clock | None = None) -> int:
     """Keep house until SIGTERM."""
     clock = clock or SystemClock()
-    stopping = False
-
-    def stop(_signal: int, _frame: object) -> None:
-        nonlocal stopping
-        stopping = True
-
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    stop = StopFlag()
     poll = select.poll()
     poll.register(seat.doorbell.fd, select.POLLIN)
     try:
         housekeeper = Housekeeper(seat, clock)
         seat.set_state(ProcessState.READY)
-        while not stopping:
+        while not stop.is_set:
             if not housekeeper.do_work():
                 seat.doorbell.park()
                 poll.poll(IDLE_WAIT_MAX_MS)

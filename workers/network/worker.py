@@ -7,7 +7,6 @@ with the others (SO_REUSEPORT: the kernel spreads connections).
 from __future__ import annotations
 
 import logging
-import signal
 import socket
 
 from headrace.clock import Clock, SystemClock
@@ -15,6 +14,7 @@ from headrace.errors import Fenced
 from headrace.limits import IDLE_WAIT_MAX_MS
 from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
+from headrace.stop_flag import StopFlag
 from headrace.workers.network.context import Context
 from headrace.workers.network.loop import NetworkLoop
 
@@ -28,24 +28,17 @@ _log = logging.getLogger(__name__)
 def run(seat: Seat, listener: socket.socket, clock: Clock | None = None) -> int:
     """Serve until SIGTERM, then drain: what is in flight is answered, new requests are not taken."""
     clock = clock or SystemClock()
-    stopping = False
-
-    def stop(_signal: int, _frame: object) -> None:
-        nonlocal stopping
-        stopping = True
-
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    stop = StopFlag()
     try:
         context = Context(seat, clock)
         loop = NetworkLoop(seat, context, listener)
-        while not stopping:
+        while not stop.is_set:
             if seat.view.version() > 0:
                 seat.set_state(ProcessState.READY)
                 break
             _cycle(seat, loop, 0)
         done = 0
-        while not stopping:
+        while not stop.is_set:
             done = _cycle(seat, loop, done)
         seat.set_state(ProcessState.DRAINING)
         loop.stop_accepting()

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import logging
 import select
-import signal
 
 from headrace.clock import Clock, SystemClock
 from headrace.errors import Fenced
 from headrace.limits import IDLE_WAIT_MAX_MS
 from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
+from headrace.stop_flag import StopFlag
 from headrace.workers.partition.answers import Answers
 from headrace.workers.partition.append import Appender
 from headrace.workers.partition.coordinator_host import CoordinatorHost
@@ -116,24 +116,17 @@ class PartitionWorker:
 
 def run(seat: Seat, clock: Clock | None = None) -> int:
     """Work until SIGTERM; the exit code tells the supervisor whether every log was closed cleanly."""
-    stopping = False
-
-    def stop(_signal: int, _frame: object) -> None:
-        nonlocal stopping
-        stopping = True
-
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    stop = StopFlag()
     doorbell = seat.doorbell
     poll = select.poll()
     poll.register(doorbell.fd, select.POLLIN)
     try:
         worker = PartitionWorker(seat, clock or SystemClock())
-        while not stopping:
+        while not stop.is_set:
             if worker.do_work():
                 continue
             doorbell.park()
-            if not worker.do_work() and not stopping:
+            if not worker.do_work() and not stop.is_set:
                 poll.poll(worker.sleep_bound_ms())
             doorbell.unpark()
         seat.set_state(ProcessState.DRAINING)
