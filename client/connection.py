@@ -4,7 +4,7 @@ A request has one deadline for all of its response. A connection on which anythi
 taken for the answer to the next request. `send` and `receive` are the two halves of `request`, for whoever has better to do
 in between than to wait; one request at a time is on its way.
 
-Used by Spark's driver and tasks, by tools and by the mirror; never by the node's own hot path. One thread at a time.
+Used by Spark's driver and tasks, and by tools; never by the node's own hot path. One thread at a time.
 """
 
 from __future__ import annotations
