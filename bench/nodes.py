@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from bench.peers import jars
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
+from headrace.node.termination import terminate
 
 READY_DEADLINE_S = 60
 STOP_DEADLINE_S = 30
@@ -51,12 +51,7 @@ class Server(ABC):
         """Stop the broker alone; `start_broker` starts it again."""
         process, self._process = self._process, None
         if process is not None and process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(STOP_DEADLINE_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            terminate(process, STOP_DEADLINE_S)
 
     def pids(self) -> list[int]:
         """The broker's process tree."""

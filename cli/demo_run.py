@@ -20,6 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from headrace.node.termination import terminate
+
 TOPIC = "sources"
 PARTITIONS = 4
 NODE_LOG = "node.log"
@@ -51,7 +53,7 @@ def run_demo(file: Path | None) -> int:
         return _count(console, bootstrap, expected, file)
     finally:
         if node is not None:
-            _stop_node(node)
+            terminate(node, STOP_DEADLINE_S)
         shutil.rmtree(directory, ignore_errors=True)
         signal.signal(signal.SIGTERM, before)
 
@@ -95,15 +97,6 @@ def _await_ready(node: subprocess.Popen[bytes], directory: Path) -> str:
             if line.startswith("ready ") and line.endswith("\n"):
                 return line.split("bootstrap=")[1].split()[0]
     raise SystemExit(f"the node did not come up; its log says:\n{(directory / NODE_LOG).read_text()}")
-
-
-def _stop_node(node: subprocess.Popen[bytes]) -> None:
-    node.send_signal(signal.SIGTERM)
-    try:
-        node.wait(STOP_DEADLINE_S)
-    except subprocess.TimeoutExpired:
-        node.kill()
-        node.wait()
 
 
 def _lines(file: Path | None) -> Iterator[tuple[str, bytes]]:

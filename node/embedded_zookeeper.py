@@ -43,6 +43,7 @@ from struct import Struct
 
 from headrace.controller import zk
 from headrace.errors import ConfigError, HeadraceError
+from headrace.node.termination import terminate
 
 JARS = ("zookeeper-3", "zookeeper-jute", "slf4j-api", "metrics-core", "snappy-java")
 MAIN_CLASS = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
@@ -133,12 +134,7 @@ class EmbeddedZooKeeper:
         process, self._process = self._process, None
         if process is None or process.poll() is not None:
             return
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(STOP_DEADLINE_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        terminate(process, STOP_DEADLINE_S)
 
     def _choose_port(self, attempt: int) -> int:
         if self._wanted_port:

@@ -42,12 +42,14 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
+from headrace.node.termination import terminate
 from headrace.shm.region import region_prefix
 
 TOPIC = "chaos"
 PARTITIONS = 4
 ROLES = ("network", "partition", "controller", "housekeeper", "supervisor")
 READY_DEADLINE_S = 30.0
+STOP_DEADLINE_S = 15.0
 IN_FLIGHT_MAX = 200
 
 
@@ -161,12 +163,7 @@ class Node:
 
     def stop(self) -> int:
         assert self.process is not None
-        self.process.send_signal(signal.SIGTERM)
-        try:
-            return self.process.wait(timeout=15)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            return self.process.wait()
+        return terminate(self.process, STOP_DEADLINE_S)
 
 
 class Judgement(Protocol):

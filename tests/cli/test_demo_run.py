@@ -10,6 +10,7 @@ import time
 import pytest
 
 from headrace.cli import demo_run
+from headrace.node.termination import terminate
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def start(monkeypatch, tmp_path):
 
     yield start
     for node in nodes:
-        demo_run._stop_node(node)
+        terminate(node, demo_run.STOP_DEADLINE_S)
 
 
 def test_the_readiness_line_is_found_among_others_and_in_pieces(start, tmp_path):
