@@ -10,9 +10,12 @@ ZooKeeper and its own node in a temporary directory and ends only those, by pid.
       lost-write            an acknowledged value that is not at its offset
       inconsistent-offsets  two values at one offset
       duplicate             one value at two offsets (idempotent producer only)
-    and besides: the znode of the node outlives a kill of the controller process, a killed worker's partition
-    serves again within a bound, nothing is left in /dev/shm after the clean stop. A run that killed too
-    little or acknowledged too little failed.
+    and besides: the znode of the node outlives a kill of the controller process, nothing is left in /dev/shm after
+    the clean stop. A run that killed too little or acknowledged too little failed.
+
+    measured after each kill, over all partitions:
+      serves again          a record on a new connection is acknowledged: the node's part
+      clients went on       one of each producer's own is: librdkafka's reconnects and timers besides
 
 Source: Jepsen's Kafka workload; hazards, "How delivery is judged".
 """
@@ -41,8 +44,13 @@ from typing import Protocol
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from headrace.client.connection import Connection
+from headrace.errors import HeadraceError
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 from headrace.node.termination import terminate
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.record_batch import build_batch
 from headrace.shm.region import region_prefix
 
 TOPIC = "chaos"
@@ -51,6 +59,7 @@ ROLES = ("network", "partition", "controller", "housekeeper", "supervisor")
 READY_DEADLINE_S = 30.0
 STOP_DEADLINE_S = 15.0
 IN_FLIGHT_MAX = 200
+SERVES_DEADLINE_S = 10.0
 
 
 @dataclass
@@ -64,7 +73,8 @@ class Verdict:
     lost: list[str] = field(default_factory=list)
     duplicates: list[str] = field(default_factory=list)
     inconsistent: list[str] = field(default_factory=list)
-    recovery_ms: dict[str, list[float]] = field(default_factory=dict)
+    serves_ms: dict[str, list[float]] = field(default_factory=dict)
+    went_on_ms: dict[str, list[float]] = field(default_factory=dict)
     znode_survived: int = 0
     znode_lost: int = 0
     left_in_shm: list[str] = field(default_factory=list)
@@ -80,23 +90,32 @@ class Verdict:
             (bool(self.inconsistent), f"inconsistent-offsets: {self.inconsistent[:5]}"),
             (self.znode_lost > 0, f"znode lost by {self.znode_lost} kills of the controller"),
             (bool(self.left_in_shm), f"left in /dev/shm: {self.left_in_shm[:5]}"),
+            (_is_late(self.serves_ms), "did not serve again within the deadline after a kill"),
             (self.exit_code != 0, f"clean stop ended with {self.exit_code}"),
         ]
         return [text for failed, text in checks if failed]
 
     def summary(self) -> str:
         lines = [f"seed={self.seed} kills={dict(self.kills)} acknowledged={self.acknowledged} unknown={self.unknown}"]
-        for role, times in self.recovery_ms.items():
-            ordered = sorted(times)
-            middle, last = ordered[len(ordered) // 2], ordered[-1]
+        for role in self.serves_ms:
             lines.append(
-                f"serves again after a kill of {role}: median {middle:.0f} ms, worst {last:.0f} ms, n={len(times)}"
+                f"after a kill of {role}: serves again {_spread(self.serves_ms[role])}; "
+                f"clients went on {_spread(self.went_on_ms[role])}; n={len(self.serves_ms[role])}"
             )
         lines.append(
             f"lost={len(self.lost)} duplicates={len(self.duplicates)} inconsistent={len(self.inconsistent)} "
             f"znode survived={self.znode_survived} lost={self.znode_lost} left in shm={len(self.left_in_shm)}"
         )
         return "\n".join(lines)
+
+
+def _is_late(times_ms: dict[str, list[float]]) -> bool:
+    return any(max(times) >= SERVES_DEADLINE_S * 1000 for times in times_ms.values())
+
+
+def _spread(times_ms: list[float]) -> str:
+    ordered = sorted(times_ms)
+    return f"median {ordered[len(ordered) // 2]:.0f} ms, worst {ordered[-1]:.0f} ms"
 
 
 class Node:
@@ -292,6 +311,22 @@ def read_everything(bootstrap: str) -> dict[tuple[int, int], str]:
     return seen
 
 
+def serves(port: int, partition: int) -> bool:
+    """Whether a record is acknowledged on a connection of its own."""
+    request = messages.ProduceRequest
+    data = request.PartitionProduceData(partition, build_batch([(None, b"probe")], timestamp_ms=1))
+    message = request(acks=-1, timeout_ms=1000, topic_data=[request.TopicProduceData(TOPIC, [data])])
+    try:
+        connection = Connection("127.0.0.1", port, timeout_s=2.0)
+        try:
+            answer = connection.request(ApiKey.PRODUCE, 8, message)
+        finally:
+            connection.close()
+    except HeadraceError:
+        return False
+    return not answer.responses[0].partition_responses[0].error_code
+
+
 def judge(verdict: Verdict, loads: list[Load], seen: dict[tuple[int, int], str]) -> None:
     """Compare what was acknowledged with what is there."""
     idempotent = tuple(load.name for load in loads if load.idempotent)
@@ -353,13 +388,16 @@ def _kill_one(node: Node, role: str, chance: random.Random, verdict: Verdict, lo
         assert node.process is not None
         node.process.wait()
         node.start()
-    deadline = killed_at + 10
-    while time.monotonic() < deadline:
-        if all(max(load.last_ok[partition] for load in loads) > killed_at for partition in range(PARTITIONS)):
-            served_ms = (time.monotonic() - killed_at) * 1000
-            verdict.recovery_ms.setdefault(role, []).append(served_ms)
-            break
+    deadline = killed_at + SERVES_DEADLINE_S
+    for partition in range(PARTITIONS):
+        while not serves(node.port, partition) and time.monotonic() < deadline:
+            time.sleep(0.002)
+    verdict.serves_ms.setdefault(role, []).append((time.monotonic() - killed_at) * 1000)
+    while time.monotonic() < deadline and not all(
+        max(load.last_ok[partition] for load in loads) > killed_at for partition in range(PARTITIONS)
+    ):
         time.sleep(0.005)
+    verdict.went_on_ms.setdefault(role, []).append((time.monotonic() - killed_at) * 1000)
     if owner_before is not None:
         time.sleep(1.0)
         if _registration(node.zookeeper) == owner_before:
