@@ -166,6 +166,32 @@ def test_no_empty_log_replaces_one_that_lies_in_a_failed_directory(tmp_path):
     assert node.replicas.close()
 
 
+def test_what_is_remembered_of_earlier_views_is_bounded(node):
+    def follow(name, is_doomed):
+        view = view_of((name, 1))
+        node.replicas.follow(view)
+        key = view.topics[name].partitions[0].key
+        node.replicas.follow(view_of(doomed=[DoomedReplica(name, 0, 0, key)] if is_doomed else []))
+
+    for number in range(5):
+        follow(f"deleted{number}", is_doomed=True)
+    assert not node.replicas._known_keys
+    for number in range(node.seat.partitions.rows + 5):
+        follow(f"unreadable{number}", is_doomed=False)
+    assert len(node.replicas._known_keys) == node.seat.partitions.rows
+
+
+def test_a_topic_that_was_unreadable_for_a_while_is_not_taken_for_a_new_one(node):
+    view = view_of(("t", 1))
+    node.replicas.follow(view)
+    node.append(0)
+    node.replicas.follow(view_of(("other", 0)))  # its znode can't be read
+    node.replicas.lose_directory(node.dirs[0], StorageFailed("injected"))
+    node.replicas.follow(view)
+    assert node.row(0).state == RowState.OFFLINE
+    assert not (node.dirs[1] / "t-0").exists()
+
+
 def test_a_full_directory_refuses_appends_early_and_takes_them_again_when_there_is_room(node):
     view = view_of(("t", 2))
     node.replicas.follow(view)

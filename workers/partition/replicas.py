@@ -73,7 +73,7 @@ class Replicas:
         self._exhausted: dict[int, Replica] = {}  # replicas whose log ran out of room
         self._changed: list[Replica] = []  # went out of service, or came back, since the last look
         self._next_reopen_ms = 0
-        self._known_keys: set[int] | None = None  # of every partition in earlier views
+        self._known_keys: dict[int, None] | None = None  # of partitions in earlier views, the oldest news first
         self._has_unclean_failure = False
         self._forget_copies()
         for counter in (LOGS_OPENED, RECOVERED_BYTES):  # those of a predecessor
@@ -116,7 +116,7 @@ class Replicas:
                 counters.get(RECOVERED_BYTES),
                 (self._clock.monotonic_ns() - begun_ns) // 1_000_000,
             )
-        self._known_keys = {partition.key for _topic, partition in wanted.values()} | (self._known_keys or set())
+        self._remember(view)
         for doomed in view.doomed:
             if owner_of(doomed.topic, doomed.partition, worker_count) == self._index:
                 self._delete(doomed)
@@ -315,6 +315,17 @@ class Replicas:
         elif self._configs.get(partition.slot) != topic.configs:
             self._configure(replica, topic)
         return replica
+
+    def _remember(self, view: ClusterView) -> None:
+        """The partitions of this view are not new to the next one, nor those of earlier ones that may come back.
+
+        A topic whose znode can't be read leaves the view and keeps its files; one that is doomed leaves for good. As many
+        of those that left are kept as the table has rows.
+        """
+        keys = {partition.key: None for partition in self._wanted.values()}
+        doomed = {replica.key for replica in view.doomed}
+        left = [key for key in self._known_keys or () if key not in keys and key not in doomed]
+        self._known_keys = {**dict.fromkeys(left[-self._table.rows :]), **keys}
 
     def _forget(self, slot: int) -> Replica:
         self._timed.discard(slot)
