@@ -281,6 +281,23 @@ def test_leadership_lost_between_request_and_append_appends_nothing(bench):
     assert bench.log.log_end_offset == 0
 
 
+def test_a_request_before_a_change_of_leaders_is_answered_beside_what_its_successor_appends(tmp_path):
+    bench = Bench(tmp_path, offsets_retention_minutes=1)
+    bench.load()
+    bench.commit(6)
+    bench.host.do_work()
+    got = bench.commit(7, "other")  # its append is wanted, not yet made
+    bench.replica.state = RowState.FOLLOWER
+    bench.follow()
+    bench.lead(epoch=2)
+    bench.follow()
+    bench.host.now_ms += 600_000  # in the cycle that loads them again, the offsets expire
+    bench.host.do_work()
+    assert bench.error_of(got) == "NOT_COORDINATOR"
+    assert bench.committed() == -1
+    assert not bench.host._touched
+
+
 def test_a_topic_that_vanishes_from_the_view_takes_its_offsets_along(bench):
     bench.load()
     bench.commit(7)

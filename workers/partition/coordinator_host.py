@@ -113,7 +113,7 @@ class CoordinatorHost:
         self._lags = LagRows(seat.lags, seat.wiring.index(seat.process_id))
         self._topics: dict[str, int] = {}  # partitions of each topic
         self._effects: deque[tuple[Hosted, Effect]] = deque()
-        self._touched: dict[int, Hosted] = {}  # have appends or waiting ones, by partition
+        self._touched: dict[Hosted, None] = {}  # have appends or waiting ones; one that is unloaded may have some left
 
     # Events from outside
 
@@ -176,7 +176,7 @@ class CoordinatorHost:
     def sleep_bound_ms(self, most_ms: int) -> int:
         """How long the worker may sleep before something is due."""
         due_ms = self.timers.next_ms()
-        for hosted in self._touched.values():
+        for hosted in self._touched:
             if hosted.waiting and (due_ms is None or hosted.waiting[0][1] < due_ms):
                 due_ms = hosted.waiting[0][1]
         return most_ms if due_ms is None else max(0, min(most_ms, due_ms - self.now_ms))
@@ -244,7 +244,7 @@ class CoordinatorHost:
 
     def _unload(self, hosted: Hosted) -> None:
         del self.by_partition[hosted.coordinator.partition]
-        self._touched.pop(hosted.coordinator.partition, None)
+        self._touched.pop(hosted, None)
         hosted.loader = hosted.slices = None
         _log.info("groups unloaded partition=%s groups=%d", hosted.replica.partition, len(hosted.coordinator.groups))
         self._lags.forget([offset_key_prefix(group_id) for group_id in hosted.coordinator.groups])
@@ -275,7 +275,7 @@ class CoordinatorHost:
                 reply(encode_response(api_key, version, effect.message))
             elif isinstance(effect, Append):
                 hosted.appends.append(effect)
-                self._touched[hosted.coordinator.partition] = hosted
+                self._touched[hosted] = None
             else:
                 self._seat.counters.add(GROUP_REBALANCES, 1)
                 self._seat.counters.add(_REASONS.get(effect.reason, REBALANCES_OTHER), 1)
@@ -284,12 +284,12 @@ class CoordinatorHost:
     def _settle_touched(self) -> bool:
         """Append what is wanted, call back what is committed or late; whether anything was called back."""
         called = False
-        for partition, hosted in list(self._touched.items()):
+        for hosted in list(self._touched):
             if hosted.appends:
                 called |= self._append(hosted)
             called |= self._complete(hosted)
             if not hosted.waiting and not hosted.appends:
-                self._touched.pop(partition, None)
+                self._touched.pop(hosted, None)
         return called
 
     def _append(self, hosted: Hosted) -> bool:
