@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,11 +48,20 @@ class TimestampOffset(NamedTuple):
     leader_epoch: int
 
 
-class LogReader:
-    """Read access to one partition's segments."""
+def _anything() -> None:
+    """The name means what it always did."""
 
-    def __init__(self, directory: Path) -> None:
+
+class LogReader:
+    """Read access to one partition's segments.
+
+    confirm   called behind each opening by name, before anything of it is told: raises where the name may have
+              become another partition's meanwhile (its topic was deleted and created again)
+    """
+
+    def __init__(self, directory: Path, confirm: Callable[[], None] = _anything) -> None:
         self.directory = directory
+        self.confirm = confirm
         self._version = -1
         self._bases: list[int] = []
         self._aborted_in: frozenset[int] = frozenset()  # segments with a transaction index, as of the listing
@@ -62,6 +71,7 @@ class LogReader:
         """List the directory again where the row says that the segments changed."""
         if segments_version != self._version:
             names = os.listdir(self.directory)
+            self.confirm()
             self._bases = bases_among(names, LOG_SUFFIX)
             self._aborted_in = frozenset(bases_among(names, TXN_INDEX_SUFFIX))
             self._version = segments_version
@@ -87,7 +97,9 @@ class LogReader:
         """An open segment; raises FileNotFoundError, where it has been deleted."""
         segment = self._open.get(base)
         if segment is None:
-            segment = self._open[base] = SegmentFile(self.directory, base)
+            segment = SegmentFile(self.directory, base)
+            self.confirm()
+            self._open[base] = segment
             if len(self._open) > SEGMENTS_MAX:
                 self._open.popitem(last=False)
         elif len(self._open) > 1:
@@ -196,6 +208,7 @@ class LogReader:
             last = None if is_active else times.last()
             before = times.lookup(is_before, without_last=is_active)
             times.close()
+            self.confirm()
             if last is not None and last[0] < timestamp_ms:
                 continue  # the last entry of a rolled segment is its largest timestamp
             start_offset = base + before[1] if before is not None else base
@@ -244,6 +257,7 @@ class LogReader:
                 continue  # a rolled segment gets no index any more
             path = path_of(self.directory, base, TXN_INDEX_SUFFIX)
             entries = read_aborted(path)
+            self.confirm()
             if not entries and base in self._aborted_in and not path.exists():
                 raise FileNotFoundError(f"{path}: compacted into another since the directory was listed")
             for one in entries:
@@ -289,6 +303,7 @@ class LogReader:
         times = IndexReader(path_of(self.directory, base, TIME_INDEX_SUFFIX), TIME_ENTRY)
         last = times.lookup(any, without_last=is_active)
         times.close()
+        self.confirm()
         segment = self.segment(base)
         found = _find(segment, base + last[1] if last is not None else base, end)
         if found is None:

@@ -13,6 +13,7 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import build_request
 from headrace.protocol.record_batch import build_batch
 from headrace.shm.messages import ADMIN_RESULT, ADMIN_RESULT_HEADER
+from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.workers.network.context import Context
 from headrace.workers.network.loop import SLOW_READER_DEADLINE_MS, NetworkLoop
 
@@ -259,7 +260,9 @@ def test_the_files_of_a_deleted_topic_are_let_go(bench, tmp_path):
         (tmp_path / f"t-{index}").mkdir()
         (tmp_path / f"t-{index}" / f"{0:020}.log").touch()
     bench.context.follow_view()
-    row = bench.seat.partitions.read(0)
+    row = PartitionRow(RowState.LEADER, 0, 1, 0, *(0,) * 15)
+    for partition in bench.context.view.topics["t"].partitions:
+        bench.seat.partitions.publish(partition.slot, row._replace(key=partition.key))
     segments = [bench.context.files.reader(bench.context.routes.partition("t", n), row).segment(0) for n in range(2)]
     descriptors = [segment.fd for segment in segments]
     del segments

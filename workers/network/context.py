@@ -32,7 +32,7 @@ class Context:
         self.view: ClusterView = seat.view.read()
         self.view_version = -1
         self.routes = Routes(wiring.network_count, wiring.partition_count, self.settings)
-        self.files = PartitionFiles(wiring.log_dirs)
+        self.files = PartitionFiles(wiring.log_dirs, seat.partitions)
         self.sender = RingSender(seat)
         self.produce = ProduceLedger()
         self.admin = AdminLedger(seat, self.sender)

@@ -2,18 +2,25 @@
 
 Runs in: a network worker; reads only. A reader is kept per slot while the slot holds the same partition; the
 least recently used go when there are more than READERS_MAX, so that file descriptors stay bounded.
+
+Files are opened by name, and a topic may be deleted and created again under it. Its owner's order is
+
+    rename to *-delete  ->  row DELETED  ->  (controller: slot free, topic created again)  ->  row of the new key  ->  files
+
+so what was opened is the partition's own if its row, read behind that, still says so.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import partial
 from pathlib import Path
 
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 from headrace.log.reader import LogReader
 from headrace.shm.cluster_view import ClusterView
-from headrace.shm.partition_table import PartitionRow
+from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
 from headrace.workers.network.routes import Route
 
 READERS_MAX = 2_000
@@ -22,14 +29,16 @@ READERS_MAX = 2_000
 class PartitionFiles:
     """Log readers by slot."""
 
-    def __init__(self, log_dirs: tuple[str, ...]) -> None:
+    def __init__(self, log_dirs: tuple[str, ...], table: PartitionTable) -> None:
+        self._table = table
         self._log_dirs = [Path(path) for path in log_dirs]
         self._readers: OrderedDict[int, tuple[int, LogReader]] = OrderedDict()
 
     def reader(self, route: Route, row: PartitionRow) -> LogReader:
         """The reader of a partition, with the segment list as of `row`.
 
-        raises   KafkaError KAFKA_STORAGE_ERROR, where the partition's directory is not there
+        raises   KafkaError KAFKA_STORAGE_ERROR, where the partition's directory is not there; NOT_LEADER_OR_FOLLOWER,
+                 where it may be that of another partition of this name, here and from each method of the reader
         """
         held = self._readers.get(route.slot)
         if held is None or held[0] != route.key:
@@ -72,9 +81,15 @@ class PartitionFiles:
         directory = self.directory(route.topic, route.index)
         if directory is None:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"no directory for {route.topic}-{route.index}")
-        held = (route.key, LogReader(directory))
+        held = (route.key, LogReader(directory, partial(self._confirm, route)))
         self._readers[route.slot] = held
         if len(self._readers) > READERS_MAX:
             _slot, (_key, oldest) = self._readers.popitem(last=False)
             oldest.close()
         return held
+
+    def _confirm(self, route: Route) -> None:
+        """The partition was there when its files were opened. raises KafkaError"""
+        row = self._table.read(route.slot)
+        if row is None or row.key != route.key or row.state in (RowState.FREE, RowState.DELETED):
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{route.topic}-{route.index} is another one now")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.errors import ErrorCode, HeadraceError
+from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.log.checkpoints import LEADER_EPOCH_FILE, read_leader_epochs
 from headrace.log.leader_epochs import end_offset_for
 from headrace.protocol import messages
@@ -48,8 +48,11 @@ def _find(context: Context, topic: str, wanted: Any) -> Any:
     if error:
         return _EndOffset(partition=index, error_code=int(error))
     try:
-        directory = context.files.reader(route, row).directory
-        entries = read_leader_epochs(directory / LEADER_EPOCH_FILE)
+        reader = context.files.reader(route, row)
+        entries = read_leader_epochs(reader.directory / LEADER_EPOCH_FILE)
+        reader.confirm()
+    except KafkaError as failure:
+        return _EndOffset(partition=index, error_code=int(failure.code))
     except (HeadraceError, OSError):
         return _EndOffset(partition=index, error_code=int(ErrorCode.KAFKA_STORAGE_ERROR))
     epoch, end_offset = end_offset_for(entries, wanted.leader_epoch, row.log_end_offset)
