@@ -31,7 +31,7 @@ CLUSTER_VIEW_BYTES_MAX = 16 * 1024 * 1024
 # Connections
 RECEIVE_BYTES_FIRST = 16 * 1024
 PIPELINED_REQUESTS_MAX = 256  # in flight per connection; reading stops beyond
-OUTBOX_BYTES_MAX = 4 * 1024 * 1024  # memory queued for one slow reader (file ranges do not count); reading stops beyond
+OUTBOX_BYTES_MAX = 4 * 1024 * 1024  # answers of one connection (file ranges do not count); reading stops beyond
 TRICKLE_DEADLINE_MS = 30_000  # a started frame has to be whole by then
 
 # Records that a node opens: to convert, recompress or check them

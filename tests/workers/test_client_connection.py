@@ -7,8 +7,11 @@ import struct
 import pytest
 
 from headrace.errors import BadFrame
-from headrace.workers.network.connection import Connection
+from headrace.limits import OUTBOX_BYTES_MAX
+from headrace.protocol.apis import ApiKey
+from headrace.workers.network.connection import LARGE_ANSWERS, Connection
 from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.outbox import FilePart
 
 
 @pytest.fixture
@@ -92,3 +95,28 @@ def test_responses_leave_in_the_order_of_the_requests(pair):
     connection.queue_ready_responses()
     assert connection.outbox.send(connection.sock)
     assert peer.recv(100) == struct.pack(">ii", 5, 0) + b"a" + struct.pack(">ii", 5, 2) + b"c"
+
+
+def test_answers_that_wait_for_their_turn_count_as_unsent(pair):
+    connection, _peer = pair
+    exchanges = [Exchange(connection, ApiKey.METADATA, 1, number, False) for number in range(3)]
+    connection.exchanges.extend(exchanges)
+    exchanges[1].answer_bytes(bytes(OUTBOX_BYTES_MAX - 9))
+    assert connection.can_take_requests
+    exchanges[2].answer([b"x", FilePart(-1, 0, 1 << 30, None)])
+    assert connection.unsent_bytes == OUTBOX_BYTES_MAX - 9 + 8 + 8 + 1
+    assert not connection.can_take_requests
+    exchanges[0].answer_nothing()
+    connection.queue_ready_responses()
+    assert connection.held_bytes == 0
+    assert connection.unsent_bytes == connection.outbox.memory_bytes == OUTBOX_BYTES_MAX - 9 + 8 + 8 + 1
+
+
+@pytest.mark.parametrize("key", sorted(LARGE_ANSWERS))
+def test_nothing_is_read_behind_a_request_whose_answer_may_be_large(pair, key):
+    connection, _peer = pair
+    exchange = Exchange(connection, key, 1, 0, False)
+    connection.exchanges.append(exchange)
+    assert not connection.can_take_requests
+    exchange.answer_bytes(b"")
+    assert connection.can_take_requests

@@ -7,15 +7,16 @@ import struct
 import pytest
 from fake_seat import FakeSeat, view_of
 
-from headrace.limits import PIPELINED_REQUESTS_MAX, TRICKLE_DEADLINE_MS
+from headrace.limits import OUTBOX_BYTES_MAX, PIPELINED_REQUESTS_MAX, TRICKLE_DEADLINE_MS
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import build_request
 from headrace.protocol.record_batch import build_batch
-from headrace.shm.messages import ADMIN_RESULT, ADMIN_RESULT_HEADER
+from headrace.shm.messages import ADMIN_RESULT, ADMIN_RESULT_HEADER, ADVANCED, SLOT_ENTRY
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.workers.network.context import Context
 from headrace.workers.network.loop import SLOW_READER_DEADLINE_MS, NetworkLoop
+from headrace.workers.partition.replicas import Replicas
 
 PARTITION_WORKER = 1
 CONTROLLER = 2
@@ -201,6 +202,74 @@ def test_a_partition_worker_that_may_sleep_on_a_full_answer_ring_is_woken(bench)
     reader.is_crowded = True
     bench.loop.take_answers()
     assert bench.seat.rung == [PARTITION_WORKER]
+
+
+def answer_controller(bench):
+    """Answer the last request that the controller was asked."""
+    header = bench.seat.writers[CONTROLLER].written[-1][1]
+    bench.seat.readers[CONTROLLER].messages = [(ADMIN_RESULT, memoryview(header[:8] + b"done"))]
+
+
+def receive_answers(bench, client, count):
+    """Correlation ids of so many answers."""
+    ids, data = [], b""
+    client.setblocking(False)
+    for _ in range(100 * CYCLES_MAX):
+        while len(data) >= 4 and len(data) - 4 >= (size := int.from_bytes(data[:4], "big")):
+            ids.append(int.from_bytes(data[4:8], "big"))
+            data = data[4 + size :]
+        if len(ids) == count:
+            return ids
+        bench.loop.do_work(0)
+        try:
+            data += client.recv(1 << 20)
+        except BlockingIOError:
+            continue
+    raise AssertionError(f"{len(ids)} answers of {count}")
+
+
+def test_answers_behind_one_that_waits_are_bounded(bench):
+    bench.seat.view.view = view_of(*((f"{number:0200}", 5) for number in range(200)))._replace(version=2)
+    client = bench.connect()
+    metadata = messages.MetadataRequest(topics=None)
+    count = PIPELINED_REQUESTS_MAX - 1
+    client.sendall(create_frame())
+    client.sendall(b"".join(build_request(ApiKey.METADATA, 7, number, "bench", metadata) for number in range(count)))
+    bench.turn_until(lambda: bench.connections and not bench.connections[0].registered_events)
+    (connection,) = bench.connections
+    answer_bytes = max((exchange.parts and sum(map(len, exchange.parts))) or 0 for exchange in connection.exchanges)
+    assert answer_bytes * count > 2 * OUTBOX_BYTES_MAX, "the answers are too small to tell"
+    assert OUTBOX_BYTES_MAX <= connection.unsent_bytes <= OUTBOX_BYTES_MAX + answer_bytes
+    answer_controller(bench)
+    assert receive_answers(bench, client, count + 1) == [8, *range(count)]
+
+
+def test_fetches_that_come_due_behind_an_answer_that_waits_are_bounded(bench):
+    replicas = Replicas(bench.seat, 0, bench.clock)
+    replicas.follow(bench.seat.view.view)
+    client = bench.connect()
+    request = messages.FetchRequest
+    wanted = [request.FetchPartition(partition=n, fetch_offset=0, partition_max_bytes=1 << 20) for n in (0, 1)]
+    topic = request.FetchTopic(topic="t", partitions=wanted)
+    fetch = request(replica_id=-1, max_wait_ms=60_000, min_bytes=1, max_bytes=1 << 20, topics=[topic])
+    count = PIPELINED_REQUESTS_MAX - 1
+    client.sendall(create_frame())
+    client.sendall(b"".join(build_request(ApiKey.FETCH, 4, number, "bench", fetch) for number in range(count)))
+    bench.turn_until(lambda: len(bench.context.fetches) == count)
+    size = 15_000
+    for replica in replicas.by_slot.values():
+        data = memoryview(bytearray(build_batch([(None, bytes(size))], timestamp_ms=bench.clock.ms)))
+        replica.log.append_as_leader([data], 0, bench.clock.ms)
+        replica.advance_high_watermark(0)
+        replica.publish()
+    bench.seat.readers[PARTITION_WORKER].messages = [(ADVANCED, memoryview(SLOT_ENTRY.pack(0) + SLOT_ENTRY.pack(1)))]
+    bench.turn_until(lambda: not len(bench.context.fetches))
+    (connection,) = bench.connections
+    assert 2 * size * count > OUTBOX_BYTES_MAX
+    heads = 200 * count
+    assert connection.unsent_bytes <= OUTBOX_BYTES_MAX + heads
+    answer_controller(bench)
+    assert receive_answers(bench, client, count + 1) == [8, *range(count)]
 
 
 def big_answer(bench, client, size):

@@ -8,8 +8,9 @@ Runs in: a network worker. The receive buffer grows with what arrives, not with 
 A frame is handed on as a memoryview of the buffer. While a request is stalled on a full ring its view is
 still needed: nothing is received and nothing moved until it went through.
 
-Bounds: PIPELINED_REQUESTS_MAX open exchanges, OUTBOX_BYTES_MAX of unsent memory; beyond either the connection
-is not read.
+Bounds: PIPELINED_REQUESTS_MAX open exchanges, OUTBOX_BYTES_MAX of unsent memory, in the outbox or behind an exchange
+that waits; beyond either the connection is not read. Nor is it behind a request of LARGE_ANSWERS until that is answered,
+so that the bound is passed by one such answer at most, not by one for each request in flight.
 """
 
 from __future__ import annotations
@@ -20,12 +21,16 @@ from struct import Struct
 
 from headrace.errors import BadFrame
 from headrace.limits import OUTBOX_BYTES_MAX, PIPELINED_REQUESTS_MAX, RECEIVE_BYTES_FIRST
+from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import describe_foreign
-from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.exchange import Exchange, memory_bytes_of
 from headrace.workers.network.outbox import Outbox
 
 FRAME_BYTES_MIN = 8  # api key, version, correlation id
 BUFFER_BYTES_KEPT = 256 * 1024  # an idle connection gives back more than this
+LARGE_ANSWERS = frozenset(
+    {ApiKey.OFFSET_FETCH, ApiKey.DESCRIBE_GROUPS, ApiKey.LIST_GROUPS}
+)  # whatever the request's size
 
 _unpack_size = Struct(">i").unpack_from
 
@@ -47,6 +52,7 @@ class Connection:
         "fd",
         "frame_bytes_max",
         "frame_since_ms",
+        "held_bytes",
         "is_closed",
         "last_active_ms",
         "outbox",
@@ -75,6 +81,7 @@ class Connection:
         self.frame_bytes_max = frame_bytes_max
         self.outbox = Outbox()
         self.exchanges: deque[Exchange] = deque()
+        self.held_bytes = 0  # of answers that wait for their turn, file ranges not counted
         self.stalled: Stalled = deque()
         self.condemned: str | None = None
         self.is_closed = False  # answers may still come; the descriptor may be another connection's by then
@@ -94,8 +101,14 @@ class Connection:
             and not self.stalled
             and self.condemned is None
             and len(self.exchanges) < PIPELINED_REQUESTS_MAX
-            and self.outbox.memory_bytes < OUTBOX_BYTES_MAX
+            and self.unsent_bytes < OUTBOX_BYTES_MAX
+            and not (self.exchanges and self._is_large_awaited())
         )
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Memory that answers take."""
+        return self.outbox.memory_bytes + self.held_bytes
 
     @property
     def has_bytes(self) -> bool:
@@ -161,6 +174,7 @@ class Connection:
             if parts is None:
                 return
             exchanges.popleft()
+            self.held_bytes -= memory_bytes_of(parts)
             for part in parts:
                 outbox.put(part)
 
@@ -169,6 +183,10 @@ class Connection:
         if len(self._buffer) > BUFFER_BYTES_KEPT and self._start == self._end and not self.stalled:
             self._buffer = bytearray(RECEIVE_BYTES_FIRST)
             self._start = self._end = 0
+
+    def _is_large_awaited(self) -> bool:
+        last = self.exchanges[-1]
+        return last.api_key in LARGE_ANSWERS and last.parts is None
 
     def _make_room(self) -> None:
         """Free space behind `end`: move what is left to the front, and double the buffer where it is full."""

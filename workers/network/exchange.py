@@ -42,20 +42,27 @@ class Exchange:
         size = self.header.size - 4
         for part in body:
             size += len(part)
-        self.parts = (self.header.pack(size, self.correlation_id), *body)
-        self.connection.mark_dirty()
+        self._settle((self.header.pack(size, self.correlation_id), *body))
 
     def answer_bytes(self, body: bytes) -> None:
         """`answer` for a body in one piece: header and body as one buffer."""
         header = self.header
-        self.parts = (header.pack(header.size - 4 + len(body), self.correlation_id) + body,)
-        self.connection.mark_dirty()
+        self._settle((header.pack(header.size - 4 + len(body), self.correlation_id) + body,))
 
     def answer_nothing(self) -> None:
         """The request wants no response (acks=0): give up its place."""
-        self.parts = ()
-        self.connection.mark_dirty()
+        self._settle(())
 
     def close_connection(self, reason: str) -> None:
         """No answer is right: the connection closes, as Kafka does for what it does not know."""
         self.connection.condemn(reason)
+
+    def _settle(self, parts: Sequence[Part]) -> None:
+        self.parts = parts
+        self.connection.held_bytes += memory_bytes_of(parts)
+        self.connection.mark_dirty()
+
+
+def memory_bytes_of(parts: Sequence[Part]) -> int:
+    """Bytes of a response that this process holds: all but the ranges of files."""
+    return sum(len(part) for part in parts if type(part) is not FilePart)

@@ -3,6 +3,9 @@
 Sessions (KIP-227) are always declined with session id 0, which is legal; a full response then names exactly
 the partitions asked for. v0 to v3 want the old message formats: `down_conversion.py`.
 
+A connection whose answers take OUTBOX_BYTES_MAX already gets file ranges only, and an old version nothing yet: fetches
+that wait behind a slow answer all come due in the end.
+
 For each partition: one seqlock read (2 us), one `locate` (1 to 5 us, at most one pread of headers). Bytes and
 copies: head from memory, records by sendfile, or by one pread where they are few (SMALL_RANGE_BYTES): then
 one `send` carries all.
@@ -17,6 +20,7 @@ import os
 from typing import Any
 
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
+from headrace.limits import OUTBOX_BYTES_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response_parts
@@ -60,7 +64,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
 class _Fetch:
     """One fetch request, tried until it is answered."""
 
-    __slots__ = ("context", "exchange", "is_last", "request", "slots")
+    __slots__ = ("context", "exchange", "is_last", "request", "room", "slots")
 
     def __init__(self, context: Context, exchange: Exchange, request: Any) -> None:
         self.context = context
@@ -68,6 +72,7 @@ class _Fetch:
         self.request = request
         self.slots: list[int] = []
         self.is_last = False
+        self.room = 0  # bytes that may still be copied into the answer
 
     def attempt(self, is_last: bool) -> bool:
         """Read every partition; answer if it is enough or the last try.
@@ -75,6 +80,7 @@ class _Fetch:
         returns   whether the request is answered
         """
         self.is_last = is_last
+        self.room = OUTBOX_BYTES_MAX - self.exchange.connection.unsent_bytes
         request = self.request
         context = self.context
         budget = min(request.max_bytes, context.settings["fetch.max.bytes"])
@@ -117,6 +123,8 @@ class _Fetch:
         """What there is for an old version. raises KafkaError, CorruptSegment, OSError"""
         if not self.context.routes.policy(route.topic).serves_old_readers:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "message.downconversion.enable is false")
+        if self.room <= 0:
+            return None
         reader = self.context.files.reader(route, row)
         partitions = sum(len(topic.partitions) for topic in self.request.topics)
         version, ends = self.exchange.api_version, (row.hw_segment, row.hw_position)
@@ -168,9 +176,10 @@ class _Fetch:
                     ]
                 if found is not None:
                     size = found.length
-                    if size <= SMALL_RANGE_BYTES:
+                    if size <= min(SMALL_RANGE_BYTES, self.room):
                         records = os.pread(found.fd, size, found.position)
                         size = len(records)
+                        self.room -= size
                     else:
                         records = FilePart(found.fd, found.position, size, found.segment)
             except KafkaError as failure:
