@@ -51,6 +51,11 @@ CLIENT_ID_LENGTH_MAX = 255  # of a client's id, as its group knows it
 GROUPS_PER_PARTITION_MAX = 100_000  # groups in memory that a client can make, by partition of __consumer_offsets
 
 # Files
+OPEN_SEGMENTS_MAX = 4_096  # held open for reading by one process, the least recently used closed first
+OPEN_SEGMENTS_MIN = 64  # however few descriptors there are
+DESCRIPTORS_RESERVED = 256  # of a process: doorbells, listeners, checkpoints, indexes while they are looked at
+DESCRIPTORS_PER_SEGMENT = 2  # held open for reading: the segment and its index
+DESCRIPTORS_PER_LOG = 6  # of its owner: a segment, its two indexes, their maps, and one while it rolls
 IOV_MAX = 1024
 INDEX_GROW_BYTES = 16 * 1024
 LOG_DIRS_MAX = 63  # one bit each in a shared word
@@ -66,3 +71,4 @@ assert UPKEEP_RING_BYTES >= RING_BYTES_MIN
 assert RESTART_BACKOFF_FIRST_MS <= RESTART_BACKOFF_MAX_MS
 assert 4 * GROUP_STRING_LENGTH_MAX < 1 << 15
 assert STOP_DEADLINE_MS < 10_000
+assert OPEN_SEGMENTS_MIN <= OPEN_SEGMENTS_MAX

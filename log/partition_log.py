@@ -33,6 +33,7 @@ from headrace.log.config import LogConfig
 from headrace.log.disk import Disk, storage_failure
 from headrace.log.leader_epochs import LeaderEpochs
 from headrace.log.log_loader import LogLoader, Opening
+from headrace.log.open_segments import OpenSegments
 from headrace.log.producer_state import ProducerState
 from headrace.log.reader import LogReader
 from headrace.log.recovery import Progress
@@ -83,6 +84,7 @@ class PartitionLog(ReplicatedAppend):
         disk: Disk,
         producers: ProducerState,
         snapshot_interval_bytes: int,
+        open_segments: OpenSegments | None,
     ) -> None:
         self.directory = directory
         self.partition = partition
@@ -105,7 +107,7 @@ class PartitionLog(ReplicatedAppend):
         self._bytes_since_snapshot = 0
         self._truncation = TruncationMark(directory, disk)
         self._failure: StorageFailed | None = None  # why this log is out of service
-        self._reader = LogReader(directory)
+        self._reader = LogReader(directory, shared=open_segments)
         self._active: Segment
 
     @classmethod
@@ -126,6 +128,7 @@ class PartitionLog(ReplicatedAppend):
         producer_expiration_ms: int = 86_400_000,
         snapshot_interval_bytes: int = SNAPSHOT_INTERVAL_BYTES,
         progress: Progress | None = None,
+        open_segments: OpenSegments | None = None,
     ) -> PartitionLog:
         """Open a log, or begin one, and make what is on disk true.
 
@@ -134,6 +137,7 @@ class PartitionLog(ReplicatedAppend):
         trusted          (segment, position) up to which a process that died in this boot had published: the page
                          cache has it whole, checksums are compared behind it only
         progress         called now and then while this takes long, with the bytes read since
+        open_segments    shared with the other logs of the process
         raises           StorageFailed, where the files can't be read or mended
         """
         disk = disk or Disk()
@@ -142,7 +146,7 @@ class PartitionLog(ReplicatedAppend):
                 directory.mkdir(mode=0o750, parents=True)
                 disk.sync_directory(directory.parent)
             producers = ProducerState(directory, disk, producer_expiration_ms, producers_max)
-            log = cls(directory, partition, config, clock, disk, producers, snapshot_interval_bytes)
+            log = cls(directory, partition, config, clock, disk, producers, snapshot_interval_bytes, open_segments)
             log._load(Opening(clean, recovery_point, trusted, log_start_offset), progress)
             if topic_id and not (directory / PARTITION_METADATA_FILE).exists():
                 write_partition_metadata(directory / PARTITION_METADATA_FILE, topic_id, disk)

@@ -8,7 +8,7 @@ on where the last range ended skips the index; where it also told what offset fo
 
 The rule for descriptors: a `FileRange` holds its `SegmentFile`, and that closes its descriptor when nobody holds
 it any more. So a range can be sent whatever became of the segment, the reader or its cache meanwhile; keep the
-range, not the number. A reader itself keeps SEGMENTS_MAX of them.
+range, not the number. A reader itself keeps SEGMENTS_MAX of them, those of a process share a bound (`open_segments.py`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from headrace.log.batch_walk import Found
 from headrace.log.index_reader import Entry, IndexReader
+from headrace.log.open_segments import OpenSegments
 from headrace.log.segment import LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, bases_among, path_of
 from headrace.log.segment_file import CorruptSegment, SegmentFile
 from headrace.log.time_index import ENTRY as TIME_ENTRY
@@ -57,11 +58,15 @@ class LogReader:
 
     confirm   called behind each opening by name, before anything of it is told: raises where the name may have
               become another partition's meanwhile (its topic was deleted and created again)
+    shared    with the process's other readers
     """
 
-    def __init__(self, directory: Path, confirm: Callable[[], None] = _anything) -> None:
+    def __init__(
+        self, directory: Path, confirm: Callable[[], None] = _anything, shared: OpenSegments | None = None
+    ) -> None:
         self.directory = directory
         self.confirm = confirm
+        self._shared = shared or OpenSegments(SEGMENTS_MAX)
         self._version = -1
         self._bases: list[int] = []
         self._aborted_in: frozenset[int] = frozenset()  # segments with a transaction index, as of the listing
@@ -78,7 +83,7 @@ class LogReader:
             known = set(self._bases)
             for base, segment in list(self._open.items()):
                 if base not in known or segment.is_replaced():
-                    del self._open[base]
+                    self._shared.release(segment)
                 else:
                     segment.forget()
 
@@ -94,16 +99,18 @@ class LogReader:
         return list(self._bases)
 
     def segment(self, base: int) -> SegmentFile:
-        """An open segment; raises FileNotFoundError, where it has been deleted."""
+        """An open segment; raises FileNotFoundError, where it has been deleted, OSError."""
         segment = self._open.get(base)
         if segment is None:
-            segment = SegmentFile(self.directory, base)
+            segment = self._shared.open(self.directory, base)
             self.confirm()
-            self._open[base] = segment
+            self._shared.hold(segment, self._open)
             if len(self._open) > SEGMENTS_MAX:
-                self._open.popitem(last=False)
-        elif len(self._open) > 1:
-            self._open.move_to_end(base)
+                self._shared.release(next(iter(self._open.values())))
+        else:
+            self._shared.use(segment)
+            if len(self._open) > 1:
+                self._open.move_to_end(base)
         return segment
 
     def locate(
@@ -296,7 +303,8 @@ class LogReader:
 
     def close(self) -> None:
         """Let go of the segments; ranges that are under way keep theirs."""
-        self._open.clear()
+        for segment in list(self._open.values()):
+            self._shared.release(segment)
 
     def _latest_batches(self, base: int, end: int, is_active: bool) -> Iterator[Found]:
         """Batches of a segment, the one with its largest timestamp among them."""

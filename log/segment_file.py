@@ -43,13 +43,19 @@ class CorruptSegment(HeadraceError):
 class SegmentFile:
     """One segment. The end of what may be read comes from the caller: it read it from the partition's row."""
 
-    __slots__ = ("_boundary", "_index", "_known", "_scale", "base_offset", "directory", "fd")
+    __slots__ = ("_boundary", "_index", "_known", "_live", "_scale", "base_offset", "directory", "fd")
 
-    def __init__(self, directory: Path, base_offset: int) -> None:
+    def __init__(self, directory: Path, base_offset: int, live: list[int] | None = None) -> None:
+        """Open a segment. raises FileNotFoundError, OSError
+
+        live   of one element, counts those that are open
+        """
         self.fd = -1
+        self._live = live if live is not None else [0]
         self.directory = directory
         self.base_offset = base_offset
         self.fd = os.open(path_of(directory, base_offset, LOG_SUFFIX), os.O_RDONLY)
+        self._live[0] += 1
         self._index: IndexReader | None = None
         self._known = (-1, 0)  # (offset, position): a batch with that base offset begins, or will begin, there
         self._boundary = -1  # a position where a batch begins, or will begin, whatever its offset
@@ -58,6 +64,7 @@ class SegmentFile:
     def __del__(self) -> None:
         if self.fd >= 0:
             os.close(self.fd)
+            self._live[0] -= 1
 
     def size_bytes(self) -> int:
         return os.fstat(self.fd).st_size

@@ -25,6 +25,7 @@ from collections.abc import Callable
 
 from headrace.node import restart_policy
 from headrace.node.children import Child, EntryPoint, check_cpus, fork_child, load_entry_points
+from headrace.node.descriptors import prepare_descriptors
 from headrace.node.listeners import open_listeners
 from headrace.node.log_dirs import LogDirs
 from headrace.node.notify import Notifier
@@ -92,6 +93,7 @@ class Supervisor:
         raises   ConfigError, StorageFailed, BrokenInstallation, where it can't begin
         """
         check_cpus(self._settings)
+        prepare_descriptors(self._settings)
         self._log_dirs.lock()
         try:
             with SignalInbox() as self._inbox:

@@ -21,6 +21,7 @@ from headrace.workers.partition.replicas import Replicas
 PARTITION_WORKER = 1
 CONTROLLER = 2
 CYCLES_MAX = 1_000
+DESCRIPTORS = 20_000
 RESET = struct.pack("ii", 1, 0)
 
 
@@ -112,7 +113,7 @@ class Bench:
     def __init__(self, log_dir):
         self.seat = NetworkSeat(log_dir, {"socket.send.buffer.bytes": "8192"})
         self.clock = FakeClock()
-        self.context = Context(self.seat, self.clock)
+        self.context = Context(self.seat, self.clock, DESCRIPTORS)
         listener = socket.create_server(("127.0.0.1", 0))
         self.address = listener.getsockname()
         self.loop = NetworkLoop(self.seat, self.context, listener)

@@ -9,6 +9,7 @@ from log_fixtures import NOW_MS, FakeClock
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import partition_key
 from headrace.log import segment_file
+from headrace.log.open_segments import OpenSegments
 from headrace.protocol.record_batch import build_batch
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.workers.network.partition_files import PartitionFiles
@@ -31,7 +32,8 @@ class Node:
     def __init__(self, path):
         self.seat = FakeSeat([path])
         self.replicas = Replicas(self.seat, 0, FakeClock())
-        self.files = PartitionFiles((str(path),), self.seat.partitions)
+        self.open_segments = OpenSegments(2)
+        self.files = PartitionFiles((str(path),), self.seat.partitions, self.open_segments)
         routes = Routes(1, 1, self.seat.wiring.settings)
         routes.follow(view_with_id(TOPIC_ID, 0))
         self.route = routes.partition("t", 0)
@@ -116,3 +118,43 @@ def test_aborted_transactions_of_another_topic_are_not_told(node):
     node.create_again(1)
     with pytest.raises(KafkaError):
         reader.aborted_transactions(0, found, node.row.end_segment, 1)
+
+
+def test_segments_over_all_partitions_have_one_bound(tmp_path):
+    """Those in use stay, the least recently used are closed, with their indexes."""
+    seat = FakeSeat([tmp_path])
+    view = view_of(("t", 12))
+    replicas = Replicas(seat, 0, FakeClock())
+    replicas.follow(view)
+    for replica in replicas.by_slot.values():
+        for _ in range(3):
+            data = memoryview(bytearray(build_batch([(None, b"x" * 5_000)], timestamp_ms=NOW_MS)))
+            replica.log.append_as_leader([data], 0, NOW_MS)
+        replica.advance_high_watermark(0)
+        replica.publish()
+    routes = Routes(1, 1, seat.wiring.settings)
+    routes.follow(view)
+    open_segments = OpenSegments(4)
+    files = PartitionFiles((str(tmp_path),), seat.partitions, open_segments)
+    before = len(os.listdir("/proc/self/fd"))
+
+    def fetch(index):
+        route = routes.partition("t", index)
+        row = seat.partitions.read(route.slot)
+        return files.reader(route, row).locate(1, 1 << 20, row.hw_segment, row.hw_position, True)
+
+    first = fetch(0).fd
+    for index in range(1, 12):
+        fetch(index)
+        assert fetch(0).fd == first, "it is in use"
+        assert open_segments.live <= 4
+        assert len(os.listdir("/proc/self/fd")) - before <= 2 * 4
+    ranges = [fetch(index) for index in range(4)]  # on their way to slow readers
+    with pytest.raises(OSError, match="4 segments are being sent"):
+        fetch(5)
+    assert all(os.pread(each.fd, 4, each.position) for each in ranges)
+    ranges.clear()
+    assert fetch(5).length
+    files.close()
+    assert open_segments.live == 0
+    assert len(os.listdir("/proc/self/fd")) == before

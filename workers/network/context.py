@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from headrace.clock import Clock
 from headrace.ids import BrokerId
+from headrace.limits import DESCRIPTORS_RESERVED
+from headrace.log.open_segments import OpenSegments, segments_within
 from headrace.settings import Settings
 from headrace.shm.cluster_view import BrokerView, ClusterView
 from headrace.shm.seat import Seat
@@ -21,9 +23,12 @@ from headrace.workers.network.routes import Routes
 
 
 class Context:
-    """One per network worker."""
+    """One per network worker.
 
-    def __init__(self, seat: Seat, clock: Clock) -> None:
+    descriptors   it may use, all in all
+    """
+
+    def __init__(self, seat: Seat, clock: Clock, descriptors: int) -> None:
         wiring = seat.wiring
         self.seat = seat
         self.clock = clock
@@ -32,7 +37,9 @@ class Context:
         self.view: ClusterView = seat.view.read()
         self.view_version = -1
         self.routes = Routes(wiring.network_count, wiring.partition_count, self.settings)
-        self.files = PartitionFiles(wiring.log_dirs, seat.partitions)
+        self.connections_max = max(1, self.settings["max.connections"] // wiring.network_count)
+        open_segments = OpenSegments(segments_within(descriptors - DESCRIPTORS_RESERVED - self.connections_max))
+        self.files = PartitionFiles(wiring.log_dirs, seat.partitions, open_segments)
         self.sender = RingSender(seat)
         self.produce = ProduceLedger()
         self.admin = AdminLedger(seat, self.sender)

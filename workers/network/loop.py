@@ -55,7 +55,7 @@ class NetworkLoop:
         self._serial = 0
         self._next_look_ms = 0
         self._frame_bytes_max = settings["socket.request.max.bytes"]
-        self._connections_max = max(1, settings["max.connections"] // seat.wiring.network_count)
+        self._connections_max = context.connections_max
         self._idle_max_ms = settings["connections.max.idle.ms"]
         self._send_buffer_bytes = settings["socket.send.buffer.bytes"]
         self._receive_buffer_bytes = settings["socket.receive.buffer.bytes"]

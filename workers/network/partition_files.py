@@ -1,7 +1,7 @@
 """The open log readers of a network worker.
 
 Runs in: a network worker; reads only. A reader is kept per slot while the slot holds the same partition; the
-least recently used go when there are more than READERS_MAX, so that file descriptors stay bounded.
+least recently used go when there are more than READERS_MAX. Their descriptors have a bound over all of them.
 
 Files are opened by name, and a topic may be deleted and created again under it. Its owner's order is
 
@@ -18,6 +18,7 @@ from pathlib import Path
 
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
+from headrace.log.open_segments import OpenSegments
 from headrace.log.reader import LogReader
 from headrace.shm.cluster_view import ClusterView
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
@@ -27,10 +28,14 @@ READERS_MAX = 2_000
 
 
 class PartitionFiles:
-    """Log readers by slot."""
+    """Log readers by slot.
 
-    def __init__(self, log_dirs: tuple[str, ...], table: PartitionTable) -> None:
+    open_segments   what they may have open
+    """
+
+    def __init__(self, log_dirs: tuple[str, ...], table: PartitionTable, open_segments: OpenSegments) -> None:
         self._table = table
+        self._open_segments = open_segments
         self._log_dirs = [Path(path) for path in log_dirs]
         self._readers: OrderedDict[int, tuple[int, LogReader]] = OrderedDict()
 
@@ -81,7 +86,7 @@ class PartitionFiles:
         directory = self.directory(route.topic, route.index)
         if directory is None:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"no directory for {route.topic}-{route.index}")
-        held = (route.key, LogReader(directory, partial(self._confirm, route)))
+        held = (route.key, LogReader(directory, partial(self._confirm, route), self._open_segments))
         self._readers[route.slot] = held
         if len(self._readers) > READERS_MAX:
             _slot, (_key, oldest) = self._readers.popitem(last=False)

@@ -7,6 +7,7 @@ with the others (SO_REUSEPORT: the kernel spreads connections).
 from __future__ import annotations
 
 import logging
+import resource
 import socket
 
 from headrace.clock import Clock, SystemClock
@@ -30,7 +31,7 @@ def run(seat: Seat, listener: socket.socket, clock: Clock | None = None) -> int:
     clock = clock or SystemClock()
     stop = StopFlag()
     try:
-        context = Context(seat, clock)
+        context = Context(seat, clock, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         loop = NetworkLoop(seat, context, listener)
         while not stop.is_set:
             if seat.view.version() > 0:

@@ -25,7 +25,7 @@ from pathlib import Path
 from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
 from headrace.ids import TopicPartition, owner_of
-from headrace.limits import REOPEN_INTERVAL_MS
+from headrace.limits import OPEN_SEGMENTS_MAX, REOPEN_INTERVAL_MS
 from headrace.log.checkpoints import (
     LOG_START_OFFSET_FILE,
     PARTITION_METADATA_FILE,
@@ -36,6 +36,7 @@ from headrace.log.checkpoints import (
 )
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
+from headrace.log.open_segments import OpenSegments
 from headrace.log.partition_log import PartitionLog
 from headrace.settings import Settings, topic_values
 from headrace.shm.cluster_view import ClusterView, DoomedReplica, PartitionView, TopicView
@@ -67,6 +68,7 @@ class Replicas:
         self._node_id: int = self._settings["broker.id"]
         self._table: PartitionTable = seat.partitions
         self._directories = LogDirectories(seat, self._disk)
+        self._open_segments = OpenSegments(OPEN_SEGMENTS_MAX)
         self._configs: dict[int, dict[str, str]] = {}  # slot -> overrides last applied
         self._timed: set[int] = set()  # slots with flush.ms
         self._wanted: dict[int, PartitionView] = {}  # by slot, as of the last view
@@ -434,6 +436,7 @@ class Replicas:
             producer_expiration_ms=settings["producer.id.expiration.ms"],
             snapshot_interval_bytes=settings["headrace.producer.snapshot.interval.bytes"],
             progress=self._note_progress,
+            open_segments=self._open_segments,
         )
 
     def _note_progress(self, bytes_read: int) -> None:

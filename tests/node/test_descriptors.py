@@ -1,0 +1,70 @@
+"""RLIMIT_NOFILE against what the settings may come to."""
+
+import resource
+
+import pytest
+
+from headrace.limits import DESCRIPTORS_PER_SEGMENT, OPEN_SEGMENTS_MAX
+from headrace.node import descriptors
+from headrace.node.descriptors import prepare_descriptors, wanted_descriptors
+from headrace.settings import Settings
+
+
+class Limit:
+    """RLIMIT_NOFILE of a process that is not ours."""
+
+    RLIMIT_NOFILE = resource.RLIMIT_NOFILE
+
+    def __init__(self, soft, hard):
+        self.now = (soft, hard)
+
+    def getrlimit(self, _which):
+        return self.now
+
+    def setrlimit(self, _which, limits):
+        self.now = limits
+
+
+@pytest.fixture
+def limit(monkeypatch):
+    def put(soft, hard):
+        limit = Limit(soft, hard)
+        monkeypatch.setattr(descriptors, "resource", limit)
+        return limit
+
+    return put
+
+
+def settings(**more):
+    return Settings({"headrace.network.workers": "2", "headrace.partition.workers": "2", **more})
+
+
+def test_what_is_wanted_follows_the_settings():
+    few = wanted_descriptors(settings(**{"max.connections": "100", "headrace.partitions.max": "16"}))
+    many = wanted_descriptors(settings(**{"max.connections": "20100", "headrace.partitions.max": "20016"}))
+    assert many["network worker"] - few["network worker"] == 10_000
+    assert many["partition worker"] - few["partition worker"] >= 5 * 10_000
+    assert min(few.values()) > DESCRIPTORS_PER_SEGMENT * OPEN_SEGMENTS_MAX
+
+
+def test_a_low_soft_limit_is_raised(limit, caplog):
+    found = limit(1024, 1 << 20)
+    assert prepare_descriptors(settings()) == 1 << 20
+    assert found.now == (1 << 20, 1 << 20)
+    assert not caplog.records
+
+
+def test_a_soft_limit_that_does_is_left_alone(limit, caplog):
+    found = limit(1 << 19, 1 << 20)
+    assert prepare_descriptors(settings()) == 1 << 19
+    assert found.now == (1 << 19, 1 << 20)
+    assert not caplog.records
+
+
+def test_a_low_hard_limit_is_named_with_what_to_do(limit, caplog):
+    limit(1024, 4096)
+    assert prepare_descriptors(settings()) == 4096
+    network, partition = (record.getMessage() for record in caplog.records)
+    assert "limit=4096" in network
+    assert "max.connections" in network
+    assert "headrace.partitions.max" in partition
