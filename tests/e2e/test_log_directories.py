@@ -4,7 +4,9 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 import uuid
+from pathlib import Path
 
 import pytest
 
@@ -316,3 +318,26 @@ def read_all(connection, topic):
                 if record.offset >= offset:
                     values.append(record.value)
                     offset = record.offset + 1
+
+
+def test_a_move_goes_on_when_its_worker_was_killed(node_factory, connect, tmp_path):
+    dirs = [str(tmp_path / "one"), str(tmp_path / "two")]
+    node = node_factory("node", f"log.dirs={','.join(dirs)}", "headrace.partition.workers=1")
+    connection = connect(node)
+    create(connection, "t", 1)
+    for number in range(80):
+        assert produce(connection, "t", value=b"x" * 1_000_000) == (0, number)
+    found, _errors = describe(connection, "t")
+    (source,) = [path for path, partitions in found.items() if partitions]
+    (target,) = set(dirs) - {source}
+    assert alter(connection, "t", target) == 0
+    os.kill(node.pids()["hr-partition-0"], signal.SIGKILL)
+    deadline = time.monotonic() + 60
+    while (Path(source) / "t-0").exists() or any(Path(target).glob("*-future")):
+        assert time.monotonic() < deadline, (node.directory / "node.log").read_text()[-2000:]
+        time.sleep(0.05)
+    assert "move goes on partition=t-0" in (node.directory / "node.log").read_text()
+    connection = connect(node)
+    assert fetch(connection, "t", offset=79)[0] == 0
+    assert produce(connection, "t") == (0, 80)
+    assert node.stop() == 0

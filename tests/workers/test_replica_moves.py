@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 
 import pytest
 from fake_seat import FakeSeat, view_of
@@ -9,6 +10,7 @@ from log_fixtures import NOW_MS, batch
 from test_replicas import Node
 
 from headrace.errors import ErrorCode
+from headrace.log.checkpoints import write_partition_metadata
 from headrace.log.reader import LogReader
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -159,13 +161,123 @@ def test_a_move_whose_disk_fails_is_given_up_and_the_replica_stays(node, error):
     assert node.row(0).log_end_offset == 401
 
 
-def test_a_copy_of_an_earlier_life_is_put_away(node):
+VIEW = view_of(("t", 2, CONFIG))
+
+
+def successor(node, view=VIEW):
+    """The worker is killed and starts again."""
+    node.killed().follow(view)
+    node.moves.resume()
+    return node.moves._moves.get(0)
+
+
+@pytest.mark.parametrize("cycles", [0, 1, 5, 12])
+def test_a_move_goes_on_in_the_next_life_of_its_worker(node, cycles):
+    source, target = node.dir_of(0), node.other_dir(0)
+    before = records(node, 0)
+    node.alter(0, target)
+    for _ in range(cycles):
+        assert node.moves.do_work()
+    copied = node.moves._moves[0].future.log_end_offset
+    assert (copied > 0) == (cycles > 0)
+    assert successor(node).future.log_end_offset == copied
+    assert node.append(0)
+    work_through(node.moves)
+    assert node.dir_of(0) == target
+    assert records(node, 0)[:400] == before
+    assert node.row(0).log_end_offset == len(records(node, 0)) == 401
+    assert names(source).count("t-0") == 0
+
+
+def test_a_move_outlives_a_clean_stop(node):
     target = node.other_dir(0)
     node.alter(0, target)
+    for _ in range(5):
+        node.moves.do_work()
+    copied = node.moves._moves[0].future.log_end_offset
+    node.moves.close()
+    assert node.replicas.close()
+    node.seat = FakeSeat(node.dirs, clean=node.dirs)
+    node.start().follow(VIEW)
+    node.moves.resume()
+    assert node.moves._moves[0].future.log_end_offset == copied
+    work_through(node.moves)
+    assert node.dir_of(0) == target
+    assert len(records(node, 0)) == 400
+
+
+def test_a_copy_whose_last_batch_is_half_written_goes_on_before_it(node):
+    node.alter(0, node.other_dir(0))
+    for _ in range(5):
+        node.moves.do_work()
+    move = node.moves._moves[0]
+    copied, path = move.future.log_end_offset, move.directory / f"{move.future.end_segment:020d}.log"
+    os.truncate(path, path.stat().st_size - 1)
+    assert successor(node).future.log_end_offset == copied - 1
+    work_through(node.moves)
+    assert len(records(node, 0)) == 400
+
+
+def test_what_a_copy_has_above_the_high_watermark_is_not_believed(node, monkeypatch):
+    """The worker is killed when the copy is whole, and the log loses what it had not published."""
+    target, log = node.other_dir(0), node.replicas.by_slot[0].log
+    row = node.row(0)
+    log.append_as_leader([batch(2) for _ in range(3)], 0, NOW_MS)
+    node.alter(0, target)
+
+    def killed(_old, _new):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "rename", killed)
+    with pytest.raises(KeyboardInterrupt):
+        work_through(node.moves)
+    monkeypatch.undo()
+    os.truncate(log.directory / f"{row.end_segment:020d}.log", row.end_position)
+    move = successor(node)
+    assert move.future.log_end_offset == node.row(0).log_end_offset == 400
+    for _ in range(10):
+        assert node.append(0)
+    expected = records(node, 0)
+    work_through(node.moves)
+    assert node.dir_of(0) == target
+    assert records(node, 0) == expected
+
+
+@pytest.mark.parametrize("what", ["gone", "other topic", "not begun", "second", "same directory"])
+def test_a_copy_that_is_none_of_this_replica_is_put_away(node, what, caplog):
+    source, target = node.dir_of(0), node.other_dir(0)
+    node.alter(0, target)
     node.moves.do_work()
-    node.killed().follow(view_of(("t", 2, CONFIG)))
-    assert "t-0-future" not in names(target)
-    assert node.row(0).log_end_offset == 400
+    directory = node.moves._moves[0].directory
+    view = VIEW
+    if what == "gone":
+        view = view_of()
+    elif what == "other topic":
+        write_partition_metadata(directory / "partition.metadata", "ff" * 16)
+    elif what == "not begun":
+        (directory / "partition.metadata").unlink()
+    elif what == "second":
+        shutil.copytree(directory, directory.with_name(f"t-0.{'a' * 32}-future"))
+    else:
+        os.rename(directory, source / directory.name)
+    move = successor(node, view)
+    assert (move is not None) == (what == "second")
+    assert (names(source) + names(target)).count("t-0-future") == (what == "second")
+    assert "move given up partition=t-0" in caplog.text
+    if what != "gone":
+        work_through(node.moves)
+        assert len(records(node, 0)) == 400
+        assert node.append(0)
+
+
+def test_a_copy_whose_disk_is_bad_is_put_away_and_the_replica_serves(node):
+    node.alter(0, node.other_dir(0))
+    node.moves.do_work()
+    directory = node.moves._moves[0].directory
+    (directory / f"{0:020d}.index").unlink()
+    (directory / f"{0:020d}.index").mkdir()
+    assert successor(node) is None
+    assert node.append(0)
 
 
 def test_a_crash_between_the_two_renames_leaves_one_whole_log(node, monkeypatch):
@@ -198,3 +310,13 @@ def test_a_move_of_an_earlier_topic_in_the_slot_is_no_move_of_this_one(node):
     assert node.alter(0, target, "u") == ErrorCode.NONE
     work_through(node.moves)
     assert node.dir_of(0) == target
+
+
+def test_only_what_was_synced_in_any_case_is_believed_without_a_look(tmp_path, monkeypatch):
+    monkeypatch.setattr(replica_moves, "MOVE_SYNC_BYTES", 10_000)
+    monkeypatch.setattr(replica_moves, "MOVE_BYTES_PER_CYCLE_MAX", 1_000)
+    for base in range(6):
+        (tmp_path / f"{base * 10:020d}.log").write_bytes(bytes(4_000))
+    assert replica_moves._synced_before(tmp_path, 0) == 30  # 12,000 bytes from there on
+    assert replica_moves._synced_before(tmp_path, 1_001) == 20
+    assert replica_moves._synced_before(tmp_path, 1 << 20) == 0

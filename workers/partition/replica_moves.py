@@ -4,12 +4,13 @@ Runs in: the partition worker that owns the log. The copy is a log of its own, i
 follows as a follower does: batches as they stand, up to the high watermark, below which nothing is ever cut. In the
 cycle in which only a slice is left the rest is copied too, and the copy takes the place:
 
-    1  copy      synced and closed             a crash: the copy is forgotten at the next start, the move asked for again
+    1  copy      synced and closed             a crash: the next life of the worker goes on with the copy
     2  rename    copy -> TOPIC-PARTITION       a crash: two directories, both whole; the next start keeps one
     3  rename    old  -> ...-delete            the housekeeper removes it
     4  open, publish                           readers find the new directory by the new version of the segment list
 
-A move whose disk fails is given up; the replica stays where it was.
+A move whose disk fails is given up; the replica stays where it was. A worker that starts goes on with the copies that
+it finds: what a copy has above the high watermark is cut (the log may have lost that), the rest is the log's own.
 
 Source: Kafka `ReplicaManager.alterReplicaLogDirs`, `ReplicaAlterLogDirsThread`, `LogManager.replaceCurrentWithFutureLog`;
 KIP-113.
@@ -30,6 +31,7 @@ from headrace.limits import MOVE_BYTES_PER_CYCLE_MAX, MOVE_SYNC_BYTES
 from headrace.log.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
 from headrace.log.partition_log import PartitionLog
 from headrace.log.reader import LogReader
+from headrace.log.segment import LOG_SUFFIX, path_of, segment_bases
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -78,11 +80,12 @@ class _Move:
 
 
 class ReplicaMoves:
-    """The moves of one partition worker, one after the other."""
+    """The moves of one partition worker, one after the other; those of an earlier life wait for `resume`."""
 
     def __init__(self, replicas: Replicas, clock: Clock) -> None:
         self._replicas = replicas
         self._clock = clock
+        self._found = replicas.find_copies()
         self._moves: dict[int, _Move] = {}  # by slot, the oldest first
 
     def handlers(self) -> dict[int, Handler]:
@@ -109,10 +112,27 @@ class ReplicaMoves:
             self._give_up(move, failure)
         return 1
 
+    def resume(self) -> None:
+        """The replicas have followed the view: go on with the copies of an earlier life, put away what is none."""
+        if not self._found:
+            return
+        held = {replica.partition: replica for replica in self._replicas.by_slot.values()}
+        found, self._found = self._found, {}
+        for name, copies in found.items():
+            replica = held.get(name)
+            for directory in copies:
+                self._resume(name, replica, directory)
+
     def close(self) -> None:
-        """The worker stops: moves are asked for again."""
+        """The worker stops: its successor goes on with the copies."""
         for move in list(self._moves.values()):
-            self._give_up(move, "the node stops")
+            try:
+                move.future.close()
+            except HeadraceError as failure:
+                self._give_up(move, failure)
+                continue
+            move.reader.close()
+            del self._moves[move.replica.slot]
 
     def _advance(self, move: _Move) -> None:
         replica = move.replica
@@ -145,16 +165,40 @@ class ReplicaMoves:
             return
         _log.info("replica moved partition=%s directory=%s", replica.partition, move.log_dir)
 
+    def _resume(self, name: TopicPartition, replica: Replica | None, directory: Path) -> None:
+        log_dir = directory.parent
+        if replica is None:
+            _put_away(name, directory, "the replica is not here")
+            return
+        if replica.state is RowState.OFFLINE:
+            return  # its next life may find it
+        log = replica.log
+        if log.directory.parent == log_dir or replica.slot in self._moves:
+            _put_away(name, directory, "there is another")
+            return
+        try:
+            topic_id = read_partition_metadata(log.directory / PARTITION_METADATA_FILE)
+            if read_partition_metadata(directory / PARTITION_METADATA_FILE) != topic_id:
+                _put_away(name, directory, "it was not begun, or is another topic's of that name")
+                return
+            recovery_point = _synced_before(directory, log.config.max_message_bytes)
+            future = self._replicas.open_future(name, directory, log, topic_id, recovery_point)
+            try:
+                future.truncate_to(replica.high_watermark)
+            except HeadraceError:
+                future.abandon()
+                raise
+        except (HeadraceError, OSError) as failure:
+            _put_away(name, directory, failure)
+            return
+        self._moves[replica.slot] = _Move(replica, directory, future)
+        _log.info("move goes on partition=%s directory=%s offset=%d", name, log_dir, future.log_end_offset)
+
     def _give_up(self, move: _Move, reason: object) -> None:
         del self._moves[move.replica.slot]
         move.future.abandon()
         move.reader.close()
-        target = move.directory.with_name(f"{move.replica.partition}.{uuid.uuid4().hex}-delete")
-        try:
-            os.rename(move.directory, target)
-        except OSError as failure:
-            _log.warning("copy not removed directory=%s reason=%s", move.directory, failure)
-        _log.warning("move given up partition=%s directory=%s reason=%s", move.replica.partition, move.log_dir, reason)
+        _put_away(move.replica.partition, move.directory, reason)
 
     # AlterReplicaLogDirs
 
@@ -199,3 +243,25 @@ class ReplicaMoves:
         self._moves[replica.slot] = _Move(replica, directory, future)
         _log.info("move begun partition=%s directory=%s", name, log_dir)
         return ErrorCode.NONE
+
+
+def _put_away(name: TopicPartition, directory: Path, reason: object) -> None:
+    """A copy that nobody goes on with is deleted by the housekeeper."""
+    try:
+        os.rename(directory, directory.with_name(f"{name}.{uuid.uuid4().hex}-delete"))
+    except OSError as failure:
+        _log.warning("copy not removed directory=%s reason=%s", directory, failure)
+    _log.warning("move given up partition=%s directory=%s reason=%s", name, directory.parent, reason)
+
+
+def _synced_before(directory: Path, batch_bytes_max: int) -> int:
+    """A segment's base offset below which a copy was synced. raises OSError
+
+    What was not is at most MOVE_SYNC_BYTES, the slice that reached them, and one that was being written.
+    """
+    unsynced_bytes = MOVE_SYNC_BYTES + 2 * max(MOVE_BYTES_PER_CYCLE_MAX, batch_bytes_max)
+    for base in reversed(segment_bases(directory)):
+        unsynced_bytes -= path_of(directory, base, LOG_SUFFIX).stat().st_size
+        if unsynced_bytes <= 0:
+            return base
+    return 0

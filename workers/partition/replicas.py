@@ -77,7 +77,6 @@ class Replicas:
         self._next_reopen_ms = 0
         self._known_keys: dict[int, None] | None = None  # of partitions in earlier views, the oldest news first
         self._has_unclean_failure = False
-        self._forget_copies()
         for counter in (LOGS_OPENED, RECOVERED_BYTES):  # those of a predecessor
             seat.counters.add(counter, -seat.counters.get(counter))
         self._recovery_points = self._read_checkpoints(RECOVERY_POINT_FILE)
@@ -186,14 +185,35 @@ class Replicas:
         self._directories.take_offline(log_dir, failure)
         self._follow_directories()
 
-    def open_future(self, name: TopicPartition, directory: Path, log: PartitionLog, topic_id: str) -> PartitionLog:
-        """Begin the copy of a log in another directory. raises HeadraceError"""
+    def find_copies(self) -> dict[TopicPartition, list[Path]]:
+        """Copies of this worker's partitions in the log directories, of an earlier life."""
+        found: dict[TopicPartition, list[Path]] = {}
+        for log_dir in list(self._directories.usable):
+            try:
+                for name in os.listdir(log_dir):
+                    replica, _dot, _unique = name.rpartition(".")
+                    topic, _dash, index = replica.rpartition("-")
+                    if not name.endswith(FUTURE_SUFFIX) or not topic or not index.isdecimal():
+                        continue
+                    if owner_of(topic, int(index), self._seat.wiring.partition_count) == self._index:
+                        found.setdefault(TopicPartition(topic, int(index)), []).append(log_dir / name)
+            except OSError as failure:
+                self._directories.take_offline(log_dir, failure)
+        return found
+
+    def open_future(
+        self, name: TopicPartition, directory: Path, log: PartitionLog, topic_id: str, recovery_point: int = 0
+    ) -> PartitionLog:
+        """Begin the copy of a log in another directory, or go on with it. raises HeadraceError
+
+        recovery_point   of a copy that is there: below it everything was synced
+        """
         return self._open_log(
             name,
             directory,
             log.config,
-            is_clean=True,
-            recovery_point=0,
+            is_clean=False,
+            recovery_point=recovery_point,
             trusted=None,
             log_start_offset=log.log_start_offset,
             topic_id=topic_id,
@@ -491,21 +511,6 @@ class Replicas:
             else:
                 _log.info("replica deleted partition=%s renamed_to=%s", name, target.name)
         self._publish_state(doomed.slot, doomed.key, RowState.DELETED, self._seat.generation)
-
-    def _forget_copies(self) -> None:
-        """Copies of an earlier life: their moves have to be asked for again."""
-        for log_dir in list(self._directories.usable):
-            try:
-                for name in os.listdir(log_dir):
-                    replica, _dot, _unique = name.rpartition(".")
-                    topic, _dash, index = replica.rpartition("-")
-                    if not name.endswith(FUTURE_SUFFIX) or not topic or not index.isdecimal():
-                        continue
-                    if owner_of(topic, int(index), self._seat.wiring.partition_count) == self._index:
-                        os.rename(log_dir / name, log_dir / f"{replica}.{uuid.uuid4().hex}-delete")
-                        _log.warning("move forgotten partition=%s directory=%s", replica, log_dir)
-            except OSError as failure:
-                self._directories.take_offline(log_dir, failure)
 
     def _read_checkpoints(self, file_name: str) -> dict[TopicPartition, int]:
         offsets: dict[TopicPartition, int] = {}

@@ -98,6 +98,7 @@ class PartitionWorker:
         version = self._seat.view.version()
         view = self._seat.view.read()
         self._settle(self._replicas.follow(view))
+        self._moves.resume()
         self._groups.turn(self._clock.now_ms(), self._clock.monotonic_ns() // 1_000_000)  # opening logs took its time
         self._groups.follow(view)
         self._view_version = version
