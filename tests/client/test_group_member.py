@@ -15,6 +15,8 @@ from headrace.client.offset_store import committed_offsets
 from headrace.client.producer import Producer
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
 
 PARTITIONS = 4
 DEADLINE_S = 30
@@ -179,3 +181,65 @@ def test_producer_and_admin(group_server, cluster, topic):
     assert (found["retention.ms"].value, found["retention.ms"].source) == ("60000", "topic")
     assert admin.create_partitions({topic: 6}) == {topic: None}
     assert admin.delete_topics([topic]) == {topic: None}
+
+
+def test_commits_that_no_member_may_make_are_refused_alike(cluster, topic):
+    """Generation -1, or no member id, while the group has members: what Kafka 3.9 says to each."""
+    coordinator = Coordinator(cluster, f"refused-{uuid.uuid4().hex[:8]}")
+    group = coordinator.group_id
+
+    def ask(key, version, request):
+        return coordinator.ask(key, (version, version), request, lambda answer: getattr(answer, "error_code", 0))
+
+    def commit(member_id, generation, instance=None):
+        row = messages.OffsetCommitRequest.OffsetCommitRequestPartition(partition_index=0, committed_offset=1)
+        request = messages.OffsetCommitRequest(
+            group_id=group,
+            generation_id_or_member_epoch=generation,
+            member_id=member_id,
+            group_instance_id=instance,
+            topics=[messages.OffsetCommitRequest.OffsetCommitRequestTopic(name=topic, partitions=[row])],
+        )
+        answer = ask(ApiKey.OFFSET_COMMIT, 7, request)
+        return ErrorCode(answer.topics[0].partitions[0].error_code).name
+
+    join = messages.JoinGroupRequest
+    joined = ask(
+        ApiKey.JOIN_GROUP,
+        3,
+        join(
+            group_id=group,
+            session_timeout_ms=30_000,
+            rebalance_timeout_ms=30_000,
+            protocol_type="consumer",
+            protocols=[join.JoinGroupRequestProtocol(name="range", metadata=b"\0\0\0\0\0\0\0\0\0\0")],
+        ),
+    )
+    member = joined.member_id
+    for state, of_member in (("CompletingRebalance", "REBALANCE_IN_PROGRESS"), ("Stable", "NONE")):
+        assert {
+            "tool": commit("", -1),
+            "tool, other generation": commit("", -2),
+            "generation alone": commit("", joined.generation_id),
+            "member alone": commit(member, -1),
+            "stranger": commit("stranger", -1),
+            "instance": commit("", -1, "instance"),
+            "member": commit(member, joined.generation_id),
+        } == {
+            "tool": "UNKNOWN_MEMBER_ID",
+            "tool, other generation": "UNKNOWN_MEMBER_ID",
+            "generation alone": "UNKNOWN_MEMBER_ID",
+            "member alone": "ILLEGAL_GENERATION",
+            "stranger": "UNKNOWN_MEMBER_ID",
+            "instance": "UNKNOWN_MEMBER_ID",
+            "member": of_member,
+        }, state
+        assignment = messages.SyncGroupRequest.SyncGroupRequestAssignment(member_id=member, assignment=b"")
+        sync = messages.SyncGroupRequest(
+            group_id=group, generation_id=joined.generation_id, member_id=member, assignments=[assignment]
+        )
+        assert ask(ApiKey.SYNC_GROUP, 3, sync).error_code == 0
+    leave = messages.LeaveGroupRequest(group_id=group, member_id=member)
+    assert ask(ApiKey.LEAVE_GROUP, 1, leave).error_code == 0
+    assert commit("", -1) == "NONE"
+    coordinator.forget()

@@ -117,6 +117,14 @@ def events():
         return desk.commit()
 
     @event
+    def member_commits_without_generation(desk, ids):
+        return desk.commit(member_id=ids[1])
+
+    @event
+    def member_commits_without_generation_in_a_transaction(desk, ids):
+        return desk.commit_transactional(9, member_id=ids[1])
+
+    @event
     def tool_commits_in_a_transaction(desk, ids):
         return desk.commit_transactional(9)
 
@@ -191,7 +199,9 @@ TABLE = {
     "member_commits": ((UNKNOWN, _E), (OK, _P), (AGAIN, _C), (OK, _S), (GONE, _D)),
     "old_generation_commits": ((UNKNOWN, _E), (ILLEGAL, _P), (ILLEGAL, _C), (ILLEGAL, _S), (GONE, _D)),
     "stranger_commits": ((UNKNOWN, _E), (UNKNOWN, _P), (UNKNOWN, _C), (UNKNOWN, _S), (GONE, _D)),
-    "tool_commits": ((OK, _E), (ILLEGAL, _P), (ILLEGAL, _C), (ILLEGAL, _S), (GONE, _D)),
+    "tool_commits": ((OK, _E), (UNKNOWN, _P), (UNKNOWN, _C), (UNKNOWN, _S), (GONE, _D)),
+    "member_commits_without_generation": ((OK, _E), (ILLEGAL, _P), (ILLEGAL, _C), (ILLEGAL, _S), (GONE, _D)),
+    "member_commits_without_generation_in_a_transaction": ((OK, _E), (ILLEGAL, _P), (ILLEGAL, _C), (ILLEGAL, _S), (GONE, _D)),
     "tool_commits_in_a_transaction": ((OK, _E), (OK, _P), (OK, _C), (OK, _S), (GONE, _D)),
     "follower_is_silent_for_its_session": ((OK, _E), (OK, _C), (OK, _P), (OK, _P), (OK, _D)),
     "rebalance_timeout_passes": ((OK, _E), (OK, _C), (OK, _E), (OK, _S), (OK, _D)),

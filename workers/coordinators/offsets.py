@@ -78,7 +78,9 @@ def commit_refusal(request: Any, error: ErrorCode) -> Any:
 def validate_commit(group: Group, request: Any, generation: int, *, is_transactional: bool = False) -> ErrorCode:
     """Whether this client may commit for this group now.
 
-    generation   -1 from clients that assign partitions themselves, and from tools: only while nobody is in the group
+    generation   -1 from clients that assign partitions themselves, and from tools: only while nobody is in the group;
+                 in transactions of old versions, which name no member, always
+    source       Kafka `GroupCoordinator.validateOffsetCommit`
     """
     if group.state is GroupState.DEAD:
         return _E.COORDINATOR_NOT_AVAILABLE
@@ -88,8 +90,10 @@ def validate_commit(group: Group, request: Any, generation: int, *, is_transacti
         error = validate_member(group, request.member_id, request.group_instance_id)
         if error:
             return error
-    if generation != group.generation and not (is_transactional and generation < 0):
-        return _E.ILLEGAL_GENERATION
+        if generation != group.generation:
+            return _E.ILLEGAL_GENERATION
+    elif not is_transactional:
+        return _E.UNKNOWN_MEMBER_ID
     if group.state is GroupState.COMPLETING and not is_transactional:
         return _E.REBALANCE_IN_PROGRESS
     return _E.NONE
