@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from crc32c import crc32c
@@ -60,41 +61,71 @@ class Step(NamedTuple):
     attributes: int
 
 
+Run = list[Step]  # batches one behind the other, at least one
+
 _new_step = tuple.__new__
 
 
+def size_of(run: Run) -> int:
+    """Bytes."""
+    return run[-1].position + run[-1].size - run[0].position
+
+
 def walk(fd: int, start: int, end: int, next_offset: int, is_checked: bool) -> Iterator[Step]:
-    """The valid batches from byte `start`; ends at the first byte that begins none, or at `end`.
+    """The batches of `walk_runs`, one by one."""
+    return chain.from_iterable(walk_runs(fd, start, end, next_offset, is_checked))
+
+
+def walk_runs(fd: int, start: int, end: int, next_offset: int, is_checked: bool) -> Iterator[Run]:
+    """The valid batches from byte `start`, those of a window at once; ends at the first byte that begins none, or at `end`.
 
     next_offset   the smallest offset that the first batch may have
     is_checked    whether checksums are compared
     raises        OSError
     """
-    unpack = HEADER.unpack_from
     window = memoryview(
         bytearray(min(CHECKED_WINDOW_BYTES if is_checked else HEADER_WINDOW_BYTES, max(end - start, 1)))
     )
-    window_start = position = start
-    filled = 0
-    while end - position >= ENTRY_BYTES_MIN:
-        place = position - window_start
-        if place + HEADER_BYTES > filled:
-            window_start, place, filled = position, 0, _fill(fd, window, position, end)
-            if filled < ENTRY_BYTES_MIN:
-                return
+    position = start
+    goes_on = True
+    while goes_on and end - position >= ENTRY_BYTES_MIN:
+        filled = _fill(fd, window, position, end)
+        if filled < ENTRY_BYTES_MIN:
+            return
+        run, goes_on = _run_in(window, filled, fd, position, end, next_offset, is_checked)
+        if run:
+            yield run
+            position += size_of(run)
+            next_offset = run[-1].last_offset + 1
+
+
+def _run_in(
+    window: memoryview, filled: int, fd: int, start: int, end: int, next_offset: int, is_checked: bool
+) -> tuple[Run, bool]:
+    """(the valid batches in a window that was filled from byte `start`, whether only its end has ended them).
+
+    The first one may be longer than the window, which it then overwrites.
+    """
+    unpack = HEADER.unpack_from
+    run: Run = []
+    append = run.append
+    place = 0
+    while not place or filled - place >= HEADER_BYTES:
         if filled - place < HEADER_BYTES or window[place + MAGIC_POSITION] < MAGIC_V2:
-            step = _old_step(fd, window[place:filled], position, end, next_offset, is_checked)
+            step = _old_step(fd, window[place:filled], start + place, end, next_offset, is_checked)
             if step is None:
-                return
-            yield step
-            position += step.size
+                return run, False
+            append(step)
+            place += step.size
             next_offset = step.last_offset + 1
             continue
         (
             base_offset, length, epoch, magic, crc, attributes, last_delta,
             _base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence, _count,
         ) = unpack(window, place)  # fmt: skip
+        position = start + place
         size = length + LOG_OVERHEAD_BYTES
+        behind = place + size
         if (
             magic != MAGIC_V2
             or length < LENGTH_MIN
@@ -102,27 +133,29 @@ def walk(fd: int, start: int, end: int, next_offset: int, is_checked: bool) -> I
             or base_offset < next_offset
             or last_delta < 0
         ):
-            return
+            return run, False
         if is_checked:
-            if place + size > filled and place:
-                window_start, place, filled = position, 0, _fill(fd, window, position, end)
-            if place + size <= filled:
-                computed = crc32c(window[place + ATTRIBUTES_POSITION : place + size])
+            if behind <= filled:
+                computed = crc32c(window[place + ATTRIBUTES_POSITION : behind])
+            elif place:
+                break  # the next window has it whole
             else:
-                computed = _checksum(fd, window, position + ATTRIBUTES_POSITION, position + size)
-                filled = 0
+                computed = _checksum(fd, window, filled, position, position + size)
             if computed != crc:
-                return
+                return run, False
         last_offset = base_offset + last_delta
-        yield _new_step(
-            Step,
-            (
-                position, size, base_offset, last_offset, max_timestamp, epoch,
-                producer_id, producer_epoch, base_sequence, attributes,
-            ),
+        append(
+            _new_step(
+                Step,
+                (
+                    position, size, base_offset, last_offset, max_timestamp, epoch,
+                    producer_id, producer_epoch, base_sequence, attributes,
+                ),
+            )
         )  # fmt: skip
-        position += size
+        place = behind
         next_offset = last_offset + 1
+    return run, True
 
 
 def _old_step(fd: int, seen: memoryview, position: int, end: int, next_offset: int, is_checked: bool) -> Step | None:
@@ -146,13 +179,14 @@ def _fill(fd: int, window: memoryview, position: int, end: int) -> int:
     return os.preadv(fd, [window[:wanted]], position)
 
 
-def _checksum(fd: int, window: memoryview, start: int, end: int) -> int:
-    """CRC-32C of a range of the file; -1 where the file ends before it."""
-    crc = 0
-    while start < end:
-        count = _fill(fd, window, start, end)
+def _checksum(fd: int, window: memoryview, filled: int, start: int, end: int) -> int:
+    """CRC-32C of a batch that begins in the window and is longer; -1 where the file ends before it."""
+    crc = crc32c(window[ATTRIBUTES_POSITION:filled])
+    position = start + filled
+    while position < end:
+        count = _fill(fd, window, position, end)
         if not count:
             return -1
         crc = crc32c(window[:count], crc)
-        start += count
+        position += count
     return int(crc)

@@ -98,6 +98,7 @@ class LogLoader:
         self._now_ms = now_ms
         self._progress = progress
         self._replay: ProducerReplay
+        self._is_scanned = True  # recovery went over every batch, and its epochs with it
         self.bases: list[int] = []
         self.end_offset = 0
         self.rolled_bytes = 0
@@ -129,7 +130,10 @@ class LogLoader:
             self._drop(segment_bases(self._directory))
             return self._begin(opening.log_start_offset)
         if self._epochs.is_lost:
-            self._rebuild_epochs(active)
+            if self._is_scanned:
+                self._epochs.replace(self._epochs.entries)
+            else:
+                self._rebuild_epochs(active)
         self._producers.remove_snapshots_behind(self.end_offset)
         return active
 
@@ -175,6 +179,7 @@ class LogLoader:
 
     def _look_at(self, base: int, following: int) -> None:
         """A rolled segment that is known to be whole: count it, and mind its indexes."""
+        self._is_scanned = False
         self._mind_transactions(base, following)
         size = path_of(self._directory, base, LOG_SUFFIX).stat().st_size
         if not indexes_are_sound(self._directory, base, size, self._config.index_interval_bytes):
@@ -206,6 +211,7 @@ class LogLoader:
                 segment.size_bytes,
                 cut_bytes,
             )
+        self._is_scanned &= recovery.scanned_from == 0
         self.end_offset = recovery.next_offset
         return segment, cut_bytes
 

@@ -29,6 +29,7 @@ class OffsetIndex(IndexFile):
     ENTRY_BYTES = ENTRY.size
 
     def __init__(self, path: Path, base_offset: int, disk: Disk, is_new: bool = False) -> None:
+        self._words: memoryview | None = None  # of the map, an entry each
         super().__init__(path, disk, is_new)
         self.base_offset = base_offset
         self.entries = count_entries(self._map, self._capacity) if self._map is not None else 0
@@ -36,8 +37,9 @@ class OffsetIndex(IndexFile):
     def append(self, offset: int, position: int) -> None:
         """Index the batch that ends at `offset` and starts at `position`; raises OSError."""
         assert position > 0
-        word = _NATIVE.unpack(ENTRY.pack(offset - self.base_offset, position))[0]
-        memoryview(self._next_slot()).cast("Q")[self.entries] = word
+        self._next_slot()
+        assert self._words is not None
+        self._words[self.entries] = _NATIVE.unpack(ENTRY.pack(offset - self.base_offset, position))[0]
         self.entries += 1
 
     def entry(self, index: int) -> tuple[int, int]:
@@ -67,6 +69,16 @@ class OffsetIndex(IndexFile):
         first, last = self.entry(0), self.entry(self.entries - 1)
         if first[0] < self.base_offset or last[0] < first[0] or last[1] < first[1] or last[1] >= segment_bytes:
             raise CorruptIndex(f"{self.path}: first entry {first}, last {last}, segment of {segment_bytes} bytes")
+
+    def _remap(self) -> None:
+        super()._remap()
+        self._words = memoryview(self._map).cast("Q") if self._map is not None else None
+
+    def _unmap(self) -> None:
+        if self._words is not None:
+            self._words.release()
+            self._words = None
+        super()._unmap()
 
 
 def count_entries(buffer: Buffer, capacity: int) -> int:

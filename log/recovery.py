@@ -17,9 +17,10 @@ Source: Kafka `LogSegment.recover`, `LogLoader`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 from headrace.errors import CorruptIndex
-from headrace.log.batch_walk import Step, walk
+from headrace.log.batch_walk import Run, size_of, walk, walk_runs
 from headrace.log.leader_epochs import LeaderEpochs
 from headrace.log.replay import ProducerReplay
 from headrace.log.segment import RELATIVE_OFFSET_MAX, Segment
@@ -49,6 +50,7 @@ class Recovery:
         self._replay = replay
         self._end = 0
         self.next_offset = segment.base_offset  # behind the last valid batch, once `run` is through
+        self.scanned_from = 0  # from this byte on every batch told its epoch
 
     def run(self, known_end: int) -> int:
         """Cut what is behind the last valid batch, and make the indexes cover what is left.
@@ -97,8 +99,8 @@ class Recovery:
         start = last[1] if last is not None else 0
         end, next_offset = start, segment.base_offset
         largest_ms, largest_offset = -1, segment.base_offset
-        steps = walk(segment.fd, start, known_end, segment.base_offset, is_checked=False)
-        for step in self._watched(steps):
+        runs = walk_runs(segment.fd, start, known_end, segment.base_offset, is_checked=False)
+        for step in chain.from_iterable(self._watched(runs)):
             if last is not None and step.position == start and step.base_offset > last[0]:
                 return False  # the entry points at another batch (Kafka's followers index the last offset of a fetch)
             end = step.position + step.size
@@ -129,31 +131,40 @@ class Recovery:
     def _scan(self, size: int, is_checked: bool = True) -> None:
         """Index every batch behind what is trusted, up to the first that is none."""
         segment = self._segment
-        saw_batch, interval_bytes = segment.saw_batch, self._interval_bytes
-        latest_epoch = self._epochs.latest
         last_offset_max = segment.base_offset + RELATIVE_OFFSET_MAX
-        replay = self._replay
-        steps = walk(segment.fd, self._end, size, self.next_offset, is_checked)
-        for step in self._watched(steps):
-            if step.last_offset > last_offset_max:
-                break  # no index could hold it: not of this segment
-            saw_batch(step.last_offset, step.position, step.size, step.max_timestamp_ms, interval_bytes)
-            if step.leader_epoch > latest_epoch:
-                latest_epoch = step.leader_epoch
-                self._epochs.assign(latest_epoch, step.base_offset)
-            if replay is not None:
-                replay.take(step, segment.fd, segment.transaction_index)
-            self._end = step.position + step.size
-            self.next_offset = step.last_offset + 1
+        self.scanned_from = self._end
+        for run in self._watched(walk_runs(segment.fd, self._end, size, self.next_offset, is_checked)):
+            fitting = run
+            if run[-1].last_offset > last_offset_max:  # no index could hold it: not of this segment
+                fitting = [step for step in run if step.last_offset <= last_offset_max]
+            if fitting:
+                self._take(fitting)
+            if len(fitting) < len(run):
+                break
         segment.write_index()
 
-    def _watched(self, steps: Iterator[Step]) -> Iterator[Step]:
-        """The same steps; now and then somebody is told, and the index entries that are due are stored."""
+    def _take(self, run: Run) -> None:
+        """Batches that were found good, behind all that were taken before."""
+        segment, replay = self._segment, self._replay
+        saw_batch, interval_bytes = segment.saw_batch, self._interval_bytes
+        latest_epoch = self._epochs.latest
+        for position, size, base_offset, last_offset, max_timestamp_ms, leader_epoch, *_ in run:
+            saw_batch(last_offset, position, size, max_timestamp_ms, interval_bytes)
+            if leader_epoch > latest_epoch:
+                latest_epoch = leader_epoch
+                self._epochs.assign(latest_epoch, base_offset)
+        if replay is not None:
+            replay.take(run, segment.fd, segment.transaction_index)
+        self._end = run[-1].position + run[-1].size
+        self.next_offset = run[-1].last_offset + 1
+
+    def _watched(self, runs: Iterator[Run]) -> Iterator[Run]:
+        """The same runs; now and then somebody is told, and the index entries that are due are stored."""
         cost = unreported = 0
-        for step in steps:
-            yield step
-            cost += step.size + BATCH_COST
-            unreported += step.size
+        for run in runs:
+            yield run
+            cost += size_of(run) + len(run) * BATCH_COST
+            unreported += size_of(run)
             if cost >= PROGRESS_COST:
                 self._segment.write_index()
                 if self._progress is not None:

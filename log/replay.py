@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headrace.errors import HeadraceError
-from headrace.log.batch_walk import Step
+from headrace.log.batch_walk import Run, size_of
 from headrace.log.disk import Disk
 from headrace.log.producer_state import ProducerState
 from headrace.log.reader import LogReader
@@ -152,25 +152,26 @@ class ProducerReplay:
         reader.close()
         self._next_offset = offset
 
-    def take(self, step: Step, fd: int, index: TransactionIndex) -> None:
-        """A batch that recovery found good. raises OSError"""
-        self.bytes_replayed += step.size
-        self._next_offset = step.last_offset + 1
-        if step.producer_id < 0:
-            return
-        aborted = replay_batch(
-            self._producers,
-            step.producer_id,
-            step.producer_epoch,
-            step.base_sequence,
-            step.attributes,
-            step.base_offset,
-            step.last_offset,
-            self._now_ms,
-            lambda: os.pread(fd, step.size, step.position),
-        )
-        if aborted is not None:
-            index.append(aborted)
+    def take(self, run: Run, fd: int, index: TransactionIndex) -> None:
+        """Batches that recovery found good, one behind the other. raises OSError"""
+        for step in run:
+            if step.producer_id < 0:
+                continue
+            aborted = replay_batch(
+                self._producers,
+                step.producer_id,
+                step.producer_epoch,
+                step.base_sequence,
+                step.attributes,
+                step.base_offset,
+                step.last_offset,
+                self._now_ms,
+                partial(os.pread, fd, step.size, step.position),
+            )
+            if aborted is not None:
+                index.append(aborted)
+        self.bytes_replayed += size_of(run)
+        self._next_offset = run[-1].last_offset + 1
 
     def _replay_segment(self, segment: SegmentFile, end: int, index: TransactionIndex) -> None:
         found = segment.find(self._next_offset, end)

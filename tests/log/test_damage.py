@@ -207,6 +207,26 @@ def test_lost_leader_epochs_are_told_by_the_batches(maker, damage):
     assert read_leader_epochs(path) == wanted
 
 
+@pytest.mark.parametrize("how", [{}, {"recovery_point": 30}], ids=["all", "point"])
+def test_lost_leader_epochs_cost_no_second_pass_over_what_is_recovered(maker, monkeypatch, how):
+    wanted = written(maker).epochs.entries
+    (maker.directory / "leader-epoch-checkpoint").unlink()
+    read = []
+
+    def preadv(fd, buffers, position, inner=os.preadv):
+        read.append(inner(fd, buffers, position))
+        return read[-1]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "preadv", preadv)
+        log = maker.open(CONFIG, **how)
+    log.abandon()
+    assert log.epochs.entries == wanted
+    assert read_leader_epochs(maker.directory / "leader-epoch-checkpoint") == wanted
+    is_read_once = sum(read) <= log.size_bytes + sum(1 for _ in files(maker, ".log")) * 200
+    assert is_read_once == (not how)
+
+
 def test_checkpoints_are_read_whole_or_refused(tmp_path):
     path = tmp_path / "recovery-point-offset-checkpoint"
     offsets = {TopicPartition("a-topic", number): number * 1000 for number in range(5)}
