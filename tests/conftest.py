@@ -1,15 +1,35 @@
 """What all tests share: a node that is started as a user would, and stopped by pid."""
 
+import contextlib
 import logging
+import os
 import signal
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import children
+import hypothesis
 import pytest
+from waiting import wait_until
 
-READY_DEADLINE_S = 60
+hypothesis.settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("any machine")
+
+
+def pytest_configure():
+    """SIGTERM is a Ctrl-C: fixtures are taken down, and nodes and regions go with them."""
+    tests = os.getpid()
+
+    def interrupt(_number, _frame):
+        if os.getpid() != tests:
+            os._exit(128 + signal.SIGTERM)  # a fork that has no handler of its own
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
 
 
 @dataclass
@@ -28,21 +48,24 @@ class RunningNode:
         return host, int(port)
 
     def pids(self):
-        """Pids of the node's processes by name (hr-network-0, ...)."""
+        """Pids of the node's processes by name (hr-network-0, ...), but for those that are just coming or going."""
         path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         found = {}
         for pid in path.read_text().split():
-            found[Path(f"/proc/{pid}/comm").read_text().strip()] = int(pid)
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                found[Path(f"/proc/{pid}/comm").read_text().strip()] = int(pid)
         return found
 
+    def pid(self, name):
+        """The pid of a process, which may be starting again."""
+        return wait_until(lambda: self.pids().get(name), f"there is no {name}")
+
+    def kill(self, name):
+        os.kill(self.pid(name), signal.SIGKILL)
+
     def stop(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        try:
-            return self.process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            return self.process.wait()
+        with self.process.stdout:
+            return children.end(self.process)
 
 
 def start_node(directory, *settings):
@@ -52,12 +75,13 @@ def start_node(directory, *settings):
     for setting in settings:
         command += ["--set", setting]
     with open(directory / "node.log", "a") as log:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
-    line = process.stdout.readline()
-    if not line.startswith("ready "):
-        process.kill()
-        process.wait()
-        raise AssertionError(f"node did not start: {(directory / 'node.log').read_text()[-3000:]}")
+        process = children.start(command, stdout=subprocess.PIPE, stderr=log, text=True)
+    try:
+        line = process.stdout.readline()
+        assert line.startswith("ready "), f"node did not start: {(directory / 'node.log').read_text()[-3000:]}"
+    except BaseException:
+        children.end(process)
+        raise
     words = dict(word.split("=", 1) for word in line.split()[1:])
     return RunningNode(words["bootstrap"], words["zookeeper"], Path(words["dir"]) / "logs", directory, process)
 

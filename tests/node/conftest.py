@@ -9,6 +9,8 @@ import traceback
 from pathlib import Path
 
 import pytest
+from children import die_with_parent
+from waiting import DEADLINE_S, wait_until
 
 from headrace.errors import ConfigError, HeadraceError
 from headrace.node.logging_setup import set_up_logging
@@ -22,8 +24,6 @@ sys.path.insert(0, str(Path(__file__).parent))  # for fake_processes.py beside t
 
 from fake_processes import node_of
 
-DEADLINE_S = 10.0
-LOOK_S = 0.005
 EXIT_RAISED = 99
 SMALL = {
     "broker.id": "7",
@@ -47,14 +47,16 @@ class ForkedNode:
         self._log = directory / "node.log"
         self._reading, writing = os.pipe()
         self.exit_code: int | None = None
+        parent = os.getpid()
         self.pid = os.fork()
         if not self.pid:
-            self._be_supervisor(entry_points, environment, writing)
+            self._be_supervisor(entry_points, environment, writing, parent)
         os.close(writing)
 
-    def _be_supervisor(self, entry_points: dict, environment: dict[str, str], writing: int) -> None:
+    def _be_supervisor(self, entry_points: dict, environment: dict[str, str], writing: int, parent: int) -> None:
         code = EXIT_RAISED
         try:
+            assert die_with_parent(parent)
             os.dup2(writing, 1)
             os.dup2(os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
             sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
@@ -96,7 +98,7 @@ class ForkedNode:
     def wait(self) -> int:
         """The exit code; -n for signal n."""
         if self.exit_code is None:
-            eventually(lambda: self._reaped(), f"the supervisor did not end\n{self.log()}")
+            wait_until(self._reaped, lambda: f"the supervisor did not end\n{self.log()}")
         return self.exit_code
 
     def stop(self) -> int:
@@ -149,21 +151,9 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def eventually(condition, complaint="") -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline, complaint
-        time.sleep(LOOK_S)
-
-
 @pytest.fixture(name="is_running")
 def _is_running():
     return is_running
-
-
-@pytest.fixture(name="eventually")
-def _eventually():
-    return eventually
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import socket
 
 import pytest
+from waiting import DEADLINE_S
 
 from headrace.errors import ConfigError
 from headrace.node.listeners import open_listeners
@@ -37,7 +38,7 @@ def test_port_zero_is_picked_once_and_shared_by_all(opened):
 
 def test_connections_queue_before_any_worker_runs(opened):
     _sockets, host, port = opened(settings())
-    with socket.create_connection((host, port), timeout=1):
+    with socket.create_connection((host, port), timeout=DEADLINE_S):
         pass
 
 

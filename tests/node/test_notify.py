@@ -5,6 +5,7 @@ import socket
 import uuid
 
 import pytest
+from waiting import DEADLINE_S
 
 from headrace.node.notify import Notifier
 
@@ -14,7 +15,7 @@ def manager(tmp_path):
     """A service manager's socket in the file system: (socket, address for the environment)."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
         sock.bind(str(tmp_path / "notify"))
-        sock.settimeout(5)
+        sock.settimeout(DEADLINE_S)
         yield sock, str(tmp_path / "notify")
 
 
@@ -37,7 +38,7 @@ def test_an_abstract_socket_is_an_address_with_an_at_sign():
     name = f"headrace-test-{uuid.uuid4().hex}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
         sock.bind(f"\0{name}")
-        sock.settimeout(5)
+        sock.settimeout(DEADLINE_S)
         Notifier({"NOTIFY_SOCKET": f"@{name}"}).watchdog()
         assert sock.recv(1024) == b"WATCHDOG=1"
 

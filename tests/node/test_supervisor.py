@@ -1,18 +1,22 @@
 """The supervisor with real forks, signals and shared memory, over children that do one thing right or wrong."""
 
+import contextlib
 import os
 import select
 import signal
 import socket
+import threading
 import time
 
 import fake_processes as fakes
 import pytest
+from waiting import DEADLINE_S, wait_until
 
-from headrace.node import stop_plan
+from headrace.node import restart_policy, stop_plan
 from headrace.shm.wiring import Role
 
 NETWORK, PARTITION, CONTROLLER, HOUSEKEEPER = range(4)  # process ids with one worker of each kind
+HANGS_SOON = {"headrace.worker.hang.timeout.ms": "2000"}  # and yet no process that works waits that long for a processor
 
 
 def all_datagrams(manager):
@@ -28,9 +32,9 @@ def test_a_node_says_that_it_is_ready_in_one_line(fork_node):
     assert port > 0
 
 
-def test_a_node_is_not_ready_before_all_its_processes_are(fork_node, eventually):
+def test_a_node_is_not_ready_before_all_its_processes_are(fork_node):
     node = fork_node(housekeeper=fakes.never_ready)
-    eventually(lambda: len(node.children()) == 4)
+    wait_until(lambda: len(node.children()) == 4)
     time.sleep(0.1)
     assert not node.is_ready()
     assert node.stop() == 0
@@ -56,22 +60,21 @@ def test_every_stop_signal_stops(fork_node, number):
     assert f"reason={number.name}" in node.log()
 
 
-def test_a_stop_before_the_node_is_ready_is_a_stop(fork_node, eventually):
+def test_a_stop_before_the_node_is_ready_is_a_stop(fork_node):
     node = fork_node(controller=fakes.never_ready)
-    eventually(lambda: node.regions() and len(node.children()) == 4)
+    wait_until(lambda: node.regions() and len(node.children()) == 4)
     assert node.stop() == 0
     assert node.regions() == []
 
 
-def test_a_stop_ends_a_child_that_has_no_handler_yet(fork_node, eventually):
+def test_a_stop_ends_a_child_that_has_no_handler_yet(fork_node):
     """Were the supervisor's own handler still there, it would swallow the signal."""
     node = fork_node(network=fakes.unprepared)
-    eventually(lambda: node.regions() and len(node.children()) == 4)
+    wait_until(lambda: node.regions() and len(node.children()) == 4)
     time.sleep(0.1)
-    begun = time.monotonic()
     assert node.stop() == 0
-    assert time.monotonic() - begun < 2
     assert "did not stop cleanly role=hr-network-0 signal=15" in node.log()
+    assert "not stopped in time" not in node.log()
 
 
 def test_roles_stop_in_order_and_the_housekeeper_knows_that_the_logs_are_closed(fork_node, tmp_path):
@@ -119,25 +122,25 @@ def test_a_deaf_network_worker_does_not_cost_the_others_their_clean_stop(fork_no
 
 
 @pytest.mark.parametrize("process_id", [NETWORK, PARTITION, CONTROLLER, HOUSEKEEPER])
-def test_a_killed_process_is_started_again_at_once_under_a_new_generation(fork_node, eventually, process_id):
+def test_a_killed_process_is_started_again_at_once_under_a_new_generation(fork_node, process_id):
     node = fork_node()
     node.wait_ready()
     before = {pid: node.from_table(lambda table, pid=pid: table.generation(pid)) for pid in range(4)}
     killed = node.child(process_id)
-    begun = time.monotonic()
     os.kill(killed, signal.SIGKILL)
-    eventually(lambda: node.starts(process_id) == 2, node.log())
-    assert time.monotonic() - begun < 1.0
+    wait_until(lambda: node.starts(process_id) == 2, node.log)
     assert node.child(process_id) != killed
     after = {pid: node.from_table(lambda table, pid=pid: table.generation(pid)) for pid in range(4)}
     assert {pid: after[pid] - before[pid] for pid in after} == {pid: int(pid == process_id) for pid in after}
     assert node.from_table(lambda table: table.exit_code(process_id)) is None
     assert "signal=9" in node.log()
     assert f"pid={killed}" in node.log()
+    assert "restart_in_ms=0" in node.log()
     assert node.stop() == 0
 
 
-def test_a_process_that_crashes_again_and_again_waits_longer_each_time(fork_node):
+def test_a_process_that_crashes_again_and_again_waits_longer_each_time(fork_node, monkeypatch):
+    monkeypatch.setattr(restart_policy, "QUIET_MS", 60_000)  # so long may a life take here
     node = fork_node(network=fakes.leaving_with(3, lives=5))
     node.wait_ready()
     waits_ms = [int(line.split("restart_in_ms=")[1]) for line in node.log().splitlines() if "restart_in_ms=" in line]
@@ -163,31 +166,30 @@ def test_a_misconfigured_child_stops_the_node_with_its_code(fork_node):
     assert node.regions() == []
 
 
-def test_a_process_that_hangs_is_killed_and_started_again(fork_node, eventually):
-    node = fork_node({"headrace.worker.hang.timeout.ms": "1000"}, partition=fakes.silent)
+def test_a_process_that_hangs_is_killed_and_started_again(fork_node):
+    node = fork_node(HANGS_SOON, partition=fakes.silent)
     node.wait_ready()
-    eventually(lambda: node.starts(PARTITION) == 2, node.log())
-    assert "process hangs, killed role=hr-partition-0" in node.log()
-    assert node.log().count("process hangs") == 1
+    wait_until(lambda: node.starts(PARTITION) == 2, node.log)
+    assert node.log().count("process hangs, killed role=hr-partition-0") == 1
     assert node.stop() == 0
 
 
-def test_a_stopped_process_counts_as_hung(fork_node, eventually):
-    node = fork_node({"headrace.worker.hang.timeout.ms": "1000"})
+def test_a_stopped_process_counts_as_hung(fork_node):
+    node = fork_node(HANGS_SOON)
     node.wait_ready()
     os.kill(node.child(NETWORK), signal.SIGSTOP)
-    eventually(lambda: node.starts(NETWORK) == 2, node.log())
+    wait_until(lambda: node.starts(NETWORK) == 2, node.log)
     assert node.stop() == 0
 
 
-def test_children_die_with_a_killed_supervisor_and_the_next_start_sweeps(fork_node, is_running, eventually):
+def test_children_die_with_a_killed_supervisor_and_the_next_start_sweeps(fork_node, is_running):
     node = fork_node()
     node.wait_ready()
     children, left = node.children(), node.regions()
     assert len(children) == 4
     node.signal(signal.SIGKILL)
     assert node.wait() == -signal.SIGKILL
-    eventually(lambda: not any(is_running(pid) for pid in children))
+    wait_until(lambda: not any(is_running(pid) for pid in children))
     assert node.regions() == left
     successor = fork_node()
     successor.wait_ready()
@@ -196,7 +198,7 @@ def test_children_die_with_a_killed_supervisor_and_the_next_start_sweeps(fork_no
     assert successor.regions() == []
 
 
-def test_even_stopped_children_die_with_a_killed_supervisor(fork_node, is_running, eventually):
+def test_even_stopped_children_die_with_a_killed_supervisor(fork_node, is_running):
     node = fork_node()
     node.wait_ready()
     children = node.children()
@@ -204,7 +206,7 @@ def test_even_stopped_children_die_with_a_killed_supervisor(fork_node, is_runnin
         os.kill(pid, signal.SIGSTOP)
     node.signal(signal.SIGKILL)
     node.wait()
-    eventually(lambda: not any(is_running(pid) for pid in children))
+    wait_until(lambda: not any(is_running(pid) for pid in children))
 
 
 def test_a_second_node_on_the_same_directory_is_refused_by_name(fork_node):
@@ -247,7 +249,7 @@ def test_network_workers_share_one_port(fork_node):
     address = node.address(node.wait_ready())
     answered = set()
     for _ in range(200):
-        with socket.create_connection(address, timeout=5) as connection:
+        with socket.create_connection(address, timeout=DEADLINE_S) as connection:
             answered.add(connection.recv(64).decode())
         if len(answered) == 2:
             break
@@ -262,36 +264,46 @@ def test_a_terminal_signal_to_the_group_does_not_reach_the_children(fork_node):
 
 
 def test_systemd_hears_of_the_start_the_watchdog_and_the_stop(fork_node, tmp_path):
+    heard, is_over = [], threading.Event()
+
+    def listen(manager):
+        """At once, as systemd does: the kernel keeps ten datagrams, and drops what comes after."""
+        while not is_over.is_set():
+            with contextlib.suppress(TimeoutError):
+                heard.extend(manager.recv(4096).decode().splitlines())
+
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "notify"))
-        manager.settimeout(5)
+        manager.settimeout(0.05)
         node = fork_node(environment={"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "200000"})
-        node.wait_ready()
-        heard = []
-        while "WATCHDOG=1" not in heard:
-            heard += manager.recv(4096).decode().splitlines()
-        assert node.stop() == 0
-        while "STOPPING=1" not in heard:
-            heard += manager.recv(4096).decode().splitlines()
+        listener = threading.Thread(target=listen, args=(manager,))
+        listener.start()
+        try:
+            node.wait_ready()
+            wait_until(lambda: "WATCHDOG=1" in heard)
+            assert node.stop() == 0
+            wait_until(lambda: "STOPPING=1" in heard)
+        finally:
+            is_over.set()
+            listener.join()
     states = [state for state in heard if state in ("READY=1", "STOPPING=1")]
     assert states == ["READY=1", "STOPPING=1"]
     assert any(state.startswith("STATUS=serving on 127.0.0.1:") for state in heard)
 
 
-def test_the_watchdog_is_not_fed_while_a_process_hangs(fork_node, tmp_path, eventually, monkeypatch):
+def test_the_watchdog_is_not_fed_while_a_process_hangs(fork_node, tmp_path, monkeypatch):
     """The kill is taken away, as for a process that waits for a dead disk."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "notify"))
-        manager.settimeout(5)
         with monkeypatch.context() as patched:
             patched.setattr(os, "kill", lambda _pid, _number: None)
             node = fork_node(
-                {"headrace.worker.hang.timeout.ms": "1000"},
+                HANGS_SOON,
                 {"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "100000"},
                 partition=fakes.silent,
             )
         node.wait_ready()
-        eventually(lambda: "process hangs" in node.log())
+        wait_until(lambda: "process hangs" in node.log())
         assert "WATCHDOG=1" in " ".join(all_datagrams(manager))
         time.sleep(0.6)
         assert all_datagrams(manager) == []

@@ -1,0 +1,23 @@
+"""Waits of the tests: for a state, and not for a time.
+
+A wait has a deadline only so that a state that never comes is a failure with a reason. No passing run comes near it,
+on whatever machine, so that it says nothing about speed.
+"""
+
+import time
+
+DEADLINE_S = 60.0
+LOOK_S = 0.01
+
+
+def wait_until(condition, complaint="not in time"):
+    """Look again and again; the first value that is true is returned.
+
+    complaint   what the failure says: a text, or a function that tells what is there instead
+    raises      AssertionError, after DEADLINE_S
+    """
+    deadline = time.monotonic() + DEADLINE_S
+    while not (found := condition()):
+        assert time.monotonic() < deadline, complaint() if callable(complaint) else complaint
+        time.sleep(LOOK_S)
+    return found
