@@ -64,8 +64,9 @@ class RunningNode:
         os.kill(self.pid(name), signal.SIGKILL)
 
     def stop(self):
-        with self.process.stdout:
-            return children.end(self.process)
+        code = children.end(self.process)
+        self.process.stdout.close()
+        return code
 
 
 def start_node(directory, *settings):

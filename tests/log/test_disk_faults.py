@@ -1,10 +1,10 @@
 """A disk that fails at each call in turn, and machines that crash: what was synced is kept, what is left is a prefix."""
 
 import errno
-import os
 import random
 import subprocess
 
+import descriptors
 import pytest
 from faulty_disk import FaultyDisk
 from log_fixtures import NOW_MS, LogMaker, batch
@@ -208,7 +208,7 @@ def test_the_first_segment_of_a_log_made_on_a_clean_node_is_durable_with_the_fir
 
 def test_a_log_that_cannot_be_opened_leaves_no_descriptor_behind(maker):
     calls_of_a_good_run(maker)
-    before = len(os.listdir("/proc/self/fd"))
+    before = descriptors.held()
     refused = 0
     for fail_at in range(12):
         disk = maker.disk = FaultyDisk(fail_at)
@@ -218,7 +218,7 @@ def test_a_log_that_cannot_be_opened_leaves_no_descriptor_behind(maker):
             refused += 1
         disk.close()
     assert refused
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert descriptors.held() == before
 
 
 @pytest.mark.parametrize("fail_at", range(4))

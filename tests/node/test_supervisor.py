@@ -16,7 +16,9 @@ from headrace.node import restart_policy, stop_plan
 from headrace.shm.wiring import Role
 
 NETWORK, PARTITION, CONTROLLER, HOUSEKEEPER = range(4)  # process ids with one worker of each kind
-HANGS_SOON = {"headrace.worker.hang.timeout.ms": "2000"}  # and yet no process that works waits that long for a processor
+HANGS_SOON = {
+    "headrace.worker.hang.timeout.ms": "2000"
+}  # and yet no process that works waits that long for a processor
 
 
 def all_datagrams(manager):

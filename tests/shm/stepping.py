@@ -10,7 +10,6 @@ bytecode in them. The code under test has no hooks for this.
         if finished: break
 """
 
-import ctypes
 import itertools
 import os
 import signal
@@ -19,10 +18,10 @@ import traceback
 from collections.abc import Callable, Iterator
 from types import FrameType, ModuleType
 
+from children import die_with_parent
+
 STEPS_MAX = 5_000
-_PR_SET_PDEATHSIG = 1
 _CRASHED = 70
-_libc = ctypes.CDLL(None)
 
 
 def fork(body: Callable[[], int | None]) -> int:
@@ -33,8 +32,7 @@ def fork(body: Callable[[], int | None]) -> int:
         return pid
     code = _CRASHED
     try:
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() == parent:
+        if die_with_parent(parent, signal.SIGKILL):
             code = body() or 0
     except BaseException:
         traceback.print_exc()
@@ -45,6 +43,12 @@ def fork(body: Callable[[], int | None]) -> int:
 def exit_code(pid: int) -> int:
     """Wait for a child; a death by signal n is -n."""
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def end(pid: int) -> None:
+    """Kill a child that goes on for ever, and did not die before."""
+    os.kill(pid, signal.SIGKILL)
+    assert exit_code(pid) == -signal.SIGKILL
 
 
 def wait_until_stopped_or_ended(pid: int) -> bool:

@@ -6,6 +6,7 @@ import time
 
 import pytest
 from stepping import exit_code, fork
+from waiting import DEADLINE_S
 
 from headrace.shm.doorbell import Doorbell
 from headrace.shm.region import Region
@@ -65,7 +66,7 @@ def test_two_sleepers_hand_a_message_back_and_forth_without_a_timeout(names, new
         bells = [Doorbell(fd, words, WORD + 16 * index) for index, fd in enumerate(fds)]
         poll = select.poll()
         poll.register(fds[own], select.POLLIN)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 2 * DEADLINE_S
         for turn in range(rounds):
             if own == 0 or turn:
                 writer.write(1, turn.to_bytes(8, "little"))
@@ -74,7 +75,7 @@ def test_two_sleepers_hand_a_message_back_and_forth_without_a_timeout(names, new
             while not (messages := reader.poll(10)):
                 bells[own].park()
                 if not (messages := reader.poll(10)):
-                    if not poll.poll(20_000) or time.monotonic() > deadline:
+                    if not poll.poll(DEADLINE_S * 1000) or time.monotonic() > deadline:
                         return 1
                     messages = reader.poll(10)
                 bells[own].unpark()

@@ -5,6 +5,7 @@ import os
 import random
 import signal
 
+import descriptors
 import pytest
 from stepping import (
     exit_code,
@@ -41,11 +42,11 @@ def test_a_boot_has_its_tables_and_a_pair_of_rings_for_each_pair_that_talks(new_
 
 def test_destroying_leaves_nothing(new_fabric):
     fabric = new_fabric()
-    descriptors = fabric.wiring.eventfds
+    eventfds = fabric.wiring.eventfds
     assert names_of(fabric)
     fabric.destroy()
     assert not names_of(fabric)
-    for fd in descriptors:
+    for fd in eventfds:
         with pytest.raises(OSError, match="Bad file descriptor"):
             os.fstat(fd)
     new_fabric()
@@ -68,7 +69,7 @@ def test_no_fabric_on_a_machine_with_another_memory_order(new_fabric, monkeypatc
 
 def test_a_dev_shm_that_fills_up_half_way_leaves_nothing(new_fabric, monkeypatch, tmp_path):
     gc.collect()  # what other tests dropped lets go of its descriptors now
-    descriptors = len(os.listdir("/proc/self/fd"))
+    before = descriptors.held()
     filesystem = os.statvfs(SHM_DIRECTORY)
     monkeypatch.setattr(
         fabric_module, "CONTROL_RING_BYTES", 1 << (filesystem.f_blocks * filesystem.f_frsize).bit_length()
@@ -78,7 +79,7 @@ def test_a_dev_shm_that_fills_up_half_way_leaves_nothing(new_fabric, monkeypatch
         new_fabric()
     assert not [name for name in os.listdir(SHM_DIRECTORY) if name.startswith(prefix)]
     gc.collect()
-    assert len(os.listdir("/proc/self/fd")) == descriptors
+    assert descriptors.held() == before
 
 
 def test_a_renewal_replaces_the_rings_of_one_process_only(new_fabric):
@@ -158,7 +159,7 @@ def resources(fabric: Fabric) -> tuple[int, int, int]:
     gc.collect()
     with open("/proc/self/maps") as maps:
         mapped = sum(fabric.wiring.prefix in line for line in maps)
-    return len(names_of(fabric)), len(os.listdir("/proc/self/fd")), mapped
+    return len(names_of(fabric)), descriptors.held(), mapped
 
 
 def resident_bytes() -> int:

@@ -3,6 +3,7 @@
 import os
 import stat
 
+import descriptors
 import posix_ipc
 import pytest
 
@@ -118,14 +119,14 @@ def test_a_truncated_region_is_refused(names):
 def test_closing_gives_mapping_and_descriptor_back(names):
     name = names()
     Region.create(name, 4096).close()
-    descriptors = os.listdir("/proc/self/fd")
+    before = descriptors.held()
     for _ in range(20):
         region = Region.attach(name)
         array = region.array(offset=layout.HEADER_BYTES)
         assert array[0] == 0
         del array
         region.close()
-    assert len(os.listdir("/proc/self/fd")) == len(descriptors)
+    assert descriptors.held() == before
     with open("/proc/self/maps") as maps:
         assert not [line for line in maps if name in line]
 

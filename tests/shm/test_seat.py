@@ -4,6 +4,7 @@ import os
 import threading
 import time
 
+import descriptors
 import pytest
 
 from headrace.errors import Fenced
@@ -157,7 +158,7 @@ def test_a_process_whose_rings_never_come_says_which(new_fabric, monkeypatch):
 
 def test_a_detached_seat_holds_nothing(new_fabric):
     fabric = new_fabric()
-    descriptors = len(os.listdir("/proc/self/fd"))
+    before = descriptors.held()
     seat = Seat(fabric.wiring, NETWORK)
     seat.detach()
-    assert len(os.listdir("/proc/self/fd")) == descriptors
+    assert descriptors.held() == before
