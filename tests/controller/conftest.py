@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from waiting import DEADLINE_S
 
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 from headrace.shm.fabric import Fabric
@@ -50,7 +51,7 @@ def zookeeper(tmp_path_factory):
         pytest.skip("no java on the PATH: the embedded ZooKeeper can't run")
     server = EmbeddedZooKeeper(tmp_path_factory.mktemp("zookeeper"))
     server.start()
-    server.wait_until_ready(30)
+    server.wait_until_ready(DEADLINE_S)
     yield server
     server.stop()
 

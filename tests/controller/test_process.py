@@ -4,13 +4,14 @@ import json
 import logging
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
+from children import die_with_parent
 from fake_node import settings_of
 from fake_owner import FakeOwner
 from session_thief import end_session
+from waiting import DEADLINE_S, wait_until
 
 from headrace.controller import process, znodes
 from headrace.controller.zk import SESSION_FILE, ZkSession
@@ -24,7 +25,8 @@ from headrace.shm.messages import ADMIN, ADMIN_HEADER, ADMIN_RESULT, ADMIN_RESUL
 from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
 
-DEADLINE_S = 20
+SESSION_MS = 30_000  # no restart takes that long on any machine: what a kill must not cost is not lost to a slow one
+REQUEST_MS = 600_000  # an answer before DEADLINE_S did not wait for this
 NETWORK = 0
 VERSIONS = {ApiKey.CREATE_TOPICS: 6, ApiKey.DELETE_TOPICS: 5, ApiKey.INIT_PRODUCER_ID: 4}
 
@@ -49,11 +51,13 @@ class Node:
         self._requests = 0
 
     def start(self, wait=True):
+        parent = os.getpid()
         self.pid = os.fork()
         if not self.pid:
             code = 70
             logging.basicConfig(filename=self.log_file, force=True)
             try:
+                assert die_with_parent(parent, signal.SIGKILL)
                 code = process.run(Seat(self.wiring, self.wiring.controller_id))
             finally:
                 os._exit(code)
@@ -79,11 +83,7 @@ class Node:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
     def wait_for(self, condition):
-        deadline = time.monotonic() + DEADLINE_S
-        while not condition():
-            assert time.monotonic() < deadline
-            self.owner.follow()
-            time.sleep(0.002)
+        wait_until(lambda: condition() or self.owner.follow())
 
     def send(self, api, request):
         self._requests += 1
@@ -115,7 +115,7 @@ class Node:
     def create(self, name, partitions=1):
         request = messages.CreateTopicsRequest
         topic = request.CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
-        response = self.ask(ApiKey.CREATE_TOPICS, request(topics=[topic], timeout_ms=5000))
+        response = self.ask(ApiKey.CREATE_TOPICS, request(topics=[topic], timeout_ms=REQUEST_MS))
         return ErrorCode(response.topics[0].error_code)
 
     def producer_id(self):
@@ -139,7 +139,7 @@ def new_node(tmp_path, chroot):
     def make(connect=chroot, log_dir=None, **changes):
         log_dir = log_dir or tmp_path / "logs"
         log_dir.mkdir(exist_ok=True)
-        settings = {"zookeeper_session_timeout_ms": "4000", **changes}
+        settings = {"zookeeper_session_timeout_ms": str(SESSION_MS), **changes}
         made.append(Node(settings_of(log_dir, zookeeper_connect=connect, **settings)))
         return made[-1]
 
@@ -257,18 +257,16 @@ def test_an_outage_of_zookeeper_is_answered_at_once_and_made_up_for(new_node, zo
     server = EmbeddedZooKeeper(tmp_path / "zookeeper")
     server.start()
     try:
-        node = new_node(connect=server.connect, zookeeper_session_timeout_ms="30000")
+        node = new_node(connect=server.connect)
         node.start()
         node.create("t")
         view = node.seat.view.read()
         server.stop()
         node.wait_for(lambda: node.create("during") == ErrorCode.REQUEST_TIMED_OUT)
-        begun = time.monotonic()
         for _ in range(5):
             assert node.create("during") == ErrorCode.REQUEST_TIMED_OUT
         heartbeat = node.fabric.processes.heartbeat_ns(node.wiring.controller_id)
         node.wait_for(lambda: node.fabric.processes.heartbeat_ns(node.wiring.controller_id) > heartbeat)
-        assert time.monotonic() - begun < 2
         assert node.seat.view.read().topics == view.topics
         server.start()
         node.wait_for(lambda: node.create("after") in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS))
@@ -310,9 +308,7 @@ def test_a_broker_id_that_is_taken_ends_with_78(new_node, tmp_path):
 
 
 def test_sigterm_while_the_start_waits_for_zookeeper(new_node):
-    node = new_node(connect="127.0.0.1:1", zookeeper_connection_timeout_ms="60000")
+    node = new_node(connect="127.0.0.1:1", zookeeper_connection_timeout_ms=str(REQUEST_MS))
     node.start(wait=False)
     node.wait_for(lambda: node.fabric.processes.heartbeat_ns(node.wiring.controller_id))
-    begun = time.monotonic()
-    assert node.terminate() == 0
-    assert time.monotonic() - begun < 3
+    assert node.terminate() == 0  # or the test's own time is over
