@@ -239,7 +239,7 @@ def test_a_topic_made_in_zookeeper_is_noticed_while_the_process_sleeps(new_node,
 
 
 def test_an_expired_session_is_followed_by_a_new_one(new_node, chroot):
-    node = new_node()
+    node = new_node(zookeeper_session_timeout_ms="10000")  # it may be noticed only by heartbeats that nobody answers
     node.start()
     node.create("t")
     before = look(chroot, "/brokers/ids/0")

@@ -16,7 +16,8 @@ from headrace.controller.transaction import Transaction
 from headrace.controller.zk import CALL_TIMEOUT_S, CONNECT_REPLY_S, ZkConflict, ZkLost, ZkSession, _repeated
 from headrace.errors import ConfigError
 
-SESSION_MS = 30_000  # nothing here waits for it; a process that starts slowly still has its session
+SESSION_MS = 30_000  # a process that starts slowly still has its session
+SOON_MS = 4_000  # of a session that is ended: its owner may notice only by heartbeats that nobody answers
 
 
 class Bell:
@@ -38,9 +39,9 @@ class Bell:
 def new_session(chroot):
     made = []
 
-    def make(session_file=None, connect=chroot):
+    def make(session_file=None, connect=chroot, timeout_ms=SESSION_MS):
         bell = Bell()
-        session = ZkSession(connect, SESSION_MS, session_file, bell)
+        session = ZkSession(connect, timeout_ms, session_file, bell)
         session.start(DEADLINE_S)
         session.bell = bell
         made.append(session)
@@ -217,7 +218,7 @@ def test_a_session_that_is_over_is_replaced_and_the_file_too(new_session, tmp_pa
 
 def test_a_session_that_expires_is_counted_and_the_client_gets_another(new_session, chroot, tmp_path):
     file = tmp_path / "session"
-    zk = new_session(file)
+    zk = new_session(file, timeout_ms=SOON_MS)
     old = zk.session_id
     zk.create("/e", is_ephemeral=True)
     zk.get("/e", watch=True)
