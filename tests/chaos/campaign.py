@@ -1,7 +1,7 @@
 """A campaign of kills: SIGKILL spread over the roles of a node, under load with acks=all, and the judgement at its end.
 
 Runs in: a test or `make chaos` (`python tests/chaos/campaign.py --kills 1000 --seed 7`). It starts its own
-ZooKeeper and its own node in a temporary directory and ends only those, by pid.
+ZooKeeper and its own node in a directory and ends only those, by pid.
 
     producers (2 confluent-kafka, one idempotent)  ->  node  <-  killer: every `pause_s` one SIGKILL, roles in
     turn every value is unique; each delivery report is ok (with its offset), or unknown
@@ -39,15 +39,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
+
+import children
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
+from waiting import DEADLINE_S
 
 from headrace.client.connection import Connection
 from headrace.errors import HeadraceError
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
-from headrace.node.termination import terminate
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.record_batch import build_batch
@@ -56,10 +58,8 @@ from headrace.shm.region import region_prefix
 TOPIC = "chaos"
 PARTITIONS = 4
 ROLES = ("network", "partition", "controller", "housekeeper", "supervisor")
-READY_DEADLINE_S = 30.0
-STOP_DEADLINE_S = 15.0
 IN_FLIGHT_MAX = 200
-SERVES_DEADLINE_S = 10.0
+SERVES_DEADLINE_S = 60.0
 
 
 @dataclass
@@ -134,26 +134,22 @@ class Node:
     def start(self) -> None:
         self.properties.write_text(
             f"broker.id=7\nlisteners=PLAINTEXT://127.0.0.1:{self.port}\nlog.dirs={self.directory / 'logs'}\n"
-            f"zookeeper.connect={self.zookeeper}\nzookeeper.session.timeout.ms=6000\n"
+            f"zookeeper.connect={self.zookeeper}\nzookeeper.session.timeout.ms=18000\n"
             f"headrace.network.workers={self._workers}\nheadrace.partition.workers={self._workers}\n"
             f"log.segment.bytes=4194304\n{self._settings}"
         )
         with open(self.log_path, "a") as log:
-            self.process = subprocess.Popen(
+            self.process = children.start(
                 [sys.executable, "-m", "headrace.cli.main", "start", str(self.properties)],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
             )
         assert self.process.stdout is not None
-        deadline = time.monotonic() + READY_DEADLINE_S
-        while time.monotonic() < deadline:
-            line = self.process.stdout.readline()
+        for line in self.process.stdout:
             if line.startswith("ready "):
                 self.port = int(line.split("bootstrap=")[1].split()[0].rpartition(":")[2])
                 return
-            if not line:
-                break
         tail = "\n".join(self.log_path.read_text().splitlines()[-20:])
         raise RuntimeError(f"node not ready; its log ends with:\n{tail}")
 
@@ -182,39 +178,25 @@ class Node:
 
     def stop(self) -> int:
         assert self.process is not None
-        return terminate(self.process, STOP_DEADLINE_S)
-
-
-class Judgement(Protocol):
-    """What a campaign saw, as far as its node needs it."""
-
-    def faults(self, kills_wanted: int, acknowledged_wanted: int, /) -> list[str]: ...
+        return children.end(self.process)
 
 
 @contextmanager
-def started_node(verdict: Judgement, topic: str, partitions: int, workers: int, settings: str = "") -> Iterator[Node]:
-    """A node with one topic, and its ZooKeeper, in a temporary directory of its own.
-
-    verdict   where it has faults at the end the directory stays, for a look
-    """
-    directory = Path(tempfile.mkdtemp(prefix="headrace-chaos-"))
+def started_node(directory: Path, topic: str, partitions: int, workers: int, settings: str = "") -> Iterator[Node]:
+    """A node with one topic, and its ZooKeeper, in a directory."""
     zookeeper = EmbeddedZooKeeper(directory / "zookeeper")
-    zookeeper.start()
-    node = Node(directory, zookeeper.connect, workers, settings)
+    node: Node | None = None
     try:
+        zookeeper.start()
+        node = Node(directory, zookeeper.connect, workers, settings)
         node.start()
         admin = AdminClient({"bootstrap.servers": node.bootstrap})
-        admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(15)
+        admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(DEADLINE_S)
         yield node
     finally:
-        if node.process is not None and node.process.poll() is None:
-            node.process.kill()
-            node.process.wait()
+        if node is not None and node.process is not None:
+            node.stop()
         zookeeper.stop()
-        if verdict.faults(0, 0):
-            print(f"kept for a look: {directory}", file=sys.stderr)
-        else:
-            shutil.rmtree(directory, ignore_errors=True)
 
 
 class Load:
@@ -252,6 +234,11 @@ class Load:
         self._stop.set()
         self._thread.join()
         self._producer.flush(60)
+
+    def abandon(self) -> None:
+        """No word more of it, where the campaign broke off."""
+        self._stop.set()
+        self._producer.purge()
 
     def _run(self) -> None:
         for number in itertools.count():
@@ -291,7 +278,7 @@ def read_everything(bootstrap: str) -> dict[tuple[int, int], str]:
         }
     )
     ends = {
-        partition: consumer.get_watermark_offsets(TopicPartition(TOPIC, partition), timeout=20)[1]
+        partition: consumer.get_watermark_offsets(TopicPartition(TOPIC, partition), timeout=DEADLINE_S)[1]
         for partition in range(PARTITIONS)
     }
     consumer.assign([TopicPartition(TOPIC, partition, OFFSET_BEGINNING) for partition in ends])
@@ -347,29 +334,46 @@ def judge(verdict: Verdict, loads: list[Load], seen: dict[tuple[int, int], str])
             taken[place] = value
 
 
-def run_campaign(kills: int, seed: int, pause_s: float = 0.25, workers: int = 2, quiet: bool = False) -> Verdict:
-    """Run one campaign in a temporary directory of its own."""
+def run_campaign(
+    directory: Path, kills: int, seed: int, pause_s: float = 0.25, workers: int = 2, quiet: bool = False
+) -> Verdict:
+    """Run one campaign in a directory."""
     chance = random.Random(seed)
     verdict = Verdict(seed)
-    with started_node(verdict, TOPIC, PARTITIONS, workers) as node:
-        loads = [Load("idem", node.bootstrap, True), Load("plain", node.bootstrap, False)]
+    loads: list[Load] = []
+    try:
+        with started_node(directory, TOPIC, PARTITIONS, workers) as node:
+            loads = [Load("idem", node.bootstrap, True), Load("plain", node.bootstrap, False)]
+            for load in loads:
+                load.start()
+            time.sleep(1.0)
+            for number in range(kills):
+                role = ROLES[number % len(ROLES)] if number % 25 < 20 else chance.choice(ROLES[:4])
+                _kill_one(node, role, chance, verdict, loads)
+                if not quiet and (number + 1) % 25 == 0:
+                    done = sum(len(load.acknowledged) for load in loads)
+                    print(f"kills {number + 1}/{kills} acknowledged {done}", flush=True)
+                time.sleep(chance.uniform(0.2, 1.0) * pause_s)
+            for load in loads:
+                load.stop()
+            judge(verdict, loads, read_everything(node.bootstrap))
+            verdict.exit_code = node.stop()
+            prefix = f"{region_prefix(7, node.directory / 'logs')}-"
+            verdict.left_in_shm = [name for name in os.listdir("/dev/shm") if name.startswith(prefix)]
+    finally:
         for load in loads:
-            load.start()
-        time.sleep(1.0)
-        for number in range(kills):
-            role = ROLES[number % len(ROLES)] if number % 25 < 20 else chance.choice(ROLES[:4])
-            _kill_one(node, role, chance, verdict, loads)
-            if not quiet and (number + 1) % 25 == 0:
-                done = sum(len(load.acknowledged) for load in loads)
-                print(f"kills {number + 1}/{kills} acknowledged {done}", flush=True)
-            time.sleep(chance.uniform(0.2, 1.0) * pause_s)
-        for load in loads:
-            load.stop()
-        judge(verdict, loads, read_everything(node.bootstrap))
-        verdict.exit_code = node.stop()
-        prefix = f"{region_prefix(7, node.directory / 'logs')}-"
-        verdict.left_in_shm = [name for name in os.listdir("/dev/shm") if name.startswith(prefix)]
+            load.abandon()
     return verdict
+
+
+def keep_or_remove(directory: Path, faults: list[str]) -> None:
+    """The directory of a campaign that failed is kept for a look."""
+    for fault in faults:
+        print(f"FAILED: {fault}")
+    if faults:
+        print(f"kept for a look: {directory}", file=sys.stderr)
+    else:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _kill_one(node: Node, role: str, chance: random.Random, verdict: Verdict, loads: list[Load]) -> None:
@@ -411,7 +415,7 @@ def _registration(zookeeper: str) -> tuple[int, int] | None:
     from kazoo.client import KazooClient
 
     client = KazooClient(hosts=zookeeper)
-    client.start(timeout=10)
+    client.start(timeout=DEADLINE_S)
     try:
         stat = client.exists("/brokers/ids/7")
         return (stat.czxid, stat.ephemeralOwner) if stat else None
@@ -431,11 +435,11 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2, help="network and partition workers each")
     parser.add_argument("--json", type=Path, help="also write the verdict here")
     arguments = parser.parse_args()
-    verdict = run_campaign(arguments.kills, arguments.seed, arguments.pause, arguments.workers)
+    directory = Path(tempfile.mkdtemp(prefix="headrace-chaos-"))
+    verdict = run_campaign(directory, arguments.kills, arguments.seed, arguments.pause, arguments.workers)
     print(verdict.summary())
     faults = verdict.faults(int(arguments.kills * 0.9), arguments.kills * 5)
-    for fault in faults:
-        print(f"FAILED: {fault}")
+    keep_or_remove(directory, faults)
     if arguments.json:
         arguments.json.write_text(json.dumps({"summary": verdict.summary(), "faults": faults}, indent=1))
     return 1 if faults else 0

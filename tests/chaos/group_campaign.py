@@ -1,7 +1,7 @@
 """Kills of the partition workers that host coordinators, under commits and rebalances, and the judgement at the end.
 
 Runs in: a test or `make chaos` (`python tests/chaos/group_campaign.py --kills 100 --seed 7`). It starts its own
-ZooKeeper and its own node in a temporary directory and ends only those, by pid.
+ZooKeeper and its own node in a directory and ends only those, by pid.
 
     producer  ->  topic  ->  members of one group: they read, commit after each batch, and one after the other
                              leaves and comes back
@@ -23,13 +23,16 @@ import os
 import random
 import signal
 import sys
+import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from campaign import Node, started_node
+from campaign import Node, keep_or_remove, started_node
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from waiting import DEADLINE_S
 
 TOPIC = "work"
 GROUP = "workers"
@@ -38,7 +41,7 @@ MEMBERS = 3
 COMMITTERS = 3
 SESSION_MS = 6_000
 STAND_STILL_S = SESSION_MS / 1000 + 4.0  # a session, and what a rebalance takes behind it
-DRAIN_S = 60.0
+DRAIN_S = DEADLINE_S
 SETTINGS = "group.initial.rebalance.delay.ms=100\noffsets.topic.num.partitions=8\noffsets.topic.segment.bytes=65536\n"
 CLIENT = {
     "retry.backoff.ms": 50,
@@ -247,25 +250,47 @@ class Writer(Worker):
 
 
 def run_group_campaign(
-    kills: int, seed: int, pause_s: float = 0.5, workers: int = 2, quiet: bool = False
+    directory: Path,
+    kills: int,
+    seed: int,
+    pause_s: float = 0.5,
+    workers: int = 2,
+    quiet: bool = False,
+    stand_still_s: float = STAND_STILL_S,
 ) -> GroupVerdict:
-    """Run one campaign in a temporary directory of its own."""
-    chance = random.Random(seed)
+    """Run one campaign in a directory.
+
+    stand_still_s   how long no member may commit after a kill; the default is a claim about this machine
+    """
     verdict = GroupVerdict(seed)
-    with started_node(verdict, TOPIC, PARTITIONS, workers, SETTINGS) as node:
-        _run(node, verdict, kills, chance, pause_s, quiet)
-        node.stop()
+    everyone: list[Worker] = []
+    try:
+        with started_node(directory, TOPIC, PARTITIONS, workers, SETTINGS) as node:
+            _run(node, verdict, kills, random.Random(seed), pause_s, quiet, stand_still_s, everyone)
+    finally:
+        for one in everyone:
+            one.stopping.set()
     return verdict
 
 
-def _run(node: Node, verdict: GroupVerdict, kills: int, chance: random.Random, pause_s: float, quiet: bool) -> None:
+def _run(
+    node: Node,
+    verdict: GroupVerdict,
+    kills: int,
+    chance: random.Random,
+    pause_s: float,
+    quiet: bool,
+    stand_still_s: float,
+    everyone: list[Worker],
+) -> None:
     ledger, seen = Ledger(verdict), set[bytes]()
     writer = Writer(node.bootstrap)
     members = [Member(f"member-{n}", node.bootstrap, ledger, seen, verdict) for n in range(MEMBERS)]
     committers = [Committer(f"committer-{n}", node.bootstrap, ledger) for n in range(COMMITTERS)]
-    for one in (writer, *members, *committers):
+    everyone += (writer, *members, *committers)
+    for one in everyone:
         one.thread.start()
-    _wait_for_commit(ledger, time.monotonic(), 30.0)
+    _wait_for_commit(ledger, time.monotonic(), DEADLINE_S)
     for number in range(kills):
         if number % 5 == 4:
             chance.choice(members).leaves.set()
@@ -277,9 +302,9 @@ def _run(node: Node, verdict: GroupVerdict, kills: int, chance: random.Random, p
                 verdict.kills += 1
             except ProcessLookupError:
                 continue
-            took_s = _wait_for_commit(ledger, killed_at, STAND_STILL_S)
+            took_s = _wait_for_commit(ledger, killed_at, stand_still_s)
             if took_s is None:
-                verdict.stood_still.append(f"kill {number}: nothing in {STAND_STILL_S} s")
+                verdict.stood_still.append(f"kill {number}: nothing in {stand_still_s} s")
             else:
                 verdict.recovery_ms.append(took_s * 1000)
         if not quiet and (number + 1) % 20 == 0:
@@ -303,7 +328,9 @@ def _judge_commits(node: Node, verdict: GroupVerdict, ledger: Ledger) -> None:
     """What every group has at the end, read by a client of its own."""
     for group in sorted({group for group, _partition in ledger.highest}):
         consumer = Consumer({"bootstrap.servers": node.bootstrap, "group.id": group, **CLIENT})
-        rows = consumer.committed([TopicPartition(TOPIC, partition) for partition in range(PARTITIONS)], timeout=20)
+        rows = consumer.committed(
+            [TopicPartition(TOPIC, partition) for partition in range(PARTITIONS)], timeout=DEADLINE_S
+        )
         consumer.close()
         for row in rows:
             wanted = ledger.highest.get((group, row.partition), -1)
@@ -330,11 +357,11 @@ def main() -> int:
     parser.add_argument("--pause", type=float, default=0.5, help="mean pause between kills in seconds")
     parser.add_argument("--workers", type=int, default=2, help="network and partition workers each")
     arguments = parser.parse_args()
-    verdict = run_group_campaign(arguments.kills, arguments.seed, arguments.pause, arguments.workers)
+    directory = Path(tempfile.mkdtemp(prefix="headrace-chaos-"))
+    verdict = run_group_campaign(directory, arguments.kills, arguments.seed, arguments.pause, arguments.workers)
     print(verdict.summary())
     faults = verdict.faults(int(arguments.kills * 0.9), arguments.kills * 5)
-    for fault in faults:
-        print(f"FAILED: {fault}")
+    keep_or_remove(directory, faults)
     return 1 if faults else 0
 
 

@@ -14,13 +14,14 @@ import time
 import uuid
 from pathlib import Path
 
+import children
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
+from waiting import DEADLINE_S
 
 PARTITIONS = 6
 RECORDS = 1_200
 KILLS = 4
-DEADLINE_S = 90
 
 
 class Member:
@@ -28,7 +29,7 @@ class Member:
         self.name = name
         self.output = Path(directory) / f"{name}-{uuid.uuid4().hex[:6]}.jsonl"
         with open(self.output, "wb") as out, open(Path(directory) / "members.log", "ab") as log:
-            self.process = subprocess.Popen(command, stdout=out, stderr=log, stdin=subprocess.DEVNULL)
+            self.process = children.start(command, stdout=out, stderr=log, stdin=subprocess.DEVNULL)
 
     def lines(self):
         text = self.output.read_text()
@@ -47,7 +48,7 @@ def run_group(directory, bootstrap, commands, seed):
     chance = random.Random(seed)
     topic, group = f"mixed-{uuid.uuid4().hex[:8]}", f"mixed-{uuid.uuid4().hex[:8]}"
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result(15)
+    admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result(DEADLINE_S)
     producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True})
     names = list(commands)
     everyone, written = [], 0
@@ -63,7 +64,7 @@ def run_group(directory, bootstrap, commands, seed):
             for _ in range(RECORDS // (KILLS + 1)):
                 producer.produce(topic, b"%d" % written, partition=written % PARTITIONS)
                 written += 1
-            assert producer.flush(10) == 0
+            assert producer.flush(DEADLINE_S) == 0
             wait_until_done(everyone, written, Path(directory))
             if round_ < KILLS:
                 members.pop(chance.randrange(len(members))).kill()
@@ -107,7 +108,7 @@ def faults_of(members):
 
 
 def wait_until_done(members, written, directory):
-    deadline = time.monotonic() + DEADLINE_S
+    deadline = time.monotonic() + 2 * DEADLINE_S  # sessions end in it
     while sum(done_by(members).values()) < written:
         if time.monotonic() > deadline:
             said = (directory / "members.log").read_text()[-2_000:]

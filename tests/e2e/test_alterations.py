@@ -12,6 +12,7 @@ from confluent_kafka.admin import (
     NewPartitions,
     NewTopic,
 )
+from waiting import DEADLINE_S, wait_until
 
 from headrace.client.connection import Connection
 from headrace.errors import ErrorCode
@@ -30,7 +31,7 @@ def admin(node):
 @pytest.fixture
 def topic(admin):
     name = f"altered-{uuid.uuid4().hex[:8]}"
-    admin.create_topics([NewTopic(name, 3, 1)])[name].result(15)
+    admin.create_topics([NewTopic(name, 3, 1)])[name].result(DEADLINE_S)
     return name
 
 
@@ -41,7 +42,7 @@ def incremental(name, *changes):
 
 def described(admin, name):
     resource = ConfigResource(ConfigResource.Type.TOPIC, name)
-    return admin.describe_configs([resource])[resource].result(10)
+    return admin.describe_configs([resource])[resource].result(DEADLINE_S)
 
 
 @pytest.fixture
@@ -72,64 +73,63 @@ def fetch(connection, topic, partition, offset, version=11):
 
 
 def test_new_partitions_take_records(node, admin, topic):
-    admin.create_partitions([NewPartitions(topic, 5)])[topic].result(15)
+    admin.create_partitions([NewPartitions(topic, 5)])[topic].result(DEADLINE_S)
     failures = []
     producer = Producer({"bootstrap.servers": node.bootstrap})
     for partition in range(5):
         producer.produce(topic, b"v", partition=partition, on_delivery=lambda e, _m: e and failures.append(e))
-    assert producer.flush(15) == 0
+    assert producer.flush(DEADLINE_S) == 0
     assert not failures
 
 
 def test_a_topic_does_not_shrink(admin, topic):
     with pytest.raises(Exception, match="has 3 partitions"):
-        admin.create_partitions([NewPartitions(topic, 2)])[topic].result(15)
+        admin.create_partitions([NewPartitions(topic, 2)])[topic].result(DEADLINE_S)
 
 
 def test_a_changed_setting_holds_in_every_partition(admin, connection, topic):
     resource = incremental(topic, ("message.timestamp.type", AlterConfigOpType.SET, "LogAppendTime"))
     batch = build_batch([(None, b"v")], timestamp_ms=NOW_MS)
     assert [produce(connection, topic, index, batch).log_append_time_ms for index in range(3)] == [-1, -1, -1]
-    admin.incremental_alter_configs([resource])[resource].result(10)
+    admin.incremental_alter_configs([resource])[resource].result(DEADLINE_S)
     for index in range(3):  # the workers take it over when they see the view
-        for _ in range(100):
-            if produce(connection, topic, index, batch).log_append_time_ms > 0:
-                break
-        else:
-            pytest.fail(f"partition {index} still keeps the producer's time")
+        wait_until(
+            lambda index=index: produce(connection, topic, index, batch).log_append_time_ms > 0,
+            f"partition {index} still keeps the producer's time",
+        )
 
 
 def test_dynamic_values_and_their_source_are_shown(admin, topic):
     resource = incremental(
         topic, ("retention.ms", AlterConfigOpType.SET, "1000"), ("cleanup.policy", AlterConfigOpType.APPEND, "compact")
     )
-    admin.incremental_alter_configs([resource])[resource].result(10)
+    admin.incremental_alter_configs([resource])[resource].result(DEADLINE_S)
     configs = described(admin, topic)
     assert (configs["retention.ms"].value, configs["retention.ms"].source) == ("1000", 1)
     assert configs["cleanup.policy"].value == "delete,compact"
     assert configs["segment.ms"].source == 5
     resource = incremental(topic, ("retention.ms", AlterConfigOpType.DELETE, None))
-    admin.incremental_alter_configs([resource])[resource].result(10)
+    admin.incremental_alter_configs([resource])[resource].result(DEADLINE_S)
     assert described(admin, topic)["retention.ms"].is_default
 
 
 def test_a_bad_value_is_refused_with_its_key(admin, topic):
     resource = incremental(topic, ("retention.ms", AlterConfigOpType.SET, "soon"))
     with pytest.raises(Exception, match=r"soon.*retention\.ms"):
-        admin.incremental_alter_configs([resource])[resource].result(10)
+        admin.incremental_alter_configs([resource])[resource].result(DEADLINE_S)
 
 
 def test_overrides_outlive_the_node(node_factory):
     first = node_factory("kept")
     admin = AdminClient({"bootstrap.servers": first.bootstrap})
-    admin.create_topics([NewTopic("t", 1, 1)])["t"].result(15)
+    admin.create_topics([NewTopic("t", 1, 1)])["t"].result(DEADLINE_S)
     resource = incremental("t", ("retention.ms", AlterConfigOpType.SET, "12345"))
-    admin.incremental_alter_configs([resource])[resource].result(10)
-    admin.create_partitions([NewPartitions("t", 4)])["t"].result(15)
+    admin.incremental_alter_configs([resource])[resource].result(DEADLINE_S)
+    admin.create_partitions([NewPartitions("t", 4)])["t"].result(DEADLINE_S)
     assert first.stop() == 0
     admin = AdminClient({"bootstrap.servers": node_factory("kept").bootstrap})
     assert described(admin, "t")["retention.ms"].value == "12345"
-    assert len(admin.list_topics("t", timeout=10).topics["t"].partitions) == 4
+    assert len(admin.list_topics("t", timeout=DEADLINE_S).topics["t"].partitions) == 4
 
 
 def test_a_refused_batch_tells_no_offset_at_all(connection, topic):

@@ -7,6 +7,7 @@ import uuid
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
+from waiting import DEADLINE_S
 
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 
@@ -32,7 +33,7 @@ def write_with_confluent(bootstrap, topic, codec, records, **settings):
         producer.produce(
             topic, value, key=key, headers=headers, partition=0, on_delivery=lambda e, _m: e and failures.append(e)
         )
-    assert producer.flush(30) == 0
+    assert producer.flush(DEADLINE_S) == 0
     assert not failures
 
 
@@ -42,7 +43,7 @@ def read_with_confluent(bootstrap, topic, count, partition=0):
     consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
     found = []
     while len(found) < count:
-        messages = consumer.consume(count - len(found), timeout=15)
+        messages = consumer.consume(count - len(found), timeout=DEADLINE_S)
         assert messages, f"{len(found)} of {count} records came"
         for message in messages:
             assert not message.error(), message.error()
@@ -54,7 +55,9 @@ def read_with_confluent(bootstrap, topic, count, partition=0):
 def read_with_kafka_python(bootstrap, topic, count):
     import kafka
 
-    consumer = kafka.KafkaConsumer(bootstrap_servers=bootstrap, enable_auto_commit=False, consumer_timeout_ms=15_000)
+    consumer = kafka.KafkaConsumer(
+        bootstrap_servers=bootstrap, enable_auto_commit=False, consumer_timeout_ms=1000 * DEADLINE_S
+    )
     place = kafka.TopicPartition(topic, 0)
     consumer.assign([place])
     consumer.seek_to_beginning(place)
@@ -79,7 +82,7 @@ def read_with_aiokafka(bootstrap, topic, count):
             await consumer.seek_to_beginning(place)
             found = []
             while len(found) < count:
-                message = await asyncio.wait_for(consumer.getone(), 15)
+                message = await asyncio.wait_for(consumer.getone(), DEADLINE_S)
                 found.append((message.key, message.value, [tuple(header) for header in message.headers]))
             return found
         finally:
@@ -109,7 +112,7 @@ def test_what_kafka_python_writes_librdkafka_reads(node, codec):
         )
         for key, value, headers in RECORDS
     ]
-    assert [future.get(20).offset for future in futures] == list(range(len(RECORDS)))
+    assert [future.get(DEADLINE_S).offset for future in futures] == list(range(len(RECORDS)))
     producer.close()
     wanted = [(key, value, [(name, content or b"") for name, content in headers]) for key, value, headers in RECORDS]
     assert read_with_confluent(node.bootstrap, topic, len(RECORDS)) == wanted
@@ -149,12 +152,12 @@ def test_a_batch_above_the_limit_is_refused_and_the_connection_lives(node):
     topic = topic_name("too-large")
     failures = []
     producer = Producer(
-        {"bootstrap.servers": node.bootstrap, "message.max.bytes": 3_000_000, "message.timeout.ms": 8_000}
+        {"bootstrap.servers": node.bootstrap, "message.max.bytes": 3_000_000, "message.timeout.ms": 60_000}
     )
     producer.produce(topic, os.urandom(1_500_000), on_delivery=lambda e, _m: failures.append(e and e.name()))
-    producer.flush(10)
+    producer.flush(DEADLINE_S)
     producer.produce(topic, b"small", on_delivery=lambda e, _m: failures.append(e and e.name()))
-    producer.flush(10)
+    producer.flush(DEADLINE_S)
     assert failures == ["MSG_SIZE_TOO_LARGE", None]
 
 
@@ -170,18 +173,18 @@ def test_topics_are_made_described_and_deleted(node):
     admin = AdminClient({"bootstrap.servers": node.bootstrap})
     name = topic_name("admin")
     made = admin.create_topics([NewTopic(name, 3, 1, config={"segment.bytes": "100000"})])
-    made[name].result(15)
-    assert len(admin.list_topics(name, timeout=10).topics[name].partitions) == 3
+    made[name].result(DEADLINE_S)
+    assert len(admin.list_topics(name, timeout=DEADLINE_S).topics[name].partitions) == 3
     resource = ConfigResource(ConfigResource.Type.TOPIC, name)
-    found = admin.describe_configs([resource])[resource].result(10)
+    found = admin.describe_configs([resource])[resource].result(DEADLINE_S)
     assert found["segment.bytes"].value == "100000"
     assert found["retention.ms"].is_default
     again = admin.create_topics([NewTopic(name, 1, 1)])
     with pytest.raises(Exception, match="already exists"):
-        again[name].result(15)
+        again[name].result(DEADLINE_S)
     deleted = admin.delete_topics([name])
-    deleted[name].result(15)
-    assert name not in admin.list_topics(timeout=10).topics
+    deleted[name].result(DEADLINE_S)
+    assert name not in admin.list_topics(timeout=DEADLINE_S).topics
     assert not any(path.name.startswith(f"{name}-") and path.name[-1].isdigit() for path in node.log_dir.iterdir())
 
 
@@ -190,18 +193,19 @@ def test_a_bad_topic_configuration_names_key_and_value(node):
     name = topic_name("bad-config")
     made = admin.create_topics([NewTopic(name, 1, 1, config={"segment.bytes": "many"})])
     with pytest.raises(Exception, match=r"segment\.bytes"):
-        made[name].result(15)
+        made[name].result(DEADLINE_S)
 
 
 def test_a_consumer_that_waits_is_woken_by_a_record(node):
     topic = topic_name("parked")
     write_with_confluent(node.bootstrap, topic, "none", [(None, b"first", [])])
-    consumer = Consumer({"bootstrap.servers": node.bootstrap, "group.id": "none", "fetch.wait.max.ms": 5_000})
+    waits = {"fetch.wait.max.ms": 200_000, "socket.timeout.ms": 250_000}  # a poll is over long before
+    consumer = Consumer({"bootstrap.servers": node.bootstrap, "group.id": "none", **waits})
     consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
-    assert consumer.poll(15).value() == b"first"
+    assert consumer.poll(DEADLINE_S).value() == b"first"
     consumer.poll(0.2)  # now a fetch is parked
     write_with_confluent(node.bootstrap, topic, "none", [(None, b"second", [])])
-    assert consumer.poll(4).value() == b"second"
+    assert consumer.poll(DEADLINE_S).value() == b"second"
     consumer.close()
 
 
@@ -211,11 +215,11 @@ def test_offsets_for_times_find_the_first_record_that_late(node):
     for number in range(100):
         producer.produce(topic, b"x", partition=0, timestamp=1_000_000 + number * 10)
         if number % 10 == 9:
-            producer.flush(10)
+            producer.flush(DEADLINE_S)
     consumer = Consumer({"bootstrap.servers": node.bootstrap, "group.id": "none"})
-    found = consumer.offsets_for_times([TopicPartition(topic, 0, 1_000_455)], timeout=10)
+    found = consumer.offsets_for_times([TopicPartition(topic, 0, 1_000_455)], timeout=DEADLINE_S)
     assert found[0].offset == 46
-    assert consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=10) == (0, 100)
+    assert consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=DEADLINE_S) == (0, 100)
     consumer.close()
 
 

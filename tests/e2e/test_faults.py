@@ -3,8 +3,8 @@
 import campaign
 
 
-def test_kills_of_every_role_lose_nothing_acknowledged():
-    verdict = campaign.run_campaign(kills=25, seed=20261121, pause_s=0.3, quiet=True)
+def test_kills_of_every_role_lose_nothing_acknowledged(tmp_path):
+    verdict = campaign.run_campaign(tmp_path, kills=25, seed=20261121, pause_s=0.3, quiet=True)
     print(verdict.summary())
     assert not verdict.faults(kills_wanted=20, acknowledged_wanted=1_000)
 

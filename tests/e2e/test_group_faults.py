@@ -1,10 +1,13 @@
 """Coordinators that die under commits and rebalances: a short campaign in every run; `make chaos` has the long one."""
 
 import group_campaign
+from waiting import DEADLINE_S
 
 
-def test_kills_of_coordinators_lose_no_commit():
-    verdict = group_campaign.run_group_campaign(kills=20, seed=20261121, pause_s=0.3, quiet=True)
+def test_kills_of_coordinators_lose_no_commit(tmp_path):
+    verdict = group_campaign.run_group_campaign(
+        tmp_path, kills=20, seed=20261121, pause_s=0.3, quiet=True, stand_still_s=DEADLINE_S
+    )
     print(verdict.summary())
     assert not verdict.faults(kills_wanted=16, commits_wanted=500)
 

@@ -4,6 +4,7 @@ import struct
 import uuid
 
 import pytest
+from waiting import DEADLINE_S
 
 from headrace.client.connection import Connection
 from headrace.errors import ErrorCode
@@ -25,7 +26,7 @@ def ask(node):
     def call(api, version, **fields):
         used = min(version, ADVERTISED[api][1])
         request = getattr(messages, f"{ApiKey(api).api_name}Request")(**fields)
-        return connection.request(api, used, request, timeout_s=30)
+        return connection.request(api, used, request, timeout_s=DEADLINE_S)
 
     yield call
     connection.close()
@@ -34,15 +35,15 @@ def ask(node):
 @pytest.fixture(autouse=True)
 def topic(ask):
     row = messages.CreateTopicsRequest.CreatableTopic(name="versions", num_partitions=2, replication_factor=1)
-    ask(ApiKey.CREATE_TOPICS, 4, topics=[row], timeout_ms=10_000)
+    ask(ApiKey.CREATE_TOPICS, 4, topics=[row], timeout_ms=60_000)
 
 
 def join(ask, group, version, **fields):
     row = messages.JoinGroupRequest.JoinGroupRequestProtocol
     given = {
         "group_id": group,
-        "session_timeout_ms": 10_000,
-        "rebalance_timeout_ms": 10_000,
+        "session_timeout_ms": 60_000,
+        "rebalance_timeout_ms": 60_000,
         "protocol_type": "consumer",
         "protocols": [row(name="range", metadata=SUBSCRIPTION)],
         **fields,
@@ -174,7 +175,7 @@ def test_strings_of_any_length_kill_nobody(node, ask):
     pids = node.pids()
     long = "x" * 32_000
     row = messages.JoinGroupRequest.JoinGroupRequestProtocol
-    fields = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000, "protocol_type": "consumer"}
+    fields = {"session_timeout_ms": 60_000, "rebalance_timeout_ms": 60_000, "protocol_type": "consumer"}
     for given in (
         {"group_id": long, "protocols": [row(name="range", metadata=b"")]},
         {"group_id": "long", "group_instance_id": long, "protocols": [row(name="range", metadata=b"")]},

@@ -13,6 +13,7 @@ import zlib
 import message_generator as generator
 import psutil
 from confluent_kafka import Producer
+from waiting import DEADLINE_S
 
 from headrace.protocol import codec
 from headrace.protocol.apis import ADVERTISED, ApiKey, request_header_version
@@ -161,7 +162,7 @@ def test_a_corpus_of_hostile_frames_kills_nothing(node):
     producer = Producer({"bootstrap.servers": node.bootstrap})
     producer.produce("witness", b"before", on_delivery=lambda e, _m: delivered.append(e))
     producer.produce("victim", b"before", on_delivery=lambda e, _m: delivered.append(e))
-    producer.flush(10)
+    producer.flush(DEADLINE_S)
     memory_before = node_memory(node)
     frames = list(fixed_frames())
     mutations = mutated_frames(chance)
@@ -170,7 +171,7 @@ def test_a_corpus_of_hostile_frames_kills_nothing(node):
     begun = time.monotonic()
     for first in range(0, len(frames), FRAMES_PER_CONNECTION):
         for one in frames[first : first + FRAMES_PER_CONNECTION]:
-            with socket.create_connection(node.address, timeout=10) as sock:
+            with socket.create_connection(node.address, timeout=DEADLINE_S) as sock:
                 sock.settimeout(0.002)
                 try:
                     sock.sendall(one)
@@ -179,7 +180,7 @@ def test_a_corpus_of_hostile_frames_kills_nothing(node):
                     pass
         producer.produce("witness", b"meanwhile", on_delivery=lambda e, _m: delivered.append(e))
         producer.poll(0)
-    assert producer.flush(15) == 0
+    assert producer.flush(DEADLINE_S) == 0
     print(f"{len(frames)} frames in {time.monotonic() - begun:.1f} s, seed {SEED}")
     assert delivered == [None] * (2 + len(frames) // FRAMES_PER_CONNECTION)
     assert node.pids() == pids, "a process died"
@@ -194,7 +195,7 @@ def test_a_reader_that_does_not_read_is_bounded_and_others_go_on(node):
     producer = Producer({"bootstrap.servers": node.bootstrap, "linger.ms": 5})
     for _ in range(500):
         producer.produce("slow", b"x" * 10_000)
-    assert producer.flush(15) == 0
+    assert producer.flush(DEADLINE_S) == 0
     request = messages.FetchRequest
     wanted = request.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
     one = build_request(
@@ -211,7 +212,7 @@ def test_a_reader_that_does_not_read_is_bounded_and_others_go_on(node):
                 break
         delivered = []
         producer.produce("witness", b"others", on_delivery=lambda e, _m: delivered.append(e))
-        assert producer.flush(10) == 0
+        assert producer.flush(DEADLINE_S) == 0
         assert delivered == [None]
         assert node_memory(node) - before < 64 << 20
 
@@ -223,7 +224,7 @@ def test_requests_that_cost_much_take_turns_with_those_that_cost_little(node_fac
     node = node_factory("turns", "headrace.network.workers=1")
     producer = Producer({"bootstrap.servers": node.bootstrap})
     producer.produce("victim", b"before")
-    assert producer.flush(15) == 0
+    assert producer.flush(DEADLINE_S) == 0
     many = build_message_set([Record(0, 1, None, None)], 0) * 20_000  # some hundred bytes when compressed
     heavy = produce(0, encode_message(0, 0, 1, None, zlib.compress(many, 9, wbits=31), 1))
     assert len(heavy) < 4_000
@@ -232,7 +233,7 @@ def test_requests_that_cost_much_take_turns_with_those_that_cost_little(node_fac
     with socket.create_connection(node.address) as first, socket.create_connection(node.address) as second:
         first.sendall(heavy * 60)
         first.setblocking(False)
-        second.settimeout(30)
+        second.settimeout(DEADLINE_S)
         answered, light_ones = b"", 0
         while not answered or len(answered) < 60 * (4 + int.from_bytes(answered[:4], "big")):
             second.sendall(light)

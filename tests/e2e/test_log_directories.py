@@ -2,13 +2,13 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import time
 import uuid
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 from headrace.client.connection import Connection
 from headrace.errors import ErrorCode
@@ -41,7 +41,7 @@ def create(connection, topic, partitions=1, configs=None):
         assignments=[],
         configs=[request.CreatableTopicConfig(name=name, value=value) for name, value in (configs or {}).items()],
     )
-    answer = connection.request(ApiKey.CREATE_TOPICS, 4, request(topics=[wanted], timeout_ms=10_000))
+    answer = connection.request(ApiKey.CREATE_TOPICS, 4, request(topics=[wanted], timeout_ms=60_000))
     assert [one.error_code for one in answer.topics] == [0]
 
 
@@ -131,11 +131,9 @@ def test_one_of_two_directories_fails_while_the_other_serves(node_factory, conne
     errors = {produce(connection, "t", index, b"x" * 900)[0] for _ in range(3) for index in in_lost}
     assert ErrorCode.KAFKA_STORAGE_ERROR in errors
     for index in in_lost:
-        while True:  # the other worker learns of it within DIRECTORY_LOOK_INTERVAL_MS
-            error, _offset = produce(connection, "t", index, b"x" * 900)
-            if error:
-                assert error == ErrorCode.KAFKA_STORAGE_ERROR
-                break
+        # the other worker learns of it within DIRECTORY_LOOK_INTERVAL_MS
+        error = wait_until(lambda index=index: produce(connection, "t", index, b"x" * 900)[0])
+        assert error == ErrorCode.KAFKA_STORAGE_ERROR
         assert fetch(connection, "t", index)[0] == ErrorCode.KAFKA_STORAGE_ERROR
     for index in in_good:
         assert produce(connection, "t", index, b"x" * 900) == (0, 1)
@@ -255,22 +253,9 @@ def test_a_disk_that_fills_up_is_taken_into_service_again_when_there_is_room(
     assert fetch(connection, "t", offset=0)[0] == 0
     assert produce(connection, "t")[0] == ErrorCode.KAFKA_STORAGE_ERROR
     ballast.unlink()
-    for _ in range(10_000):
-        error, offset = produce(connection, "t")
-        if not error:
-            break
-    assert error == 0
+    _error, offset = wait_until(lambda: (answer := produce(connection, "t"))[0] == 0 and answer)
     assert offset >= last + 1
     assert node.stop() == 0
-
-
-def until_acknowledged(connection, topic, value):
-    """Produce one record until it is taken; how often it may be in the log."""
-    for attempt in range(1, 100_000):
-        error, _offset = produce(connection, topic, value=value)
-        if not error:
-            return attempt
-    raise AssertionError(f"never acknowledged, last error {error}")
 
 
 def test_moves_and_kills_of_the_owner_lose_nothing(node_factory, connect, tmp_path):
@@ -282,12 +267,12 @@ def test_moves_and_kills_of_the_owner_lose_nothing(node_factory, connect, tmp_pa
     for round_number in range(8):
         for number in range(60):
             value = b"%d-%d-" % (round_number, number) + b"x" * 8_000
-            until_acknowledged(connection, "t", value)
+            wait_until(lambda value=value: produce(connection, "t", value=value)[0] == 0, "never acknowledged")
             acknowledged.append(value)
             if number == 30:
                 assert alter(connection, "t", dirs[round_number % 2]) in (0, ErrorCode.REPLICA_NOT_AVAILABLE)
             if number == 31 + round_number * 3:
-                os.kill(node.pids()["hr-partition-0"], signal.SIGKILL)
+                node.kill("hr-partition-0")
     found = read_all(connection, "t")
     assert set(acknowledged) <= set(found)
     assert node.stop() == 0

@@ -5,6 +5,7 @@ import uuid
 import kafka
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from waiting import DEADLINE_S
 
 # what the client believes -> whether its messages have timestamps
 LIBRDKAFKA = {"0.8.2": False, "0.9.0": False, "0.10.0.0": True, "0.10.2": True}
@@ -42,7 +43,7 @@ def write(node, topic, codec, **settings):
             timestamp=NOW_MS + index,
             on_delivery=lambda error, _m: error and failures.append(error),
         )
-    assert producer.flush(15) == 0
+    assert producer.flush(DEADLINE_S) == 0
     assert not failures
 
 
@@ -59,7 +60,7 @@ def read(node, topic, **settings):
     consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
     found = []
     while len(found) < len(RECORDS):
-        message = consumer.poll(15)
+        message = consumer.poll(DEADLINE_S)
         assert message is not None, f"{len(found)} records came"
         assert not message.error(), message.error()
         found.append((message.offset(), message.key(), message.value(), message.timestamp()[1]))
@@ -101,9 +102,11 @@ def test_kafka_python_of_old_brokers_writes_and_reads(node, topic, version, code
     producer = kafka.KafkaProducer(bootstrap_servers=node.bootstrap, api_version=version, compression_type=codec)
     for index, (key, value) in enumerate(RECORDS):
         producer.send(topic, value, key=key, partition=0, timestamp_ms=NOW_MS + index)
-    producer.flush(15)
+    producer.flush(DEADLINE_S)
     producer.close()
-    consumer = kafka.KafkaConsumer(bootstrap_servers=node.bootstrap, api_version=version, consumer_timeout_ms=15_000)
+    consumer = kafka.KafkaConsumer(
+        bootstrap_servers=node.bootstrap, api_version=version, consumer_timeout_ms=1000 * DEADLINE_S
+    )
     place = kafka.TopicPartition(topic, 0)
     consumer.assign([place])
     consumer.seek_to_beginning(place)

@@ -1,10 +1,13 @@
 """Our own producer and consumer where processes die under them."""
 
-import os
 import signal
 import subprocess
 import sys
 import threading
+
+import children
+import pytest
+from waiting import DEADLINE_S
 
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import LATEST, Cluster
@@ -45,17 +48,31 @@ def test_every_record_is_there_once_and_in_order_whatever_dies(node_factory):
             producer.send("t", b"%d" % number, partition=number % PARTITIONS)
             if number % (RECORDS // KILLS) == RECORDS // KILLS // 2:
                 role = ("hr-partition-0", "hr-network-0", "hr-partition-1")[number * KILLS // RECORDS % 3]
-                os.kill(node.pids()[role], signal.SIGKILL)
+                node.kill(role)
     assert producer.acknowledged == RECORDS
     with Cluster(node.bootstrap) as cluster:
         cluster.refresh(["t"])
         assert cluster.offsets(dict.fromkeys(seen, LATEST)) == dict.fromkeys(seen, RECORDS // PARTITIONS)
-    reader.join(60)
+    reader.join(DEADLINE_S)
     assert not failures
     assert seen == {name: list(range(name.partition, RECORDS, PARTITIONS)) for name in seen}
 
 
-def test_a_group_reads_on_whatever_dies_and_its_offsets_are_stored(node_factory):
+@pytest.fixture
+def started():
+    """Starts a command that is ended with the test."""
+    made = []
+
+    def start(command):
+        made.append(children.start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+        return made[-1]
+
+    yield start
+    for process in made:
+        children.end(process)
+
+
+def test_a_group_reads_on_whatever_dies_and_its_offsets_are_stored(node_factory, started):
     node = node_factory("group", "headrace.network.workers=1", "headrace.partition.workers=2")
     names = [TopicPartition("t", index) for index in range(PARTITIONS)]
     with Cluster(node.bootstrap) as cluster:
@@ -72,7 +89,7 @@ def test_a_group_reads_on_whatever_dies_and_its_offsets_are_stored(node_factory)
         "-b",
         node.bootstrap,
     ]
-    reader = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    reader = started(command)
     seen = set()
     with Producer(Cluster(node.bootstrap)) as producer:
         for kill in range(KILLS):
@@ -84,9 +101,9 @@ def test_a_group_reads_on_whatever_dies_and_its_offsets_are_stored(node_factory)
                 line = reader.stdout.readline()
                 assert line, reader.stderr.read()
                 seen.add(int(line))
-            os.kill(node.pids()[("hr-partition-0", "hr-network-0", "hr-partition-1")[kill % 3]], signal.SIGKILL)
+            node.kill(("hr-partition-0", "hr-network-0", "hr-partition-1")[kill % 3])
     reader.send_signal(signal.SIGINT)
-    assert reader.wait(30) == 130, reader.stderr.read()
+    assert reader.wait(DEADLINE_S) == 130, reader.stderr.read()
     assert reader.stderr.read() == b""
     with Cluster(node.bootstrap) as cluster:
         assert Admin(cluster).group_offsets("g") == dict.fromkeys(names, KILLS * 500 // PARTITIONS)

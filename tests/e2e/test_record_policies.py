@@ -6,6 +6,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from old_client import NOW_MS, OldClient
+from waiting import DEADLINE_S
 
 from headrace.errors import ErrorCode
 from headrace.protocol.record_batch import Record, build_batch, iterate_batches, iterate_records
@@ -16,7 +17,7 @@ CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 def created(node, name, **configs):
     admin = AdminClient({"bootstrap.servers": node.bootstrap})
     made = admin.create_topics([NewTopic(name, 1, 1, config={k.replace("_", "."): v for k, v in configs.items()})])
-    made[name].result(15)
+    made[name].result(DEADLINE_S)
     return name
 
 
@@ -26,7 +27,7 @@ def write(node, topic, codec, records):
     producer = Producer({"bootstrap.servers": node.bootstrap, "compression.type": codec, "linger.ms": 50})
     for key, value in records:
         producer.produce(topic, value, key=key, on_delivery=lambda error, _m: outcome.append(error and error.name()))
-    assert producer.flush(15) == 0
+    assert producer.flush(DEADLINE_S) == 0
     return outcome
 
 

@@ -3,6 +3,7 @@
 import time
 
 from kafka.record.legacy_records import LegacyRecordBatch, LegacyRecordBatchBuilder
+from waiting import DEADLINE_S
 
 from headrace.client.connection import Connection
 from headrace.errors import ErrorCode
@@ -23,7 +24,7 @@ class OldClient:
         request = messages.ProduceRequest
         one = request.TopicProduceData(topic, [request.PartitionProduceData(0, data)])
         message = request(acks=acks, timeout_ms=5_000, topic_data=[one])
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + DEADLINE_S
         while True:
             answer = self.connection.request(ApiKey.PRODUCE, version, message)
             result = answer.responses[0].partition_responses[0]
