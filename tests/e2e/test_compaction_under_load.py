@@ -8,10 +8,10 @@ import time
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
+from waiting import DEADLINE_S, wait_until
 
 from headrace.protocol.record_batch import iterate_batches, iterate_records
 
-DEADLINE_S = 40
 SETTINGS = (
     "log.cleaner.backoff.ms=50",
     "log.retention.check.interval.ms=200",
@@ -35,13 +35,6 @@ def small_node(node_factory):
 def create(node, topic, **config):
     admin = AdminClient({"bootstrap.servers": node.bootstrap})
     admin.create_topics([NewTopic(topic, 1, 1, config={**TOPIC, **config})])[topic].result()
-
-
-def wait_until(condition):
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline, "not in time"
-        time.sleep(0.02)
 
 
 def records_on_disk(directory):

@@ -23,7 +23,7 @@ from headrace.errors import BadFrame
 from headrace.limits import OUTBOX_BYTES_MAX, PIPELINED_REQUESTS_MAX, RECEIVE_BYTES_FIRST
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import describe_foreign
-from headrace.workers.network.exchange import Exchange, memory_bytes_of
+from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.outbox import Outbox
 
 FRAME_BYTES_MIN = 8  # api key, version, correlation id
@@ -101,7 +101,7 @@ class Connection:
             and not self.stalled
             and self.condemned is None
             and len(self.exchanges) < PIPELINED_REQUESTS_MAX
-            and self.unsent_bytes < OUTBOX_BYTES_MAX
+            and self.outbox.memory_bytes + self.held_bytes < OUTBOX_BYTES_MAX
             and not (self.exchanges and self._is_large_awaited())
         )
 
@@ -170,11 +170,12 @@ class Connection:
         exchanges = self.exchanges
         outbox = self.outbox
         while exchanges:
-            parts = exchanges[0].parts
+            first = exchanges[0]
+            parts = first.parts
             if parts is None:
                 return
             exchanges.popleft()
-            self.held_bytes -= memory_bytes_of(parts)
+            self.held_bytes -= first.memory_bytes
             for part in parts:
                 outbox.put(part)
 

@@ -25,7 +25,7 @@ Part = bytes | memoryview | FilePart
 class Exchange:
     """A request on its way to a response."""
 
-    __slots__ = ("api_key", "api_version", "connection", "correlation_id", "header", "parts")
+    __slots__ = ("api_key", "api_version", "connection", "correlation_id", "header", "memory_bytes", "parts")
 
     def __init__(
         self, connection: Connection, api_key: int, api_version: int, correlation_id: int, is_flexible: bool
@@ -36,33 +36,34 @@ class Exchange:
         self.correlation_id = correlation_id
         self.header = _HEADER_V1 if is_flexible else _HEADER_V0
         self.parts: Sequence[Part] | None = None
+        self.memory_bytes = 0  # of the parts that are no ranges of files
 
     def answer(self, body: Sequence[Part]) -> None:
         """Give the response body; the connection sends it when its turn comes."""
         size = self.header.size - 4
+        memory_bytes = self.header.size
         for part in body:
             size += len(part)
-        self._settle((self.header.pack(size, self.correlation_id), *body))
+            if type(part) is not FilePart:
+                memory_bytes += len(part)
+        self._settle((self.header.pack(size, self.correlation_id), *body), memory_bytes)
 
     def answer_bytes(self, body: bytes) -> None:
         """`answer` for a body in one piece: header and body as one buffer."""
         header = self.header
-        self._settle((header.pack(header.size - 4 + len(body), self.correlation_id) + body,))
+        buffer = header.pack(header.size - 4 + len(body), self.correlation_id) + body
+        self._settle((buffer,), len(buffer))
 
     def answer_nothing(self) -> None:
         """The request wants no response (acks=0): give up its place."""
-        self._settle(())
+        self._settle((), 0)
 
     def close_connection(self, reason: str) -> None:
         """No answer is right: the connection closes, as Kafka does for what it does not know."""
         self.connection.condemn(reason)
 
-    def _settle(self, parts: Sequence[Part]) -> None:
+    def _settle(self, parts: Sequence[Part], memory_bytes: int) -> None:
         self.parts = parts
-        self.connection.held_bytes += memory_bytes_of(parts)
+        self.memory_bytes = memory_bytes
+        self.connection.held_bytes += memory_bytes
         self.connection.mark_dirty()
-
-
-def memory_bytes_of(parts: Sequence[Part]) -> int:
-    """Bytes of a response that this process holds: all but the ranges of files."""
-    return sum(len(part) for part in parts if type(part) is not FilePart)
