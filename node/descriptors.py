@@ -13,21 +13,26 @@ import resource
 from headrace.limits import DESCRIPTORS_PER_LOG, DESCRIPTORS_PER_SEGMENT, DESCRIPTORS_RESERVED, OPEN_SEGMENTS_MAX
 from headrace.settings import Settings
 
+# Of a process without partitions and connections.
+_LEAST = DESCRIPTORS_RESERVED + DESCRIPTORS_PER_SEGMENT * OPEN_SEGMENTS_MAX
+
 _log = logging.getLogger(__name__)
 
 
 def wanted_descriptors(settings: Settings) -> dict[str, int]:
     """Of one process of each kind that has many, when everything is at its bound."""
-    least = DESCRIPTORS_RESERVED + DESCRIPTORS_PER_SEGMENT * OPEN_SEGMENTS_MAX
     logs = -(-settings["headrace.partitions.max"] // settings["headrace.partition.workers"])
     return {
-        "network worker": least + settings["max.connections"] // settings["headrace.network.workers"],
-        "partition worker": least + DESCRIPTORS_PER_LOG * logs,
+        "network worker": _LEAST + settings["max.connections"] // settings["headrace.network.workers"],
+        "partition worker": _LEAST + DESCRIPTORS_PER_LOG * logs,
     }
 
 
 def prepare_descriptors(settings: Settings) -> int:
     """Raise the soft limit to the hard one where it is too low, and say what is too low then as well.
+
+    A warning where reading alone may come to the limit, with few partitions and connections; news where it takes as
+    many of them as the settings allow.
 
     returns   the soft limit as it is now
     """
@@ -38,7 +43,8 @@ def prepare_descriptors(settings: Settings) -> int:
         soft = hard
     for kind, count in wanted.items():
         if soft < count:
-            _log.warning(
+            _log.log(
+                logging.WARNING if soft < _LEAST else logging.INFO,
                 "descriptors may run out process=%s limit=%d wanted=%d hint=raise LimitNOFILE (ulimit -Hn), or lower %s",
                 kind,
                 soft,

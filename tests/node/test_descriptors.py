@@ -65,6 +65,14 @@ def test_a_low_hard_limit_is_named_with_what_to_do(limit, caplog):
     limit(1024, 4096)
     assert prepare_descriptors(settings()) == 4096
     network, partition = (record.getMessage() for record in caplog.records)
+    assert {record.levelname for record in caplog.records} == {"WARNING"}
     assert "limit=4096" in network
     assert "max.connections" in network
     assert "headrace.partitions.max" in partition
+
+
+def test_a_limit_that_does_for_thousands_of_partitions_is_no_warning(limit, caplog):
+    limit(20_000, 20_000)
+    with caplog.at_level("INFO"):
+        prepare_descriptors(settings())
+    assert {record.levelname for record in caplog.records} == {"INFO"}
