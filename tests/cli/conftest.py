@@ -13,7 +13,9 @@ from program import Program
 
 @pytest.fixture
 def program(node):
-    return Program(node.bootstrap)
+    program = Program(node.bootstrap)
+    yield program
+    program.close()
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ import tempfile
 from types import SimpleNamespace
 from unittest import mock
 
+import children
+
 from headrace.cli.main import main
 
 
@@ -16,6 +18,7 @@ class Program:
 
     def __init__(self, bootstrap):
         self.bootstrap = bootstrap
+        self._started = []
 
     def __call__(self, *arguments, stdin=b"", exit_code=0):
         """standard output of a run that ends as expected"""
@@ -49,7 +52,13 @@ class Program:
     def command(self, *arguments):
         return [sys.executable, "-m", "headrace.cli.main", *arguments, "--bootstrap-servers", self.bootstrap]
 
-    def start(self, *arguments):
+    def start(self, *arguments, stdout=subprocess.PIPE):
         """A process that goes on: for signals, and for what comes and goes meanwhile."""
         pipe = subprocess.PIPE
-        return subprocess.Popen(self.command(*arguments), stdin=pipe, stdout=pipe, stderr=pipe)
+        self._started.append(children.start(self.command(*arguments), stdin=pipe, stdout=stdout, stderr=pipe))
+        return self._started[-1]
+
+    def close(self):
+        """End what still runs of the processes that were started."""
+        for process in self._started:
+            children.end(process)

@@ -4,17 +4,19 @@ import json
 import signal
 import subprocess
 import sys
-import time
 import uuid
 
 import pytest
+from waiting import DEADLINE_S, wait_until
 
 
 @pytest.fixture
 def program(group_server):
     from program import Program
 
-    return Program(group_server)
+    program = Program(group_server)
+    yield program
+    program.close()
 
 
 @pytest.fixture
@@ -64,7 +66,7 @@ def test_a_member_that_is_stopped_leaves_in_order_and_its_offsets_are_stored(pro
     described = program("groups", "describe", group).decode()
     assert "state Stable  members 1  assignor range" in described
     run.send_signal(signal.SIGINT)
-    assert run.wait(30) == 130
+    assert run.wait(DEADLINE_S) == 130
     assert run.stderr.read() == b""
     assert "state Empty  members 0" in program("groups", "describe", group).decode()
     assert offsets(program, group) == {(topic, 0): 100, (topic, 1): 20}
@@ -141,15 +143,15 @@ def test_lag_is_read_from_the_shared_memory_of_a_node_on_this_host(node):
     program("topics", "create", topic, "--partitions", "2")
     program("produce", topic, stdin=b"".join(b"%d\n" % number for number in range(120)))
     program("consume", topic, "--group", group, "--max-messages", "5")
-    deadline = time.monotonic() + 15
-    while True:  # the coordinator's worker writes its rows a cycle after the answer
+
+    def rows_of_group():
         done = show_lag(node.log_dir, group, "--json")
         assert done.returncode == 0, done.stderr
-        rows = [json.loads(line) for line in done.stdout.splitlines()]
-        if rows or time.monotonic() > deadline:
-            break
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    # the coordinator's worker writes rows twice a second: not before it answers
+    rows = wait_until(lambda: (rows := rows_of_group()) and sum(row["committed"] for row in rows) == 5 and rows)
     assert {row["topic"] for row in rows} == {topic}
-    assert sum(row["committed"] for row in rows) == 5
     assert all(row["records"] == row["end"] - row["committed"] for row in rows)
     shown = show_lag(node.log_dir).stdout.splitlines()
     assert shown[0].split() == ["GROUP", "TOPIC", "PARTITION", "COMMITTED", "END", "LAG", "SECONDS"]

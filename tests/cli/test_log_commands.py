@@ -24,7 +24,7 @@ FIRST = "00000000000000000000"
 
 def headrace(*arguments):
     command = [sys.executable, "-m", "headrace.cli.main", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_dump_log_ends_quietly_when_its_reader_has_seen_enough(folder):
     read_end, write_end = os.pipe()
     os.close(read_end)
     command = [sys.executable, "-m", "headrace.cli.main", "dump-log", str(folder / f"{FIRST}.log")]
-    done = subprocess.run(command, stdout=write_end, stderr=subprocess.PIPE, text=True, timeout=60)
+    done = subprocess.run(command, stdout=write_end, stderr=subprocess.PIPE, text=True)
     os.close(write_end)
     assert done.stderr == ""
 
@@ -126,7 +126,7 @@ def test_progress_rewrites_a_line_on_a_terminal_and_writes_one_now_and_then_else
 def test_verify_on_a_terminal_leaves_no_line_behind(folder):
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "headrace.cli.main", "verify", str(folder.parent)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, timeout=60)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs)
     os.close(theirs)
     shown = os.read(ours, 10_000).decode()
     os.close(ours)
@@ -174,7 +174,7 @@ def test_hostile_segments_are_named_within_bounded_memory(tmp_path, command):
     files = sorted(folder.glob("*.log")) if command[0] == "dump-log" else [folder]
     done = subprocess.run(
         [sys.executable, "-m", "headrace.cli.main", *command, *map(str, files)],
-        capture_output=True, text=True, timeout=120, preexec_fn=lambda: limited(MEMORY_BYTES_MAX),
+        capture_output=True, text=True, preexec_fn=lambda: limited(MEMORY_BYTES_MAX),
     )  # fmt: skip
     assert done.returncode == 1
     assert "Traceback" not in done.stderr

@@ -3,10 +3,10 @@
 import json
 import os
 import signal
-import subprocess
 import uuid
 
 import pytest
+from waiting import DEADLINE_S
 
 
 def consumed(program, topic, *options):
@@ -91,7 +91,7 @@ def test_the_first_ctrl_c_delivers_what_was_read(program, topic):
     with follower(program, topic, "-p", "0", "--from", "1") as reader:
         assert reader.stdout.readline() == b"read too\n"
     run.send_signal(signal.SIGINT)
-    assert run.wait(20) == 130
+    assert run.wait(DEADLINE_S) == 130
     assert run.stderr.read() == b""
     assert program("consume", topic) == b"read\nread too\n"
 
@@ -117,7 +117,7 @@ class follower:
 
     def __exit__(self, *_):
         self.run.terminate()
-        code = self.run.wait(20)
+        code = self.run.wait(DEADLINE_S)
         assert code == 128 + signal.SIGTERM, self.run.stderr.read()
         assert self.run.stderr.read() == b""
 
@@ -182,18 +182,18 @@ def test_ctrl_c_is_quiet(program, topic):
     run = program.start("consume", topic, "--follow")
     assert run.stdout.readline() == b"before\n"
     run.send_signal(signal.SIGINT)
-    assert run.wait(20) == 130
+    assert run.wait(DEADLINE_S) == 130
     assert run.stderr.read() == b""
 
 
 def test_a_reader_that_has_gone_is_quiet(program, topic):
     write(program, topic, *[b"x" * 1_000] * 500)
     reading, writing = os.pipe()
-    run = subprocess.Popen(program.command("consume", topic), stdout=writing, stderr=subprocess.PIPE)
+    run = program.start("consume", topic, stdout=writing)
     os.close(writing)
     os.read(reading, 10)
     os.close(reading)
-    assert run.wait(20) == 141
+    assert run.wait(DEADLINE_S) == 141
     assert run.stderr.read() == b""
 
 
@@ -202,15 +202,15 @@ def test_a_deleted_topic_ends_its_follower_with_an_error(program, topic):
     run = program.start("consume", topic, "--follow")
     assert run.stdout.readline() == b"before\n"
     program("topics", "delete", topic)
-    assert run.wait(30) == 1
+    assert run.wait(DEADLINE_S) == 1
     assert b"UNKNOWN_TOPIC_OR_PARTITION" in run.stderr.read()
 
 
 def test_a_disk_that_is_full_is_an_error(program, topic):
     write(program, topic, b"x" * 10_000)
     with open("/dev/full", "wb") as full:
-        run = subprocess.Popen(program.command("consume", topic), stdout=full, stderr=subprocess.PIPE)
-    assert run.wait(20) == 1
+        run = program.start("consume", topic, stdout=full)
+    assert run.wait(DEADLINE_S) == 1
     said = run.stderr.read()
     assert b"No space left on device" in said
     assert b"Traceback" not in said

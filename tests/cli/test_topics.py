@@ -90,7 +90,7 @@ def test_a_broker_that_is_not_there(program):
 
 def test_settings_of_a_client_come_from_a_file(program, tmp_path, topic):
     file = tmp_path / "client.properties"
-    file.write_text(f"bootstrap.servers={program.bootstrap}\nrequest.timeout.ms=5000\nsome.other.key=1\n")
+    file.write_text(f"bootstrap.servers={program.bootstrap}\nrequest.timeout.ms=60000\nsome.other.key=1\n")
     program.bootstrap = ""
     done = program.run("topics", "list", "--command-config", str(file))
     assert topic in done.stdout.decode().split()

@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+from waiting import DEADLINE_S
 
 from headrace.client.connection import Connection, ConnectionFailed
 from headrace.errors import BadFrame, ErrorCode, KafkaError
@@ -51,7 +52,7 @@ def test_nobody_listens():
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         with pytest.raises(ConnectionFailed, match=r"127\.0\.0\.1"):
-            Connection("127.0.0.1", bound.getsockname()[1], timeout_s=1)
+            Connection("127.0.0.1", bound.getsockname()[1], timeout_s=DEADLINE_S)
 
 
 @pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n", b"\0\0\0\x04\0\0\0\x63"])
@@ -64,11 +65,11 @@ def test_a_peer_that_speaks_something_else_is_refused(answer):
             with peer:
                 peer.recv(1024)
                 peer.sendall(answer)
-                gone.wait(5)
+                gone.wait(DEADLINE_S)
 
         threading.Thread(target=serve, daemon=True).start()
         with pytest.raises(BadFrame):
-            Connection("127.0.0.1", listener.getsockname()[1], timeout_s=2)
+            Connection("127.0.0.1", listener.getsockname()[1], timeout_s=DEADLINE_S)
         gone.set()
 
 
@@ -92,7 +93,7 @@ def test_a_peer_that_trickles_ends_at_the_deadline_too():
         begun = time.monotonic()
         with pytest.raises(ConnectionFailed, match="timed out"):
             Connection("127.0.0.1", listener.getsockname()[1], timeout_s=0.2)
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < DEADLINE_S
         gone.set()
 
 
@@ -101,14 +102,14 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_one(broker, mon
     answer = broker._metadata
 
     def late(request, error):
-        timed_out.wait(5)
+        timed_out.wait(DEADLINE_S)
         return answer(request, error)
 
     monkeypatch.setattr(broker, "_metadata", late)
-    connection = Connection("127.0.0.1", broker.port, timeout_s=0.3)
+    connection = Connection("127.0.0.1", broker.port)
     ask = messages.MetadataRequest(topics=[])
     with pytest.raises(ConnectionFailed, match="timed out"):
-        connection.request(ApiKey.METADATA, 9, ask)
+        connection.request(ApiKey.METADATA, 9, ask, timeout_s=0.1)
     timed_out.set()
     with pytest.raises(ConnectionFailed):
         connection.request(ApiKey.METADATA, 9, ask)

@@ -29,7 +29,7 @@ def clicks(log):
 
 @pytest.fixture
 def cluster(broker):
-    with Cluster(broker.address, timeout_s=5) as cluster:
+    with Cluster(broker.address, timeout_s=30) as cluster:
         yield cluster
 
 

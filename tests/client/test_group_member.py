@@ -6,6 +6,7 @@ import uuid
 
 import pytest
 from confluent_kafka import Consumer as Librdkafka
+from waiting import DEADLINE_S, wait_until
 
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import LATEST, Cluster
@@ -19,7 +20,6 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 
 PARTITIONS = 4
-DEADLINE_S = 30
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def new_member(group_server):
 
     def make(group, topic, **options):
         cluster = Cluster(group_server)
-        member = GroupMember(cluster, group, [topic], heartbeat_ms=50, session_timeout_ms=6_000, **options)
+        member = GroupMember(cluster, group, [topic], heartbeat_ms=50, session_timeout_ms=60_000, **options)
         members.append((member, cluster))
         return member
 
@@ -71,21 +71,20 @@ class Loop(threading.Thread):
 
     def stop(self):
         self.is_stopping.set()
-        self.join(30)
+        self.join(DEADLINE_S)
         assert not self.is_alive()
 
 
 def until_dealt(loops, counts):
     """Wait until every member has so many partitions, and all of them are in one generation."""
-    deadline = time.monotonic() + DEADLINE_S
     members = [loop.member for loop in loops]
-    while time.monotonic() < deadline:
+
+    def are_dealt():
         assert all(loop.is_alive() for loop in loops)
         found = sorted(len(member.partitions) for member in members)
-        if found == counts and len({member.generation for member in members}) == 1:
-            return
-        time.sleep(0.02)
-    raise AssertionError([(member.generation, member.partitions) for member in members])
+        return found == counts and len({member.generation for member in members}) == 1
+
+    wait_until(are_dealt, lambda: [(member.generation, member.partitions) for member in members])
 
 
 def test_a_member_alone_has_all_partitions_and_keeps_its_offsets(topic, new_member):
@@ -129,7 +128,7 @@ def test_a_commit_of_an_old_generation_is_not_stored(topic, new_member):
 def test_beside_librdkafka_in_one_group(group_server, topic, new_member):
     group = "mixed-" + topic
     member = new_member(group, topic, assignors=["range", "roundrobin"])
-    other = Librdkafka({"bootstrap.servers": group_server, "group.id": group, "session.timeout.ms": 6_000,
+    other = Librdkafka({"bootstrap.servers": group_server, "group.id": group, "session.timeout.ms": 60_000,
                         "partition.assignment.strategy": "range,roundrobin"})  # fmt: skip
     other.subscribe([topic])
     try:

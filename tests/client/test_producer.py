@@ -24,7 +24,7 @@ def new_producer(broker):
     clusters = []
 
     def make(on_delivered=None, **options):
-        cluster = Cluster(broker.address, timeout_s=5)
+        cluster = Cluster(broker.address, timeout_s=30)
         clusters.append(cluster)
         return Producer(cluster, ProducerOptions(**options), on_delivered)
 

@@ -5,6 +5,7 @@ import os
 import signal
 
 import pytest
+from children import die_with_parent
 
 from headrace.errors import ConfigError, StorageFailed
 from headrace.node import log_dirs
@@ -18,9 +19,11 @@ def in_fork():
 
     def run(function):
         reading, writing = os.pipe()
+        tests = os.getpid()
         pid = os.fork()
         if not pid:
             try:
+                assert die_with_parent(tests, signal.SIGKILL)
                 os.write(writing, (function() or "done").encode())
                 signal.pause()
             finally:
@@ -111,7 +114,7 @@ def test_a_lock_lasts_until_the_last_child_of_a_dead_supervisor_is_gone(tmp_path
             locks.lock()
     finally:
         os.kill(int(child), signal.SIGKILL)
-    monkeypatch.setattr(log_dirs, "ORPHANS_DEADLINE_MS", 5_000)
+    monkeypatch.setattr(log_dirs, "ORPHANS_DEADLINE_MS", 60_000)
     locks.lock()
     locks.unlock()
 
