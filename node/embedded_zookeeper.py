@@ -47,7 +47,7 @@ from headrace.node.termination import terminate
 
 JARS = ("zookeeper-3", "zookeeper-jute", "slf4j-api", "metrics-core", "snappy-java")
 MAIN_CLASS = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
-JVM_FLAGS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx128m", "-Xshare:auto")
+JVM_FLAGS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xmx128m", "-Xshare:auto")
 HOST = "127.0.0.1"
 TICK_MS = 1000
 START_TRIES_MAX = 5

@@ -25,7 +25,7 @@ from headrace.log.checkpoints import take_clean_shutdown
 _log = logging.getLogger(__name__)
 
 LOCK_FILE = ".lock"
-ORPHANS_DEADLINE_MS = 2_000  # the kernel ends a killed supervisor's children at once, unless the disk holds them
+ORPHANS_DEADLINE_MS = 10_000  # the kernel ends a killed supervisor's children at once, unless disk or load hold them
 ORPHANS_LOOK_MS = 5
 HOLDER_BYTES_MAX = 64
 

@@ -20,13 +20,14 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("any machine")
 
 
-def pytest_configure():
+def pytest_sessionstart(session):
     """SIGTERM is a Ctrl-C: fixtures are taken down, and nodes and regions go with them."""
     tests = os.getpid()
 
     def interrupt(_number, _frame):
         if os.getpid() != tests:
             os._exit(128 + signal.SIGTERM)  # a fork that has no handler of its own
+        session.shouldstop = "SIGTERM"  # a client's callback may swallow what is raised
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, interrupt)

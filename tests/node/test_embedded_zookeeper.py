@@ -107,6 +107,14 @@ def test_stop_ends_the_process_and_can_be_said_twice(new_server):
 
 
 @needs_java
+def test_a_server_that_is_killed_leaves_nothing_outside_of_its_directory(new_server):
+    server = new_server()
+    server.start()
+    os.kill(server.pid, signal.SIGKILL)
+    assert not list(Path("/tmp").glob(f"hsperfdata_*/{server.pid}"))
+
+
+@needs_java
 def test_the_server_dies_with_its_parent(tmp_path):
     program = (
         "import sys, time\nfrom pathlib import Path\n"
