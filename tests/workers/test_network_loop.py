@@ -1,5 +1,6 @@
 """The network worker's cycle over real sockets, with rings and a clock that the test holds."""
 
+import contextlib
 import os
 import socket
 import struct
@@ -14,6 +15,7 @@ from headrace.protocol.frames import build_request
 from headrace.protocol.record_batch import build_batch
 from headrace.shm.messages import ADMIN_RESULT, ADMIN_RESULT_HEADER, ADVANCED, SLOT_ENTRY
 from headrace.shm.partition_table import PartitionRow, RowState
+from headrace.workers.network import loop as loop_module
 from headrace.workers.network.context import Context
 from headrace.workers.network.loop import SLOW_READER_DEADLINE_MS, NetworkLoop
 from headrace.workers.partition.replicas import Replicas
@@ -323,6 +325,32 @@ def test_a_frame_that_the_node_itself_does_not_read_is_no_trickle(bench):
     connection.mark_dirty()
     client.sendall(frame[-1:])
     bench.turn_until(lambda: bench.seat.writers[CONTROLLER].written)
+
+
+def test_frames_that_were_put_off_are_handled_before_more_is_received(bench, monkeypatch):
+    """Several connections, each with more whole frames than its buffer holds, and one heavy request a cycle."""
+    frame = (4_000).to_bytes(4, "big") + bytes(4_000)
+    handled = dict.fromkeys(range(3), 0)
+
+    def heavy(context, connection, _frame):
+        context.heavy_requests += 1
+        handled[bench.connections.index(connection)] += 1
+
+    monkeypatch.setattr(loop_module, "route", heavy)
+    for _ in handled:
+        client = bench.connect()
+        client.setblocking(False)
+        bench.turn_until(lambda: len(bench.connections) == len(bench.clients))
+    left = {client: memoryview(frame * 10) for client in bench.clients}
+
+    def are_handled():
+        for client in left:
+            with contextlib.suppress(BlockingIOError):
+                left[client] = left[client][client.send(left[client]) :]
+        return not any(left.values()) and set(handled.values()) == {10}
+
+    bench.turn_until(are_handled)
+    assert len(bench.connections) == 3
 
 
 def test_the_files_of_a_deleted_topic_are_let_go(bench, tmp_path):

@@ -209,6 +209,8 @@ class NetworkLoop:
     def _serve(self, connection: Connection, mask: int) -> None:
         if mask & _READ and not connection.can_take_requests:
             self._dirty.add(connection)  # its frames are still needed where they lie: stop listening for more
+        elif mask & _READ and (connection in self._deferred or connection in self._served):
+            pass  # whole frames may lie there, in all the room there is: their turn comes first
         elif mask & _READ:
             try:
                 count = connection.receive()
