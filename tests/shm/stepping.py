@@ -1,7 +1,8 @@
-"""Processes that stop or die at a chosen bytecode: the interleavings are forced, not hoped for.
+"""Processes that stop or die at a chosen bytecode, or line: the interleavings are forced, not hoped for.
 
 A child traces the functions of the files under test and sends itself a signal right before the `step`-th
-bytecode in them. The code under test has no hooks for this.
+bytecode in them (or line: where they take thousands of bytecodes, and what matters is the order of their calls).
+The code under test has no hooks for this.
 
     for step in itertools.count():          # until a child ran to its end
         ...make what it works on...
@@ -57,17 +58,17 @@ def wait_until_stopped_or_ended(pid: int) -> bool:
     return os.WIFSTOPPED(status)
 
 
-def signal_self_at(step: int, number: int, modules: list[ModuleType]) -> None:
-    """From here on count the bytecodes of `modules`; before the `step`-th, send this process a signal."""
+def signal_self_at(step: int, number: int, modules: list[ModuleType], unit: str = "opcode") -> None:
+    """From here on count the bytecodes, or lines, of `modules`; before the `step`-th, send this process a signal."""
     files = {module.__file__ for module in modules}
     executed = itertools.count()
 
     def trace(frame: FrameType, event: str, _argument: object) -> object:
         if frame.f_code.co_filename not in files:
             return None
-        frame.f_trace_opcodes = True
-        frame.f_trace_lines = False
-        if event == "opcode" and next(executed) == step:
+        frame.f_trace_opcodes = unit == "opcode"
+        frame.f_trace_lines = unit == "line"
+        if event == unit and next(executed) == step:
             sys.settrace(None)
             os.kill(os.getpid(), number)
         return trace
@@ -75,14 +76,14 @@ def signal_self_at(step: int, number: int, modules: list[ModuleType]) -> None:
     sys.settrace(trace)
 
 
-def die_at(step: int, body: Callable[[], None], modules: list[ModuleType]) -> bool:
-    """Run `body` in a child that is killed before its `step`-th bytecode in `modules`.
+def die_at(step: int, body: Callable[[], None], modules: list[ModuleType], unit: str = "opcode") -> bool:
+    """Run `body` in a child that is killed before its `step`-th bytecode, or line, in `modules`.
 
     returns   whether it got to its end instead
     """
 
     def child() -> None:
-        signal_self_at(step, signal.SIGKILL, modules)
+        signal_self_at(step, signal.SIGKILL, modules, unit)
         body()
         sys.settrace(None)
 

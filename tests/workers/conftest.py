@@ -1,4 +1,4 @@
-"""The fakes of this folder, and those of the log."""
+"""The fakes of this folder, those of the log, and the stepping of the shared memory's tests."""
 
 import sys
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "log"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "shm"))
 
 from group_fixtures import Desk
 

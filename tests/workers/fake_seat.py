@@ -1,4 +1,6 @@
-"""A seat in plain memory: one partition worker's view of a node, without processes or /dev/shm."""
+"""A seat in memory that forked children share: one partition worker's view of a node, without /dev/shm."""
+
+import mmap
 
 from headrace.ids import partition_key
 from headrace.settings import Settings
@@ -15,7 +17,7 @@ class Memory:
     """What a region offers."""
 
     def __init__(self, size):
-        self.memory = memoryview(bytearray(size))
+        self.memory = memoryview(mmap.mmap(-1, size))
         self.words = self.memory.cast("Q")
 
     def close(self):
