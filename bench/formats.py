@@ -1,6 +1,6 @@
 """What it costs where records have to be opened: conversion up and down, compression at the node, the deep check.
 
-    python bench/formats.py            this process alone: microseconds for a batch of RECORDS records of RECORD_BYTES bytes
+    python bench/formats.py            this process alone: CPU microseconds for a batch of RECORDS records of RECORD_BYTES bytes
     python bench/run.py --only formats the same over the wire, beside Apache Kafka, which opens every compressed batch
 
 Over the wire: CONNECTIONS connections with DEPTH requests in flight, batches of 16 KiB, MB/s of keys and values.
@@ -53,15 +53,15 @@ PLAIN_BYTES = sum(len(record.key or b"") + len(record.value or b"") for record i
 
 
 def per_call_us(call: Callable[[], object]) -> float:
-    """Median of rounds."""
+    """CPU time, median of rounds."""
     found = []
     for _ in range(ROUNDS):
         calls = 0
-        begun = time.perf_counter()
-        while time.perf_counter() - begun < SECONDS:
+        begun = time.process_time()
+        while time.process_time() - begun < SECONDS:
             call()
             calls += 1
-        found.append((time.perf_counter() - begun) / calls * 1e6)
+        found.append((time.process_time() - begun) / calls * 1e6)
     return statistics.median(found)
 
 

@@ -27,7 +27,15 @@ from headrace.protocol.message_set import (
     read_messages,
     records_of,
 )
-from headrace.protocol.record_batch import MAGIC_V2, Buffer, Record, build_batch, iterate_records, parse_header
+from headrace.protocol.record_batch import (
+    CODEC_MASK,
+    MAGIC_V2,
+    Buffer,
+    Record,
+    build_batch,
+    iterate_records,
+    parse_header,
+)
 
 _new = tuple.__new__
 
@@ -37,7 +45,7 @@ class UnsupportedCodec(InvalidMessageSet):
 
 
 class ProducedSet(NamedTuple):
-    """What an old producer sent."""
+    """What an old producer sent: records with offsets from 0, whatever it gave them."""
 
     magic: int
     codec: int
@@ -69,22 +77,32 @@ def open_produced_set(data: Buffer, limit: int = OPENED_BYTES_MAX) -> ProducedSe
     if not messages:
         raise InvalidMessageSet("a set without messages")
     first = messages[0]
-    if any(message.magic != first.magic for message in messages):
+    if {message.magic for message in messages} != {first.magic}:
         raise InvalidMessageSet(f"a set of magic {first.magic} with messages of another magic")
-    if not any(message.codec for message in messages):
-        records = [_new(Record, (one.offset, one.timestamp_ms, one.key, one.value, ())) for one in messages]
+    if not any(attributes & CODEC_MASK for attributes in {message.attributes for message in messages}):
+        records = [
+            _new(Record, (index, timestamp_ms, key, value, ()))
+            for index, (_offset, _magic, _attributes, timestamp_ms, key, value) in enumerate(messages)
+        ]
         return ProducedSet(first.magic, Codec.NONE, records)
     if len(messages) > 1:
         raise InvalidMessageSet(f"{len(messages)} messages in a set with a compressed one, which has to be alone")
-    return ProducedSet(first.magic, first.codec, records_of(first, limit))
+    records = [
+        _new(Record, (index, timestamp_ms, key, value, ()))
+        for index, (_offset, timestamp_ms, key, value, _headers) in enumerate(records_of(first, limit))
+    ]
+    return ProducedSet(first.magic, first.codec, records)
+
+
+def opening_cost(records: Sequence[Record]) -> int:
+    """What records that were read cost, beside `OPENED_BYTES_MAX`: bytes, and OPENED_RECORD_COST for each."""
+    sizes = [len(key or b"") + len(value or b"") for _offset, _timestamp_ms, key, value, _headers in records]
+    return sum(sizes) + OPENED_RECORD_COST * len(records)
 
 
 def convert_up(records: Sequence[Record], codec: int) -> bytes:
-    """One batch of v2 with offsets from 0, as a producer of today would have sent it."""
-    return build_batch(
-        [_new(Record, (index, one.timestamp_ms, one.key, one.value, ())) for index, one in enumerate(records)],
-        codec=codec,
-    )
+    """One batch of v2 of a set's records, as a producer of today would have sent it."""
+    return build_batch(records, codec=codec)
 
 
 def convert_down(
@@ -140,7 +158,7 @@ def _convert_entry(entry: memoryview, entry_magic: int, magic: int, first_offset
             raise TooManyRecords(f"batch at offset {header.base_offset} with {header.record_count} records")
         records = list(iterate_records(entry, OPENED_BYTES_MAX))
         codec, is_append_time = header.codec, header.is_log_append_time
-    cost = sum(len(record.key or b"") + len(record.value or b"") + OPENED_RECORD_COST for record in records)
+    cost = opening_cost(records)
     if not codec:
         records = [record for record in records if record.offset >= first_offset]
     elif not any(record.offset >= first_offset for record in records):

@@ -25,7 +25,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import NamedTuple
-from zlib import crc32
+
+from isal.isal_zlib import crc32  # 4 times as fast as zlib's over a message of 100 bytes, 10 times over large ones
 
 from headrace.limits import OPENED_BYTES_MAX, OPENED_RECORDS_MAX
 from headrace.protocol.compression import DECOMPRESSED_BYTES_MAX, Codec, compress, decompress
@@ -56,11 +57,12 @@ _HEADER = Struct(">qiIbb")
 _TIMESTAMP = Struct(">q")
 _SIZE = Struct(">i")
 _PREFIX = Struct(">qiI")
-_BODY_V0 = Struct(">bb")
-_BODY_V1 = Struct(">bbq")
+_BODY_V0 = Struct(">bbi")  # as far as the key
+_BODY_V1 = Struct(">bbqi")
+_MESSAGE_V0 = Struct(">qiIbbi")  # as far as the key
+_MESSAGE_V1 = Struct(">qiIbbqi")
 _KEY_POSITIONS = (18, 26)  # by magic
 _NULL_SIZE = -1
-_TOO_FAR = -2
 
 assert _HEADER.size == _KEY_POSITIONS[MAGIC_V0]
 assert _KEY_POSITIONS[MAGIC_V0] + 2 * _SIZE.size == ENTRY_BYTES_MIN < HEADER_BYTES
@@ -204,37 +206,43 @@ def read_messages(data: Buffer) -> list[Message]:
     """
     whole = bytes(data)
     total = len(whole)
-    view = memoryview(whole)
-    unpack, size_at, time_at = _HEADER.unpack_from, _SIZE.unpack_from, _TIMESTAMP.unpack_from
+    unpack_v0, unpack_v1, size_at = _MESSAGE_V0.unpack_from, _MESSAGE_V1.unpack_from, _SIZE.unpack_from
     messages: list[Message] = []
+    append = messages.append
     position = 0
     while position < total:
         if len(messages) == OPENED_RECORDS_MAX:
             raise TooManyRecords(f"more than {OPENED_RECORDS_MAX} messages in a set of {total} bytes")
         if total - position < ENTRY_BYTES_MIN:
             read_message(whole, position)  # which says what is wrong, here and below
-        offset, size, crc, magic, attributes = unpack(whole, position)
+        if whole[position + MAGIC_POSITION] == MAGIC_V1 and total - position > _MESSAGE_V1.size:
+            offset, size, crc, magic, attributes, timestamp_ms, key_size = unpack_v1(whole, position)
+            place = position + _MESSAGE_V1.size
+        else:
+            offset, size, crc, magic, attributes, key_size = unpack_v0(whole, position)
+            timestamp_ms, place = NO_TIMESTAMP_MS, position + _MESSAGE_V0.size
+            if magic != MAGIC_V0:
+                read_message(whole, position)
         behind = position + size + LOG_OVERHEAD_BYTES
-        place = position + (_KEY_POSITIONS[1] if magic else _KEY_POSITIONS[0])
-        if behind > total or behind < place + 2 * _SIZE.size:
-            read_message(whole, position)
-        key_size = size_at(whole, place)[0]
-        place += _SIZE.size
-        key = None
+        key = value = None
         if key_size >= 0:
             start, place = place, place + key_size
             key = whole[start:place]
-        value_size = size_at(whole, place)[0] if place + _SIZE.size <= behind else _TOO_FAR
+        if place + _SIZE.size > behind or behind > total:
+            read_message(whole, position)
+        (value_size,) = size_at(whole, place)
         place += _SIZE.size
-        value = None
         if value_size >= 0:
             value = whole[place:behind]
             place += value_size
-        is_sound = place == behind and key_size >= _NULL_SIZE and value_size >= _NULL_SIZE and 0 <= magic <= MAGIC_V1
-        if not is_sound or crc32(view[position + MAGIC_POSITION : behind]) != crc:
+        if (
+            place != behind
+            or key_size < _NULL_SIZE
+            or value_size < _NULL_SIZE
+            or crc32(whole[position + MAGIC_POSITION : behind]) != crc
+        ):
             read_message(whole, position)
-        timestamp_ms = time_at(whole, position + _HEADER.size)[0] if magic else NO_TIMESTAMP_MS
-        messages.append(_new(Message, (offset, magic, attributes, timestamp_ms, key, value)))
+        append(_new(Message, (offset, magic, attributes, timestamp_ms, key, value)))
         position = behind
     return messages
 
@@ -276,16 +284,7 @@ def encode_message(
     offset: int, magic: int, timestamp_ms: int, key: bytes | None, value: bytes | None, attributes: int = 0
 ) -> bytes:
     """One entry; v0 leaves the timestamp out."""
-    body = b"".join(
-        (
-            _BODY_V1.pack(magic, attributes, timestamp_ms) if magic else _BODY_V0.pack(magic, attributes),
-            _SIZE.pack(_NULL_SIZE if key is None else len(key)),
-            key or b"",
-            _SIZE.pack(_NULL_SIZE if value is None else len(value)),
-            value or b"",
-        )
-    )
-    return _PREFIX.pack(offset, len(body) + 4, crc32(body)) + body
+    return _encode_messages([_new(Record, (offset, timestamp_ms, key, value, ()))], 0, magic, attributes)
 
 
 def build_message_set(records: Sequence[Record], magic: int, codec: int = 0, *, is_append_time: bool = False) -> bytes:
@@ -299,16 +298,34 @@ def build_message_set(records: Sequence[Record], magic: int, codec: int = 0, *, 
     assert codec <= Codec.LZ4
     bit = LOG_APPEND_TIME_BIT if is_append_time and magic else 0
     if not codec:
-        return b"".join(encode_message(one.offset, magic, one.timestamp_ms, one.key, one.value, bit) for one in records)
-    base = records[0].offset if magic else 0
-    inner = b"".join(
-        encode_message(one.offset - base, magic, one.timestamp_ms, one.key, one.value, bit) for one in records
-    )
+        return _encode_messages(records, 0, magic, bit)
+    inner = _encode_messages(records, records[0].offset if magic else 0, magic, bit)
     value = compress(codec, inner)
     if codec == Codec.LZ4 and magic == MAGIC_V0:
         value = with_old_checksum(value)
     latest_ms = max(one.timestamp_ms for one in records)
     return encode_message(records[-1].offset, magic, latest_ms, None, value, codec | bit)
+
+
+def _encode_messages(records: Sequence[Record], base_offset: int, magic: int, attributes: int) -> bytes:
+    """One entry a record, with offsets relative to a base."""
+    pack_v0, pack_v1, pack_size, pack_prefix = _BODY_V0.pack, _BODY_V1.pack, _SIZE.pack, _PREFIX.pack
+    out: list[bytes] = []
+    append = out.append
+    for offset, timestamp_ms, key, value, _headers in records:
+        key_size = _NULL_SIZE if key is None else len(key)
+        value_size = _NULL_SIZE if value is None else len(value)
+        body = b"".join(
+            (
+                pack_v1(magic, attributes, timestamp_ms, key_size) if magic else pack_v0(magic, attributes, key_size),
+                key or b"",
+                pack_size(value_size),
+                value or b"",
+            )
+        )
+        append(pack_prefix(offset - base_offset, len(body) + _SIZE.size, crc32(body)))
+        append(body)
+    return b"".join(out)
 
 
 def _unwrap(message: Message, limit: int) -> Buffer:

@@ -30,7 +30,7 @@ from crc32c import crc32c
 
 from headrace.errors import HeadraceError
 from headrace.protocol.compression import DECOMPRESSED_BYTES_MAX, compress, decompress
-from headrace.protocol.varint import ZIGZAGS, encode_varlong, read_varlong
+from headrace.protocol.varint import encode_varlong, read_varlong, read_zigzag
 
 HEADER = Struct(">qiibIhiqqqhii")
 HEADER_BYTES = 61
@@ -154,48 +154,77 @@ def iterate_records(batch: Buffer, limit: int = DECOMPRESSED_BYTES_MAX) -> Itera
     if not HEADER_BYTES <= header.size_bytes <= len(view):
         raise CorruptRecord(f"batch of {len(view)} bytes that announces {header.size_bytes}")
     data = bytes(decompress(header.codec, view[HEADER_BYTES : header.size_bytes], limit))
+    total = len(data)
+    base_offset, base_timestamp = header.base_offset, header.base_timestamp
+    append_time_ms = header.max_timestamp if header.is_log_append_time else None
     position = 0
     try:
+        # Most varints are of one byte or two and are read in place; `bits` as of `read_zigzag`: an odd length is null.
         for _ in range(header.record_count):
-            record, position = _read_record(data, position, header)
-            yield record
+            if (bits := data[position]) < 128:
+                position += 1
+            elif (high := data[position + 1]) < 128:
+                bits += (high << 7) - 128
+                position += 2
+            else:
+                bits, position = read_zigzag(data, position)
+            end = position + (bits >> 1)
+            if bits & 1 or end > total:
+                raise CorruptRecord(f"record of {bits >> 1 ^ -(bits & 1)} bytes at {position}, {total} in all")
+            # behind the record's attributes, which have no use
+            if (bits := data[position + 1]) < 128:
+                position += 2
+            elif (high := data[position + 2]) < 128:
+                bits += (high << 7) - 128
+                position += 3
+            else:
+                bits, position = read_zigzag(data, position + 1)
+            timestamp_ms = base_timestamp + (bits >> 1 ^ -(bits & 1)) if append_time_ms is None else append_time_ms
+            if (bits := data[position]) < 128:
+                position += 1
+            elif (high := data[position + 1]) < 128:
+                bits += (high << 7) - 128
+                position += 2
+            else:
+                bits, position = read_zigzag(data, position)
+            offset = base_offset + (bits >> 1 ^ -(bits & 1))
+            if (bits := data[position]) < 128:
+                position += 1
+            elif (high := data[position + 1]) < 128:
+                bits += (high << 7) - 128
+                position += 2
+            else:
+                bits, position = read_zigzag(data, position)
+            key = value = None
+            if not bits & 1:
+                start, position = position, position + (bits >> 1)
+                if position > end:
+                    raise CorruptRecord(f"{bits >> 1} bytes announced at {start}, the record ends at {end}")
+                key = data[start:position]
+            if (bits := data[position]) < 128:
+                position += 1
+            elif (high := data[position + 1]) < 128:
+                bits += (high << 7) - 128
+                position += 2
+            else:
+                bits, position = read_zigzag(data, position)
+            if not bits & 1:
+                start, position = position, position + (bits >> 1)
+                if position > end:
+                    raise CorruptRecord(f"{bits >> 1} bytes announced at {start}, the record ends at {end}")
+                value = data[start:position]
+            headers: tuple[Header, ...] = ()
+            if data[position]:
+                headers, position = _read_headers(data, position, end)
+            else:
+                position += 1
+            if position != end:
+                raise CorruptRecord(f"record ends at {position}, its length says {end}")
+            yield _new(Record, (offset, timestamp_ms, key, value, headers))
     except (IndexError, ValueError) as failure:
-        raise CorruptRecord(f"record at byte {position} of batch {header.base_offset}: {failure}") from None
-    if position != len(data):
-        raise CorruptRecord(f"{len(data) - position} bytes behind the last record of batch {header.base_offset}")
-
-
-def _read_record(data: bytes, position: int, header: RecordBatchHeader) -> tuple[Record, int]:
-    """One record and the position behind it. Where a varint is one byte, as most are, it is read in place."""
-    if (byte := data[position]) < 128:
-        length, position = ZIGZAGS[byte], position + 1
-    else:
-        length, position = read_varlong(data, position)
-    end = position + length
-    if length < 0 or end > len(data):
-        raise CorruptRecord(f"record of {length} bytes at {position}, {len(data)} in all")
-    if (byte := data[position + 1]) < 128:  # behind the record's attributes, which have no use
-        timestamp_delta, position = ZIGZAGS[byte], position + 2
-    else:
-        timestamp_delta, position = read_varlong(data, position + 1)
-    if (byte := data[position]) < 128:
-        offset_delta, position = ZIGZAGS[byte], position + 1
-    else:
-        offset_delta, position = read_varlong(data, position)
-    key, position = _read_bytes(data, position, end)
-    value, position = _read_bytes(data, position, end)
-    headers: tuple[Header, ...] = ()
-    if data[position]:
-        headers, position = _read_headers(data, position, end)
-    else:
-        position += 1
-    if position != end:
-        raise CorruptRecord(f"record ends at {position}, its length says {end}")
-    if header.attributes & LOG_APPEND_TIME_BIT:
-        timestamp_ms = header.max_timestamp
-    else:
-        timestamp_ms = header.base_timestamp + timestamp_delta
-    return _new(Record, (header.base_offset + offset_delta, timestamp_ms, key, value, headers)), end
+        raise CorruptRecord(f"record at byte {position} of batch {base_offset}: {failure}") from None
+    if position != total:
+        raise CorruptRecord(f"{total - position} bytes behind the last record of batch {base_offset}")
 
 
 def _read_headers(data: bytes, position: int, end: int) -> tuple[tuple[Header, ...], int]:
@@ -213,10 +242,7 @@ def _read_headers(data: bytes, position: int, end: int) -> tuple[tuple[Header, .
 
 
 def _read_bytes(data: bytes, position: int, end: int) -> tuple[bytes | None, int]:
-    if (byte := data[position]) < 128:
-        length, position = ZIGZAGS[byte], position + 1
-    else:
-        length, position = read_varlong(data, position)
+    length, position = read_varlong(data, position)
     if length < 0:
         return None, position
     stop = position + length
@@ -247,10 +273,10 @@ def build_batch(
         one if isinstance(one, Record) else Record(index, timestamp_ms, one[0], one[1])
         for index, one in enumerate(records)
     ]
-    base_timestamp = whole[0].timestamp_ms if whole else timestamp_ms
-    max_timestamp = max((record.timestamp_ms for record in whole), default=timestamp_ms)
+    times_ms = [record.timestamp_ms for record in whole] or [timestamp_ms]
+    base_timestamp, max_timestamp = times_ms[0], max(times_ms)
     last_delta = whole[-1].offset if whole else 0
-    plain = b"".join(_encode_record(record, base_timestamp) for record in whole)
+    plain = _encode_records(whole, base_timestamp)
     body = compress(codec, plain)
     batch = bytearray(
         HEADER.pack(
@@ -274,26 +300,31 @@ def build_batch(
     return bytes(batch)
 
 
-def _encode_record(record: Record, base_timestamp: int) -> bytes:
-    """Most numbers are small, so they come out of a table."""
-    offset, timestamp_ms, key, value, headers = record
-    delta_ms = timestamp_ms - base_timestamp
-    key_size = -1 if key is None else len(key)
-    value_size = -1 if value is None else len(value)
-    body = b"".join(
-        (
-            b"\0",
-            _SMALL[delta_ms] if 0 <= delta_ms < _SMALL_MAX else encode_varlong(delta_ms),
-            _SMALL[offset] if 0 <= offset < _SMALL_MAX else encode_varlong(offset),
-            _SMALL[key_size] if 0 <= key_size < _SMALL_MAX else encode_varlong(key_size),
-            key or b"",
-            _SMALL[value_size] if 0 <= value_size < _SMALL_MAX else encode_varlong(value_size),
-            value or b"",
-            _encode_headers(headers) if headers else b"\0",
+def _encode_records(records: list[Record], base_timestamp: int) -> bytes:
+    """Most numbers are small, so their varints come out of a table."""
+    small, small_max = _SMALL, _SMALL_MAX
+    out: list[bytes] = []
+    append = out.append
+    for offset, timestamp_ms, key, value, headers in records:
+        delta_ms = timestamp_ms - base_timestamp
+        key_size = -1 if key is None else len(key)
+        value_size = -1 if value is None else len(value)
+        body = b"".join(
+            (
+                b"\0",
+                small[delta_ms] if 0 <= delta_ms < small_max else encode_varlong(delta_ms),
+                small[offset] if 0 <= offset < small_max else encode_varlong(offset),
+                small[key_size] if 0 <= key_size < small_max else encode_varlong(key_size),
+                key or b"",
+                small[value_size] if 0 <= value_size < small_max else encode_varlong(value_size),
+                value or b"",
+                _encode_headers(headers) if headers else b"\0",
+            )
         )
-    )
-    size = len(body)
-    return (_SMALL[size] if size < _SMALL_MAX else encode_varlong(size)) + body
+        size = len(body)
+        append(small[size] if size < small_max else encode_varlong(size))
+        append(body)
+    return b"".join(out)
 
 
 def _encode_headers(headers: tuple[Header, ...]) -> bytes:

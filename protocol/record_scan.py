@@ -13,7 +13,7 @@ from typing import NamedTuple
 from headrace.limits import OPENED_BYTES_MAX
 from headrace.protocol.compression import decompress
 from headrace.protocol.record_batch import HEADER_BYTES, Buffer, CorruptRecord, RecordBatchHeader
-from headrace.protocol.varint import ZIGZAGS, read_varlong
+from headrace.protocol.varint import read_varlong, read_zigzag
 
 
 class RecordScan(NamedTuple):
@@ -40,53 +40,73 @@ def scan_batch(batch: Buffer, header: RecordBatchHeader, limit: int = OPENED_BYT
 
 def scan_records(data: bytes, header: RecordBatchHeader) -> RecordScan:
     """The same over records that are decompressed already."""
-    position = index = low = high = 0
+    total = len(data)
+    position = index = 0
+    earliest, latest = (2**63, -(2**63)) if header.record_count > 0 else (0, 0)
     keyless = -1
     try:
+        # Most varints are of one byte or two and are read in place; `bits` as of `read_zigzag`: an odd length is null.
         for index in range(header.record_count):
-            if (byte := data[position]) < 128:
-                length, position = ZIGZAGS[byte], position + 1
+            if (bits := data[position]) < 128:
+                position += 1
+            elif (high := data[position + 1]) < 128:
+                bits += (high << 7) - 128
+                position += 2
             else:
-                length, position = read_varlong(data, position)
-            end = position + length
-            if length < 0 or end > len(data):
-                raise CorruptRecord(f"record {index} of {length} bytes at {position}, {len(data)} in all")
-            if (byte := data[position + 1]) < 128:  # behind the attributes
-                delta_ms, position = ZIGZAGS[byte], position + 2
+                bits, position = read_zigzag(data, position)
+            end = position + (bits >> 1)
+            if bits & 1 or end > total:
+                raise CorruptRecord(f"record {index} of {bits >> 1 ^ -(bits & 1)} bytes at {position}, {total} in all")
+            # behind the attributes
+            if (bits := data[position + 1]) < 128:
+                position += 2
+            elif (high := data[position + 2]) < 128:
+                bits += (high << 7) - 128
+                position += 3
             else:
-                delta_ms, position = read_varlong(data, position + 1)
-            if delta_ms < low or not index:
-                low = delta_ms
-            if delta_ms > high or not index:
-                high = delta_ms
-            if (byte := data[position]) < 128:
-                delta, position = ZIGZAGS[byte], position + 1
+                bits, position = read_zigzag(data, position + 1)
+            delta_ms = bits >> 1 ^ -(bits & 1)
+            if delta_ms < earliest:
+                earliest = delta_ms
+            if delta_ms > latest:
+                latest = delta_ms
+            if (bits := data[position]) < 128:
+                position += 1
+            elif (high := data[position + 1]) < 128:
+                bits += (high << 7) - 128
+                position += 2
             else:
-                delta, position = read_varlong(data, position)
-            if delta != index:
-                raise CorruptRecord(f"record {index} has offset delta {delta}")
-            if (byte := data[position]) < 128:
-                size, position = ZIGZAGS[byte], position + 1
+                bits, position = read_zigzag(data, position)
+            if bits != index << 1:
+                raise CorruptRecord(f"record {index} has offset delta {bits >> 1 ^ -(bits & 1)}")
+            if (bits := data[position]) < 128:
+                position += 1
+            elif (high := data[position + 1]) < 128:
+                bits += (high << 7) - 128
+                position += 2
             else:
-                size, position = read_varlong(data, position)
-            if size >= 0:
-                position += size
+                bits, position = read_zigzag(data, position)
+            if not bits & 1:
+                position += bits >> 1
             elif keyless < 0:
                 keyless = index
-            if (byte := data[position]) < 128:
-                size, position = ZIGZAGS[byte], position + 1
+            if (bits := data[position]) < 128:
+                position += 1
+            elif (high := data[position + 1]) < 128:
+                bits += (high << 7) - 128
+                position += 2
             else:
-                size, position = read_varlong(data, position)
-            if size > 0:
-                position += size
+                bits, position = read_zigzag(data, position)
+            if not bits & 1:
+                position += bits >> 1
             position = position + 1 if not data[position] else _skip_headers(data, position, end)
             if position != end:
                 raise CorruptRecord(f"record {index} ends at {position}, its length says {end}")
     except (IndexError, ValueError) as failure:
         raise CorruptRecord(f"record {index}: {failure}") from None
-    if position != len(data):
-        raise CorruptRecord(f"{len(data) - position} bytes behind the last record")
-    return RecordScan(keyless, header.base_timestamp + low, header.base_timestamp + high)
+    if position != total:
+        raise CorruptRecord(f"{total - position} bytes behind the last record")
+    return RecordScan(keyless, header.base_timestamp + earliest, header.base_timestamp + latest)
 
 
 def _skip_headers(data: bytes, position: int, end: int) -> int:

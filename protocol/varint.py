@@ -47,10 +47,16 @@ def encode_varlong(value: int) -> bytes:
 
 def read_varlong(buffer: memoryview | bytes, position: int) -> tuple[int, int]:
     """(value, position behind it); raises as `read_uvarint`, with 10 bytes and 64 bits."""
-    value, position = _read(buffer, position, VARLONG_BYTES_MAX)
-    if value >> 64:
+    bits, position = read_zigzag(buffer, position)
+    return bits >> 1 ^ -(bits & 1), position
+
+
+def read_zigzag(buffer: memoryview | bytes, position: int) -> tuple[int, int]:
+    """The same, not unfolded: the value times two, or, of a negative one, an odd number."""
+    bits, position = _read(buffer, position, VARLONG_BYTES_MAX)
+    if bits >> 64:
         raise ValueError("varint has more than 64 bits")
-    return value >> 1 ^ -(value & 1), position
+    return bits, position
 
 
 def _read(buffer: memoryview | bytes, position: int, bytes_max: int) -> tuple[int, int]:

@@ -123,6 +123,24 @@ def test_conversion_ends_with_the_entry_that_reaches_the_cost():
     assert convert_down(log, 1, 0, EVERYTHING, 0).next_offset == 1, "one entry in any case"
 
 
+@pytest.mark.parametrize("codec", OLD_CODECS)
+def test_offsets_of_a_producer_are_given_anew(codec):
+    records = [Record(40 + 3 * index, NOW_MS, b"k", b"v") for index in range(4)]
+    opened = open_produced_set(build_message_set(records, 1, codec))
+    assert opened.records == [record._replace(offset=index) for index, record in enumerate(records)]
+
+
+@pytest.mark.parametrize("sizes", [(63, 64), (64, 63), (8191, 8192), (8192, 8191), (2_000_000, 0)])
+@pytest.mark.parametrize("step", [0, 1, 63, 64, 8191, 8192, 2_000_000])
+def test_varints_of_every_width_are_read(sizes, step):
+    records = [
+        Record(index * max(step, 1), 5 + index * step * (-1) ** index, b"k" * sizes[0], b"v" * sizes[1])
+        for index in range(3)
+    ]
+    assert list(iterate_records(build_batch(records))) == records
+    assert read(convert_down(build_batch(records), 1, 0, EVERYTHING).data) == records
+
+
 @pytest.mark.parametrize(
     ("data", "reason"),
     [

@@ -191,6 +191,16 @@ def test_lengths_that_lie_are_refused_before_anything_is_taken(position, value):
     assert peek_entry(data, 0, len(data)) is None
 
 
+@pytest.mark.parametrize("spare", range(6))
+def test_a_message_too_short_for_its_magic_is_refused_under_a_right_checksum(spare):
+    body = b"\x01" + encode_message(0, 0, 0, None, bytes(spare))[17:]  # v0, but that it says 1
+    data = struct.pack(">qiI", 7, len(body) + 4, zlib.crc32(body)) + body
+    assert peek_entry(data, 0, len(data)) is None
+    for whole in (data, encode_message(6, 1, 5, b"k", b"v") + data):
+        with pytest.raises(CorruptRecord, match="no message at byte"):
+            read_messages(whole)
+
+
 def test_a_bomb_stops_at_the_limit_and_a_swarm_at_its_count(monkeypatch):
     with pytest.raises(CompressionError, match="more than 1048576 bytes come out"):
         records_of(read_messages(wrap(bytes(1 << 22)))[0], 1 << 20)

@@ -178,6 +178,19 @@ def test_old_sets_are_converted_into_the_codec_of_the_topic_or_their_own():
             assert not fault_of(memoryview(batch), RULES)
 
 
+def test_an_old_message_above_the_limit_is_refused_wherever_it_stands():
+    asked = policy(max_message_bytes="200")
+    small, large = encode_message(0, 1, NOW_MS, None, b"v"), encode_message(1, 1, NOW_MS, None, bytes(200))
+    assert asked.convert(memoryview(small * 20), NOW_MS)
+    assert refusal(asked, small * 3 + large, "convert") is ErrorCode.MESSAGE_TOO_LARGE
+
+
+def test_a_batch_of_v2_behind_old_messages_is_no_set():
+    old, new = encode_message(0, 1, NOW_MS, None, b"v"), build_batch(RECORDS)
+    assert refusal(policy(), old + new, "convert") is ErrorCode.CORRUPT_MESSAGE
+    assert bytes(policy().convert(memoryview(new), NOW_MS)) == new
+
+
 def test_times_of_old_messages_are_checked_one_by_one():
     asked = policy(message_timestamp_after_max_ms="1000")
     assert refusal(asked, encode_message(0, 1, NOW_MS + 1001, None, b""), "convert") is ErrorCode.INVALID_TIMESTAMP

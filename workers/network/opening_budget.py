@@ -11,9 +11,10 @@ Runs in: a network worker, one object for a request that opens anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from headrace.limits import OPENED_BYTES_MAX, OPENED_RATIO_MAX, OPENED_RECORD_COST
+from headrace.protocol.conversion import opening_cost
 from headrace.protocol.record_batch import Record
 
 HEAVY_COST = 4 << 20
@@ -42,7 +43,6 @@ class OpeningBudget:
     def spend(self, size_bytes: int, records: int) -> None:
         self.spent += size_bytes + OPENED_RECORD_COST * records
 
-    def spend_records(self, records: Iterable[Record]) -> None:
+    def spend_records(self, records: Sequence[Record]) -> None:
         """What was read as records."""
-        for record in records:
-            self.spent += len(record.key or b"") + len(record.value or b"") + OPENED_RECORD_COST
+        self.spent += opening_cost(records)

@@ -135,12 +135,12 @@ class RecordPolicy:
         most = self._config.max_message_bytes
         budget = budget or OpeningBudget()
         try:
-            magics = set()
-            for _position, size, magic in iterate_entries(message_set):
-                if size > most:
-                    raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, f"message of {size} bytes, {most} are allowed")
-                magics.add(magic)
-            if MAGIC_V2 in magics:  # whatever the version says: some clients send it
+            if len(message_set) > most:
+                for _position, size, _magic in iterate_entries(message_set):
+                    if size > most:
+                        raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, f"message of {size} bytes, {most} are allowed")
+            _position, _size, magic = next(iterate_entries(message_set), (0, 0, None))
+            if magic == MAGIC_V2:  # whatever the version says: some clients send it
                 return message_set if self.is_plain else self.admit(message_set, now_ms, budget)
             opened = open_produced_set(message_set, budget.limit)
         except (CorruptRecord, CompressionError) as failure:
@@ -151,7 +151,7 @@ class RecordPolicy:
             _check_keys(keyless)
         rules = rules_at(self._config, now_ms)
         no_negative = rules._replace(earliest_ms=max(rules.earliest_ms, 0))
-        _check_times((record.timestamp_ms for record in opened.records), no_negative)
+        _check_times({record.timestamp_ms for record in opened.records}, no_negative)
         if self.codec is None:
             return convert_up(opened.records, opened.codec)
         batch = memoryview(convert_up(opened.records, Codec.NONE))
