@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from headrace.limits import OPENED_BYTES_MAX, OPENED_RECORD_COST, OPENED_RECORDS_MAX
-from headrace.protocol.compression import Codec
+from headrace.protocol.compression import Codec, decompress
 from headrace.protocol.message_set import (
     MAGIC_V1,
     InvalidMessageSet,
@@ -29,12 +29,13 @@ from headrace.protocol.message_set import (
 )
 from headrace.protocol.record_batch import (
     CODEC_MASK,
+    HEADER_BYTES,
     MAGIC_V2,
     Buffer,
     Record,
     build_batch,
-    iterate_records,
     parse_header,
+    read_records,
 )
 
 _new = tuple.__new__
@@ -150,15 +151,17 @@ def _convert_entry(entry: memoryview, entry_magic: int, magic: int, first_offset
     if entry_magic == MAGIC_V1:
         message = read_message(bytes(entry))[0]
         records, codec, is_append_time = records_of(message), message.codec, message.is_log_append_time
+        cost = opening_cost(records)
     else:
         header = parse_header(entry)
         if header.is_control:
             return b"", 0
         if header.record_count > OPENED_RECORDS_MAX:
             raise TooManyRecords(f"batch at offset {header.base_offset} with {header.record_count} records")
-        records = list(iterate_records(entry, OPENED_BYTES_MAX))
+        plain = bytes(decompress(header.codec, entry[HEADER_BYTES:], OPENED_BYTES_MAX))
+        records = list(read_records(plain, header))
+        cost = len(plain) + OPENED_RECORD_COST * len(records)
         codec, is_append_time = header.codec, header.is_log_append_time
-    cost = opening_cost(records)
     if not codec:
         records = [record for record in records if record.offset >= first_offset]
     elif not any(record.offset >= first_offset for record in records):

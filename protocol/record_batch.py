@@ -153,7 +153,11 @@ def iterate_records(batch: Buffer, limit: int = DECOMPRESSED_BYTES_MAX) -> Itera
     header = parse_header(view)
     if not HEADER_BYTES <= header.size_bytes <= len(view):
         raise CorruptRecord(f"batch of {len(view)} bytes that announces {header.size_bytes}")
-    data = bytes(decompress(header.codec, view[HEADER_BYTES : header.size_bytes], limit))
+    yield from read_records(bytes(decompress(header.codec, view[HEADER_BYTES : header.size_bytes], limit)), header)
+
+
+def read_records(data: bytes, header: RecordBatchHeader) -> Iterator[Record]:
+    """The same over records that are decompressed already. raises CorruptRecord"""
     total = len(data)
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
     append_time_ms = header.max_timestamp if header.is_log_append_time else None
