@@ -3,7 +3,8 @@
     python bench/formats.py            this process alone: CPU microseconds for a batch of RECORDS records of RECORD_BYTES bytes
     python bench/run.py --only formats the same over the wire, beside Apache Kafka, which opens every compressed batch
 
-Over the wire: CONNECTIONS connections with DEPTH requests in flight, batches of 16 KiB, MB/s of keys and values.
+Over the wire: CONNECTIONS connections with DEPTH requests in flight, batches of 16 KiB, MB/s of keys and values, and the CPU
+time of the broker's processes for a GB of them, which other work on the machine moves less.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -117,8 +118,18 @@ def fetch_frames(topic: str, version: int) -> list[list[bytes]]:
     return frames
 
 
-def drive(address: tuple[str, int], frames: list[list[bytes]], seconds: float) -> tuple[float, float]:
-    """(responses/s, MB received/s) of requests kept in flight on CONNECTIONS connections."""
+class Driven(NamedTuple):
+    """What a server did."""
+
+    seconds: float
+    responses: int
+    received_bytes: int
+    cpu_s: float
+
+
+def drive(server: Server, frames: list[list[bytes]], seconds: float) -> Driven:
+    """Keep requests in flight on CONNECTIONS connections; what comes in the first WARM_UP_S is not counted."""
+    address = _address(server)
     wires = [Wire(address, frames[index % len(frames)], DEPTH) for index in range(CONNECTIONS)]
     epoll = select.epoll()
     by_fd = {wire.sock.fileno(): wire for wire in wires}
@@ -128,12 +139,14 @@ def drive(address: tuple[str, int], frames: list[list[bytes]], seconds: float) -
         wire.send()
         epoll.register(fd, select.EPOLLIN)
     begun = time.perf_counter()
+    cpu_before = 0.0
     is_timed = False
     responses = received = 0
     while True:
         now = time.perf_counter()
         if not is_timed and now - begun >= WARM_UP_S:
             is_timed, begun, responses, received = True, now, 0, 0
+            cpu_before = server.cpu_s()
         if is_timed and now - begun >= seconds:
             break
         for fd, _mask in epoll.poll(1):
@@ -149,10 +162,10 @@ def drive(address: tuple[str, int], frames: list[list[bytes]], seconds: float) -
                 responses += 1
                 by_fd[fd].unsent += by_fd[fd].frame_bytes
                 by_fd[fd].send()
-    elapsed = time.perf_counter() - begun
+    driven = Driven(time.perf_counter() - begun, responses, received, server.cpu_s() - cpu_before)
     for wire in wires:
         wire.sock.close()
-    return responses / elapsed, received / elapsed / 1e6
+    return driven
 
 
 _sink = bytearray(1 << 20)
@@ -174,7 +187,7 @@ def bench(table: Table, directory: Path, servers: list[Server], rounds: Rounds) 
         found = _medians(
             rounds, servers, partial(_produce, config=config, version=version, data=data, seconds=rounds.seconds)
         )
-        table.add("formats", f"produce: {what}", "MB/s", found[ours.name], found[kafka.name])
+        _add(table, f"produce: {what}", found[ours.name], found[kafka.name])
         if not config and version == DEEP_VERSION:
             deep = type(ours)(directory / "headrace-deep", {**ours.settings, **DEEP})
             deep.start()
@@ -184,9 +197,7 @@ def bench(table: Table, directory: Path, servers: list[Server], rounds: Rounds) 
                 )
             finally:
                 deep.stop()
-            table.add(
-                "formats", "the same with headrace.validate.records.deep", "MB/s", checked[ours.name], found[kafka.name]
-            )
+            _add(table, "the same with headrace.validate.records.deep", checked[ours.name], found[kafka.name])
     for server in servers:
         _create(server, "formats-fetch", {})
         for _ in range(FETCH_BYTES * 2 // PLAIN_BYTES):
@@ -194,28 +205,48 @@ def bench(table: Table, directory: Path, servers: list[Server], rounds: Rounds) 
                 _check(server, frames[0], ApiKey.PRODUCE, 8)
     for version, what in ((2, "v2 down to v1"), (0, "v2 down to v0"), (11, "as it is")):
         found = _medians(rounds, servers, partial(_fetch, version=version, seconds=rounds.seconds))
-        table.add("formats", f"fetch v{version}: {what}", "MB/s", found[ours.name], found[kafka.name])
+        _add(table, f"fetch v{version}: {what}", found[ours.name], found[kafka.name])
 
 
-def _medians(rounds: Rounds, servers: list[Server], measure: Callable[[Server], float]) -> dict[str, float]:
-    return {name: statistics.median(values) for name, values in rounds.run(servers, measure).items()}
+class Cost(NamedTuple):
+    """Of a load on a server."""
+
+    mb_per_s: float
+    cpu_s_per_gb: float
 
 
-def _produce(server: Server, config: dict[str, str], version: int, data: bytes, seconds: float) -> float:
-    """MB/s of keys and values, into a topic of its own."""
+def _add(table: Table, what: str, ours: Cost, kafkas: Cost) -> None:
+    table.add("formats", what, "MB/s", ours.mb_per_s, kafkas.mb_per_s)
+    table.add("formats", f"CPU for each GB, {what}", "s", ours.cpu_s_per_gb, kafkas.cpu_s_per_gb)
+
+
+def _medians(rounds: Rounds, servers: list[Server], measure: Callable[[Server], Cost]) -> dict[str, Cost]:
+    """Of each figure by itself."""
+    results = rounds.run(servers, measure)
+    return {name: Cost(*map(statistics.median, zip(*costs, strict=True))) for name, costs in results.items()}
+
+
+def _cost(driven: Driven, size_bytes: int) -> Cost:
+    return Cost(size_bytes / driven.seconds / 1e6, driven.cpu_s / size_bytes * 1e9)
+
+
+def _produce(server: Server, config: dict[str, str], version: int, data: bytes, seconds: float) -> Cost:
+    """Of keys and values, into a topic of its own."""
     topic = f"formats-{time.monotonic_ns()}"
     _create(server, topic, config)
     frames = produce_frames(topic, version, data)
     for one in frames:
         _check(server, one[0], ApiKey.PRODUCE, version)
-    return drive(_address(server), frames, seconds)[0] * PLAIN_BYTES / 1e6
+    driven = drive(server, frames, seconds)
+    return _cost(driven, driven.responses * PLAIN_BYTES)
 
 
-def _fetch(server: Server, version: int, seconds: float) -> float:
-    """MB/s of responses."""
+def _fetch(server: Server, version: int, seconds: float) -> Cost:
+    """Of responses."""
     frames = fetch_frames("formats-fetch", version)
     _check(server, frames[0][0], ApiKey.FETCH, version)
-    return drive(_address(server), frames, seconds)[1]
+    driven = drive(server, frames, seconds)
+    return _cost(driven, driven.received_bytes)
 
 
 def _create(server: Server, topic: str, config: dict[str, str]) -> None:
