@@ -23,7 +23,7 @@ def wanted_descriptors(settings: Settings) -> dict[str, int]:
     """Of one process of each kind that has many, when everything is at its bound."""
     logs = -(-settings["headrace.partitions.max"] // settings["headrace.partition.workers"])
     return {
-        "network worker": _LEAST + settings["max.connections"] // settings["headrace.network.workers"],
+        "network worker": _LEAST + settings["max.connections"],
         "partition worker": _LEAST + DESCRIPTORS_PER_LOG * logs,
     }
 

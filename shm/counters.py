@@ -36,6 +36,7 @@ NAMES = (
     "rebalances_metadata",
     "rebalances_not_synced",
     "rebalances_other",
+    "connections_open",
 )
 (
     REQUESTS,
@@ -65,6 +66,7 @@ NAMES = (
     REBALANCES_METADATA,
     REBALANCES_NOT_SYNCED,
     REBALANCES_OTHER,
+    CONNECTIONS_OPEN,
 ) = range(len(NAMES))
 
 assert len(NAMES) <= COUNTER_WORDS

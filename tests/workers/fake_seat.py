@@ -1,6 +1,7 @@
 """A seat in memory that forked children share: one partition worker's view of a node, without /dev/shm."""
 
 import mmap
+from types import SimpleNamespace
 
 from headrace.ids import partition_key
 from headrace.settings import Settings
@@ -39,6 +40,7 @@ class FakeSeat:
         self.generation = 1
         self.partitions = PartitionTable(Memory(partition_region_bytes(64)), 64)
         self.counters = Counters(memoryview(bytearray(8 * 48)).cast("Q"), 0)
+        self.processes = SimpleNamespace(counters=lambda process_id: self.counters)
         self.mask = 0
 
     def restarted(self):

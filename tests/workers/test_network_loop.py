@@ -13,11 +13,12 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import build_request
 from headrace.protocol.record_batch import build_batch
+from headrace.shm.counters import CONNECTIONS_OPEN, Counters
 from headrace.shm.messages import ADMIN_RESULT, ADMIN_RESULT_HEADER, ADVANCED, SLOT_ENTRY
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.workers.network import loop as loop_module
 from headrace.workers.network.context import Context
-from headrace.workers.network.loop import SLOW_READER_DEADLINE_MS, NetworkLoop
+from headrace.workers.network.loop import LOOK_AT_CONNECTIONS_INTERVAL_MS, SLOW_READER_DEADLINE_MS, NetworkLoop
 from headrace.workers.partition.replicas import Replicas
 
 PARTITION_WORKER = 1
@@ -164,6 +165,29 @@ def create_frame():
     topic = messages.CreateTopicsRequest.CreatableTopic(name="new", num_partitions=1, replication_factor=1)
     request = messages.CreateTopicsRequest(topics=[topic], timeout_ms=1000)
     return build_request(ApiKey.CREATE_TOPICS, 4, 8, "bench", request)
+
+
+def test_connections_beyond_the_nodes_bound_are_refused_whichever_worker_has_the_others(bench, caplog):
+    others = Counters(memoryview(bytearray(8 * 48)).cast("Q"), 0)
+    bench.loop._open_counts.append(others)
+    others.add(CONNECTIONS_OPEN, bench.seat.wiring.settings["max.connections"] - 1)
+    bench.connect()
+    bench.turn_until(lambda: bench.connections)
+    refused = [bench.connect() for _ in range(3)]
+    bench.turn_until(lambda: bench.loop._refused == 3)
+    assert [client.recv(1) for client in refused] == [b""] * 3
+    bench.clock.ms += LOOK_AT_CONNECTIONS_INTERVAL_MS
+    bench.loop.do_work(0)
+    assert [record.getMessage().split(" ")[:2] for record in caplog.records if "refused" in record.getMessage()] == [
+        ["connection", "refused"],
+        ["connections", "refused"],
+    ]
+    others.add(CONNECTIONS_OPEN, -1)
+    bench.connect()
+    bench.turn_until(lambda: len(bench.connections) == 2)
+    assert bench.seat.counters.get(CONNECTIONS_OPEN) == 2
+    NetworkLoop(bench.seat, bench.context, socket.create_server(("127.0.0.1", 0))).close()
+    assert bench.seat.counters.get(CONNECTIONS_OPEN) == 0, "a successor has none"
 
 
 def reset(client):

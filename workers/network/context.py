@@ -37,8 +37,8 @@ class Context:
         self.view: ClusterView = seat.view.read()
         self.view_version = -1
         self.routes = Routes(wiring.network_count, wiring.partition_count, self.settings)
-        self.connections_max = max(1, self.settings["max.connections"] // wiring.network_count)
-        open_segments = OpenSegments(segments_within(descriptors - DESCRIPTORS_RESERVED - self.connections_max))
+        connections_max = self.settings["max.connections"]  # the kernel may give them all to one worker
+        open_segments = OpenSegments(segments_within(descriptors - DESCRIPTORS_RESERVED - connections_max))
         self.files = PartitionFiles(wiring.log_dirs, seat.partitions, open_segments)
         self.sender = RingSender(seat)
         self.produce = ProduceLedger()

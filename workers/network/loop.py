@@ -19,17 +19,25 @@ import socket
 
 from headrace.errors import BadFrame, HeadraceError
 from headrace.limits import REQUESTS_PER_CYCLE_MAX, TRICKLE_DEADLINE_MS
-from headrace.shm.counters import BYTES_IN, CONNECTIONS_ACCEPTED, CONNECTIONS_CLOSED_BAD, REQUESTS
+from headrace.shm.counters import (
+    BYTES_IN,
+    CONNECTIONS_ACCEPTED,
+    CONNECTIONS_CLOSED_BAD,
+    CONNECTIONS_OPEN,
+    REQUESTS,
+)
 from headrace.shm.messages import ADMIN_PART, ADMIN_RESULT, ADVANCED, PRODUCE, RESULT, RESULT_TEXT, SLOT_ENTRY
 from headrace.shm.seat import Seat
 from headrace.workers.network.connection import Connection
 from headrace.workers.network.context import Context
+from headrace.workers.network.heap import trim_heap
 from headrace.workers.network.router import route
 
 ACCEPTS_PER_CYCLE_MAX = 64
 LOOK_AT_CONNECTIONS_INTERVAL_MS = 1_000
 SLOW_READER_DEADLINE_MS = 60_000  # a socket that takes nothing for this long is closed
 SHRINK_AFTER_IDLE_MS = 10_000
+CLOSED_BEFORE_TRIM = 500  # connections: 10 MB
 STALLED_WAIT_MAX_MS = 2  # the doorbell rings when a crowded ring gets room; this is for a ring that was missed
 
 _READ = select.EPOLLIN
@@ -55,7 +63,10 @@ class NetworkLoop:
         self._serial = 0
         self._next_look_ms = 0
         self._frame_bytes_max = settings["socket.request.max.bytes"]
-        self._connections_max = context.connections_max
+        self._connections_max = settings["max.connections"]
+        self._open_counts = [seat.processes.counters(each) for each in seat.wiring.network_ids]
+        self._refused = 0  # connections, since the last look
+        self._closed = 0  # connections, since the heap was trimmed
         self._idle_max_ms = settings["connections.max.idle.ms"]
         self._send_buffer_bytes = settings["socket.send.buffer.bytes"]
         self._receive_buffer_bytes = settings["socket.receive.buffer.bytes"]
@@ -64,6 +75,7 @@ class NetworkLoop:
         self._served: dict[Connection, None] = {}  # the same, behind those that got nothing in this cycle
         self.is_draining = False
         listener.setblocking(False)
+        seat.counters.add(CONNECTIONS_OPEN, -seat.counters.get(CONNECTIONS_OPEN))  # those of a predecessor
         self._epoll.register(listener.fileno(), _READ)
         self._epoll.register(seat.doorbell.fd, _READ)
 
@@ -180,8 +192,10 @@ class NetworkLoop:
                     self._pause_accepting(failure)
                 return count
             peer = f"{address[0]}:{address[1]}"
-            if len(self._connections) >= self._connections_max:
-                _log.warning("connection refused peer=%s reason=max.connections", peer)
+            if sum(each.get(CONNECTIONS_OPEN) for each in self._open_counts) >= self._connections_max:
+                if not self._refused:
+                    _log.warning("connection refused peer=%s reason=max.connections=%d", peer, self._connections_max)
+                self._refused += 1
                 sock.close()
                 continue
             sock.setblocking(False)
@@ -197,6 +211,7 @@ class NetworkLoop:
             self._epoll.register(connection.fd, _READ)
             connection.registered_events = _READ
             self._seat.counters.add(CONNECTIONS_ACCEPTED, 1)
+            self._seat.counters.add(CONNECTIONS_OPEN, 1)
         return ACCEPTS_PER_CYCLE_MAX
 
     def _pause_accepting(self, failure: OSError) -> None:
@@ -296,7 +311,13 @@ class NetworkLoop:
             connection.registered_events = wanted
 
     def _look_at_connections(self) -> None:
-        """Once a second: trickled frames, readers that don't read, idle connections, a listener that paused."""
+        """Once a second: trickled frames, readers that don't read, idle connections, a listener that paused or refused."""
+        if self._refused > 1:
+            _log.warning("connections refused count=%d reason=max.connections", self._refused)
+        self._refused = 0
+        if self._closed >= CLOSED_BEFORE_TRIM:
+            self._closed = 0
+            trim_heap()
         if self._listener is not None and not self._is_accepting:
             self._epoll.modify(self._listener.fileno(), _READ)
             self._is_accepting = True
@@ -323,6 +344,8 @@ class NetworkLoop:
         if reason is not None:
             _log.info("connection closed peer=%s reason=%s", connection.peer, reason)
         self._connections.pop(connection.fd, None)
+        self._seat.counters.add(CONNECTIONS_OPEN, -1)
+        self._closed += 1
         self._by_serial.pop(connection.serial, None)
         self._dirty.discard(connection)
         context = self._context
