@@ -250,10 +250,11 @@ def _fetch(server: Server, version: int, seconds: float) -> Cost:
 
 
 def _create(server: Server, topic: str, config: dict[str, str]) -> None:
+    """A topic that keeps its records, though they are of NOW_MS: retention would find them five minutes after the start."""
     from confluent_kafka.admin import AdminClient, NewTopic
 
     admin = AdminClient({"bootstrap.servers": server.bootstrap})
-    admin.create_topics([NewTopic(topic, PARTITIONS, 1, config=config)])[topic].result(30)
+    admin.create_topics([NewTopic(topic, PARTITIONS, 1, config={"retention.ms": "-1", **config})])[topic].result(30)
 
 
 def _address(server: Server) -> tuple[str, int]:
