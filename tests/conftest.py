@@ -97,6 +97,7 @@ def node(tmp_path_factory):
         "headrace.partition.workers=2",
         "group.initial.rebalance.delay.ms=100",
         "offsets.topic.num.partitions=4",
+        f"log.retention.check.interval.ms={24 * 3_600_000}",  # many a test writes records of 2023
     )
     yield running
     running.stop()
