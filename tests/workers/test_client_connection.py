@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from headrace.errors import BadFrame
-from headrace.limits import OUTBOX_BYTES_MAX
+from headrace.limits import OUTBOX_BYTES_MAX, RECEIVE_BYTES_BUSY, RECEIVE_BYTES_FIRST
 from headrace.protocol.apis import ApiKey
 from headrace.workers.network.connection import LARGE_ANSWERS, Connection
 from headrace.workers.network.exchange import Exchange
@@ -116,7 +116,26 @@ def test_answers_that_wait_for_their_turn_count_as_unsent(pair):
 def test_nothing_is_read_behind_a_request_whose_answer_may_be_large(pair, key):
     connection, _peer = pair
     exchange = Exchange(connection, key, 1, 0, False)
-    connection.exchanges.append(exchange)
+    connection.expect(exchange)
     assert not connection.can_take_requests
     exchange.answer_bytes(b"")
     assert connection.can_take_requests
+
+
+def test_a_buffer_that_was_filled_grows_so_that_one_receive_takes_several_frames(pair):
+    connection, peer = pair
+    frames = [frame(16_000)] * 5
+    for _ in range(4):
+        peer.sendall(b"".join(frames))
+        assert receive_all(connection) == [one[4:] for one in frames]
+    assert 5 * 16_004 < len(connection._buffer) <= RECEIVE_BYTES_BUSY
+    peer.sendall(b"".join(frames))
+    assert connection.receive() == 5 * 16_004
+
+
+def test_an_idle_connection_gives_its_buffer_back(pair):
+    connection, peer = pair
+    peer.sendall(frame(100_000))
+    assert len(receive_all(connection)) == 1
+    connection.shrink()
+    assert len(connection._buffer) == RECEIVE_BYTES_FIRST

@@ -1,6 +1,7 @@
 """One client connection: bytes in, frames out; responses in order, bytes out.
 
-Runs in: a network worker. The receive buffer grows with what arrives, not with what a frame announces:
+Runs in: a network worker. The receive buffer grows with what arrives, not with what a frame announces; up to
+RECEIVE_BYTES_BUSY it grows where the socket had more than fitted, so that one `recv` takes several pipelined frames:
 
     buffer   | consumed | frame | frame | half a fra |   free   |
              0          start                        end        len(buffer)
@@ -20,14 +21,13 @@ from collections import deque
 from struct import Struct
 
 from headrace.errors import BadFrame
-from headrace.limits import OUTBOX_BYTES_MAX, PIPELINED_REQUESTS_MAX, RECEIVE_BYTES_FIRST
+from headrace.limits import OUTBOX_BYTES_MAX, PIPELINED_REQUESTS_MAX, RECEIVE_BYTES_BUSY, RECEIVE_BYTES_FIRST
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import describe_foreign
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.outbox import Outbox
 
 FRAME_BYTES_MIN = 8  # api key, version, correlation id
-BUFFER_BYTES_KEPT = 256 * 1024  # an idle connection gives back more than this
 LARGE_ANSWERS = frozenset(
     {ApiKey.OFFSET_FETCH, ApiKey.DESCRIBE_GROUPS, ApiKey.LIST_GROUPS}
 )  # whatever the request's size
@@ -45,7 +45,9 @@ class Connection:
         "_buffer",
         "_dirty",
         "_end",
+        "_large",
         "_start",
+        "_was_filled",
         "client_id",
         "condemned",
         "exchanges",
@@ -80,7 +82,8 @@ class Connection:
         self.serial = serial
         self.frame_bytes_max = frame_bytes_max
         self.outbox = Outbox()
-        self.exchanges: deque[Exchange] = deque()
+        self.exchanges: deque[Exchange] = deque()  # add by `expect`
+        self._large: Exchange | None = None  # the last one whose answer may be large
         self.held_bytes = 0  # of answers that wait for their turn, file ranges not counted
         self.stalled: Stalled = deque()
         self.condemned: str | None = None
@@ -92,6 +95,7 @@ class Connection:
         self._buffer = bytearray(RECEIVE_BYTES_FIRST)
         self._start = 0
         self._end = 0
+        self._was_filled = False  # by the last receive: there may be more in the socket
         self._dirty = dirty
 
     @property
@@ -102,7 +106,7 @@ class Connection:
             and self.condemned is None
             and len(self.exchanges) < PIPELINED_REQUESTS_MAX
             and self.outbox.memory_bytes + self.held_bytes < OUTBOX_BYTES_MAX
-            and not (self.exchanges and self._is_large_awaited())
+            and (self._large is None or self._large.parts is not None)
         )
 
     @property
@@ -114,6 +118,12 @@ class Connection:
     def has_bytes(self) -> bool:
         """Whether received bytes wait that are not part of a handled frame."""
         return self._end > self._start
+
+    def expect(self, exchange: Exchange) -> None:
+        """A request was read: its response takes its place behind those of the others."""
+        self.exchanges.append(exchange)
+        if exchange.api_key in LARGE_ANSWERS:
+            self._large = exchange
 
     def mark_dirty(self) -> None:
         """Have the loop look at this connection at the end of its cycle."""
@@ -137,6 +147,7 @@ class Connection:
         with memoryview(self._buffer) as view:
             count = self.sock.recv_into(view[self._end :])
         self._end += count
+        self._was_filled = self._end == len(self._buffer)
         return count
 
     def next_frame(self, now_ms: int) -> memoryview | None:
@@ -181,34 +192,34 @@ class Connection:
 
     def shrink(self) -> None:
         """Give a large buffer back; called while the connection idles."""
-        if len(self._buffer) > BUFFER_BYTES_KEPT and self._start == self._end and not self.stalled:
+        if len(self._buffer) > RECEIVE_BYTES_FIRST and self._start == self._end and not self.stalled:
             self._buffer = bytearray(RECEIVE_BYTES_FIRST)
             self._start = self._end = 0
-
-    def _is_large_awaited(self) -> bool:
-        last = self.exchanges[-1]
-        return last.api_key in LARGE_ANSWERS and last.parts is None
 
     def _make_room(self) -> None:
         """Free space behind `end`: move what is left to the front, and double the buffer where it is full."""
         start, end = self._start, self._end
+        capacity = len(self._buffer)
+        wanted = (
+            min(2 * capacity, RECEIVE_BYTES_BUSY) if self._was_filled and capacity < RECEIVE_BYTES_BUSY else capacity
+        )
         if start == end:
+            if wanted > capacity:
+                self._buffer = bytearray(wanted)
             self._start = self._end = 0
             return
-        capacity = len(self._buffer)
         if start == 0 and end < capacity:
             return
         left = end - start
-        if left < 4:
-            wanted = 4
-        else:
+        needed = 4
+        if left >= 4:
             (size,) = _unpack_size(self._buffer, start)
-            wanted = min(4 + size, max(capacity, 2 * left))
-        if start == 0 or wanted > capacity:
-            grown = bytearray(max(wanted, capacity))
+            needed = min(4 + size, max(capacity, 2 * left))
+        if start == 0 or needed > capacity or wanted > capacity:
+            grown = bytearray(max(needed, wanted))
             grown[:left] = memoryview(self._buffer)[start:end]
             self._buffer = grown
-        elif capacity - start >= wanted and end < capacity:
+        elif capacity - start >= needed and end < capacity:
             return  # the rest of the frame fits where it is
         else:
             self._buffer[:left] = self._buffer[start:end]
