@@ -62,7 +62,7 @@ links:
 	@find $(LINKS) -xtype l -delete
 	@ln -sfn $(addprefix ../../../,$(wildcard headrace/*.py) headrace/py.typed $(FOLDERS)) $(LINKS)/
 
-bench: $(STAMP) ## Headrace against Apache Kafka on this machine (needs mvn; some 30 minutes)
+bench: $(STAMP) ## Headrace against Apache Kafka on this machine (needs mvn; some 25 minutes)
 	$(BIN)/python -m bench.run
 
 interop: $(STAMP) ## Kafka's own tools and other clients against a node (needs mvn)
