@@ -25,6 +25,7 @@ from kafka_log import (
 from kazoo.client import KazooClient
 
 from headrace.log.inspection.log_dir_check import LogDirCheck
+from headrace.shm.region import region_prefix, sweep
 
 pytestmark = pytest.mark.interop
 
@@ -66,7 +67,10 @@ def copy_of(directory, target):
 
 
 def kill(server):
-    """The broker ends without a word, and its session in ZooKeeper with it, as it would after some seconds."""
+    """The broker ends without a word, and its session in ZooKeeper with it, as it would after some seconds.
+
+    A node that does not start on this directory again leaves its shared memory: it goes here.
+    """
     for pid in server.pids():
         os.kill(pid, signal.SIGKILL)
     client = KazooClient(server._zookeeper.connect)
@@ -77,6 +81,7 @@ def kill(server):
     client.stop()
     client.close()
     server.stop()
+    sweep(region_prefix(0, server.directory / "logs"))
 
 
 def faults(directory, is_running=False):

@@ -57,6 +57,7 @@ class ForkedNode:
         code = EXIT_RAISED
         try:
             assert die_with_parent(parent)
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the suite may run under nohup, which the supervisor respects
             os.dup2(writing, 1)
             os.dup2(os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
             sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
