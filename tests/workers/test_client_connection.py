@@ -1,5 +1,6 @@
 """Frames out of bytes as they come, and responses in the order of the requests."""
 
+import gc
 import random
 import socket
 import struct
@@ -22,6 +23,16 @@ def pair():
     yield connection, theirs
     ours.close()
     theirs.close()
+
+
+class Witness:
+    """Tells when it is freed."""
+
+    def __init__(self, told):
+        self._told = told
+
+    def __del__(self):
+        self._told.append(True)
 
 
 def frame(size):
@@ -120,6 +131,24 @@ def test_nothing_is_read_behind_a_request_whose_answer_may_be_large(pair, key):
     assert not connection.can_take_requests
     exchange.answer_bytes(b"")
     assert connection.can_take_requests
+    connection.queue_ready_responses()
+    assert connection._large is None, "a sent answer would be held until the next one"
+
+
+def test_a_closed_connection_is_not_left_to_the_collector():
+    ours, theirs = socket.socketpair()
+    connection = Connection(ours, "peer", 1, 1 << 20, set(), 0)
+    freed = []
+    connection.client_id = Witness(freed)
+    connection.expect(Exchange(connection, min(LARGE_ANSWERS), 1, 0, False))
+    gc.disable()
+    try:
+        connection.close()
+        del connection
+        assert freed
+    finally:
+        gc.enable()
+        theirs.close()
 
 
 def test_a_buffer_that_was_filled_grows_so_that_one_receive_takes_several_frames(pair):

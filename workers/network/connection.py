@@ -186,9 +186,17 @@ class Connection:
             if parts is None:
                 return
             exchanges.popleft()
+            if first is self._large:
+                self._large = None  # it holds its answer
             self.held_bytes -= first.memory_bytes
             for part in parts:
                 outbox.put(part)
+
+    def close(self) -> None:
+        """Hang up. Open exchanges refer to the connection: without them it is freed at once, not by the collector."""
+        self.exchanges.clear()
+        self._large = None
+        self.sock.close()
 
     def shrink(self) -> None:
         """Give a large buffer back; called while the connection idles."""

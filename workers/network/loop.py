@@ -353,4 +353,4 @@ class NetworkLoop:
             (context.produce if kind == PRODUCE else context.admin).forget_unsent(header)
         if connection.exchanges:
             context.fetches.drop(connection)
-        connection.sock.close()
+        connection.close()
