@@ -38,6 +38,7 @@ DELAY_MS = 200
 SESSION_MS = 600_000
 LOAD_PARTITIONS = 250  # offsets in one commit
 COMMIT_CONNECTIONS = 100
+RECEIVE_BYTES = 64 * 1024  # from the C library's heap: above 128 KiB each receive may cost a mapping of its own
 TOPIC = "bench"
 JOIN_VERSION, SYNC_VERSION, BEAT_VERSION, COMMIT_VERSION = 3, 3, 3, 7
 SETTINGS = {
@@ -70,7 +71,7 @@ class Wire:
 
     def response(self) -> bytes | None:
         """The next whole response, None where it is not all here."""
-        self.received += self.sock.recv(262_144)
+        self.received += self.sock.recv(RECEIVE_BYTES)
         if len(self.received) < 4:
             return None
         end = 4 + struct.unpack_from(">i", self.received)[0]

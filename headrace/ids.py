@@ -30,6 +30,7 @@ class TopicPartition(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
+@lru_cache(maxsize=16_384)
 def owner_of(topic: str, partition: int, worker_count: int) -> int:
     """Index of the partition worker that owns a partition.
 

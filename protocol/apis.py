@@ -6,6 +6,7 @@ Source: Kafka 3.9 `ApiKeys`; `wire.md` of the design for the ranges. An API is a
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 
 from headrace.protocol.field_tables import load_message
 
@@ -116,6 +117,7 @@ ADVERTISED: dict[int, tuple[int, int]] = {
 }
 
 
+@lru_cache(maxsize=512)
 def request_header_version(api_key: int, version: int) -> int:
     """0 (ControlledShutdown v0 alone), 1, or 2 where the request is flexible."""
     if api_key == ApiKey.CONTROLLED_SHUTDOWN and version == 0:
@@ -123,6 +125,7 @@ def request_header_version(api_key: int, version: int) -> int:
     return 2 if version in load_message(f"{ApiKey(api_key).api_name}Request").flexible else 1
 
 
+@lru_cache(maxsize=512)
 def response_header_version(api_key: int, version: int) -> int:
     """0, or 1 where the response is flexible; ApiVersions always 0, so that any client can read it."""
     if api_key == ApiKey.API_VERSIONS:

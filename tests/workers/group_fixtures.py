@@ -8,9 +8,10 @@ from types import SimpleNamespace
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
-from headrace.protocol.codec import encode_struct
+from headrace.protocol.codec import decode_response, encode_request, encode_struct
 from headrace.shm import layout
 from headrace.shm.lag_table import LagTable
+from headrace.workers.coordinators.commit_request import read_commit
 from headrace.workers.coordinators.config import GroupConfig
 from headrace.workers.coordinators.effects import Answer, Append, Began
 from headrace.workers.coordinators.group_coordinator import GroupCoordinator
@@ -41,12 +42,14 @@ class Desk:
 
     log      every record appended, in order
     held     appends whose outcome the test decides, while `holds`
+    versions of OffsetCommits, by ticket
     """
 
     def __init__(self, partitions=4, loading=False, **config):
         self.now_ms = 1_000_000
         self.timers = Timers()
         self.answers = {}
+        self.versions = {}
         self.log = []
         self.held = []
         self.holds = False
@@ -80,13 +83,18 @@ class Desk:
             effect = self._effects.pop(0)
             if isinstance(effect, Answer):
                 assert effect.ticket not in self.answers, "answered twice"
-                self.answers[effect.ticket] = effect.message
+                self.answers[effect.ticket] = self._message(effect)
             elif isinstance(effect, Began):
                 self.reasons.append(effect.reason)
             elif self.holds:
                 self.held.append(effect)
             else:
                 self._append(effect, self.error)
+
+    def _message(self, effect: Answer):
+        if isinstance(effect.message, bytes):
+            return decode_response(ApiKey.OFFSET_COMMIT, self.versions[effect.ticket], effect.message)
+        return effect.message
 
     def _append(self, effect: Append, error):
         if not error:
@@ -200,7 +208,12 @@ class Desk:
                 )
             ],
         )
-        return self.ask(ApiKey.OFFSET_COMMIT, version, request)
+        body = encode_request(ApiKey.OFFSET_COMMIT, version, request)
+        ticket = next(self._tickets)
+        self.versions[ticket] = version
+        self.coordinator.commit(read_commit(version, memoryview(body)), ticket, self.now_ms)
+        self.perform()
+        return ticket
 
     def commit_transactional(self, offset, *, producer_id=77, partition=0, generation=-1, member_id=""):
         topic_row = messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic

@@ -6,7 +6,7 @@ import pytest
 from group_fixtures import Desk, lag_table
 from log_fixtures import LogMaker
 
-from headrace.errors import ErrorCode
+from headrace.errors import ErrorCode, HeadraceError
 from headrace.ids import OFFSETS_TOPIC, TopicPartition
 from headrace.log.config import LogConfig
 from headrace.protocol import messages
@@ -17,6 +17,7 @@ from headrace.settings import Settings
 from headrace.shm import counters
 from headrace.shm.messages import CLIENT_HEADER
 from headrace.shm.partition_table import RowState
+from headrace.workers.coordinators.effects import Answer
 from headrace.workers.coordinators.group_records import encode_offset, offset_key_prefix, suffix_of
 from headrace.workers.partition import coordinator_host
 from headrace.workers.partition.coordinator_host import CoordinatorHost
@@ -470,3 +471,14 @@ def test_groups_in_memory_are_bounded(bench, monkeypatch):
     assert ErrorCode(refused[0].error_code) is ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert bench.error_of(late) == "COORDINATOR_NOT_AVAILABLE"
     assert bench.error_of(known) == "NONE"
+
+
+def test_an_answer_that_cannot_be_written_ends_the_worker_and_not_one_connection(bench):
+    """The event behind it has done half its work: the groups have to be loaded again."""
+    bench.load()
+    emit = bench.host.by_partition[0].coordinator.offsets.emit
+    got = []
+    with pytest.raises(coordinator_host.BadAnswer, match="HeartbeatResponse"):
+        emit(Answer((got.append, ApiKey.HEARTBEAT, 4), messages.HeartbeatResponse(error_code="none")))
+    assert issubclass(coordinator_host.BadAnswer, HeadraceError)  # which `Requests` lets through
+    assert not got

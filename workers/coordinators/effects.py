@@ -6,7 +6,7 @@ Pure: a coordinator gets events with the time, emits effects, and touches nothin
     Answer    give this message to whoever sent the request
     Began     a rebalance began: to be counted
 
-Effects are carried out in their order. `then` is an event of its own: it emits further effects.
+Answers are given in their order, and so are records appended. `then` is an event of its own: it emits further effects.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ class Append(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A response message. `ticket` is whatever came with the request; the coordinator never looks into it."""
+    """A response: a message, or the bytes of its body.
+
+    ticket   whatever came with the request; the coordinator never looks into it
+    """
 
     ticket: Any
     message: Any

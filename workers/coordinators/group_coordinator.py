@@ -20,6 +20,7 @@ from headrace.errors import ErrorCode
 from headrace.limits import GROUP_STRING_LENGTH_MAX, GROUPS_PER_PARTITION_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
+from headrace.workers.coordinators.commit_request import CommitRequest
 from headrace.workers.coordinators.config import GroupConfig
 from headrace.workers.coordinators.effects import Answer, Effect
 from headrace.workers.coordinators.group import CONSUMER_PROTOCOL, Group, GroupState
@@ -38,7 +39,7 @@ NO_OFFSET = CommittedOffset(-1, -1, "", -1)
 CLASSIC_TYPE = "classic"
 OPERATIONS_ALL = 1 << 3 | 1 << 6 | 1 << 8  # READ, DELETE, DESCRIBE: what a group has
 OPERATIONS_NOT_ASKED = -(2**31)
-_ANY_GROUP_ID = frozenset({ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_DELETE, ApiKey.TXN_OFFSET_COMMIT})
+_ANY_GROUP_ID = frozenset({ApiKey.OFFSET_DELETE, ApiKey.TXN_OFFSET_COMMIT})
 
 _E = ErrorCode
 _log = logging.getLogger(__name__)
@@ -80,7 +81,6 @@ class GroupCoordinator:
             ApiKey.SYNC_GROUP: self._sync,
             ApiKey.HEARTBEAT: self._heartbeat,
             ApiKey.LEAVE_GROUP: self._leave,
-            ApiKey.OFFSET_COMMIT: self._commit,
             ApiKey.TXN_OFFSET_COMMIT: self._commit_transactional,
             ApiKey.OFFSET_DELETE: self._delete_offsets,
         }
@@ -88,7 +88,7 @@ class GroupCoordinator:
     # Requests that concern one group
 
     def handle(self, api_key: int, version: int, request: Any, client: Client, ticket: Any, now_ms: int) -> None:
-        """One request of a client; exactly one Answer with its ticket follows, now or later."""
+        """One request of a client, no OffsetCommit; exactly one Answer with its ticket follows, now or later."""
         group_id = request.group_id
         if (not group_id and api_key not in _ANY_GROUP_ID) or len(group_id) > GROUP_STRING_LENGTH_MAX:
             self._refuse(api_key, request, ticket, _E.INVALID_GROUP_ID)
@@ -150,21 +150,26 @@ class GroupCoordinator:
         error = int(_E.NONE) if version >= VERSION_OF_LEFT_MEMBERS else rows[0].error_code
         self._emit(Answer(ticket, messages.LeaveGroupResponse(error_code=error, members=rows)))
 
-    def _commit(self, request: Any, _version: int, _client: Client, ticket: Any, now_ms: int) -> None:
-        generation = request.generation_id_or_member_epoch
-        group = self.groups.get(request.group_id)
-        if group is None and generation < 0 and len(self.groups) < GROUPS_PER_PARTITION_MAX:
-            group = self.groups[request.group_id] = Group(request.group_id, now_ms)
-        if group is None:
-            error = _E.ILLEGAL_GENERATION if generation >= 0 else _E.COORDINATOR_NOT_AVAILABLE
+    def commit(self, request: CommitRequest, ticket: Any, now_ms: int) -> None:
+        """An OffsetCommit; its Answer has the response's bytes in place of a message."""
+        group_id, generation = request.group_id, request.generation
+        group = self.groups.get(group_id)
+        if len(group_id) > GROUP_STRING_LENGTH_MAX:
+            error = _E.INVALID_GROUP_ID
+        elif self.is_loading:
+            error = _E.COORDINATOR_LOAD_IN_PROGRESS
         else:
-            error = validate_commit(group, request, generation)
-        if group is not None:
-            member = group.members.get(request.member_id)
-            if member is not None and error in (_E.NONE, _E.REBALANCE_IN_PROGRESS):
-                self.members.beat(member, now_ms)
+            if group is None and generation < 0 and len(self.groups) < GROUPS_PER_PARTITION_MAX:
+                group = self.groups[group_id] = Group(group_id, now_ms)
+            if group is None:
+                error = _E.ILLEGAL_GENERATION if generation >= 0 else _E.COORDINATOR_NOT_AVAILABLE
+            else:
+                error = validate_commit(group, generation, request.member_id, request.instance_id)
+                member = group.members.get(request.member_id)
+                if member is not None and (not error or error is _E.REBALANCE_IN_PROGRESS):
+                    self.members.beat(member, now_ms)
         if group is None or error:
-            self._refuse(ApiKey.OFFSET_COMMIT, request, ticket, error)
+            self._emit(Answer(ticket, request.response(error)))
         else:
             self.offsets.commit(group, request, ticket, now_ms)
 
@@ -175,7 +180,9 @@ class GroupCoordinator:
         if group is None:
             error = _E.ILLEGAL_GENERATION
         else:
-            error = validate_commit(group, request, request.generation_id, is_transactional=True)
+            error = validate_commit(
+                group, request.generation_id, request.member_id, request.group_instance_id, is_transactional=True
+            )
         if group is None or error:
             self._refuse(ApiKey.TXN_OFFSET_COMMIT, request, ticket, error)
         else:

@@ -14,6 +14,7 @@ from typing import Any
 
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
+from headrace.workers.coordinators.commit_request import CommitRequest
 from headrace.workers.coordinators.config import GroupConfig
 from headrace.workers.coordinators.effects import Answer, Append, Effect, KeyValue
 from headrace.workers.coordinators.group import CONSUMER_PROTOCOL, Group, GroupState
@@ -23,7 +24,9 @@ from headrace.workers.coordinators.group_records import (
     encode_offset,
     group_key,
     offset_key_prefix,
+    offset_value,
     read_suffix,
+    shared_suffix,
     suffix_of,
 )
 from headrace.workers.coordinators.membership import validate_member
@@ -36,8 +39,6 @@ TOMBSTONE_OVERHEAD_BYTES = 24
 METADATA_BYTES_MAX = 2**15 - 1  # its length is an int16
 
 _E = ErrorCode
-_CommitTopic = messages.OffsetCommitResponse.OffsetCommitResponseTopic
-_CommitPartition = messages.OffsetCommitResponse.OffsetCommitResponsePartition
 _TxnTopic = messages.TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic
 _TxnPartition = messages.TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition
 
@@ -59,23 +60,9 @@ Faults = list[tuple[str, list[tuple[int, ErrorCode]]]]
 IsKnown = Callable[[str, int], bool]
 
 
-def commit_refusal(request: Any, error: ErrorCode) -> Any:
-    """An OffsetCommit response with one error for every partition."""
-    return messages.OffsetCommitResponse(
-        topics=[
-            _CommitTopic(
-                name=topic.name,
-                partitions=[
-                    _CommitPartition(partition_index=row.partition_index, error_code=int(error))
-                    for row in topic.partitions
-                ],
-            )
-            for topic in request.topics
-        ]
-    )
-
-
-def validate_commit(group: Group, request: Any, generation: int, *, is_transactional: bool = False) -> ErrorCode:
+def validate_commit(
+    group: Group, generation: int, member_id: str, instance_id: str | None, *, is_transactional: bool = False
+) -> ErrorCode:
     """Whether this client may commit for this group now.
 
     generation   -1 from clients that assign partitions themselves, and from tools: only while nobody is in the group;
@@ -86,8 +73,8 @@ def validate_commit(group: Group, request: Any, generation: int, *, is_transacti
         return _E.COORDINATOR_NOT_AVAILABLE
     if generation < 0 and group.state is GroupState.EMPTY:
         return _E.NONE
-    if generation >= 0 or request.member_id or request.group_instance_id is not None:
-        error = validate_member(group, request.member_id, request.group_instance_id)
+    if generation >= 0 or member_id or instance_id is not None:
+        error = validate_member(group, member_id, instance_id)
         if error:
             return error
         if generation != group.generation:
@@ -106,41 +93,66 @@ class Offsets:
         self.config = config
         self.emit = emit
         self.is_known = is_known
+        self._metadata_bytes_max = min(config.metadata_bytes_max, METADATA_BYTES_MAX)
 
     # Commit
 
-    def commit(self, group: Group, request: Any, ticket: Any, now_ms: int) -> None:
+    def commit(self, group: Group, request: CommitRequest, ticket: Any, now_ms: int) -> None:
         """Store what may be stored; answered when that is committed, at once where nothing is left of it."""
-        retention_ms = request.retention_time_ms
-        expire_ms = min(now_ms + retention_ms, LONG_MAX) if retention_ms >= 0 else NO_EXPIRY_MS
-
-        def value_of(row: Any, metadata: bytes) -> bytes:
-            stamp_ms = row.commit_timestamp if row.commit_timestamp != NO_TIMESTAMP_MS else now_ms
-            return encode_offset(row.committed_offset, row.committed_leader_epoch, metadata, stamp_ms, expire_ms)
-
-        suffixes, faults = self._gather(request, value_of)
-
-        def stored(error: ErrorCode, offset: int, _then_ms: int) -> None:
-            self._settle(group, suffixes, error, offset)
-            topics = _answered(_CommitTopic, _CommitPartition, faults, error)
-            self.emit(Answer(ticket, messages.OffsetCommitResponse(topics=topics)))
-
-        if not suffixes:
-            stored(_E.NONE, -1, now_ms)
-            return
-        in_flight = group.in_flight
-        for suffix, _value in suffixes:
+        expire_ms = min(now_ms + request.retention_ms, LONG_MAX) if request.retention_ms >= 0 else NO_EXPIRY_MS
+        prefix, in_flight = request.key_prefix, group.in_flight
+        stored: list[tuple[bytes, bytes]] = []
+        records: list[KeyValue] = []
+        faults: dict[int, ErrorCode] = {}  # by ordinal
+        for topic, partition, suffix, place, metadata, stamp_ms in request.rows:
+            fault = self._fault_of(topic, partition, metadata)
+            if fault:
+                faults[len(records) + len(faults)] = fault
+                continue
+            value = offset_value(place, metadata, now_ms if stamp_ms == NO_TIMESTAMP_MS else stamp_ms, expire_ms)
             in_flight[suffix] = in_flight.get(suffix, 0) + 1
-        self.emit(Append(_records_of(group, suffixes), stored))
+            stored.append((suffix, value))
+            records.append((prefix + suffix, value))
 
-    def _gather(
-        self, request: Any, value_of: Callable[[Any, bytes], bytes]
-    ) -> tuple[list[tuple[bytes, bytes]], Faults]:
-        """What of a commit may be stored.
+        def settle(error: ErrorCode, offset: int, _then_ms: int) -> None:
+            self._settle(group, stored, error, offset)
+            answer = _COMMIT_ERRORS.get(error, error) if error else error
+            if faults:
+                response = request.response_of([faults.get(row, answer) for row in range(len(request.rows))])
+            else:
+                response = request.response(answer)
+            self.emit(Answer(ticket, response))
 
-        value_of   the value of a partition's offset, from its row in the request and its metadata
-        returns    (suffix, value) of each offset to store; the fault of every partition
-        """
+        if records:
+            self.emit(Append(records, settle))
+        else:
+            settle(_E.NONE, -1, now_ms)
+
+    def _fault_of(self, topic: str, partition: int, metadata: bytes) -> ErrorCode:
+        if not self.is_known(topic, partition):
+            return _E.UNKNOWN_TOPIC_OR_PARTITION
+        return _E.OFFSET_METADATA_TOO_LARGE if len(metadata) > self._metadata_bytes_max else _E.NONE
+
+    @staticmethod
+    def _settle(group: Group, stored: list[tuple[bytes, bytes]], error: ErrorCode, offset: int) -> None:
+        """The records of a commit are committed, or lost."""
+        in_flight, offsets = group.in_flight, group.offsets
+        is_kept = not error and group.state is not GroupState.DEAD
+        for suffix, value in stored:
+            left = in_flight.pop(suffix) - 1
+            if left:
+                in_flight[suffix] = left
+            if not is_kept:
+                continue
+            offsets[suffix if suffix in offsets else shared_suffix(suffix)] = value
+            if group.transactions:
+                group.overwritten[suffix] = offset
+
+    # Transactions
+
+    def commit_transactional(self, group: Group, request: Any, ticket: Any, now_ms: int) -> None:
+        """TxnOffsetCommit: stored at once, visible when the transaction's commit marker comes."""
+        producer_id = request.producer_id
         suffixes: list[tuple[bytes, bytes]] = []
         faults: Faults = []
         for topic in request.topics:
@@ -150,50 +162,21 @@ class Offsets:
                 fault = self._fault_of(topic.name, row.partition_index, metadata)
                 rows.append((row.partition_index, fault))
                 if not fault:
-                    suffixes.append((suffix_of(topic.name, row.partition_index), value_of(row, metadata)))
+                    value = encode_offset(row.committed_offset, row.committed_leader_epoch, metadata, now_ms)
+                    suffixes.append((suffix_of(topic.name, row.partition_index), value))
             faults.append((topic.name, rows))
-        return suffixes, faults
-
-    def _fault_of(self, topic: str, partition: int, metadata: bytes) -> ErrorCode:
-        if not self.is_known(topic, partition):
-            return _E.UNKNOWN_TOPIC_OR_PARTITION
-        most = min(self.config.metadata_bytes_max, METADATA_BYTES_MAX)
-        return _E.OFFSET_METADATA_TOO_LARGE if len(metadata) > most else _E.NONE
-
-    def _settle(self, group: Group, suffixes: list[tuple[bytes, bytes]], error: ErrorCode, offset: int) -> None:
-        """The records of a commit are committed, or lost."""
-        in_flight = group.in_flight
-        for suffix, value in suffixes:
-            left = in_flight[suffix] - 1
-            if left:
-                in_flight[suffix] = left
-            else:
-                del in_flight[suffix]
-            if not error and group.state is not GroupState.DEAD:
-                group.offsets[suffix] = value
-                if group.transactions:
-                    group.overwritten[suffix] = offset
-
-    # Transactions
-
-    def commit_transactional(self, group: Group, request: Any, ticket: Any, now_ms: int) -> None:
-        """TxnOffsetCommit: stored at once, visible when the transaction's commit marker comes."""
-        producer_id = request.producer_id
-        suffixes, faults = self._gather(
-            request,
-            lambda row, metadata: encode_offset(row.committed_offset, row.committed_leader_epoch, metadata, now_ms),
-        )
 
         def stored(error: ErrorCode, offset: int, _then_ms: int) -> None:
             if not error and group.state is not GroupState.DEAD:
                 self.hold(group, producer_id, suffixes, offset)
-            topics = _answered(_TxnTopic, _TxnPartition, faults, error)
-            self.emit(Answer(ticket, messages.TxnOffsetCommitResponse(topics=topics)))
+            self.emit(Answer(ticket, _transactional_response(faults, error)))
 
         if not suffixes:
             stored(_E.NONE, -1, now_ms)
             return
-        self.emit(Append(_records_of(group, suffixes), stored, (producer_id, request.producer_epoch)))
+        prefix = offset_key_prefix(group.group_id)
+        records: list[KeyValue] = [(prefix + suffix, value) for suffix, value in suffixes]
+        self.emit(Append(records, stored, (producer_id, request.producer_epoch)))
 
     @staticmethod
     def hold(group: Group, producer_id: int, suffixes: Iterable[tuple[bytes, bytes]], offset: int) -> None:
@@ -292,21 +275,17 @@ class Offsets:
         return found
 
 
-def _records_of(group: Group, suffixes: list[tuple[bytes, bytes]]) -> list[KeyValue]:
-    prefix = offset_key_prefix(group.group_id)
-    return [(prefix + suffix, value) for suffix, value in suffixes]
-
-
-def _answered(topic: Any, partition: Any, faults: Faults, error: ErrorCode) -> list[Any]:
-    """The structs `topic` and `partition` of a response: a partition has its own fault, or what became of the append."""
+def _transactional_response(faults: Faults, error: ErrorCode) -> Any:
+    """A partition has its own fault, or what became of the append."""
     answer = _COMMIT_ERRORS.get(error, error)
-    return [
-        topic(
+    topics = [
+        _TxnTopic(
             name=name,
-            partitions=[partition(partition_index=index, error_code=int(fault or answer)) for index, fault in rows],
+            partitions=[_TxnPartition(partition_index=index, error_code=int(fault or answer)) for index, fault in rows],
         )
         for name, rows in faults
     ]
+    return messages.TxnOffsetCommitResponse(topics=topics)
 
 
 def _parts_of(records: list[KeyValue]) -> list[list[KeyValue]]:

@@ -10,17 +10,14 @@ from typing import Any
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
-from headrace.workers.coordinators.offsets import commit_refusal
 from headrace.workers.coordinators.rebalance import join_refusal
 
 VERSION_OF_LEFT_MEMBERS = 3
 
 
 def refusal_of(api_key: int, request: Any, error: ErrorCode) -> Any:
-    """A response message for a request that concerns one group."""
+    """A response message for a request that concerns one group. (`CommitRequest` has its own.)"""
     code = int(error)
-    if api_key == ApiKey.OFFSET_COMMIT:
-        return commit_refusal(request, error)
     if api_key == ApiKey.JOIN_GROUP:
         return join_refusal(request.member_id, error)
     if api_key == ApiKey.SYNC_GROUP:

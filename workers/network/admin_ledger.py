@@ -24,7 +24,8 @@ class AdminLedger:
     def __init__(self, seat: Seat, sender: RingSender) -> None:
         self._sender = sender
         self._controller = seat.wiring.controller_id
-        self._pending: dict[int, tuple[int, OnResult]] = {}  # request id -> process that owes the answer, what to do
+        # request id -> process that owes the answer, and whom it is for: a client, as it stands, or a function
+        self._pending: dict[int, tuple[int, Exchange | OnResult]] = {}
         self._parts: dict[int, list[bytes]] = {}  # of responses that take several messages
         self._next_id = 0
 
@@ -36,14 +37,7 @@ class AdminLedger:
 
         process_id   who is to answer; None: the controller process
         """
-
-        def answer(response: memoryview | None) -> None:
-            if response is None:
-                exchange.close_connection("no answer from the process that was asked, outcome unknown")
-            else:
-                exchange.answer_bytes(bytes(response))
-
-        self.ask(exchange, exchange.api_key, exchange.api_version, body, answer, process_id)
+        self._send(exchange, exchange.api_key, exchange.api_version, body, exchange, process_id)
 
     def ask(
         self,
@@ -55,12 +49,23 @@ class AdminLedger:
         process_id: int | None = None,
     ) -> None:
         """Send a request of ours on behalf of `exchange`."""
+        self._send(exchange, api_key, api_version, body, on_result, process_id)
+
+    def _send(
+        self,
+        exchange: Exchange,
+        api_key: int,
+        api_version: int,
+        body: memoryview | bytes,
+        receiver: Exchange | OnResult,
+        process_id: int | None,
+    ) -> None:
         owner = self._controller if process_id is None else process_id
         if ADMIN_HEADER.size + len(body) > self._sender.message_bytes_max(owner):
             exchange.close_connection(f"request of {len(body)} bytes is too large for the ring to process {owner}")
             return
         self._next_id += 1
-        self._pending[self._next_id] = (owner, on_result)
+        self._pending[self._next_id] = (owner, receiver)
         header = ADMIN_HEADER.pack(self._next_id, api_key, api_version)
         self._sender.send(exchange.connection, owner, ADMIN, header, body)
 
@@ -68,12 +73,12 @@ class AdminLedger:
         """Settle an ADMIN_RESULT message."""
         (request_id,) = ADMIN_RESULT_HEADER.unpack_from(body)
         pending = self._pending.pop(request_id, None)
-        parts = self._parts.pop(request_id, None)
+        parts = self._parts.pop(request_id, None) if self._parts else None
         if pending is not None:
             response = body[ADMIN_RESULT_HEADER.size :]
             if parts is not None:
                 response = memoryview(b"".join((*parts, response)))
-            pending[1](response if len(response) else None)  # empty: no answer is right
+            _settle(pending[1], response if len(response) else None)  # empty: no answer is right
 
     def take_part(self, body: memoryview) -> None:
         """Keep an ADMIN_PART message for the ADMIN_RESULT that follows."""
@@ -91,4 +96,13 @@ class AdminLedger:
         lost = [request_id for request_id, (owner, _) in self._pending.items() if owner == process_id]
         for request_id in lost:
             self._parts.pop(request_id, None)
-            self._pending.pop(request_id)[1](None)
+            _settle(self._pending.pop(request_id)[1], None)
+
+
+def _settle(receiver: Exchange | OnResult, response: memoryview | None) -> None:
+    if not isinstance(receiver, Exchange):
+        receiver(response)
+    elif response is None:
+        receiver.close_connection("no answer from the process that was asked, outcome unknown")
+    else:
+        receiver.answer_bytes(bytes(response))

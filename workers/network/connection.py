@@ -92,7 +92,7 @@ class Connection:
         self.last_active_ms = now_ms
         self.frame_since_ms = 0  # when the frame that is not whole yet began; 0: none
         self.sending_since_ms = 0  # since when the socket takes nothing; 0: it does
-        self._buffer = bytearray(RECEIVE_BYTES_FIRST)
+        self._buffer = memoryview(bytearray(RECEIVE_BYTES_FIRST))
         self._start = 0
         self._end = 0
         self._was_filled = False  # by the last receive: there may be more in the socket
@@ -143,11 +143,11 @@ class Connection:
         """
         assert not self.stalled
         self._make_room()
-        assert self._end < len(self._buffer)
-        with memoryview(self._buffer) as view:
-            count = self.sock.recv_into(view[self._end :])
-        self._end += count
-        self._was_filled = self._end == len(self._buffer)
+        end = self._end
+        assert end < len(self._buffer)
+        count = self.sock.recv_into(self._buffer[end:] if end else self._buffer)
+        self._end = end = end + count
+        self._was_filled = end == len(self._buffer)
         return count
 
     def next_frame(self, now_ms: int) -> memoryview | None:
@@ -174,7 +174,7 @@ class Connection:
             return None
         self.frame_since_ms = 0
         self._start = end = start + 4 + size
-        return memoryview(self._buffer)[start + 4 : end]
+        return self._buffer[start + 4 : end]
 
     def queue_ready_responses(self) -> None:
         """Move the answered exchanges at the head of the queue into the outbox."""
@@ -201,7 +201,7 @@ class Connection:
     def shrink(self) -> None:
         """Give a large buffer back; called while the connection idles."""
         if len(self._buffer) > RECEIVE_BYTES_FIRST and self._start == self._end and not self.stalled:
-            self._buffer = bytearray(RECEIVE_BYTES_FIRST)
+            self._buffer = memoryview(bytearray(RECEIVE_BYTES_FIRST))
             self._start = self._end = 0
 
     def _make_room(self) -> None:
@@ -213,7 +213,7 @@ class Connection:
         )
         if start == end:
             if wanted > capacity:
-                self._buffer = bytearray(wanted)
+                self._buffer = memoryview(bytearray(wanted))
             self._start = self._end = 0
             return
         if start == 0 and end < capacity:
@@ -225,8 +225,8 @@ class Connection:
             needed = min(4 + size, max(capacity, 2 * left))
         if start == 0 or needed > capacity or wanted > capacity:
             grown = bytearray(max(needed, wanted))
-            grown[:left] = memoryview(self._buffer)[start:end]
-            self._buffer = grown
+            grown[:left] = self._buffer[start:end]
+            self._buffer = memoryview(grown)
         elif capacity - start >= needed and end < capacity:
             return  # the rest of the frame fits where it is
         else:

@@ -65,6 +65,8 @@ class NetworkLoop:
         self._frame_bytes_max = settings["socket.request.max.bytes"]
         self._connections_max = settings["max.connections"]
         self._open_counts = [seat.processes.counters(each) for each in seat.wiring.network_ids]
+        self._requests = 0  # of this cycle
+        self._bytes_in = 0  # of this cycle
         self._refused = 0  # connections, since the last look
         self._closed = 0  # connections, since the heap was trimmed
         self._idle_max_ms = settings["connections.max.idle.ms"]
@@ -109,10 +111,18 @@ class NetworkLoop:
         while self._dirty:
             self._settle(self._dirty.pop())
         context.sender.commit()  # settling may have taken more frames
+        self._count()
         if context.now_ms >= self._next_look_ms:
             self._next_look_ms = context.now_ms + LOOK_AT_CONNECTIONS_INTERVAL_MS
             self._look_at_connections()
         return done + len(self._deferred) + len(self._served)
+
+    def _count(self) -> None:
+        """What came in this cycle, for everyone to see."""
+        if self._requests or self._bytes_in:
+            self._seat.counters.add(REQUESTS, self._requests)
+            self._seat.counters.add(BYTES_IN, self._bytes_in)
+            self._requests = self._bytes_in = 0
 
     def follow_peers(self) -> None:
         """Fail what was in flight to processes that died."""
@@ -237,7 +247,7 @@ class NetworkLoop:
             if count == 0:
                 self._close(connection, None)
                 return
-            self._seat.counters.add(BYTES_IN, count)
+            self._bytes_in += count
             connection.last_active_ms = self._context.now_ms
             self._take_frames(connection)
         elif mask & _BROKEN:
@@ -269,6 +279,8 @@ class NetworkLoop:
                     break
                 route(context, connection, frame)
                 count += 1
+                if not connection.has_bytes:
+                    break
         except BadFrame as failure:
             self._seat.counters.add(CONNECTIONS_CLOSED_BAD, 1)
             connection.condemn(f"bad frame: {failure}")
@@ -278,7 +290,7 @@ class NetworkLoop:
             self._seat.counters.add(CONNECTIONS_CLOSED_BAD, 1)
             _log.exception("a handler failed, its connection is closed peer=%s", connection.peer)
             connection.condemn("a handler failed")
-        self._seat.counters.add(REQUESTS, count)
+        self._requests += count
 
     def _settle(self, connection: Connection) -> None:
         """End a connection's cycle: send what is ready, take frames that had to wait, set what to be told of."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 
 from headrace.errors import ErrorCode
-from headrace.limits import ADMIN_RESPONSE_BYTES_MAX, REQUESTS_PER_CYCLE_MAX
+from headrace.limits import ADMIN_RESPONSE_BYTES_MAX, REQUESTS_PER_CYCLE_MAX, RING_BYTES_MIN
 from headrace.shm.messages import (
     ADMIN_PART,
     ADMIN_RESULT,
@@ -26,6 +26,7 @@ from headrace.shm.seat import Seat
 BACKLOG_ENTRIES_MAX = 4 * REQUESTS_PER_CYCLE_MAX
 ENTRIES_PER_MESSAGE = 256
 SLOTS_PER_MESSAGE = 1024
+WHOLE_BYTES_MAX = RING_BYTES_MIN // 4  # of an answer that fits any ring in one piece
 
 _pack_result = RESULT_ENTRY.pack
 
@@ -63,13 +64,16 @@ class Answers:
 
     def response(self, process_id: int, request_id: int, body: bytes) -> None:
         """Owe the answer to an ADMIN message: a response body ready to send, or nothing (no answer is right)."""
-        responses = self._responses.setdefault(process_id, deque())
-        room = self._seat.writers[process_id].message_bytes_max - ADMIN_RESULT_HEADER.size
-        if len(body) > ADMIN_RESPONSE_BYTES_MAX:
-            body = b""
-        while len(body) > room:
-            responses.append((ADMIN_PART, request_id, body[:room]))
-            body = body[room:]
+        responses = self._responses.get(process_id)
+        if responses is None:
+            responses = self._responses[process_id] = deque()
+        if len(body) > WHOLE_BYTES_MAX:
+            room = self._seat.writers[process_id].message_bytes_max - ADMIN_RESULT_HEADER.size
+            if len(body) > ADMIN_RESPONSE_BYTES_MAX:
+                body = b""
+            while len(body) > room:
+                responses.append((ADMIN_PART, request_id, body[:room]))
+                body = body[room:]
         responses.append((ADMIN_RESULT, request_id, body))
 
     def advanced(self, network_worker: int, slot: int) -> None:

@@ -12,7 +12,7 @@ Source: blueprint, write plane; Kafka `ReplicaManager.appendRecords`.
 from __future__ import annotations
 
 from headrace.errors import ErrorCode, StorageFailed
-from headrace.limits import REQUEST_BYTES_PER_CYCLE_MAX, REQUESTS_PER_CYCLE_MAX
+from headrace.limits import APPENDS_PER_CYCLE_MAX, REQUEST_BYTES_PER_CYCLE_MAX
 from headrace.shm.counters import PRODUCE_BATCHES, PRODUCE_BYTES, PRODUCE_ERRORS
 from headrace.shm.messages import PRODUCE, PRODUCE_HEADER
 from headrace.shm.partition_table import RowState
@@ -57,7 +57,7 @@ class Appender:
         self._monotonic_ms = 0
 
     def do_work(self, now_ms: int, monotonic_ms: int) -> int:
-        """Append what the rings hold: of each REQUESTS_PER_CYCLE_MAX messages, REQUEST_BYTES_PER_CYCLE_MAX at most.
+        """Append what the rings hold: of each APPENDS_PER_CYCLE_MAX messages, REQUEST_BYTES_PER_CYCLE_MAX at most.
 
         now_ms         the date, for the records
         monotonic_ms   for the deadlines of requests that wait
@@ -74,7 +74,7 @@ class Appender:
         for process_id, reader in self._seat.readers.items():
             if answers.is_congested(process_id):
                 continue
-            messages = reader.poll(REQUESTS_PER_CYCLE_MAX, REQUEST_BYTES_PER_CYCLE_MAX)
+            messages = reader.poll(APPENDS_PER_CYCLE_MAX, REQUEST_BYTES_PER_CYCLE_MAX)
             if not messages:
                 continue
             polled.append((process_id, reader))

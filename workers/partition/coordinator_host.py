@@ -3,7 +3,7 @@
 Runs in: a partition worker, for the partitions of `__consumer_offsets` that it leads. In a cycle:
 
     requests (handlers) and timers -> events -> effects
-    effects   Answer: to the ring     Append: gathered by partition, few batches, one `append_as_leader`
+    effects   Answer: to the ring, at once     Append: gathered by partition, few batches, one `append_as_leader`
     committed (the high watermark passed it), or timed out -> `then` -> further effects, until there are none
 
 Leadership gained: the partition is read in slices, a bounded number of bytes a cycle, so that produces and
@@ -18,7 +18,7 @@ import logging
 import uuid
 from collections import deque
 
-from headrace.errors import ErrorCode, StorageFailed
+from headrace.errors import ErrorCode, HeadraceError, StorageFailed
 from headrace.ids import OFFSETS_TOPIC, coordinator_partition
 from headrace.protocol.codec import encode_response
 from headrace.shm.cluster_view import ClusterView
@@ -63,6 +63,11 @@ _log = logging.getLogger(__name__)
 
 # (reply, api key, api version): who is to get a response, and how it is encoded
 Ticket = tuple[Reply, int, int]
+
+
+class BadAnswer(HeadraceError):
+    """A response that can't be written, which is our mistake. Its event has done half its work: the worker has to load
+    its groups again."""
 
 
 class Hosted:
@@ -112,7 +117,6 @@ class CoordinatorHost:
         self._loading: deque[Hosted] = deque()
         self._lags = LagRows(seat.lags, seat.wiring.index(seat.process_id))
         self._topics: dict[str, int] = {}  # partitions of each topic
-        self._effects: deque[tuple[Hosted, Effect]] = deque()
         self._touched: dict[Hosted, None] = {}  # have appends or waiting ones; one that is unloaded may have some left
 
     # Events from outside
@@ -166,10 +170,8 @@ class CoordinatorHost:
         if self._to_expire:
             self._expire_one()
             done += 1
-        while self._effects or self._touched:
-            done += self._carry_out()
-            if not self._settle_touched() and not self._effects:
-                break
+        while self._touched and self._settle_touched():
+            done += 1
         self._lags.flush(now_ms)
         return done
 
@@ -187,7 +189,14 @@ class CoordinatorHost:
         hosted: Hosted
 
         def emit(effect: Effect) -> None:
-            self._effects.append((hosted, effect))
+            if isinstance(effect, Append):
+                hosted.appends.append(effect)
+                self._touched[hosted] = None
+            elif isinstance(effect, Answer):
+                _give(effect)
+            else:
+                self._seat.counters.add(GROUP_REBALANCES, 1)
+                self._seat.counters.add(_REASONS.get(effect.reason, REBALANCES_OTHER), 1)
 
         coordinator = GroupCoordinator(partition, self.config, self.timers, emit, _new_id, self._is_known)
         hosted = Hosted(coordinator, replica, self.now_ms)
@@ -244,7 +253,6 @@ class CoordinatorHost:
 
     def _unload(self, hosted: Hosted) -> None:
         del self.by_partition[hosted.coordinator.partition]
-        self._touched.pop(hosted, None)
         hosted.loader = hosted.slices = None
         _log.info("groups unloaded partition=%s groups=%d", hosted.replica.partition, len(hosted.coordinator.groups))
         self._lags.forget([offset_key_prefix(group_id) for group_id in hosted.coordinator.groups])
@@ -264,22 +272,6 @@ class CoordinatorHost:
                 _log.info("offsets expired partition=%s offsets=%d", hosted.replica.partition, count)
 
     # Effects
-
-    def _carry_out(self) -> int:
-        effects = self._effects
-        done = len(effects)
-        while effects:
-            hosted, effect = effects.popleft()
-            if isinstance(effect, Answer):
-                reply, api_key, version = effect.ticket
-                reply(encode_response(api_key, version, effect.message))
-            elif isinstance(effect, Append):
-                hosted.appends.append(effect)
-                self._touched[hosted] = None
-            else:
-                self._seat.counters.add(GROUP_REBALANCES, 1)
-                self._seat.counters.add(_REASONS.get(effect.reason, REBALANCES_OTHER), 1)
-        return done
 
     def _settle_touched(self) -> bool:
         """Append what is wanted, call back what is committed or late; whether anything was called back."""
@@ -376,6 +368,21 @@ def _grouped(appends: list[Append], bytes_max: int) -> list[list[Append]]:
         groups[-1].append(append)
         room -= size
     return groups
+
+
+def _give(answer: Answer) -> None:
+    """Hand an answer to whoever asked.
+
+    raises   BadAnswer
+    """
+    reply, api_key, version = answer.ticket
+    message = answer.message
+    if type(message) is not bytes:
+        try:
+            message = encode_response(api_key, version, message)
+        except ValueError as failure:
+            raise BadAnswer(str(failure)) from failure
+    reply(message)
 
 
 def _new_id() -> str:

@@ -17,6 +17,7 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.shm.messages import CLIENT_HEADER
+from headrace.workers.coordinators.commit_request import read_commit
 from headrace.workers.coordinators.group_coordinator import Fetched
 from headrace.workers.coordinators.membership import Client
 from headrace.workers.coordinators.refusals import refusal_of
@@ -27,7 +28,7 @@ VERSION_OF_MANY_GROUPS = 8
 VERSION_OF_GROUP_ERROR = 2
 NOBODY = Client("", "")
 
-_EVENTS = (ApiKey.SYNC_GROUP, ApiKey.HEARTBEAT, ApiKey.LEAVE_GROUP, ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_DELETE)
+_EVENTS = (ApiKey.SYNC_GROUP, ApiKey.HEARTBEAT, ApiKey.LEAVE_GROUP, ApiKey.OFFSET_DELETE)
 _Fetch = messages.OffsetFetchResponse
 
 
@@ -41,6 +42,7 @@ class GroupRequests:
         """By api key."""
         return {
             **{int(key): partial(self._event, int(key)) for key in _EVENTS},
+            ApiKey.OFFSET_COMMIT: self._commit,
             ApiKey.JOIN_GROUP: self._join,
             ApiKey.OFFSET_FETCH: self._fetch,
             ApiKey.DESCRIBE_GROUPS: self._describe,
@@ -56,6 +58,14 @@ class GroupRequests:
             reply(encode_response(api_key, version, message))
         else:
             coordinator.handle(api_key, version, request, client, (reply, api_key, version), self._host.now_ms)
+
+    def _commit(self, version: int, body: memoryview, reply: Reply) -> None:
+        request = read_commit(version, body)
+        coordinator = self._host.coordinator_of(request.group_id)
+        if coordinator is None:
+            reply(request.response(ErrorCode.NOT_COORDINATOR))
+        else:
+            coordinator.commit(request, (reply, ApiKey.OFFSET_COMMIT, version), self._host.now_ms)
 
     def _join(self, version: int, body: memoryview, reply: Reply) -> None:
         if len(body) < CLIENT_HEADER.size:

@@ -30,11 +30,19 @@ NO_EPOCH = -1
 RECORD_OVERHEAD_BYTES_MAX = 24  # length, attributes, deltas, lengths of key and value, header count
 
 
+_VARINTS = tuple(encode_varlong(value) for value in range(4096))  # lengths and ordinals, nearly all of them
+
+
 def size_of(records: Sequence[KeyValue]) -> int:
     """Bytes that records take at most, uncompressed, without a batch's header."""
-    return sum(
-        len(key) + (len(value) if value is not None else 0) + RECORD_OVERHEAD_BYTES_MAX for key, value in records
-    )
+    size = len(records) * RECORD_OVERHEAD_BYTES_MAX
+    for key, value in records:
+        size += len(key) + len(value) if value is not None else len(key)
+    return size
+
+
+def _varint(value: int) -> bytes:
+    return _VARINTS[value] if value < len(_VARINTS) else encode_varlong(value)
 
 
 def build_offsets_batch(
@@ -46,17 +54,10 @@ def build_offsets_batch(
     """
     parts: list[bytes] = []
     for delta, (key, value) in enumerate(records):
-        body = b"".join(
-            (
-                b"\0\0",  # attributes, timestamp delta
-                encode_varlong(delta),
-                encode_varlong(len(key)),
-                key,
-                b"\1" if value is None else encode_varlong(len(value)) + value,
-                b"\0",  # headers
-            )
-        )
-        parts += (encode_varlong(len(body)), body)
+        value_field = b"\1" if value is None else _varint(len(value)) + value
+        # attributes, timestamp delta; offset delta; key; value; headers
+        body = b"\0\0" + _varint(delta) + _varint(len(key)) + key + value_field + b"\0"
+        parts += (_varint(len(body)), body)
     payload = compress(codec, b"".join(parts))
     producer_id, producer_epoch = producer or (NO_PRODUCER_ID, NO_EPOCH)
     batch = bytearray(
