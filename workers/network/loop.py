@@ -270,7 +270,7 @@ class NetworkLoop:
         context = self._context
         count = 0
         try:
-            while connection.can_take_requests and not self.is_draining:
+            while connection.has_bytes and connection.can_take_requests and not self.is_draining:
                 if context.heavy_requests:
                     (self._served if count else self._deferred)[connection] = None
                     break
@@ -279,8 +279,6 @@ class NetworkLoop:
                     break
                 route(context, connection, frame)
                 count += 1
-                if not connection.has_bytes:
-                    break
         except BadFrame as failure:
             self._seat.counters.add(CONNECTIONS_CLOSED_BAD, 1)
             connection.condemn(f"bad frame: {failure}")
@@ -313,7 +311,7 @@ class NetworkLoop:
                 connection.last_active_ms = self._context.now_ms
             if not is_all_sent and not connection.sending_since_ms:
                 connection.sending_since_ms = self._context.now_ms
-        if connection.has_bytes and connection.can_take_requests:
+        if connection.has_bytes:
             self._take_frames(connection)
         wanted = _READ if connection.can_take_requests and not self.is_draining else 0
         if len(connection.outbox):
