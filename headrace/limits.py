@@ -20,7 +20,7 @@ ANSWER_RING_BYTES = 1 << 20
 CONTROL_RING_BYTES = 1 << 22
 UPKEEP_RING_BYTES = 1 << 17  # between the housekeeper and a partition worker
 REQUESTS_PER_CYCLE_MAX = 512
-APPENDS_PER_CYCLE_MAX = 32  # requests of one ring to a partition worker: the first answers leave while others ask on
+APPENDS_PER_CYCLE_MAX = 64  # requests of one ring to a partition worker: the first answers leave while others ask on
 REQUEST_BYTES_PER_CYCLE_MAX = 1 << 20  # of one ring: its writer fills it again while these are being written
 
 # Shared tables

@@ -65,7 +65,7 @@ class Bench:
             lags=self.lags,
             counters=SimpleNamespace(add=lambda index, count: self.counted.append(index)),
         )
-        answers = SimpleNamespace(advanced=lambda worker, slot: self.advanced.append(slot))
+        answers = SimpleNamespace(advanced=lambda worker, slot: self.advanced.append(slot), flush=lambda: 0)
         self.host = CoordinatorHost(seat, answers, {3: self.replica}, self.logs.clock.ms)
         self.handlers = GroupRequests(self.host).handlers()
         return self.host

@@ -128,7 +128,7 @@ class GroupWorker(Worker):
     def __init__(self, path, view, seat=None):
         super().__init__(path, view, seat)
         self.seat.lags = lag_table(8)
-        answers = SimpleNamespace(advanced=lambda worker, slot: None)
+        answers = SimpleNamespace(advanced=lambda worker, slot: None, flush=lambda: 0)
         self.host = CoordinatorHost(self.seat, answers, self.replicas.by_slot, self.clock.ms)
         self.host.follow(view)
         self.handlers = GroupRequests(self.host).handlers()

@@ -274,12 +274,16 @@ class CoordinatorHost:
     # Effects
 
     def _settle_touched(self) -> bool:
-        """Append what is wanted, call back what is committed or late; whether anything was called back."""
+        """Append what is wanted, call back what is committed or late; whether anything was called back.
+
+        The answers of one partition leave before the next one is written: others work on them meanwhile.
+        """
         called = False
         for hosted in list(self._touched):
-            if hosted.appends:
-                called |= self._append(hosted)
-            called |= self._complete(hosted)
+            was_called = bool(hosted.appends) and self._append(hosted)
+            if self._complete(hosted) or was_called:
+                self._answers.flush()
+                called = True
             if not hosted.waiting and not hosted.appends:
                 self._touched.pop(hosted, None)
         return called
