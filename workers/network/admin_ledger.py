@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from headrace.limits import RING_BYTES_MIN
 from headrace.shm.messages import ADMIN, ADMIN_HEADER, ADMIN_RESULT_HEADER
 from headrace.shm.seat import Seat
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.ring_sender import RingSender
+
+MESSAGE_BYTES_ALWAYS = RING_BYTES_MIN // 4  # any ring takes a message of this size
 
 # Called with the response body, or None where the other process was lost, or had no right answer.
 OnResult = Callable[[memoryview | None], None]
@@ -61,7 +64,8 @@ class AdminLedger:
         process_id: int | None,
     ) -> None:
         owner = self._controller if process_id is None else process_id
-        if ADMIN_HEADER.size + len(body) > self._sender.message_bytes_max(owner):
+        size = ADMIN_HEADER.size + len(body)
+        if size > MESSAGE_BYTES_ALWAYS and size > self._sender.message_bytes_max(owner):
             exchange.close_connection(f"request of {len(body)} bytes is too large for the ring to process {owner}")
             return
         self._next_id += 1

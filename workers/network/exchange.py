@@ -38,6 +38,11 @@ class Exchange:
         self.parts: Sequence[Part] | None = None
         self.memory_bytes = 0  # of the parts that are no ranges of files
 
+    @property
+    def is_flexible(self) -> bool:
+        """Whether the response is of a version with tags; of all APIs but ApiVersions, the request too."""
+        return self.header is _HEADER_V1
+
     def answer(self, body: Sequence[Part]) -> None:
         """Give the response body; the connection sends it when its turn comes."""
         size = self.header.size - 4

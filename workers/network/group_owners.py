@@ -15,7 +15,7 @@ from typing import Any
 from headrace.errors import BadFrame
 from headrace.ids import OFFSETS_TOPIC, coordinator_partition, owner_of
 from headrace.protocol import messages
-from headrace.protocol.apis import ApiKey, request_header_version
+from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
 from headrace.protocol.varint import read_uvarint
 from headrace.workers.network.context import Context
@@ -23,7 +23,6 @@ from headrace.workers.network.exchange import Exchange
 
 CREATE_VERSION = 4  # the version of CreateTopics that the node speaks to its own controller
 CREATE_TIMEOUT_MS = 10_000
-FLEXIBLE_HEADER = 2
 
 
 def partition_of_group(context: Context, group_id: str) -> int:
@@ -73,11 +72,11 @@ def first_group_id(exchange: Exchange, body: memoryview) -> str:
     raises   BadFrame
     """
     try:
-        if request_header_version(exchange.api_key, exchange.api_version) == FLEXIBLE_HEADER:
+        if exchange.is_flexible:
             length, start = read_uvarint(body, 0)
             length -= 1
         else:
-            length, start = int.from_bytes(body[:2], "big"), 2
+            length, start = body[0] << 8 | body[1], 2
         if not 0 <= length <= len(body) - start:
             raise ValueError(f"{length} bytes announced, {len(body) - start} remain")
         return str(body[start : start + length], "utf-8")

@@ -41,16 +41,20 @@ class Requests:
     def take(self, process_id: int, message: memoryview) -> None:
         """Handle one ADMIN message of a network worker."""
         request_id, api_key, version = ADMIN_HEADER.unpack_from(message)
-        open_ids = self._open.setdefault(process_id, set())
+        open_ids = self._open.get(process_id)
+        if open_ids is None:
+            open_ids = self._open[process_id] = set()
         if len(open_ids) >= OPEN_MAX:
             self._answers.response(process_id, request_id, NO_ANSWER_IS_RIGHT)
             return
         open_ids.add(request_id)
 
+        answer = self._answers.response
+
         def reply(response: bytes) -> None:
             if request_id in open_ids:
                 open_ids.discard(request_id)
-                self._answers.response(process_id, request_id, response)
+                answer(process_id, request_id, response)
 
         try:
             self._handlers[api_key](version, message[ADMIN_HEADER.size :], reply)
