@@ -113,7 +113,7 @@ def _read_plain(version: int, data: bytes) -> CommitRequest:
     if length < 0:
         raise ValueError("the member id is null")
     position = group_end + 6 + length
-    member_id = str(data[group_end + 6 : position], "utf-8")
+    member_id = data[group_end + 6 : position].decode()
     instance_id, retention_ms = None, -1
     if version >= VERSION_OF_INSTANCE_ID:
         if data[position] == data[position + 1] == 0xFF:
@@ -121,7 +121,7 @@ def _read_plain(version: int, data: bytes) -> CommitRequest:
         else:
             start = position + 2
             position = start + _length(data, position)
-            instance_id = str(data[start:position], "utf-8")
+            instance_id = data[start:position].decode()
     elif VERSION_OF_RETENTION <= version < VERSION_OF_NO_RETENTION:
         (retention_ms,) = _LONG.unpack_from(data, position)
         position += 8
@@ -139,7 +139,7 @@ def _read_plain(version: int, data: bytes) -> CommitRequest:
         start = position
         position += 2 + _length(data, position)
         name_field = data[start:position]
-        name = str(name_field[2:], "utf-8")
+        name = name_field[2:].decode()
         (partitions_left,) = _INT.unpack_from(data, position)
         position += 4
         if partitions_left < 0:
@@ -162,7 +162,7 @@ def _read_plain(version: int, data: bytes) -> CommitRequest:
             metadata = b""
             if length > 0:
                 metadata = data[position : position + length]
-                str(metadata, "utf-8")  # it has to be
+                metadata.decode()  # it has to be
                 position += length
             elif length < -1:
                 raise ValueError(f"metadata of {length} bytes")
@@ -172,7 +172,7 @@ def _read_plain(version: int, data: bytes) -> CommitRequest:
         raise ValueError("it ends too early")
     pieces.append(head + data[piece_start:position])
     group_field = data[:group_end]
-    group_id = str(group_field[2:], "utf-8")
+    group_id = group_field[2:].decode()
     fields = (group_id, generation, member_id, instance_id, retention_ms, b"\0\1" + group_field, rows, pieces)
     return _new(CommitRequest, fields)
 
@@ -191,7 +191,7 @@ def _read_flexible(data: bytes) -> CommitRequest:
     while topics_left:
         topics_left -= 1
         name_bytes, position = _string(data, position)
-        name = str(name_bytes, "utf-8")
+        name = name_bytes.decode()
         name_field = _SHORT.pack(len(name_bytes)) + name_bytes
         partitions_left, position = _count(data, position)
         while partitions_left:
@@ -204,7 +204,7 @@ def _read_flexible(data: bytes) -> CommitRequest:
             metadata = b""
             if data[position] > 1:
                 metadata, position = _string(data, position)
-                str(metadata, "utf-8")  # it has to be
+                metadata.decode()  # it has to be
             else:
                 position += 1
             position = skip_tags(data, position)
@@ -219,8 +219,8 @@ def _read_flexible(data: bytes) -> CommitRequest:
         raise ValueError("it ends too early")
     pieces.append(piece)
     key_prefix = b"\0\1" + _SHORT.pack(len(group)) + group
-    instance_id = None if instance is None else str(instance, "utf-8")
-    fields = (str(group, "utf-8"), generation, str(member, "utf-8"), instance_id, -1, key_prefix, rows, pieces)
+    instance_id = None if instance is None else instance.decode()
+    fields = (group.decode(), generation, member.decode(), instance_id, -1, key_prefix, rows, pieces)
     return _new(CommitRequest, fields)
 
 

@@ -39,6 +39,7 @@ TOMBSTONE_OVERHEAD_BYTES = 24
 METADATA_BYTES_MAX = 2**15 - 1  # its length is an int16
 
 _E = ErrorCode
+_new = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 _TxnTopic = messages.TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic
 _TxnPartition = messages.TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition
 
@@ -121,10 +122,10 @@ class Offsets:
                 response = request.response_of([faults.get(row, answer) for row in range(len(request.rows))])
             else:
                 response = request.response(answer)
-            self.emit(Answer(ticket, response))
+            self.emit(_new(Answer, (ticket, response)))
 
         if records:
-            self.emit(Append(records, settle))
+            self.emit(_new(Append, (records, settle, None)))
         else:
             settle(_E.NONE, -1, now_ms)
 
