@@ -7,7 +7,7 @@
     commit    OffsetCommit of one partition by a member of each group in turn, 1 in flight a connection, SECONDS long
     load      OFFSETS committed offsets, the broker stopped and started: what it says it needed to load them
 
-Run by hand: `python -m bench.groups` (some 10 minutes), `python -m bench.groups --groups 500 --servers headrace`.
+Run by hand: `python -m bench.groups` (3 minutes a round), `python -m bench.groups --groups 500 --servers headrace`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import resource
 import select
 import shutil
 import socket
+import statistics
 import struct
 import tempfile
 import time
@@ -28,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.nodes import Headrace, Kafka, Server
+from bench.page_cache import PageCache
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response
@@ -327,15 +329,29 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15.0)
     parser.add_argument("--offsets", type=int, default=1_000_000)
     parser.add_argument("--servers", default="headrace,kafka")
+    parser.add_argument("--rounds", type=int, default=1, help="A B A B; medians are told")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     arguments = parser.parse_args()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 8_192)), hard))
+    names = arguments.servers.split(",")
+    runs: dict[str, list[dict[str, float]]] = {name: [] for name in names}
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as directory:
+        page_cache = PageCache(Path(directory))
+        for _ in range(arguments.rounds):
+            for name in names:
+                page_cache.fill()
+                runs[name].append(
+                    measure(name, arguments.groups, arguments.members, arguments.seconds, arguments.offsets)
+                )
     results = {
-        name: measure(name, arguments.groups, arguments.members, arguments.seconds, arguments.offsets)
-        for name in arguments.servers.split(",")
+        name: {key: statistics.median(run[key] for run in runs[name]) for key in runs[name][0]} for name in names
     }
-    names = list(results)
+    if arguments.rounds > 1:
+        for key in ("join_ms_median", "commits_per_s"):
+            print(
+                f"{key}: " + "; ".join(f"{name} {' '.join(f'{run[key]:.0f}' for run in runs[name])}" for name in names)
+            )
     print(f"{'':24}" + "".join(f"{name:>12}" for name in names) + ("   ratio" if len(names) == 2 else ""))
     for key in results[names[0]]:
         row = [results[name][key] for name in names]

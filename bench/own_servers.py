@@ -50,9 +50,10 @@ def bench_compaction(table: Table, is_quick: bool) -> None:
 
 def bench_groups(table: Table, is_quick: bool) -> None:
     """Memory, joins, commits and loading."""
-    groups, offsets = (500, 100_000) if is_quick else (10_000, 1_000_000)
+    groups, offsets, rounds = (500, 100_000, 1) if is_quick else (10_000, 1_000_000, 3)
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        _run("bench.groups", "--groups", str(groups), "--offsets", str(offsets), "--json", file.name)
+        sizes = ("--groups", str(groups), "--offsets", str(offsets), "--rounds", str(rounds))
+        _run("bench.groups", *sizes, "--json", file.name)
         report = json.loads(Path(file.name).read_text())
     for key, what, unit, aim, at_most in GROUP_ROWS:
         label = what.replace("all members", f"{groups:,} groups of 10 members").replace(
