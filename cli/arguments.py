@@ -98,6 +98,14 @@ def parse_partitions(option: str, texts: Iterable[str]) -> list[int]:
     return sorted(found)
 
 
+def parse_word(option: str, text: str, words: Sequence[str]) -> str:
+    """One of the words, in whatever case."""
+    for word in words:
+        if word.lower() == text.lower():
+            return word
+    raise bad(option, text, f"is none of {', '.join(words)}")
+
+
 def parse_pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
     """KEY=VALUE, each key once; the value may be empty and may contain further =."""
     found: dict[str, str] = {}

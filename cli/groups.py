@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headrace.cli.arguments import Start, bad, only_one, parse_offset, parse_shift, parse_time, parse_topic_partitions
+from headrace.cli.arguments import (
+    Start,
+    bad,
+    only_one,
+    parse_offset,
+    parse_shift,
+    parse_time,
+    parse_topic_partitions,
+    parse_word,
+)
 from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
 from headrace.cli.topics import AsJson, print_descriptions, report
 
@@ -19,6 +28,7 @@ if TYPE_CHECKING:
     from headrace.client.cluster import Cluster
     from headrace.ids import TopicPartition
 
+STATES = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead")
 STATES_WITHOUT_MEMBERS = ("Empty", "Dead")
 
 app = typer.Typer(
@@ -32,14 +42,26 @@ app = typer.Typer(
 GroupNames = Annotated[list[str], typer.Argument(metavar="GROUP", help="Names of groups.", show_default=False)]
 
 
-@app.command(name="list", epilog="[bold]Examples[/bold]\n\nheadrace groups list\n\nheadrace groups list --json")
-def list_(as_json: AsJson = False, bootstrap: Bootstrap = "", command_config: CommandConfig = None) -> int:
-    """Print all groups with their states."""
+@app.command(
+    name="list",
+    epilog="[bold]Examples[/bold]\n\nheadrace groups list\n\nheadrace groups list --state Empty --json",
+)
+def list_(
+    states: Annotated[
+        list[str] | None,
+        typer.Option("--state", metavar="STATE", help=f"Only groups in it: {', '.join(STATES)}; may be repeated."),
+    ] = None,
+    as_json: AsJson = False,
+    bootstrap: Bootstrap = "",
+    command_config: CommandConfig = None,
+) -> int:
+    """Print groups with their states."""
     from headrace.cli.table import print_table
     from headrace.client.admin import Admin
 
+    wanted = [parse_word("--state", text, STATES) for text in states or []]
     with open_cluster(bootstrap, command_config) as cluster:
-        groups = Admin(cluster).list_groups()
+        groups = Admin(cluster).list_groups(wanted)
     if as_json:
         for group in groups:
             print(json.dumps({"group": group.group_id, "state": group.state, "type": group.protocol_type}))

@@ -24,6 +24,7 @@ from headrace.protocol.apis import ApiKey
 
 RESOURCE_TOPIC = 2
 SET, DELETE = 0, 1  # of IncrementalAlterConfigs
+VERSION_OF_STATES = 4  # of ListGroups
 ADMIN_TIMEOUT_MS = 25_000
 SOURCES = {1: "topic", 2: "broker", 3: "cluster", 4: "server.properties", 5: "default"}
 
@@ -140,14 +141,19 @@ class Admin:
 
     # Groups
 
-    def list_groups(self) -> list[Group]:
-        """All groups of all brokers, by name; raises KafkaError, ConnectionFailed"""
+    def list_groups(self, states: Iterable[str] = ()) -> list[Group]:
+        """Groups of all brokers, by name.
+
+        states   only those in one of these; none: all of them
+        raises   KafkaError (UNSUPPORTED_VERSION, where a broker before Kafka 2.6 is asked for states), ConnectionFailed
+        """
+        wanted = list(states)
         self._cluster.refresh([])
         found = {}
         for node_id in sorted(self._cluster.brokers):
             connection = self._cluster.connection(node_id)
-            version = connection.version(ApiKey.LIST_GROUPS, 0, 5)
-            request = messages.ListGroupsRequest(states_filter=[], types_filter=[])
+            version = connection.version(ApiKey.LIST_GROUPS, VERSION_OF_STATES if wanted else 0, 5)
+            request = messages.ListGroupsRequest(states_filter=wanted, types_filter=[])
             answer = connection.request(ApiKey.LIST_GROUPS, version, request)
             if answer.error_code:
                 raise error_of(answer.error_code, f"groups of broker {node_id}")

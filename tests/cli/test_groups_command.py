@@ -123,6 +123,9 @@ def test_groups_are_listed_and_deleted(program, topic, group):
     rows = [json.loads(line) for line in program("groups", "list", "--json").splitlines()]
     assert {"group": group, "state": "Empty", "type": "consumer"} in rows
     assert group in program("groups", "list").decode()
+    assert group in program("groups", "list", "--state", "stable", "--state", "empty").decode()
+    assert group not in program("groups", "list", "--state", "Stable").decode()
+    assert "'Idle' is none of Empty, " in program.fails("groups", "list", "--state", "Idle", exit_code=2)
     assert program("groups", "delete", group) == f"deleted {group}\n".encode()
     for command in ("describe", "delete", "reset-offsets --all-topics --to-latest"):
         name, *options = command.split()
