@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from headrace.cli.interrupt import Interrupt
 from headrace.node.termination import terminate
 
 TOPIC = "sources"
@@ -45,7 +46,10 @@ def run_demo(file: Path | None) -> int:
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         console.print("starting a node (with its own ZooKeeper) ...")
-        node = _start_node(directory)
+        with Interrupt() as interrupt:  # nobody would know the node's pid
+            node = _start_node(directory)
+        if interrupt:
+            raise KeyboardInterrupt
         bootstrap = _await_ready(node, directory)
         console.print(f"the node serves on [bold]{bootstrap}[/bold]\n")
         written, seconds, expected = _produce(console, bootstrap, file)

@@ -76,5 +76,19 @@ def test_a_demo_that_is_told_to_stop_takes_its_node_and_directory_along(start, t
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def test_a_demo_that_is_told_to_stop_while_its_node_starts_takes_it_along(start, tmp_path, monkeypatch):
+    node = start("import time; time.sleep(60)")
+
+    def start_and_be_told(_directory):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return node
+
+    monkeypatch.setattr(demo_run, "_start_node", start_and_be_told)
+    monkeypatch.setattr(demo_run, "_await_ready", lambda *_: pytest.fail("it went on"))
+    with pytest.raises(KeyboardInterrupt):
+        demo_run.run_demo(None)
+    assert node.poll() is not None
+
+
 def test_a_file_that_is_not_there(tmp_path):
     assert demo_run.run_demo(tmp_path / "none") == 1
