@@ -2,10 +2,10 @@
 
 It trusts nothing. A length or count is compared with the bytes that remain before anything is made of it, a
 tag's content with its announced size, and what all arrays and tags of a message would take in memory with
-DECODED_BYTES_MAX. Unknown tags are skipped. Bytes behind the last field are let be, as Kafka does: librdkafka
-sends one too many in a Metadata v9 for all topics.
+DECODED_BYTES_MAX, of a request with REQUEST_BYTES_MAX: anybody may send one. Unknown tags are skipped. Bytes behind
+the last field are let be, as Kafka does: librdkafka sends one too many in a Metadata v9 for all topics.
 
-Memory, beside the frame itself: at most DECODED_BYTES_MAX for objects, and four bytes for each byte of text.
+Memory, beside the frame itself: at most so many bytes for objects, and four bytes for each byte of text.
 
 Whatever is wrong leaves as IndexError, struct.error, UnicodeDecodeError or Malformed, which `codec.py` turns
 into a BadFrame; `records` are views of the frame.
@@ -30,6 +30,7 @@ from headrace.protocol.function_source import (
 from headrace.protocol.varint import read_uvarint
 
 DECODED_BYTES_MAX = 256 * 1024 * 1024
+REQUEST_BYTES_MAX = 64 * 1024 * 1024  # some 200,000 partitions
 
 # Upper estimates of objects in memory (CPython, 64 bits), without the text or bytes in them
 SLOT_BYTES = 20  # in a list that grows: the old and the new at once
@@ -57,9 +58,13 @@ class DecoderSource(FunctionSource):
         }
         self.put("pos = 0")
         self.put("end = len(buf)")
-        self.put(f"budget = {DECODED_BYTES_MAX}")
+        self.put(f"budget = {self._bytes_max()}")
         self.put(f"return {self._struct(self.message.root)}")
         return self.build("def run(buf):")
+
+    def _bytes_max(self) -> int:
+        is_request = self.message.name.endswith("Request")
+        return min(DECODED_BYTES_MAX, REQUEST_BYTES_MAX) if is_request else DECODED_BYTES_MAX
 
     def _struct(self, struct: StructType) -> str:
         """Put the reading of a struct; returns the expression that makes it."""
@@ -203,7 +208,7 @@ class DecoderSource(FunctionSource):
 
     def _spend(self, count: str, cost: int) -> None:
         self.put(f"budget -= {count} * {cost}")
-        self._refuse("budget < 0", f"{{{count}}} more would take more than {DECODED_BYTES_MAX} bytes")
+        self._refuse("budget < 0", f"{{{count}}} more would take more than {self._bytes_max()} bytes")
 
     def _tags(self, tagged: list[Field], values: dict[str, str]) -> None:
         count, tag, size, stop = (self.name(letter) for letter in "ntse")

@@ -82,6 +82,18 @@ def test_the_budget_is_one_for_all_arrays_of_a_message(monkeypatch):
         decode(memoryview(codec.encode_struct("FetchRequest", 11, request(topics=few * 10))))
 
 
+def test_a_request_has_less_to_spend_than_a_response(monkeypatch):
+    monkeypatch.setattr(decoder_source, "REQUEST_BYTES_MAX", BUDGET_BYTES)
+    coordinator = messages.FindCoordinatorResponse.Coordinator("group")
+    answer = messages.FindCoordinatorResponse(coordinators=[coordinator] * 2000)
+    compile_decoder("FindCoordinatorResponse", 4)(memoryview(codec.encode_struct("FindCoordinatorResponse", 4, answer)))
+    asked = messages.FindCoordinatorRequest(coordinator_keys=["group"] * 2000)
+    with pytest.raises(Malformed, match=f"would take more than {BUDGET_BYTES} bytes"):
+        compile_decoder("FindCoordinatorRequest", 4)(
+            memoryview(codec.encode_struct("FindCoordinatorRequest", 4, asked))
+        )
+
+
 def test_a_count_is_compared_with_the_bytes_left_before_anything_is_made():
     """A hundred kilobytes announce a hundred thousand partitions of 33 bytes."""
     head = codec.encode_struct("FetchRequest", 12, messages.FetchRequest(topics=[]))[:25]

@@ -41,6 +41,7 @@ CONSUMER_REPLICA_ID_MAX = -1
 VERSION_OF_FIRST_MESSAGE_WHOLE = 3
 VERSION_OF_ZSTD = 10
 
+_TopicRequest = messages.FetchRequest.FetchTopic
 _PartitionData = messages.FetchResponse.PartitionData
 _Aborted = messages.FetchResponse.AbortedTransaction
 _TopicResponse = messages.FetchResponse.FetchableTopicResponse
@@ -48,7 +49,7 @@ _TopicResponse = messages.FetchResponse.FetchableTopicResponse
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     """Answer at once where there is enough, an error, or no wish to wait; else park."""
-    request = decode_request(ApiKey.FETCH, exchange.api_version, body)
+    request = _each_once(decode_request(ApiKey.FETCH, exchange.api_version, body))
     context.seat.counters.add(FETCH_REQUESTS, 1)
     fetch = _Fetch(context, exchange, request)
     if request.max_wait_ms <= 0 or not request.topics:
@@ -209,6 +210,22 @@ class _Fetch:
             ),
             len(records),
         )
+
+
+def _each_once(request: Any) -> Any:
+    """The request without repeats: the last mention of a partition counts, in the place of the first, as with Kafka."""
+    topics = request.topics
+    if len(topics) == 1 and len(topics[0].partitions) == 1:
+        return request
+    wanted = {(topic.topic, row.partition): row for topic in topics for row in topic.partitions}
+    if len(wanted) == sum(len(topic.partitions) for topic in topics):
+        return request
+    rows: dict[str, list[Any]] = {}
+    for (topic, _partition), row in wanted.items():
+        rows.setdefault(topic, []).append(row)
+    return request._replace(
+        topics=[_TopicRequest(topic=topic, partitions=partitions) for topic, partitions in rows.items()]
+    )
 
 
 def refusal_of(route: Route, row: PartitionRow, client_epoch: int) -> ErrorCode | int:

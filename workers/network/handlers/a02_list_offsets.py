@@ -9,6 +9,7 @@ timestamp.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
@@ -32,12 +33,20 @@ _TopicResponse = messages.ListOffsetsResponse.ListOffsetsTopicResponse
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """Answer from the rows."""
+    """Answer from the rows; a partition that is named twice is refused, as each look-up may read files."""
     request = decode_request(ApiKey.LIST_OFFSETS, exchange.api_version, body)
+    times = Counter((topic.name, wanted.partition_index) for topic in request.topics for wanted in topic.partitions)
     topics = [
         _TopicResponse(
             name=topic.name,
-            partitions=[_list_one(context, exchange, request, topic.name, wanted) for wanted in topic.partitions],
+            partitions=[
+                _list_one(context, exchange, request, topic.name, wanted)
+                if times[topic.name, wanted.partition_index] == 1
+                else _PartitionResponse(
+                    partition_index=wanted.partition_index, error_code=int(ErrorCode.INVALID_REQUEST)
+                )
+                for wanted in topic.partitions
+            ],
         )
         for topic in request.topics
     ]

@@ -24,19 +24,25 @@ from headrace.workers.network.handlers.a01_fetch import refusal_of
 _Topic = messages.OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
 _EndOffset = messages.OffsetForLeaderEpochResponse.EpochEndOffset
 
+# slot -> (epoch, start offset): a file is read once, however often its partition is named
+_Epochs = dict[int, list[tuple[int, int]]]
+
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     """Answer from checkpoints and rows."""
     request = decode_request(ApiKey.OFFSET_FOR_LEADER_EPOCH, exchange.api_version, body)
+    epochs: _Epochs = {}
     topics = [
-        _Topic(topic=topic.topic, partitions=[_find(context, topic.topic, wanted) for wanted in topic.partitions])
+        _Topic(
+            topic=topic.topic, partitions=[_find(context, topic.topic, wanted, epochs) for wanted in topic.partitions]
+        )
         for topic in request.topics
     ]
     response = messages.OffsetForLeaderEpochResponse(topics=topics)
     exchange.answer_bytes(encode_response(ApiKey.OFFSET_FOR_LEADER_EPOCH, exchange.api_version, response))
 
 
-def _find(context: Context, topic: str, wanted: Any) -> Any:
+def _find(context: Context, topic: str, wanted: Any, epochs: _Epochs) -> Any:
     index = wanted.partition
     route = context.routes.partition(topic, index)
     if route is None:
@@ -48,12 +54,14 @@ def _find(context: Context, topic: str, wanted: Any) -> Any:
     if error:
         return _EndOffset(partition=index, error_code=int(error))
     try:
-        reader = context.files.reader(route, row)
-        entries = read_leader_epochs(reader.directory / LEADER_EPOCH_FILE)
-        reader.confirm()
+        if route.slot not in epochs:
+            reader = context.files.reader(route, row)
+            entries = read_leader_epochs(reader.directory / LEADER_EPOCH_FILE)
+            reader.confirm()
+            epochs[route.slot] = entries
     except KafkaError as failure:
         return _EndOffset(partition=index, error_code=int(failure.code))
     except (HeadraceError, OSError):
         return _EndOffset(partition=index, error_code=int(ErrorCode.KAFKA_STORAGE_ERROR))
-    epoch, end_offset = end_offset_for(entries, wanted.leader_epoch, row.log_end_offset)
+    epoch, end_offset = end_offset_for(epochs[route.slot], wanted.leader_epoch, row.log_end_offset)
     return _EndOffset(partition=index, error_code=0, leader_epoch=epoch, end_offset=end_offset)

@@ -34,38 +34,49 @@ _Config = messages.DescribeConfigsResponse.DescribeConfigsResourceResult
 _Result = messages.DescribeConfigsResponse.DescribeConfigsResult
 _Synonym = messages.DescribeConfigsResponse.DescribeConfigsSynonym
 
+# What topics with the same settings of their own answer: a cluster's topics mostly have none
+_Shared = dict[frozenset[tuple[str, str]], list[Any]]
+
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """Answer for each resource on its own."""
+    """Answer for each resource on its own, once where it is named more often."""
     request = decode_request(ApiKey.DESCRIBE_CONFIGS, exchange.api_version, body)
-    results = [_describe(context, request, resource) for resource in request.resources]
+    resources = {(resource.resource_type, resource.resource_name): resource for resource in request.resources}
+    of_topics: _Shared = {}
+    results = [_describe(context, request, resource, of_topics) for resource in resources.values()]
     response = messages.DescribeConfigsResponse(results=results)
     exchange.answer_bytes(encode_response(ApiKey.DESCRIBE_CONFIGS, exchange.api_version, response))
 
 
-def _describe(context: Context, request: Any, resource: Any) -> Any:
+def _describe(context: Context, request: Any, resource: Any, of_topics: _Shared) -> Any:
     name = resource.resource_name
     if resource.resource_type == RESOURCE_TOPIC:
         topic = context.view.topics.get(name)
         if topic is None:
             return _refusal(resource, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
-        configs = _topic_configs(context, topic.configs, request.include_synonyms, request.include_documentation)
+        own = frozenset(topic.configs.items())
+        if own not in of_topics:
+            of_topics[own] = list(
+                _topic_configs(context, topic.configs, request.include_synonyms, request.include_documentation)
+            )
+        configs = of_topics[own]
     elif resource.resource_type == RESOURCE_BROKER:
         if name != str(context.node_id):
             message = f"broker {name!r} was asked of node {context.node_id}; ask that broker itself"
             return _refusal(resource, ErrorCode.INVALID_REQUEST, message)
-        configs = _broker_configs(context, request.include_synonyms, request.include_documentation)
+        configs = list(_broker_configs(context, request.include_synonyms, request.include_documentation))
     else:
         message = f"resource type {resource.resource_type} has no configuration here"
         return _refusal(resource, ErrorCode.INVALID_REQUEST, message)
-    wanted = resource.configuration_keys
-    chosen = [config for config in configs if wanted is None or config.name in wanted]
+    if resource.configuration_keys is not None:
+        wanted = set(resource.configuration_keys)
+        configs = [config for config in configs if config.name in wanted]
     return _Result(
         error_code=0,
         error_message=None,
         resource_type=resource.resource_type,
         resource_name=name,
-        configs=chosen,
+        configs=configs,
     )
 
 
