@@ -66,6 +66,7 @@ def signal_self_at(step: int, number: int, modules: list[ModuleType], unit: str 
     def trace(frame: FrameType, event: str, _argument: object) -> object:
         if frame.f_code.co_filename not in files:
             return None
+        frame.f_trace = trace  # Python 3.13 wants it before the next line
         frame.f_trace_opcodes = unit == "opcode"
         frame.f_trace_lines = unit == "line"
         if event == unit and next(executed) == step:
@@ -73,6 +74,8 @@ def signal_self_at(step: int, number: int, modules: list[ModuleType], unit: str 
             os.kill(os.getpid(), number)
         return trace
 
+    if unit == "opcode":
+        sys._getframe().f_trace_opcodes = True  # Python 3.12 looks for one such frame when tracing begins
     sys.settrace(trace)
 
 
