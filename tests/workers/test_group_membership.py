@@ -4,6 +4,8 @@ import pytest
 from group_fixtures import DELAY_MS, REBALANCE_MS, SESSION_MS, Desk, subscription
 
 from headrace.errors import ErrorCode
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
 from headrace.workers.coordinators.group_records import decode_group, group_key
 
 # Membership
@@ -302,3 +304,19 @@ def test_an_operator_removes_a_static_member_by_its_instance_id(desk):
     ticket = desk.leave(("", "b"), ("", "z"))
     assert [ErrorCode(row.error_code).name for row in desk.answers[ticket].members] == ["NONE", "UNKNOWN_MEMBER_ID"]
     assert list(desk.group.members) == ids[:1]
+
+
+def test_a_protocol_named_twice_counts_once(desk):
+    row = messages.JoinGroupRequest.JoinGroupRequestProtocol
+    request = messages.JoinGroupRequest(
+        group_id="g",
+        session_timeout_ms=SESSION_MS,
+        rebalance_timeout_ms=REBALANCE_MS,
+        protocol_type="consumer",
+        protocols=[row(name="range", metadata=b"first"), row(name="range", metadata=b"second")],
+    )
+    ticket = desk.ask(ApiKey.JOIN_GROUP, 3, request)
+    desk.advance(DELAY_MS)
+    answer = desk.answers[ticket]
+    assert (answer.error_code, answer.protocol_name) == (0, "range")
+    assert [member.metadata for member in answer.members] == [b"first"]

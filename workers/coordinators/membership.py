@@ -71,7 +71,10 @@ class Membership(Rebalance):
         elif group.state is GroupState.DEAD:
             self._refuse_join(ticket, request.member_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         else:
-            protocols = tuple((intern(row.name), bytes(row.metadata)) for row in request.protocols)
+            by_name: dict[str, bytes] = {}  # one named twice would count as two of its supporters
+            for row in request.protocols:
+                by_name.setdefault(intern(row.name), bytes(row.metadata))
+            protocols = tuple(by_name.items())
             if not group.supports(request.protocol_type, protocols):
                 self._refuse_join(ticket, request.member_id, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
             elif not request.member_id:
