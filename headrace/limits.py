@@ -48,7 +48,10 @@ CONVERTED_BYTES_MAX = 1024 * 1024  # of the log, for one Fetch of an old version
 TOPIC_NAME_LENGTH_MAX = 249
 
 ADMIN_RESPONSE_BYTES_MAX = 64 * 1024 * 1024  # of a partition worker's answer, over all its parts
-GROUP_STRING_LENGTH_MAX = 8_191  # group, member, instance ids, protocol names: 4 bytes a character fit an int16
+GROUP_STRING_LENGTH_MAX = (
+    8_182  # group, instance ids, protocol names: 4 bytes a character and MEMBER_SUFFIX_BYTES fit an int16
+)
+MEMBER_SUFFIX_BYTES = 37  # a dash and a UUID behind a client or instance id: a member id
 CLIENT_ID_LENGTH_MAX = 255  # of a client's id, as its group knows it
 GROUPS_PER_PARTITION_MAX = 100_000  # groups in memory that a client can make, by partition of __consumer_offsets
 
@@ -71,6 +74,6 @@ assert RING_BYTES_MIN & (RING_BYTES_MIN - 1) == 0
 assert ANSWER_RING_BYTES >= RING_BYTES_MIN
 assert UPKEEP_RING_BYTES >= RING_BYTES_MIN
 assert RESTART_BACKOFF_FIRST_MS <= RESTART_BACKOFF_MAX_MS
-assert 4 * GROUP_STRING_LENGTH_MAX < 1 << 15
+assert 4 * GROUP_STRING_LENGTH_MAX + MEMBER_SUFFIX_BYTES < 1 << 15
 assert STOP_DEADLINE_MS < 10_000
 assert OPEN_SEGMENTS_MIN <= OPEN_SEGMENTS_MAX

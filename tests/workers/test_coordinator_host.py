@@ -8,6 +8,7 @@ from log_fixtures import LogMaker
 
 from headrace.errors import ErrorCode, HeadraceError
 from headrace.ids import OFFSETS_TOPIC, TopicPartition
+from headrace.limits import GROUP_STRING_LENGTH_MAX
 from headrace.log.config import LogConfig
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -482,3 +483,32 @@ def test_an_answer_that_cannot_be_written_ends_the_worker_and_not_one_connection
         emit(Answer((got.append, ApiKey.HEARTBEAT, 4), messages.HeartbeatResponse(error_code="none")))
     assert issubclass(coordinator_host.BadAnswer, HeadraceError)  # which `Requests` lets through
     assert not got
+
+
+@pytest.mark.parametrize("version", [5, 6, 9])
+def test_an_instance_id_is_short_enough_for_the_member_ids_made_of_it(bench, version):
+    """In UTF-8, as older responses and the log write them; a longer one would end the worker when its time comes."""
+    bench.load()
+    protocols = [messages.JoinGroupRequest.JoinGroupRequestProtocol(name="range")]
+
+    def ask_with(instance_id):
+        request = messages.JoinGroupRequest(
+            group_id="g", session_timeout_ms=10_000, rebalance_timeout_ms=10_000, group_instance_id=instance_id,
+            protocol_type="consumer", protocols=protocols,
+        )  # fmt: skip
+        return bench.ask(ApiKey.JOIN_GROUP, version, request, CLIENT_HEADER.pack(0, 0))
+
+    (refused,) = ask_with("\N{GRINNING FACE}" * (GROUP_STRING_LENGTH_MAX + 1))
+    assert refused.error_code == ErrorCode.INVALID_REQUEST
+    instance_id = "\N{GRINNING FACE}" * GROUP_STRING_LENGTH_MAX
+    joined = ask_with(instance_id)
+    bench.host.now_ms += 3_000
+    bench.host.do_work()
+    member_id = joined[0].member_id
+    assert member_id.startswith(instance_id)
+    request = messages.SyncGroupRequest(
+        group_id="g", generation_id=1, member_id=member_id, group_instance_id=instance_id
+    )
+    synced = bench.ask(ApiKey.SYNC_GROUP, 3, request)
+    bench.host.do_work()
+    assert synced[0].error_code == 0
