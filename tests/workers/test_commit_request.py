@@ -1,6 +1,8 @@
 """The reader of OffsetCommit against the schema's codec: the same fields, the same refusals, the response it would write."""
 
 import random
+import time
+import tracemalloc
 
 import message_generator as generator
 import pytest
@@ -9,6 +11,7 @@ from headrace.errors import BadFrame
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, decode_response, decode_struct, encode_request, encode_response
+from headrace.protocol.varint import encode_uvarint
 from headrace.workers.coordinators.commit_request import read_commit
 from headrace.workers.coordinators.group_records import decode_offset, offset_value, read_suffix
 
@@ -107,3 +110,45 @@ def test_a_string_that_is_null_or_longer_than_the_rest_is_refused_with_the_name_
     body[0:2] = b"\x7f\xff"
     with pytest.raises(BadFrame, match="group_id"):
         read_commit(7, memoryview(body))
+
+
+def head_of_v8():
+    """Group "g", no generation, member, instance id."""
+    return b"\2g" + (-1).to_bytes(4, "big", signed=True) + b"\1\0"
+
+
+def test_topics_without_partitions_cost_no_more_each_when_there_are_many():
+    count = 200_000
+    row = b"\0\0\0\7" + bytes(12) + b"\1\0"
+    topics = encode_uvarint(count + 3) + b"\2t\2" + row + b"\0" + b"\1\1\0" * count + b"\2t\2" + row + b"\0"
+    body = memoryview(head_of_v8() + topics + b"\0")
+    found, peak_bytes = traced(lambda: read_commit(8, body))
+    wanted = answer(decode_request(ApiKey.OFFSET_COMMIT, 8, body), [3, 5])
+    assert found.response_of([3, 5]) == encode_response(ApiKey.OFFSET_COMMIT, 8, wanted)
+    assert peak_bytes < 4 * len(body)
+    started = time.process_time()
+    read_commit(8, body)
+    assert time.process_time() - started < 1.5  # s; 0.2 where the response grows in place, 4 where it is copied
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_long_topic_name_is_not_kept_for_each_of_its_partitions(version):
+    """It can't exist; a request of 1 MiB would take 1 GiB."""
+    row = messages.OffsetCommitRequest.OffsetCommitRequestPartition
+    topic = messages.OffsetCommitRequest.OffsetCommitRequestTopic
+    rows = [row(partition_index=each, committed_metadata="") for each in range(1_000)]
+    request = messages.OffsetCommitRequest(group_id="g", topics=[topic(name="t" * 32_000, partitions=rows)])
+    body = memoryview(encode_request(ApiKey.OFFSET_COMMIT, version, request))
+    found, peak_bytes = traced(lambda: read_commit(version, body))
+    assert [row.partition for row in found.rows] == list(range(1_000))
+    assert found.response(3) == encode_response(ApiKey.OFFSET_COMMIT, version, answer(request, [3] * 1_000))
+    assert peak_bytes < 1 << 20
+
+
+def traced(call):
+    """(its result, bytes that it had allocated at most)"""
+    tracemalloc.start()
+    try:
+        return call(), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

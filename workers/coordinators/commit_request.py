@@ -10,7 +10,7 @@ request into the log unchanged is sliced, not decoded:
 
 The response repeats names and indexes; `pieces` is all of it but the errors, one of which goes between each two.
 
-Memory: some 600 bytes for each partition named, beside the request itself.
+Memory: some 600 bytes for each partition named, and its topic's name where that may exist, beside the request itself.
 
 Source: `protocol/schema/08_offset_commit.txt`; that codec reads the same (a test compares them) and says what is wrong.
 """
@@ -22,6 +22,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from headrace.errors import BadFrame
+from headrace.limits import TOPIC_NAME_LENGTH_MAX
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request
 from headrace.protocol.frames import skip_tags
@@ -35,6 +36,7 @@ VERSION_OF_LEADER_EPOCH = 6
 VERSION_OF_INSTANCE_ID = 7
 VERSION_OF_TAGS = 8
 STRING_BYTES_MAX = 2**15 - 1
+STORED_NAME_BYTES_MAX = 2 + 4 * TOPIC_NAME_LENGTH_MAX  # of a topic's name with its length
 
 _INT = Struct(">i")
 _LONG = Struct(">q")
@@ -48,7 +50,7 @@ _new = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 class CommitRow(NamedTuple):
     """One partition's offset.
 
-    suffix      the end of its record's key: topic and partition
+    suffix      the end of its record's key: topic and partition; of a topic whose name is too long to exist, no name
     place       offset and leader epoch as they stand in the log, 12 bytes
     metadata    UTF-8
     stamp_ms    when it was committed, where the client says so; else -1
@@ -79,7 +81,7 @@ class CommitRequest(NamedTuple):
     retention_ms: int
     key_prefix: bytes
     rows: list[CommitRow]
-    pieces: list[bytes]
+    pieces: list[bytes | bytearray]
 
     def response(self, error: int) -> bytes:
         """The response body with one error for every partition."""
@@ -127,7 +129,7 @@ def _read_plain(version: int, data: bytes) -> CommitRequest:
         position += 8
     place_bytes = 12 if version >= VERSION_OF_LEADER_EPOCH else 8
     rows: list[CommitRow] = []
-    pieces: list[bytes] = []
+    pieces: list[bytes | bytearray] = []
     piece_start = position  # of what the response repeats
     head = _THROTTLE if version >= VERSION_OF_THROTTLE else b""
     (topics_left,) = _INT.unpack_from(data, position)
@@ -140,6 +142,8 @@ def _read_plain(version: int, data: bytes) -> CommitRequest:
         position += 2 + _length(data, position)
         name_field = data[start:position]
         name = name_field[2:].decode()
+        if len(name_field) > STORED_NAME_BYTES_MAX:
+            name_field = b""
         (partitions_left,) = _INT.unpack_from(data, position)
         position += 4
         if partitions_left < 0:
@@ -184,16 +188,18 @@ def _read_flexible(data: bytes) -> CommitRequest:
     member, position = _string(data, position + 4)
     instance, position = (None, position + 1) if not data[position] else _string(data, position)
     rows: list[CommitRow] = []
-    pieces: list[bytes] = []
-    piece = _THROTTLE
+    pieces: list[bytes | bytearray] = []
+    piece: bytes | bytearray = _THROTTLE
     piece_start = position
     topics_left, position = _count(data, position)
     while topics_left:
         topics_left -= 1
         name_bytes, position = _string(data, position)
         name = name_bytes.decode()
-        name_field = _SHORT.pack(len(name_bytes)) + name_bytes
+        name_field = _SHORT.pack(len(name_bytes)) + name_bytes if len(name_bytes) < STORED_NAME_BYTES_MAX else b""
         partitions_left, position = _count(data, position)
+        if not partitions_left and type(piece) is bytes:
+            piece = bytearray(piece)  # grows in place: there may be a million of such topics in a row
         while partitions_left:
             partitions_left -= 1
             index_field = data[position : position + 4]
