@@ -1,9 +1,16 @@
 """Scenarios of Kafka's GroupCoordinator: committed offsets, those of transactions, expiry, deletion."""
 
+import tracemalloc
+
 import pytest
 from group_fixtures import SESSION_MS, Desk
 
 from headrace.errors import ErrorCode
+from headrace.limits import GROUP_STRING_LENGTH_MAX
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import encode_request
+from headrace.workers.coordinators.commit_request import read_commit
 
 
 def test_a_commit_is_visible_once_the_log_has_it(desk):
@@ -196,3 +203,38 @@ def test_a_deletion_that_fails_says_so_and_keeps_the_offset(desk):
     desk.perform()
     assert desk.reasons == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
     assert desk.committed() == (3, "NONE")
+
+
+def test_a_long_group_id_is_not_kept_for_each_of_many_partitions(desk):
+    """As an append that is too large; a request of 1 MiB would take 2 GiB."""
+    group_id = "\N{GRINNING FACE}" * GROUP_STRING_LENGTH_MAX
+    row = messages.OffsetCommitRequest.OffsetCommitRequestPartition
+    topic = messages.OffsetCommitRequest.OffsetCommitRequestTopic
+
+    def commit(count):
+        rows = [row(partition_index=0, committed_offset=each) for each in range(count)]
+        request = messages.OffsetCommitRequest(group_id=group_id, topics=[topic(name="t", partitions=rows)])
+        body = encode_request(ApiKey.OFFSET_COMMIT, 8, request)
+        ticket = f"commit of {count}"
+        desk.versions[ticket] = 8
+        desk.coordinator.commit(read_commit(8, memoryview(body)), ticket, desk.now_ms)
+        desk.perform()
+        return desk.error_of(ticket)
+
+    assert commit(1_000) == "INVALID_COMMIT_OFFSET_SIZE"
+    assert not desk.log
+    assert commit(100) == "NONE"
+    assert desk.committed(group=group_id) == (99, "NONE")
+    assert not desk.coordinator.groups[group_id].in_flight
+
+
+def test_a_long_topic_name_is_not_kept_for_each_of_its_partitions_that_are_asked_for(desk):
+    name = "t" * 32_000
+    tracemalloc.start()
+    error, found = desk.coordinator.fetch("g", [(name, range(1_000)), ("t", [0])], False)
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert not error
+    assert [(index, row.offset, fault) for index, row, fault in found[name]] == [(each, -1, 0) for each in range(1_000)]
+    assert [row.offset for _index, row, _fault in found["t"]] == [-1]
+    assert peak_bytes < 1 << 20

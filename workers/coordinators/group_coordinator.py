@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from headrace.errors import ErrorCode
-from headrace.limits import GROUP_STRING_LENGTH_MAX, GROUPS_PER_PARTITION_MAX
+from headrace.limits import GROUP_STRING_LENGTH_MAX, GROUPS_PER_PARTITION_MAX, TOPIC_NAME_LENGTH_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.workers.coordinators.commit_request import CommitRequest
@@ -249,7 +249,12 @@ class GroupCoordinator:
             if group is not None and require_stable:
                 pairs.update({suffix: read_suffix(suffix) for held in group.transactions.values() for suffix in held})
         else:
-            pairs = {suffix_of(name, index): (name, index) for name, rows in topics for index in rows}
+            pairs = {}
+            for name, rows in topics:
+                if len(name) <= TOPIC_NAME_LENGTH_MAX:
+                    pairs.update({suffix_of(name, index): (name, index) for index in rows})
+                else:  # it can't exist, and would be copied for each partition
+                    found.setdefault(name, []).extend((index, NO_OFFSET, _E.NONE) for index in rows)
         may_wait = require_stable and group is not None and bool(group.transactions)
         for suffix, (name, index) in pairs.items():
             if may_wait and group is not None and self.offsets.is_unstable(group, suffix):

@@ -36,6 +36,7 @@ NO_TIMESTAMP_MS = -1
 LONG_MAX = 2**63 - 1
 TOMBSTONES_BYTES_MAX = 64 * 1024  # of one append
 TOMBSTONE_OVERHEAD_BYTES = 24
+COMMIT_PREFIX_BYTES_MAX = 4 * 1024 * 1024  # that a group's id takes in the records of one commit
 METADATA_BYTES_MAX = 2**15 - 1  # its length is an int16
 
 _E = ErrorCode
@@ -102,6 +103,9 @@ class Offsets:
         """Store what may be stored; answered when that is committed, at once where nothing is left of it."""
         expire_ms = min(now_ms + request.retention_ms, LONG_MAX) if request.retention_ms >= 0 else NO_EXPIRY_MS
         prefix, in_flight = request.key_prefix, group.in_flight
+        if len(prefix) * len(request.rows) > COMMIT_PREFIX_BYTES_MAX:
+            self.emit(Answer(ticket, request.response(_E.INVALID_COMMIT_OFFSET_SIZE)))
+            return
         stored: list[tuple[bytes, bytes]] = []
         records: list[KeyValue] = []
         faults: dict[int, ErrorCode] = {}  # by ordinal
