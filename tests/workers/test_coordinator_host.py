@@ -512,3 +512,24 @@ def test_an_instance_id_is_short_enough_for_the_member_ids_made_of_it(bench, ver
     synced = bench.ask(ApiKey.SYNC_GROUP, 3, request)
     bench.host.do_work()
     assert synced[0].error_code == 0
+
+
+def test_a_group_named_many_times_is_fetched_once_with_all_that_was_asked_for(bench):
+    bench.load()
+    answers = [bench.commit(7, group, partition) for group in ("a", "b", "c") for partition in (0, 1)]
+    bench.host.do_work()
+    assert all(answers)
+    group = messages.OffsetFetchRequest.OffsetFetchRequestGroup
+    topic = messages.OffsetFetchRequest.OffsetFetchRequestTopics
+
+    def one(partition):
+        return [topic(name="t", partition_indexes=[partition])]
+
+    wanted = [("a", None), ("a", one(0)), ("b", one(1)), ("b", None), ("c", one(1)), ("c", one(1)), ("a", None)]
+    request = messages.OffsetFetchRequest(groups=[group(group_id=name, topics=topics) for name, topics in wanted])
+    (response,) = bench.ask(ApiKey.OFFSET_FETCH, 8, request)
+    found = [
+        (row.group_id, [(each.partition_index, each.committed_offset) for each in row.topics[0].partitions])
+        for row in response.groups
+    ]
+    assert found == [("a", [(0, 7), (1, 7)]), ("b", [(0, 7), (1, 7)]), ("c", [(1, 7)])]

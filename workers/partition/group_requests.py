@@ -81,11 +81,12 @@ class GroupRequests:
     def _fetch(self, version: int, body: memoryview, reply: Reply) -> None:
         request = decode_request(ApiKey.OFFSET_FETCH, version, body)
         if version >= VERSION_OF_MANY_GROUPS:
-            groups = [
-                _many_groups_row(row.group_id, *self._fetch_one(row.group_id, row.topics, request.require_stable))
-                for row in request.groups
-            ]
-            response = _Fetch(groups=groups)
+            response = _Fetch(
+                groups=[
+                    _many_groups_row(group_id, *self._fetch_one(group_id, topics, request.require_stable))
+                    for group_id, topics in _wanted(request.groups).items()
+                ]
+            )
         else:
             error, found = self._fetch_one(request.group_id, request.topics, request.require_stable)
             response = _one_group_response(version, request, error, found)
@@ -146,6 +147,17 @@ class GroupRequests:
                 settle(name, ErrorCode.NOT_COORDINATOR)
             else:
                 coordinator.delete_group(name, partial(settle, name), self._host.now_ms)
+
+
+def _wanted(rows: Any) -> dict[str, Any]:
+    """What is asked of each group: topics, or None for all. Who names one twice gets its offsets once."""
+    wanted: dict[str, Any] = {}
+    for row in rows:
+        if row.group_id not in wanted or row.topics is None:
+            wanted[row.group_id] = row.topics
+        elif wanted[row.group_id] is not None:
+            wanted[row.group_id].extend(row.topics)
+    return wanted
 
 
 def _many_groups_row(group_id: str, error: ErrorCode, found: Fetched) -> Any:

@@ -19,7 +19,7 @@ VERSION_OF_MANY_GROUPS = 8
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """Hand the request on; where several workers own its groups, split it."""
+    """Hand the request on; where several workers own its groups, split it. A group named twice is answered once."""
     version = exchange.api_version
     if version == VERSION_OF_ZOOKEEPER:
         context.forward_to_controller(exchange, body)
@@ -37,7 +37,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
 
     def respond(responses: list[Any]) -> None:
         found = {row.group_id: row for response in responses for row in response.groups}
-        rows = [found[row.group_id] for row in request.groups]
+        rows = [found[group_id] for group_id in dict.fromkeys(row.group_id for row in request.groups)]
         response = messages.OffsetFetchResponse(groups=rows)
         exchange.answer_bytes(encode_response(ApiKey.OFFSET_FETCH, version, response))
 

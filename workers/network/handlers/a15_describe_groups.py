@@ -16,7 +16,7 @@ from headrace.workers.network.group_owners import ask_owners, owner_of_group
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """Ask each owner for its groups; answer in the order of the request."""
+    """Ask each owner for its groups; answer in the order of the request, a group named twice once."""
     version = exchange.api_version
     request = decode_request(ApiKey.DESCRIBE_GROUPS, version, body)
     by_owner: dict[int, list[str]] = {}
@@ -25,7 +25,8 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
 
     def respond(responses: list[Any]) -> None:
         found = {row.group_id: row for response in responses for row in response.groups}
-        response = messages.DescribeGroupsResponse(groups=[found[group_id] for group_id in request.groups])
+        rows = [found[group_id] for group_id in dict.fromkeys(request.groups)]
+        response = messages.DescribeGroupsResponse(groups=rows)
         exchange.answer_bytes(encode_response(ApiKey.DESCRIBE_GROUPS, version, response))
 
     if by_owner:

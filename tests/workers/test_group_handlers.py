@@ -1,0 +1,69 @@
+"""Requests that name several groups, on their way to the owners and back."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from headrace.ids import OFFSETS_TOPIC
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_request, decode_response, encode_request, encode_response
+from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.group_owners import owner_of_group
+from headrace.workers.network.router import HANDLERS
+
+PARTITION_WORKERS = 2
+FLEXIBLE_HEADER_BYTES = 9  # size, correlation id, no tags
+
+
+class Owners:
+    """Partition workers that tell of each group that they were asked about it.
+
+    asked   by process id: the groups of its request
+    """
+
+    def __init__(self):
+        self.asked = {}
+        self.context = SimpleNamespace(
+            admin=self,
+            view=SimpleNamespace(topics={OFFSETS_TOPIC: SimpleNamespace(partitions=[None] * 8)}),
+            seat=SimpleNamespace(wiring=SimpleNamespace(network_count=1, partition_count=PARTITION_WORKERS)),
+        )
+
+    def names(self):
+        """Two groups of different owners."""
+        by_owner = {owner_of_group(self.context, name): name for name in map(str, range(100))}
+        assert len(by_owner) == PARTITION_WORKERS
+        return list(by_owner.values())
+
+    def send(self, key, version, request):
+        exchange = Exchange(SimpleNamespace(held_bytes=0, mark_dirty=lambda: None), key, version, 1, True)
+        HANDLERS[key](self.context, exchange, memoryview(encode_request(key, version, request)))
+        return decode_response(key, version, exchange.parts[0][FLEXIBLE_HEADER_BYTES:])
+
+    def ask(self, _exchange, key, version, body, then, owner):
+        request = decode_request(key, version, memoryview(body))
+        self.asked[owner] = request.groups
+        if key == ApiKey.DESCRIBE_GROUPS:
+            row = messages.DescribeGroupsResponse.DescribedGroup
+            response = messages.DescribeGroupsResponse(groups=[row(group_id=each) for each in request.groups])
+        else:
+            row = messages.OffsetFetchResponse.OffsetFetchResponseGroup
+            names = dict.fromkeys(each.group_id for each in request.groups)
+            response = messages.OffsetFetchResponse(groups=[row(group_id=each) for each in names])
+        then(memoryview(encode_response(key, version, response)))
+
+
+@pytest.mark.parametrize("key", [ApiKey.DESCRIBE_GROUPS, ApiKey.OFFSET_FETCH])
+def test_a_group_named_many_times_is_answered_once(key):
+    """Each time costs the request 4 bytes, and the answer all that the group has."""
+    owners = Owners()
+    first, second = owners.names()
+    names = [first, second, first, first, second]
+    if key == ApiKey.DESCRIBE_GROUPS:
+        answer = owners.send(key, 5, messages.DescribeGroupsRequest(groups=names))
+    else:
+        group = messages.OffsetFetchRequest.OffsetFetchRequestGroup
+        request = messages.OffsetFetchRequest(groups=[group(group_id=name, topics=None) for name in names])
+        answer = owners.send(key, 8, request)
+    assert [row.group_id for row in answer.groups] == [first, second]
