@@ -19,6 +19,8 @@ NO_EPOCH = -1
 NO_TIMESTAMP_MS = -1
 NO_PRODUCER_ID = -1
 
+KEPT_KEY_LENGTH_MAX = 256  # of a group id whose partition is remembered; 16,384 of the longest would take 512 MiB
+
 
 class TopicPartition(NamedTuple):
     """A partition of a topic; its directory on disk is `str(self)`."""
@@ -46,12 +48,17 @@ def partition_key(topic: str, partition: int, topic_id: str = "") -> int:
     return zlib.crc32(f"{topic}\0{partition}\0{topic_id}".encode())
 
 
-@lru_cache(maxsize=16_384)
 def coordinator_partition(key: str, partition_count: int) -> int:
     """The partition of an internal topic that a group id or transactional id belongs to.
 
     source   Kafka `GroupMetadataManager.partitionFor`: Java's `String.hashCode`, its absolute value, modulo
     """
+    if len(key) > KEPT_KEY_LENGTH_MAX:
+        return _partition_of(key, partition_count)
+    return _kept_partition_of(key, partition_count)
+
+
+def _partition_of(key: str, partition_count: int) -> int:
     code = 0
     units = key.encode("utf-16-be", "surrogatepass")
     for place in range(0, len(units), 2):
@@ -59,3 +66,6 @@ def coordinator_partition(key: str, partition_count: int) -> int:
     if code >= 1 << 31:
         code = (1 << 32) - code
     return (0 if code == 1 << 31 else code) % partition_count
+
+
+_kept_partition_of = lru_cache(maxsize=16_384)(_partition_of)

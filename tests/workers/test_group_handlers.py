@@ -1,15 +1,18 @@
 """Requests that name several groups, on their way to the owners and back."""
 
+import tracemalloc
 from types import SimpleNamespace
 
 import pytest
 
-from headrace.ids import OFFSETS_TOPIC
+from headrace.errors import BadFrame
+from headrace.ids import OFFSETS_TOPIC, coordinator_partition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, decode_response, encode_request, encode_response
+from headrace.protocol.varint import encode_uvarint
 from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.group_owners import owner_of_group
+from headrace.workers.network.group_owners import first_group_id, owner_of_group
 from headrace.workers.network.router import HANDLERS
 
 PARTITION_WORKERS = 2
@@ -67,3 +70,21 @@ def test_a_group_named_many_times_is_answered_once(key):
         request = messages.OffsetFetchRequest(groups=[group(group_id=name, topics=None) for name in names])
         answer = owners.send(key, 8, request)
     assert [row.group_id for row in answer.groups] == [first, second]
+
+
+def test_a_group_id_longer_than_a_string_may_be_is_refused_before_it_is_hashed():
+    """16 MiB of it would hold the network worker for 3 s."""
+    exchange = Exchange(SimpleNamespace(), ApiKey.HEARTBEAT, 4, 1, True)
+    longest = 2**15 - 1
+    assert first_group_id(exchange, memoryview(encode_uvarint(longest + 1) + b"g" * longest)) == "g" * longest
+    with pytest.raises(BadFrame, match="group id of HEARTBEAT"):
+        first_group_id(exchange, memoryview(encode_uvarint(longest + 2) + b"g" * (longest + 1)))
+
+
+def test_long_group_ids_are_not_kept():
+    tracemalloc.start()
+    found = {coordinator_partition(f"{number:03}" * 300, 50) for number in range(300)}
+    kept_bytes = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert len(found) > 1
+    assert kept_bytes < 1 << 17

@@ -21,6 +21,7 @@ from headrace.protocol.varint import read_uvarint
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 
+GROUP_ID_BYTES_MAX = 2**15 - 1  # a string's; it is hashed here, before the request is decoded
 CREATE_VERSION = 4  # the version of CreateTopics that the node speaks to its own controller
 CREATE_TIMEOUT_MS = 10_000
 
@@ -77,8 +78,8 @@ def first_group_id(exchange: Exchange, body: memoryview) -> str:
             length -= 1
         else:
             length, start = body[0] << 8 | body[1], 2
-        if not 0 <= length <= len(body) - start:
-            raise ValueError(f"{length} bytes announced, {len(body) - start} remain")
+        if not 0 <= length <= min(len(body) - start, GROUP_ID_BYTES_MAX):
+            raise ValueError(f"{length} bytes announced, {len(body) - start} remain, {GROUP_ID_BYTES_MAX} may be")
         return str(body[start : start + length], "utf-8")
     except (IndexError, ValueError) as failure:
         raise BadFrame(f"group id of {ApiKey(exchange.api_key).name}: {failure}") from None
