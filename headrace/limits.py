@@ -52,6 +52,7 @@ GROUP_STRING_LENGTH_MAX = (
     8_182  # group, instance ids, protocol names: 4 bytes a character and MEMBER_SUFFIX_BYTES fit an int16
 )
 MEMBER_SUFFIX_BYTES = 37  # a dash and a UUID behind a client or instance id: a member id
+PENDING_MEMBERS_MAX = 20_000  # ids handed out to clients that have not joined with them, as for groups
 CLIENT_ID_LENGTH_MAX = 255  # of a client's id, as its group knows it
 GROUPS_PER_PARTITION_MAX = 100_000  # groups in memory that a client can make, by partition of __consumer_offsets
 

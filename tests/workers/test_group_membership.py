@@ -1,12 +1,16 @@
 """Scenarios of Kafka's GroupCoordinator: members and static members, their joins, sessions and assignments."""
 
+import random
+
 import pytest
 from group_fixtures import DELAY_MS, REBALANCE_MS, SESSION_MS, Desk, subscription
 
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
+from headrace.workers.coordinators import membership
 from headrace.workers.coordinators.group_records import decode_group, group_key
+from headrace.workers.coordinators.timers import CANCELLED_KEPT_MAX, Timers
 
 # Membership
 
@@ -320,3 +324,67 @@ def test_a_protocol_named_twice_counts_once(desk):
     answer = desk.answers[ticket]
     assert (answer.error_code, answer.protocol_name) == (0, "range")
     assert [member.metadata for member in answer.members] == [b"first"]
+
+
+# What clients that are gone leave behind: they choose times of weeks
+
+WEEKS_MS = 2**31 - 1
+TIMERS_MAX = 2 * (CANCELLED_KEPT_MAX + 8)
+
+
+def test_members_that_left_are_not_kept_until_their_sessions_would_have_ended(desk):
+    for _ in range(500):
+        desk.leave(desk.answers[desk.join(session_ms=1_800_000)].member_id)
+        desk.join(version=3, session_ms=1_800_000)
+        desk.leave(*desk.group.members)
+    assert not desk.group.members
+    assert not desk.group.pending
+    assert len(desk.timers) <= TIMERS_MAX
+
+
+def test_phases_that_are_over_are_not_kept_until_they_would_have_ended(desk):
+    (leader,) = desk.stable(1, rebalance_ms=WEEKS_MS)
+    for _ in range(500):
+        desk.join(leader, rebalance_ms=WEEKS_MS)
+        desk.sync(leader, assignments={leader: b"x"})
+    assert desk.group.generation == 501
+    assert len(desk.timers) <= TIMERS_MAX
+
+
+def test_groups_that_are_unloaded_are_not_kept_until_their_sessions_would_have_ended(desk):
+    for number in range(500):
+        desk.join(version=3, rebalance_ms=WEEKS_MS, group=f"g{number}")
+        desk.join(version=9, session_ms=1_800_000, group=f"g{number}")
+    desk.advance(DELAY_MS)
+    desk.coordinator.unload(desk.now_ms)
+    assert len(desk.timers) <= TIMERS_MAX
+
+
+def test_ids_that_were_handed_out_are_bounded_and_the_oldest_makes_room(desk, monkeypatch):
+    monkeypatch.setattr(membership, "PENDING_MEMBERS_MAX", 10)
+    ids = [desk.answers[desk.join(group=f"g{number % 7}")].member_id for number in range(100)]
+    groups = desk.coordinator.groups.values()
+    assert sorted(each for group in groups for each in group.pending) == sorted(ids[-10:])
+    assert desk.error_of(desk.join(ids[89], group=f"g{89 % 7}")) == "UNKNOWN_MEMBER_ID"
+    waiting = desk.join(ids[90], group=f"g{90 % 7}")
+    desk.advance(REBALANCE_MS)
+    assert desk.error_of(waiting) == "NONE"
+    assert not any(group.pending for group in groups)
+
+
+def test_cancelled_timers_do_not_come_up_and_the_others_do_in_their_order():
+    chance = random.Random(7)
+    timers, came, wanted = Timers(), [], []
+    for _ in range(2_000):
+        deadline_ms = chance.randrange(1_000)
+        serial = timers.set(deadline_ms, lambda subject, serial, _now_ms: came.append((subject, serial)), deadline_ms)
+        if chance.random() < 0.9:
+            timers.cancel(serial)
+        else:
+            wanted.append((deadline_ms, serial))
+    timers.cancel(0)
+    assert len(timers) < 700
+    for now_ms in range(0, 1_001, 50):
+        timers.tick(now_ms)
+    assert came == sorted(wanted)
+    assert len(timers) == 0

@@ -112,7 +112,7 @@ class Member:
 class Group:
     """One group.
 
-    pending       member ids that were handed out and have not joined with yet (KIP-394) -> when they are forgotten
+    pending       member ids that were handed out and have not joined with yet (KIP-394) -> serial of their timer
     timer         serial of the entry that ends the present phase (join or sync); 0: none
     initial_left  ms that the initial rebalance delay may still be extended by; -1: no initial delay runs
     awaiting_join how many members wait for the end of the join phase
@@ -238,12 +238,10 @@ class Group:
             self.static[member.instance_id] = member.member_id
         if self.leader is None:
             self.leader = member.member_id
-        self.pending.pop(member.member_id, None)
 
     def remove(self, member_id: str) -> None:
-        """Forget a member, or an id that was handed out."""
+        """Forget a member."""
         member = self.members.pop(member_id, None)
-        self.pending.pop(member_id, None)
         self.pending_sync.discard(member_id)
         if member is not None:
             assert member.join_ticket is None, "a waiting member is answered before it is removed"

@@ -323,6 +323,7 @@ class GroupCoordinator:
             then(_E.NON_EMPTY_GROUP)
         else:
             del self.groups[group_id]
+            self.members.let_go(group)
             self.offsets.bury(group, then, now_ms)
 
     # Events of the node
@@ -341,6 +342,7 @@ class GroupCoordinator:
         """Leadership is lost: whoever waits asks elsewhere."""
         for group in self.groups.values():
             group.enter(GroupState.DEAD, now_ms)
+            self.members.let_go(group)
             for member in group.members.values():
                 waiting = group.park_join(member, None)
                 if waiting is not None:

@@ -22,6 +22,7 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from headrace.errors import ErrorCode
+from headrace.limits import PENDING_MEMBERS_MAX
 from headrace.protocol import messages
 from headrace.workers.coordinators.config import GroupConfig
 from headrace.workers.coordinators.effects import Append, Effect
@@ -56,6 +57,7 @@ class Membership(Rebalance):
     ) -> None:
         super().__init__(config, timers, emit)
         self._new_id = new_id
+        self._pending: dict[str, Group] = {}  # of all groups, the oldest first
 
     # JoinGroup
 
@@ -64,8 +66,7 @@ class Membership(Rebalance):
         if not self._accepts(group, request.member_id):
             if request.member_id:
                 self._refuse_join(ticket, request.member_id, ErrorCode.GROUP_MAX_SIZE_REACHED)
-                if request.member_id in group.pending:
-                    group.remove(request.member_id)
+                self._take_pending(group, request.member_id)
             else:
                 self._refuse_join(ticket, NO_MEMBER_ID, ErrorCode.GROUP_MAX_SIZE_REACHED)
         elif group.state is GroupState.DEAD:
@@ -101,9 +102,7 @@ class Membership(Rebalance):
         if instance_id is not None and instance_id in group.static:
             self._rejoin_static(group, request, protocols, version, member_id, ticket, now_ms)
         elif instance_id is None and version >= VERSION_OF_KNOWN_MEMBERS:
-            deadline_ms = now_ms + request.session_timeout_ms
-            group.pending[member_id] = deadline_ms
-            self.timers.set(deadline_ms, self._on_pending_time, (group, member_id, deadline_ms))
+            self._hand_out(group, member_id, now_ms + request.session_timeout_ms, now_ms)
             self._refuse_join(ticket, member_id, ErrorCode.MEMBER_ID_REQUIRED)
         else:
             self._add(group, request, protocols, member_id, client, ticket, now_ms)
@@ -112,7 +111,7 @@ class Membership(Rebalance):
         self, group: Group, request: Any, protocols: Protocols, client: Client, ticket: Any, now_ms: int
     ) -> None:
         member_id = request.member_id
-        if member_id in group.pending:
+        if self._take_pending(group, member_id):
             self._add(group, request, protocols, member_id, client, ticket, now_ms)
             return
         error = validate_member(group, member_id, request.group_instance_id)
@@ -267,15 +266,40 @@ class Membership(Rebalance):
         self.remove(group, group.members[member_id], "member left", now_ms, detail=reason)
         return ErrorCode.NONE
 
-    def _on_pending_time(self, subject: tuple[Group, str, int], _serial: int, now_ms: int) -> None:
-        group, member_id, deadline_ms = subject
-        if group.pending.get(member_id) == deadline_ms:
+    # Member ids that were handed out
+
+    def _hand_out(self, group: Group, member_id: str, deadline_ms: int, now_ms: int) -> None:
+        """Expect a member under this id. Its client comes back at once, so that the oldest makes room in a flood."""
+        if len(self._pending) >= PENDING_MEMBERS_MAX:
+            oldest = next(iter(self._pending))
+            self._forget_pending(self._pending[oldest], oldest, now_ms)
+        self._pending[member_id] = group
+        group.pending[member_id] = self.timers.set(deadline_ms, self._on_pending_time, (group, member_id))
+
+    def _take_pending(self, group: Group, member_id: str) -> bool:
+        """Whether this id was handed out; it is not expected any more."""
+        serial = group.pending.pop(member_id, 0)
+        if not serial:
+            return False
+        self.timers.cancel(serial)
+        del self._pending[member_id]
+        return True
+
+    def _on_pending_time(self, subject: tuple[Group, str], serial: int, now_ms: int) -> None:
+        group, member_id = subject
+        if group.pending.get(member_id) == serial:
             _log.info("member id never used group=%s member=%s", group.group_id, member_id)
-            self._forget_pending(group, member_id, now_ms)
+            del group.pending[member_id], self._pending[member_id]
+            self.complete_if_all_joined(group, now_ms)
 
     def _forget_pending(self, group: Group, member_id: str, now_ms: int) -> None:
-        group.remove(member_id)
+        self._take_pending(group, member_id)
         self.complete_if_all_joined(group, now_ms)
+
+    def let_go(self, group: Group) -> None:
+        super().let_go(group)
+        for member_id in list(group.pending):
+            self._take_pending(group, member_id)
 
     def append(self, records: Any, then: Callable[[ErrorCode, int, int], None]) -> None:
         """Have records of a group appended; what `then` emits becomes its effects."""

@@ -27,7 +27,7 @@ from headrace.workers.coordinators.config import GroupConfig
 from headrace.workers.coordinators.effects import Answer, Append, Began, Effect
 from headrace.workers.coordinators.group import Group, GroupState, Member
 from headrace.workers.coordinators.group_records import encode_group, group_key
-from headrace.workers.coordinators.timers import Timers
+from headrace.workers.coordinators.timers import OnTime, Timers
 
 NO_MEMBER_ID = ""
 NO_GENERATION = -1
@@ -92,7 +92,7 @@ class Rebalance:
             delay_ms = initial_ms
         group.newcomer = False
         group.enter(GroupState.PREPARING, now_ms)
-        group.timer = self.timers.set(now_ms + delay_ms, self._on_join_time, group)
+        self._time_phase(group, now_ms + delay_ms, self._on_join_time)
         self.complete_if_all_joined(group, now_ms)
 
     def complete_if_all_joined(self, group: Group, now_ms: int) -> None:
@@ -103,11 +103,12 @@ class Rebalance:
     def _on_join_time(self, group: Group, serial: int, now_ms: int) -> None:
         if group.timer != serial or group.state is not GroupState.PREPARING:
             return
+        group.timer = 0
         if group.newcomer and group.initial_left > 0:
             group.newcomer = False
             delay_ms = min(self.config.initial_rebalance_delay_ms, group.initial_left)
             group.initial_left -= delay_ms
-            group.timer = self.timers.set(now_ms + delay_ms, self._on_join_time, group)
+            self._time_phase(group, now_ms + delay_ms, self._on_join_time)
             return
         self._complete(group, now_ms)
 
@@ -118,7 +119,7 @@ class Rebalance:
             member for member in group.members.values() if member.join_ticket is None and member.instance_id is None
         ]
         for member in late:
-            group.remove(member.member_id)
+            self._drop(group, member)
         if late:
             _log.info(
                 "members out group=%s reason=not joined in time members=%s",
@@ -127,9 +128,9 @@ class Rebalance:
             )
         if group.members and not self._elect_leader(group):
             # Static members alone, none of whom is here: their sessions decide.
-            group.timer = self.timers.set(now_ms + group.rebalance_timeout_ms, self._on_join_time, group)
+            self._time_phase(group, now_ms + group.rebalance_timeout_ms, self._on_join_time)
             return
-        group.timer = 0
+        self._end_phase(group)
         group.generation += 1
         if not group.members:
             group.protocol = None
@@ -147,7 +148,7 @@ class Rebalance:
             self.set_deadline(member, now_ms + member.session_timeout_ms)
             if ticket is not None:
                 self.answer_join(group, member, ticket)
-        group.timer = self.timers.set(now_ms + group.rebalance_timeout_ms, self._on_sync_time, group)
+        self._time_phase(group, now_ms + group.rebalance_timeout_ms, self._on_sync_time)
         _log.info(
             "generation group=%s generation=%d members=%d leader=%s protocol=%s",
             group.group_id,
@@ -182,7 +183,7 @@ class Rebalance:
         member = group.members[request.member_id]
         group.pending_sync.discard(member.member_id)
         if not group.pending_sync:
-            group.timer = 0
+            self._end_phase(group)
             group.pending_sync = set()  # an emptied set keeps its room
         if group.state is GroupState.STABLE:
             self.beat(member, now_ms)
@@ -225,13 +226,28 @@ class Rebalance:
         names = ",".join(member.member_id for member in late)
         for member in late:
             self._answer_waiting(group, member)
-            group.remove(member.member_id)
+            self._drop(group, member)
         self.prepare_unless_under_way(group, "not synced in time", names, now_ms)
 
     def _reset_assignments(self, group: Group, error: ErrorCode, now_ms: int) -> None:
         for member in group.members.values():
             member.assignment = b""
             self.answer_sync(group, member, error, now_ms)
+
+    def _time_phase(self, group: Group, due_ms: int, on_time: OnTime) -> None:
+        """The present phase ends at `due_ms`, whatever was set before."""
+        self.timers.cancel(group.timer)
+        group.timer = self.timers.set(due_ms, on_time, group)
+
+    def _end_phase(self, group: Group) -> None:
+        self.timers.cancel(group.timer)
+        group.timer = 0
+
+    def let_go(self, group: Group) -> None:
+        """Nothing is due any more in a group that is gone."""
+        self._end_phase(group)
+        for member in group.members.values():
+            self._end_session(member)
 
     # Sessions
 
@@ -248,8 +264,17 @@ class Rebalance:
             self._set_timer(member, deadline_ms)
 
     def _set_timer(self, member: Member, due_ms: int) -> None:
+        self.timers.cancel(member.timer)
         member.timer_ms = due_ms
         member.timer = self.timers.set(due_ms, self._on_session, member)
+
+    def _end_session(self, member: Member) -> None:
+        self.timers.cancel(member.timer)
+        member.timer = 0
+
+    def _drop(self, group: Group, member: Member) -> None:
+        group.remove(member.member_id)
+        self._end_session(member)
 
     def _on_session_time(self, member: Member, serial: int, now_ms: int) -> None:
         group = member.group
@@ -276,7 +301,7 @@ class Rebalance:
             f" detail={detail!r}" if detail else "",
         )
         self._answer_waiting(group, member)
-        group.remove(member.member_id)
+        self._drop(group, member)
         if group.state in (GroupState.STABLE, GroupState.COMPLETING):
             self.prepare(group, reason, member.member_id, now_ms)
         else:

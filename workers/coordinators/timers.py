@@ -1,7 +1,8 @@
-"""Deadlines of a worker's coordinators: one heap, entries that are let go of instead of removed.
+"""Deadlines of a worker's coordinators: one heap. An entry that is cancelled stays in it until they are half of it.
 
 A heartbeat moves a deadline by one store; the heap hears of it when the old entry comes up. Whoever is called
-looks whether the deadline still stands.
+looks whether the deadline still stands. Who is gone cancels: clients choose how long a session and a rebalance may
+last (weeks), and an entry holds its member and its group.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ from typing import Any
 # Called with (the object that was given, serial of the entry, now in ms).
 OnTime = Callable[[Any, int, int], None]
 
+CANCELLED_KEPT_MAX = 64
+
 
 class Timers:
     """Entries (deadline, serial, callback, object), earliest first; equal deadlines in the order they were set."""
 
-    __slots__ = ("_entries", "_serial")
+    __slots__ = ("_cancelled", "_entries", "_serial")
 
     def __init__(self) -> None:
         self._entries: list[tuple[int, int, OnTime, Any]] = []
+        self._cancelled: set[int] = set()  # serials of entries
         self._serial = 0
 
     def __len__(self) -> int:
@@ -32,6 +36,17 @@ class Timers:
         heapq.heappush(self._entries, (deadline_ms, self._serial, on_time, subject))
         return self._serial
 
+    def cancel(self, serial: int) -> None:
+        """Forget an entry that has not come up; 0 is none."""
+        if not serial:
+            return
+        cancelled = self._cancelled
+        cancelled.add(serial)
+        if len(cancelled) > max(CANCELLED_KEPT_MAX, len(self._entries) // 2):
+            self._entries = [entry for entry in self._entries if entry[1] not in cancelled]
+            heapq.heapify(self._entries)
+            cancelled.clear()
+
     def next_ms(self) -> int | None:
         """When the next entry is due, None where there is none."""
         return self._entries[0][0] if self._entries else None
@@ -41,6 +56,9 @@ class Timers:
         done = 0
         while self._entries and self._entries[0][0] <= now_ms:
             _deadline, serial, on_time, subject = heapq.heappop(self._entries)
+            if serial in self._cancelled:
+                self._cancelled.discard(serial)
+                continue
             on_time(subject, serial, now_ms)
             done += 1
         return done
