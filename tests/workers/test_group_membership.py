@@ -388,3 +388,12 @@ def test_cancelled_timers_do_not_come_up_and_the_others_do_in_their_order():
         timers.tick(now_ms)
     assert came == sorted(wanted)
     assert len(timers) == 0
+
+
+def test_protocols_that_nobody_knows_any_more_are_not_kept(desk):
+    (leader,) = desk.stable(1)
+    for number in range(100):
+        desk.join(leader, protocols={f"p{number}": b"", "range": b""})
+    assert len(desk.group.supporters) == 2
+    desk.leave(leader)
+    assert not desk.group.supporters

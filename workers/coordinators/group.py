@@ -245,15 +245,22 @@ class Group:
         self.pending_sync.discard(member_id)
         if member is not None:
             assert member.join_ticket is None, "a waiting member is answered before it is removed"
-            self.supporters.subtract(name for name, _metadata in member.protocols)
+            self._unsupport(member.protocols)
             if member.instance_id is not None:
                 self.static.pop(member.instance_id, None)
         if self.leader == member_id:
             self.leader = next(iter(self.members), None)
 
+    def _unsupport(self, protocols: Protocols) -> None:
+        """One supporter less of each; names that nobody knows any more are not kept."""
+        for name, _metadata in protocols:
+            self.supporters[name] -= 1
+            if not self.supporters[name]:
+                del self.supporters[name]
+
     def update(self, member: Member, protocols: Protocols, rebalance_timeout_ms: int, session_timeout_ms: int) -> None:
         """A member joined again, perhaps with something else to say."""
-        self.supporters.subtract(name for name, _metadata in member.protocols)
+        self._unsupport(member.protocols)
         self.supporters.update(name for name, _metadata in protocols)
         member.protocols = protocols
         member.rebalance_timeout_ms = rebalance_timeout_ms
