@@ -168,3 +168,26 @@ def test_an_idle_connection_gives_its_buffer_back(pair):
     assert len(receive_all(connection)) == 1
     connection.shrink()
     assert len(connection._buffer) == RECEIVE_BYTES_FIRST
+
+
+def test_a_closed_connection_holds_no_bytes_while_an_answer_is_on_its_way():
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    connection = Connection(ours, "peer", 1, 1 << 30, set(), 0)
+    waits = Exchange(connection, ApiKey.JOIN_GROUP, 1, 0, False)  # in the ledger until the group has joined
+    connection.expect(waits)
+    connection.outbox.put(bytes(1 << 20))
+    peer_bytes = struct.pack(">i", 1 << 29) + bytes(60_000)
+    for _ in range(4):
+        theirs.sendall(peer_bytes)
+        receive_all(connection)
+    freed = []
+    connection.outbox.put(FilePart(-1, 0, 10, Witness(freed)))
+    connection.is_closed = True
+    connection.close()
+    assert freed
+    assert len(connection._buffer) == 0
+    assert connection.unsent_bytes == 0
+    assert not connection.has_bytes
+    waits.answer_bytes(b"at last")
+    theirs.close()

@@ -32,6 +32,7 @@ LARGE_ANSWERS = frozenset(
     {ApiKey.OFFSET_FETCH, ApiKey.DESCRIBE_GROUPS, ApiKey.LIST_GROUPS}
 )  # whatever the request's size
 
+_NO_BUFFER = memoryview(b"")
 _unpack_size = Struct(">i").unpack_from
 
 # (process_id, kind, header, payload): ring messages that found no room yet
@@ -193,9 +194,16 @@ class Connection:
                 outbox.put(part)
 
     def close(self) -> None:
-        """Hang up. Open exchanges refer to the connection: without them it is freed at once, not by the collector."""
+        """Hang up. Open exchanges refer to the connection: without them it is freed at once, not by the collector.
+
+        An exchange that another process is to answer stays until it is, which may take minutes (JoinGroup), and the
+        connection with it, so what that received and has not sent goes now.
+        """
         self.exchanges.clear()
         self._large = None
+        self.outbox = Outbox()
+        self._buffer = _NO_BUFFER
+        self._start = self._end = 0
         self.sock.close()
 
     def shrink(self) -> None:
