@@ -123,7 +123,10 @@ def test_answers_that_wait_for_their_turn_count_as_unsent(pair):
     assert connection.unsent_bytes == connection.outbox.memory_bytes == OUTBOX_BYTES_MAX - 9 + 8 + 8 + 1
 
 
-@pytest.mark.parametrize("key", sorted(LARGE_ANSWERS))
+@pytest.mark.parametrize(
+    "key",
+    [ApiKey.OFFSET_FETCH, ApiKey.DESCRIBE_GROUPS, ApiKey.LIST_GROUPS, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP],
+)
 def test_nothing_is_read_behind_a_request_whose_answer_may_be_large(pair, key):
     connection, _peer = pair
     exchange = Exchange(connection, key, 1, 0, False)
