@@ -38,7 +38,7 @@ class Answers:
         self._seat = seat
         self._results: dict[int, list[bytes]] = {}
         self._advanced: dict[int, set[int]] = {}
-        self._responses: dict[int, deque[tuple[int, int, bytes]]] = {}  # (kind, request id, response body)
+        self._responses: dict[int, deque[tuple[int, int, bytes | memoryview]]] = {}  # (kind, request id, response body)
 
     def result(
         self,
@@ -69,12 +69,13 @@ class Answers:
             responses = self._responses[process_id] = deque()
         if len(body) > WHOLE_BYTES_MAX:
             room = self._seat.writers[process_id].message_bytes_max - ADMIN_RESULT_HEADER.size
-            if len(body) > ADMIN_RESPONSE_BYTES_MAX:
-                body = b""
-            while len(body) > room:
-                responses.append((ADMIN_PART, request_id, body[:room]))
-                body = body[room:]
-        responses.append((ADMIN_RESULT, request_id, body))
+            rest = memoryview(body if len(body) <= ADMIN_RESPONSE_BYTES_MAX else b"")
+            while len(rest) > room:
+                responses.append((ADMIN_PART, request_id, rest[:room]))
+                rest = rest[room:]
+            responses.append((ADMIN_RESULT, request_id, rest))
+        else:
+            responses.append((ADMIN_RESULT, request_id, body))
 
     def advanced(self, network_worker: int, slot: int) -> None:
         """Owe network worker `n` the news that a slot's high watermark moved."""
