@@ -192,6 +192,14 @@ def test_an_append_above_the_largest_batch_is_refused_and_its_neighbours_are_not
     assert [bench.error_of(got) for got in large] == ["INVALID_COMMIT_OFFSET_SIZE", "NONE"]
 
 
+def test_appends_share_a_batch_only_where_its_header_fits_too(bench):
+    bench.log.config = LogConfig(max_message_bytes=400)
+    bench.load()
+    neighbours = [bench.commit(1, "x" * 200), bench.commit(2, "y" * 82)]
+    bench.host.do_work()
+    assert [bench.error_of(got) for got in neighbours] == ["NONE", "NONE"]
+
+
 def fill(bench, batches, records=200):
     for number in range(batches):
         rows = [

@@ -21,6 +21,7 @@ from collections import deque
 from headrace.errors import ErrorCode, HeadraceError, StorageFailed
 from headrace.ids import OFFSETS_TOPIC, coordinator_partition
 from headrace.protocol.codec import encode_response
+from headrace.protocol.record_batch import HEADER_BYTES
 from headrace.shm.cluster_view import ClusterView
 from headrace.shm.counters import (
     GROUP_REBALANCES,
@@ -296,7 +297,8 @@ class CoordinatorHost:
             return self._refuse(appends, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         if len(replica.isr) < replica.min_insync_replicas:
             return self._refuse(appends, ErrorCode.NOT_ENOUGH_REPLICAS)
-        groups = _grouped(appends, min(BATCH_BYTES_WANTED, replica.log.config.max_message_bytes))
+        room = replica.log.config.max_message_bytes - HEADER_BYTES
+        groups = _grouped(appends, min(BATCH_BYTES_WANTED, room))
         batches = [
             memoryview(
                 build_offsets_batch(
