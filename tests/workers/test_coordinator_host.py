@@ -320,6 +320,25 @@ def test_a_topic_that_vanishes_from_the_view_takes_its_offsets_along(bench):
     assert bench.committed() == -1
 
 
+def test_topics_that_vanish_together_cost_one_look_at_each_offset(bench):
+    class Watched(dict):
+        looks = 0
+
+        def __iter__(self):
+            Watched.looks += 1
+            return super().__iter__()
+
+    bench.load()
+    bench.follow(topics=["t", *(f"t{number}" for number in range(50))])
+    bench.commit(7)
+    bench.host.do_work()
+    group = bench.host.by_partition[0].coordinator.groups["g"]
+    group.offsets = Watched(group.offsets)
+    bench.follow(topics=["t"])
+    assert Watched.looks == 1
+    assert bench.committed() == 7
+
+
 def join(bench, group="g"):
     row = messages.JoinGroupRequest.JoinGroupRequestProtocol
     request = messages.JoinGroupRequest(

@@ -13,7 +13,7 @@ Source: Kafka `GroupCoordinator.validateGroupStatus`, `onGroupLoaded`, `onGroupU
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from typing import Any
 
 from headrace.errors import ErrorCode
@@ -359,10 +359,11 @@ class GroupCoordinator:
             self._drop(group, gone, now_ms)
         return count
 
-    def topic_deleted(self, topic: str, now_ms: int) -> None:
-        """Offsets of a topic that is no more."""
+    def topics_deleted(self, topics: Set[str], now_ms: int) -> None:
+        """Offsets of topics that are no more; one look at each offset, however many topics."""
+        names = {topic.encode() for topic in topics}
         for group in list(self.groups.values()):
-            gone = [suffix for suffix in group.offsets if read_suffix(suffix)[0] == topic]
+            gone = [suffix for suffix in group.offsets if suffix[2:-4] in names]
             if gone:
                 self._drop(group, gone, now_ms)
 

@@ -142,9 +142,9 @@ class CoordinatorHost:
         self._topics = topics
         self.partition_count = topics.get(OFFSETS_TOPIC, self.partition_count)
         self.follow_roles()
-        for topic in gone:
+        if gone:
             for hosted in self.by_partition.values():
-                hosted.coordinator.topic_deleted(topic, self.now_ms)
+                hosted.coordinator.topics_deleted(gone, self.now_ms)
 
     def follow_roles(self) -> None:
         """Take up what this worker leads now, give up what it does not."""
