@@ -397,3 +397,24 @@ def test_protocols_that_nobody_knows_any_more_are_not_kept(desk):
     assert len(desk.group.supporters) == 2
     desk.leave(leader)
     assert not desk.group.supporters
+
+
+def test_static_members_that_are_away_are_waited_for_whatever_their_rebalance_timeout(desk):
+    """With one of 0 ms the worker would look again, and again, in the same moment."""
+    tickets = [desk.join(instance=name, version=5) for name in "xy"]
+    desk.advance(2 * DELAY_MS)
+    first, second = (desk.answers[ticket].member_id for ticket in tickets)
+    desk.sync(second, instance="y")
+    desk.sync(first, assignments={}, instance="x")
+    for name in "xy":
+        desk.join(instance=name, version=5, rebalance_ms=0)
+    desk.leave(("", "x"))
+    assert desk.state == "PreparingRebalance"
+    for _ in range(10):
+        before_ms = desk.now_ms = desk.timers.next_ms()
+        desk.timers.tick(desk.now_ms)
+        if desk.state == "Empty":
+            break
+        assert desk.timers.next_ms() > before_ms
+    desk.advance(SESSION_MS)
+    assert desk.state == "Empty"

@@ -31,6 +31,7 @@ from headrace.workers.coordinators.timers import OnTime, Timers
 
 NO_MEMBER_ID = ""
 NO_GENERATION = -1
+LOOK_AGAIN_MIN_MS = 1_000  # whether a group of static members, none of whom is here, has lost the last one
 
 _log = logging.getLogger(__name__)
 _JoinRow = messages.JoinGroupResponse.JoinGroupResponseMember
@@ -127,8 +128,9 @@ class Rebalance:
                 [member.member_id for member in late],
             )
         if group.members and not self._elect_leader(group):
-            # Static members alone, none of whom is here: their sessions decide.
-            self._time_phase(group, now_ms + group.rebalance_timeout_ms, self._on_join_time)
+            # Static members alone, none of whom is here: their sessions decide. Their timeout may be 0.
+            delay_ms = max(group.rebalance_timeout_ms, LOOK_AGAIN_MIN_MS)
+            self._time_phase(group, now_ms + delay_ms, self._on_join_time)
             return
         self._end_phase(group)
         group.generation += 1
