@@ -100,7 +100,7 @@ def consume(
             _print_all(consumer, output, interrupt)
         else:
             with open_cluster(bootstrap, command_config) as group_cluster:
-                reader = GroupReader(group_cluster, cluster, consumer, group, topic, begin, follow, read_committed)
+                reader = GroupReader(group_cluster, consumer, group, topic, begin, follow, read_committed)
                 reader.run(output, interrupt)
         return interrupt.exit_code
 
@@ -135,13 +135,13 @@ class Output:
 class GroupReader:
     """A member that prints its share, and stores how far it has come.
 
-    group_cluster   of its own: metadata is read anew by the member, connections are cut by the consumer
+    group_cluster   of its own: metadata is read anew by the member, connections are cut by the consumer; what a new
+                    generation has to ask goes there too, for the consumer's connections have fetches on their way
     """
 
     def __init__(
         self,
         group_cluster: Cluster,
-        cluster: Cluster,
         consumer: Consumer,
         group: str,
         topic: str,
@@ -151,7 +151,7 @@ class GroupReader:
     ) -> None:
         from headrace.client.group_member import GroupMember
 
-        self._cluster = cluster
+        self._cluster = group_cluster
         self._consumer = consumer
         self._begin = begin
         self._follow = follow

@@ -38,6 +38,13 @@ def offsets(program, group):
     return {(row["topic"], row["partition"]): row["offset"] for row in json.loads(found)["partitions"]}
 
 
+def owners(program, group):
+    """The member of each partition that has one."""
+    [found] = program("groups", "describe", group, "--json").splitlines()
+    rows = json.loads(found)["partitions"]
+    return {row["partition"]: row["member"] for row in rows if row["member"]}
+
+
 def test_a_group_goes_on_where_it_stopped(program, topic, group):
     assert sorted(map(int, program("consume", topic, "--group", group).split())) == list(range(120))
     assert program("consume", topic, "--group", group) == b""
@@ -70,6 +77,28 @@ def test_a_member_that_is_stopped_leaves_in_order_and_its_offsets_are_stored(pro
     assert run.stderr.read() == b""
     assert "state Empty  members 0" in program("groups", "describe", group).decode()
     assert offsets(program, group) == {(topic, 0): 100, (topic, 1): 20}
+
+
+def test_members_that_follow_share_the_topic_while_others_come_and_go(program, topic, group):
+    """A member that waits at the end has a fetch on its way when the next generation begins."""
+    first = program.start("consume", topic, "--group", group, "--follow", "--format", "%p\\n")
+    for _ in range(120):
+        assert first.stdout.readline()
+    second = program.start("consume", topic, "--group", group, "--follow", "--format", "%p\\n")
+    wait_until(lambda: len(set(owners(program, group).values())) == 2)
+    for partition in ("0", "1"):
+        program("produce", topic, "-p", partition, stdin=b"more\n")
+    assert {first.stdout.readline(), second.stdout.readline()} == {b"0\n", b"1\n"}
+    second.send_signal(signal.SIGINT)
+    assert second.wait(DEADLINE_S) == 130
+    wait_until(lambda: len(owners(program, group)) == 2)
+    for partition in ("0", "1"):
+        program("produce", topic, "-p", partition, stdin=b"more\n")
+    assert {first.stdout.readline(), first.stdout.readline()} == {b"0\n", b"1\n"}
+    first.send_signal(signal.SIGINT)
+    assert first.wait(DEADLINE_S) == 130
+    assert first.stderr.read() == second.stderr.read() == b""
+    assert offsets(program, group) == {(topic, 0): 102, (topic, 1): 22}
 
 
 def test_resets_are_shown_first_and_done_when_told(program, topic, group):
