@@ -1,10 +1,12 @@
 """A coordinator that loads or unloads; and a walk of random events that must leave every count right."""
 
-from group_fixtures import DELAY_MS, REBALANCE_MS, SESSION_MS, Desk
+from group_fixtures import DELAY_MS, GROUP, REBALANCE_MS, SESSION_MS, Desk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.errors import ErrorCode
+from headrace.workers.coordinators.group import Group
+from headrace.workers.coordinators.group_records import decode_group
 
 # Loading, unloading
 
@@ -43,6 +45,21 @@ def test_timers_of_an_unloaded_group_touch_nothing():
     desk.advance(10 * REBALANCE_MS)
     assert len(desk.log) == before
     assert len(desk.timers) == 0
+
+
+def test_a_group_above_a_lowered_size_sends_the_last_ones_away_when_it_is_loaded():
+    before = Desk()
+    ids = before.stable(3)
+    _key, value = before.log[-1]
+    desk = Desk(loading=True, members_max=2)
+    desk.coordinator.loaded({GROUP: Group.from_message(GROUP, decode_group(value))}, desk.now_ms)
+    desk.perform()
+    assert (desk.state, desk.reasons) == ("PreparingRebalance", ["over group.max.size"])
+    waiting = [desk.join(each) for each in ids[:2]]
+    assert {desk.error_of(each) for each in waiting} == {None}
+    assert desk.error_of(desk.join(ids[2])) == "GROUP_MAX_SIZE_REACHED"
+    assert {desk.error_of(each) for each in waiting} == {"NONE"}, "nobody waits for the one that was sent away"
+    assert sorted(desk.group.members) == sorted(ids[:2])
 
 
 # Any order of events

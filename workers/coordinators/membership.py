@@ -64,11 +64,11 @@ class Membership(Rebalance):
     def join(self, group: Group, request: Any, version: int, client: Client, ticket: Any, now_ms: int) -> None:
         """A JoinGroup that found its group; answered now, or when the join phase ends."""
         if not self._accepts(group, request.member_id):
-            if request.member_id:
-                self._refuse_join(ticket, request.member_id, ErrorCode.GROUP_MAX_SIZE_REACHED)
-                self._take_pending(group, request.member_id)
-            else:
-                self._refuse_join(ticket, NO_MEMBER_ID, ErrorCode.GROUP_MAX_SIZE_REACHED)
+            self._take_pending(group, request.member_id)
+            member = group.members.get(request.member_id)
+            if member is not None:
+                self._drop(group, member)  # the limit was lowered: nobody waits for it any more
+            self._refuse_join(ticket, NO_MEMBER_ID, ErrorCode.GROUP_MAX_SIZE_REACHED)
         elif group.state is GroupState.DEAD:
             self._refuse_join(ticket, request.member_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         else:
