@@ -159,7 +159,7 @@ class Desk:
         )
         return self.ask(ApiKey.JOIN_GROUP, version, request, Client(client_id, "/10.0.0.1"))
 
-    def sync(self, member_id, generation=None, assignments=None, *, instance=None, **fields):
+    def sync(self, member_id, generation=None, assignments=None, *, instance=None, version=4, **fields):
         row = messages.SyncGroupRequest.SyncGroupRequestAssignment
         request = messages.SyncGroupRequest(
             group_id=GROUP,
@@ -169,7 +169,7 @@ class Desk:
             assignments=[row(member_id=key, assignment=value) for key, value in (assignments or {}).items()],
             **fields,
         )
-        return self.ask(ApiKey.SYNC_GROUP, 5, request)
+        return self.ask(ApiKey.SYNC_GROUP, version, request)
 
     def heartbeat(self, member_id, generation=None, *, instance=None):
         request = messages.HeartbeatRequest(

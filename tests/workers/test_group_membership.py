@@ -220,6 +220,21 @@ def test_an_assignment_stored_too_late_changes_nothing(desk):
     assert desk.state == "PreparingRebalance"
 
 
+@pytest.mark.parametrize(
+    ("version", "names", "answer"),
+    [
+        (5, {"protocol_type": "consumer", "protocol_name": "range"}, "NONE"),
+        (5, {"protocol_type": "connect", "protocol_name": "range"}, "INCONSISTENT_GROUP_PROTOCOL"),
+        (5, {"protocol_type": "consumer", "protocol_name": None}, "INCONSISTENT_GROUP_PROTOCOL"),
+        (5, {"protocol_type": None, "protocol_name": "range"}, "INCONSISTENT_GROUP_PROTOCOL"),
+        (4, {"protocol_type": None, "protocol_name": None}, "NONE"),
+    ],
+)
+def test_from_v5_on_a_sync_group_has_to_name_the_protocol_that_was_chosen(desk, version, names, answer):
+    ids = desk.stable()
+    assert desk.error_of(desk.sync(ids[1], version=version, **names)) == answer
+
+
 def test_the_assignment_goes_through_opaque_and_who_was_given_none_gets_an_empty_one(desk):
     ids = desk.completing(3)
     follower = desk.sync(ids[1])

@@ -78,7 +78,7 @@ def events():
 
     @event
     def sync_of_another_protocol(desk, ids):
-        return desk.sync(ids[1], protocol_type="consumer", protocol_name="sticky")
+        return desk.sync(ids[1], version=5, protocol_type="consumer", protocol_name="sticky")
 
     @event
     def heartbeat(desk, ids):

@@ -37,6 +37,7 @@ from headrace.workers.coordinators.timers import Timers
 
 NO_OFFSET = CommittedOffset(-1, -1, "", -1)
 CLASSIC_TYPE = "classic"
+VERSION_OF_NAMED_PROTOCOL = 5  # of SyncGroup: type and name of the protocol may be null, but must not (KIP-559)
 OPERATIONS_ALL = 1 << 3 | 1 << 6 | 1 << 8  # READ, DELETE, DESCRIBE: what a group has
 OPERATIONS_NOT_ASKED = -(2**31)
 _ANY_GROUP_ID = frozenset({ApiKey.OFFSET_DELETE, ApiKey.TXN_OFFSET_COMMIT})
@@ -124,9 +125,9 @@ class GroupCoordinator:
         else:
             self.members.join(group, request, version, client, ticket, now_ms)
 
-    def _sync(self, request: Any, _version: int, _client: Client, ticket: Any, now_ms: int) -> None:
+    def _sync(self, request: Any, version: int, _client: Client, ticket: Any, now_ms: int) -> None:
         group = self.groups.get(request.group_id)
-        error = _fault_of_sync(group, request)
+        error = _fault_of_sync(group, request, version)
         if group is None or error:
             self._refuse(ApiKey.SYNC_GROUP, request, ticket, error)
         else:
@@ -385,7 +386,9 @@ def _is_writable(request: Any) -> bool:
     return all(len(text) <= GROUP_STRING_LENGTH_MAX for text in texts)
 
 
-def _fault_of_sync(group: Group | None, request: Any) -> ErrorCode:
+def _fault_of_sync(group: Group | None, request: Any, version: int) -> ErrorCode:
+    if version >= VERSION_OF_NAMED_PROTOCOL and (request.protocol_type is None or request.protocol_name is None):
+        return _E.INCONSISTENT_GROUP_PROTOCOL
     if group is None:
         return _E.UNKNOWN_MEMBER_ID
     if group.state is GroupState.DEAD:
