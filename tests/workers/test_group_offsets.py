@@ -23,6 +23,20 @@ def test_a_commit_is_visible_once_the_log_has_it(desk):
     assert desk.committed() == (7, "NONE")
 
 
+def test_who_wants_a_stable_offset_waits_for_a_commit_on_its_way(desk):
+    desk.commit(3)
+    desk.holds = True
+    desk.commit(7)
+    assert desk.committed(stable=True) == (-1, "UNSTABLE_OFFSET_COMMIT")
+    assert desk.committed(1, stable=True) == (-1, "NONE")
+    assert desk.committed() == (3, "NONE")
+    desk.settle()
+    assert desk.committed(stable=True) == (7, "NONE")
+    desk.commit(9)
+    desk.settle(ErrorCode.REQUEST_TIMED_OUT)
+    assert desk.committed(stable=True) == (7, "NONE")
+
+
 @pytest.mark.parametrize(
     ("failure", "answer"),
     [
@@ -72,6 +86,15 @@ def test_a_transactions_offsets_wait_for_its_marker(desk):
     assert desk.committed(stable=True) == (-1, "UNSTABLE_OFFSET_COMMIT")
     desk.coordinator.end_transaction(77, True)
     assert desk.committed(stable=True) == (9, "NONE")
+
+
+def test_who_wants_a_stable_offset_waits_for_a_transactional_commit_on_its_way(desk):
+    desk.commit(3)
+    desk.holds = True
+    desk.commit_transactional(9)
+    assert desk.committed(stable=True) == (-1, "UNSTABLE_OFFSET_COMMIT")
+    desk.settle(ErrorCode.NOT_ENOUGH_REPLICAS)
+    assert desk.committed(stable=True) == (3, "NONE")
 
 
 def test_an_aborted_transaction_leaves_nothing(desk):

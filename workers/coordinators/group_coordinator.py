@@ -256,7 +256,7 @@ class GroupCoordinator:
                     pairs.update({suffix_of(name, index): (name, index) for index in rows})
                 else:  # it can't exist, and would be copied for each partition
                     found.setdefault(name, []).extend((index, NO_OFFSET, _E.NONE) for index in rows)
-        may_wait = require_stable and group is not None and bool(group.transactions)
+        may_wait = require_stable and group is not None and bool(group.transactions or group.in_flight)
         for suffix, (name, index) in pairs.items():
             if may_wait and group is not None and self.offsets.is_unstable(group, suffix):
                 row = (index, NO_OFFSET, _E.UNSTABLE_OFFSET_COMMIT)

@@ -172,6 +172,8 @@ class Offsets:
             faults.append((topic.name, rows))
 
         def stored(error: ErrorCode, offset: int, _then_ms: int) -> None:
+            for suffix, _value in suffixes:
+                _landed(group.in_flight, suffix)
             if not error and group.state is not GroupState.DEAD:
                 self.hold(group, producer_id, suffixes, offset)
             self.emit(Answer(ticket, _transactional_response(faults, error)))
@@ -179,6 +181,8 @@ class Offsets:
         if not suffixes:
             stored(_E.NONE, -1, now_ms)
             return
+        for suffix, _value in suffixes:
+            group.in_flight[suffix] = group.in_flight.get(suffix, 0) + 1
         prefix = offset_key_prefix(group.group_id)
         records: list[KeyValue] = [(prefix + suffix, value) for suffix, value in suffixes]
         self.emit(Append(records, stored, (producer_id, request.producer_epoch)))
@@ -205,8 +209,8 @@ class Offsets:
 
     @staticmethod
     def is_unstable(group: Group, suffix: bytes) -> bool:
-        """Whether a transaction that is not over has committed this partition."""
-        return any(suffix in held for held in group.transactions.values())
+        """Whether a commit of this partition is on its way into the log, or in a transaction that is not over."""
+        return suffix in group.in_flight or any(suffix in held for held in group.transactions.values())
 
     # Deletion
 
@@ -266,7 +270,7 @@ class Offsets:
             return []
         found = []
         for suffix, value in group.offsets.items():
-            if suffix in group.in_flight or self.is_unstable(group, suffix):
+            if self.is_unstable(group, suffix):
                 continue
             if topics is not None and read_suffix(suffix)[0] in topics:
                 continue
@@ -278,6 +282,13 @@ class Offsets:
             if is_over:
                 found.append(suffix)
         return found
+
+
+def _landed(in_flight: dict[bytes, int], suffix: bytes) -> None:
+    """One commit of a partition less is on its way."""
+    left = in_flight.pop(suffix) - 1
+    if left:
+        in_flight[suffix] = left
 
 
 def _transactional_response(faults: Faults, error: ErrorCode) -> Any:
