@@ -192,11 +192,11 @@ class Desk:
         return self.ask(ApiKey.LEAVE_GROUP, version, request)
 
     def commit(self, offset=5, *, topic="t", partition=0, member_id="", generation=-1, metadata="", retention_ms=-1,
-               instance=None, version=8):  # fmt: skip
+               instance=None, version=8, group=GROUP):  # fmt: skip
         topic_row = messages.OffsetCommitRequest.OffsetCommitRequestTopic
         row = messages.OffsetCommitRequest.OffsetCommitRequestPartition
         request = messages.OffsetCommitRequest(
-            group_id=GROUP,
+            group_id=group,
             generation_id_or_member_epoch=generation,
             member_id=member_id,
             group_instance_id=instance,
@@ -215,11 +215,11 @@ class Desk:
         self.perform()
         return ticket
 
-    def commit_transactional(self, offset, *, producer_id=77, partition=0, generation=-1, member_id=""):
+    def commit_transactional(self, offset, *, producer_id=77, partition=0, generation=-1, member_id="", group=GROUP):
         topic_row = messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
         row = messages.TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition
         request = messages.TxnOffsetCommitRequest(
-            group_id=GROUP,
+            group_id=group,
             producer_id=producer_id,
             producer_epoch=3,
             generation_id=generation,
@@ -227,6 +227,14 @@ class Desk:
             topics=[topic_row(name="t", partitions=[row(partition_index=partition, committed_offset=offset)])],
         )
         return self.ask(ApiKey.TXN_OFFSET_COMMIT, 3, request)
+
+    def delete_offset(self, topic="t", partition=0, group=GROUP):
+        topic_row = messages.OffsetDeleteRequest.OffsetDeleteRequestTopic
+        row = messages.OffsetDeleteRequest.OffsetDeleteRequestPartition
+        request = messages.OffsetDeleteRequest(
+            group_id=group, topics=[topic_row(name=topic, partitions=[row(partition_index=partition)])]
+        )
+        return self.ask(ApiKey.OFFSET_DELETE, 0, request)
 
     def committed(self, partition=0, topic="t", *, stable=False, group=GROUP):
         """(offset, name of the error)"""

@@ -173,8 +173,12 @@ def test_session_timeouts_have_bounds(desk, session_ms, is_taken):
     assert error == (None if is_taken else "INVALID_SESSION_TIMEOUT")
 
 
-def test_an_empty_group_id_is_refused_where_membership_is_asked_for(desk):
+def test_an_empty_group_id_is_refused_but_where_offsets_without_a_group_are_meant(desk):
     assert desk.error_of(desk.join(group="")) == "INVALID_GROUP_ID"
+    assert desk.error_of(desk.delete_offset(group="")) == "INVALID_GROUP_ID"
+    assert desk.error_of(desk.commit_transactional(1, group="")) == "INVALID_GROUP_ID"
+    assert desk.error_of(desk.commit(group="")) == "NONE"
+    assert desk.committed(group="") == (5, "NONE")
     assert desk.error_of(desk.join(group="x" * 9_000)) == "INVALID_GROUP_ID"
 
 

@@ -189,6 +189,22 @@ def test_a_deleted_topic_takes_its_offsets_along(desk):
     assert desk.log[-1][1] is None
 
 
+def test_offsets_of_an_active_group_that_is_no_consumers_are_not_deleted(desk):
+    ids = desk.stable(protocol_type="connect")
+    desk.commit(1, member_id=ids[0], generation=1)
+    assert desk.error_of(desk.delete_offset()) == "NON_EMPTY_GROUP"
+    assert desk.committed() == (1, "NONE")
+    desk.leave(*ids)
+    assert desk.error_of(desk.delete_offset()) == "NONE"
+    assert desk.committed() == (-1, "NONE")
+
+
+def test_offsets_of_a_group_whose_subscription_cannot_be_read_are_not_deleted(desk):
+    ids = desk.stable(protocols={"range": b"?"})
+    desk.commit(1, member_id=ids[0], generation=1)
+    assert desk.error_of(desk.delete_offset()) == "GROUP_SUBSCRIBED_TO_TOPIC"
+
+
 def test_a_group_that_is_deleted_under_a_commit_leaves_nothing_behind(desk):
     desk.commit(1)
     desk.holds = True

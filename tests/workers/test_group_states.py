@@ -146,6 +146,14 @@ def events():
         return "NONE"
 
     @event
+    def offset_of_a_topic_that_is_read_is_deleted(desk, ids):
+        return desk.delete_offset("t")
+
+    @event
+    def offset_of_another_topic_is_deleted(desk, ids):
+        return desk.delete_offset("t-other")
+
+    @event
     def group_is_deleted(desk, ids):
         results = []
         desk.coordinator.delete_group("g", results.append, desk.now_ms)
@@ -172,6 +180,7 @@ GONE = "COORDINATOR_NOT_AVAILABLE"
 ID = "MEMBER_ID_REQUIRED"
 AGAIN = "REBALANCE_IN_PROGRESS"
 IN_USE = "NON_EMPTY_GROUP"
+READ = "GROUP_SUBSCRIBED_TO_TOPIC"
 NO_GROUP = "GROUP_ID_NOT_FOUND"
 
 # event -> for each of STATES: (what is answered, state that follows); None for a group that is not known any more
@@ -205,6 +214,8 @@ TABLE = {
     "tool_commits_in_a_transaction": ((OK, _E), (OK, _P), (OK, _C), (OK, _S), (GONE, _D)),
     "follower_is_silent_for_its_session": ((OK, _E), (OK, _C), (OK, _P), (OK, _P), (OK, _D)),
     "rebalance_timeout_passes": ((OK, _E), (OK, _C), (OK, _E), (OK, _S), (OK, _D)),
+    "offset_of_a_topic_that_is_read_is_deleted": ((OK, _E), (READ, _P), (READ, _C), (READ, _S), (NO_GROUP, _D)),
+    "offset_of_another_topic_is_deleted": ((OK, _E), (OK, _P), (OK, _C), (OK, _S), (NO_GROUP, _D)),
     "group_is_deleted": ((OK, None), (IN_USE, _P), (IN_USE, _C), (IN_USE, _S), (NO_GROUP, _D)),
     "leadership_is_lost": ((OK, None), (OK, None), (OK, None), (OK, None), (OK, None)),
 }  # fmt: skip

@@ -40,7 +40,6 @@ CLASSIC_TYPE = "classic"
 VERSION_OF_NAMED_PROTOCOL = 5  # of SyncGroup: type and name of the protocol may be null, but must not (KIP-559)
 OPERATIONS_ALL = 1 << 3 | 1 << 6 | 1 << 8  # READ, DELETE, DESCRIBE: what a group has
 OPERATIONS_NOT_ASKED = -(2**31)
-_ANY_GROUP_ID = frozenset({ApiKey.OFFSET_DELETE, ApiKey.TXN_OFFSET_COMMIT})
 
 _E = ErrorCode
 _log = logging.getLogger(__name__)
@@ -91,7 +90,7 @@ class GroupCoordinator:
     def handle(self, api_key: int, version: int, request: Any, client: Client, ticket: Any, now_ms: int) -> None:
         """One request of a client, no OffsetCommit; exactly one Answer with its ticket follows, now or later."""
         group_id = request.group_id
-        if (not group_id and api_key not in _ANY_GROUP_ID) or len(group_id) > GROUP_STRING_LENGTH_MAX:
+        if not group_id or len(group_id) > GROUP_STRING_LENGTH_MAX:
             self._refuse(api_key, request, ticket, _E.INVALID_GROUP_ID)
         elif not self.is_loading:
             self._events[api_key](request, version, client, ticket, now_ms)
