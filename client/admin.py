@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from headrace.client.assignors import decode_assignment
@@ -142,12 +143,15 @@ class Admin:
     # Groups
 
     def list_groups(self, states: Iterable[str] = ()) -> list[Group]:
-        """Groups of all brokers, by name.
+        """Groups of all brokers, by name; asked again while a broker loads some.
 
         states   only those in one of these; none: all of them
         raises   KafkaError (UNSUPPORTED_VERSION, where a broker before Kafka 2.6 is asked for states), ConnectionFailed
         """
-        wanted = list(states)
+        found = self._cluster.retried(partial(self._list_groups, list(states)), set())
+        return [found[name] for name in sorted(found)]
+
+    def _list_groups(self, wanted: list[str]) -> dict[str, Group]:
         self._cluster.refresh([])
         found = {}
         for node_id in sorted(self._cluster.brokers):
@@ -159,7 +163,7 @@ class Admin:
                 raise error_of(answer.error_code, f"groups of broker {node_id}")
             for row in answer.groups:
                 found[row.group_id] = Group(row.group_id, row.protocol_type, row.group_state)
-        return [found[name] for name in sorted(found)]
+        return found
 
     def describe_group(self, group_id: str) -> GroupDescription:
         """State and members; a group that is not there is described as Dead, as its coordinator does. raises KafkaError"""

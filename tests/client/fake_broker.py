@@ -38,6 +38,7 @@ SERVED = {
     ApiKey.METADATA: (0, 9),
     ApiKey.API_VERSIONS: (0, 3),
     ApiKey.DESCRIBE_LOG_DIRS: (0, 4),
+    ApiKey.LIST_GROUPS: (0, 5),
 }
 FLEXIBLE_FROM = {
     ApiKey.PRODUCE: 9,
@@ -46,6 +47,7 @@ FLEXIBLE_FROM = {
     ApiKey.METADATA: 9,
     ApiKey.INIT_PRODUCER_ID: 2,
     ApiKey.DESCRIBE_LOG_DIRS: 2,
+    ApiKey.LIST_GROUPS: 3,
 }
 
 
@@ -325,6 +327,12 @@ class FakeBroker:
             aborted_transactions=[kind.AbortedTransaction(*entry) for entry in self.aborted],
             records=None if error else data,
         )
+
+    def _list_groups(self, _request: Any, error: int) -> Any:
+        """One group; beside an error none, as while groups are loaded."""
+        kind = messages.ListGroupsResponse
+        rows = [] if error else [kind.ListedGroup(group_id="billing", protocol_type="consumer", group_state="Empty")]
+        return kind(error_code=error, groups=rows)
 
     def _describe_log_dirs(self, _request: Any, error: int) -> Any:
         kind = messages.DescribeLogDirsResponse

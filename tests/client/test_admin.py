@@ -4,12 +4,13 @@ import uuid
 
 import pytest
 
-from headrace.client.admin import Admin, NewTopic
+from headrace.client.admin import Admin, Group, NewTopic
 from headrace.client.cluster import Cluster
 from headrace.client.consumer import Consumer
 from headrace.client.producer import Producer
 from headrace.client.producer_options import ProducerOptions
 from headrace.errors import ErrorCode, KafkaError
+from headrace.protocol.apis import ApiKey
 from headrace.protocol.compression import Codec
 
 
@@ -101,3 +102,10 @@ def test_what_the_producer_wrote_the_consumer_reads(node, cluster, topic, codec)
 def test_a_partition_that_is_not_there(node, topic):
     with Producer(Cluster(node.bootstrap)) as producer, pytest.raises(KafkaError, match="partitions 0 to 2"):
         producer.send(topic, b"v", partition=7)
+
+
+def test_groups_are_asked_for_again_while_a_broker_loads_them(broker):
+    broker.fail[ApiKey.LIST_GROUPS, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] = 3
+    with Cluster(broker.address) as cluster:
+        assert Admin(cluster).list_groups() == [Group("billing", "consumer", "Empty")]
+    assert broker.asked[ApiKey.LIST_GROUPS] == 4
