@@ -144,7 +144,7 @@ class Desk:
         return ErrorCode(code).name
 
     def join(self, member_id="", *, instance=None, version=9, protocols=None, session_ms=SESSION_MS, group=GROUP,
-             rebalance_ms=REBALANCE_MS, protocol_type="consumer", client_id="c"):  # fmt: skip
+             rebalance_ms=REBALANCE_MS, protocol_type="consumer", client_id="c", reason=None):  # fmt: skip
         row = messages.JoinGroupRequest.JoinGroupRequestProtocol
         if protocols is None:
             protocols = {"range": subscription("t")}
@@ -156,6 +156,7 @@ class Desk:
             group_instance_id=instance,
             protocol_type=protocol_type,
             protocols=[row(name=name, metadata=metadata) for name, metadata in protocols.items()],
+            reason=reason,
         )
         return self.ask(ApiKey.JOIN_GROUP, version, request, Client(client_id, "/10.0.0.1"))
 

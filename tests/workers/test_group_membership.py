@@ -1,5 +1,6 @@
 """Scenarios of Kafka's GroupCoordinator: members and static members, their joins, sessions and assignments."""
 
+import logging
 import random
 
 import pytest
@@ -137,6 +138,16 @@ def test_who_has_not_joined_in_the_rebalance_timeout_is_out(desk):
     assert desk.error_of(waiting) == "NONE"
     assert list(desk.group.members) == ids[:1]
     assert desk.group.generation == 2
+
+
+def test_what_a_client_says_of_a_rebalance_is_in_its_log_line(desk, caplog):
+    caplog.set_level(logging.INFO)
+    ids = desk.stable()
+    desk.join(ids[0], reason="new metadata\n" + "!" * 300)
+    said = repr("new metadata\n" + "!" * 242)
+    assert caplog.messages[-1] == (
+        f"rebalance group=g generation=1 members=2 from=Stable reason=leader joined again member={ids[0]} detail={said}"
+    )
 
 
 def test_leaving_many_at_once_is_one_rebalance(desk):

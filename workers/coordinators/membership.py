@@ -133,9 +133,9 @@ class Membership(Rebalance):
         group.update(member, protocols, *timeouts_of(request))
         self.park(group, member, ticket)
         if group.state is GroupState.STABLE and is_same:
-            self.prepare_unless_under_way(group, "leader joined again", member_id, now_ms)
+            self.prepare_unless_under_way(group, "leader joined again", member_id, now_ms, request.reason)
         else:
-            self.prepare_unless_under_way(group, "metadata changed", member_id, now_ms)
+            self.prepare_unless_under_way(group, "metadata changed", member_id, now_ms, request.reason)
 
     def _add(
         self,
@@ -166,7 +166,7 @@ class Membership(Rebalance):
         )  # one that serves later too
         if group.initial_left >= 0 and not group.generation:
             group.newcomer = True
-        self.prepare_unless_under_way(group, "member joined", member_id, now_ms)
+        self.prepare_unless_under_way(group, "member joined", member_id, now_ms, request.reason)
 
     def _rejoin_static(
         self, group: Group, request: Any, protocols: Protocols, version: int, member_id: str, ticket: Any, now_ms: int
@@ -182,11 +182,13 @@ class Membership(Rebalance):
         group.update(member, protocols, *timeouts_of(request))
         if group.state is not GroupState.STABLE:
             self.park(group, member, ticket)
-            self.prepare_unless_under_way(group, "static member joined again", member_id, now_ms)
+            self.prepare_unless_under_way(group, "static member joined again", member_id, now_ms, request.reason)
             return
         if group.select_protocol() != group.protocol:
             self.park(group, member, ticket)
-            self.prepare_unless_under_way(group, "static member changed the protocol", member_id, now_ms)
+            self.prepare_unless_under_way(
+                group, "static member changed the protocol", member_id, now_ms, request.reason
+            )
             return
         self.park(group, member, ticket)
         generation = group.generation

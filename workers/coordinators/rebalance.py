@@ -32,6 +32,7 @@ from headrace.workers.coordinators.timers import OnTime, Timers
 NO_MEMBER_ID = ""
 NO_GENERATION = -1
 LOOK_AGAIN_MIN_MS = 1_000  # whether a group of static members, none of whom is here, has lost the last one
+DETAIL_LENGTH_MAX = 255  # of a client's reason, in the log; Kafka's clients send no more
 
 _log = logging.getLogger(__name__)
 _JoinRow = messages.JoinGroupResponse.JoinGroupResponseMember
@@ -66,23 +67,29 @@ class Rebalance:
 
     # Join phase
 
-    def prepare_unless_under_way(self, group: Group, reason: str, member_id: str, now_ms: int) -> None:
+    def prepare_unless_under_way(
+        self, group: Group, reason: str, member_id: str, now_ms: int, detail: str | None = None
+    ) -> None:
         if group.can_rebalance:
-            self.prepare(group, reason, member_id, now_ms)
+            self.prepare(group, reason, member_id, now_ms, detail)
 
-    def prepare(self, group: Group, reason: str, member_id: str, now_ms: int) -> None:
-        """Begin a rebalance: every member is to join."""
+    def prepare(self, group: Group, reason: str, member_id: str, now_ms: int, detail: str | None = None) -> None:
+        """Begin a rebalance: every member is to join.
+
+        detail   what the client said of it (KIP-800)
+        """
         if group.state is GroupState.COMPLETING:
             self._reset_assignments(group, ErrorCode.REBALANCE_IN_PROGRESS, now_ms)
         self.emit(Began(group.group_id, reason))
         _log.info(
-            "rebalance group=%s generation=%d members=%d from=%s reason=%s member=%s",
+            "rebalance group=%s generation=%d members=%d from=%s reason=%s member=%s%s",
             group.group_id,
             group.generation,
             len(group.members),
             group.state.value,
             reason,
             member_id,
+            _said(detail),
         )
         group.pending_sync.clear()
         delay_ms = group.rebalance_timeout_ms
@@ -300,7 +307,7 @@ class Rebalance:
             group.group_id,
             member.member_id,
             reason,
-            f" detail={detail!r}" if detail else "",
+            _said(detail),
         )
         self._answer_waiting(group, member)
         self._drop(group, member)
@@ -382,6 +389,11 @@ class Rebalance:
 
     def _refuse_sync(self, ticket: Any, error: ErrorCode) -> None:
         self.emit(Answer(ticket, messages.SyncGroupResponse(error_code=int(error))))
+
+
+def _said(detail: str | None) -> str:
+    """The end of a log line: a client's own words."""
+    return f" detail={detail[:DETAIL_LENGTH_MAX]!r}" if detail else ""
 
 
 def join_refusal(member_id: str, error: ErrorCode) -> Any:
