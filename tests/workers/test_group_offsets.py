@@ -105,6 +105,15 @@ def test_an_aborted_transaction_leaves_nothing(desk):
     assert not desk.group.transactions
 
 
+def test_an_offset_that_is_deleted_does_not_come_back_with_the_marker(desk):
+    desk.commit(3)
+    desk.commit_transactional(9)
+    desk.delete_offset()
+    assert desk.committed(stable=True) == (-1, "NONE")
+    desk.coordinator.end_transaction(77, is_commit=True)
+    assert desk.committed() == (-1, "NONE")
+
+
 def test_a_plain_commit_behind_a_transactional_one_wins(desk):
     desk.commit_transactional(9)
     desk.commit(5)

@@ -221,7 +221,10 @@ class Offsets:
 
         def stored(records: list[KeyValue]) -> None:
             for key, _value in records:
-                group.offsets.pop(key[len(prefix) :], None)
+                suffix = key[len(prefix) :]
+                group.offsets.pop(suffix, None)
+                for held in group.transactions.values():
+                    held.pop(suffix, None)  # a marker does not bring it back
 
         self._append_tombstones([(prefix + suffix, None) for suffix in gone], stored, then)
 
