@@ -5,12 +5,14 @@
              16  commit time in ms
              24  partition u32 | group bytes u16 | topic bytes u16      no topic bytes: a free row
              32  looked-at offset, timestamp in ms of the record there   the housekeeper
+             48  checksum of the row's text and partition, last; 0: not looked at yet, or being written
              64  topic, group         UTF-8; a group's id is cut where it does not fit
 
 Each partition worker has a section of `headrace.lag.rows.max` rows. What a reader makes of a row: the end is the high
 watermark of the partition as its own row has it now, so lag is always that of this moment; it is never negative,
 whatever moved between the two looks. Seconds: how old the first record is that the group has not committed past;
-known once the housekeeper has looked it up (it does every two seconds, for groups that are behind).
+known once the housekeeper has looked it up (it does every two seconds, for groups that are behind). Rows are used
+again: what was looked up counts for the offset and the name that it was looked up for.
 
 Source: the issue of consumer groups; Kafka's `kafka-consumer-groups --describe` for records.
 """
@@ -20,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
+from zlib import crc32
 
 from headrace.limits import SEQLOCK_TRIES_MAX
 from headrace.shm.cluster_view import ClusterView
@@ -31,12 +34,16 @@ TEXT_BYTES = LAG_ROW_BYTES - LAG_TEXT
 TOPIC_BYTES_MAX = 249
 
 _FIELDS = Struct("=qqIHH")
+_PLACE = Struct("=qq")
 _STAMP = Struct("=qq")
 _FIELDS_START = WORD
 _STAMP_START = 4 * WORD
+_NAME_START = 6 * WORD
+_IS_NAME = 1 << 32  # beside a checksum, which may be 0
 
 assert _FIELDS_START + _FIELDS.size <= _STAMP_START
-assert _STAMP_START + _STAMP.size <= LAG_TEXT
+assert _STAMP_START + _STAMP.size <= _NAME_START
+assert _NAME_START + WORD <= LAG_TEXT
 assert TEXT_BYTES > TOPIC_BYTES_MAX
 
 
@@ -49,8 +56,9 @@ class LagRow(NamedTuple):
     partition: int
     committed: int
     commit_ms: int
-    looked_at: int  # the committed offset that `first_unread_ms` belongs to
+    looked_at: int | None  # the committed offset that `first_unread_ms` belongs to; None: not looked up
     first_unread_ms: int
+    name: int  # checksum of group, topic and partition
 
 
 class GroupLag(NamedTuple):
@@ -99,7 +107,7 @@ class LagTable:
         word = start // WORD
         sequence = self._words[word] | 1
         self._words[word] = sequence
-        self._memory[start + WORD : start + 3 * WORD] = _STAMP.pack(committed, commit_ms)
+        self._memory[start + WORD : start + 3 * WORD] = _PLACE.pack(committed, commit_ms)
         self._words[word] = sequence + 1
 
     def free(self, place: int) -> None:
@@ -111,10 +119,13 @@ class LagTable:
         self._words[word + 3] = 0
         self._words[word] = sequence + 1
 
-    def stamp(self, place: int, looked_at: int, first_unread_ms: int) -> None:
+    def stamp(self, row: LagRow, first_unread_ms: int) -> None:
         """The age of a row's first unread record; only the housekeeper may."""
-        start = LAG_ROWS + place * LAG_ROW_BYTES + _STAMP_START
-        self._memory[start : start + _STAMP.size] = _STAMP.pack(looked_at, first_unread_ms)
+        start = LAG_ROWS + row.place * LAG_ROW_BYTES
+        word = (start + _NAME_START) // WORD
+        self._words[word] = 0
+        self._memory[start + _STAMP_START : start + _NAME_START] = _STAMP.pack(row.committed, first_unread_ms)
+        self._words[word] = row.name
 
     def read(self, place: int) -> LagRow | None:
         """A consistent row; None for a free one, and where the writer never rested."""
@@ -128,7 +139,9 @@ class LagTable:
             committed, commit_ms, partition, group_bytes, topic_bytes = _FIELDS.unpack_from(memory, start + WORD)
             if not topic_bytes:
                 return None
+            stamped = words[word + _NAME_START // WORD]
             looked_at, first_unread_ms = _STAMP.unpack_from(memory, start + _STAMP_START)
+            is_stamp_whole = words[word + _NAME_START // WORD] == stamped
             end = start + LAG_TEXT + topic_bytes + group_bytes
             text = bytes(memory[start + LAG_TEXT : end])
             if words[word] == sequence:
@@ -136,7 +149,10 @@ class LagTable:
                     text[:topic_bytes].decode("utf-8", "replace"),
                     text[topic_bytes:].decode("utf-8", "replace"),
                 )
-                return LagRow(place, group, topic, partition, committed, commit_ms, looked_at, first_unread_ms)
+                name = crc32(text, partition) | _IS_NAME
+                is_ours = is_stamp_whole and stamped == name
+                known = looked_at if is_ours else None
+                return LagRow(place, group, topic, partition, committed, commit_ms, known, first_unread_ms, name)
         return None
 
     def rows(self) -> Iterator[LagRow]:

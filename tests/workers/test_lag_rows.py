@@ -44,8 +44,7 @@ def test_lag_in_records_and_seconds():
         1: (20, 20, 0, 0.0),
         2: (99, 50, 0, 0.0),
     }
-    place = next(row.place for row in table.rows() if row.partition == 0)
-    table.stamp(place, 7, 4_000)
+    table.stamp(next(row for row in table.rows() if row.partition == 0), 4_000)
     (lag, *_) = lags_of(table, view_of(t=3), table_of(10, 20, 50), 9_000)
     assert lag.seconds == 5.0
     (lag, *_) = lags_of(table, view_of(t=3), table_of(10, 20, 50), 1_000)
@@ -54,6 +53,36 @@ def test_lag_in_records_and_seconds():
     rows.flush(2_000)
     (lag, *_) = lags_of(table, view_of(t=3), table_of(10, 20, 50), 9_000)
     assert (lag.records, lag.seconds) == (2, None), "the stamp was of another offset"
+
+
+def test_seconds_are_not_known_before_somebody_looked():
+    table = lag_table(1)
+    rows = LagRows(table, 0)
+    rows.note([record("g", 0)])
+    rows.flush(1_000)
+    (lag,) = lags_of(table, view_of(t=1), table_of(10), 9_000)
+    assert (lag.records, lag.seconds) == (10, None), "an offset of 0 in a row of zeros"
+
+
+def test_a_row_that_is_used_again_does_not_keep_what_was_looked_up():
+    table = lag_table(1)
+    rows = LagRows(table, 0)
+    rows.note([record("g", 7)])
+    rows.flush(1_000)
+    (seen,) = table.rows()
+    table.stamp(seen, 4_000)
+    rows.note([record("g", None)])
+    rows.flush(2_000)
+    rows.note([record("other", 7)])
+    rows.flush(3_000)
+    (lag,) = lags_of(table, view_of(t=1), table_of(10), 9_000)
+    assert (lag.group, lag.seconds) == ("other", None)
+    table.stamp(seen, 4_000)
+    (lag,) = lags_of(table, view_of(t=1), table_of(10), 9_000)
+    assert lag.seconds is None, "looked up before the row was used again"
+    table.stamp(next(table.rows()), 4_000)
+    (lag,) = lags_of(table, view_of(t=1), table_of(10), 9_000)
+    assert lag.seconds == 5.0
 
 
 def test_a_full_table_says_so_once_and_goes_on(caplog):

@@ -46,7 +46,7 @@ class LagLook:
             reader = readers.get(each.name)
             if reader is None:
                 reader = readers[each.name] = LogReader(each.directory)
-            self._seat.lags.stamp(row.place, row.committed, self._timestamp(reader, row, each.row))
+            self._seat.lags.stamp(row, self._timestamp(reader, row, each.row))
             done += 1
             if done >= LOOKS_MAX:
                 self._begin = row.place
