@@ -3,7 +3,7 @@
 import tracemalloc
 
 import pytest
-from group_fixtures import SESSION_MS, Desk
+from group_fixtures import GROUP, SESSION_MS, Desk
 
 from headrace.errors import ErrorCode
 from headrace.limits import GROUP_STRING_LENGTH_MAX
@@ -196,6 +196,29 @@ def test_a_deleted_topic_takes_its_offsets_along(desk):
     assert desk.committed(topic="t-gone") == (-1, "NONE")
     assert desk.committed() == (1, "NONE")
     assert desk.log[-1][1] is None
+
+
+def test_an_empty_group_goes_with_the_last_of_its_offsets(desk):
+    ids = desk.stable()
+    for partition in (0, 1):
+        desk.commit(1, partition=partition, member_id=ids[0], generation=1)
+    desk.leave(*ids)
+    assert desk.error_of(desk.delete_offset()) == "NONE"
+    assert desk.state == "Empty"
+    desk.holds = True
+    ticket = desk.delete_offset(partition=1)
+    assert desk.error_of(ticket) is None
+    desk.settle()
+    assert desk.error_of(ticket) == "NONE"
+    assert desk.group is None
+    assert set(dict(desk.log).values()) == {None}, "the log's last word on every key"
+
+
+def test_a_group_without_offsets_outlives_a_deletion_of_nothing(desk):
+    desk.empty()
+    request = messages.OffsetDeleteRequest(group_id=GROUP, topics=[])
+    assert desk.error_of(desk.ask(ApiKey.OFFSET_DELETE, 0, request)) == "NONE"
+    assert desk.state == "Empty"
 
 
 def test_offsets_of_an_active_group_that_is_no_consumers_are_not_deleted(desk):

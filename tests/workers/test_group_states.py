@@ -214,8 +214,8 @@ TABLE = {
     "tool_commits_in_a_transaction": ((OK, _E), (OK, _P), (OK, _C), (OK, _S), (GONE, _D)),
     "follower_is_silent_for_its_session": ((OK, _E), (OK, _C), (OK, _P), (OK, _P), (OK, _D)),
     "rebalance_timeout_passes": ((OK, _E), (OK, _C), (OK, _E), (OK, _S), (OK, _D)),
-    "offset_of_a_topic_that_is_read_is_deleted": ((OK, _E), (READ, _P), (READ, _C), (READ, _S), (NO_GROUP, _D)),
-    "offset_of_another_topic_is_deleted": ((OK, _E), (OK, _P), (OK, _C), (OK, _S), (NO_GROUP, _D)),
+    "offset_of_a_topic_that_is_read_is_deleted": ((OK, None), (READ, _P), (READ, _C), (READ, _S), (NO_GROUP, _D)),
+    "offset_of_another_topic_is_deleted": ((OK, None), (OK, _P), (OK, _C), (OK, _S), (NO_GROUP, _D)),
     "group_is_deleted": ((OK, None), (IN_USE, _P), (IN_USE, _C), (IN_USE, _S), (NO_GROUP, _D)),
     "leadership_is_lost": ((OK, None), (OK, None), (OK, None), (OK, None), (OK, None)),
 }  # fmt: skip

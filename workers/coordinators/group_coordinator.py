@@ -194,7 +194,7 @@ class GroupCoordinator:
             if producer_id in group.transactions:
                 self.offsets.end_transaction(group, producer_id, is_commit)
 
-    def _delete_offsets(self, request: Any, _version: int, _client: Client, ticket: Any, _now_ms: int) -> None:
+    def _delete_offsets(self, request: Any, _version: int, _client: Client, ticket: Any, now_ms: int) -> None:
         group = self.groups.get(request.group_id)
         if group is None or group.state is GroupState.DEAD:
             self._refuse(ApiKey.OFFSET_DELETE, request, ticket, _E.GROUP_ID_NOT_FOUND)
@@ -228,7 +228,10 @@ class GroupCoordinator:
             self._emit(Answer(ticket, messages.OffsetDeleteResponse(topics=topics)))
 
         suffixes = [suffix_of(name, index) for name, rows in errors.items() for index, bad in rows.items() if not bad]
-        self.offsets.delete(group, suffixes, deleted)
+        if suffixes and self._is_over(group, sum(suffix in group.offsets for suffix in suffixes)):
+            self._bury(group, deleted, now_ms)
+        else:
+            self.offsets.delete(group, suffixes, deleted)
 
     # Requests that concern many groups: the host puts the answers together
 
@@ -322,9 +325,7 @@ class GroupCoordinator:
         elif group.state is not GroupState.EMPTY:
             then(_E.NON_EMPTY_GROUP)
         else:
-            del self.groups[group_id]
-            self.members.let_go(group)
-            self.offsets.bury(group, then, now_ms)
+            self._bury(group, then, now_ms)
 
     # Events of the node
 
@@ -368,15 +369,21 @@ class GroupCoordinator:
                 self._drop(group, gone, now_ms)
 
     def _drop(self, group: Group, gone: list[bytes], now_ms: int) -> None:
-        if len(gone) == len(group.offsets) and group.state is GroupState.EMPTY and self._nothing_else(group):
-            del self.groups[group.group_id]
-            self.offsets.bury(group, lambda _error: None, now_ms)
+        if self._is_over(group, len(gone)):
+            self._bury(group, lambda _error: None, now_ms)
         elif gone:
             self.offsets.delete(group, gone, lambda _error: None)
 
     @staticmethod
-    def _nothing_else(group: Group) -> bool:
-        return not group.pending and not group.in_flight and not group.transactions
+    def _is_over(group: Group, gone: int) -> bool:
+        """Whether nothing is left of a group without so many of its offsets."""
+        is_idle = group.state is GroupState.EMPTY and not group.pending and not group.in_flight
+        return is_idle and not group.transactions and gone == len(group.offsets)
+
+    def _bury(self, group: Group, then: Callable[[ErrorCode], None], now_ms: int) -> None:
+        del self.groups[group.group_id]
+        self.members.let_go(group)
+        self.offsets.bury(group, then, now_ms)
 
 
 def _is_writable(request: Any) -> bool:
