@@ -1,6 +1,7 @@
 """OffsetFetch v0 (key 9): offsets that ZooKeeper keeps for old consumers.
 
-Runs in: the controller process of any node, active or not. Where there is none: -1 and no error, as Kafka has it.
+Runs in: the controller process of any node, active or not. Where there is none: -1 and UNKNOWN_TOPIC_OR_PARTITION, as
+Kafka has it; consumers of that age take the error for "no offset".
 
 Source: Kafka `KafkaApis.handleOffsetFetchRequest`, version 0.
 """
@@ -47,7 +48,9 @@ def _fetch(office: Office, group_id: str, topic: str, partition: int) -> tuple[i
     path = znodes.consumer_offset_path(group_id, topic, partition)
     try:
         node = office.zk.get(path)
-        return (NO_OFFSET if node is None else znodes.decode_consumer_offset(path, node.data)), ErrorCode.NONE
+        if node is None:
+            return NO_OFFSET, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return znodes.decode_consumer_offset(path, node.data), ErrorCode.NONE
     except (ZkError, znodes.BadZnode) as failure:
         _log.warning("offset not read path=%s reason=%s", path, failure)
         return NO_OFFSET, ErrorCode.UNKNOWN_SERVER_ERROR

@@ -46,7 +46,7 @@ def fetch(node, group, topic, partition):
 def test_an_offset_stands_where_old_consumers_look_for_it(new_node, ensemble):
     node = new_node()
     make(node, "t")
-    assert fetch(node, "g", "t", 1) == (-1, "NONE")
+    assert fetch(node, "g", "t", 1) == (-1, "UNKNOWN_TOPIC_OR_PARTITION"), "what Kafka says where there is none"
     assert commit(node, "g", "t", 1, 41) == "NONE"
     assert commit(node, "g", "t", 1, 42) == "NONE"
     assert ensemble.data("/consumers/g/offsets/t/1") == b"42"
