@@ -51,7 +51,7 @@ def _commit(office: Office, group_id: str, topic: str, row: Any) -> ErrorCode:
     known = office.cluster.topics.get(topic)
     if known is None or not 0 <= row.partition_index < len(known.replicas):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if len((row.committed_metadata or "").encode()) > office.settings["offset.metadata.max.bytes"]:
+    if len((row.committed_metadata or "").encode("utf-16-le")) // 2 > office.settings["offset.metadata.max.bytes"]:
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
     path = znodes.consumer_offset_path(group_id, topic, row.partition_index)
     data = str(row.committed_offset).encode()

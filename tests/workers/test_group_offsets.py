@@ -75,6 +75,11 @@ def test_a_commit_keeps_its_member_alive(desk):
 def test_metadata_has_a_limit_and_the_partition_has_to_exist(desk):
     assert desk.error_of(desk.commit(metadata="x" * 4_096)) == "NONE"
     assert desk.error_of(desk.commit(metadata="x" * 4_097)) == "OFFSET_METADATA_TOO_LARGE"
+    assert desk.error_of(desk.commit(metadata="\u20ac" * 4_096)) == "NONE", "characters, as Kafka counts them"
+    assert desk.error_of(desk.commit(metadata="\u20ac" * 4_097)) == "OFFSET_METADATA_TOO_LARGE"
+    assert desk.error_of(desk.commit(metadata="\U0001f600" * 2_049)) == "OFFSET_METADATA_TOO_LARGE", (
+        "two of Java's each"
+    )
     assert desk.error_of(desk.commit(topic="nowhere")) == "UNKNOWN_TOPIC_OR_PARTITION"
     assert desk.error_of(desk.commit(partition=4)) == "UNKNOWN_TOPIC_OR_PARTITION"
 

@@ -95,7 +95,7 @@ class Offsets:
         self.config = config
         self.emit = emit
         self.is_known = is_known
-        self._metadata_bytes_max = min(config.metadata_bytes_max, METADATA_BYTES_MAX)
+        self._short_bytes = min(config.metadata_bytes_max, METADATA_BYTES_MAX)  # metadata that is not too long for sure
 
     # Commit
 
@@ -136,7 +136,14 @@ class Offsets:
     def _fault_of(self, topic: str, partition: int, metadata: bytes) -> ErrorCode:
         if not self.is_known(topic, partition):
             return _E.UNKNOWN_TOPIC_OR_PARTITION
-        return _E.OFFSET_METADATA_TOO_LARGE if len(metadata) > self._metadata_bytes_max else _E.NONE
+        return (
+            _E.OFFSET_METADATA_TOO_LARGE if len(metadata) > self._short_bytes and self._is_long(metadata) else _E.NONE
+        )
+
+    def _is_long(self, metadata: bytes) -> bool:
+        """Kafka counts Java's characters, whatever the setting is called."""
+        characters = len(metadata.decode().encode("utf-16-le")) // 2
+        return characters > self.config.metadata_bytes_max or len(metadata) > METADATA_BYTES_MAX
 
     @staticmethod
     def _settle(group: Group, stored: list[tuple[bytes, bytes]], error: ErrorCode, offset: int) -> None:
