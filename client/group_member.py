@@ -5,7 +5,8 @@
     commit    -> OffsetCommit of this generation
     leave     -> LeaveGroup, so that the others need not wait for the session timeout
 
-Rebalances are eager: all partitions are given back at each. Assignors: range and roundrobin.
+Rebalances are eager: all partitions are given back at each. Assignors: range and roundrobin. The leader looks now and then
+whether the topics have more partitions, and joins again where they have.
 
 Source: Kafka `AbstractCoordinator`, `ConsumerCoordinator`; KIP-394 for the member id's round trip.
 """
@@ -46,6 +47,7 @@ class GroupMember:
 
     assignors     names, the preferred one first
     instance_id   a static member's, None: a dynamic one
+    metadata_ms   between the leader's looks for new partitions
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class GroupMember:
         heartbeat_ms: int = 3_000,
         rebalance_timeout_ms: int = 60_000,
         instance_id: str | None = None,
+        metadata_ms: int = 60_000,
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
         assert set(assignors) <= ASSIGNORS.keys(), assignors
@@ -76,6 +79,9 @@ class GroupMember:
         self._instance_id = instance_id
         self._clock_s = clock_s
         self._heartbeat_at_s = 0.0
+        self._metadata_s = metadata_ms / 1000
+        self._metadata_at_s = 0.0
+        self._dealt: dict[str, int] | None = None  # partitions of each topic that we dealt as the leader
 
     @property
     def is_member(self) -> bool:
@@ -97,6 +103,7 @@ class GroupMember:
                 self.generation = joined.generation_id
                 self.partitions = decode_assignment(data)
                 self._heartbeat_at_s = self._clock_s() + self._heartbeat_s
+                self._metadata_at_s = self._clock_s() + self._metadata_s
                 return self.partitions
         raise KafkaError(
             ErrorCode.REBALANCE_IN_PROGRESS, f"group {self.group_id} began anew {JOINS_MAX} times while we joined"
@@ -120,7 +127,17 @@ class GroupMember:
             group_instance_id=self._instance_id,
         )
         answer = self._coordinator.ask(ApiKey.HEARTBEAT, (0, 4), request, _code)
-        return self._still_member(answer.error_code)
+        return self._still_member(answer.error_code) and not self._has_grown(now_s)
+
+    def _has_grown(self, now_s: float) -> bool:
+        """Whether there are other partitions than we dealt; looked up where it is time."""
+        if self._dealt is None or now_s < self._metadata_at_s:
+            return False
+        self._metadata_at_s = now_s + self._metadata_s
+        try:
+            return self._counts(list(self._dealt)) != self._dealt
+        except HeadraceError:
+            return False  # a topic is gone, or no broker answers: whoever reads it will say so
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> bool:
         """Store the next offset of partitions; False: another generation has begun, nothing may be stored any more.
@@ -206,6 +223,7 @@ class GroupMember:
         """Our assignment, None where the group has begun to rebalance again."""
         kind = messages.SyncGroupRequest
         assignments = []
+        self._dealt = None
         if joined.leader == joined.member_id and not joined.skip_assignment:
             shares = self._assign(joined)
             assignments = [kind.SyncGroupRequestAssignment(member, data) for member, data in shares.items()]
@@ -236,13 +254,16 @@ class GroupMember:
         order = {(member.group_instance_id or member.member_id): member for member in joined.members}
         subscriptions = {name: decode_subscription(bytes(member.metadata)) for name, member in order.items()}
         topics = sorted({topic for topics in subscriptions.values() for topic in topics})
-        found = set(self._cluster.partitions)
-        if topics:
-            self._cluster.refresh(topics)
-            found = set(self._cluster.partitions)
-        counts = {topic: sum(name.topic == topic for name in found) for topic in topics}
+        counts = self._dealt = self._counts(topics)
         shares = assignor(subscriptions, counts)
         return {order[name].member_id: encode_assignment(share) for name, share in shares.items()}
+
+    def _counts(self, topics: list[str]) -> dict[str, int]:
+        """Partitions of topics just now; raises KafkaError, ConnectionFailed"""
+        if topics:
+            self._cluster.refresh(topics)
+        found = set(self._cluster.partitions)
+        return {topic: sum(name.topic == topic for name in found) for topic in topics}
 
     def _still_member(self, code: int) -> bool:
         """raises   KafkaError, for an error that is no rebalance"""

@@ -110,6 +110,28 @@ def test_members_share_the_partitions_and_take_over_those_of_one_that_leaves(top
     loops[0].stop()
 
 
+def test_partitions_that_a_topic_gets_later_are_dealt_too(cluster, topic, new_member):
+    first, second = (new_member("grown-" + topic, topic, metadata_ms=50) for _ in range(2))
+    loops = [Loop(first), Loop(second)]
+    until_dealt(loops, [2, 2])
+    generation = first.generation
+    assert Admin(cluster).create_partitions({topic: 6}) == {topic: None}
+    until_dealt(loops, [3, 3])
+    assert sorted(first.partitions + second.partitions) == [TopicPartition(topic, index) for index in range(6)]
+    assert first.generation > generation
+    for loop in loops:
+        loop.stop()
+
+
+def test_a_topic_that_does_not_grow_starts_no_rebalance(topic, new_member):
+    member = new_member("same-" + topic, topic, metadata_ms=0)
+    member.join()
+    for _ in range(3):
+        member._heartbeat_at_s = 0.0
+        assert member.heartbeat()
+    assert member.generation == 1
+
+
 def test_a_commit_of_an_old_generation_is_not_stored(topic, new_member):
     first, second = (new_member("old-" + topic, topic) for _ in range(2))
     loops = [Loop(first)]
