@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 MESSAGES_MAX = 2**62
 COMMIT_EVERY_S = 5.0
+METADATA_EVERY_S = 60.0
 EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -97,7 +99,8 @@ def consume(
         if group is None:
             names = _names(cluster, topic, chosen)
             consumer.assign(*_ranges(cluster, names, begin, follow, read_committed))
-            _print_all(consumer, output, interrupt)
+            growth = Growth(lambda: open_cluster(bootstrap, command_config), consumer, topic)
+            _print_all(consumer, output, interrupt, growth if follow and chosen is None else None)
         else:
             with open_cluster(bootstrap, command_config) as group_cluster:
                 reader = GroupReader(group_cluster, consumer, group, topic, begin, follow, read_committed)
@@ -130,6 +133,44 @@ class Output:
                 printed[name] = records[-1].offset + 1
         self._file.flush()
         return printed
+
+
+class Growth:
+    """Partitions that a topic gets while it is followed: they are read from their first record on.
+
+    open_cluster   for each look: the consumer's connections have fetches on their way
+    """
+
+    def __init__(
+        self,
+        open_cluster: Callable[[], Cluster],
+        consumer: Consumer,
+        topic: str,
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._open_cluster = open_cluster
+        self._consumer = consumer
+        self._topic = topic
+        self._clock_s = clock_s
+        self._look_at_s = clock_s() + METADATA_EVERY_S
+
+    def look(self) -> None:
+        """Take new partitions up, where it is time to look for them."""
+        from headrace.client.cluster import EARLIEST
+        from headrace.errors import HeadraceError
+
+        if self._clock_s() < self._look_at_s:
+            return
+        self._look_at_s = self._clock_s() + METADATA_EVERY_S
+        known = self._consumer.positions
+        try:
+            with self._open_cluster() as cluster:
+                cluster.refresh([self._topic])
+                fresh = [name for name in cluster.partitions if name not in known]
+                if fresh:
+                    self._consumer.assign({**known, **cluster.offsets(dict.fromkeys(fresh, EARLIEST))}, {})
+        except HeadraceError:
+            pass  # the consumer itself says what lasts
 
 
 class GroupReader:
@@ -242,6 +283,8 @@ def _ranges(
     return positions, {} if follow else ends
 
 
-def _print_all(consumer: Consumer, output: Output, interrupt: Interrupt) -> None:
+def _print_all(consumer: Consumer, output: Output, interrupt: Interrupt, growth: Growth | None) -> None:
     while not (consumer.is_done or output.is_done or interrupt):
         output.write(consumer.poll())
+        if growth is not None:
+            growth.look()

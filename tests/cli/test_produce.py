@@ -6,7 +6,12 @@ import signal
 import uuid
 
 import pytest
-from waiting import DEADLINE_S
+from waiting import DEADLINE_S, wait_until
+
+from headrace.cli.consume import METADATA_EVERY_S, Growth
+from headrace.client.cluster import Cluster
+from headrace.client.consumer import Consumer
+from headrace.ids import TopicPartition
 
 
 def consumed(program, topic, *options):
@@ -214,3 +219,21 @@ def test_a_disk_that_is_full_is_an_error(program, topic):
     said = run.stderr.read()
     assert b"No space left on device" in said
     assert b"Traceback" not in said
+
+
+def test_partitions_that_a_topic_gets_while_it_is_followed_are_read_from_their_beginning(program, topic):
+    name = f"{topic}-grown"
+    program("topics", "create", name, "--partitions", "1")
+    clock = iter([0.0, METADATA_EVERY_S - 1, METADATA_EVERY_S, METADATA_EVERY_S])
+    with Cluster(program.bootstrap) as cluster:
+        cluster.refresh([name])
+        consumer = Consumer(cluster, {TopicPartition(name, 0): 0})
+        growth = Growth(lambda: Cluster(program.bootstrap), consumer, name, lambda: next(clock))
+        consumer.poll(0)  # a fetch is on its way from here on
+        program("topics", "alter", name, "--partitions", "3")
+        program("produce", name, "-p", "2", stdin=b"early\n")
+        growth.look()
+        assert len(consumer.positions) == 1, "not time to look yet"
+        growth.look()
+        assert consumer.positions == {TopicPartition(name, partition): 0 for partition in range(3)}
+        assert wait_until(lambda: [record.value for _name, rows in consumer.poll(0.1) for record in rows]) == [b"early"]
