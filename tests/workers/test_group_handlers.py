@@ -72,6 +72,25 @@ def test_a_group_named_many_times_is_answered_once(key):
     assert [row.group_id for row in answer.groups] == [first, second]
 
 
+def test_answers_too_large_to_be_put_together_close_the_connection_and_not_the_worker():
+    """Of the bytes from the other workers, one client had a million made: 4 MiB of partitions in a request."""
+    owners = Owners()
+    first, second = owners.names()
+    row = messages.OffsetFetchResponse
+    partition = row.OffsetFetchResponsePartitions(committed_offset=-1, metadata="")
+    topic = row.OffsetFetchResponseTopics(name="t", partitions=[partition] * 800_000)
+    group = row.OffsetFetchResponseGroup(group_id=first, topics=[topic])
+    body = encode_response(ApiKey.OFFSET_FETCH, 8, messages.OffsetFetchResponse(groups=[group]))
+    condemned = []
+    owners.ask = lambda _exchange, _key, _version, _body, then, _owner: then(memoryview(body))
+    exchange = Exchange(SimpleNamespace(condemn=condemned.append), ApiKey.OFFSET_FETCH, 8, 1, True)
+    wanted = messages.OffsetFetchRequest.OffsetFetchRequestGroup
+    request = messages.OffsetFetchRequest(groups=[wanted(group_id=name, topics=None) for name in (first, second)])
+    HANDLERS[ApiKey.OFFSET_FETCH](owners.context, exchange, memoryview(encode_request(ApiKey.OFFSET_FETCH, 8, request)))
+    assert exchange.parts is None
+    assert "too large" in condemned[0]
+
+
 def test_a_group_id_longer_than_a_string_may_be_is_refused_before_it_is_hashed():
     """16 MiB of it would hold the network worker for 3 s."""
     exchange = Exchange(SimpleNamespace(), ApiKey.HEARTBEAT, 4, 1, True)

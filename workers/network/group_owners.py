@@ -102,7 +102,11 @@ def ask_owners(
         if response is None:
             exchange.close_connection("no answer from a partition worker that was asked about groups")
             return
-        responses[owner] = decode_response(key, version, bytes(response))
+        try:
+            responses[owner] = decode_response(key, version, bytes(response))
+        except BadFrame as failure:  # more rows than a message may have
+            exchange.close_connection(f"the answers about groups are too large to be put together: {failure}")
+            return
         if len(responses) == len(requests):
             then([responses[each] for each in requests])
 
