@@ -48,6 +48,7 @@ from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.requests import Reply
 
 LOAD_BYTES_PER_CYCLE = 1024 * 1024
+CYCLE_MS_MAX = 1_000
 BATCH_BYTES_WANTED = 256 * 1024  # a batch takes further appends up to here
 
 _REASONS = {
@@ -95,7 +96,8 @@ class CoordinatorHost:
 
     by_partition   what is hosted, by the partition's index
     now_ms         the time of this cycle: the wall clock's, but that it never jumps (a session must not end because
-                   somebody set the clock); a jump is made up for at half the pace of time
+                   somebody set the clock, nor because the worker stood still while heartbeats waited in its rings: a
+                   cycle counts as CYCLE_MS_MAX at most); a jump is made up for at half the pace of time
     """
 
     def __init__(self, seat: Seat, answers: Answers, replicas: dict[int, Replica], now_ms: int) -> None:
@@ -127,6 +129,8 @@ class CoordinatorHost:
         if self._monotonic_ms < 0:
             self._monotonic_ms = monotonic_ms
         elapsed_ms, self._monotonic_ms = monotonic_ms - self._monotonic_ms, monotonic_ms
+        if self.by_partition:
+            elapsed_ms = min(elapsed_ms, CYCLE_MS_MAX)
         steady_ms = self.now_ms + elapsed_ms
         self.now_ms = steady_ms + max(-(elapsed_ms // 2), min(elapsed_ms // 2, wall_ms - steady_ms))
 
