@@ -448,3 +448,14 @@ def test_static_members_that_are_away_are_waited_for_whatever_their_rebalance_ti
         assert desk.timers.next_ms() > before_ms
     desk.advance(SESSION_MS)
     assert desk.state == "Empty"
+
+
+def test_an_id_that_was_handed_out_takes_no_instance_id_from_its_member(desk):
+    """Static members are not handed out ids. Two with one instance id would take it from each other when they leave."""
+    first = desk.join(instance="x")
+    desk.advance(DELAY_MS)
+    static_id = desk.answers[first].member_id
+    handed_out = desk.answers[desk.join()].member_id
+    assert desk.error_of(desk.join(handed_out, instance="x")) == "FENCED_INSTANCE_ID"
+    assert desk.error_of(desk.join(handed_out, instance="y")) == "UNKNOWN_MEMBER_ID"
+    assert desk.group.static == {"x": static_id}

@@ -111,7 +111,7 @@ class Membership(Rebalance):
         self, group: Group, request: Any, protocols: Protocols, client: Client, ticket: Any, now_ms: int
     ) -> None:
         member_id = request.member_id
-        if self._take_pending(group, member_id):
+        if request.group_instance_id is None and self._take_pending(group, member_id):
             self._add(group, request, protocols, member_id, client, ticket, now_ms)
             return
         error = validate_member(group, member_id, request.group_instance_id)
