@@ -34,7 +34,7 @@ class JournalFormatter(LineFormatter):
 
     def format(self, record: logging.LogRecord) -> str:
         prefix = f"<{_PRIORITIES.get(record.levelno, 6)}>"
-        return "\n".join(prefix + line for line in super().format(record).splitlines())
+        return "\n".join(prefix + line for line in super().format(record).split("\n"))
 
 
 def set_up_logging(level: str = "", stream: TextIO | None = None) -> None:

@@ -61,3 +61,9 @@ def test_every_line_of_a_traceback_has_the_priority():
     lines = JournalFormatter("%(message)s").format(record).splitlines()
     assert len(lines) > 2
     assert all(line.startswith("<3>") for line in lines)
+
+
+def test_what_unicode_takes_for_the_end_of_a_line_is_none_of_the_journals():
+    group = "g\x0b\x0c\x1c\x85\u2028<0>forged"
+    record = logging.LogRecord("headrace.x", logging.INFO, "", 1, "rebalance group=%s", (group,), None)
+    assert JournalFormatter("%(message)s").format(record) == f"<6>rebalance group={group}"
