@@ -27,15 +27,17 @@ _Partition = messages.OffsetCommitResponse.OffsetCommitResponsePartition
 
 
 def handle(office: Office, version: int, body: memoryview) -> Waiting:
-    """Write each partition's offset; one error each."""
+    """Write each partition's offset, the last one where it is named several times; one error each."""
     request = decode_request(ApiKey.OFFSET_COMMIT, version, body)
+    last = {(topic.name, row.partition_index): row for topic in request.topics for row in topic.partitions}
+    errors = {(name, index): int(_commit(office, request.group_id, name, row)) for (name, index), row in last.items()}
     topics = [
         _Topic(
             name=topic.name,
             partitions=[
                 _Partition(
                     partition_index=row.partition_index,
-                    error_code=int(_commit(office, request.group_id, topic.name, row)),
+                    error_code=errors[topic.name, row.partition_index],
                 )
                 for row in topic.partitions
             ],

@@ -27,13 +27,16 @@ _Partition = messages.OffsetFetchResponse.OffsetFetchResponsePartition
 
 
 def handle(office: Office, version: int, body: memoryview) -> Waiting:
-    """Read each partition's offset."""
+    """Read each partition's offset, once however often it is named."""
     request = decode_request(ApiKey.OFFSET_FETCH, version, body)
+    found: dict[tuple[str, int], tuple[int, ErrorCode]] = {}
     topics = []
     for topic in request.topics:
         rows = []
         for index in topic.partition_indexes:
-            offset, error = _fetch(office, request.group_id, topic.name, index)
+            if (topic.name, index) not in found:
+                found[topic.name, index] = _fetch(office, request.group_id, topic.name, index)
+            offset, error = found[topic.name, index]
             rows.append(_Partition(partition_index=index, committed_offset=offset, metadata="", error_code=int(error)))
         topics.append(_Topic(name=topic.name, partitions=rows))
     return Waiting.done(encode_response(ApiKey.OFFSET_FETCH, version, messages.OffsetFetchResponse(topics=topics)))

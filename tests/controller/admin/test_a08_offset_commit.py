@@ -115,3 +115,29 @@ def test_the_replication_factor_is_what_the_live_nodes_allow(live, factor, warns
 
 def test_any_other_topic_is_made_as_asked():
     assert plan_internal_topic(Settings({}), "t", 3) is None
+
+
+def test_a_partition_named_many_times_is_one_look_at_zookeeper(new_node, monkeypatch):
+    """Each takes the controller process a round trip, and a request has room for a hundred thousand."""
+    node = new_node()
+    make(node, "t")
+    calls = []
+    zk = node.office.zk
+    for name in ("get", "set"):
+        real = getattr(zk, name)
+        monkeypatch.setattr(zk, name, lambda *given, name=name, real=real: calls.append(name) or real(*given))
+    row = messages.OffsetCommitRequest.OffsetCommitRequestPartition
+    rows = [row(partition_index=number % 2, committed_offset=number, committed_metadata="") for number in range(100)]
+    topics = [messages.OffsetCommitRequest.OffsetCommitRequestTopic(name="t", partitions=rows)]
+    body = encode_request(ApiKey.OFFSET_COMMIT, 0, messages.OffsetCommitRequest(group_id="g", topics=topics))
+    answer = a08_offset_commit.handle(node.office, 0, memoryview(bytes(body))).poll(0)
+    (topic,) = decode_response(ApiKey.OFFSET_COMMIT, 0, memoryview(answer)).topics
+    assert [(each.partition_index, each.error_code) for each in topic.partitions] == [(0, 0), (1, 0)] * 50
+    assert len(calls) == 2
+    calls.clear()
+    topics = [messages.OffsetFetchRequest.OffsetFetchRequestTopic(name="t", partition_indexes=[0, 1] * 50)]
+    body = encode_request(ApiKey.OFFSET_FETCH, 0, messages.OffsetFetchRequest(group_id="g", topics=topics))
+    answer = a09_offset_fetch.handle(node.office, 0, memoryview(bytes(body))).poll(0)
+    (topic,) = decode_response(ApiKey.OFFSET_FETCH, 0, memoryview(answer)).topics
+    assert [each.committed_offset for each in topic.partitions] == [98, 99] * 50
+    assert len(calls) == 2
