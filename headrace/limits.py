@@ -53,6 +53,7 @@ GROUP_STRING_LENGTH_MAX = (
 )
 MEMBER_SUFFIX_BYTES = 37  # a dash and a UUID behind a client or instance id: a member id
 PENDING_MEMBERS_MAX = 20_000  # ids handed out to clients that have not joined with them, as for groups
+FETCHED_PARTITIONS_MAX = 250_000  # named by one OffsetFetch: 160 MB of objects, a second of a partition worker
 CLIENT_ID_LENGTH_MAX = 255  # of a client's id, as its group knows it
 GROUPS_PER_PARTITION_MAX = 100_000  # groups in memory that a client can make, by partition of __consumer_offsets
 

@@ -6,7 +6,7 @@ import pytest
 from group_fixtures import Desk, lag_table
 from log_fixtures import LogMaker
 
-from headrace.errors import ErrorCode, HeadraceError
+from headrace.errors import BadFrame, ErrorCode, HeadraceError
 from headrace.ids import OFFSETS_TOPIC, TopicPartition
 from headrace.limits import GROUP_STRING_LENGTH_MAX
 from headrace.log.config import LogConfig
@@ -20,7 +20,7 @@ from headrace.shm.messages import CLIENT_HEADER
 from headrace.shm.partition_table import RowState
 from headrace.workers.coordinators.effects import Answer
 from headrace.workers.coordinators.group_records import encode_offset, offset_key_prefix, suffix_of
-from headrace.workers.partition import coordinator_host
+from headrace.workers.partition import coordinator_host, group_requests
 from headrace.workers.partition.coordinator_host import CoordinatorHost
 from headrace.workers.partition.group_requests import GroupRequests
 from headrace.workers.partition.log_slices import LogSlices
@@ -585,3 +585,23 @@ def test_a_group_named_many_times_is_fetched_once_with_all_that_was_asked_for(be
         for row in response.groups
     ]
     assert found == [("a", [(0, 7), (1, 7)]), ("b", [(0, 7), (1, 7)]), ("c", [(1, 7)])]
+
+
+@pytest.mark.parametrize("version", [5, 8])
+def test_partitions_that_an_offset_fetch_names_are_bounded(bench, monkeypatch, version):
+    """Four bytes each in the request, 650 in the worker."""
+    monkeypatch.setattr(group_requests, "FETCHED_PARTITIONS_MAX", 10)
+    bench.load()
+    named = messages.OffsetFetchRequest
+
+    def ask_for(count):
+        indexes = list(range(count))
+        topic = named.OffsetFetchRequestTopic(name="t", partition_indexes=indexes)
+        row = named.OffsetFetchRequestTopics(name="t", partition_indexes=indexes)
+        group = named.OffsetFetchRequestGroup(group_id="g", topics=[row])
+        request = named(groups=[group]) if version == 8 else named(group_id="g", topics=[topic])
+        return bench.ask(ApiKey.OFFSET_FETCH, version, request)
+
+    assert ask_for(10)
+    with pytest.raises(BadFrame, match="offsets of 11 partitions"):
+        ask_for(11)

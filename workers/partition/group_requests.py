@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from headrace.errors import BadFrame, ErrorCode
+from headrace.limits import FETCHED_PARTITIONS_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -80,6 +81,10 @@ class GroupRequests:
 
     def _fetch(self, version: int, body: memoryview, reply: Reply) -> None:
         request = decode_request(ApiKey.OFFSET_FETCH, version, body)
+        rows = request.groups if version >= VERSION_OF_MANY_GROUPS else [request]
+        count = sum(len(topic.partition_indexes) for row in rows for topic in row.topics or ())
+        if count > FETCHED_PARTITIONS_MAX:
+            raise BadFrame(f"offsets of {count} partitions are asked for, {FETCHED_PARTITIONS_MAX} at most are told")
         if version >= VERSION_OF_MANY_GROUPS:
             response = _Fetch(
                 groups=[
