@@ -14,6 +14,7 @@ import typer
 
 PARTITIONS_MAX = 100_000
 OFFSET_MAX = 2**63 - 1
+STRING_BYTES_MAX = 2**15 - 1  # of Kafka's strings
 EARLIEST = "earliest"
 LATEST = "latest"
 
@@ -131,6 +132,13 @@ def parse_topic(option: str, text: str) -> str:
     """A name that a topic can have."""
     if not _TOPIC.match(text) or text in (".", ".."):
         raise bad(option, text, "is no name of a topic: 1 to 249 of a-z A-Z 0-9 . _ -")
+    return text
+
+
+def parse_group(option: str, text: str) -> str:
+    """A name that a request can carry."""
+    if not text or len(text.encode()) > STRING_BYTES_MAX:
+        raise bad(option, text[:40], "is no name of a group" if not text else "and what follows is too long for a name")
     return text
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.arguments import Start, bad, parse_partitions, parse_start, parse_topic
+from headrace.cli.arguments import Start, bad, parse_group, parse_partitions, parse_start, parse_topic
 from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
 from headrace.cli.record_text import DEFAULT_FORMAT, Render, compile_format, render_json
 
@@ -238,8 +238,7 @@ class GroupReader:
 
 
 def _check_group(group: str, chosen: list[int] | None, begin: Start, text: str) -> None:
-    if not group:
-        raise bad("--group", group, "is no name of a group")
+    parse_group("--group", group)
     if chosen is not None:
         raise typer.BadParameter("--group and --partition exclude each other: the group deals the partitions")
     if not begin.is_earliest and not begin.is_latest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,8 +12,8 @@ import typer
 
 from headrace.cli.arguments import (
     Start,
-    bad,
     only_one,
+    parse_group,
     parse_offset,
     parse_shift,
     parse_time,
@@ -24,7 +25,7 @@ from headrace.cli.topics import AsJson, print_descriptions, report
 
 if TYPE_CHECKING:
     from headrace.cli.offset_reset import Reset
-    from headrace.client.admin import Admin
+    from headrace.client.admin import Admin, Errors
     from headrace.client.cluster import Cluster
     from headrace.ids import TopicPartition
 
@@ -81,12 +82,22 @@ def describe(
 ) -> int:
     """Show members, stored offsets and lag of groups."""
     from headrace.client.admin import Admin
+    from headrace.errors import KafkaError
 
+    wanted = _checked(names)
+    errors: Errors = {}
     with open_cluster(bootstrap, command_config) as cluster:
         admin = Admin(cluster)
-        descriptions = (_described(cluster, admin, name) for name in _checked(names))
-        print_descriptions(descriptions, as_json, _print_description)
-    return 0
+
+        def descriptions() -> Iterator[dict[str, Any]]:
+            for name in wanted:
+                try:
+                    yield _described(cluster, admin, name)
+                except KafkaError as failure:
+                    errors[name] = failure
+
+        print_descriptions(descriptions(), as_json, _print_description)
+    return report(errors, "described")
 
 
 @app.command(
@@ -185,10 +196,7 @@ def delete(names: GroupNames, bootstrap: Bootstrap = "", command_config: Command
 
 
 def _checked(names: list[str]) -> list[str]:
-    for name in names:
-        if not name:
-            raise bad("GROUP", name, "is no name of a group")
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(parse_group("GROUP", name) for name in names))
 
 
 def _reset_of(

@@ -38,6 +38,7 @@ EXIT_FAILED = 1
 EXIT_CONFIG = 78
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
+EXIT_USAGE = 2
 STDOUT_FD = 1
 
 app = typer.Typer(
@@ -74,6 +75,10 @@ def main() -> int:
     """Entry point of the `headrace` program."""
     from headrace.errors import ConfigError, HeadraceError
 
+    for argument in sys.argv[1:]:
+        if not _is_text(argument) and not os.path.lexists(argument):
+            print(f"headrace: argument {argument!a} is neither UTF-8 nor a file that is there", file=sys.stderr)
+            return EXIT_USAGE
     try:
         result = app(standalone_mode=False)
         sys.stdout.flush()
@@ -106,6 +111,15 @@ def main() -> int:
         usage_error.show()
         return usage_error.exit_code
     return result if isinstance(result, int) else EXIT_CLEAN
+
+
+def _is_text(argument: str) -> bool:
+    """Whether it came as UTF-8, which all of Kafka's names are."""
+    try:
+        argument.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 if __name__ == "__main__":

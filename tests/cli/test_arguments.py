@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from headrace.cli.arguments import (
     Start,
     only_one,
+    parse_group,
     parse_offset,
     parse_pair_list,
     parse_pairs,
@@ -33,6 +34,14 @@ def refused(call, *arguments):
 )
 def test_offsets_that_are_none(text):
     assert repr(text) in refused(parse_offset, text)
+
+
+def test_names_of_groups():
+    assert parse_group("--option", "any thing ü") == "any thing ü"
+    assert parse_group("--option", "x" * 32_767) == "x" * 32_767
+    assert "'' is no name" in refused(parse_group, "")
+    assert "too long" in refused(parse_group, "x" * 32_768)
+    assert "too long" in refused(parse_group, "ü" * 16_384)
 
 
 @given(st.integers(0, 2**63 - 1))

@@ -168,6 +168,14 @@ def show_lag(*arguments):
     return subprocess.run(command, capture_output=True, text=True)
 
 
+def test_of_several_groups_one_that_is_not_there_hides_no_other(program, topic, group):
+    program("consume", topic, "--group", group)
+    done = program.run("groups", "describe", f"{group}-none", group)
+    assert done.returncode == 1
+    assert f"group {group}  state Empty" in done.stdout.decode()
+    assert f"GROUP_ID_NOT_FOUND: no group {group}-none" in done.stderr.decode()
+
+
 def test_lag_is_read_from_the_shared_memory_of_a_node_on_this_host(node):
     from program import Program
 

@@ -57,6 +57,14 @@ def test_help_imports_nothing_heavy():
     assert done.stderr == "heavy\n"
 
 
+@pytest.mark.parametrize("arguments", [("groups", "describe", b"g\xff"), ("produce", "t", "-H", b"a=\xff")])
+def test_an_argument_that_is_not_utf8_is_named(arguments):
+    done = headrace(*arguments, LC_ALL="C.UTF-8")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "\\udcff' is neither UTF-8 nor a file that is there" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_the_version_is_the_packages():
     done = headrace("version")
     assert done.returncode == 0
