@@ -288,6 +288,15 @@ def test_a_static_member_that_restarts_keeps_its_assignment_and_its_old_self_is_
     assert decode_group(desk.log[-1][1]).members[1].member_id == answer.member_id, "it is in the log before it is told"
 
 
+def test_who_took_a_static_members_place_is_in_the_log(desk, caplog):
+    ids = static_pair(desk)
+    caplog.set_level(logging.INFO)
+    answer = desk.answers[desk.join(instance="b")]
+    assert caplog.messages == [
+        f"static member back group=g instance=b member={answer.member_id} fenced={ids[1]} state=Stable"
+    ]
+
+
 @pytest.mark.parametrize(("version", "skips", "members"), [(9, True, 2), (8, False, 0)])
 def test_a_static_leader_that_restarts_does_not_assign_anew(desk, version, skips, members):
     ids = static_pair(desk)

@@ -176,6 +176,14 @@ class Membership(Rebalance):
         member = group.members[group.static[request.group_instance_id]]
         former_id = member.member_id
         former = (member.protocols, member.rebalance_timeout_ms, member.session_timeout_ms)
+        _log.info(
+            "static member back group=%s instance=%s member=%s fenced=%s state=%s",
+            group.group_id,
+            member.instance_id,
+            member_id,
+            former_id,
+            group.state.value,
+        )
         self._fence(group, member)
         group.rename_static(member, member_id)
         self.beat(member, now_ms)
