@@ -208,26 +208,59 @@ class GroupReader:
             while not output.is_done and not interrupt:
                 if not member.heartbeat():
                     self._commit()
-                    self._take_share()
+                    try:
+                        with interrupt.at_once():
+                            names = member.join()
+                    except KeyboardInterrupt:
+                        return
+                    self._go_on(names, member.committed(names) if names else {})
                 if consumer.is_done and not self._follow:
                     break
-                self._done.update(output.write(consumer.poll()))
+                self._done.update(output.write(self._poll()))
                 if time.monotonic() >= self._commit_at_s:
                     self._commit()
             self._commit()
         finally:
             member.leave()
 
-    def _take_share(self) -> None:
-        names = self._member.join()
-        stored = self._member.committed(names) if names else {}
-        fresh = [name for name in names if name not in stored]
-        positions, ends = _ranges(self._cluster, fresh, self._begin, self._follow, self._read_committed)
-        more, more_ends = _ranges(
-            self._cluster, list(stored), Start(is_latest=True), self._follow, self._read_committed
-        )
-        self._consumer.assign({**positions, **more, **stored}, {**ends, **more_ends})
-        self._done.clear()
+    def _poll(self) -> list[Fetched]:
+        """raises   KafkaError, but not where a partition has lost the offset that is next"""
+        from headrace.errors import ErrorCode, KafkaError
+
+        before = self._consumer.positions
+        try:
+            return self._consumer.poll()
+        except KafkaError as failure:
+            if failure.code is not ErrorCode.OFFSET_OUT_OF_RANGE:
+                raise
+            self._commit()
+            self._go_on(list(before), before)
+            if self._consumer.positions == before:
+                raise
+        return []
+
+    def _go_on(self, names: list[TopicPartition], stored: dict[TopicPartition, int]) -> None:
+        """Read from what is stored; where nothing is, or what is there no more, from `--from`, as `auto.offset.reset`."""
+        from headrace.client.cluster import EARLIEST
+
+        starts = self._cluster.offsets(dict.fromkeys(names, EARLIEST)) if names else {}
+        begins, ends = _ranges(self._cluster, names, self._begin, self._follow, self._read_committed)
+        lasts, _ = _ranges(self._cluster, names, Start(is_latest=True), self._follow, False)
+        positions, self._done = {}, {}
+        for name in names:
+            offset = stored.get(name)
+            if offset is not None and starts[name] <= offset <= lasts[name]:
+                positions[name] = offset
+                continue
+            positions[name] = begins[name]
+            if offset is not None:
+                has = f"it has {starts[name]} to {lasts[name]}"
+                print(
+                    f"headrace: offset {offset} of {name} is gone, {has}: going on at {begins[name]}", file=sys.stderr
+                )
+            if self._begin.is_latest:
+                self._done[name] = begins[name]  # or the next run would begin elsewhere
+        self._consumer.assign(positions, ends)
 
     def _commit(self) -> None:
         """Store what was printed; where the group has gone on without us, somebody else prints it again."""

@@ -1,12 +1,15 @@
 """Ctrl-C and SIGTERM as a flag, so that work ends between two steps and not inside of one.
 
-The first signal sets the flag and wakes whoever waits on `fd`; a second Ctrl-C ends the program where it stands.
+The first signal sets the flag and wakes whoever waits on `fd`; inside `at_once`, around a wait that may last, it
+raises. A second one ends the program where it stands.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 
 EXIT_SIGNAL_BASE = 128
@@ -23,6 +26,7 @@ class Interrupt:
         self.signal_number = 0
         self.fd, self._write_fd = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._before: dict[int, object] = {}
+        self._raises = False
 
     def __enter__(self) -> Interrupt:
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -34,6 +38,15 @@ class Interrupt:
             signal.signal(number, handler)  # type: ignore[arg-type]
         os.close(self.fd)
         os.close(self._write_fd)
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Around a wait that nothing but its answer ends: a signal raises KeyboardInterrupt there."""
+        self._raises = True
+        try:
+            yield
+        finally:
+            self._raises = False
 
     def __bool__(self) -> bool:
         return bool(self.signal_number)
@@ -48,3 +61,5 @@ class Interrupt:
             raise KeyboardInterrupt
         self.signal_number = number
         os.write(self._write_fd, b"\0")
+        if self._raises:
+            raise KeyboardInterrupt

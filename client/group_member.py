@@ -25,7 +25,6 @@ from headrace.client.assignors import (
     encode_subscription,
 )
 from headrace.client.cluster import Cluster, error_of
-from headrace.client.connection import ConnectionFailed
 from headrace.client.coordinator import Coordinator
 from headrace.client.offset_store import commit_topics, committed_offsets
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
@@ -91,8 +90,16 @@ class GroupMember:
         """Take part in the next generation; waits until all members have joined.
 
         returns   the partitions that are ours now
-        raises    KafkaError, for what joining again does not cure; ConnectionFailed
+        raises    KafkaError, for what joining again does not cure; ConnectionFailed; a KeyboardInterrupt leaves a
+                  member that may go on to `leave`
         """
+        try:
+            return self._join()
+        except KeyboardInterrupt:
+            self._coordinator.forget()  # an answer is on its way there, and nothing is read behind it
+            raise
+
+    def _join(self) -> list[TopicPartition]:
         for _ in range(JOINS_MAX):
             self.generation = NO_GENERATION
             joined = self._ask_to_join()
@@ -203,10 +210,7 @@ class GroupMember:
             protocols=[kind.JoinGroupRequestProtocol(name, subscription) for name in self._assignors],
         )
         wait_s = self._rebalance_timeout_ms / 1000 + ANSWER_EXTRA_S
-        try:
-            answer = self._coordinator.ask(ApiKey.JOIN_GROUP, (0, 9), request, _code, wait_s)
-        except ConnectionFailed:
-            raise
+        answer = self._coordinator.ask(ApiKey.JOIN_GROUP, (0, 9), request, _code, wait_s)
         code = answer.error_code
         if not code:
             self.member_id = answer.member_id

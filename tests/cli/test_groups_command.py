@@ -7,7 +7,13 @@ import sys
 import uuid
 
 import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
 from waiting import DEADLINE_S, wait_until
+
+from headrace.client.admin import Admin
+from headrace.client.cluster import Cluster
+from headrace.client.group_member import GroupMember
 
 
 @pytest.fixture
@@ -62,6 +68,34 @@ def test_what_was_not_printed_is_not_stored(program, topic, group):
 
 def test_a_new_group_may_begin_at_the_end(program, topic, group):
     assert program("consume", topic, "--group", group, "--from", "latest") == b""
+    program("produce", topic, "-p", "0", stdin=b"new\n")
+    assert program("consume", topic, "--group", group) == b"new\n", "it began at the end, for good"
+
+
+def test_a_stored_offset_that_is_gone_is_told_and_the_rest_is_read(program, topic, group):
+    program("consume", topic, "--group", group, "--max-messages", "1")
+    program("groups", "reset-offsets", group, "--topic", topic, "--to-offset", "5", "--execute")
+    place = TopicPartition(topic, 0, 40)
+    admin = AdminClient({"bootstrap.servers": program.bootstrap})
+    admin.delete_records([place])[place].result(DEADLINE_S)
+    done = program.run("consume", topic, "--group", group)
+    assert done.returncode == 0
+    assert sorted(map(int, done.stdout.split())) == [*range(40, 100), *range(105, 120)]
+    assert f"offset 5 of {topic}-0 is gone, it has 40 to 100: going on at 40" in done.stderr.decode()
+
+
+def test_a_member_that_waits_for_others_ends_when_it_is_told_to(program, topic, group):
+    cluster = Cluster(program.bootstrap)
+    other = GroupMember(cluster, group, [topic])
+    other.join()  # and does not come back: whoever joins waits for it
+    run = program.start("consume", topic, "--group", group, "--follow")
+    wait_until(lambda: "PreparingRebalance" in program("groups", "list", "--state", "PreparingRebalance").decode())
+    run.send_signal(signal.SIGINT)
+    assert run.wait(DEADLINE_S) == 130
+    assert run.stderr.read() == b""
+    assert len(Admin(cluster).describe_group(group).members) == 1, "it has left"
+    other.leave()
+    cluster.close()
 
 
 def test_a_member_that_is_stopped_leaves_in_order_and_its_offsets_are_stored(program, topic, group):
