@@ -262,7 +262,13 @@ class ControllerProcess:
         now_ms = self._monotonic_ms()
         still = []
         for process_id, request_id, waiting in self._waiting:
-            response = waiting.poll(now_ms)
+            try:
+                response = waiting.poll(now_ms)
+            except HeadraceError:
+                raise
+            except Exception:  # as where the request was taken
+                _log.exception("an answer failed, its connection is closed")
+                response = b""
             if response is None:
                 still.append((process_id, request_id, waiting))
             else:

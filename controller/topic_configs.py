@@ -13,6 +13,7 @@ Source: Kafka `ZkAdminManager.alterConfigs`, `AdminZkClient.changeTopicConfig`, 
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 
@@ -127,7 +128,7 @@ def purge(zk: ZkSession, now_ms: int) -> int:
 
 
 def _check_keys(keys: Sequence[str]) -> None:
-    twice = sorted({key for key in keys if keys.count(key) > 1})
+    twice = sorted(key for key, count in Counter(keys).items() if count > 1)
     if twice:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"stands more than once: {', '.join(twice)}")
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+MESSAGE_LENGTH_MAX = 4_000  # characters of what a client is told, names from its request among them: fits an int16
+
 
 class ErrorCode(IntEnum):
     """Kafka's error codes as they stand on the wire (int16)."""
@@ -183,6 +185,11 @@ _RETRIABLE = frozenset(
 )
 
 
+def cut(message: str) -> str:
+    """A message as a response can carry it."""
+    return message if len(message) <= MESSAGE_LENGTH_MAX else message[: MESSAGE_LENGTH_MAX - 3] + "..."
+
+
 class HeadraceError(Exception):
     """Base of what Headrace raises on purpose."""
 
@@ -201,6 +208,7 @@ class KafkaError(HeadraceError):
     """An error that has a wire code: raised by a handler, a log or a client, answered to the peer."""
 
     def __init__(self, code: ErrorCode, message: str = "") -> None:
+        message = cut(message)
         super().__init__(f"{code.name}: {message}" if message else code.name)
         self.code = code
         self.message = message

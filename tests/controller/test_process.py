@@ -13,7 +13,9 @@ from fake_owner import FakeOwner
 from session_thief import end_session
 from waiting import DEADLINE_S, wait_until
 
+from headrace.clock import SystemClock
 from headrace.controller import process, znodes
+from headrace.controller.waiting import Waiting
 from headrace.controller.zk import SESSION_FILE, ZkSession
 from headrace.errors import ErrorCode
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
@@ -312,3 +314,16 @@ def test_sigterm_while_the_start_waits_for_zookeeper(new_node):
     node.start(wait=False)
     node.wait_for(lambda: node.fabric.processes.heartbeat_ns(node.wiring.controller_id))
     assert node.terminate() == 0  # or the test's own time is over
+
+
+def test_an_answer_that_fails_costs_its_connection_and_not_the_process(tmp_path):
+    fabric = Fabric.create(settings_of(tmp_path), host="127.0.0.1", port=19092)
+    try:
+        worker = process.ControllerProcess(
+            Seat(fabric.wiring, fabric.wiring.controller_id), SystemClock(), lambda: None
+        )
+        worker._waiting = [(NETWORK, 7, Waiting((), 0, bool, lambda _is_done: bytes("ü", "ascii")))]
+        assert worker._poll_waiting() == 1
+        assert worker._answers == [(NETWORK, ADMIN_RESULT_HEADER.pack(7), b"")]
+    finally:
+        fabric.destroy()

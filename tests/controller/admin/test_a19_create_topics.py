@@ -188,3 +188,14 @@ def test_a_topic_deleted_while_its_creation_waits_does_not_wait_for_ever(new_nod
     node.office.deletions.mark("t")
     node.office.deletions.begin(["t"])
     assert answer(waiting)["t"].error_code == 0
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_a_refusal_that_repeats_much_of_the_request_is_cut(new_node, version):
+    node = new_node()
+    long = topic("n" * 32_767)
+    brokers = topic("t", -1, -1, assignments=[(0, range(20_000))])
+    rows = answer(ask(node, long, long, brokers, version=version), version=version)
+    assert ErrorCode(rows["n" * 32_767].error_code) is ErrorCode.INVALID_REQUEST
+    assert ErrorCode(rows["t"].error_code) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert all(len(row.error_message) == 4_000 for row in rows.values())

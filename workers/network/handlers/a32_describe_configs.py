@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from headrace.errors import ErrorCode
+from headrace.errors import ErrorCode, cut
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -134,7 +134,7 @@ def _broker_synonyms(context: Context, setting: Setting) -> list[Any]:
 def _refusal(resource: Any, error: ErrorCode, message: str) -> Any:
     return _Result(
         error_code=int(error),
-        error_message=message,
+        error_message=cut(message),
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,
         configs=[],
