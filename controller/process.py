@@ -36,9 +36,9 @@ from headrace.controller.waiting import Waiting
 from headrace.controller.zk import SESSION_FILE, ZkError, ZkLost, ZkSession
 from headrace.controller.znodes import BadZnode
 from headrace.errors import BadFrame, ConfigError, Fenced, HeadraceError
-from headrace.limits import IDLE_WAIT_MAX_MS
+from headrace.limits import ADMIN_RESPONSE_BYTES_MAX, IDLE_WAIT_MAX_MS
 from headrace.protocol.apis import ApiKey
-from headrace.shm.messages import ADMIN, ADMIN_HEADER, ADMIN_RESULT, ADMIN_RESULT_HEADER
+from headrace.shm.messages import ADMIN, ADMIN_HEADER, ADMIN_PART, ADMIN_RESULT, ADMIN_RESULT_HEADER
 from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
 from headrace.stop_flag import StopFlag
@@ -94,6 +94,7 @@ class ControllerProcess:
             settings["zookeeper.session.timeout.ms"],
             self._log_dirs[0] / SESSION_FILE,
             seat.doorbell.force,
+            self._beat,
         )
         self._cluster = Cluster(self._node_id, seat.view_writer, settings["headrace.partitions.max"])
         self._office = Office(seat, self._zk, self._cluster, clock.now_ms, self._monotonic_ms)
@@ -103,7 +104,8 @@ class ControllerProcess:
         self._retry_ns = 0  # not before this
         # (process id of the network worker, its request id, answer in the making)
         self._waiting: list[tuple[int, int, Waiting]] = []
-        self._answers: list[tuple[int, bytes, bytes]] = []  # process id, header, body; what found its ring full stays
+        # (process id, kind, header, body); what found its ring full stays
+        self._answers: list[tuple[int, int, bytes, bytes | memoryview]] = []
 
     def start(self) -> None:
         """Connect, and join the cluster.
@@ -272,21 +274,27 @@ class ControllerProcess:
             if response is None:
                 still.append((process_id, request_id, waiting))
             else:
-                self._answers.append((process_id, ADMIN_RESULT_HEADER.pack(request_id), response))
+                self._owe(process_id, ADMIN_RESULT_HEADER.pack(request_id), response)
         done = len(self._waiting) - len(still)
         self._waiting = still
         return done
+
+    def _owe(self, process_id: int, header: bytes, response: bytes) -> None:
+        """An answer, in parts where no message holds it."""
+        room = self._seat.writers[process_id].message_bytes_max - len(header)
+        rest = memoryview(response if len(response) <= ADMIN_RESPONSE_BYTES_MAX else b"")
+        while len(rest) > room:
+            self._answers.append((process_id, ADMIN_PART, header, rest[:room]))
+            rest = rest[room:]
+        self._answers.append((process_id, ADMIN_RESULT, header, rest))
 
     def _send_answers(self) -> int:
         if not self._answers:
             return 0
         kept, full, rung = [], set(), set()
         for answer in self._answers:
-            process_id, header, response = answer
-            writer = self._seat.writers[process_id]
-            if len(header) + len(response) > writer.message_bytes_max:
-                response = b""
-            if process_id in full or not writer.write(ADMIN_RESULT, header, response):
+            process_id, kind, header, response = answer
+            if process_id in full or not self._seat.writers[process_id].write(kind, header, response):
                 full.add(process_id)
                 kept.append(answer)
             else:

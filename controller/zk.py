@@ -86,16 +86,25 @@ class ZkSession:
     """One session, resumed where the file has one that is still alive.
 
     on_event   called by kazoo's threads whenever there is something to look at
+    alive      called before each call and each reply, for a request may take thousands; may raise to end it
     losses     how many sessions expired so far; ephemeral nodes went with each
 
     raises   ConfigError, where `connect` does not parse
     """
 
-    def __init__(self, connect: str, timeout_ms: int, session_file: Path | None, on_event: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        connect: str,
+        timeout_ms: int,
+        session_file: Path | None,
+        on_event: Callable[[], None],
+        alive: Callable[[], None] = lambda: None,
+    ) -> None:
         self.previous = _read_session(session_file)
         self.losses = 0
         self._session_file = session_file
         self._on_event = on_event
+        self._alive = alive
         self._lock = threading.Lock()
         self._changed: dict[str, None] = {}  # by the lock; at most one entry a watched path
         self._watches: dict[str, Callable[[Any], None]] = {}
@@ -184,6 +193,7 @@ class ZkSession:
             self._client.get_async(self._chroot + path, watch=self._watch(path) if watch else None) for path in paths
         ]
         for result in asked:
+            self._alive()
             try:
                 data, stat = _wait(result)
                 found.append(Node(data or b"", stat.version, stat.ephemeralOwner, stat.ctime))
@@ -270,6 +280,7 @@ class ZkSession:
 
     def _call(self, operation: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         self._check_connected()
+        self._alive()
         return _wait(operation(*arguments, **options))
 
     def _watch(self, path: str) -> Callable[[Any], None]:

@@ -23,7 +23,7 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
 from headrace.shm.fabric import Fabric
-from headrace.shm.messages import ADMIN, ADMIN_HEADER, ADMIN_RESULT, ADMIN_RESULT_HEADER
+from headrace.shm.messages import ADMIN, ADMIN_HEADER, ADMIN_PART, ADMIN_RESULT, ADMIN_RESULT_HEADER
 from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
 
@@ -324,6 +324,30 @@ def test_an_answer_that_fails_costs_its_connection_and_not_the_process(tmp_path)
         )
         worker._waiting = [(NETWORK, 7, Waiting((), 0, bool, lambda _is_done: bytes("ü", "ascii")))]
         assert worker._poll_waiting() == 1
-        assert worker._answers == [(NETWORK, ADMIN_RESULT_HEADER.pack(7), b"")]
+        assert worker._answers == [(NETWORK, ADMIN_RESULT, ADMIN_RESULT_HEADER.pack(7), b"")]
+    finally:
+        fabric.destroy()
+
+
+def test_an_answer_that_no_message_holds_goes_in_parts(tmp_path):
+    fabric = Fabric.create(settings_of(tmp_path), host="127.0.0.1", port=19092)
+    try:
+        network = Seat(fabric.wiring, NETWORK)
+        worker = process.ControllerProcess(
+            Seat(fabric.wiring, fabric.wiring.controller_id), SystemClock(), lambda: None
+        )
+        body = os.urandom(5 << 20)
+        worker._waiting = [(NETWORK, 7, Waiting.done(body))]
+        worker._poll_waiting()
+        got, kinds = b"", []
+        while worker._answers:
+            worker._send_answers()
+            reader = network.readers[fabric.wiring.controller_id]
+            for kind, message in reader.poll(10):
+                kinds.append(kind)
+                got += message[ADMIN_RESULT_HEADER.size :]
+            reader.release()
+        assert got == body
+        assert kinds == [ADMIN_PART] * (len(kinds) - 1) + [ADMIN_RESULT]
     finally:
         fabric.destroy()

@@ -278,3 +278,15 @@ def test_a_server_that_drops_the_first_request_costs_three_seconds_and_not_the_s
 def test_an_address_that_does_not_parse_names_the_setting(connect):
     with pytest.raises(ConfigError, match=r"zookeeper\.connect"):
         ZkSession(connect, 4000, None, lambda: None)
+
+
+def test_a_caller_of_many_calls_is_seen_to_live(chroot):
+    beats = []
+    session = ZkSession(chroot, SESSION_MS, None, lambda: None, lambda: beats.append(1))
+    session.start(DEADLINE_S)
+    try:
+        session.ensure("/a")
+        session.get_many(["/a"] * 50)
+        assert len(beats) >= 51
+    finally:
+        session.stop()

@@ -389,3 +389,14 @@ def test_who_waits_for_a_replica_that_is_no_more_is_told(node, what):
     assert replica in node.replicas.follow(following)
     assert not replica.is_leader
     assert replica not in node.replicas.follow(following)
+
+
+def test_a_worker_that_opens_deletes_or_releases_many_logs_is_seen_to_live(node):
+    beats = []
+    node.seat.beat = beats.append
+    node.replicas.follow(view_of(("t", 40)))
+    assert len(beats) >= 40
+    beats.clear()
+    keys = [partition.key for partition in view_of(("t", 40)).topics["t"].partitions]
+    node.replicas.follow(view_of(doomed=[DoomedReplica("t", index, index, keys[index]) for index in range(20)]))
+    assert len(beats) >= 40

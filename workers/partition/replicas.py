@@ -124,6 +124,7 @@ class Replicas:
         for slot in self.by_slot.keys() - wanted.keys() - {doomed.slot for doomed in view.doomed}:
             replica = self._forget(slot)
             _log.info("replica released partition=%s", replica.partition)
+            self._seat.beat(self._clock.monotonic_ns())
             self._close_log(replica)
         for slot, replica in before.items():
             if self.by_slot.get(slot) is not replica:
@@ -377,6 +378,7 @@ class Replicas:
             self._timed.add(replica.slot)
 
     def _open(self, topic: TopicView, partition: PartitionView) -> Replica | None:
+        self._seat.beat(self._clock.monotonic_ns())  # there may be thousands to open, and nothing to recover in them
         name = TopicPartition(topic.name, partition.index)
         row, is_torn = self._table.recover_row(partition.slot)
         trusted = None
@@ -495,6 +497,7 @@ class Replicas:
         row = self._table.read(doomed.slot)
         if row is not None and row.state == RowState.DELETED and row.key == doomed.key:
             return
+        self._seat.beat(self._clock.monotonic_ns())
         name = TopicPartition(doomed.topic, doomed.partition)
         for checkpoint in (self._recovery_points, self._high_watermarks, self._log_starts):
             checkpoint.pop(name, None)  # a topic of the same name begins anew
