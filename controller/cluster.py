@@ -9,8 +9,9 @@ the way first.
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from headrace.controller import znodes
 from headrace.controller.slots import NO_SLOT, Slots
@@ -29,6 +30,7 @@ from headrace.shm.cluster_view import (
 )
 
 NO_LEADER = -1
+VIEW_MARGIN_BYTES = 512 * 1024  # for what grows by itself: epochs, lists of offline brokers
 NO_STATE = PartitionState(NO_LEADER, 0, (), 0)
 
 _log = logging.getLogger(__name__)
@@ -72,6 +74,7 @@ class Cluster:
         self.slots = Slots(partitions_max)
         self._writer = writer
         self._published = writer.read()
+        self._reserved_bytes = 0  # of the view, for what was written since it was published
         self._unhosted = 0  # replicas without a slot in the last view
         self._restore(self._published)
 
@@ -191,6 +194,16 @@ class Cluster:
             self.slots.release(replica.topic, replica.partition)
         self.doomed = [replica for replica in self.doomed if replica not in gone]
 
+    def reserve(self, size_bytes: int) -> bool:
+        """Room in the view for what is about to be written to ZooKeeper; False where there is none.
+
+        A view that does not fit is not published, and a node that starts then serves nothing at all.
+        """
+        if self._reserved_bytes + size_bytes > self._writer.room_bytes() - VIEW_MARGIN_BYTES:
+            return False
+        self._reserved_bytes += size_bytes
+        return True
+
     def publish(self) -> bool:
         """Make the view of what is known now; False where the last one says the same.
 
@@ -209,13 +222,15 @@ class Cluster:
             tuple(self.doomed),
         )
         self._report_unhosted(view)
-        if view == self._published:
-            return False
-        self._published = self._writer.publish(view)
-        return True
+        if view != self._published:
+            self._published = self._writer.publish(view)
+            self._reserved_bytes = 0
+            return True
+        self._reserved_bytes = 0
+        return False
 
     def _add_doomed(self, doomed: Iterable[DoomedReplica]) -> None:
-        self.doomed.extend(replica for replica in doomed if replica not in self.doomed)
+        self.doomed = list(dict.fromkeys((*self.doomed, *doomed)))
 
     def _topic_view(self, topic: Topic, doomed: set[tuple[str, int]]) -> TopicView:
         partitions = []
@@ -263,6 +278,15 @@ class Cluster:
         taken.update({(replica.topic, replica.partition): replica.slot for replica in view.doomed})
         self.slots.restore(taken)
         self.doomed = list(view.doomed)
+
+
+def view_bytes_of(name: str, replicas: Sequence[Sequence[int]], configs: Mapping[str, str]) -> int:
+    """What a topic, or new partitions of it, will take in the view; rather more than less."""
+    if not replicas:
+        return 0
+    ids = len(replicas[0]) * (1 + max(len(str(node_id)) for node_id in replicas[0]))
+    of_configs = len(json.dumps(dict(configs)))
+    return 80 + len(name) + of_configs + len(replicas) * (60 + 2 * ids)
 
 
 def _usable(name: str, overrides: dict[str, str]) -> dict[str, str]:

@@ -34,6 +34,7 @@ from headrace.shm.partition_table import RowState
 from headrace.shm.seat import Seat
 
 CHANGES_PER_COMMIT = 400
+REQUEST_WORK_MS_MAX = 10_000  # of one request on ZooKeeper: others wait for their turn, and so do changes of leaders
 StateChange = tuple[Topic, int, PartitionState]  # of one partition
 _SERVING = (RowState.LEADER, RowState.FOLLOWER, RowState.OFFLINE)
 
@@ -155,6 +156,19 @@ class Office:
         """We changed overrides in ZooKeeper: publish them, and clear away old notifications of such changes."""
         self.publish()
         purge(self.zk, self._now_ms())
+
+    def time_limit(self) -> Callable[[], None]:
+        """To be called before each item of a request; raises KafkaError REQUEST_TIMED_OUT, once the request took too long."""
+        end_ms = self._monotonic_ms() + REQUEST_WORK_MS_MAX
+
+        def check() -> None:
+            if self._monotonic_ms() >= end_ms:
+                raise KafkaError(
+                    ErrorCode.REQUEST_TIMED_OUT,
+                    f"not begun: what stands before it in the request took {REQUEST_WORK_MS_MAX} ms",
+                )
+
+        return check
 
     def wait_served(self, names: list[str], timeout_ms: int, respond: Callable[[bool], bytes]) -> Waiting:
         """Answer when the owners of these topics' replicas here have taken their roles."""

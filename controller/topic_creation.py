@@ -16,39 +16,65 @@ from collections.abc import Iterable, Sequence
 
 from headrace.controller import znodes
 from headrace.controller.assignment import assign_replicas, initial_state
-from headrace.controller.cluster import Cluster, Topic
+from headrace.controller.cluster import Cluster, Topic, view_bytes_of
 from headrace.controller.election import Election, OfficeLost
 from headrace.controller.transaction import Transaction
 from headrace.controller.zk import ZkConflict, ZkSession
 from headrace.controller.znodes import TopicAssignment
 from headrace.errors import ConfigError, ErrorCode, KafkaError
-from headrace.limits import TOPIC_NAME_LENGTH_MAX
+from headrace.limits import CONFIG_VALUE_LENGTH_MAX, TOPIC_NAME_LENGTH_MAX
 from headrace.settings import Settings, check_topic_value
 
 PARTITIONS_PER_COMMIT = 200
 PARTITIONS_PER_TOPIC_MAX = 100_000
+PARTITIONS_PER_REQUEST_MAX = 100_000
+TOPIC_NODE_BYTES_MAX = 900_000  # ZooKeeper drops the connection of who sends more than a MiB (jute.maxbuffer)
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+\Z")
 
 
-def check_name(name: str, existing: Iterable[str]) -> None:
-    """raises   KafkaError INVALID_TOPIC_EXCEPTION or TOPIC_ALREADY_EXISTS"""
-    if not name or name in (".", "..") or len(name) > TOPIC_NAME_LENGTH_MAX or not _LEGAL.match(name):
-        raise KafkaError(
-            ErrorCode.INVALID_TOPIC_EXCEPTION,
-            f"topic name {name[:300]!r}: 1 to {TOPIC_NAME_LENGTH_MAX} of a-z A-Z 0-9 . _ -, and neither '.' nor '..'",
-        )
-    existing = set(existing)
-    if name in existing:
-        raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-    if "." in name or "_" in name:
-        metric = name.replace(".", "_")
-        for other in sorted(existing):
-            if other.replace(".", "_") == metric:
+class TopicNames:
+    """The names that are taken, looked at once for all topics of a request."""
+
+    def __init__(self, existing: Iterable[str]) -> None:
+        self._existing = set(existing)
+        self._by_metric: dict[str, str] = {}  # without dots -> the first name; made once a name needs it
+
+    def add(self, name: str) -> None:
+        """One more is taken."""
+        self._existing.add(name)
+        if self._by_metric:
+            self._by_metric.setdefault(_metric(name), name)
+
+    def check(self, name: str) -> None:
+        """raises   KafkaError INVALID_TOPIC_EXCEPTION or TOPIC_ALREADY_EXISTS"""
+        if not name or name in (".", "..") or len(name) > TOPIC_NAME_LENGTH_MAX or not _LEGAL.match(name):
+            raise KafkaError(
+                ErrorCode.INVALID_TOPIC_EXCEPTION,
+                f"topic name {name[:300]!r}: 1 to {TOPIC_NAME_LENGTH_MAX} of a-z A-Z 0-9 . _ -, and neither '.' nor '..'",
+            )
+        if name in self._existing:
+            raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        if "." in name or "_" in name:
+            if not self._by_metric:
+                self._by_metric = {_metric(other): other for other in sorted(self._existing, reverse=True)}
+            other = self._by_metric.get(_metric(name))
+            if other is not None:
                 raise KafkaError(
                     ErrorCode.INVALID_TOPIC_EXCEPTION,
                     f"topic name {name!r} collides with {other!r}: metrics can't tell '.' from '_'",
                 )
+
+
+def check_name(name: str, existing: Iterable[str]) -> None:
+    """raises   KafkaError INVALID_TOPIC_EXCEPTION or TOPIC_ALREADY_EXISTS"""
+    TopicNames(existing).check(name)
+
+
+def check_total(partitions: int) -> None:
+    """raises   KafkaError POLICY_VIOLATION, where the topics of one request ask for too many partitions in all"""
+    if partitions > PARTITIONS_PER_REQUEST_MAX:
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
 
 
 def check_configs(configs: dict[str, str | None]) -> dict[str, str]:
@@ -58,6 +84,8 @@ def check_configs(configs: dict[str, str | None]) -> dict[str, str]:
         if value is None:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {key}")
         try:
+            if len(value) > CONFIG_VALUE_LENGTH_MAX:
+                raise ConfigError(key, f"{value[:20]}...", f"{CONFIG_VALUE_LENGTH_MAX} characters at most")
             check_topic_value(key, value)
         except ConfigError as failure:
             raise KafkaError(ErrorCode.INVALID_CONFIG, str(failure)) from None
@@ -116,10 +144,11 @@ def create(
 
     raises   KafkaError TOPIC_ALREADY_EXISTS, where ZooKeeper has it; OfficeLost; ZkLost, where it may be there or not
     """
-    check_room(cluster, replicas)
     topic = Topic(name, znodes.new_uuid(), replicas, configs, [None] * len(replicas))
+    data = encode_assignment(topic.topic_id, replicas)
+    check_room(cluster, name, replicas, configs)
     transaction = election.guarded()
-    transaction.create(znodes.topic_path(name), znodes.encode_topic(TopicAssignment(topic.topic_id, replicas)))
+    transaction.create(znodes.topic_path(name), data)
     _add_config(zk, transaction, znodes.topic_config_path(name), configs)
     transaction.create(znodes.partitions_path(name))
     try:
@@ -134,8 +163,18 @@ def create(
     return topic
 
 
-def check_room(cluster: Cluster, replicas: Iterable[Sequence[int]]) -> None:
-    """raises   KafkaError POLICY_VIOLATION, where this node has no rows left for its share of new replicas"""
+def encode_assignment(topic_id: str, replicas: tuple[tuple[int, ...], ...]) -> bytes:
+    """A topic's node; raises KafkaError POLICY_VIOLATION, where ZooKeeper would not take it"""
+    data = znodes.encode_topic(TopicAssignment(topic_id, replicas))
+    if len(data) > TOPIC_NODE_BYTES_MAX:
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, f"{len(replicas)} partitions are too many for a node of ZooKeeper")
+    return data
+
+
+def check_room(
+    cluster: Cluster, name: str, replicas: Sequence[Sequence[int]], configs: dict[str, str] | None = None
+) -> None:
+    """raises   KafkaError POLICY_VIOLATION, where this node has no rows left for its share of new replicas, or no room in its view"""
     here = sum(cluster.node_id in row for row in replicas)
     if not cluster.slots.has_room(here):
         raise KafkaError(
@@ -143,6 +182,8 @@ def check_room(cluster: Cluster, replicas: Iterable[Sequence[int]]) -> None:
             f"{here} more replicas are too many for node {cluster.node_id} "
             f"(headrace.partitions.max={cluster.slots.count})",
         )
+    if not cluster.reserve(view_bytes_of(name, replicas, configs or {})):
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, f"node {cluster.node_id} has no room for more topics in its view")
 
 
 def complete(zk: ZkSession, election: Election, topic: Topic, live: Sequence[int]) -> None:
@@ -175,6 +216,10 @@ def write_states(
         for index, state in made.items():
             topic.states[index] = state
         transaction = election.guarded()
+
+
+def _metric(name: str) -> str:
+    return name.replace(".", "_")
 
 
 def _add_config(zk: ZkSession, transaction: Transaction, path: str, configs: dict[str, str]) -> None:

@@ -14,9 +14,8 @@ from headrace.controller import znodes
 from headrace.controller.assignment import assign_replicas
 from headrace.controller.cluster import Cluster, Topic
 from headrace.controller.election import Election
-from headrace.controller.topic_creation import PARTITIONS_PER_TOPIC_MAX, check_room, write_states
+from headrace.controller.topic_creation import PARTITIONS_PER_TOPIC_MAX, check_room, encode_assignment, write_states
 from headrace.controller.zk import ZkSession
-from headrace.controller.znodes import TopicAssignment
 from headrace.errors import ErrorCode, KafkaError
 
 Replicas = tuple[tuple[int, ...], ...]
@@ -54,7 +53,8 @@ def grow(zk: ZkSession, election: Election, cluster: Cluster, topic: Topic, repl
              OfficeLost; ZkConflict, where somebody else changed the topic; ZkLost, where it may have happened or not
     """
     new = replicas[len(topic.replicas) :]
-    check_room(cluster, new)
+    data = encode_assignment(topic.topic_id, replicas)
+    check_room(cluster, topic.name, new)
     path = znodes.topic_path(topic.name)
     node = zk.get(path)
     if node is None:
@@ -65,7 +65,7 @@ def grow(zk: ZkSession, election: Election, cluster: Cluster, topic: Topic, repl
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} was changed just now: ask again")
     grown = Topic(topic.name, topic.topic_id, replicas, topic.configs, [*topic.states, *[None] * len(new)])
     transaction = election.guarded()
-    transaction.set(path, znodes.encode_topic(TopicAssignment(topic.topic_id, replicas)), node.version)
+    transaction.set(path, data, node.version)
     write_states(election, grown, cluster.live(), transaction, set())
     cluster.topics[topic.name] = grown
     return grown

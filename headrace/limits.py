@@ -46,6 +46,7 @@ CONVERTED_BYTES_MAX = 1024 * 1024  # of the log, for one Fetch of an old version
 
 # Names
 TOPIC_NAME_LENGTH_MAX = 249
+CONFIG_VALUE_LENGTH_MAX = 1_000  # of a topic's override as it stands in ZooKeeper and in the view, blanks and all
 
 ADMIN_RESPONSE_BYTES_MAX = 64 * 1024 * 1024  # of a partition worker's answer, over all its parts
 GROUP_STRING_LENGTH_MAX = (

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from headrace.errors import HeadraceError
@@ -93,7 +94,7 @@ def encode_view(view: ClusterView) -> bytes:
             view.controller_id,
             list(view.brokers.values()),
             list(view.topics.values()),
-            view.doomed,
+            _by_topic(view.doomed),
         ],
         separators=(",", ":"),
     ).encode()
@@ -108,8 +109,16 @@ def decode_view(data: bytes) -> ClusterView:
         controller_id,
         {fields[0]: BrokerView(*fields) for fields in brokers},
         {fields[0]: _topic(fields) for fields in topics},
-        tuple(DoomedReplica(*fields) for fields in doomed),
+        tuple(DoomedReplica(topic, *fields) for topic, replicas in doomed for fields in replicas),
     )
+
+
+def _by_topic(doomed: tuple[DoomedReplica, ...]) -> list[tuple[str, list[tuple[int, ...]]]]:
+    """A topic's name once: a replica takes no more room here than before it was doomed, so that a view always fits."""
+    return [
+        (topic, [replica[1:] for replica in replicas])
+        for topic, replicas in groupby(doomed, lambda replica: replica.topic)
+    ]
 
 
 def _topic(fields: list[Any]) -> TopicView:
@@ -171,6 +180,12 @@ class ClusterViewWriter(ClusterViewReader):
     """The controller's end; it may read its own view back."""
 
     __slots__ = ()
+
+    def room_bytes(self) -> int:
+        """How much the next view may be longer than this one."""
+        version = self._words[VIEW_VERSION]
+        length = self._words[VIEW_LENGTH + (version & 1) * VIEW_DESCRIPTOR_WORDS] if version else 0
+        return self._buffer_bytes - length
 
     def publish(self, view: ClusterView) -> ClusterView:
         """Make a snapshot the current one; its version is set here.

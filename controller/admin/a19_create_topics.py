@@ -8,18 +8,30 @@ Source: Kafka `ZkAdminManager.createTopics`.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.controller.admin.failures import answer_to
 from headrace.controller.internal_topics import plan_internal_topic
 from headrace.controller.office import Office
-from headrace.controller.topic_creation import check_assignment, check_configs, check_name, create, place
+from headrace.controller.topic_creation import (
+    PARTITIONS_PER_TOPIC_MAX,
+    TopicNames,
+    check_assignment,
+    check_configs,
+    check_total,
+    create,
+    place,
+)
 from headrace.controller.waiting import Waiting
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.settings import TOPIC_SETTINGS, Settings, format_value, topic_values
+
+VERSION_OF_CONFIGS = 5
+CONFIGS_TOLD_MAX = 500  # topics of one answer: 700 KB
 
 # Kafka's DescribeConfigsResponse.ConfigSource
 SOURCE_TOPIC = 1
@@ -34,6 +46,7 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
     """Create what can be created."""
     request = decode_request(ApiKey.CREATE_TOPICS, version, body)
     counts = Counter(topic.name for topic in request.topics)
+    creation = _Creation(office, version, request.validate_only)
     results: dict[str, Any] = {}
     created = []
     for topic in request.topics:
@@ -43,7 +56,7 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
             if counts[topic.name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} stands {counts[topic.name]} times")
             office.check_active()
-            results[topic.name] = _create_one(office, topic, request.validate_only)
+            results[topic.name] = creation.create(topic)
             if not request.validate_only:
                 created.append(topic.name)
         except HeadraceError as failure:
@@ -66,37 +79,62 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
     return office.wait_served(created, request.timeout_ms, respond)
 
 
-def _create_one(office: Office, topic: Any, validate_only: bool) -> Any:
-    cluster = office.cluster
-    if topic.name in office.deletions:
-        raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' is marked for deletion.")
-    check_name(topic.name, cluster.topics)
-    configs = check_configs({config.name: config.value for config in topic.configs})
-    if topic.assignments:
-        if topic.num_partitions != -1 or topic.replication_factor != -1:
-            raise KafkaError(
-                ErrorCode.INVALID_REQUEST,
-                "an assignment goes with num_partitions -1 and replication_factor -1 only",
-            )
-        wanted = {row.partition_index: list(row.broker_ids) for row in topic.assignments}
-        replicas = check_assignment(wanted, cluster.live())
-    else:
-        partitions, factor = topic.num_partitions, topic.replication_factor
-        plan = plan_internal_topic(office.settings, topic.name, len(cluster.live()))
-        if plan is not None and (partitions, factor) == (-1, -1):
-            partitions, factor = plan.partitions, plan.replication_factor
-            configs = {**plan.configs, **configs}
-        replicas = place(cluster, office.settings, partitions, factor, office.chance)
-    if not validate_only:
-        create(office.zk, office.election, cluster, topic.name, replicas, configs)
-    return _Result(
-        name=topic.name,
-        error_code=0,
-        error_message=None,
-        num_partitions=len(replicas),
-        replication_factor=len(replicas[0]),
-        configs=_describe(office.settings, configs),
-    )
+class _Creation:
+    """What the topics of one request have in common."""
+
+    def __init__(self, office: Office, version: int, is_trial: bool) -> None:
+        self._office = office
+        self._is_trial = is_trial
+        self._check_time = office.time_limit()
+        self._names = TopicNames(office.cluster.topics)
+        self._partitions = 0
+        self._configs: dict[frozenset[tuple[str, str]], list[Any]] = {}  # by the topic's own
+        self._configs_left = CONFIGS_TOLD_MAX if version >= VERSION_OF_CONFIGS else 0
+
+    def create(self, topic: Any) -> Any:
+        """The result of one topic; raises HeadraceError"""
+        office, cluster = self._office, self._office.cluster
+        self._check_time()
+        if topic.name in office.deletions:
+            raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' is marked for deletion.")
+        self._names.check(topic.name)
+        configs = check_configs({config.name: config.value for config in topic.configs})
+        asked = len(topic.assignments) or max(topic.num_partitions, 1)
+        if asked <= PARTITIONS_PER_TOPIC_MAX:
+            check_total(self._partitions + asked)
+            self._partitions += asked
+        if topic.assignments:
+            if topic.num_partitions != -1 or topic.replication_factor != -1:
+                raise KafkaError(
+                    ErrorCode.INVALID_REQUEST,
+                    "an assignment goes with num_partitions -1 and replication_factor -1 only",
+                )
+            wanted = {row.partition_index: list(row.broker_ids) for row in topic.assignments}
+            replicas = check_assignment(wanted, cluster.live())
+        else:
+            partitions, factor = topic.num_partitions, topic.replication_factor
+            plan = plan_internal_topic(office.settings, topic.name, len(cluster.live()))
+            if plan is not None and (partitions, factor) == (-1, -1):
+                partitions, factor = plan.partitions, plan.replication_factor
+                configs = {**plan.configs, **configs}
+            replicas = place(cluster, office.settings, partitions, factor, office.chance)
+        if not self._is_trial:
+            create(office.zk, office.election, cluster, topic.name, replicas, configs)
+            self._names.add(topic.name)
+        return self._tell(topic.name, replicas, configs)
+
+    def _tell(self, name: str, replicas: Sequence[Sequence[int]], configs: dict[str, str]) -> Any:
+        """With all settings of the topic, for the first ones: of thousands no message would hold them."""
+        result = _Result(name=name, error_code=0, error_message=None, configs=None)
+        if not self._configs_left:
+            return result._replace(topic_config_error_code=int(ErrorCode.POLICY_VIOLATION))
+        self._configs_left -= 1
+        own = frozenset(configs.items())
+        if own not in self._configs:
+            self._configs[own] = _describe(self._office.settings, configs)
+        return result._replace(
+            num_partitions=len(replicas), replication_factor=len(replicas[0]), configs=self._configs[own]
+        )
 
 
 def _describe(settings: Settings, overrides: dict[str, str]) -> list[Any]:

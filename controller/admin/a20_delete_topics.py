@@ -24,9 +24,11 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
     request = decode_request(ApiKey.DELETE_TOPICS, version, body)
     results: dict[str, tuple[ErrorCode, str | None]] = {}
     marked = []
+    check_time = office.time_limit()
     for name in dict.fromkeys(request.topic_names):
         try:
             office.check_active()
+            check_time()
             if not office.settings["delete.topic.enable"]:
                 raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "delete.topic.enable is false")
             if name not in office.cluster.topics:

@@ -12,6 +12,7 @@ from typing import Any
 
 from headrace.controller.admin.failures import answer_to
 from headrace.controller.office import Office
+from headrace.controller.topic_creation import PARTITIONS_PER_TOPIC_MAX, check_total
 from headrace.controller.topic_growth import grow, placed
 from headrace.controller.waiting import Waiting
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
@@ -28,6 +29,8 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
     counts = Counter(topic.name for topic in request.topics)
     results: dict[str, tuple[ErrorCode, str | None]] = {}
     grown = []
+    check_time = office.time_limit()
+    asked = 0
     for topic in request.topics:
         if topic.name in results:
             continue
@@ -35,6 +38,10 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
             if counts[topic.name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} stands {counts[topic.name]} times")
             office.check_active()
+            check_time()
+            if 0 < topic.count <= PARTITIONS_PER_TOPIC_MAX and topic.name in office.cluster.topics:
+                check_total(asked + topic.count)
+                asked += topic.count
             _grow_one(office, topic, request.validate_only)
             results[topic.name] = (ErrorCode.NONE, None)
             if not request.validate_only:

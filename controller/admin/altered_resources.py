@@ -7,6 +7,7 @@ Source: Kafka `ConfigAdminManager.preprocess`, `ZkAdminManager.alterConfigs`.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -27,10 +28,12 @@ def alter_all(office: Office, request: Any, change: Change) -> list[tuple[Any, E
     """(resource, error, message) of each; those without an error are written, unless the request only asks whether they could be."""
     counts = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
     results: list[tuple[Any, ErrorCode, str | None]] = []
+    check_time = office.time_limit()
     for resource in request.resources:
         try:
             if counts[resource.resource_type, resource.resource_name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"{resource.resource_name} stands more than once")
+            check_time()
             _alter_one(office, resource, change, request.validate_only)
             results.append((resource, ErrorCode.NONE, None))
         except HeadraceError as failure:
@@ -52,6 +55,16 @@ def _alter_one(office: Office, resource: Any, change: Change, is_trial: bool) ->
     topic = office.cluster.topics.get(name)
     if topic is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
-    wanted = alter(office.zk, name, lambda current: change(resource, current), is_trial)
+
+    def checked(current: dict[str, str]) -> dict[str, str]:
+        wanted = change(resource, current)
+        growth = len(json.dumps(wanted)) - len(json.dumps(current))
+        if growth > 0 and not is_trial and not office.cluster.reserve(growth):
+            raise KafkaError(
+                ErrorCode.POLICY_VIOLATION, f"node {office.cluster.node_id} has no room for more in its view"
+            )
+        return wanted
+
+    wanted = alter(office.zk, name, checked, is_trial)
     if not is_trial:
         topic.configs = wanted

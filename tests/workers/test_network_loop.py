@@ -8,9 +8,11 @@ import struct
 import pytest
 from fake_seat import FakeSeat, view_of
 
+from headrace.errors import ErrorCode
 from headrace.limits import OUTBOX_BYTES_MAX, PIPELINED_REQUESTS_MAX, TRICKLE_DEADLINE_MS
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_request, decode_response, encode_response
 from headrace.protocol.frames import build_request
 from headrace.protocol.record_batch import build_batch
 from headrace.shm.counters import CONNECTIONS_OPEN, Counters
@@ -396,3 +398,26 @@ def test_the_files_of_a_deleted_topic_are_let_go(bench, tmp_path):
     os.fstat(descriptors[0])
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(descriptors[1])
+
+
+def test_unknown_topics_by_the_thousand_are_made_some_at_a_time(bench):
+    asked = []
+    bench.context.admin.ask = lambda _exchange, _key, version, body, on_result: asked.append((version, body, on_result))
+    request = messages.MetadataRequest
+    names = [f"new{index}" for index in range(700)]
+    body = request(topics=[request.MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=True)
+    client = bench.connect()
+    client.sendall(build_request(ApiKey.METADATA, 5, 7, "bench", body))
+    bench.turn_until(lambda: asked)
+    [(version, creation, on_result)] = asked
+    made = [topic.name for topic in decode_request(ApiKey.CREATE_TOPICS, version, memoryview(creation)).topics]
+    assert made == names[: len(made)]
+    assert len(made) < len(names)
+    result = messages.CreateTopicsResponse.CreatableTopicResult
+    late = [result(name=name, error_code=int(ErrorCode.REQUEST_TIMED_OUT), error_message=None) for name in made]
+    answer = encode_response(ApiKey.CREATE_TOPICS, version, messages.CreateTopicsResponse(topics=late))
+    [exchange] = bench.connections[0].exchanges
+    on_result(memoryview(answer))
+    told = decode_response(ApiKey.METADATA, 5, memoryview(exchange.parts[0])[8:])
+    assert {topic.error_code for topic in told.topics} == {ErrorCode.LEADER_NOT_AVAILABLE}  # ask again, all of them
+    assert len(told.topics) == len(names)

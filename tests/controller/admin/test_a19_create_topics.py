@@ -2,6 +2,7 @@ import pytest
 
 from headrace.controller import znodes
 from headrace.controller.admin import a19_create_topics
+from headrace.controller.topic_creation import create
 from headrace.controller.zk import ZkLost
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
@@ -199,3 +200,67 @@ def test_a_refusal_that_repeats_much_of_the_request_is_cut(new_node, version):
     assert ErrorCode(rows["n" * 32_767].error_code) is ErrorCode.INVALID_REQUEST
     assert ErrorCode(rows["t"].error_code) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
     assert all(len(row.error_message) == 4_000 for row in rows.values())
+
+
+def test_a_flood_of_topics_is_looked_at_once_each_and_told_without_their_settings(new_node):
+    node = new_node()
+    create(node.zk, node.office.election, node.cluster, "a.0", ((0,),), {})
+    flood = [topic(f"a_{index}") for index in range(5_000)]
+    rows = answer(ask(node, *flood, validate_only=True))
+    assert rows.pop("a_0").error_code == ErrorCode.INVALID_TOPIC_EXCEPTION  # a.0 is there
+    assert {row.error_code for row in rows.values()} == {0}
+    assert (
+        sum(row.num_partitions == 1 and bool(row.configs) for row in rows.values())
+        == a19_create_topics.CONFIGS_TOLD_MAX
+    )
+    assert {row.topic_config_error_code for row in rows.values()} == {0, ErrorCode.POLICY_VIOLATION}
+
+
+def test_names_of_one_request_collide_too(new_node):
+    assert codes(new_node(), topic("a.b"), topic("a_b")) == {
+        "a.b": ErrorCode.NONE,
+        "a_b": ErrorCode.INVALID_TOPIC_EXCEPTION,
+    }
+
+
+def test_the_partitions_of_a_request_are_bounded_in_all(new_node):
+    rows = answer(ask(new_node(), *(topic(f"t{index}", 60_000) for index in range(3)), validate_only=True))
+    assert [row.error_code for row in rows.values()] == [0, ErrorCode.POLICY_VIOLATION, ErrorCode.POLICY_VIOLATION]
+
+
+def test_a_request_that_takes_long_leaves_the_rest_to_another(new_node, monkeypatch):
+    node = new_node()
+    now_ms = iter(range(0, 1_000_000, 4_000))
+    monkeypatch.setattr(node.office, "_monotonic_ms", lambda: next(now_ms))
+    assert list(codes(node, topic("a"), topic("b"), topic("c"), topic("d"), timeout_ms=1 << 30).values()) == [
+        ErrorCode.NONE,
+        ErrorCode.NONE,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.REQUEST_TIMED_OUT,
+    ]
+
+
+def test_overrides_are_no_place_to_store_things(new_node):
+    bulky = topic("t", configs=[("retention.ms", "1" + " " * 1_000)])
+    assert codes(new_node(), bulky) == {"t": ErrorCode.INVALID_CONFIG}
+
+
+def test_topics_for_which_the_view_has_no_room_are_not_made(new_node):
+    """They would be in ZooKeeper, and no node could publish its view any more."""
+    node = new_node(headrace_partitions_max="65536")
+    made = 0
+    for number in range(100):
+        name = f"{number:03d}".ljust(249, "n")
+        code = codes(node, topic(name, 2_000))[name]
+        if code is not ErrorCode.NONE:
+            break
+        made += 1
+    assert code is ErrorCode.POLICY_VIOLATION
+    assert made > 5
+    assert len(node.view.topics) == made
+    for name in list(node.view.topics):
+        node.office.deletions.mark(name)
+    node.office.deletions.begin(list(node.view.topics))
+    node.office.publish()
+    assert not node.view.topics  # as doomed replicas they have room too
+    assert len(node.view.doomed) == 2_000 * made

@@ -128,3 +128,15 @@ def test_a_growth_whose_reply_was_lost_is_served_all_the_same(new_node, ensemble
     node.office.load()  # a lost connection ends in this
     node.turn()
     assert len(node.view.topics["t"].partitions) == 2
+
+
+def test_the_partitions_of_a_request_are_bounded_in_all(new_node):
+    node = new_node()
+    for name in "abc":
+        make(node, name)
+    wishes = [wish(name, 60_000) for name in "abc"]
+    assert list(codes(node, *wishes, validate_only=True).values()) == [
+        ErrorCode.NONE,
+        ErrorCode.POLICY_VIOLATION,
+        ErrorCode.POLICY_VIOLATION,
+    ]

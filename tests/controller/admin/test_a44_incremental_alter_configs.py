@@ -3,6 +3,7 @@
 import pytest
 
 from headrace.controller.admin import a33_alter_configs, a44_incremental_alter_configs
+from headrace.controller.cluster import VIEW_MARGIN_BYTES
 from headrace.controller.topic_creation import create
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
@@ -125,4 +126,15 @@ def test_without_zookeeper_the_outcome_is_unknown(new_node):
     change = [(TOPIC, "t", [("segment.ms", SET, "6")])]
     [(_name, code, _message)] = ask(node, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, change)
     assert code is ErrorCode.REQUEST_TIMED_OUT
+    assert node.view.topics["t"].configs == {}
+
+
+def test_overrides_for_which_the_view_has_no_room_are_not_written(new_node):
+    node = new_node()
+    make(node, "t")
+    assert node.cluster.reserve(node.seat.view_writer.room_bytes() - VIEW_MARGIN_BYTES)
+    changes = [("segment.ms", SET, "6")]
+    resources = [(TOPIC, "t", changes)]
+    [(_name, error, _message)] = ask(node, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, resources)
+    assert error is ErrorCode.POLICY_VIOLATION
     assert node.view.topics["t"].configs == {}

@@ -21,6 +21,7 @@ from headrace.workers.network.topic_names import is_valid_topic_name
 
 CREATE_VERSION = 4  # the version of CreateTopics that the node speaks to its own controller
 CREATE_TIMEOUT_MS = 10_000
+CREATED_AT_ONCE_MAX = 500  # topics of one request; the others are LEADER_NOT_AVAILABLE until the client asks again
 ALL_TOPICS_IS_EMPTY_VERSION = 0
 
 _Topic = messages.MetadataResponse.MetadataResponseTopic
@@ -47,10 +48,12 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
         errors = dict.fromkeys(missing, int(ErrorCode.LEADER_NOT_AVAILABLE))
         if response is not None:
             answer = decode_response(ApiKey.CREATE_TOPICS, CREATE_VERSION, response)
-            errors = {topic.name: topic.error_code for topic in answer.topics}
+            errors.update({topic.name: topic.error_code for topic in answer.topics})
         _respond(context, exchange, names, errors)
 
-    context.admin.ask(exchange, ApiKey.CREATE_TOPICS, CREATE_VERSION, _creation_of(missing), created)
+    context.admin.ask(
+        exchange, ApiKey.CREATE_TOPICS, CREATE_VERSION, _creation_of(missing[:CREATED_AT_ONCE_MAX]), created
+    )
 
 
 def _creation_of(names: list[str]) -> bytes:
@@ -76,7 +79,9 @@ def _respond(context: Context, exchange: Exchange, names: list[str], errors: dic
             topics.append(_Topic(error_code=ErrorCode.INVALID_TOPIC_EXCEPTION, name=name, partitions=[]))
         else:
             error = errors.get(name, 0)
-            if error in (0, ErrorCode.TOPIC_ALREADY_EXISTS):
+            if error == ErrorCode.REQUEST_TIMED_OUT:  # there was no time for it yet
+                error = ErrorCode.LEADER_NOT_AVAILABLE
+            elif error in (0, ErrorCode.TOPIC_ALREADY_EXISTS):
                 error = ErrorCode.LEADER_NOT_AVAILABLE if name in errors else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             topics.append(_Topic(error_code=int(error), name=name, partitions=[]))
     brokers = [
