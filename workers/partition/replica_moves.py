@@ -205,20 +205,22 @@ class ReplicaMoves:
     def _alter(self, version: int, body: memoryview, reply: Reply) -> None:
         request = decode_request(ApiKey.ALTER_REPLICA_LOG_DIRS, version, body)
         results: dict[str, list[Any]] = {}
+        by_name = {replica.partition: replica for replica in self._replicas.by_slot.values()}
         for wanted in request.dirs:
+            log_dir = self._replicas.directory_named(wanted.path)
             for topic in wanted.topics:
                 for index in topic.partitions:
-                    error = self._begin(TopicPartition(topic.name, index), wanted.path)
+                    self._replicas.beat()
+                    name = TopicPartition(topic.name, index)
+                    error = self._begin(name, by_name.get(name), log_dir)
                     result = _PartitionResult(partition_index=index, error_code=int(error))
                     results.setdefault(topic.name, []).append(result)
         topics = [_TopicResult(topic_name=name, partitions=partitions) for name, partitions in results.items()]
         response = messages.AlterReplicaLogDirsResponse(results=topics)
         reply(encode_response(ApiKey.ALTER_REPLICA_LOG_DIRS, version, response))
 
-    def _begin(self, name: TopicPartition, path: str) -> ErrorCode:
+    def _begin(self, name: TopicPartition, replica: Replica | None, log_dir: Path | None) -> ErrorCode:
         """Begin a move, or give one up by moving a replica to where it is."""
-        replica = next((one for one in self._replicas.by_slot.values() if one.partition == name), None)
-        log_dir = self._replicas.directory_named(path)
         if log_dir is None:
             return ErrorCode.LOG_DIR_NOT_FOUND
         if replica is None:

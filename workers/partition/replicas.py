@@ -124,7 +124,7 @@ class Replicas:
         for slot in self.by_slot.keys() - wanted.keys() - {doomed.slot for doomed in view.doomed}:
             replica = self._forget(slot)
             _log.info("replica released partition=%s", replica.partition)
-            self._seat.beat(self._clock.monotonic_ns())
+            self.beat()
             self._close_log(replica)
         for slot, replica in before.items():
             if self.by_slot.get(slot) is not replica:
@@ -158,6 +158,10 @@ class Replicas:
         """So many bytes were appended: near the bound of free space that is looked at before the time."""
         if self._directories.spend(count):
             self.look_at_directories(monotonic_ms)
+
+    def beat(self) -> None:
+        """A sign of life, where thousands of logs take their time."""
+        self._seat.beat(self._clock.monotonic_ns())
 
     def fail(self, replica: Replica, failure: StorageFailed) -> None:
         """A log refused: out of room, or its directory is lost with every replica in it."""
@@ -249,7 +253,7 @@ class Replicas:
         """
         clean = not self._has_unclean_failure  # a log that was not opened was not recovered either
         for replica in self.by_slot.values():
-            self._seat.beat(self._clock.monotonic_ns())
+            self.beat()
             if replica.state is RowState.OFFLINE:
                 continue  # its directory gets no clean-shutdown marker
             try:
@@ -378,7 +382,7 @@ class Replicas:
             self._timed.add(replica.slot)
 
     def _open(self, topic: TopicView, partition: PartitionView) -> Replica | None:
-        self._seat.beat(self._clock.monotonic_ns())  # there may be thousands to open, and nothing to recover in them
+        self.beat()  # there may be thousands to open, and nothing to recover in them
         name = TopicPartition(topic.name, partition.index)
         row, is_torn = self._table.recover_row(partition.slot)
         trusted = None
@@ -462,7 +466,7 @@ class Replicas:
         )
 
     def _note_progress(self, bytes_read: int) -> None:
-        self._seat.beat(self._clock.monotonic_ns())
+        self.beat()
         self._seat.counters.add(RECOVERED_BYTES, bytes_read)
 
     def _publish_state(self, slot: int, key: int, state: RowState, generation: int) -> None:
@@ -497,7 +501,7 @@ class Replicas:
         row = self._table.read(doomed.slot)
         if row is not None and row.state == RowState.DELETED and row.key == doomed.key:
             return
-        self._seat.beat(self._clock.monotonic_ns())
+        self.beat()
         name = TopicPartition(doomed.topic, doomed.partition)
         for checkpoint in (self._recovery_points, self._high_watermarks, self._log_starts):
             checkpoint.pop(name, None)  # a topic of the same name begins anew

@@ -25,23 +25,22 @@ _TopicResult = messages.DeleteRecordsResponse.DeleteRecordsTopicResult
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """Refuse what is not led here; ask the owners for the rest."""
+    """Refuse what is not led here; ask the owners for the rest. The last mention of a partition counts."""
     request = decode_request(ApiKey.DELETE_RECORDS, exchange.api_version, body)
     deletion = _Deletion(exchange)
     by_owner: dict[int, dict[str, list[Any]]] = {}
-    for topic in request.topics:
-        view = context.view.topics.get(topic.name)
-        for wanted in topic.partitions:
-            place = (topic.name, wanted.partition_index)
-            route = context.routes.partition(*place)
-            if route is None:
-                deletion.settle(place, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            elif view is not None and view.internal:
-                deletion.settle(place, ErrorCode.INVALID_TOPIC_EXCEPTION)
-            elif route.slot < 0 or route.leader != context.node_id:
-                deletion.settle(place, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-            else:
-                by_owner.setdefault(route.owner, {}).setdefault(topic.name, []).append(wanted)
+    places = {(topic.name, row.partition_index): row for topic in request.topics for row in topic.partitions}
+    for place, wanted in places.items():
+        view = context.view.topics.get(place[0])
+        route = context.routes.partition(*place)
+        if route is None:
+            deletion.settle(place, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        elif view is not None and view.internal:
+            deletion.settle(place, ErrorCode.INVALID_TOPIC_EXCEPTION)
+        elif route.slot < 0 or route.leader != context.node_id:
+            deletion.settle(place, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        else:
+            by_owner.setdefault(route.owner, {}).setdefault(place[0], []).append(wanted)
     deletion.owed = len(by_owner)
     for owner, topics in by_owner.items():
         deletion.ask(context, owner, topics, request.timeout_ms)

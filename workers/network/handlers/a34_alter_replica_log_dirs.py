@@ -27,27 +27,31 @@ Wanted = dict[str, dict[str, list[int]]]  # path -> topic -> partitions
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """Refuse what is not hosted here; ask the owners for the rest."""
+    """Refuse what is not hosted here; ask the owners for the rest. The last directory named for a replica counts."""
     request = decode_request(_KEY, exchange.api_version, body)
     alteration = _Alteration(exchange)
     by_owner: dict[int, Wanted] = {}
-    known = {os.path.realpath(path) for path in context.settings["log.dirs"]}
-    for wanted in request.dirs:
-        is_known = "\0" not in wanted.path and os.path.realpath(wanted.path) in known
-        for topic in wanted.topics:
-            for index in topic.partitions:
-                if not is_known:
-                    alteration.settle(topic.name, index, ErrorCode.LOG_DIR_NOT_FOUND)
-                    continue
-                route = context.routes.partition(topic.name, index)
-                if route is None or route.slot < 0:
-                    alteration.settle(topic.name, index, ErrorCode.REPLICA_NOT_AVAILABLE)
-                    continue
-                paths = by_owner.setdefault(route.owner, {})
-                paths.setdefault(wanted.path, {}).setdefault(topic.name, []).append(index)
+    known = {name for path in context.settings["log.dirs"] for name in (os.path.normpath(path), os.path.realpath(path))}
+    places = {
+        (topic.name, index): wanted.path
+        for wanted in request.dirs
+        for topic in wanted.topics
+        for index in topic.partitions
+    }
+    paths = {path: os.path.normpath(path) for path in set(places.values())}  # by their text: links may be many
+    for (topic, index), path in places.items():
+        if paths[path] not in known:
+            alteration.settle(topic, index, ErrorCode.LOG_DIR_NOT_FOUND)
+            continue
+        route = context.routes.partition(topic, index)
+        if route is None or route.slot < 0:
+            alteration.settle(topic, index, ErrorCode.REPLICA_NOT_AVAILABLE)
+            continue
+        of_owner = by_owner.setdefault(route.owner, {})
+        of_owner.setdefault(paths[path], {}).setdefault(topic, []).append(index)
     alteration.owed = len(by_owner)
-    for owner, paths in by_owner.items():
-        alteration.ask(context, owner, paths)
+    for owner, dirs in by_owner.items():
+        alteration.ask(context, owner, dirs)
     alteration.answer_if_done()
 
 

@@ -1,0 +1,85 @@
+"""Requests that name a partition again and again: its owner is asked once, for the last mention, as with Kafka."""
+
+import os
+
+import pytest
+from test_network_loop import Bench
+
+from headrace.errors import ErrorCode
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_request, decode_response
+from headrace.protocol.frames import build_request
+from headrace.workers.network.handlers import a00_produce
+
+
+@pytest.fixture
+def bench(tmp_path):
+    bench = Bench(tmp_path)
+    bench.asked = []
+
+    def ask(_exchange, key, version, body, _on_result, _owner=None):
+        bench.asked.append(decode_request(key, version, memoryview(body)))
+
+    bench.context.admin.ask = ask
+    yield bench
+    for client in bench.clients:
+        client.close()
+    bench.loop.stop_accepting()
+    bench.loop.close()
+
+
+def send(bench, key, version, request):
+    bench.connect().sendall(build_request(key, version, 7, "bench", request))
+
+
+def answer(bench, key, version):
+    bench.turn_until(lambda: bench.connections and bench.connections[0].outbox.bytes_sent)
+    frame = bench.clients[0].recv(1 << 20)
+    return decode_response(key, version, memoryview(frame)[8:])
+
+
+def test_a_replica_is_moved_to_the_last_directory_that_is_named(bench, tmp_path):
+    request = messages.AlterReplicaLogDirsRequest
+    topics = [request.AlterReplicaLogDirTopic("t", [0, 0, 1])]
+    ways = [f"{tmp_path}{'/.' * count}" for count in range(1, 4)]
+    dirs = [request.AlterReplicaLogDir(path, topics) for path in ("/elsewhere", *ways)]
+    send(bench, ApiKey.ALTER_REPLICA_LOG_DIRS, 1, request(dirs))
+    bench.turn_until(lambda: bench.asked)
+    [asked] = bench.asked
+    assert [(one.path, [(t.name, t.partitions) for t in one.topics]) for one in asked.dirs] == [
+        (str(tmp_path), [("t", [0, 1])])
+    ]
+
+
+def test_a_directory_of_many_names_is_compared_and_not_looked_for(bench, monkeypatch):
+    looked, real = [], os.path.realpath
+    monkeypatch.setattr("os.path.realpath", lambda path: looked.append(path) or real(path))
+    request = messages.AlterReplicaLogDirsRequest
+    dirs = [
+        request.AlterReplicaLogDir(f"/{number}" + "/x" * 1_000, [request.AlterReplicaLogDirTopic("t", [number])])
+        for number in range(3)
+    ]
+    send(bench, ApiKey.ALTER_REPLICA_LOG_DIRS, 1, request(dirs))
+    [topic] = answer(bench, ApiKey.ALTER_REPLICA_LOG_DIRS, 1).results
+    assert {row.error_code for row in topic.partitions} == {ErrorCode.LOG_DIR_NOT_FOUND}
+    assert not [path for path in looked if "/x" in path]
+
+
+def test_records_are_deleted_once(bench):
+    request = messages.DeleteRecordsRequest
+    rows = [request.DeleteRecordsPartition(0, offset) for offset in range(5)]
+    send(bench, ApiKey.DELETE_RECORDS, 1, request([request.DeleteRecordsTopic("t", rows)] * 2, 1000))
+    bench.turn_until(lambda: bench.asked)
+    [asked] = bench.asked
+    assert [[(row.partition_index, row.offset) for row in topic.partitions] for topic in asked.topics] == [[(0, 4)]]
+
+
+def test_names_that_no_topic_has_are_not_kept(bench):
+    request = messages.ProduceRequest
+    data = [request.TopicProduceData("n" * 250, [request.PartitionProduceData(0, b"")])]
+    before = len(a00_produce._templates)
+    send(bench, ApiKey.PRODUCE, 8, request(acks=-1, timeout_ms=1000, topic_data=data))
+    [topic] = answer(bench, ApiKey.PRODUCE, 8).responses
+    assert topic.partition_responses[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert len(a00_produce._templates) == before
