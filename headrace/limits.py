@@ -33,6 +33,7 @@ CLUSTER_VIEW_BYTES_MAX = 16 * 1024 * 1024
 RECEIVE_BYTES_FIRST = 16 * 1024
 RECEIVE_BYTES_BUSY = 128 * 1024  # of a connection whose socket holds more than fits; a larger frame takes more
 PIPELINED_REQUESTS_MAX = 256  # in flight per connection; reading stops beyond
+PARKED_PARTITIONS_MAX = 10_000  # that fetches of one connection wait for; reading stops beyond
 OUTBOX_BYTES_MAX = 4 * 1024 * 1024  # answers of one connection (file ranges do not count); reading stops beyond
 TRICKLE_DEADLINE_MS = 30_000  # a started frame has to be whole by then
 

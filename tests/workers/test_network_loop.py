@@ -421,3 +421,61 @@ def test_unknown_topics_by_the_thousand_are_made_some_at_a_time(bench):
     told = decode_response(ApiKey.METADATA, 5, memoryview(exchange.parts[0])[8:])
     assert {topic.error_code for topic in told.topics} == {ErrorCode.LEADER_NOT_AVAILABLE}  # ask again, all of them
     assert len(told.topics) == len(names)
+
+
+def fetch_frame(number, partitions=(0,), min_bytes=1, max_bytes=1 << 20):
+    request = messages.FetchRequest
+    wanted = [request.FetchPartition(partition=n, fetch_offset=0, partition_max_bytes=1 << 20) for n in partitions]
+    topic = request.FetchTopic(topic="t", partitions=wanted)
+    fetch = request(replica_id=-1, max_wait_ms=1 << 30, min_bytes=min_bytes, max_bytes=max_bytes, topics=[topic])
+    return build_request(ApiKey.FETCH, 4, number, "bench", fetch)
+
+
+def lead(bench):
+    replicas = Replicas(bench.seat, 0, bench.clock)
+    replicas.follow(bench.seat.view.view)
+    return replicas
+
+
+def test_a_peer_that_left_while_nothing_is_received_is_noticed(bench):
+    lead(bench)
+    client = bench.connect()
+    client.sendall(b"".join(map(fetch_frame, range(PIPELINED_REQUESTS_MAX))))
+    bench.turn_until(lambda: len(bench.context.fetches) == PIPELINED_REQUESTS_MAX)
+    for _ in range(3):
+        bench.clock.ms += 2 * LOOK_AT_CONNECTIONS_INTERVAL_MS
+        bench.loop.do_work(0)
+    assert bench.connections  # it waits, and is there
+    client.close()
+
+    def is_gone():
+        bench.clock.ms += 2 * LOOK_AT_CONNECTIONS_INTERVAL_MS
+        return not bench.connections
+
+    bench.turn_until(is_gone)
+    assert not len(bench.context.fetches)
+
+
+def test_the_partitions_that_a_connection_waits_for_are_bounded(bench, monkeypatch):
+    monkeypatch.setattr("headrace.workers.network.connection.PARKED_PARTITIONS_MAX", 6)
+    lead(bench)
+    client = bench.connect()
+    client.sendall(b"".join(fetch_frame(number, (0, 1)) for number in range(10)))
+    bench.turn_until(lambda: len(bench.context.fetches) == 3)
+    for _ in range(5):
+        bench.loop.do_work(0)
+    assert len(bench.context.fetches) == 3
+    bench.clock.ms += 1 << 30
+    assert receive_answers(bench, client, 3) == [0, 1, 2]
+
+
+def test_a_fetch_waits_for_no_more_than_it_may_get(bench):
+    replicas = lead(bench)
+    for replica in replicas.by_slot.values():
+        data = memoryview(bytearray(build_batch([(None, bytes(5_000))], timestamp_ms=bench.clock.ms)))
+        replica.log.append_as_leader([data], 0, bench.clock.ms)
+        replica.advance_high_watermark(0)
+        replica.publish()
+    client = bench.connect()
+    client.sendall(fetch_frame(3, (0, 1), min_bytes=1 << 30, max_bytes=5_000))
+    assert receive_answers(bench, client, 1) == [3]

@@ -21,7 +21,13 @@ from collections import deque
 from struct import Struct
 
 from headrace.errors import BadFrame
-from headrace.limits import OUTBOX_BYTES_MAX, PIPELINED_REQUESTS_MAX, RECEIVE_BYTES_BUSY, RECEIVE_BYTES_FIRST
+from headrace.limits import (
+    OUTBOX_BYTES_MAX,
+    PARKED_PARTITIONS_MAX,
+    PIPELINED_REQUESTS_MAX,
+    RECEIVE_BYTES_BUSY,
+    RECEIVE_BYTES_FIRST,
+)
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import describe_foreign
 from headrace.workers.network.exchange import Exchange
@@ -59,6 +65,7 @@ class Connection:
         "is_closed",
         "last_active_ms",
         "outbox",
+        "parked_partitions",
         "peer",
         "registered_events",
         "sending_since_ms",
@@ -86,6 +93,7 @@ class Connection:
         self.exchanges: deque[Exchange] = deque()  # add by `expect`
         self._large: Exchange | None = None  # the last one whose answer may be large
         self.held_bytes = 0  # of answers that wait for their turn, file ranges not counted
+        self.parked_partitions = 0  # that its fetches wait for, each as often as it is waited for
         self.stalled: Stalled = deque()
         self.condemned: str | None = None
         self.is_closed = False  # answers may still come; the descriptor may be another connection's by then
@@ -108,7 +116,13 @@ class Connection:
             and len(self.exchanges) < PIPELINED_REQUESTS_MAX
             and self.outbox.memory_bytes + self.held_bytes < OUTBOX_BYTES_MAX
             and (self._large is None or self._large.parts is not None)
+            and self.parked_partitions < PARKED_PARTITIONS_MAX
         )
+
+    @property
+    def is_only_waiting(self) -> bool:
+        """Whether nothing is received until something is answered, nor anything on its way to a ring."""
+        return not self.can_take_requests and not self.stalled
 
     @property
     def unsent_bytes(self) -> int:
@@ -130,6 +144,13 @@ class Connection:
         """Have the loop look at this connection at the end of its cycle."""
         if not self.is_closed:
             self._dirty.add(self)
+
+    def has_left(self) -> bool:
+        """Whether the peer has closed and left no more requests; asked where nothing is received that would tell."""
+        try:
+            return not self.sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except OSError:
+            return False  # nothing there; what is broken is told as an event
 
     def condemn(self, reason: str) -> None:
         """Close at the end of the cycle; the first reason is the one that is logged."""

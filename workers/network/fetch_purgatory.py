@@ -8,7 +8,8 @@ its partitions moves, or its `max_wait_ms` passes. The order that loses no wake-
 
 The wait byte of a slot stays set while any fetch is parked on it.
 
-Bound: one entry per open exchange (PIPELINED_REQUESTS_MAX a connection). Source: Kafka `DelayedFetch`.
+Bound: one entry per open exchange (PIPELINED_REQUESTS_MAX a connection), and a connection whose fetches wait for
+PARKED_PARTITIONS_MAX partitions is not read: each is looked at whenever one of them moves. Source: Kafka `DelayedFetch`.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ class FetchPurgatory:
             waiting.add(fetch)
         self._by_connection.setdefault(connection, set()).add(fetch)
         self._open_count += 1
+        connection.parked_partitions += len(slots)
         fence()
         if attempt(False):
             self._close(fetch)
@@ -78,8 +80,12 @@ class FetchPurgatory:
         returns   number of fetches answered
         """
         answered = 0
+        tried: set[ParkedFetch] = set()
         for slot in slots:
             for fetch in list(self._by_slot.get(slot, ())):
+                if fetch in tried:
+                    continue
+                tried.add(fetch)  # it looks at all its partitions
                 if fetch.is_open and fetch.attempt(False):
                     self._close(fetch)
                     answered += 1
@@ -114,6 +120,7 @@ class FetchPurgatory:
             return
         fetch.is_open = False
         self._open_count -= 1
+        fetch.connection.parked_partitions -= len(fetch.slots)
         of_connection = self._by_connection[fetch.connection]
         of_connection.discard(fetch)
         if not of_connection:

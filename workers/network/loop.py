@@ -210,6 +210,7 @@ class NetworkLoop:
                 continue
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # a peer that vanished while we owe it an answer
             if self._send_buffer_bytes > 0:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._send_buffer_bytes)
             if self._receive_buffer_bytes > 0:
@@ -343,6 +344,8 @@ class NetworkLoop:
                 self._close(connection, f"the peer read nothing for {SLOW_READER_DEADLINE_MS} ms")
             elif 0 <= self._idle_max_ms < idle_ms and not connection.exchanges:
                 self._close(connection, f"idle for {idle_ms} ms")
+            elif idle_ms > LOOK_AT_CONNECTIONS_INTERVAL_MS and connection.is_only_waiting and connection.has_left():
+                self._close(connection, None)
             elif idle_ms > SHRINK_AFTER_IDLE_MS:
                 connection.shrink()
 

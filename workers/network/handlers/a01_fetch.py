@@ -85,6 +85,7 @@ class _Fetch:
         request = self.request
         context = self.context
         budget = min(request.max_bytes, context.settings["fetch.max.bytes"])
+        wanted_bytes = min(request.min_bytes, budget)  # more than the answer may have never comes
         gathered = 0
         has_error = False
         slots = []
@@ -102,7 +103,7 @@ class _Fetch:
                 partitions.append(data)
             responses.append(_TopicResponse(topic=topic.topic, partitions=partitions))
         self.slots = slots
-        if not (is_last or has_error or gathered >= request.min_bytes):
+        if not (is_last or has_error or gathered >= wanted_bytes):
             return False
         context.seat.counters.add(FETCH_BYTES, gathered)
         if self.exchange.api_version < VERSION_OF_MAGIC_2:
