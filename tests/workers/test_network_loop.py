@@ -479,3 +479,23 @@ def test_a_fetch_waits_for_no_more_than_it_may_get(bench):
     client = bench.connect()
     client.sendall(fetch_frame(3, (0, 1), min_bytes=1 << 30, max_bytes=5_000))
     assert receive_answers(bench, client, 1) == [3]
+
+
+def test_a_fetch_that_waits_keeps_only_what_it_waits_for(bench):
+    lead(bench)
+    request = messages.FetchRequest
+    topics = [request.FetchTopic(topic="nothing", partitions=[])] * 1_000
+    real = request.FetchTopic(topic="t", partitions=[request.FetchPartition(partition=0, partition_max_bytes=1)])
+    forgotten = [request.ForgottenTopic(topic="t", partitions=[1])] * 1_000
+    wait = request(
+        replica_id=-1, max_wait_ms=1 << 30, min_bytes=1, topics=[*topics, real], forgotten_topics_data=forgotten
+    )
+    client = bench.connect()
+    client.sendall(build_request(ApiKey.FETCH, 11, 1, "bench", wait))
+    bench.turn_until(lambda: len(bench.context.fetches))
+    [fetch] = bench.context.fetches._by_slot[0]
+    kept = fetch.attempt.__self__.request
+    assert (len(kept.topics), len(kept.forgotten_topics_data)) == (1, 0)
+    nothing = wait._replace(topics=topics)
+    bench.connect().sendall(build_request(ApiKey.FETCH, 11, 2, "bench", nothing))
+    assert receive_answers(bench, bench.clients[1], 1) == [2]  # at once

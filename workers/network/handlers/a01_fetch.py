@@ -214,12 +214,17 @@ class _Fetch:
 
 
 def _each_once(request: Any) -> Any:
-    """The request without repeats: the last mention of a partition counts, in the place of the first, as with Kafka."""
+    """The request without repeats: the last mention of a partition counts, in the place of the first, as with Kafka.
+
+    Nor does it hold what it may keep for weeks while it waits: topics without partitions, the sessions' list.
+    """
     topics = request.topics
+    if request.forgotten_topics_data:
+        request = request._replace(forgotten_topics_data=[])
     if len(topics) == 1 and len(topics[0].partitions) == 1:
         return request
     wanted = {(topic.topic, row.partition): row for topic in topics for row in topic.partitions}
-    if len(wanted) == sum(len(topic.partitions) for topic in topics):
+    if len(wanted) == sum(len(topic.partitions) for topic in topics) and all(topic.partitions for topic in topics):
         return request
     rows: dict[str, list[Any]] = {}
     for (topic, _partition), row in wanted.items():
