@@ -30,6 +30,9 @@ LEADER_EPOCH_FILE = "leader-epoch-checkpoint"
 PARTITION_METADATA_FILE = "partition.metadata"
 CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
 VERSION = "0"
+OFFSET_MAX = 2**63 - 1
+PARTITION_MAX = EPOCH_MAX = 2**31 - 1
+TOPIC_ID_DIGITS = 32
 
 _DISK = Disk()
 
@@ -47,10 +50,10 @@ def read_offset_checkpoint(path: Path) -> dict[TopicPartition, int]:
     for line in read_lines(path):
         topic, _, rest = line.rpartition(" ")[0].rpartition(" ")
         offset = line.rpartition(" ")[2]
-        if topic and rest.isdecimal() and offset.isdecimal():
+        if topic and is_number(rest, PARTITION_MAX) and is_number(offset, OFFSET_MAX):
             offsets[TopicPartition(topic, int(rest))] = int(offset)
         else:
-            raise BadCheckpoint(f"{path}: line {line!r} is not `topic partition offset`")
+            raise BadCheckpoint(f"{path}: line {line[:400]!r} is not `topic partition offset`")
     return offsets
 
 
@@ -68,9 +71,11 @@ def read_leader_epochs(path: Path) -> list[tuple[int, int]]:
     for line in read_lines(path):
         try:
             epoch, start_offset = line.split()
+            if not is_number(epoch, EPOCH_MAX) or not is_number(start_offset, OFFSET_MAX):
+                raise ValueError
             epochs.append((int(epoch), int(start_offset)))
         except ValueError:
-            raise BadCheckpoint(f"{path}: line {line!r} is not `epoch start_offset`") from None
+            raise BadCheckpoint(f"{path}: line {line[:100]!r} is not `epoch start_offset`") from None
     for (known, known_start), (following, start) in pairwise([(-1, -1), *epochs]):
         if not known < following or not known_start <= start:
             raise BadCheckpoint(f"{path}: epoch {following} at {start} behind epoch {known} at {known_start}")
@@ -92,7 +97,8 @@ def read_partition_metadata(path: Path) -> str:
     """The topic id as 32 hex digits; "" where the file is not there, or not in its format. raises OSError"""
     try:
         fields = dict(line.split(": ", 1) for line in path.read_text().splitlines() if ": " in line)
-        return base64.urlsafe_b64decode(fields["topic_id"] + "==").hex()
+        topic_id = base64.urlsafe_b64decode(fields["topic_id"] + "==").hex()
+        return topic_id if len(topic_id) == TOPIC_ID_DIGITS else ""
     except (FileNotFoundError, UnicodeDecodeError, KeyError, ValueError):
         return ""
 
@@ -112,6 +118,11 @@ def take_clean_shutdown(log_dir: Path, disk: Disk = _DISK) -> bool:
     return True
 
 
+def is_number(text: str, most: int) -> bool:
+    """Whether a field is a number that its place can hold: what is none of Kafka's must not get into a row or a batch."""
+    return text.isascii() and text.isdecimal() and len(text) <= len(str(OFFSET_MAX)) and int(text) <= most
+
+
 def read_lines(path: Path) -> list[str]:
     """The entries of a checkpoint file; none where it is not there. raises BadCheckpoint, OSError"""
     try:
@@ -123,10 +134,10 @@ def read_lines(path: Path) -> list[str]:
     if not lines:
         return []
     if lines[0] != VERSION:
-        raise BadCheckpoint(f"{path}: version {lines[0]!r}, expected {VERSION}")
+        raise BadCheckpoint(f"{path}: version {lines[0][:100]!r}, expected {VERSION}")
     body = [line for line in lines[2:] if line]
-    if len(lines) < 2 or not lines[1].isdigit() or int(lines[1]) != len(body):
-        raise BadCheckpoint(f"{path}: {lines[1:2]} entries announced, {len(body)} found")
+    if len(lines) < 2 or not is_number(lines[1], PARTITION_MAX) or int(lines[1]) != len(body):
+        raise BadCheckpoint(f"{path}: {lines[1][:100] if lines[1:] else None!r} entries announced, {len(body)} found")
     return body
 
 

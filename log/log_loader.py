@@ -41,6 +41,7 @@ from headrace.log.segment import (
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
     Segment,
+    bases_among,
     path_of,
     remove_segment,
     segment_bases,
@@ -112,7 +113,10 @@ class LogLoader:
     def load(self, opening: Opening) -> Segment:
         """Make what is on disk true; returns the active segment. raises OSError"""
         finish_swaps(self._directory, self._disk)
-        found = segment_bases(self._directory)
+        names = os.listdir(self._directory)
+        found = bases_among(names, LOG_SUFFIX)
+        if sum(name.endswith(LOG_SUFFIX) for name in names) > len(found):
+            _log.warning("files ignored whose names are no offsets directory=%s", self._directory)
         self._replay = ProducerReplay(
             self._directory, self._disk, self._producers, opening.log_start_offset, self._now_ms, self._progress
         )

@@ -29,7 +29,7 @@ from crc32c import crc32c
 
 from headrace.errors import ErrorCode, HeadraceError
 from headrace.log.disk import Disk
-from headrace.log.segment import segment_bases
+from headrace.log.segment import bases_among, segment_bases
 from headrace.log.transaction_index import AbortedTransaction
 
 SNAPSHOT_SUFFIX = ".snapshot"
@@ -331,11 +331,7 @@ def read_snapshot(path: Path) -> OrderedDict[int, Producer]:
 
 def snapshot_offsets(directory: Path) -> list[int]:
     """Offsets of the snapshots in a partition's directory, in order."""
-    return sorted(
-        int(name[: -len(SNAPSHOT_SUFFIX)])
-        for name in os.listdir(directory)
-        if name.endswith(SNAPSHOT_SUFFIX) and name[: -len(SNAPSHOT_SUFFIX)].isdigit()
-    )
+    return bases_among(os.listdir(directory), SNAPSHOT_SUFFIX)
 
 
 def _unlink(path: Path) -> None:

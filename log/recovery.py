@@ -70,8 +70,9 @@ class Recovery:
             self._replay.catch_up(segment.base_offset, self._end, self.next_offset, segment.transaction_index)
         self._scan(size)
         if segment.first_timestamp_ms < 0 < self._end:
-            first = next(walk(segment.fd, 0, self._end, segment.base_offset, is_checked=False))
-            segment.first_timestamp_ms = first.max_timestamp_ms
+            for first in walk(segment.fd, 0, self._end, segment.base_offset, is_checked=False):
+                segment.first_timestamp_ms = first.max_timestamp_ms
+                break  # where the first header is damaged, and a clean stop vouched for it, there is none
         if self._end < size:
             segment.truncate(self._end)
             segment.sync()
@@ -97,6 +98,8 @@ class Recovery:
         index.truncate_to_position(known_end)
         last = index.last()
         start = last[1] if last is not None else 0
+        if start < 0:
+            return False
         end, next_offset = start, segment.base_offset
         largest_ms, largest_offset = -1, segment.base_offset
         runs = walk_runs(segment.fd, start, known_end, segment.base_offset, is_checked=False)

@@ -28,6 +28,8 @@ TIME_INDEX_SUFFIX = ".timeindex"
 TXN_INDEX_SUFFIX = ".txnindex"
 SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 RELATIVE_OFFSET_MAX = 2**31 - 1
+BASE_OFFSET_MAX = 2**63 - 1 - 2 * RELATIVE_OFFSET_MAX  # a file of a larger name is a mistake: nothing fits behind it
+NAME_DIGITS = 20
 
 
 class Segment:
@@ -166,10 +168,19 @@ def segment_bases(directory: Path) -> list[int]:
     return bases_among(os.listdir(directory), LOG_SUFFIX)
 
 
+def base_of(stem: str) -> int | None:
+    """The offset that a file is named for, None where it is no file of ours: 20 digits, with room for offsets behind it."""
+    if len(stem) != NAME_DIGITS or not stem.isascii() or not stem.isdecimal():
+        return None
+    base = int(stem)
+    return base if base <= BASE_OFFSET_MAX else None
+
+
 def bases_among(names: list[str], suffix: str) -> list[int]:
     """Base offsets of the files with a suffix, in order."""
     cut = -len(suffix)
-    return sorted(int(name[:cut]) for name in names if name.endswith(suffix) and name[:cut].isdecimal())
+    bases = (base_of(name[:cut]) for name in names if name.endswith(suffix))
+    return sorted(base for base in bases if base is not None)
 
 
 def remove_segment(directory: Path, base_offset: int) -> None:

@@ -36,6 +36,7 @@ from headrace.log.segment import (
     SUFFIXES,
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
+    base_of,
     path_of,
     segment_bases,
 )
@@ -70,7 +71,9 @@ def finish_swaps(directory: Path, disk: Disk) -> int:
     done = 0
     for name in sorted(os.listdir(directory)):
         if name.endswith(LOG_SUFFIX + SWAP_SUFFIX):
-            base = int(name.partition(".")[0])
+            base = base_of(name.removesuffix(LOG_SUFFIX + SWAP_SUFFIX))
+            if base is None:
+                continue  # not ours
             last_offset = _last_offset(directory / name, base)
             others = [other for other in _bases_of_any_file(directory) if base < other <= last_offset]
             _go_in(directory, base, others, disk)
@@ -79,7 +82,8 @@ def finish_swaps(directory: Path, disk: Disk) -> int:
     kept = set(segment_bases(directory))
     for name in os.listdir(directory):
         stem, _, suffix = name.partition(".")
-        is_orphan = f".{suffix}" in _SIDE_SUFFIXES and stem.isdigit() and int(stem) not in kept
+        base = base_of(stem)
+        is_orphan = f".{suffix}" in _SIDE_SUFFIXES and base is not None and base not in kept
         if is_orphan or name.endswith((SWAP_SUFFIX, _NAME_SUFFIX)):  # without its log: not all of it was there
             (directory / name).unlink(missing_ok=True)
     return done
@@ -120,8 +124,6 @@ def _last_offset(path: Path, base: int) -> int:
 
 
 def _bases_of_any_file(directory: Path) -> set[int]:
-    return {
-        int(stem)
-        for stem, _, suffix in (name.partition(".") for name in os.listdir(directory))
-        if f".{suffix}" in SUFFIXES and stem.isdigit()
-    }
+    stems = (name.partition(".") for name in os.listdir(directory))
+    bases = {base_of(stem) for stem, _, suffix in stems if f".{suffix}" in SUFFIXES}
+    return {base for base in bases if base is not None}

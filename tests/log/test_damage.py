@@ -12,6 +12,7 @@ from headrace.log.checkpoints import (
     BadCheckpoint,
     read_leader_epochs,
     read_offset_checkpoint,
+    read_partition_metadata,
     write_leader_epochs,
     write_offset_checkpoint,
 )
@@ -279,3 +280,85 @@ def test_an_index_of_any_size_under_its_bound_rolls_in_time(maker):
             log = maker.open(config, clean=True)
             assert found_offsets(log, range(40)) == list(range(40))
             log.abandon()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "0.log",
+        "x.log",
+        ".log",
+        "99999999999999999999.log",
+        f"{2**63 - 1:020d}.log",
+        "\u00b2" * 20 + ".log",
+        "\u0660" * 20 + ".log",
+        "x.log.swap",
+        "\u00b2\u00b2.index",
+        "\u00b2\u00b2.snapshot",
+        "99999999999999999999.snapshot",
+    ],
+)
+@pytest.mark.parametrize("is_clean", [False, True])
+def test_files_whose_names_are_no_offsets_are_none_of_the_logs(maker, name, is_clean):
+    before = written(maker, is_closed=True)
+    (maker.directory / name).write_bytes(b"who put this here")
+    log = maker.open(CONFIG, clean=is_clean)
+    assert log.log_end_offset == before.log_end_offset
+    assert log.append_as_leader([batch()], 9, NOW_MS)[0][0] == 0
+    log.close()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0\n\u00b2\n0 0\n",
+        "0\n" + "9" * 5_000 + "\n",
+        "0\n1\n0 99999999999999999999\n",
+        "0\n1\n4294967296 0\n",
+        "0\n1\n1_0 0\n",
+        "0\n1\n0 " + "9" * 5_000 + "\n",
+    ],
+)
+def test_numbers_that_no_offset_or_epoch_can_be_are_refused(maker, text):
+    path = maker.directory.parent / "checkpoint"
+    path.write_text(text)
+    with pytest.raises(BadCheckpoint):
+        read_leader_epochs(path)
+    path.write_text(
+        text.replace("\n0 ", "\nt 0 ").replace("\n1_0 ", "\nt 1_0 ").replace("\n4294967296 ", "\nt 4294967296 ")
+    )
+    with pytest.raises(BadCheckpoint):
+        read_offset_checkpoint(path)
+    before = written(maker, is_closed=True)
+    (maker.directory / "leader-epoch-checkpoint").write_text(text)
+    log = maker.open(CONFIG, clean=True)
+    assert log.log_end_offset == before.log_end_offset
+    assert log.epochs.entries == [(0, 0), (1, 30), (2, 60), (3, 90)]
+
+
+@pytest.mark.parametrize("topic_id", ["", "QUJD", "AAAAAAAAAAAAAAAAAAAAAAA", "not base64!"])
+def test_a_topic_id_that_is_none_is_no_other_topics(tmp_path, topic_id):
+    path = tmp_path / "partition.metadata"
+    path.write_text(f"version: 0\ntopic_id: {topic_id}\n")
+    assert read_partition_metadata(path) == ""
+
+
+def test_an_index_that_points_before_its_segment_is_made_anew(maker):
+    before = written(maker, is_closed=True)
+    path = files(maker, ".index")[-1]
+    data = path.read_bytes()
+    path.write_bytes(b"".join(data[at : at + 4] + b"\x80\0\0\0" for at in range(0, len(data), 8)))
+    log = maker.open(CONFIG, clean=True)
+    assert log.log_end_offset == before.log_end_offset
+    assert trimmed(path.read_bytes(), 8) == data
+
+
+def test_a_first_header_that_is_damaged_behind_a_clean_stop_opens(maker):
+    written(maker, is_closed=True)
+    path = files(maker, ".log")[-1]
+    with open(path, "r+b") as file:
+        file.seek(16)
+        file.write(b"\x7f")  # the magic
+    log = maker.open(CONFIG, clean=True)
+    assert log.append_as_leader([batch()], 9, NOW_MS)[0][0] == 0
+    log.close()

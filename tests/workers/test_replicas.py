@@ -10,6 +10,7 @@ from log_fixtures import NOW_MS, FakeClock, batch
 from headrace.errors import StorageExhausted, StorageFailed
 from headrace.ids import TopicPartition
 from headrace.log.checkpoints import write_offset_checkpoint
+from headrace.log.segment_file import CorruptSegment
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES
 from headrace.shm.partition_table import RowState
@@ -400,3 +401,35 @@ def test_a_worker_that_opens_deletes_or_releases_many_logs_is_seen_to_live(node)
     keys = [partition.key for partition in view_of(("t", 40)).topics["t"].partitions]
     node.replicas.follow(view_of(doomed=[DoomedReplica("t", index, index, keys[index]) for index in range(20)]))
     assert len(beats) >= 40
+
+
+def test_a_log_that_does_not_open_for_whatever_reason_costs_no_other(node, monkeypatch):
+    opened = node.replicas._open_log
+
+    def fail(name, *arguments, **options):
+        if name.partition == 1:
+            raise ValueError("a fault of ours")
+        return opened(name, *arguments, **options)
+
+    monkeypatch.setattr(node.replicas, "_open_log", fail)
+    node.replicas.follow(view_of(("t", 3)))
+    assert [node.row(slot).state for slot in range(3)] == [RowState.LEADER, RowState.OFFLINE, RowState.LEADER]
+    assert not node.replicas.close()  # not clean
+
+
+def test_a_log_whose_files_contradict_its_offsets_costs_no_other(node, monkeypatch):
+    def fail(_log, _offset):
+        raise CorruptSegment("no batch at byte 0")
+
+    monkeypatch.setattr("headrace.log.partition_log.PartitionLog.position_of", fail)
+    view = view_of(("t", 2))
+    other = view.topics["t"].partitions[1]._replace(isr=(0, 5))  # its high watermark is below its end
+    node.replicas.follow(view)
+    assert node.append(1)
+    node.replicas.follow(view)
+    node.replicas.by_slot[1].high_watermark = 0
+    topic = view.topics["t"]
+    changed = topic._replace(partitions=(topic.partitions[0], other._replace(leader_epoch=1)))
+    node.replicas.follow(view._replace(version=2, topics={"t": changed}))
+    assert [node.row(slot).state for slot in range(2)] == [RowState.LEADER, RowState.OFFLINE]
+    assert node.append(0)

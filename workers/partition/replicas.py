@@ -110,6 +110,11 @@ class Replicas:
                     changed.append(replica)
             except StorageFailed as failure:
                 self.fail(replica, failure)
+            except HeadraceError as failure:  # its files contradict its offsets: no reason to end all others
+                self._has_unclean_failure = True
+                replica.take_out(str(failure))
+                replica.log.abandon()
+                changed.append(replica)
         if counters.get(LOGS_OPENED) > opened:
             _log.info(
                 "logs opened count=%d recovered_bytes=%d duration_ms=%d",
@@ -416,8 +421,11 @@ class Replicas:
                 log_start_offset=log_start_offset,
                 topic_id=topic.topic_id,
             )
-        except (HeadraceError, OSError) as failure:
-            _log.error("log not opened partition=%s directory=%s reason=%s", name, directory, failure)
+        except Exception as failure:  # ours to mend where it is neither Headrace's nor the system's; the others open
+            is_known = isinstance(failure, (HeadraceError, OSError))
+            _log.error(
+                "log not opened partition=%s directory=%s reason=%s", name, directory, failure, exc_info=not is_known
+            )
             if directory is not None:
                 self._note_unopened(directory.parent, failure)
             self._publish_state(partition.slot, partition.key, RowState.OFFLINE, self._seat.generation)
