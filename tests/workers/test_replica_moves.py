@@ -10,6 +10,7 @@ from log_fixtures import NOW_MS, batch
 from test_replicas import Node
 
 from headrace.errors import ErrorCode
+from headrace.ids import TopicPartition
 from headrace.log.checkpoints import write_partition_metadata
 from headrace.log.reader import LogReader
 from headrace.protocol import messages
@@ -320,3 +321,16 @@ def test_only_what_was_synced_in_any_case_is_believed_without_a_look(tmp_path, m
     assert replica_moves._synced_before(tmp_path, 0) == 30  # 12,000 bytes from there on
     assert replica_moves._synced_before(tmp_path, 1_001) == 20
     assert replica_moves._synced_before(tmp_path, 1 << 20) == 0
+
+
+def test_directories_that_are_no_copies_end_nobody(node):
+    for name in (
+        b"\xff-0.aa-future",
+        b"x-future",
+        b"-0.aa-future",
+        "t-\u0663.aa-future".encode(),
+        b"t-99999999999999.aa-future",
+    ):
+        os.mkdir(os.path.join(os.fsencode(node.dirs[0]), name))
+    (node.dirs[0] / "t-0.aa-future").mkdir()
+    assert node.replicas.find_copies() == {TopicPartition("t", 0): [node.dirs[0] / "t-0.aa-future"]}

@@ -36,6 +36,7 @@ from headrace.log.checkpoints import (
 from headrace.log.disk import EXHAUSTED, TOO_MANY_FILES
 from headrace.log.partition_log import sync_segment
 from headrace.log.retention import load_policy
+from headrace.log.segment import segment_bases
 from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
 from headrace.stop_flag import StopFlag
@@ -207,13 +208,14 @@ class Housekeeper:
         for log_dir in self._log_dirs:
             try:
                 for entry in os.scandir(log_dir):
-                    if not entry.name.endswith(DELETED_SUFFIX) or not entry.is_dir():
+                    if not entry.name.endswith(DELETED_SUFFIX) or not entry.is_dir(follow_symlinks=False):
                         continue
                     try:
                         deleted_ms = entry.stat().st_ctime_ns // 1_000_000
                     except FileNotFoundError:
                         continue  # somebody was faster
                     if now_ms - deleted_ms >= self._delete_delay_ms:
+                        self._seat.beat(self._clock.monotonic_ns())
                         shutil.rmtree(entry.path, ignore_errors=True)
                         _log.info("directory removed path=%s", entry.path)
             except OSError as failure:
@@ -222,7 +224,7 @@ class Housekeeper:
 
 def _segments_between(directory: Path, first_offset: int, end_segment: int) -> list[int]:
     """Base offsets of the segments that hold offsets from `first_offset` up to `end_segment`, without the latter."""
-    bases = sorted(int(name[:-4]) for name in os.listdir(directory) if name.endswith(".log") and name[:-4].isdigit())
+    bases = segment_bases(directory)
     following = [*bases[1:], end_segment]
     return [base for base, end in zip(bases, following, strict=False) if end > first_offset and base < end_segment]
 

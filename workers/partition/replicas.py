@@ -28,9 +28,11 @@ from headrace.ids import TopicPartition, owner_of
 from headrace.limits import OPEN_SEGMENTS_MAX, REOPEN_INTERVAL_MS
 from headrace.log.checkpoints import (
     LOG_START_OFFSET_FILE,
+    PARTITION_MAX,
     PARTITION_METADATA_FILE,
     RECOVERY_POINT_FILE,
     REPLICATION_OFFSET_FILE,
+    is_number,
     read_offset_checkpoint,
     read_partition_metadata,
 )
@@ -203,7 +205,9 @@ class Replicas:
                 for name in os.listdir(log_dir):
                     replica, _dot, _unique = name.rpartition(".")
                     topic, _dash, index = replica.rpartition("-")
-                    if not name.endswith(FUTURE_SUFFIX) or not topic or not index.isdecimal():
+                    if not name.endswith(FUTURE_SUFFIX) or not topic or not topic.isascii():
+                        continue
+                    if not is_number(index, PARTITION_MAX):
                         continue
                     if owner_of(topic, int(index), self._seat.wiring.partition_count) == self._index:
                         found.setdefault(TopicPartition(topic, int(index)), []).append(log_dir / name)
