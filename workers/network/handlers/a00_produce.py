@@ -34,6 +34,7 @@ ATTRIBUTES_LOW_BYTE = 22
 MAGIC_BYTE = 16
 CODEC_MASK = 0x07
 CODEC_ZSTD = 4
+TRANSACTIONAL_BIT = 0x10
 VERSION_OF_MAGIC_2 = 3
 VERSION_OF_ZSTD = 7
 VERSION_OF_APPEND_TIME = 2
@@ -107,9 +108,12 @@ def _refusal(context: Context, version: int, acks: int, records: memoryview | No
         return ErrorCode.INVALID_RECORD
     if PRODUCE_HEADER.size + len(records) > context.sender.message_bytes_max(route.owner):
         return ErrorCode.MESSAGE_TOO_LARGE
-    is_zstd = records[MAGIC_BYTE] == MAGIC_V2 and records[ATTRIBUTES_LOW_BYTE] & CODEC_MASK == CODEC_ZSTD
-    if is_zstd and version < VERSION_OF_ZSTD:
-        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    if records[MAGIC_BYTE] == MAGIC_V2:
+        attributes = records[ATTRIBUTES_LOW_BYTE]
+        if attributes & TRANSACTIONAL_BIT:  # no coordinator here would ever end it, and its readers wait for that
+            return ErrorCode.INVALID_TXN_STATE
+        if attributes & CODEC_MASK == CODEC_ZSTD and version < VERSION_OF_ZSTD:
+            return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     return 0
 
 
