@@ -154,9 +154,9 @@ def _refuse(pending: PendingProduce, index: int, error: int, acks: int, partitio
 def _respond(pending: PendingProduce) -> None:
     """Answer with every partition's result, in the order of the request."""
     exchange = pending.exchange
-    name, indexes = pending.topics[0] if len(pending.topics) == 1 else ("", ())
-    is_plain = len(pending.results) == 1 and pending.texts is None
-    if is_plain and 0 < len(name) <= TOPIC_NAME_LENGTH_MAX:  # others would fill the memory: no topic has such a name
+    is_single = len(pending.results) == 1 and len(pending.topics) == 1 and pending.texts is None
+    if is_single and len(pending.topics[0][0]) <= TOPIC_NAME_LENGTH_MAX:  # longer ones, of no topic, fill the memory
+        name, indexes = pending.topics[0]
         error, base_offset, append_time_ms, log_start_offset = pending.results[0]  # type: ignore[misc]
         template = _templates.get((exchange.api_version, name)) or _template(exchange.api_version, name)
         exchange.answer_bytes(template.fill(indexes[0], error, base_offset, append_time_ms, log_start_offset))
