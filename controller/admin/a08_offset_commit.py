@@ -10,13 +10,14 @@ Source: Kafka `KafkaApis.handleOffsetCommitRequest`, version 0.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from headrace.controller import znodes
 from headrace.controller.office import Office
 from headrace.controller.waiting import Waiting
 from headrace.controller.zk import ZkConflict, ZkError
-from headrace.errors import ErrorCode
+from headrace.errors import ErrorCode, KafkaError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -27,18 +28,19 @@ _Partition = messages.OffsetCommitResponse.OffsetCommitResponsePartition
 
 
 def handle(office: Office, version: int, body: memoryview) -> Waiting:
-    """Write each partition's offset, the last one where it is named several times; one error each."""
+    """Write each partition's offset, the last that is named; one error each."""
     request = decode_request(ApiKey.OFFSET_COMMIT, version, body)
-    last = {(topic.name, row.partition_index): row for topic in request.topics for row in topic.partitions}
-    errors = {(name, index): int(_commit(office, request.group_id, name, row)) for (name, index), row in last.items()}
+    rows = {(topic.name, row.partition_index): row for topic in request.topics for row in topic.partitions}
+    check_time = office.time_limit()
+    errors = {
+        (topic, index): int(_commit(office, request.group_id, topic, row, check_time))
+        for (topic, index), row in rows.items()
+    }
     topics = [
         _Topic(
             name=topic.name,
             partitions=[
-                _Partition(
-                    partition_index=row.partition_index,
-                    error_code=errors[topic.name, row.partition_index],
-                )
+                _Partition(partition_index=row.partition_index, error_code=errors[topic.name, row.partition_index])
                 for row in topic.partitions
             ],
         )
@@ -47,7 +49,7 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
     return Waiting.done(encode_response(ApiKey.OFFSET_COMMIT, version, messages.OffsetCommitResponse(topics=topics)))
 
 
-def _commit(office: Office, group_id: str, topic: str, row: Any) -> ErrorCode:
+def _commit(office: Office, group_id: str, topic: str, row: Any, check_time: Callable[[], None]) -> ErrorCode:
     if not znodes.is_path_part(group_id):
         return ErrorCode.INVALID_GROUP_ID
     known = office.cluster.topics.get(topic)
@@ -58,11 +60,12 @@ def _commit(office: Office, group_id: str, topic: str, row: Any) -> ErrorCode:
     path = znodes.consumer_offset_path(group_id, topic, row.partition_index)
     data = str(row.committed_offset).encode()
     try:
+        check_time()
         try:
             office.zk.set(path, data)
         except ZkConflict:
             office.zk.create(path, data)
-    except ZkError as failure:
+    except (ZkError, KafkaError) as failure:
         _log.warning("offset not written path=%s reason=%s", path, failure)
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     return ErrorCode.NONE

@@ -9,12 +9,13 @@ Source: Kafka `KafkaApis.handleOffsetFetchRequest`, version 0.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from headrace.controller import znodes
 from headrace.controller.office import Office
 from headrace.controller.waiting import Waiting
 from headrace.controller.zk import ZkError
-from headrace.errors import ErrorCode
+from headrace.errors import ErrorCode, KafkaError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -29,20 +30,24 @@ _Partition = messages.OffsetFetchResponse.OffsetFetchResponsePartition
 def handle(office: Office, version: int, body: memoryview) -> Waiting:
     """Read each partition's offset, once however often it is named."""
     request = decode_request(ApiKey.OFFSET_FETCH, version, body)
+    check_time = office.time_limit()
     found: dict[tuple[str, int], tuple[int, ErrorCode]] = {}
     topics = []
     for topic in request.topics:
         rows = []
         for index in topic.partition_indexes:
-            if (topic.name, index) not in found:
-                found[topic.name, index] = _fetch(office, request.group_id, topic.name, index)
-            offset, error = found[topic.name, index]
+            place = (topic.name, index)
+            if place not in found:
+                found[place] = _fetch(office, request.group_id, *place, check_time)
+            offset, error = found[place]
             rows.append(_Partition(partition_index=index, committed_offset=offset, metadata="", error_code=int(error)))
         topics.append(_Topic(name=topic.name, partitions=rows))
     return Waiting.done(encode_response(ApiKey.OFFSET_FETCH, version, messages.OffsetFetchResponse(topics=topics)))
 
 
-def _fetch(office: Office, group_id: str, topic: str, partition: int) -> tuple[int, ErrorCode]:
+def _fetch(
+    office: Office, group_id: str, topic: str, partition: int, check_time: Callable[[], None]
+) -> tuple[int, ErrorCode]:
     known = office.cluster.topics.get(topic)
     if known is None or not 0 <= partition < len(known.replicas):
         return NO_OFFSET, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -50,10 +55,11 @@ def _fetch(office: Office, group_id: str, topic: str, partition: int) -> tuple[i
         return NO_OFFSET, ErrorCode.INVALID_GROUP_ID
     path = znodes.consumer_offset_path(group_id, topic, partition)
     try:
+        check_time()
         node = office.zk.get(path)
         if node is None:
             return NO_OFFSET, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return znodes.decode_consumer_offset(path, node.data), ErrorCode.NONE
-    except (ZkError, znodes.BadZnode) as failure:
+    except (ZkError, KafkaError, znodes.BadZnode) as failure:
         _log.warning("offset not read path=%s reason=%s", path, failure)
         return NO_OFFSET, ErrorCode.UNKNOWN_SERVER_ERROR

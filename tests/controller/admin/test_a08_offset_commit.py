@@ -117,27 +117,37 @@ def test_any_other_topic_is_made_as_asked():
     assert plan_internal_topic(Settings({}), "t", 3) is None
 
 
-def test_a_partition_named_many_times_is_one_look_at_zookeeper(new_node, monkeypatch):
-    """Each takes the controller process a round trip, and a request has room for a hundred thousand."""
+def test_a_partition_that_is_named_again_and_again_is_written_and_read_once(new_node, ensemble, monkeypatch):
     node = new_node()
     make(node, "t")
-    calls = []
-    zk = node.office.zk
-    for name in ("get", "set"):
-        real = getattr(zk, name)
-        monkeypatch.setattr(zk, name, lambda *given, name=name, real=real: calls.append(name) or real(*given))
-    row = messages.OffsetCommitRequest.OffsetCommitRequestPartition
-    rows = [row(partition_index=number % 2, committed_offset=number, committed_metadata="") for number in range(100)]
-    topics = [messages.OffsetCommitRequest.OffsetCommitRequestTopic(name="t", partitions=rows)]
-    body = encode_request(ApiKey.OFFSET_COMMIT, 0, messages.OffsetCommitRequest(group_id="g", topics=topics))
-    answer = a08_offset_commit.handle(node.office, 0, memoryview(bytes(body))).poll(0)
-    (topic,) = decode_response(ApiKey.OFFSET_COMMIT, 0, memoryview(answer)).topics
-    assert [(each.partition_index, each.error_code) for each in topic.partitions] == [(0, 0), (1, 0)] * 50
-    assert len(calls) == 2
-    calls.clear()
-    topics = [messages.OffsetFetchRequest.OffsetFetchRequestTopic(name="t", partition_indexes=[0, 1] * 50)]
-    body = encode_request(ApiKey.OFFSET_FETCH, 0, messages.OffsetFetchRequest(group_id="g", topics=topics))
-    answer = a09_offset_fetch.handle(node.office, 0, memoryview(bytes(body))).poll(0)
-    (topic,) = decode_response(ApiKey.OFFSET_FETCH, 0, memoryview(answer)).topics
-    assert [each.committed_offset for each in topic.partitions] == [98, 99] * 50
-    assert len(calls) == 2
+    asked = []
+    for name in ("set", "get"):
+        call = getattr(node.zk, name)
+        monkeypatch.setattr(
+            node.zk, name, lambda path, *rest, call=call, **options: asked.append(path) or call(path, *rest, **options)
+        )
+    kind = messages.OffsetCommitRequest
+    rows = [kind.OffsetCommitRequestPartition(partition_index=0, committed_offset=offset) for offset in range(1_000)]
+    topics = [kind.OffsetCommitRequestTopic(name="t", partitions=rows)]
+    body = encode_request(ApiKey.OFFSET_COMMIT, 0, kind(group_id="g", topics=topics))
+    waiting = a08_offset_commit.handle(node.office, 0, memoryview(bytes(body)))
+    [topic] = decode_response(ApiKey.OFFSET_COMMIT, 0, memoryview(waiting.poll(0))).topics
+    assert [row.error_code for row in topic.partitions] == [0] * 1_000
+    assert len(asked) == 1
+    assert ensemble.data("/consumers/g/offsets/t/0") == b"999"
+    kind = messages.OffsetFetchRequest
+    topics = [kind.OffsetFetchRequestTopic(name="t", partition_indexes=[0] * 1_000)]
+    body = encode_request(ApiKey.OFFSET_FETCH, 0, kind(group_id="g", topics=topics))
+    waiting = a09_offset_fetch.handle(node.office, 0, memoryview(bytes(body)))
+    [topic] = decode_response(ApiKey.OFFSET_FETCH, 0, memoryview(waiting.poll(0))).topics
+    assert [row.committed_offset for row in topic.partitions] == [999] * 1_000
+    assert len(asked) == 2
+
+
+def test_old_offsets_take_their_turn_with_other_requests(new_node, monkeypatch):
+    node = new_node()
+    make(node, "t")
+    now_ms = iter(range(0, 1_000_000, 11_000))
+    monkeypatch.setattr(node.office, "_monotonic_ms", lambda: next(now_ms))
+    assert commit(node, "g", "t", 0, 1) == "COORDINATOR_NOT_AVAILABLE"  # the client commits again
+    assert fetch(node, "g", "t", 0)[0] == -1
