@@ -31,7 +31,7 @@ from headrace.protocol.codec import decode_request, encode_response
 from headrace.settings import TOPIC_SETTINGS, Settings, format_value, topic_values
 
 VERSION_OF_CONFIGS = 5
-CONFIGS_TOLD_MAX = 500  # topics of one answer: 700 KB
+CONFIGS_TOLD_MAX = 100  # topics of one answer: 140 KB, and a connection may have 256 requests in flight
 
 # Kafka's DescribeConfigsResponse.ConfigSource
 SOURCE_TOPIC = 1
