@@ -12,3 +12,14 @@ def held():
         except FileNotFoundError:
             pass  # of the listing itself
     return count
+
+
+def held_below(directory):
+    """How many descriptors are open on files in a directory."""
+    count = 0
+    for fd in os.listdir("/proc/self/fd"):
+        try:
+            count += os.readlink(f"/proc/self/fd/{fd}").startswith(f"{directory}/")
+        except FileNotFoundError:
+            pass  # of the listing itself
+    return count

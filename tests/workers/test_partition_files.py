@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from descriptors import held_below
 from fake_seat import TOPIC_ID, FakeSeat, view_of
 from log_fixtures import NOW_MS, FakeClock
 
@@ -136,7 +137,7 @@ def test_segments_over_all_partitions_have_one_bound(tmp_path):
     routes.follow(view)
     open_segments = OpenSegments(4)
     files = PartitionFiles((str(tmp_path),), seat.partitions, open_segments)
-    before = len(os.listdir("/proc/self/fd"))
+    before = held_below(tmp_path)
 
     def fetch(index):
         route = routes.partition("t", index)
@@ -148,7 +149,7 @@ def test_segments_over_all_partitions_have_one_bound(tmp_path):
         fetch(index)
         assert fetch(0).fd == first, "it is in use"
         assert open_segments.live <= 4
-        assert len(os.listdir("/proc/self/fd")) - before <= 2 * 4
+        assert held_below(tmp_path) - before <= 2 * 4
     ranges = [fetch(index) for index in range(4)]  # on their way to slow readers
     with pytest.raises(OSError, match="4 segments are being sent"):
         fetch(5)
@@ -157,4 +158,4 @@ def test_segments_over_all_partitions_have_one_bound(tmp_path):
     assert fetch(5).length
     files.close()
     assert open_segments.live == 0
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert held_below(tmp_path) == before
