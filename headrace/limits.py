@@ -21,6 +21,7 @@ CONTROL_RING_BYTES = 1 << 22
 UPKEEP_RING_BYTES = 1 << 17  # between the housekeeper and a partition worker
 REQUESTS_PER_CYCLE_MAX = 512
 APPENDS_PER_CYCLE_MAX = 64  # requests of one ring to a partition worker: the first answers leave while others ask on
+GROUP_REQUESTS_PER_CYCLE_MAX = 32  # the same, while groups ask: each costs more than a produce
 REQUEST_BYTES_PER_CYCLE_MAX = 1 << 20  # of one ring: its writer fills it again while these are being written
 
 # Shared tables

@@ -12,7 +12,7 @@ Source: blueprint, write plane; Kafka `ReplicaManager.appendRecords`.
 from __future__ import annotations
 
 from headrace.errors import ErrorCode, StorageFailed
-from headrace.limits import APPENDS_PER_CYCLE_MAX, REQUEST_BYTES_PER_CYCLE_MAX
+from headrace.limits import APPENDS_PER_CYCLE_MAX, GROUP_REQUESTS_PER_CYCLE_MAX, REQUEST_BYTES_PER_CYCLE_MAX
 from headrace.shm.counters import PRODUCE_BATCHES, PRODUCE_BYTES, PRODUCE_ERRORS
 from headrace.shm.messages import PRODUCE, PRODUCE_HEADER
 from headrace.shm.partition_table import RowState
@@ -55,9 +55,10 @@ class Appender:
         self._purgatory = purgatory
         self._requests = requests
         self._monotonic_ms = 0
+        self._messages_max = APPENDS_PER_CYCLE_MAX  # of a ring in this cycle; fewer behind one in which groups asked
 
     def do_work(self, now_ms: int, monotonic_ms: int) -> int:
-        """Append what the rings hold: of each APPENDS_PER_CYCLE_MAX messages, REQUEST_BYTES_PER_CYCLE_MAX at most.
+        """Append what the rings hold: of each `_messages_max` messages, REQUEST_BYTES_PER_CYCLE_MAX at most.
 
         now_ms         the date, for the records
         monotonic_ms   for the deadlines of requests that wait
@@ -70,17 +71,18 @@ class Appender:
         header_bytes = PRODUCE_HEADER.size
         work: dict[Replica, tuple[list[Ticket], list[memoryview]]] = {}
         polled = []
-        taken = 0
+        taken = others = 0
         for process_id, reader in self._seat.readers.items():
             if answers.is_congested(process_id):
                 continue
-            messages = reader.poll(APPENDS_PER_CYCLE_MAX, REQUEST_BYTES_PER_CYCLE_MAX)
+            messages = reader.poll(self._messages_max, REQUEST_BYTES_PER_CYCLE_MAX)
             if not messages:
                 continue
             polled.append((process_id, reader))
             taken += len(messages)
             for kind, body in messages:
                 if kind != PRODUCE:
+                    others += 1
                     self._requests.take(process_id, body)
                     continue
                 request_id, slot, key, index, timeout_ms, acks, _version = unpack_header(body)
@@ -103,6 +105,8 @@ class Appender:
         for process_id, reader in polled:
             if reader.release():
                 self._seat.ring(process_id)
+        if taken:
+            self._messages_max = GROUP_REQUESTS_PER_CYCLE_MAX if others else APPENDS_PER_CYCLE_MAX
         return taken
 
     def _why_not(self, replica: Replica | None, slot: int, key: int) -> int:
