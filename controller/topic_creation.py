@@ -159,7 +159,7 @@ def create(
         if conflict.path == znodes.topic_path(name):
             raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.") from None
         raise
-    cluster.topics[name] = topic
+    cluster.add(topic)
     return topic
 
 

@@ -16,6 +16,7 @@ from headrace.protocol.codec import decode_response, encode_request
 from headrace.protocol.record_batch import build_batch, iterate_batches
 from headrace.settings import Settings
 from headrace.shm import counters
+from headrace.shm.cluster_view import DeletedTopic
 from headrace.shm.messages import CLIENT_HEADER
 from headrace.shm.partition_table import RowState
 from headrace.workers.coordinators.effects import Answer
@@ -77,13 +78,13 @@ class Bench:
         self.replica.leader_epoch = epoch
         self.replica.advance_high_watermark(NODE)
 
-    def follow(self, topics=("t",)):
+    def follow(self, topics=("t",), deleted=(), topic_id="id1"):
         def topic(name, count):
-            return SimpleNamespace(name=name, partitions=[None] * count)
+            return SimpleNamespace(name=name, partitions=[None] * count, topic_id=topic_id)
 
         rows = {name: topic(name, 4) for name in topics}
         rows[OFFSETS_TOPIC] = topic(OFFSETS_TOPIC, 1)
-        self.host.follow(SimpleNamespace(topics=rows))
+        self.host.follow(SimpleNamespace(topics=rows, deleted=[DeletedTopic(*each) for each in deleted]))
 
     def load(self):
         self.follow()
