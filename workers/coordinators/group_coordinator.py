@@ -368,10 +368,11 @@ class GroupCoordinator:
         names = {topic.encode() for topic in topics}
         found = {}
         for group in self.groups.values():
-            held = (suffix for offsets in group.transactions.values() for suffix in offsets)
-            gone = [suffix for suffix in {**group.offsets, **group.in_flight, **dict.fromkeys(held)} if suffix[2:-4] in names]
+            gone = {suffix: None for suffix in group.offsets if suffix[2:-4] in names}
+            for unstable in (group.in_flight, *group.transactions.values()):
+                gone.update({suffix: None for suffix in unstable if suffix[2:-4] in names})
             if gone:
-                found[group] = gone
+                found[group] = list(gone)
         if not found:
             then(_E.NONE)
         outcomes: list[ErrorCode] = []
