@@ -291,7 +291,7 @@ def decode_uuid(text: str) -> str:
 def _reading(path: str) -> Iterator[None]:
     try:
         yield
-    except (ValueError, KeyError, TypeError, AttributeError) as failure:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as failure:
         raise BadZnode(f"{path}: {type(failure).__name__}: {failure}") from None
 
 

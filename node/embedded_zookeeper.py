@@ -15,14 +15,9 @@ what the JVM and SLF4J say, and no more.
 
 A server that starts listens, and even accepts, before it can open sessions: what it is sent in that moment may
 be dropped without a word, and a client would wait for its whole session timeout. So `start` ends with one
-handshake, over a bare socket: kazoo has threads, and whoever calls us forks later. Integers are big-endian:
+handshake, over a bare socket (`controller/handshake.py`): kazoo has threads, and whoever calls us forks later.
 
-    ->  length 4 | protocol 4 | last zxid 8 | timeout ms 4 | session id 8 | password length 4 | password 16 |
-        read only 1
-    <-  length 4 | protocol 4 | timeout ms 4 | session id 8 | password length 4 | password 16 | read only 1
-    ->  length 4 | xid 4 | type 4 (closeSession)
-
-Source: operations.md of the design; ZooKeeper's administrator's guide and `zookeeper.jute`.
+Source: operations.md of the design; ZooKeeper's administrator's guide.
 """
 
 from __future__ import annotations
@@ -39,9 +34,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from struct import Struct
 
 from headrace.controller import zk
+from headrace.controller.handshake import SESSION_TIMEOUT_MS, opens_sessions
 from headrace.errors import ConfigError, HeadraceError
 from headrace.node.termination import terminate
 
@@ -64,12 +59,8 @@ CONFIG_FILE = "zoo.cfg"
 WAY_OUT = "pip install 'headrace[spark]', or pass --zookeeper HOST:PORT"
 _PR_SET_PDEATHSIG = 1
 _TCP_LISTEN = "0A"  # as /proc/net/tcp has it
-_CONNECT = Struct(">iiqiqi16s?")
-_CONNECTED = Struct(">iiiq")  # as far as we look
-_CLOSE = Struct(">iii")
-_CLOSE_SESSION = -11
 
-assert _CONNECT.size == 4 + 45
+assert SESSION_TIMEOUT_MS >= 2 * TICK_MS  # no server grants less
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -245,25 +236,6 @@ def find_jars() -> list[Path]:
             raise ConfigError("zookeeper", str(folder), f"no {name}*.jar there: {WAY_OUT}")
         jars.append(found[0])
     return jars
-
-
-def opens_sessions(host: str, port: int, timeout_s: float) -> bool:
-    """Open a session and close it again.
-
-    timeout_s   for each step; short ones, asked again, beat one long one
-    """
-    try:
-        with socket.create_connection((host, port), timeout=timeout_s) as connection:
-            request = _CONNECT.pack(_CONNECT.size - 4, 0, 0, 2 * TICK_MS, 0, 16, bytes(16), False)
-            connection.sendall(request)
-            answer = connection.recv(_CONNECTED.size, socket.MSG_WAITALL)
-            if len(answer) < _CONNECTED.size:
-                return False
-            _length, _protocol, session_timeout_ms, _session_id = _CONNECTED.unpack(answer)
-            connection.sendall(_CLOSE.pack(_CLOSE.size - 4, 1, _CLOSE_SESSION))
-            return bool(session_timeout_ms > 0)
-    except OSError:
-        return False
 
 
 def _listens(pid: int, port: int) -> bool:

@@ -14,7 +14,8 @@ from waiting import DEADLINE_S, wait_until
 from headrace.controller.zk import ZkSession
 from headrace.errors import ConfigError
 from headrace.node import embedded_zookeeper
-from headrace.node.embedded_zookeeper import EmbeddedZooKeeper, ZooKeeperFailed, find_jars, opens_sessions
+from headrace.controller.handshake import opens_sessions
+from headrace.node.embedded_zookeeper import EmbeddedZooKeeper, ZooKeeperFailed, find_jars
 
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="no java on the PATH: ZooKeeper can't run")
 
