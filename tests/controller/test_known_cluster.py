@@ -138,7 +138,9 @@ def test_slots_of_a_released_topic_are_free_when_every_worker_has_followed(new_n
 
 
 @pytest.mark.parametrize("away", [False, True])
-def test_another_topic_of_a_name_is_in_the_view_when_everybody_has_forgotten_the_first(new_node, ensemble, caplog, away):
+def test_another_topic_of_a_name_is_in_the_view_when_everybody_has_forgotten_the_first(
+    new_node, ensemble, caplog, away
+):
     node = new_node()
     make(node, "t")
     node.turn()
@@ -160,7 +162,10 @@ def test_another_topic_of_a_name_is_in_the_view_when_everybody_has_forgotten_the
     assert node.view.deleted == ()
     assert node.owner.directories == {"t-0": row.key}
     assert node.owner.strays == [old.partitions[0].key] != [row.key]
-    assert f"another topic has taken a name, the old one's files are kept as *-stray topic=t topic_id={old.topic_id}" in caplog.text
+    assert (
+        f"another topic has taken a name, the old one's files are kept as *-stray topic=t topic_id={old.topic_id}"
+        in caplog.text
+    )
 
 
 def test_a_topic_made_under_the_name_of_a_released_one_waits_as_well(new_node, ensemble):

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 
 from headrace.controller.outage import REMINDER_FIRST_S, REMINDER_MAX_S, START_PATIENCE_S, Outage, Reminder, clock_text
@@ -50,12 +52,15 @@ def test_a_start_without_zookeeper_is_said_once_and_again_at_growing_intervals(w
     while watcher.now_s < 5_000:
         if watcher.look(False, 1.0) == [text]:
             said_s.append(watcher.now_s)
-    gaps = [later - earlier for earlier, later in zip(said_s, said_s[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in pairwise(said_s)]
     assert gaps[:4] == [REMINDER_FIRST_S * factor for factor in (1, 2, 4, 8)]
     assert set(gaps[7:]) == {REMINDER_MAX_S}
     assert watcher.outage.away_s(int(watcher.now_s * S)) == watcher.now_s - 100.0
     ((level, message),) = watcher.look(True)
-    assert (level, message) == ("WARNING", f"connected to ZooKeeper again at=zk:2181 away_s={watcher.now_s - 100.0:.1f}")
+    assert (level, message) == (
+        "WARNING",
+        f"connected to ZooKeeper again at=zk:2181 away_s={watcher.now_s - 100.0:.1f}",
+    )
     assert not watcher.outage.is_on
 
 

@@ -391,7 +391,9 @@ def test_a_broker_id_that_another_node_holds_is_waited_for_and_ends_with_1(new_n
     second = new_node(log_dir=tmp_path / "others", zookeeper_session_timeout_ms="1000")
     second.start(wait=False)
     assert second.wait_exit() == 1
-    assert second.said("waiting for a broker id that another session holds broker_id=0 holder=127.0.0.1:19092 session=0x")
+    assert second.said(
+        "waiting for a broker id that another session holds broker_id=0 holder=127.0.0.1:19092 session=0x"
+    )
     assert second.said("broker.id 0 is held by 127.0.0.1:19092")
 
 

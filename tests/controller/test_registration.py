@@ -85,7 +85,10 @@ def test_who_holds_the_id_is_said_while_it_is_waited_for(ensemble, monkeypatch, 
     register(held, b"[]")
     monkeypatch.setattr(registration.time, "sleep", lambda _seconds: held.expire())
     register(ensemble.session(), wait_s=10)
-    assert f"waiting for a broker id that another session holds broker_id=1 holder=session=0x{held.session_id:x}" in caplog.text
+    assert (
+        f"waiting for a broker id that another session holds broker_id=1 holder=session=0x{held.session_id:x}"
+        in caplog.text
+    )
 
 
 @pytest.mark.parametrize("data", [None, znodes.encode_cluster_id("theirs")])

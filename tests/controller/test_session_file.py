@@ -62,8 +62,18 @@ def test_a_session_that_is_over_is_forgotten_in_every_directory(dirs):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", '{"id": 5}', '{"id": 5, "password": "zz"}', "[" * 100_000, '{"id": 1e999, "password": ""}', "\xff"]
-    + [json.dumps({"id": 2**63, "password": "00"}), json.dumps({"id": 5, "password": "00" * 100})],
+    [
+        "",
+        "{",
+        "[]",
+        '{"id": 5}',
+        '{"id": 5, "password": "zz"}',
+        "[" * 100_000,
+        '{"id": 1e999, "password": ""}',
+        "\xff",
+        json.dumps({"id": 2**63, "password": "00"}),
+        json.dumps({"id": 5, "password": "00" * 100}),
+    ],
     ids=range(10),
 )
 def test_a_damaged_file_is_no_session(dirs, text):

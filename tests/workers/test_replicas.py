@@ -439,7 +439,8 @@ def with_id(view, topic_id, slot=0):
     """The view with another topic (or another slot) in place of its only one."""
     (topic,) = view.topics.values()
     partitions = tuple(
-        one._replace(key=partition_key(topic.name, one.index, topic_id), slot=slot + one.index) for one in topic.partitions
+        one._replace(key=partition_key(topic.name, one.index, topic_id), slot=slot + one.index)
+        for one in topic.partitions
     )
     return view._replace(topics={topic.name: topic._replace(topic_id=topic_id, partitions=partitions)})
 
@@ -478,7 +479,9 @@ def test_files_of_another_topic_are_neither_served_nor_deleted(node, caplog):
     assert (node.row(0).log_start_offset, node.row(0).log_end_offset) == (0, 0)
     (stray,) = [path for one in node.dirs for path in one.glob("t-0.*-stray")]
     assert (stray / "00000000000000000000.log").stat().st_size > 0
-    assert f"directory put aside, remove it if nobody misses its records partition=t-0 topic_id={'f' * 32}" in caplog.text
+    assert (
+        f"directory put aside, remove it if nobody misses its records partition=t-0 topic_id={'f' * 32}" in caplog.text
+    )
 
 
 def test_a_topic_with_the_longest_name_is_deleted_and_put_aside_like_any_other(node):

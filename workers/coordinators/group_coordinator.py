@@ -366,13 +366,14 @@ class GroupCoordinator:
         then   called once their tombstones are committed, or with an error: then they are here still, and may be deleted again
         """
         names = {topic.encode() for topic in topics}
-        found = {}
+        found: dict[Group, list[bytes]] = {}
         for group in self.groups.values():
-            gone = {suffix: None for suffix in group.offsets if suffix[2:-4] in names}
-            for unstable in (group.in_flight, *group.transactions.values()):
-                gone.update({suffix: None for suffix in unstable if suffix[2:-4] in names})
-            if gone:
-                found[group] = list(gone)
+            suffixes = dict.fromkeys(suffix for suffix in group.offsets if suffix[2:-4] in names)
+            suffixes.update(dict.fromkeys(suffix for suffix in group.in_flight if suffix[2:-4] in names))
+            for held in group.transactions.values():
+                suffixes.update(dict.fromkeys(suffix for suffix in held if suffix[2:-4] in names))
+            if suffixes:
+                found[group] = list(suffixes)
         if not found:
             then(_E.NONE)
         outcomes: list[ErrorCode] = []
