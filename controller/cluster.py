@@ -33,6 +33,7 @@ from headrace.shm.cluster_view import (
     DeletedTopic,
     DoomedReplica,
     PartitionView,
+    ReleasedTopic,
     TopicView,
 )
 
@@ -135,7 +136,7 @@ class Cluster:
             if node is None:
                 continue
             try:
-                topic = self._read_topic(name, node.data, config.data if config else b"")
+                topic = self._read_topic(name, node.data, config.data if config else None)
             except BadZnode as failure:
                 _log.error("topic not served, its files stay reason=%s", failure)
                 continue
@@ -156,7 +157,7 @@ class Cluster:
                 changed.append(topic.name)
         return changed
 
-    def _read_topic(self, name: str, data: bytes, config: bytes) -> Topic:
+    def _read_topic(self, name: str, data: bytes, config: bytes | None) -> Topic:
         """raises   BadZnode, where we don't know better"""
         known = self.topics.get(name)
         try:
@@ -168,13 +169,8 @@ class Cluster:
             topic_id, replicas = known.topic_id, known.replicas
         if known is not None and _is_another(known.topic_id, topic_id):
             known = None
-        overrides = known.configs if known is not None else {}
-        try:
-            overrides = _usable(name, znodes.decode_config(znodes.topic_config_path(name), config), overrides)
-        except BadZnode as failure:
-            if known is None:
-                raise  # served by the defaults it might lose records that its overrides keep
-            _log.error("overrides kept as they were reason=%s", failure)
+        path = znodes.topic_config_path(name)
+        overrides = _overrides(name, path, config, known.configs if known is not None else None)
         states = list(known.states[: len(replicas)]) if known is not None else []
         return Topic(name, topic_id, replicas, overrides, states + [None] * (len(replicas) - len(states)))
 
@@ -257,15 +253,16 @@ class Cluster:
         names = list(self.topics)
         paths = [znodes.topic_config_path(name) for name in names]
         for name, path, node in zip(names, paths, zk.get_many(paths), strict=True):
-            try:
-                topic = self.topics[name]
-                topic.configs = _usable(name, znodes.decode_config(path, node.data), topic.configs) if node else {}
-            except BadZnode as failure:
-                _log.warning("overrides kept as they were reason=%s", failure)
+            topic = self.topics[name]
+            topic.configs = _overrides(name, path, node.data if node else None, topic.configs)
+
+    def has(self, name: str) -> bool:
+        """Whether we know a topic of this name, served or released."""
+        return name in self.topics or name in self.released
 
     def doom(self, name: str) -> None:
         """Take a topic out of the view that is deleted: its replicas on this node are to go, and its committed offsets."""
-        topic = self.topics.pop(name)
+        topic = self.topics.pop(name, None) or self.released.pop(name)
         self._closing.pop(name, None)
         doomed = []
         for index, replicas in enumerate(topic.replicas):
@@ -297,8 +294,8 @@ class Cluster:
             path = znodes.topic_path(topic.name)
             _log.error(
                 "topic released, its files and offsets stay topic=%s topic_id=%s replicas_here=%d reason=%s is gone and"
-                " /admin/delete_topics has no mark for it: create it again with %s to have the topic back, or remove its"
-                " directories",
+                " /admin/delete_topics has no mark for it: create it again with %s to have the topic back; DeleteTopics"
+                " removes it for good",
                 topic.name, topic.topic_id, sum(self.node_id in row for row in topic.replicas), path,
                 znodes.encode_topic(TopicAssignment(topic.topic_id, topic.replicas))[:ASSIGNMENT_TOLD_MAX].decode(),
             )  # fmt: skip
@@ -345,6 +342,7 @@ class Cluster:
             {name: self._topic_view(topic) for name, topic in sorted(self.topics.items()) if name not in held_back},
             tuple(self.doomed),
             tuple(self.deleted),
+            tuple(ReleasedTopic(topic.name, topic.topic_id, topic.replicas) for topic in self.released.values()),
         )
         self._report_unhosted(view)
         has_changed = view != self._published
@@ -406,6 +404,8 @@ class Cluster:
         self.slots.restore(taken)
         self.doomed = list(view.doomed)
         self.deleted = dict.fromkeys(view.deleted, view.version)
+        for name, topic_id, replicas in view.released:
+            self.released[name] = Topic(name, topic_id, replicas, {}, [None] * len(replicas))
 
 
 def view_bytes_of(name: str, replicas: Sequence[Sequence[int]], configs: Mapping[str, str]) -> int:
@@ -429,6 +429,24 @@ def _topic_of(view: TopicView) -> Topic:
     ]
     replicas = tuple(partition.replicas for partition in view.partitions)
     return Topic(view.name, view.topic_id, replicas, dict(view.configs), states)
+
+
+def _overrides(name: str, path: str, data: bytes | None, known: dict[str, str] | None) -> dict[str, str]:
+    """A topic's overrides; of a node that is gone or can't be read, those that were known.
+
+    raises   BadZnode, where nothing is known: served by the defaults, the topic might lose records that its overrides keep
+    """
+    if data is None:
+        if known:  # the node goes with its topic; without overrides it stays
+            _log.error("overrides kept as they were reason=%s is gone", path)
+        return known or {}
+    try:
+        return _usable(name, znodes.decode_config(path, data), known or {})
+    except BadZnode as failure:
+        if known is None:
+            raise
+        _log.error("overrides kept as they were reason=%s", failure)
+        return known
 
 
 def _usable(name: str, overrides: dict[str, str], known: Mapping[str, str]) -> dict[str, str]:

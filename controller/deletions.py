@@ -69,11 +69,11 @@ class Deletions:
         for name in names:
             if name in self._pending:
                 continue
-            if not self._is_enabled and name in self._cluster.topics:
+            if not self._is_enabled and self._cluster.has(name):
                 _log.warning("deletion mark removed, delete.topic.enable=false topic=%s", name)
                 self._remove([znodes.delete_topic_path(name)])
                 continue
-            if name in self._cluster.topics:
+            if self._cluster.has(name):
                 self._cluster.doom(name)
             self._pending[name] = None
             _log.info(

@@ -21,6 +21,7 @@ from headrace.controller.cluster import Cluster, Topic
 from headrace.controller.deletions import Deletions
 from headrace.controller.election import Election, OfficeLost
 from headrace.controller.producer_ids import ProducerIds
+from headrace.controller.registration import Unregistered
 from headrace.controller.topic_configs import purge
 from headrace.controller.topic_creation import complete
 from headrace.controller.waiting import Waiting
@@ -126,7 +127,10 @@ class Office:
                 self.load()  # as a follower we did not see everything
                 return
         elif path == znodes.BROKER_IDS:
-            cluster.brokers = cluster.read_brokers(zk)
+            brokers = cluster.read_brokers(zk)
+            if cluster.node_id not in brokers:
+                raise Unregistered(f"{znodes.broker_path(cluster.node_id)} is gone, this node lives")
+            cluster.brokers = brokers
         elif path in (znodes.TOPICS, znodes.DELETE_TOPICS):
             marked, names = self._look_at_topics()
             new = [name for name in names if name not in cluster.topics and name not in self.deletions]

@@ -205,6 +205,10 @@ class ControllerProcess:
             done = self._react()
             self._complaint.reset()
             return done
+        except registration.Unregistered as failure:
+            _log.warning("registered again reason=%s", failure)
+            self._session_id = 0
+            return 1
         except (ZkError, BadZnode) as failure:
             now_ns = self._clock.monotonic_ns()
             self._retry_ns = now_ns + RETRY_MS * 1_000_000

@@ -28,6 +28,10 @@ class IdHeld(HeadraceError):
     """Another session holds our broker id: nothing is wrong with a setting, if that session goes."""
 
 
+class Unregistered(ZkError):
+    """Our node in /brokers/ids is gone, and our session is not: somebody removed it."""
+
+
 class ForeignCluster(ZkError):
     """ZooKeeper does not have the cluster that this node serves in: its data are gone, or it is another one."""
 

@@ -79,6 +79,14 @@ class DeletedTopic(NamedTuple):
     topic_id: str
 
 
+class ReleasedTopic(NamedTuple):
+    """A topic that ZooKeeper lost and nobody deleted: not served, but its name is taken and its files stay."""
+
+    name: str
+    topic_id: str
+    replicas: tuple[tuple[int, ...], ...]  # by partition
+
+
 class ClusterView(NamedTuple):
     """`deleted` stands here until every partition worker has followed it; no topic of such a name is in `topics` meanwhile."""
 
@@ -89,6 +97,7 @@ class ClusterView(NamedTuple):
     topics: dict[str, TopicView]
     doomed: tuple[DoomedReplica, ...] = ()
     deleted: tuple[DeletedTopic, ...] = ()
+    released: tuple[ReleasedTopic, ...] = ()
 
 
 EMPTY_VIEW = ClusterView(0, "", -1, {}, {}, ())
@@ -104,6 +113,7 @@ def encode_view(view: ClusterView) -> bytes:
             list(view.brokers.values()),
             list(view.topics.values()),
             _departing(view),
+            view.released,
         ],
         separators=(",", ":"),
     ).encode()
@@ -111,7 +121,7 @@ def encode_view(view: ClusterView) -> bytes:
 
 def decode_view(data: bytes) -> ClusterView:
     """The inverse of `encode_view`."""
-    version, cluster_id, controller_id, brokers, topics, departing = json.loads(data)
+    version, cluster_id, controller_id, brokers, topics, departing, released = json.loads(data)
     return ClusterView(
         version,
         cluster_id,
@@ -120,6 +130,7 @@ def decode_view(data: bytes) -> ClusterView:
         {fields[0]: _topic(fields) for fields in topics},
         tuple(DoomedReplica(topic, *fields) for topic, _ids, replicas in departing for fields in replicas),
         tuple(DeletedTopic(topic, topic_id) for topic, ids, _replicas in departing for topic_id in ids),
+        tuple(ReleasedTopic(name, topic_id, tuple(map(tuple, replicas))) for name, topic_id, replicas in released),
     )
 
 

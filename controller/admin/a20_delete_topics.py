@@ -31,7 +31,7 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
             check_time()
             if not office.settings["delete.topic.enable"]:
                 raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "delete.topic.enable is false")
-            if name not in office.cluster.topics:
+            if not office.cluster.has(name):
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
             office.deletions.mark(name)
             marked.append(name)

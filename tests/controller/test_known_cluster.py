@@ -3,8 +3,13 @@ import json
 import pytest
 
 from headrace.controller import znodes
+from headrace.controller.admin import a19_create_topics, a20_delete_topics
 from headrace.controller.topic_creation import create
 from headrace.controller.znodes import TopicAssignment
+from headrace.errors import ErrorCode
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_response, encode_request
 from headrace.shm.cluster_view import DeletedTopic
 from headrace.shm.counters import TOPICS_RELEASED
 
@@ -121,6 +126,34 @@ def test_a_topic_that_zookeeper_lost_is_released_and_served_again_when_it_is_bac
         caplog.clear()
 
 
+@pytest.mark.parametrize("away", [False, True])
+def test_the_name_of_a_released_topic_is_taken_until_somebody_deletes_it(new_node, ensemble, away):
+    node = new_node()
+    make(node, "t")
+    node.turn()
+    ensemble.remove(znodes.topic_path("t"))
+    node.turn()
+    node = node.restarted() if away else node
+    assert [topic.name for topic in node.view.released] == ["t"]
+    row = messages.CreateTopicsRequest.CreatableTopic(name="t", num_partitions=1, replication_factor=1)
+    request = encode_request(ApiKey.CREATE_TOPICS, 5, messages.CreateTopicsRequest(topics=[row], timeout_ms=0))
+    answer = decode_response(
+        ApiKey.CREATE_TOPICS, 5, memoryview(a19_create_topics.handle(node.office, 5, memoryview(request)).poll(0))
+    )
+    assert answer.topics[0].error_code == ErrorCode.TOPIC_ALREADY_EXISTS
+    assert "put its node back, or delete it first" in answer.topics[0].error_message
+    assert node.owner.directories
+    request = encode_request(ApiKey.DELETE_TOPICS, 5, messages.DeleteTopicsRequest(topic_names=["t"], timeout_ms=9))
+    waiting = a20_delete_topics.handle(node.office, 5, memoryview(request))
+    node.turn()
+    answer = decode_response(ApiKey.DELETE_TOPICS, 5, memoryview(waiting.poll(0)))
+    assert answer.responses[0].error_code == 0
+    assert not node.owner.directories
+    assert node.view.released == node.view.deleted == ()
+    make(node, "t")
+    assert "t" in node.view.topics
+
+
 def test_slots_of_a_released_topic_are_free_when_every_worker_has_followed(new_node, ensemble):
     node = new_node()
     make(node, "t")
@@ -200,6 +233,16 @@ def test_a_topic_with_a_node_that_can_not_be_read_is_served_as_it_was_known(new_
     node.restarted().turn()
     assert node.view.topics["t"] == before
     assert node.view.deleted == node.view.doomed == ()
+
+
+def test_overrides_whose_node_is_gone_are_kept(new_node, ensemble):
+    node = new_node()
+    make(node, "t", 1, {"cleanup.policy": "compact"})
+    ensemble.remove(znodes.topic_config_path("t"))
+    ensemble.put(f"{znodes.CONFIG_CHANGES}/config_change_0000000001", znodes.encode_config_change("t"))
+    node.turn()
+    assert node.view.topics["t"].configs == {"cleanup.policy": "compact"}
+    assert node.restarted().view.topics["t"].configs == {"cleanup.policy": "compact"}
 
 
 def test_a_topic_whose_overrides_nobody_knows_is_not_served_by_the_defaults(new_node, ensemble, caplog):

@@ -2,6 +2,7 @@ import pytest
 from fake_zk import Killed
 
 from headrace.controller import znodes
+from headrace.controller.registration import Unregistered
 from headrace.controller.topic_creation import create
 from headrace.controller.zk import ZkError, ZkLost
 from headrace.controller.znodes import PartitionState, TopicAssignment
@@ -284,3 +285,17 @@ def test_a_join_interrupted_at_any_write_is_made_up_for(new_node, ensemble, faul
         node = type(node)(node.seat, ensemble.session(), node.owner)
         ordinal += 1
     assert ordinal > 15
+
+
+def test_a_node_whose_registration_somebody_removed_is_not_taken_for_dead(new_node, ensemble):
+    node = new_node()
+    make(node, "t")
+    node.turn()
+    view, epoch = node.view, state_of(ensemble, "t").leader_epoch
+    ensemble.remove(znodes.broker_path(0))
+    with pytest.raises(Unregistered):
+        node.turn()
+    assert node.view == view
+    node.join()
+    assert node.view == view
+    assert state_of(ensemble, "t").leader_epoch == epoch

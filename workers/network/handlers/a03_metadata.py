@@ -79,7 +79,10 @@ def _respond(context: Context, exchange: Exchange, names: list[str], errors: dic
             topics.append(_Topic(error_code=ErrorCode.INVALID_TOPIC_EXCEPTION, name=name, partitions=[]))
         else:
             error = errors.get(name, 0)
-            if error == ErrorCode.REQUEST_TIMED_OUT:  # there was no time for it yet
+            if error in (
+                ErrorCode.REQUEST_TIMED_OUT,
+                ErrorCode.NOT_CONTROLLER,
+            ):  # no time for it yet, or ZooKeeper is away
                 error = ErrorCode.LEADER_NOT_AVAILABLE
             elif error in (0, ErrorCode.TOPIC_ALREADY_EXISTS):
                 error = ErrorCode.LEADER_NOT_AVAILABLE if name in errors else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
