@@ -5,7 +5,7 @@ import pytest
 from headrace.controller import znodes
 from headrace.controller.admin import a19_create_topics, a20_delete_topics
 from headrace.controller.topic_creation import create
-from headrace.controller.znodes import TopicAssignment
+from headrace.controller.znodes import PartitionState, TopicAssignment
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -233,6 +233,14 @@ def test_a_topic_with_a_node_that_can_not_be_read_is_served_as_it_was_known(new_
     node.restarted().turn()
     assert node.view.topics["t"] == before
     assert node.view.deleted == node.view.doomed == ()
+
+
+def test_leaders_are_followed_where_the_assignment_can_not_be_read(new_node, ensemble):
+    node = new_node()
+    make(node, "t")
+    ensemble.put(znodes.topic_path("t"), b"{")
+    ensemble.put(znodes.state_path("t", 0), znodes.encode_state(PartitionState(0, 7, (0,), 1)))
+    assert node.restarted().view.topics["t"].partitions[0].leader_epoch == 7
 
 
 def test_overrides_whose_node_is_gone_are_kept(new_node, ensemble):

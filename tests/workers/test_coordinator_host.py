@@ -374,14 +374,17 @@ def test_offsets_of_a_topic_deleted_while_they_are_read_go_when_they_were_read(b
     bench.commit(7)
     bench.host.do_work()
     fill(bench, 20)
-    monkeypatch.setattr(coordinator_host, "LOAD_BYTES_PER_CYCLE", 20_000)
+    monkeypatch.setattr(coordinator_host, "LOAD_BYTES_PER_CYCLE", 1_000)
+    monkeypatch.setattr("headrace.workers.partition.log_slices.SLICE_BYTES", 1_000)
     bench.new_host()
     bench.follow()
     bench.host.do_work()
     assert bench.host.by_partition[0].coordinator.is_loading
     for _ in range(2):
         bench.follow(topics=(), deleted=GONE)
+        bench.host.do_work()
         assert not bench.host.has_followed
+        assert bench.host.by_partition[0].coordinator.is_loading
     while not bench.host.has_followed:
         bench.host.do_work()
     assert not bench.host.by_partition[0].coordinator.is_loading
