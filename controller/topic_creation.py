@@ -11,7 +11,6 @@ Source: Kafka `ZkAdminManager.createTopics`, `AdminZkClient`, `Topic.validate`.
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Iterable, Sequence
 
 from headrace.controller import znodes
@@ -30,8 +29,6 @@ PARTITIONS_PER_TOPIC_MAX = 100_000
 PARTITIONS_PER_REQUEST_MAX = 100_000
 TOPIC_NODE_BYTES_MAX = 900_000  # ZooKeeper drops the connection of who sends more than a MiB (jute.maxbuffer)
 
-_LEGAL = re.compile(r"[a-zA-Z0-9._-]+\Z")
-
 
 class TopicNames:
     """The names that are taken, looked at once for all topics of a request."""
@@ -48,7 +45,7 @@ class TopicNames:
 
     def check(self, name: str) -> None:
         """raises   KafkaError INVALID_TOPIC_EXCEPTION or TOPIC_ALREADY_EXISTS"""
-        if not name or name in (".", "..") or len(name) > TOPIC_NAME_LENGTH_MAX or not _LEGAL.match(name):
+        if not znodes.is_topic_name(name):
             raise KafkaError(
                 ErrorCode.INVALID_TOPIC_EXCEPTION,
                 f"topic name {name[:300]!r}: 1 to {TOPIC_NAME_LENGTH_MAX} of a-z A-Z 0-9 . _ -, and neither '.' nor '..'",
