@@ -47,9 +47,12 @@ _log = logging.getLogger(__name__)
 
 
 class Topic:
-    """One topic: assignment, overrides, partition states (None: not written yet); whether its node is watched."""
+    """One topic: assignment, overrides, partition states (None: not there); whether its node is watched.
 
-    __slots__ = ("configs", "is_watched", "name", "replicas", "states", "topic_id")
+    past   states that were there once: what is written in their place goes on from them
+    """
+
+    __slots__ = ("configs", "is_watched", "name", "past", "replicas", "states", "topic_id")
 
     def __init__(
         self,
@@ -64,6 +67,7 @@ class Topic:
         self.replicas = replicas
         self.configs = configs
         self.states = states
+        self.past: dict[int, PartitionState] = {}
         self.is_watched = False
 
     @property
@@ -159,7 +163,7 @@ class Cluster:
 
     def _read_topic(self, name: str, data: bytes, config: bytes | None) -> Topic:
         """raises   BadZnode, where we don't know better"""
-        known = self.topics.get(name)
+        known = self.topics.get(name) or self.released.get(name)
         try:
             topic_id, replicas = znodes.decode_topic(name, data)
         except BadZnode as failure:
@@ -240,11 +244,14 @@ class Cluster:
         """Read all partition states of a topic again."""
         paths = [znodes.state_path(topic.name, index) for index in range(len(topic.replicas))]
         for index, node in enumerate(zk.get_many(paths)):
+            known = topic.states[index]
+            if node is None and known is not None:
+                topic.past[index] = known
             try:
                 state = znodes.decode_state(paths[index], node.data, node.version) if node else None
             except BadZnode as failure:
                 assert node is not None
-                state = (topic.states[index] or NO_STATE)._replace(version=node.version)
+                state = (known or NO_STATE)._replace(version=node.version)
                 _log.error("partition state kept as it was leader=%d reason=%s", state.leader, failure)
             topic.states[index] = state
 
@@ -425,7 +432,8 @@ def _is_another(known_id: str, topic_id: str) -> bool:
 def _topic_of(view: TopicView) -> Topic:
     """A topic as the view has it, but for the versions of its nodes."""
     states: list[PartitionState | None] = [
-        PartitionState(partition.leader, partition.leader_epoch, partition.isr, 0) for partition in view.partitions
+        PartitionState(partition.leader, partition.leader_epoch, partition.isr, 0) if partition.isr else None
+        for partition in view.partitions
     ]
     replicas = tuple(partition.replicas for partition in view.partitions)
     return Topic(view.name, view.topic_id, replicas, dict(view.configs), states)

@@ -243,6 +243,29 @@ def test_leaders_are_followed_where_the_assignment_can_not_be_read(new_node, ens
     assert node.restarted().view.topics["t"].partitions[0].leader_epoch == 7
 
 
+@pytest.mark.parametrize("how", ["state alone", "while away", "the topic, put back without its states"])
+def test_states_that_are_gone_are_written_again_with_the_next_epoch_and_the_same_replicas_in_sync(
+    new_node, ensemble, how
+):
+    node = new_node()
+    ensemble.session().create(znodes.broker_path(1), znodes.encode_broker("b", 1, None, 0), is_ephemeral=True)
+    node.turn()
+    create(node.zk, node.office.election, node.cluster, "t", ((0, 1),), {})
+    ensemble.put(znodes.state_path("t", 0), znodes.encode_state(PartitionState(0, 7, (0,), 1)))
+    node = node.restarted()
+    data = ensemble.data(znodes.topic_path("t"))
+    ensemble.remove(znodes.partition_path("t", 0))
+    if how.startswith("the topic"):
+        ensemble.remove(znodes.topic_path("t"))
+        node.turn()
+        ensemble.put(znodes.topic_path("t"), data)
+    node = node.restarted() if how == "while away" else node
+    node.office.react(znodes.topic_path("t"))
+    node.turn()
+    row = node.view.topics["t"].partitions[0]
+    assert (row.leader, row.leader_epoch, row.isr) == (0, 8, (0,))
+
+
 def test_overrides_whose_node_is_gone_are_kept(new_node, ensemble):
     node = new_node()
     make(node, "t", 1, {"cleanup.policy": "compact"})
