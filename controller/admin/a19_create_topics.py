@@ -1,4 +1,4 @@
-"""CreateTopics (key 19), v0 to v6: answered when the partitions hosted here are being served, or the timeout passed.
+"""CreateTopics (key 19), v0 to v7: answered when the partitions hosted here are being served, or the timeout passed.
 
 Runs in: the controller process. One result a topic: the topics of a request succeed or fail by themselves.
 
@@ -119,8 +119,9 @@ class _Creation:
                 configs = {**plan.configs, **configs}
             replicas = place(cluster, office.settings, partitions, factor, office.chance)
         if not self._is_trial:
-            create(office.zk, office.election, cluster, topic.name, replicas, configs)
+            made = create(office.zk, office.election, cluster, topic.name, replicas, configs)
             self._names.add(topic.name)
+            return self._tell(topic.name, replicas, configs)._replace(topic_id=bytes.fromhex(made.topic_id))
         return self._tell(topic.name, replicas, configs)
 
     def _tell(self, name: str, replicas: Sequence[Sequence[int]], configs: dict[str, str]) -> Any:
