@@ -70,7 +70,7 @@ def test_an_id_that_no_topic_has_is_told_without_a_name(connection, topic):
 
 
 @pytest.mark.parametrize(
-    "version, asked",
+    ("version", "asked"),
     [
         (10, _Asked(topic_id=OTHER_ID, name="t")),
         (11, _Asked(topic_id=OTHER_ID, name=None)),

@@ -13,6 +13,7 @@ from headrace.log.open_segments import OpenSegments, segments_within
 from headrace.settings import Settings
 from headrace.shm.cluster_view import BrokerView, ClusterView
 from headrace.shm.seat import Seat
+from headrace.topic_defaults import TopicDefaults
 from headrace.workers.network.admin_ledger import AdminLedger
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.fetch_purgatory import FetchPurgatory
@@ -34,11 +35,12 @@ class Context:
         self.seat = seat
         self.clock = clock
         self.settings: Settings = wiring.settings
+        self.topic_defaults = TopicDefaults(self.settings)  # as of the view
         self.node_id = BrokerId(self.settings["broker.id"])
         self.view: ClusterView = seat.view.read()
         self.view_version = -1
         self._topic_names: dict[bytes, str] | None = None  # by id; made once an id is asked for
-        self.routes = Routes(wiring.network_count, wiring.partition_count, self.settings)
+        self.routes = Routes(wiring.network_count, wiring.partition_count, self.topic_defaults)
         connections_max = self.settings["max.connections"]  # the kernel may give them all to one worker
         open_segments = OpenSegments(segments_within(descriptors - DESCRIPTORS_RESERVED - connections_max))
         self.files = PartitionFiles(wiring.log_dirs, seat.partitions, open_segments)
@@ -58,6 +60,7 @@ class Context:
         self.view = self.seat.view.read()
         self.view_version = version
         self._topic_names = None
+        self.topic_defaults.follow(self.view.cluster_settings, self.view.node_settings)
         self.routes.follow(self.view)
         self.files.follow(self.view)
         return True
