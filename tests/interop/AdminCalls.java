@@ -1,8 +1,6 @@
 // Kafka's Java Admin against a node, call by call, for the interop tests: "name<TAB>what it says" on standard output, a failure as its class.
 //   BOOTSTRAP TOPIC
 
-import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
