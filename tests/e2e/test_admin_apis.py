@@ -241,6 +241,7 @@ def test_special_times_are_known_from_their_version_on(node, connection, topic, 
             assert row.error_code == ErrorCode.UNSUPPORTED_VERSION
         else:
             assert (row.error_code, row.old_style_offsets[0] if version == 0 else row.offset) == (0, offset)
+            assert timestamp == -3 or row.timestamp == -1
 
 
 def test_operations_are_told_where_they_are_asked_for(connection, topic):

@@ -69,6 +69,18 @@ def test_an_id_that_no_topic_has_is_told_without_a_name(connection, topic):
     assert (row.error_code, row.name, row.topic_id) == (ErrorCode.UNKNOWN_TOPIC_ID, None, OTHER_ID)
 
 
+def test_ids_come_and_go_with_their_topics(connection, topic):
+    names = [topic, f"{topic}-2"]
+    ids = []
+    for name in names:
+        ids.append(create(connection, name).topic_id)
+        (row,) = metadata(connection, 12, _Asked(topic_id=ids[-1], name=None))
+        assert row.name == name
+    delete(connection, _Deleted(name=None, topic_id=ids[0]))
+    rows = metadata(connection, 12, *(_Asked(topic_id=each, name=None) for each in ids))
+    assert [row.name for row in rows] == [None, names[1]]
+
+
 @pytest.mark.parametrize(
     ("version", "asked"),
     [

@@ -6,6 +6,7 @@ from headrace.controller import znodes
 from headrace.controller.admin import a33_alter_configs, a44_incremental_alter_configs
 from headrace.controller.cluster import VIEW_MARGIN_BYTES
 from headrace.controller.topic_creation import create
+from headrace.controller.transaction import Transaction
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -211,3 +212,28 @@ def test_an_unknown_topic_key_is_refused_with_its_value(new_node):
     make(node, "t")
     ((_name, code, message),) = ask(node, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, [(TOPIC, "t", [("nix", SET, "7")])])
     assert (code, message) == (ErrorCode.INVALID_CONFIG, "invalid value '7' for nix: unknown topic configuration key")
+
+
+def test_settings_that_others_changed_are_followed(new_node):
+    """At a start, and by the news in /config/changes, as Kafka's tools and brokers write it."""
+    node = new_node()
+    everyone = znodes.broker_config_path("<default>")
+    node.zk.create(everyone, znodes.encode_config({"log.retention.ms": "1000"}))
+    node.office.load()
+    assert node.seat.view.read().cluster_settings == {"log.retention.ms": "1000"}
+    node.zk.set(everyone, znodes.encode_config({"log.retention.ms": "2000"}))
+    transaction = Transaction()
+    transaction.create(
+        znodes.CONFIG_CHANGE_PREFIX, b'{"version":2,"entity_path":"brokers/<default>"}', is_sequential=True
+    )
+    node.zk.commit(transaction)
+    node.turn()
+    assert node.seat.view.read().cluster_settings == {"log.retention.ms": "2000"}
+
+
+def test_the_news_of_a_change_is_kafka_s(new_node):
+    node = new_node()
+    ask(node, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, [(BROKER, "", [("log.retention.ms", SET, "1")])])
+    (name,) = node.zk.children(znodes.CONFIG_CHANGES)
+    news = node.zk.get(f"{znodes.CONFIG_CHANGES}/{name}").data
+    assert news == b'{"version":2,"entity_path":"brokers/<default>"}'
