@@ -19,6 +19,7 @@ from headrace.controller.zk import ZkSession
 from headrace.controller.znodes import BadZnode, PartitionState, Registration
 from headrace.errors import ConfigError
 from headrace.ids import INTERNAL_TOPICS, partition_key
+from headrace.limits import CONFIG_VALUE_LENGTH_MAX
 from headrace.settings import DYNAMIC_KEYS, TOPIC_SETTINGS, check_dynamic_value, check_topic_value
 from headrace.shm.cluster_view import (
     BrokerView,
@@ -31,7 +32,11 @@ from headrace.shm.cluster_view import (
 
 NO_LEADER = -1
 VIEW_MARGIN_BYTES = 512 * 1024  # for what grows by itself: epochs, lists of offline brokers
+JSON_BYTES_PER_CHARACTER_MAX = 6
 NO_STATE = PartitionState(NO_LEADER, 0, (), 0)
+
+# Changed settings grow by themselves as well: those of all brokers and of this one, each as long as it may be
+assert 2 * len(DYNAMIC_KEYS) * JSON_BYTES_PER_CHARACTER_MAX * (CONFIG_VALUE_LENGTH_MAX + 100) < VIEW_MARGIN_BYTES
 
 _log = logging.getLogger(__name__)
 
