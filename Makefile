@@ -12,6 +12,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # make demo FILE="my lines.txt";   make chaos KILLS=100
 FILE ?=
 KILLS ?= 1000
+# of pytest, one a core; each keeps to whole files
+SHARDS ?= $(shell nproc)
 GROUP_KILLS ?= 100
 
 .DEFAULT_GOAL := help
@@ -49,7 +51,7 @@ demo: $(STAMP) ## a client writes, Spark reads the page cache (FILE=lines.txt fo
 	@$(BIN)/headrace demo $(if $(FILE),"$(FILE)")
 
 test: lint ## lint, types, and the suite but for interop and chaos
-	$(BIN)/python -m pytest -m 'not interop and not chaos'
+	$(BIN)/python -m pytest -n $(SHARDS) --dist loadfile --no-loadscope-reorder -m 'not interop and not chaos'
 
 lint: $(STAMP) links ## ruff and mypy
 	$(BIN)/ruff check .
