@@ -18,7 +18,7 @@ GROUP_KILLS ?= 100
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools demo test lint links bench interop chaos clean
+.PHONY: help setup check-tools demo test lint links bench interop chaos readme clean
 
 help: ## this text
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -73,6 +73,9 @@ interop: $(STAMP) ## Kafka's own tools and other clients against a node (needs m
 chaos: $(STAMP) ## KILLS=1000 SIGKILLs under load, GROUP_KILLS=100 of coordinators, judged
 	$(BIN)/python tests/chaos/campaign.py --kills $(KILLS)
 	$(BIN)/python tests/chaos/group_campaign.py --kills $(GROUP_KILLS)
+
+readme: $(STAMP) ## every fenced command of README.md, word for word, in a fresh clone
+	$(BIN)/python tests/docs/fences.py README.md
 
 clean: ## remove what make made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
