@@ -24,8 +24,8 @@ from headrace.controller.zk import ZkSession
 from headrace.controller.znodes import BadZnode, PartitionState, Registration, TopicAssignment
 from headrace.errors import ConfigError
 from headrace.ids import INTERNAL_TOPICS, partition_key
-from headrace.limits import RELEASED_TOPICS_MAX
-from headrace.settings import TOPIC_SETTINGS, check_topic_value
+from headrace.limits import CONFIG_VALUE_LENGTH_MAX, RELEASED_TOPICS_MAX
+from headrace.settings import DYNAMIC_KEYS, TOPIC_SETTINGS, check_dynamic_value, check_topic_value
 from headrace.shm.cluster_view import (
     BrokerView,
     ClusterView,
@@ -39,9 +39,13 @@ from headrace.shm.cluster_view import (
 
 NO_LEADER = -1
 VIEW_MARGIN_BYTES = 512 * 1024  # for what grows by itself: epochs, lists of offline brokers
+JSON_BYTES_PER_CHARACTER_MAX = 6
 NO_STATE = PartitionState(NO_LEADER, 0, (), 0)
 RELEASES_TOLD_MAX = 100  # by name, at a time
 ASSIGNMENT_TOLD_MAX = 2_000  # bytes of it
+
+# Changed settings grow by themselves as well: those of all brokers and of this one, each as long as it may be
+assert 2 * len(DYNAMIC_KEYS) * JSON_BYTES_PER_CHARACTER_MAX * (CONFIG_VALUE_LENGTH_MAX + 100) < VIEW_MARGIN_BYTES
 
 _log = logging.getLogger(__name__)
 
@@ -90,6 +94,8 @@ class Cluster:
         self.controller_id = -1
         self.brokers: dict[int, Registration] = {}
         self.topics: dict[str, Topic] = {}
+        self.cluster_settings: dict[str, str] = {}  # of all brokers, changed while they run
+        self.node_settings: dict[str, str] = {}  # of this one
         self.doomed: list[DoomedReplica] = []
         self.deleted: dict[DeletedTopic, int] = {}
         self.released: dict[str, Topic] = {}
@@ -263,6 +269,16 @@ class Cluster:
             topic = self.topics[name]
             topic.configs = _overrides(name, path, node.data if node else None, topic.configs)
 
+    def load_settings(self, zk: ZkSession) -> None:
+        """Read the settings that were changed while brokers run; of these, the ones that this node can change."""
+        paths = [znodes.broker_config_path(broker) for broker in (znodes.ALL_BROKERS, str(self.node_id))]
+        cluster, node = zk.get_many(paths)
+        try:
+            self.cluster_settings = usable_settings(znodes.decode_config(paths[0], cluster.data) if cluster else {})
+            self.node_settings = usable_settings(znodes.decode_config(paths[1], node.data) if node else {})
+        except BadZnode as failure:
+            _log.warning("changed settings kept as they were reason=%s", failure)
+
     def has(self, name: str) -> bool:
         """Whether we know a topic of this name, served or released."""
         return name in self.topics or name in self.released
@@ -348,6 +364,8 @@ class Cluster:
             },
             {name: self._topic_view(topic) for name, topic in sorted(self.topics.items()) if name not in held_back},
             tuple(self.doomed),
+            self.cluster_settings,
+            self.node_settings,
             tuple(self.deleted),
             tuple(ReleasedTopic(topic.name, topic.topic_id, topic.replicas) for topic in self.released.values()),
         )
@@ -410,6 +428,7 @@ class Cluster:
         taken.update({(replica.topic, replica.partition): replica.slot for replica in view.doomed})
         self.slots.restore(taken)
         self.doomed = list(view.doomed)
+        self.cluster_settings, self.node_settings = view.cluster_settings, view.node_settings
         self.deleted = dict.fromkeys(view.deleted, view.version)
         for name, topic_id, replicas in view.released:
             self.released[name] = Topic(name, topic_id, replicas, {}, [None] * len(replicas))
@@ -422,6 +441,18 @@ def view_bytes_of(name: str, replicas: Sequence[Sequence[int]], configs: Mapping
     ids = len(replicas[0]) * (1 + max(len(str(node_id)) for node_id in replicas[0]))
     of_configs = len(json.dumps(dict(configs)))
     return 80 + len(name) + of_configs + len(replicas) * (60 + 2 * ids)
+
+
+def usable_settings(changed: dict[str, str]) -> dict[str, str]:
+    """What this node takes of the settings in ZooKeeper; Kafka's brokers keep others there."""
+    kept = {}
+    for key in sorted(DYNAMIC_KEYS & changed.keys()):
+        try:
+            check_dynamic_value(key, changed[key])
+            kept[key] = changed[key]
+        except ConfigError as failure:
+            _log.warning("changed setting ignored reason=%s", failure)
+    return kept
 
 
 def _is_another(known_id: str, topic_id: str) -> bool:

@@ -95,6 +95,7 @@ class Office:
         self.deletions.abandon()  # the marks say what is to be deleted
         brokers = cluster.read_brokers(zk)
         zk.children(znodes.CONFIG_CHANGES, watch=True)
+        cluster.load_settings(zk)
         marked, names = self._look_at_topics()
         found = cluster.read_topics(zk, names)
         cluster.brokers = brokers
@@ -140,6 +141,7 @@ class Office:
                 self._reload_states(name)
         elif path == znodes.CONFIG_CHANGES:
             zk.children(znodes.CONFIG_CHANGES, watch=True)
+            cluster.load_settings(zk)
             cluster.load_configs(zk)
         elif path.startswith(f"{znodes.TOPICS}/"):
             name = path.removeprefix(f"{znodes.TOPICS}/").partition("/")[0]
@@ -210,6 +212,10 @@ class Office:
                 )
 
         return check
+
+    def topic_defaults(self) -> Settings:
+        """The broker settings that topics inherit from, with what was changed while the node runs."""
+        return self.settings.with_dynamic(self.cluster.cluster_settings, self.cluster.node_settings)
 
     def wait_served(self, names: list[str], timeout_ms: int, respond: Callable[[bool], bytes]) -> Waiting:
         """Answer when the owners of these topics' replicas here have taken their roles."""

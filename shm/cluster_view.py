@@ -30,6 +30,7 @@ from headrace.shm.layout import (
 )
 from headrace.shm.region import Region
 
+NO_SETTINGS: dict[str, str] = {}
 READ_TRIES_MAX = 100  # a try fails only where the controller published twice while one copy was made
 
 
@@ -96,6 +97,8 @@ class ClusterView(NamedTuple):
     brokers: dict[int, BrokerView]
     topics: dict[str, TopicView]
     doomed: tuple[DoomedReplica, ...] = ()
+    cluster_settings: dict[str, str] = NO_SETTINGS  # changed for all nodes while they run (/config/brokers/<default>)
+    node_settings: dict[str, str] = NO_SETTINGS  # the same, for this node alone
     deleted: tuple[DeletedTopic, ...] = ()
     released: tuple[ReleasedTopic, ...] = ()
 
@@ -113,6 +116,8 @@ def encode_view(view: ClusterView) -> bytes:
             list(view.brokers.values()),
             list(view.topics.values()),
             _departing(view),
+            view.cluster_settings,
+            view.node_settings,
             view.released,
         ],
         separators=(",", ":"),
@@ -121,7 +126,7 @@ def encode_view(view: ClusterView) -> bytes:
 
 def decode_view(data: bytes) -> ClusterView:
     """The inverse of `encode_view`."""
-    version, cluster_id, controller_id, brokers, topics, departing, released = json.loads(data)
+    version, cluster_id, controller_id, brokers, topics, departing, of_cluster, of_node, released = json.loads(data)
     return ClusterView(
         version,
         cluster_id,
@@ -129,6 +134,8 @@ def decode_view(data: bytes) -> ClusterView:
         {fields[0]: BrokerView(*fields) for fields in brokers},
         {fields[0]: _topic(fields) for fields in topics},
         tuple(DoomedReplica(topic, *fields) for topic, _ids, replicas in departing for fields in replicas),
+        of_cluster,
+        of_node,
         tuple(DeletedTopic(topic, topic_id) for topic, ids, _replicas in departing for topic_id in ids),
         tuple(ReleasedTopic(name, topic_id, tuple(map(tuple, replicas))) for name, topic_id, replicas in released),
     )

@@ -40,7 +40,7 @@ def view_of(topic_count: int, cluster_id: str = "c") -> ClusterView:
     doomed = (DoomedReplica("gone", 3, 9, 12), DoomedReplica("gone", 4, 10, 13), DoomedReplica("odd", 0, 11, 14))
     deleted = (DeletedTopic("gone", "cd" * 16), DeletedTopic("gone", ""), DeletedTopic("elsewhere", "ef" * 16))
     released = (ReleasedTopic("lost", "ab" * 16, ((1, 2), (2, 1))),)
-    return ClusterView(0, cluster_id, 1, brokers, topics, doomed, deleted, released)
+    return ClusterView(0, cluster_id, 1, brokers, topics, doomed, deleted=deleted, released=released)
 
 
 @pytest.fixture
