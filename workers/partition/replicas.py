@@ -3,13 +3,15 @@
 Runs in: a partition worker, whenever the view's version moved, and once at start. Every step can be run
 again; a worker killed in the middle leaves a directory that the next one opens.
 
-    in the view, owned by us, not open    -> open the log (recover), take the role, publish the row
+    in the view, owned by us, not open    -> queued; a few in each cycle: open the log (recover), take the role,
+                                             publish the row
     in the view, open                     -> role, leader epoch, settings
     in view.doomed                        -> close, rename to *-delete, publish DELETED
     open, no longer in the view           -> close, keep the files
 
-A log that fails takes its directory offline, and every replica in it; one that has no room keeps serving reads, and is
-opened again when there is some.
+All but the opening is done when `follow` returns. A log that fails takes its directory offline, and every replica in it;
+one that has no room keeps serving reads, and is opened again when there is some, as is one for which there was no room
+(or no descriptor) to be opened at all.
 
 Source: blueprint, control plane; Kafka `ReplicaManager.becomeLeaderOrFollower`, `LogManager.asyncDelete`,
 `ReplicaManager.handleLogDirFailure`.
@@ -24,8 +26,8 @@ from pathlib import Path
 
 from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
-from headrace.ids import TopicPartition, owner_of
-from headrace.limits import OPEN_SEGMENTS_MAX, REOPEN_INTERVAL_MS
+from headrace.ids import OFFSETS_TOPIC, TopicPartition, owner_of
+from headrace.limits import OPEN_SEGMENTS_MAX, OPENING_SLICE_MS, REOPEN_INTERVAL_MS
 from headrace.log.checkpoints import (
     LOG_START_OFFSET_FILE,
     PARTITION_MAX,
@@ -37,7 +39,7 @@ from headrace.log.checkpoints import (
     read_partition_metadata,
 )
 from headrace.log.config import LogConfig
-from headrace.log.disk import Disk
+from headrace.log.disk import EXHAUSTED, Disk
 from headrace.log.open_segments import OpenSegments
 from headrace.log.partition_log import PartitionLog
 from headrace.settings import Settings, topic_values
@@ -46,9 +48,14 @@ from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
 from headrace.shm.seat import Seat
 from headrace.workers.partition.log_directories import LogDirectories
+from headrace.workers.partition.opening_queue import OpeningQueue
 from headrace.workers.partition.replica import Replica
 
 FUTURE_SUFFIX = "-future"  # a copy on its way to another log directory
+OPENING_SLICE_NS = OPENING_SLICE_MS * 1_000_000
+
+Stale = dict[int, PartitionView]  # by slot
+Wanted = dict[int, tuple[TopicView, PartitionView]]  # by slot
 
 _log = logging.getLogger(__name__)
 
@@ -73,11 +80,21 @@ class Replicas:
         self._open_segments = OpenSegments(OPEN_SEGMENTS_MAX)
         self._configs: dict[int, dict[str, str]] = {}  # slot -> overrides last applied
         self._timed: set[int] = set()  # slots with flush.ms
-        self._wanted: dict[int, PartitionView] = {}  # by slot, as of the last view
+        self._worker_count = seat.wiring.partition_count
+        self._topics: dict[str, TopicView] = {}  # of the last view
+        self._wanted: Wanted = {}  # ours, as of the last view
+        self._unopened = OpeningQueue()
+        # By slot, logs that could not be opened for want of room or descriptors: (row, is torn) of the owner before us.
+        self._unroomed: dict[int, tuple[PartitionRow, bool]] = {}
+        self._new_slots: set[int] = set()  # not open yet, and of partitions that no earlier view had
+        self._retired: list[Replica] = []  # not held any more, and nobody was told yet
+        self._opening_ns = self._reported_opened = 0
         self._exhausted: dict[int, Replica] = {}  # replicas whose log ran out of room
         self._changed: list[Replica] = []  # went out of service, or came back, since the last look
         self._next_reopen_ms = 0
-        self._known_keys: dict[int, None] | None = None  # of partitions in earlier views, the oldest news first
+        self._is_first_view = True
+        self._known_keys: dict[int, None] = {}  # of partitions in this view and in earlier ones
+        self._left_keys: dict[int, None] = {}  # those of them that are not in this view, the oldest news first
         self._has_unclean_failure = False
         for counter in (LOGS_OPENED, RECOVERED_BYTES):  # those of a predecessor
             seat.counters.add(counter, -seat.counters.get(counter))
@@ -85,58 +102,89 @@ class Replicas:
         self._high_watermarks = self._read_checkpoints(REPLICATION_OFFSET_FILE)
         self._log_starts = self._read_checkpoints(LOG_START_OFFSET_FILE)
 
+    @property
+    def has_unopened(self) -> bool:
+        """Whether a log waits for `open_some`."""
+        return bool(self._unopened)
+
     def follow(self, view: ClusterView) -> list[Replica]:
-        """Make the replicas as the view has them.
+        """Make the replicas as the view has them: of what the last view had too, nothing is looked at.
+
+        What goes, goes before this returns, and so do changes of open replicas. What is to be opened is queued: a first
+        few are opened here, the rest with `open_some`.
 
         returns   the replicas whose role or epoch changed, and those that are no more
         """
-        before = dict(self.by_slot)
-        changed = []
-        worker_count = self._seat.wiring.partition_count
-        wanted = {
-            partition.slot: (topic, partition)
-            for topic in view.topics.values()
-            for partition in topic.partitions
-            if partition.slot >= 0 and owner_of(topic.name, partition.index, worker_count) == self._index
-        }
-        self._wanted = {slot: partition for slot, (_topic, partition) in wanted.items()}
-        counters = self._seat.counters
-        counters.add(LOGS_WANTED, len(wanted) - counters.get(LOGS_WANTED))
-        opened, begun_ns = counters.get(LOGS_OPENED), self._clock.monotonic_ns()
-        for topic, partition in wanted.values():
-            replica = self._hold(topic, partition)
-            if replica is None:
+        before, self._topics = self._topics, view.topics
+        stale, wanted = self._changed_between(before, view.topics)
+        is_first, self._is_first_view = self._is_first_view, False
+        for slot, partition in stale.items():
+            if slot in wanted and wanted[slot][1].key == partition.key:
                 continue
-            try:
-                if replica.take_role(partition, self._node_id):
-                    changed.append(replica)
-            except StorageFailed as failure:
-                self.fail(replica, failure)
-            except HeadraceError as failure:  # its files contradict its offsets: no reason to end all others
-                self._has_unclean_failure = True
-                replica.take_out(str(failure))
-                replica.log.abandon()
-                changed.append(replica)
-        if counters.get(LOGS_OPENED) > opened:
-            _log.info(
-                "logs opened count=%d recovered_bytes=%d duration_ms=%d",
-                counters.get(LOGS_OPENED) - opened,
-                counters.get(RECOVERED_BYTES),
-                (self._clock.monotonic_ns() - begun_ns) // 1_000_000,
-            )
-        self._remember(view)
+            self._wanted.pop(slot)
+            self._unopened.discard(slot)
+            self._unroomed.pop(slot, None)
+            self._new_slots.discard(slot)
+            self._remember_left(partition.key)
         for doomed in view.doomed:
-            if owner_of(doomed.topic, doomed.partition, worker_count) == self._index:
+            self._known_keys.pop(doomed.key, None)
+            self._left_keys.pop(doomed.key, None)
+            if owner_of(doomed.topic, doomed.partition, self._worker_count) == self._index:
                 self._delete(doomed)
-        for slot in self.by_slot.keys() - wanted.keys() - {doomed.slot for doomed in view.doomed}:
-            replica = self._forget(slot)
-            _log.info("replica released partition=%s", replica.partition)
-            self.beat()
-            self._close_log(replica)
-        for slot, replica in before.items():
-            if self.by_slot.get(slot) is not replica:
-                replica.retire()
-                changed.append(replica)
+        for slot in stale.keys() - wanted.keys():
+            if slot in self.by_slot:
+                self._release(slot)
+        changed: list[Replica] = []
+        for slot, (topic, partition) in wanted.items():
+            self._wanted[slot] = (topic, partition)
+            replica = self._hold(topic, partition, is_first)
+            self._known_keys[partition.key] = None
+            self._left_keys.pop(partition.key, None)  # it may be back
+            if replica is not None:
+                self._take_role(replica, partition, changed)
+        counters = self._seat.counters
+        counters.add(LOGS_WANTED, len(self._wanted) - counters.get(LOGS_WANTED))
+        changed += self.open_some()
+        retired, self._retired = self._retired, []
+        for replica in retired:
+            replica.retire()
+        return changed + retired
+
+    def ask_for(self, slot: int, key: int) -> None:
+        """Somebody wants a partition whose log is not open: it is opened before the others."""
+        wanted = self._wanted.get(slot)
+        if wanted is not None and wanted[1].key == key:
+            self._unopened.ask(slot)
+
+    def open_some(self) -> list[Replica]:
+        """Open logs that wait for it: as many as OPENING_SLICE_MS takes, and one at least.
+
+        returns   the replicas that are in service now
+        """
+        if not self._unopened:
+            return []
+        begun_ns = self._clock.monotonic_ns()
+        opened: list[tuple[Replica, PartitionView]] = []
+        while (slot := self._unopened.take()) is not None:
+            topic, partition = self._wanted[slot]
+            replica = self._open(topic, partition)
+            self._new_slots.discard(slot)
+            if replica is None:
+                self.offline[slot] = partition.key
+            else:
+                self.offline.pop(slot, None)
+                self.by_slot[slot] = replica
+                self._configure(replica, topic)
+                opened.append((replica, partition))
+            if self._clock.monotonic_ns() - begun_ns >= OPENING_SLICE_NS:
+                break
+        changed: list[Replica] = []
+        for replica, partition in opened:
+            self._follow_directory(replica)
+            self._take_role(replica, partition, changed)
+        self._opening_ns += self._clock.monotonic_ns() - begun_ns
+        if not self._unopened:
+            self._report_opened()
         return changed
 
     def look(self, now_ms: int, monotonic_ms: int) -> list[Replica]:
@@ -149,8 +197,10 @@ class Replicas:
             if replica.state is not RowState.OFFLINE and not replica.is_full:
                 self._flush_due(replica, now_ms)
         self.look_at_directories(monotonic_ms)
-        if self._exhausted and monotonic_ms >= self._next_reopen_ms:
+        if (self._exhausted or self._unroomed) and monotonic_ms >= self._next_reopen_ms:
             self._next_reopen_ms = monotonic_ms + REOPEN_INTERVAL_MS
+            for slot in self._unroomed:
+                self._unopened.add(slot)
             for replica in list(self._exhausted.values()):
                 self._reopen(replica)
         changed, self._changed = self._changed, []
@@ -260,7 +310,8 @@ class Replicas:
 
         returns   False where a log in a directory that still works was not closed
         """
-        clean = not self._has_unclean_failure  # a log that was not opened was not recovered either
+        # A log that was not opened was not recovered either.
+        clean = not self._has_unclean_failure and not self._unroomed and all(map(self._is_untouched, self._unopened))
         for replica in self.by_slot.values():
             self.beat()
             if replica.state is RowState.OFFLINE:
@@ -275,6 +326,15 @@ class Replicas:
                 self._directories.take_offline(replica.log.directory.parent, failure)
         return clean
 
+    def _is_untouched(self, slot: int) -> bool:
+        """Whether a log that still waits to be opened is as a clean stop left it, or not there."""
+        topic, partition = self._wanted[slot]
+        row, _is_torn = self._table.recover_row(slot)
+        if row.key == partition.key and row.generation > 0:
+            return False  # somebody had it open in this boot
+        found = self._directories.find(TopicPartition(topic.name, partition.index))
+        return all(str(directory.parent) in self._seat.wiring.clean_directories for directory in found)
+
     def _flush_due(self, replica: Replica, now_ms: int) -> None:
         try:
             if replica.log.flush_due(now_ms):
@@ -284,17 +344,19 @@ class Replicas:
 
     def _follow_directories(self) -> None:
         """Replicas in directories that failed go out of service, those in full ones take no appends."""
-        usable, full = self._directories.usable, self._directories.full
         for replica in self.by_slot.values():
-            if replica.state is RowState.OFFLINE:
-                continue
-            directory = replica.log.directory.parent
-            replica.is_full = directory in full or replica.slot in self._exhausted
-            if directory not in usable:
-                self._exhausted.pop(replica.slot, None)
-                replica.take_out(f"log directory {directory} is offline")
-                replica.log.abandon()
-                self._changed.append(replica)
+            self._follow_directory(replica)
+
+    def _follow_directory(self, replica: Replica) -> None:
+        if replica.state is RowState.OFFLINE:
+            return
+        directory = replica.log.directory.parent
+        replica.is_full = directory in self._directories.full or replica.slot in self._exhausted
+        if directory not in self._directories.usable:
+            self._exhausted.pop(replica.slot, None)
+            replica.take_out(f"log directory {directory} is offline")
+            replica.log.abandon()
+            self._changed.append(replica)
 
     def _reopen(self, replica: Replica) -> None:
         """A log that ran out of room: what it had published is whole."""
@@ -322,7 +384,7 @@ class Replicas:
         del self._exhausted[replica.slot]
         try:
             if not replica.take_role(
-                self._wanted[replica.slot], self._node_id
+                self._wanted[replica.slot][1], self._node_id
             ):  # there was no room for the epoch, maybe
                 replica.advance_high_watermark(self._node_id)
                 replica.publish()
@@ -332,42 +394,96 @@ class Replicas:
         _log.warning("log has room again partition=%s", replica.partition)
         self._changed.append(replica)
 
-    def _hold(self, topic: TopicView, partition: PartitionView) -> Replica | None:
-        replica = self.by_slot.get(partition.slot)
+    def _changed_between(self, before: dict[str, TopicView], after: dict[str, TopicView]) -> tuple[Stale, Wanted]:
+        """Our partitions of the topics that are not the same object in both views, by slot: those before, those after.
+
+        `ClusterViewReader.read` gives a topic that has not changed as the object it gave before.
+        """
+        stale = {
+            partition.slot: partition
+            for name, topic in before.items()
+            if after.get(name) is not topic
+            for partition in self._owned(topic)
+        }
+        wanted = {
+            partition.slot: (topic, partition)
+            for name, topic in after.items()
+            if before.get(name) is not topic
+            for partition in self._owned(topic)
+        }
+        return stale, wanted
+
+    def _owned(self, topic: TopicView) -> list[PartitionView]:
+        """The partitions of a topic that are hosted here, and ours: every worker_count-th."""
+        count = self._worker_count
+        first = (self._index - owner_of(topic.name, 0, count)) % count
+        return [partition for partition in topic.partitions[first::count] if partition.slot >= 0]
+
+    def _hold(self, topic: TopicView, partition: PartitionView, is_first_view: bool) -> Replica | None:
+        """The open replica of a wanted partition; None where there is none, and the log is queued if it may be opened."""
+        slot = partition.slot
+        replica = self.by_slot.get(slot)
         if replica is not None and replica.key != partition.key:
-            self._close_log(self._forget(partition.slot))
+            self._close_log(self._forget(slot))
             replica = None
         if replica is None:
-            if self.offline.get(partition.slot) == partition.key:
-                return None
-            replica = self._open(topic, partition)
-            if replica is None:
-                self.offline[partition.slot] = partition.key
-                return None
-            self.offline.pop(partition.slot, None)
-            self.by_slot[partition.slot] = replica
-            self._configure(replica, topic)
-            self._follow_directories()
-        elif self._configs.get(partition.slot) != topic.configs:
+            if self.offline.get(slot) != partition.key:
+                self._unopened.add(slot, is_coordinator=topic.name == OFFSETS_TOPIC)
+                if not is_first_view and partition.key not in self._known_keys:
+                    self._new_slots.add(slot)
+        elif self._configs.get(slot) != topic.configs:
             self._configure(replica, topic)
         return replica
 
-    def _remember(self, view: ClusterView) -> None:
-        """The partitions of this view are not new to the next one, nor those of earlier ones that may come back.
+    def _take_role(self, replica: Replica, partition: PartitionView, changed: list[Replica]) -> None:
+        try:
+            if replica.take_role(partition, self._node_id):
+                changed.append(replica)
+        except StorageFailed as failure:
+            self.fail(replica, failure)
+        except HeadraceError as failure:  # its files contradict its offsets: no reason to end all others
+            self._has_unclean_failure = True
+            replica.take_out(str(failure))
+            replica.log.abandon()
+            changed.append(replica)
 
-        A topic whose znode can't be read leaves the view and keeps its files; one that is doomed leaves for good. As many
-        of those that left are kept as the table has rows.
+    def _remember_left(self, key: int) -> None:
+        """A partition that left the view is not new when it comes back, but for one that is doomed.
+
+        A topic whose znode can't be read leaves the view and keeps its files. As many of those are remembered as the table
+        has rows.
         """
-        keys = {partition.key: None for partition in self._wanted.values()}
-        doomed = {replica.key for replica in view.doomed}
-        left = [key for key in self._known_keys or () if key not in keys and key not in doomed]
-        self._known_keys = {**dict.fromkeys(left[-self._table.rows :]), **keys}
+        self._left_keys[key] = None
+        if len(self._left_keys) > self._table.rows:
+            oldest = next(iter(self._left_keys))
+            del self._left_keys[oldest], self._known_keys[oldest]
+
+    def _report_opened(self) -> None:
+        counters = self._seat.counters
+        count, self._reported_opened = counters.get(LOGS_OPENED) - self._reported_opened, counters.get(LOGS_OPENED)
+        duration_ns, self._opening_ns = self._opening_ns, 0
+        if count:
+            _log.info(
+                "logs opened count=%d recovered_bytes=%d duration_ms=%d",
+                count,
+                counters.get(RECOVERED_BYTES),
+                duration_ns // 1_000_000,
+            )
+
+    def _release(self, slot: int) -> None:
+        """The view has the replica no more, and says nothing of a deletion: its files stay."""
+        replica = self._forget(slot)
+        _log.info("replica released partition=%s", replica.partition)
+        self.beat()
+        self._close_log(replica)
 
     def _forget(self, slot: int) -> Replica:
         self._timed.discard(slot)
         self._exhausted.pop(slot, None)
         self._configs.pop(slot, None)
-        return self.by_slot.pop(slot)
+        replica = self.by_slot.pop(slot)
+        self._retired.append(replica)
+        return replica
 
     def _close_log(self, replica: Replica) -> None:
         if replica.state is RowState.OFFLINE:
@@ -393,7 +509,9 @@ class Replicas:
     def _open(self, topic: TopicView, partition: PartitionView) -> Replica | None:
         self.beat()  # there may be thousands to open, and nothing to recover in them
         name = TopicPartition(topic.name, partition.index)
-        row, is_torn = self._table.recover_row(partition.slot)
+        slot = partition.slot
+        # Where there was no room for it, the row of the owner before us is no more.
+        row, is_torn = self._unroomed.get(slot) or self._table.recover_row(slot)
         trusted = None
         high_watermark = self._high_watermarks.get(name, 0)
         recovery_point = self._recovery_points.get(name, 0)
@@ -426,24 +544,42 @@ class Replicas:
                 topic_id=topic.topic_id,
             )
         except Exception as failure:  # ours to mend where it is neither Headrace's nor the system's; the others open
-            is_known = isinstance(failure, (HeadraceError, OSError))
-            _log.error(
-                "log not opened partition=%s directory=%s reason=%s", name, directory, failure, exc_info=not is_known
-            )
-            if directory is not None:
-                self._note_unopened(directory.parent, failure)
-            self._publish_state(partition.slot, partition.key, RowState.OFFLINE, self._seat.generation)
+            if _is_for_want_of_room(failure):
+                if slot not in self._unroomed:
+                    _log.error("log not opened, again later partition=%s reason=%s", name, failure)
+                self._wait_for_room(slot, row, is_torn)
+            else:
+                is_known = isinstance(failure, (HeadraceError, OSError))
+                _log.error(
+                    "log not opened partition=%s directory=%s reason=%s",
+                    name,
+                    directory,
+                    failure,
+                    exc_info=not is_known,
+                )
+                self._note_unopened(directory, failure)
+            self._publish_state(slot, partition.key, RowState.OFFLINE, self._seat.generation)
             return None
+        if self._unroomed.pop(slot, None) is not None:
+            _log.warning("log has room again partition=%s", name)
         self._seat.counters.add(LOGS_OPENED, 1)
         generation = self._seat.generation
         return Replica(name, log, partition.slot, partition.key, self._table, generation, high_watermark, self.fail)
 
-    def _note_unopened(self, log_dir: Path, failure: Exception) -> None:
+    def _wait_for_room(self, slot: int, row: PartitionRow, is_torn: bool) -> None:
+        """A log could not be opened for want of room or descriptors: it waits, and so do others that did before."""
+        is_again = self._unroomed.pop(slot, None) is not None
+        self._unroomed[slot] = (row, is_torn)  # the last one, so that next time another is tried first
+        if is_again:
+            for other in self._unroomed:
+                self._unopened.discard(other)
+
+    def _note_unopened(self, directory: Path | None, failure: Exception) -> None:
         """The directory is lost, or its logs are not all recovered."""
-        if isinstance(failure, StorageFailed) and not isinstance(failure, StorageExhausted):
-            self._directories.take_offline(log_dir, failure)
+        if directory is not None and isinstance(failure, StorageFailed):
+            self._directories.take_offline(directory.parent, failure)
             self._follow_directories()
-        else:
+        elif directory is not None or isinstance(failure, OSError):
             self._has_unclean_failure = True
 
     def _open_log(
@@ -503,7 +639,7 @@ class Replicas:
                 places.append(found)
         if places:
             return places[0]
-        is_new = partition.leader_epoch == 0 and self._known_keys is not None and partition.key not in self._known_keys
+        is_new = partition.leader_epoch == 0 and partition.slot in self._new_slots
         emptiest = self._directories.emptiest()
         if emptiest is None or (self._directories.has_failed and not is_new):
             raise HeadraceError(f"{name}: not found, and a log directory is offline")
@@ -539,3 +675,9 @@ class Replicas:
             except (HeadraceError, ValueError, OSError) as failure:
                 _log.warning("checkpoint ignored file=%s reason=%s", directory / file_name, failure)
         return offsets
+
+
+def _is_for_want_of_room(failure: Exception) -> bool:
+    """Whether it passes by itself: a full disk, too many open files."""
+    is_system = isinstance(failure, OSError) and failure.errno in EXHAUSTED
+    return is_system or isinstance(failure, StorageExhausted)
