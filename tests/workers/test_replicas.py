@@ -179,10 +179,10 @@ def test_what_is_remembered_of_earlier_views_is_bounded(node):
 
     for number in range(5):
         follow(f"deleted{number}", is_doomed=True)
-    assert not node.replicas._known_keys
+    assert not len(node.replicas._known)
     for number in range(node.seat.partitions.rows + 5):
         follow(f"unreadable{number}", is_doomed=False)
-    assert len(node.replicas._known_keys) == node.seat.partitions.rows
+    assert len(node.replicas._known) == node.seat.partitions.rows
 
 
 def test_a_topic_that_was_unreadable_for_a_while_is_not_taken_for_a_new_one(node):

@@ -26,20 +26,16 @@ from pathlib import Path
 
 from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
-from headrace.ids import OFFSETS_TOPIC, TopicPartition, owner_of
+from headrace.ids import OFFSETS_TOPIC, TopicPartition
 from headrace.limits import OPEN_SEGMENTS_MAX, OPENING_SLICE_MS, REOPEN_INTERVAL_MS
 from headrace.log.checkpoints import (
     LOG_START_OFFSET_FILE,
-    PARTITION_MAX,
-    PARTITION_METADATA_FILE,
     RECOVERY_POINT_FILE,
     REPLICATION_OFFSET_FILE,
-    is_number,
     read_offset_checkpoint,
-    read_partition_metadata,
 )
 from headrace.log.config import LogConfig
-from headrace.log.disk import EXHAUSTED, Disk
+from headrace.log.disk import Disk, is_exhausted
 from headrace.log.open_segments import OpenSegments
 from headrace.log.partition_log import PartitionLog
 from headrace.settings import Settings, topic_values
@@ -49,13 +45,11 @@ from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
 from headrace.shm.seat import Seat
 from headrace.workers.partition.log_directories import LogDirectories
 from headrace.workers.partition.opening_queue import OpeningQueue
+from headrace.workers.partition.owned_partitions import After, KnownPartitions, OwnedPartitions
 from headrace.workers.partition.replica import Replica
 
 FUTURE_SUFFIX = "-future"  # a copy on its way to another log directory
 OPENING_SLICE_NS = OPENING_SLICE_MS * 1_000_000
-
-Stale = dict[int, PartitionView]  # by slot
-Wanted = dict[int, tuple[TopicView, PartitionView]]  # by slot
 
 _log = logging.getLogger(__name__)
 
@@ -70,7 +64,6 @@ class Replicas:
         self.by_slot: dict[int, Replica] = {}
         self.offline: dict[int, int] = {}
         self._seat = seat
-        self._index = index
         self._clock = clock
         self._disk = disk or Disk()
         self._settings: Settings = seat.wiring.settings
@@ -80,9 +73,8 @@ class Replicas:
         self._open_segments = OpenSegments(OPEN_SEGMENTS_MAX)
         self._configs: dict[int, dict[str, str]] = {}  # slot -> overrides last applied
         self._timed: set[int] = set()  # slots with flush.ms
-        self._worker_count = seat.wiring.partition_count
-        self._topics: dict[str, TopicView] = {}  # of the last view
-        self._wanted: Wanted = {}  # ours, as of the last view
+        self._owned = OwnedPartitions(index, seat.wiring.partition_count)
+        self._wanted: After = {}  # ours, as of the last view
         self._unopened = OpeningQueue()
         # By slot, logs that could not be opened for want of room or descriptors: (row, is torn) of the owner before us.
         self._unroomed: dict[int, tuple[PartitionRow, bool]] = {}
@@ -93,8 +85,7 @@ class Replicas:
         self._changed: list[Replica] = []  # went out of service, or came back, since the last look
         self._next_reopen_ms = 0
         self._is_first_view = True
-        self._known_keys: dict[int, None] = {}  # of partitions in this view and in earlier ones
-        self._left_keys: dict[int, None] = {}  # those of them that are not in this view, the oldest news first
+        self._known = KnownPartitions(self._table.rows)
         self._has_unclean_failure = False
         for counter in (LOGS_OPENED, RECOVERED_BYTES):  # those of a predecessor
             seat.counters.add(counter, -seat.counters.get(counter))
@@ -115,8 +106,7 @@ class Replicas:
 
         returns   the replicas whose role or epoch changed, and those that are no more
         """
-        before, self._topics = self._topics, view.topics
-        stale, wanted = self._changed_between(before, view.topics)
+        stale, wanted = self._owned.follow(view.topics)
         is_first, self._is_first_view = self._is_first_view, False
         for slot, partition in stale.items():
             if slot in wanted and wanted[slot][1].key == partition.key:
@@ -125,11 +115,10 @@ class Replicas:
             self._unopened.discard(slot)
             self._unroomed.pop(slot, None)
             self._new_slots.discard(slot)
-            self._remember_left(partition.key)
+            self._known.note_left(partition.key)
         for doomed in view.doomed:
-            self._known_keys.pop(doomed.key, None)
-            self._left_keys.pop(doomed.key, None)
-            if owner_of(doomed.topic, doomed.partition, self._worker_count) == self._index:
+            self._known.forget(doomed.key)
+            if self._owned.has(doomed.topic, doomed.partition):
                 self._delete(doomed)
         for slot in stale.keys() - wanted.keys():
             if slot in self.by_slot:
@@ -138,8 +127,7 @@ class Replicas:
         for slot, (topic, partition) in wanted.items():
             self._wanted[slot] = (topic, partition)
             replica = self._hold(topic, partition, is_first)
-            self._known_keys[partition.key] = None
-            self._left_keys.pop(partition.key, None)  # it may be back
+            self._known.add(partition.key)
             if replica is not None:
                 self._take_role(replica, partition, changed)
         counters = self._seat.counters
@@ -249,21 +237,7 @@ class Replicas:
 
     def find_copies(self) -> dict[TopicPartition, list[Path]]:
         """Copies of this worker's partitions in the log directories, of an earlier life."""
-        found: dict[TopicPartition, list[Path]] = {}
-        for log_dir in list(self._directories.usable):
-            try:
-                for name in os.listdir(log_dir):
-                    replica, _dot, _unique = name.rpartition(".")
-                    topic, _dash, index = replica.rpartition("-")
-                    if not name.endswith(FUTURE_SUFFIX) or not topic or not topic.isascii():
-                        continue
-                    if not is_number(index, PARTITION_MAX):
-                        continue
-                    if owner_of(topic, int(index), self._seat.wiring.partition_count) == self._index:
-                        found.setdefault(TopicPartition(topic, int(index)), []).append(log_dir / name)
-            except OSError as failure:
-                self._directories.take_offline(log_dir, failure)
-        return found
+        return self._directories.find_copies(FUTURE_SUFFIX, self._owned.has)
 
     def open_future(
         self, name: TopicPartition, directory: Path, log: PartitionLog, topic_id: str, recovery_point: int = 0
@@ -394,31 +368,6 @@ class Replicas:
         _log.warning("log has room again partition=%s", replica.partition)
         self._changed.append(replica)
 
-    def _changed_between(self, before: dict[str, TopicView], after: dict[str, TopicView]) -> tuple[Stale, Wanted]:
-        """Our partitions of the topics that are not the same object in both views, by slot: those before, those after.
-
-        `ClusterViewReader.read` gives a topic that has not changed as the object it gave before.
-        """
-        stale = {
-            partition.slot: partition
-            for name, topic in before.items()
-            if after.get(name) is not topic
-            for partition in self._owned(topic)
-        }
-        wanted = {
-            partition.slot: (topic, partition)
-            for name, topic in after.items()
-            if before.get(name) is not topic
-            for partition in self._owned(topic)
-        }
-        return stale, wanted
-
-    def _owned(self, topic: TopicView) -> list[PartitionView]:
-        """The partitions of a topic that are hosted here, and ours: every worker_count-th."""
-        count = self._worker_count
-        first = (self._index - owner_of(topic.name, 0, count)) % count
-        return [partition for partition in topic.partitions[first::count] if partition.slot >= 0]
-
     def _hold(self, topic: TopicView, partition: PartitionView, is_first_view: bool) -> Replica | None:
         """The open replica of a wanted partition; None where there is none, and the log is queued if it may be opened."""
         slot = partition.slot
@@ -429,7 +378,7 @@ class Replicas:
         if replica is None:
             if self.offline.get(slot) != partition.key:
                 self._unopened.add(slot, is_coordinator=topic.name == OFFSETS_TOPIC)
-                if not is_first_view and partition.key not in self._known_keys:
+                if not is_first_view and partition.key not in self._known:
                     self._new_slots.add(slot)
         elif self._configs.get(slot) != topic.configs:
             self._configure(replica, topic)
@@ -446,17 +395,6 @@ class Replicas:
             replica.take_out(str(failure))
             replica.log.abandon()
             changed.append(replica)
-
-    def _remember_left(self, key: int) -> None:
-        """A partition that left the view is not new when it comes back, but for one that is doomed.
-
-        A topic whose znode can't be read leaves the view and keeps its files. As many of those are remembered as the table
-        has rows.
-        """
-        self._left_keys[key] = None
-        if len(self._left_keys) > self._table.rows:
-            oldest = next(iter(self._left_keys))
-            del self._left_keys[oldest], self._known_keys[oldest]
 
     def _report_opened(self) -> None:
         counters = self._seat.counters
@@ -530,7 +468,8 @@ class Replicas:
         config = LogConfig.from_values(topic_values(self._settings, topic.configs))
         directory = None
         try:
-            directory = self._directory_of(name, topic, partition)
+            is_new = partition.leader_epoch == 0 and slot in self._new_slots
+            directory = self._directories.place_of(name, topic.topic_id, is_new)
             if not directory.is_dir():
                 log_start_offset = 0
             log = self._open_log(
@@ -544,7 +483,7 @@ class Replicas:
                 topic_id=topic.topic_id,
             )
         except Exception as failure:  # ours to mend where it is neither Headrace's nor the system's; the others open
-            if _is_for_want_of_room(failure):
+            if is_exhausted(failure):
                 if slot not in self._unroomed:
                     _log.error("log not opened, again later partition=%s reason=%s", name, failure)
                 self._wait_for_room(slot, row, is_torn)
@@ -620,31 +559,6 @@ class Replicas:
     def _publish_state(self, slot: int, key: int, state: RowState, generation: int) -> None:
         self._table.publish(slot, PartitionRow(state, key, generation, -1, *(0,) * 15))
 
-    def _directory_of(self, name: TopicPartition, topic: TopicView, partition: PartitionView) -> Path:
-        """Where the partition's files are, or, for a new one, the log directory with the fewest partitions.
-
-        raises   StorageFailed, where the files may lie in a directory that failed: an empty log in their place would
-                 be worse; OSError
-        """
-        places: list[Path] = []
-        for found in self._directories.find(name):
-            # Of a topic of the same name that was deleted while this directory was away; or a move was cut short between
-            # its two renames, and both places are whole.
-            topic_id = read_partition_metadata(found / PARTITION_METADATA_FILE)
-            if places or (topic_id and topic.topic_id and topic_id != topic.topic_id):
-                target = found.with_name(f"{name}.{uuid.uuid4().hex}-stray")
-                os.rename(found, target)
-                _log.error("directory put aside partition=%s topic_id=%s renamed_to=%s", name, topic_id, target)
-            else:
-                places.append(found)
-        if places:
-            return places[0]
-        is_new = partition.leader_epoch == 0 and partition.slot in self._new_slots
-        emptiest = self._directories.emptiest()
-        if emptiest is None or (self._directories.has_failed and not is_new):
-            raise HeadraceError(f"{name}: not found, and a log directory is offline")
-        return emptiest / str(name)
-
     def _delete(self, doomed: DoomedReplica) -> None:
         row = self._table.read(doomed.slot)
         if row is not None and row.state == RowState.DELETED and row.key == doomed.key:
@@ -675,9 +589,3 @@ class Replicas:
             except (HeadraceError, ValueError, OSError) as failure:
                 _log.warning("checkpoint ignored file=%s reason=%s", directory / file_name, failure)
         return offsets
-
-
-def _is_for_want_of_room(failure: Exception) -> bool:
-    """Whether it passes by itself: a full disk, too many open files."""
-    is_system = isinstance(failure, OSError) and failure.errno in EXHAUSTED
-    return is_system or isinstance(failure, StorageExhausted)
