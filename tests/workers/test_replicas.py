@@ -1,6 +1,7 @@
 """Replicas over disks that fail, fill up and come back; owners that are killed while they publish."""
 
 import errno
+import threading
 from dataclasses import replace
 
 import pytest
@@ -17,6 +18,7 @@ from headrace.log.segment_file import CorruptSegment
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES
 from headrace.shm.partition_table import RowState
+from headrace.workers.partition.log_opener import LogOpener
 from headrace.workers.partition.replicas import Replicas
 
 
@@ -314,7 +316,7 @@ def test_a_clean_start_says_nothing_of_a_log_that_was_written_to_since(node, mon
         raise StorageExhausted("too many open files")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Replicas, "_open_log", refuse)
+        patched.setattr(LogOpener, "open", refuse)
         node.killed().follow(view)
     assert node.row(0).state == RowState.OFFLINE
     node.killed().follow(view)
@@ -575,3 +577,54 @@ def test_a_stop_while_logs_of_a_killed_predecessor_wait_to_be_opened_is_not_clea
     node.clock = PassingClock()
     node.killed().follow(view)
     assert not node.replicas.close()
+
+
+def test_names_of_new_partitions_are_synced_once_for_all(node):
+    node.replicas.follow(view_of(("t", 50)))
+    assert node.disk.calls.count("fsync") == len(node.dirs)
+    assert node.disk.calls.count("fdatasync") == 0
+    node.replicas.follow(view_of(("t", 50), ("u", 1)))
+    assert node.disk.calls.count("fsync") == len(node.dirs) + 1
+
+
+def test_partitions_that_hold_nothing_are_closed_without_a_call_to_the_disk(node):
+    view = view_of(("t", 50))
+    node.replicas.follow(view)
+    node.disk.calls.clear()
+    assert node.replicas.close()
+    assert not node.disk.calls
+    node.seat = FakeSeat(node.dirs, clean=node.dirs)
+    node.start().follow(view)
+    assert node.append(7)
+    assert [node.row(slot).log_end_offset for slot in range(50)] == [int(slot == 7) for slot in range(50)]
+
+
+def test_logs_wait_for_the_disk_together_when_the_worker_stops(node):
+    view = view_of(("t", 2))
+    node.replicas.follow(view)
+    for slot in range(2):
+        node.append(slot)
+    both = threading.Barrier(2, timeout=60)
+    synced = node.disk.fdatasync
+    node.disk.fdatasync = lambda fd: (both.wait(), synced(fd))
+    assert node.replicas.close()
+    assert [node.row(slot).recovery_point for slot in range(2)] == [1, 1]
+
+
+def test_one_log_that_can_not_be_closed_takes_its_directory_and_no_other(node):
+    node.replicas.follow(view_of(("t", 4)))
+    for slot in range(4):
+        node.append(slot)
+    lost = node.dir_of(0)
+    sick = node.replicas.by_slot[0].log._active.fd
+    synced = node.disk.fdatasync
+
+    def fail(fd):
+        if fd == sick:
+            raise OSError(errno.EIO, "injected")
+        synced(fd)
+
+    node.disk.fdatasync = fail
+    node.replicas.close()
+    assert node.replicas.usable_directories == [one for one in node.dirs if one != lost]
+    assert [node.row(slot).recovery_point for slot in range(4) if node.dir_of(slot) != lost] == [1, 1]

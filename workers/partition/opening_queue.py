@@ -4,6 +4,8 @@
     2  coordinators   `__consumer_offsets`: every group of a consumer waits for one of them
     3  others         in the order of the view
 
+What can't be opened for want of room is postponed: it is tried again now and then, until one fails again.
+
 Runs in: a partition worker. Pure.
 """
 
@@ -11,16 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from headrace.shm.partition_table import PartitionRow
+
 ASKED, COORDINATORS, OTHERS = range(3)
 
 
 class OpeningQueue:
-    """Slots of the partition table whose log is to be opened; each is in it once."""
+    """Slots of the partition table whose log is to be opened; each is in it once.
 
-    __slots__ = ("_lanes",)
+    postponed   by slot, what their row said before the first try, and whether it was torn
+    """
+
+    __slots__ = ("_lanes", "postponed")
 
     def __init__(self) -> None:
         self._lanes: tuple[dict[int, None], ...] = ({}, {}, {})
+        self.postponed: dict[int, tuple[PartitionRow, bool]] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._lanes))
@@ -59,5 +67,23 @@ class OpeningQueue:
 
     def discard(self, slot: int) -> None:
         """It needs no opening any more."""
+        self.postponed.pop(slot, None)
+        self._leave(slot)
+
+    def postpone(self, slot: int, row: PartitionRow, is_torn: bool) -> bool:
+        """There was no room for it; returns whether that is news. Where it is not, the others that wait for room wait on."""
+        is_news = self.postponed.pop(slot, None) is None
+        self.postponed[slot] = (row, is_torn)  # the last one now: another is tried first the next time
+        if not is_news:
+            for other in self.postponed:
+                self._leave(other)
+        return is_news
+
+    def try_again(self) -> None:
+        """There may be room again."""
+        for slot in self.postponed:
+            self.add(slot)
+
+    def _leave(self, slot: int) -> None:
         for lane in self._lanes:
             lane.pop(slot, None)

@@ -27,7 +27,7 @@ from pathlib import Path
 from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
 from headrace.ids import OFFSETS_TOPIC, TopicPartition
-from headrace.limits import OPEN_SEGMENTS_MAX, OPENING_SLICE_MS, REOPEN_INTERVAL_MS
+from headrace.limits import OPENING_SLICE_MS, REOPEN_INTERVAL_MS
 from headrace.log.checkpoints import (
     LOG_START_OFFSET_FILE,
     RECOVERY_POINT_FILE,
@@ -36,14 +36,15 @@ from headrace.log.checkpoints import (
 )
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk, is_exhausted
-from headrace.log.open_segments import OpenSegments
 from headrace.log.partition_log import PartitionLog
 from headrace.settings import Settings, topic_values
 from headrace.shm.cluster_view import ClusterView, DoomedReplica, PartitionView, TopicView
 from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
 from headrace.shm.seat import Seat
+from headrace.workers.partition.closing import finish_logs
 from headrace.workers.partition.log_directories import LogDirectories
+from headrace.workers.partition.log_opener import LogOpener
 from headrace.workers.partition.opening_queue import OpeningQueue
 from headrace.workers.partition.owned_partitions import After, KnownPartitions, OwnedPartitions
 from headrace.workers.partition.replica import Replica
@@ -70,16 +71,15 @@ class Replicas:
         self._node_id: int = self._settings["broker.id"]
         self._table: PartitionTable = seat.partitions
         self._directories = LogDirectories(seat, self._disk)
-        self._open_segments = OpenSegments(OPEN_SEGMENTS_MAX)
+        self._open_log = LogOpener(seat, clock, self._disk).open
         self._configs: dict[int, dict[str, str]] = {}  # slot -> overrides last applied
         self._timed: set[int] = set()  # slots with flush.ms
         self._owned = OwnedPartitions(index, seat.wiring.partition_count)
         self._wanted: After = {}  # ours, as of the last view
         self._unopened = OpeningQueue()
-        # By slot, logs that could not be opened for want of room or descriptors: (row, is torn) of the owner before us.
-        self._unroomed: dict[int, tuple[PartitionRow, bool]] = {}
         self._new_slots: set[int] = set()  # not open yet, and of partitions that no earlier view had
         self._retired: list[Replica] = []  # not held any more, and nobody was told yet
+        self._begun_in: set[Path] = set()  # log directories with new logs since they were synced
         self._opening_ns = self._reported_opened = 0
         self._exhausted: dict[int, Replica] = {}  # replicas whose log ran out of room
         self._changed: list[Replica] = []  # went out of service, or came back, since the last look
@@ -113,7 +113,6 @@ class Replicas:
                 continue
             self._wanted.pop(slot)
             self._unopened.discard(slot)
-            self._unroomed.pop(slot, None)
             self._new_slots.discard(slot)
             self._known.note_left(partition.key)
         for doomed in view.doomed:
@@ -172,6 +171,7 @@ class Replicas:
             self._take_role(replica, partition, changed)
         self._opening_ns += self._clock.monotonic_ns() - begun_ns
         if not self._unopened:
+            self._sync_begun()
             self._report_opened()
         return changed
 
@@ -185,10 +185,9 @@ class Replicas:
             if replica.state is not RowState.OFFLINE and not replica.is_full:
                 self._flush_due(replica, now_ms)
         self.look_at_directories(monotonic_ms)
-        if (self._exhausted or self._unroomed) and monotonic_ms >= self._next_reopen_ms:
+        if (self._exhausted or self._unopened.postponed) and monotonic_ms >= self._next_reopen_ms:
             self._next_reopen_ms = monotonic_ms + REOPEN_INTERVAL_MS
-            for slot in self._unroomed:
-                self._unopened.add(slot)
+            self._unopened.try_again()
             for replica in list(self._exhausted.values()):
                 self._reopen(replica)
         changed, self._changed = self._changed, []
@@ -285,20 +284,30 @@ class Replicas:
         returns   False where a log in a directory that still works was not closed
         """
         # A log that was not opened was not recovered either.
-        clean = not self._has_unclean_failure and not self._unroomed and all(map(self._is_untouched, self._unopened))
-        for replica in self.by_slot.values():
-            self.beat()
-            if replica.state is RowState.OFFLINE:
-                continue  # its directory gets no clean-shutdown marker
-            try:
-                replica.log.close()
-                replica.publish()
-            except StorageExhausted as failure:
-                _log.error("log not closed partition=%s reason=%s", replica.partition, failure)
-                clean = False
-            except (StorageFailed, OSError) as failure:
-                self._directories.take_offline(replica.log.directory.parent, failure)
+        clean = (
+            not self._has_unclean_failure
+            and not self._unopened.postponed
+            and all(map(self._is_untouched, self._unopened))
+        )
+        # Offline ones have no part in it: their directory gets no clean-shutdown marker.
+        closing = [replica for replica in self.by_slot.values() if replica.state is not RowState.OFFLINE]
+        for replica, failure in finish_logs(closing, self.beat):
+            clean &= self._close_finished(replica, failure)
         return clean
+
+    def _close_finished(self, replica: Replica, failure: BaseException | None) -> bool:
+        """The log has nothing left to sync, or could not: False where a directory that works has a log that is not closed."""
+        replica.log.abandon()
+        if isinstance(failure, StorageExhausted):
+            _log.error("log not closed partition=%s reason=%s", replica.partition, failure)
+            return False
+        if isinstance(failure, (StorageFailed, OSError)):
+            self._directories.take_offline(replica.log.directory.parent, failure)
+        elif failure is not None:
+            raise failure
+        else:
+            replica.publish()
+        return True
 
     def _is_untouched(self, slot: int) -> bool:
         """Whether a log that still waits to be opened is as a clean stop left it, or not there."""
@@ -396,6 +405,15 @@ class Replicas:
             replica.log.abandon()
             changed.append(replica)
 
+    def _sync_begun(self) -> None:
+        """The names of new logs, all at once; a log that is flushed before has synced its own."""
+        begun_in, self._begun_in = self._begun_in, set()
+        for log_dir in begun_in:
+            try:
+                self._disk.sync_directory(log_dir)
+            except OSError as failure:
+                self.lose_directory(log_dir, StorageFailed(str(failure)))
+
     def _report_opened(self) -> None:
         counters = self._seat.counters
         count, self._reported_opened = counters.get(LOGS_OPENED) - self._reported_opened, counters.get(LOGS_OPENED)
@@ -449,7 +467,7 @@ class Replicas:
         name = TopicPartition(topic.name, partition.index)
         slot = partition.slot
         # Where there was no room for it, the row of the owner before us is no more.
-        row, is_torn = self._unroomed.get(slot) or self._table.recover_row(slot)
+        row, is_torn = self._unopened.postponed.get(slot) or self._table.recover_row(slot)
         trusted = None
         high_watermark = self._high_watermarks.get(name, 0)
         recovery_point = self._recovery_points.get(name, 0)
@@ -472,6 +490,7 @@ class Replicas:
             directory = self._directories.place_of(name, topic.topic_id, is_new)
             if not directory.is_dir():
                 log_start_offset = 0
+                self._begun_in.add(directory.parent)
             log = self._open_log(
                 name,
                 directory,
@@ -484,9 +503,8 @@ class Replicas:
             )
         except Exception as failure:  # ours to mend where it is neither Headrace's nor the system's; the others open
             if is_exhausted(failure):
-                if slot not in self._unroomed:
+                if self._unopened.postpone(slot, row, is_torn):
                     _log.error("log not opened, again later partition=%s reason=%s", name, failure)
-                self._wait_for_room(slot, row, is_torn)
             else:
                 is_known = isinstance(failure, (HeadraceError, OSError))
                 _log.error(
@@ -499,19 +517,11 @@ class Replicas:
                 self._note_unopened(directory, failure)
             self._publish_state(slot, partition.key, RowState.OFFLINE, self._seat.generation)
             return None
-        if self._unroomed.pop(slot, None) is not None:
+        if self._unopened.postponed.pop(slot, None) is not None:
             _log.warning("log has room again partition=%s", name)
         self._seat.counters.add(LOGS_OPENED, 1)
         generation = self._seat.generation
         return Replica(name, log, partition.slot, partition.key, self._table, generation, high_watermark, self.fail)
-
-    def _wait_for_room(self, slot: int, row: PartitionRow, is_torn: bool) -> None:
-        """A log could not be opened for want of room or descriptors: it waits, and so do others that did before."""
-        is_again = self._unroomed.pop(slot, None) is not None
-        self._unroomed[slot] = (row, is_torn)  # the last one, so that next time another is tried first
-        if is_again:
-            for other in self._unroomed:
-                self._unopened.discard(other)
 
     def _note_unopened(self, directory: Path | None, failure: Exception) -> None:
         """The directory is lost, or its logs are not all recovered."""
@@ -520,41 +530,6 @@ class Replicas:
             self._follow_directories()
         elif directory is not None or isinstance(failure, OSError):
             self._has_unclean_failure = True
-
-    def _open_log(
-        self,
-        name: TopicPartition,
-        directory: Path,
-        config: LogConfig,
-        *,
-        is_clean: bool,
-        recovery_point: int,
-        trusted: tuple[int, int] | None,
-        log_start_offset: int,
-        topic_id: str = "",
-    ) -> PartitionLog:
-        settings = self._settings
-        return PartitionLog.open(
-            directory,
-            name,
-            config,
-            clock=self._clock,
-            clean=is_clean,
-            recovery_point=recovery_point,
-            trusted=trusted,
-            log_start_offset=log_start_offset,
-            topic_id=topic_id,
-            disk=self._disk,
-            producers_max=settings["headrace.producer.ids.max"],
-            producer_expiration_ms=settings["producer.id.expiration.ms"],
-            snapshot_interval_bytes=settings["headrace.producer.snapshot.interval.bytes"],
-            progress=self._note_progress,
-            open_segments=self._open_segments,
-        )
-
-    def _note_progress(self, bytes_read: int) -> None:
-        self.beat()
-        self._seat.counters.add(RECOVERED_BYTES, bytes_read)
 
     def _publish_state(self, slot: int, key: int, state: RowState, generation: int) -> None:
         self._table.publish(slot, PartitionRow(state, key, generation, -1, *(0,) * 15))
