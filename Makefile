@@ -13,10 +13,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 FILE ?=
 KILLS ?= 1000
 GROUP_KILLS ?= 100
+# make foreign PEER=kafka SUITES=kgo
+PEER ?= headrace
+SUITES ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools demo test lint links bench interop chaos clean
+.PHONY: help setup check-tools demo test lint links bench interop chaos foreign clean
 
 help: ## this text
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -71,6 +74,9 @@ interop: $(STAMP) ## Kafka's own tools and other clients against a node (needs m
 chaos: $(STAMP) ## KILLS=1000 SIGKILLs under load, GROUP_KILLS=100 of coordinators, judged
 	$(BIN)/python tests/chaos/campaign.py --kills $(KILLS)
 	$(BIN)/python tests/chaos/group_campaign.py --kills $(GROUP_KILLS)
+
+foreign: $(STAMP) ## other people's suites against a node, or PEER=kafka; SUITES="kgo trogdor" (needs mvn, go, cargo, gcc)
+	$(BIN)/python -m tests.foreign.run --peer $(PEER) $(SUITES)
 
 clean: ## remove what make made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
