@@ -170,8 +170,10 @@ def _create(admin: Admin, topics: list[NewTopic]) -> None:
 
 
 def _how_it_stopped(server: Headrace) -> str:
-    lines = (server.directory / "broker.log").read_text().splitlines()
-    return next(line.partition("stopped ")[2] for line in reversed(lines) if "stopped exit_code" in line)
+    """What the node says of its stop."""
+    _before, _stopping, after = (server.directory / "broker.log").read_text().rpartition(" stopping reason=")
+    told = [line for line in after.splitlines() if "stop" in line or "not closed" in line]
+    return "\n  ".join(told[-5:])
 
 
 def main() -> None:

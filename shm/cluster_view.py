@@ -34,6 +34,7 @@ from headrace.shm.layout import (
 )
 from headrace.shm.region import Region
 
+NO_SETTINGS: dict[str, str] = {}
 TopicId = int  # of a TopicView: `id(view)`, while it is held
 
 READ_TRIES_MAX = 100  # a try fails only where the controller published twice while one copy was made
@@ -85,6 +86,8 @@ class ClusterView(NamedTuple):
     brokers: dict[int, BrokerView]
     topics: dict[str, TopicView]
     doomed: tuple[DoomedReplica, ...] = ()
+    cluster_settings: dict[str, str] = NO_SETTINGS  # changed for all nodes while they run (/config/brokers/<default>)
+    node_settings: dict[str, str] = NO_SETTINGS  # the same, for this node alone
 
 
 EMPTY_VIEW = ClusterView(0, "", -1, {}, {}, ())
@@ -97,7 +100,8 @@ def encode_view(view: ClusterView, known: Mapping[TopicId, bytes] | None = None)
     """
     known = known or {}
     brokers, doomed = list(view.brokers.values()), _by_topic(view.doomed)
-    head = _line([view.version, view.cluster_id, view.controller_id, brokers, doomed])
+    settings = (view.cluster_settings, view.node_settings)
+    head = _line([view.version, view.cluster_id, view.controller_id, brokers, doomed, *settings])
     return b"\n".join([head, *(known.get(id(topic)) or _line(topic) for topic in view.topics.values())])
 
 
@@ -108,7 +112,7 @@ def decode_view(data: bytes, known: Mapping[bytes, TopicView] | None = None) -> 
     """
     known = known or {}
     head, *lines = data.split(b"\n")
-    version, cluster_id, controller_id, brokers, doomed = json.loads(head)
+    version, cluster_id, controller_id, brokers, doomed, *settings = json.loads(head)
     topics = [known.get(line) or _topic(json.loads(line)) for line in lines]
     return ClusterView(
         version,
@@ -117,6 +121,7 @@ def decode_view(data: bytes, known: Mapping[bytes, TopicView] | None = None) -> 
         {fields[0]: BrokerView(*fields) for fields in brokers},
         {topic.name: topic for topic in topics},
         tuple(DoomedReplica(topic, *fields) for topic, replicas in doomed for fields in replicas),
+        *settings,
     )
 
 

@@ -10,6 +10,7 @@ from headrace.ids import TopicPartition
 from headrace.log.checkpoints import RECOVERY_POINT_FILE, read_offset_checkpoint
 from headrace.shm.cluster_view import EMPTY_VIEW
 from headrace.workers.housekeeper import worker
+from headrace.workers.housekeeper.hosted import HostedReplicas
 from headrace.workers.housekeeper.worker import Housekeeper
 from headrace.workers.partition.replicas import Replicas
 
@@ -166,3 +167,15 @@ def test_a_view_is_read_once_however_often_the_replicas_are_looked_at(node):
         node.work()
     assert node.seat.view.reads == 2
     assert {hosted.name.topic for hosted in node.housekeeper._replicas} == {"t", "u"}
+
+
+def test_a_default_that_was_changed_while_the_node_runs_holds_for_retention_and_appends(node):
+    view = node.seat.view.now
+    hosted = HostedReplicas(node.seat, node.dirs)
+    assert {one.config.retention_ms for one in hosted} == {7 * 24 * 3_600_000}
+    node.follow(view._replace(cluster_settings={"log.retention.ms": "7"}, node_settings={"message.max.bytes": "9000"}))
+    assert {one.config.retention_ms for one in hosted} == {7}
+    assert {replica.log.config.max_message_bytes for replica in node.replicas.by_slot.values()} == {9000}
+    node.follow(view)
+    assert {one.config.retention_ms for one in hosted} == {7 * 24 * 3_600_000}
+    assert {replica.log.config.max_message_bytes for replica in node.replicas.by_slot.values()} == {1_048_588}

@@ -17,6 +17,7 @@ from headrace.settings import topic_values
 from headrace.shm.cluster_view import EMPTY_VIEW, TopicView
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.shm.seat import Seat
+from headrace.topic_defaults import TopicDefaults
 
 _IN_SERVICE = (RowState.LEADER, RowState.FOLLOWER)
 
@@ -50,6 +51,7 @@ class HostedReplicas:
     def __init__(self, seat: Seat, log_dirs: list[Path]) -> None:
         self._seat = seat
         self._log_dirs = log_dirs
+        self._defaults = TopicDefaults(seat.wiring.settings)
         self._view = EMPTY_VIEW
         self._seen: dict[str, _Topic] = {}
 
@@ -76,9 +78,11 @@ class HostedReplicas:
 
     def _follow_view(self) -> None:
         """What was seen of a topic that did not change holds."""
-        self._view = self._seat.view.read()
+        view = self._view = self._seat.view.read()
+        if self._defaults.follow(view.cluster_settings, view.node_settings):
+            self._seen = {}
         seen, self._seen = self._seen, {}
-        for topic in self._view.topics.values():
+        for topic in view.topics.values():
             known = seen.get(topic.name)
             self._seen[topic.name] = known if known is not None and known.view is topic else self._look_at(topic)
 
@@ -90,4 +94,4 @@ class HostedReplicas:
                 name = TopicPartition(topic.name, partition.index)
                 owner = wiring.network_count + owner_of(topic.name, partition.index, wiring.partition_count)
                 hosted.append((name, str(name), partition.slot, partition.key, owner))
-        return _Topic(topic, LogConfig.from_values(topic_values(wiring.settings, topic.configs)), hosted)
+        return _Topic(topic, LogConfig.from_values(topic_values(self._defaults.settings, topic.configs)), hosted)

@@ -42,6 +42,7 @@ from headrace.shm.cluster_view import ClusterView, DoomedReplica, PartitionView,
 from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
 from headrace.shm.seat import Seat
+from headrace.topic_defaults import TopicDefaults
 from headrace.workers.partition.closing import finish_logs
 from headrace.workers.partition.log_directories import LogDirectories
 from headrace.workers.partition.log_opener import LogOpener
@@ -68,6 +69,7 @@ class Replicas:
         self._clock = clock
         self._disk = disk or Disk()
         self._settings: Settings = seat.wiring.settings
+        self._defaults = TopicDefaults(self._settings)
         self._node_id: int = self._settings["broker.id"]
         self._table: PartitionTable = seat.partitions
         self._directories = LogDirectories(seat, self._disk)
@@ -106,6 +108,7 @@ class Replicas:
 
         returns   the replicas whose role or epoch changed, and those that are no more
         """
+        has_new_defaults = self._defaults.follow(view.cluster_settings, view.node_settings)
         stale, wanted = self._owned.follow(view.topics)
         is_first, self._is_first_view = self._is_first_view, False
         for slot, partition in stale.items():
@@ -129,6 +132,9 @@ class Replicas:
             self._known.add(partition.key)
             if replica is not None:
                 self._take_role(replica, partition, changed)
+        if has_new_defaults:
+            for slot, replica in self.by_slot.items():
+                self._configure(replica, self._wanted[slot][0])
         counters = self._seat.counters
         counters.add(LOGS_WANTED, len(self._wanted) - counters.get(LOGS_WANTED))
         changed += self.open_some()
@@ -454,7 +460,7 @@ class Replicas:
             self._follow_directories()
 
     def _configure(self, replica: Replica, topic: TopicView) -> None:
-        values = topic_values(self._settings, topic.configs)
+        values = topic_values(self._defaults.settings, topic.configs)
         replica.configure(LogConfig.from_values(values), values["min.insync.replicas"])
         self._configs[replica.slot] = topic.configs
         if replica.log.config.flush_ms is None:
@@ -483,7 +489,7 @@ class Replicas:
             log_start_offset = row.log_start_offset
         elif not is_ours or is_torn:
             self._publish_state(partition.slot, partition.key, RowState.LOADING, generation=0)
-        config = LogConfig.from_values(topic_values(self._settings, topic.configs))
+        config = LogConfig.from_values(topic_values(self._defaults.settings, topic.configs))
         directory = None
         try:
             is_new = partition.leader_epoch == 0 and slot in self._new_slots
