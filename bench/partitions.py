@@ -123,11 +123,15 @@ def bench_creation(server: Headrace, admin: Admin, partitions: int) -> None:
     probe.start()
     with measured(server, f"1 topic of {partitions} partitions created and served"):
         _create(admin, [NewTopic("large", partitions)])
-        connection = _connect(server.bootstrap)
-        while produce(connection, {"large": list(range(partitions))})["large"]:
-            time.sleep(PROBE_PAUSE_S)
+        _produce_large(server, partitions)
     probe.stop()
     print(f"  another topic's produce waited {probe.worst_ms:.0f} ms at most, {probe.count} of them", flush=True)
+
+
+def _produce_large(server: Headrace, partitions: int) -> None:
+    connection = _connect(server.bootstrap)
+    while produce(connection, {"large": list(range(partitions))})["large"]:
+        time.sleep(PROBE_PAUSE_S)
 
 
 def bench_kill(server: Headrace, admin: Admin, count: int, workers: int) -> None:
@@ -192,6 +196,10 @@ def main() -> None:
                     bench_creation(server, admin, options.partitions)
                 if options.topics:
                     bench_kill(server, admin, options.topics, options.workers)
+                if (
+                    options.topics and options.partitions
+                ):  # a stop is not clean while a killed worker's logs are unopened
+                    _produce_large(server, options.partitions)
             begun = time.perf_counter()
             server.stop_broker()
             print(f"stopped after {time.perf_counter() - begun:.2f} s, {_how_it_stopped(server)}")
