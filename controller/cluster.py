@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any
 
 from headrace.controller import znodes
 from headrace.controller.slots import NO_SLOT, Slots
@@ -105,6 +106,7 @@ class Cluster:
         self._published = writer.read()
         self._closing: dict[str, tuple[list[int], int]] = {}  # released topic -> partitions with a slot, version
         self._reserved_bytes = 0  # of the view, for what was written since it was published
+        self._made: dict[str, tuple[Any, TopicView]] = {}  # by topic: what its last view was made of, that view
         self._unhosted = 0  # replicas without a slot in the last view
         self._restore(self._published)
 
@@ -354,6 +356,11 @@ class Cluster:
         raises   ViewError, where it does not fit (the last one stands then)
         """
         held_back = {topic.name for topic in self.deleted}
+        live = frozenset(self.brokers)
+        made = {
+            name: self._made_of(topic, live) for name, topic in sorted(self.topics.items()) if name not in held_back
+        }
+        self._made = made
         view = ClusterView(
             self._published.version,
             self.cluster_id,
@@ -362,7 +369,7 @@ class Cluster:
                 node_id: BrokerView(node_id, broker.host, broker.port, broker.rack)
                 for node_id, broker in sorted(self.brokers.items())
             },
-            {name: self._topic_view(topic) for name, topic in sorted(self.topics.items()) if name not in held_back},
+            {name: topic_view for name, (_what, topic_view) in made.items()},
             tuple(self.doomed),
             self.cluster_settings,
             self.node_settings,
@@ -378,6 +385,14 @@ class Cluster:
         self.deleted = {topic: since or version for topic, since in self.deleted.items()}
         self._closing = {name: (held, since or version) for name, (held, since) in self._closing.items()}
         return has_changed
+
+    def _made_of(self, topic: Topic, live: frozenset[int]) -> tuple[Any, TopicView]:
+        """(what it is made of, a topic's view): the last one, where nothing changed."""
+        what = (topic.topic_id, topic.replicas, topic.configs, tuple(topic.states), live)
+        known = self._made.get(topic.name)
+        if known is not None and known[0] == what and self._unhosted == 0:
+            return known
+        return what, self._topic_view(topic)
 
     def _topic_view(self, topic: Topic) -> TopicView:
         partitions = []

@@ -80,6 +80,8 @@ DIRECTORY_LOOK_INTERVAL_MS = 100  # how old the news of a full or failed log dir
 DIRECTORY_ROOM_AGAIN = 1.25  # produce is taken again when that many times the smallest free space is there
 MOVE_BYTES_PER_CYCLE_MAX = 1 << 20  # of a replica on its way to another log directory
 MOVE_SYNC_BYTES = 64 << 20  # between two syncs of its copy, so that the last one is short
+OPENING_SLICE_MS = 5  # of a cycle of a partition worker, for logs that are to be opened: who is served waits no longer
+CLOSING_THREADS = 8  # of a partition worker that stops: they wait for the disk together
 REOPEN_INTERVAL_MS = 1_000  # between two tries to open logs that ran out of room
 
 assert RING_BYTES_MIN & (RING_BYTES_MIN - 1) == 0

@@ -56,6 +56,7 @@ class ReplicatedAppend:
     epochs: LeaderEpochs
     producers: ProducerState
     _active: Segment
+    _is_begun: bool
     _disk: Disk
     _failure: StorageFailed | None
     _truncation: TruncationMark
@@ -256,7 +257,8 @@ class ReplicatedAppend:
 
     def _assign_epoch(self, epoch: int, offset: int) -> None:
         try:
-            self.epochs.assign(epoch, offset)
+            # What is lost of the epochs of a log that nobody flushed yet, its batches tell.
+            self.epochs.assign(epoch, offset, is_durable=not self._is_begun)
         except OSError as failure:
             self._fail("leader epoch", failure)
 

@@ -5,7 +5,7 @@ import os
 
 import pytest
 from crc32c import crc32c
-from log_fixtures import NOW_MS, batch
+from log_fixtures import NOW_MS, FailingDisk, batch
 
 from headrace.errors import ErrorCode, StorageFailed
 from headrace.log.config import LogConfig
@@ -206,3 +206,48 @@ def test_leader_epochs_are_kept_with_their_start(maker):
     assert log.epochs.end_offset_for(3, 3) == (1, 2)
     assert log.epochs.end_offset_for(4, 3) == (4, 3)
     assert maker.open().epochs.entries == [(1, 0), (4, 2)]
+
+
+class NotingDisk(FailingDisk):
+    """Notes what is synced, by name."""
+
+    def __init__(self):
+        super().__init__()
+        self.synced = []
+
+    def fsync(self, fd):
+        self.synced.append(os.path.basename(os.readlink(f"/proc/self/fd/{fd}")))
+        super().fsync(fd)
+
+    def fdatasync(self, fd):
+        self.synced.append(os.path.basename(os.readlink(f"/proc/self/fd/{fd}")))
+        super().fdatasync(fd)
+
+
+def test_a_new_log_is_synced_with_its_name_by_its_first_flush_and_not_before(maker):
+    maker.disk = NotingDisk()
+    log = maker.open(topic_id="00112233445566778899aabbccddeeff")
+    log.assign_leader_epoch(3)
+    append(log, batch())
+    assert maker.disk.synced == []
+    log.flush(NOW_MS)
+    files = {f"{0:020d}.log", "partition.metadata", "leader-epoch-checkpoint"}
+    assert set(maker.disk.synced) == files | {maker.directory.name, maker.directory.parent.name}
+    assert maker.disk.synced[-1] == maker.directory.name  # the names, when what they name is there
+    maker.disk.synced.clear()
+    append(log, batch())
+    log.flush(NOW_MS)
+    assert maker.disk.synced == [f"{0:020d}.log"]
+    log.assign_leader_epoch(4)
+    assert "leader-epoch-checkpoint.tmp" in maker.disk.synced  # what was flushed must not lose its epochs
+
+
+def test_a_new_log_whose_small_files_a_crash_left_empty_opens_with_what_its_batches_say(maker):
+    log = maker.open(topic_id="00112233445566778899aabbccddeeff")
+    append(log, batch())
+    log.abandon()
+    for name in ("partition.metadata", "leader-epoch-checkpoint"):
+        (maker.directory / name).write_bytes(b"")
+    log = maker.open(topic_id="00112233445566778899aabbccddeeff")
+    assert (log.log_end_offset, log.epochs.entries) == (1, [(3, 0)])
+    assert "topic_id" in (maker.directory / "partition.metadata").read_text()

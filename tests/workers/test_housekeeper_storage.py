@@ -9,6 +9,7 @@ from log_fixtures import NOW_MS, FakeClock, batch
 from headrace.clock import SystemClock
 from headrace.ids import TopicPartition
 from headrace.log.checkpoints import RECOVERY_POINT_FILE, read_offset_checkpoint
+from headrace.shm.cluster_view import EMPTY_VIEW
 from headrace.workers.housekeeper import worker
 from headrace.workers.housekeeper.hosted import HostedReplicas
 from headrace.workers.housekeeper.worker import Housekeeper
@@ -18,10 +19,20 @@ SETTINGS = {"log.segment.bytes": "2000", "log.flush.offset.checkpoint.interval.m
 
 
 class View:
+    """Views as they are published, one version after the other."""
+
     def __init__(self):
-        self.now = view_of()
+        self.now = EMPTY_VIEW
+        self.reads = 0
+
+    def publish(self, view):
+        self.now = view._replace(version=self.now.version + 1)
+
+    def version(self):
+        return self.now.version
 
     def read(self):
+        self.reads += 1
         return self.now
 
 
@@ -51,8 +62,8 @@ class Node:
         self.housekeeper = Housekeeper(self.seat, self.clock)
 
     def follow(self, view):
-        self.seat.view.now = view
-        self.replicas.follow(view)
+        self.seat.view.publish(view)
+        self.replicas.follow(self.seat.view.now)
 
     def fill(self, slot, count=60):
         replica = self.replicas.by_slot[slot]
@@ -154,6 +165,17 @@ def test_a_topic_that_is_deleted_while_others_are_synced(node, monkeypatch):
     node.work()
     assert set(synced) == {directories[0]}
     assert node.seat.mask == 0
+
+
+def test_a_view_is_read_once_however_often_the_replicas_are_looked_at(node):
+    for _ in range(5):
+        node.work()
+    assert node.seat.view.reads == 1
+    node.follow(view_of(("t", 2), ("u", 1)))
+    for _ in range(5):
+        node.work()
+    assert node.seat.view.reads == 2
+    assert {hosted.name.topic for hosted in node.housekeeper._replicas} == {"t", "u"}
 
 
 def test_a_default_that_was_changed_while_the_node_runs_holds_for_retention_and_appends(node):

@@ -36,8 +36,9 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.shm.partition_table import RowState
+from headrace.workers.partition.log_directories import DELETED_SUFFIX, aside
 from headrace.workers.partition.replica import Replica
-from headrace.workers.partition.replicas import DELETED_SUFFIX, FUTURE_SUFFIX, Replicas, aside
+from headrace.workers.partition.replicas import FUTURE_SUFFIX, Replicas
 from headrace.workers.partition.requests import Handler, Reply
 
 _log = logging.getLogger(__name__)
