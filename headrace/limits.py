@@ -73,6 +73,10 @@ DIRECTORY_LOOK_INTERVAL_MS = 100  # how old the news of a full or failed log dir
 DIRECTORY_ROOM_AGAIN = 1.25  # produce is taken again when that many times the smallest free space is there
 MOVE_BYTES_PER_CYCLE_MAX = 1 << 20  # of a replica on its way to another log directory
 MOVE_SYNC_BYTES = 64 << 20  # between two syncs of its copy, so that the last one is short
+SYNC_GRACE_MS = 600_000  # a process that waits for a disk sync for this long hangs: 1 GiB at 2 MB/s
+QUARANTINE_FIRST_MS = 5_000  # housekeeping that failed is left alone so long, doubled each time
+QUARANTINE_MAX_MS = 600_000
+QUARANTINE_ENTRIES_MAX = 10_000  # failures that are remembered
 REOPEN_INTERVAL_MS = 1_000  # between two tries to open logs that ran out of room
 
 assert RING_BYTES_MIN & (RING_BYTES_MIN - 1) == 0
@@ -81,4 +85,5 @@ assert UPKEEP_RING_BYTES >= RING_BYTES_MIN
 assert RESTART_BACKOFF_FIRST_MS <= RESTART_BACKOFF_MAX_MS
 assert 4 * GROUP_STRING_LENGTH_MAX + MEMBER_SUFFIX_BYTES < 1 << 15
 assert STOP_DEADLINE_MS < 10_000
+assert QUARANTINE_FIRST_MS <= QUARANTINE_MAX_MS
 assert OPEN_SEGMENTS_MIN <= OPEN_SEGMENTS_MAX

@@ -38,6 +38,7 @@ from headrace.log.producer_state import ProducerState
 from headrace.log.reader import LogReader
 from headrace.log.recovery import Progress
 from headrace.log.replicated_append import ReplicatedAppend
+from headrace.log.retention import newest_timestamp
 from headrace.log.segment import LOG_SUFFIX, RELATIVE_OFFSET_MAX, Segment, path_of, sync_segment
 from headrace.log.segment_deletion import retire_segment
 from headrace.log.segment_swap import swap_segments
@@ -343,6 +344,28 @@ class PartitionLog(ReplicatedAppend):
         if not segment.size_bytes or newest_ms >= before_ms:
             return False
         self._roll()
+        return True
+
+    def is_older(self, base_offset: int, before_ms: int) -> bool:
+        """Whether the newest record of a rolled segment is older than a time, as its time index has it now."""
+        return newest_timestamp(self.directory, base_offset) < before_ms
+
+    def note_synced(self, offset: int, as_of_version: int) -> bool:
+        """Somebody else synced everything below an offset; returns whether that is news.
+
+        as_of_version   `segments_version` from before that: of another log than this, a truncation came in between, it
+                        says nothing
+        """
+        if self._failure is not None or as_of_version < self._cut_version or offset > self.log_end_offset:
+            return False
+        following = [*self._bases[1:], self.log_end_offset]
+        ends = dict(zip(self._bases, following, strict=True))
+        self._unsynced = [base for base in self._unsynced if ends.get(base, 0) > offset]
+        if offset <= self.recovery_point:
+            return False
+        self.recovery_point = offset
+        if self._unflushed_since_ms and offset == self.log_end_offset:
+            self._unflushed_since_ms = 0
         return True
 
     def count_deletable(self, bases: set[int], high_watermark: int) -> int:

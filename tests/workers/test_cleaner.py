@@ -1,7 +1,6 @@
 """The housekeeper's cleaner: what it chooses, how fast it may go, what it does when a pass can't be finished."""
 
 import errno
-import os
 import sys
 from pathlib import Path
 
@@ -21,11 +20,14 @@ from headrace.settings import Settings
 from headrace.shm.counters import PARTITIONS_UNCLEANABLE
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.workers.housekeeper import cleaner as cleaner_module
+from headrace.workers.housekeeper.checkpoints import Checkpoints
 from headrace.workers.housekeeper.cleaner import Cleaner
 from headrace.workers.housekeeper.hosted import Hosted
+from headrace.workers.housekeeper.quarantine import Quarantine
 
 CONFIG = LogConfig(is_compacted=True, dirty_ratio_min=0.01)
 BACKOFF_MS = 1000
+TOPIC_ID = "00112233445566778899aabbccddeeff"
 
 
 class FakeClock:
@@ -109,7 +111,9 @@ class House:
         self.cleaner = self.new_cleaner()
 
     def new_cleaner(self):
-        return Cleaner(self.seat, self.clock, self.replicas, self.owners, [self.directory])
+        quarantine = Quarantine(self.clock)
+        dirs = [self.directory]
+        return Cleaner(self.seat, self.clock, self.replicas, self.owners, dirs, Checkpoints(), quarantine)
 
     def add(self, topic, *segments, config=CONFIG):
         maker = LogMaker(self.directory)
@@ -123,7 +127,7 @@ class House:
             RowState.LEADER, len(self.logs) + 1, 1, 0, 0, end, end, end, log.end_segment, 0, log.end_segment, 0,
             log.end_segment, log.end_position, 0, log.segments_version, log.size_bytes, 0, 0,
         )  # fmt: skip
-        self.replicas.append(Hosted(name, self.directory, row, config, len(self.logs), 1))
+        self.replicas.append(Hosted(name, self.directory, row, config, len(self.logs), 1, TOPIC_ID))
         self.logs[name] = log
         return log
 
@@ -312,11 +316,11 @@ def test_a_log_that_was_cut_below_the_checkpoint_is_dirty_from_there(house, capl
 
 def test_a_checkpoint_of_another_topic_of_the_same_name_is_not_believed(house, caplog):
     caplog.set_level("INFO")
-    log = house.add("a", twice())
+    house.add("a", twice())
     house.run()
-    os.utime(house.directory / "cleaner-offset-checkpoint", ns=(1, 1))
-    (log.directory / "partition.metadata").write_text("version: 0")
-    house.cleaner = house.new_cleaner()  # after a restart: by the time the topic was made
+    hosted = house.replicas.pop()
+    house.replicas.append(hosted._replace(topic_id=TOPIC_ID[::-1]))
+    house.cleaner = house.new_cleaner()  # after a restart: by the id
     house.run()
     assert caplog.text.count("log compacted") == 2
     hosted = house.replicas.pop()

@@ -23,6 +23,7 @@ from headrace.shm.messages import ADMIN_HEADER, ADMIN_RESULT, ADMIN_RESULT_HEADE
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.workers.housekeeper.hosted import Hosted
 from headrace.workers.housekeeper.owners import Owners
+from headrace.workers.housekeeper.quarantine import Quarantine
 from headrace.workers.housekeeper.retention_look import RetentionLook
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.upkeep import Upkeep
@@ -115,7 +116,7 @@ class Pair:
         return self.table.rows[-1]
 
     def hosted(self, **changes):
-        return Hosted(NAME, self.log.directory.parent, self.row._replace(**changes), self.config, SLOT, OWNER)
+        return Hosted(NAME, self.log.directory.parent, self.row._replace(**changes), self.config, SLOT, OWNER, "")
 
     def serve(self):
         """The owner handles what was asked; the housekeeper hears of it."""
@@ -283,7 +284,8 @@ class Replicas(list):
 def look(pair, config, policy=expired_segments, now_ms=NOW_MS + 1000):
     pair.config = config
     pair.maker.clock.ms = now_ms
-    RetentionLook(pair.seat, pair.maker.clock, Replicas([pair.hosted()]), pair.owners, policy).look()
+    quarantine = Quarantine(pair.maker.clock)
+    RetentionLook(pair.seat, pair.maker.clock, Replicas([pair.hosted()]), pair.owners, policy, quarantine).look()
     pair.serve()
 
 

@@ -33,13 +33,13 @@ from headrace.log.checkpoints import (
     RECOVERY_POINT_FILE,
     REPLICATION_OFFSET_FILE,
     is_number,
-    read_offset_checkpoint,
     read_partition_metadata,
 )
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.log.open_segments import OpenSegments
 from headrace.log.partition_log import PartitionLog
+from headrace.log.topic_checkpoints import TopicCheckpoints
 from headrace.settings import Settings, topic_values
 from headrace.shm.cluster_view import ClusterView, DoomedReplica, PartitionView, TopicView
 from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES
@@ -47,6 +47,7 @@ from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
 from headrace.shm.seat import Seat
 from headrace.workers.partition.log_directories import LogDirectories
 from headrace.workers.partition.replica import Replica
+from headrace.workers.watched_disk import WatchedDisk
 
 FUTURE_SUFFIX = "-future"  # a copy on its way to another log directory
 
@@ -65,7 +66,7 @@ class Replicas:
         self._seat = seat
         self._index = index
         self._clock = clock
-        self._disk = disk or Disk()
+        self._disk = disk or WatchedDisk(seat, clock)
         self._settings: Settings = seat.wiring.settings
         self._node_id: int = self._settings["broker.id"]
         self._table: PartitionTable = seat.partitions
@@ -81,9 +82,7 @@ class Replicas:
         self._has_unclean_failure = False
         for counter in (LOGS_OPENED, RECOVERED_BYTES):  # those of a predecessor
             seat.counters.add(counter, -seat.counters.get(counter))
-        self._recovery_points = self._read_checkpoints(RECOVERY_POINT_FILE)
-        self._high_watermarks = self._read_checkpoints(REPLICATION_OFFSET_FILE)
-        self._log_starts = self._read_checkpoints(LOG_START_OFFSET_FILE)
+        self._checkpoints = self._read_checkpoints()
 
     def follow(self, view: ClusterView) -> list[Replica]:
         """Make the replicas as the view has them.
@@ -395,9 +394,9 @@ class Replicas:
         name = TopicPartition(topic.name, partition.index)
         row, is_torn = self._table.recover_row(partition.slot)
         trusted = None
-        high_watermark = self._high_watermarks.get(name, 0)
-        recovery_point = self._recovery_points.get(name, 0)
-        log_start_offset = self._log_starts.get(name, 0)
+        high_watermark = self._checkpointed(REPLICATION_OFFSET_FILE, name, topic.topic_id)
+        recovery_point = self._checkpointed(RECOVERY_POINT_FILE, name, topic.topic_id)
+        log_start_offset = self._checkpointed(LOG_START_OFFSET_FILE, name, topic.topic_id)
         is_ours = row.key == partition.key and row.generation > 0
         if is_ours and row.state in (RowState.LEADER, RowState.FOLLOWER):
             # The owner before us was killed; what it published is whole in the page cache. Where it was killed while it
@@ -406,7 +405,8 @@ class Replicas:
             trusted = (row.end_segment, row.end_position)
             high_watermark = max(high_watermark, row.high_watermark)
             recovery_point = max(recovery_point, row.recovery_point)
-            log_start_offset = row.log_start_offset
+            # Torn in the first publication, the row has the 0 of a log that loads.
+            log_start_offset = max(log_start_offset, row.log_start_offset)
         elif not is_ours or is_torn:
             self._publish_state(partition.slot, partition.key, RowState.LOADING, generation=0)
         config = LogConfig.from_values(topic_values(self._settings, topic.configs))
@@ -414,7 +414,8 @@ class Replicas:
         try:
             directory = self._directory_of(name, topic, partition)
             if not directory.is_dir():
-                log_start_offset = 0
+                log_start_offset = recovery_point = 0  # checkpoints of another by this name, from before ids
+                high_watermark = high_watermark if is_ours else 0
             log = self._open_log(
                 name,
                 directory,
@@ -515,8 +516,8 @@ class Replicas:
             return
         self.beat()
         name = TopicPartition(doomed.topic, doomed.partition)
-        for checkpoint in (self._recovery_points, self._high_watermarks, self._log_starts):
-            checkpoint.pop(name, None)  # a topic of the same name begins anew
+        for checkpoints in self._checkpoints:
+            checkpoints.forget(name)  # a topic of the same name begins anew
         if doomed.slot in self.by_slot:
             self._forget(doomed.slot).log.abandon()
         self.offline.pop(doomed.slot, None)
@@ -531,11 +532,16 @@ class Replicas:
                 _log.info("replica deleted partition=%s renamed_to=%s", name, target.name)
         self._publish_state(doomed.slot, doomed.key, RowState.DELETED, self._seat.generation)
 
-    def _read_checkpoints(self, file_name: str) -> dict[TopicPartition, int]:
-        offsets: dict[TopicPartition, int] = {}
+    def _checkpointed(self, file_name: str, name: TopicPartition, topic_id: str) -> int:
+        """What a checkpoint says of a partition, in whichever directory: a move may have been cut short. 0 for nothing"""
+        found = (checkpoints.offset(file_name, name, topic_id) for checkpoints in self._checkpoints)
+        return max((offset for offset in found if offset is not None), default=0)
+
+    def _read_checkpoints(self) -> list[TopicCheckpoints]:
+        read = []
         for directory in self._directories.usable:
             try:
-                offsets.update(read_offset_checkpoint(directory / file_name))
-            except (HeadraceError, ValueError, OSError) as failure:
-                _log.warning("checkpoint ignored file=%s reason=%s", directory / file_name, failure)
-        return offsets
+                read.append(TopicCheckpoints.read(directory))
+            except OSError as failure:
+                _log.warning("checkpoints ignored directory=%s reason=%s", directory, failure)
+        return read
