@@ -61,6 +61,7 @@ CLIENT_ID_LENGTH_MAX = 255  # of a client's id, as its group knows it
 GROUPS_PER_PARTITION_MAX = 100_000  # groups in memory that a client can make, by partition of __consumer_offsets
 
 # Files
+FILE_NAME_BYTES_MAX = 255
 OPEN_SEGMENTS_MAX = 4_096  # held open for reading by one process, the least recently used closed first
 OPEN_SEGMENTS_MIN = 64  # however few descriptors there are
 DESCRIPTORS_RESERVED = 256  # of a process: doorbells, listeners, checkpoints, indexes while they are looked at
