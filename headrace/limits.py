@@ -60,6 +60,11 @@ FETCHED_PARTITIONS_MAX = 250_000  # named by one OffsetFetch: 160 MB of objects,
 CLIENT_ID_LENGTH_MAX = 255  # of a client's id, as its group knows it
 GROUPS_PER_PARTITION_MAX = 100_000  # groups in memory that a client can make, by partition of __consumer_offsets
 
+# Producers' batches read again behind a snapshot when a log is opened
+RECALL_BYTES_MAX = 8 << 20  # of log: five batches of a MiB, and those of others between them
+RECALL_SEGMENTS_MAX = 16
+RECALL_AGE_MS = 900_000  # a producer that is silent for longer has nothing in flight
+
 # Files
 FILE_NAME_BYTES_MAX = 255
 OPEN_SEGMENTS_MAX = 4_096  # held open for reading by one process, the least recently used closed first

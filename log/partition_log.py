@@ -34,7 +34,7 @@ from headrace.log.disk import Disk, storage_failure
 from headrace.log.leader_epochs import LeaderEpochs
 from headrace.log.log_loader import LogLoader, Opening
 from headrace.log.open_segments import OpenSegments
-from headrace.log.producer_state import ProducerState
+from headrace.log.producer_state import ProducerBudget, ProducerState
 from headrace.log.reader import LogReader
 from headrace.log.recovery import Progress
 from headrace.log.replicated_append import ReplicatedAppend
@@ -125,7 +125,7 @@ class PartitionLog(ReplicatedAppend):
         log_start_offset: int = 0,
         topic_id: str = "",
         disk: Disk | None = None,
-        producers_max: int = 100_000,
+        producer_budget: ProducerBudget | None = None,
         producer_expiration_ms: int = 86_400_000,
         snapshot_interval_bytes: int = SNAPSHOT_INTERVAL_BYTES,
         progress: Progress | None = None,
@@ -138,7 +138,7 @@ class PartitionLog(ReplicatedAppend):
         trusted          (segment, position) up to which a process that died in this boot had published: the page
                          cache has it whole, checksums are compared behind it only
         progress         called now and then while this takes long, with the bytes read since
-        open_segments    shared with the other logs of the process
+        producer_budget, open_segments   shared with the other logs of the process
         raises           StorageFailed, where the files can't be read or mended
         """
         disk = disk or Disk()
@@ -146,7 +146,7 @@ class PartitionLog(ReplicatedAppend):
             if not directory.is_dir():
                 directory.mkdir(mode=0o750, parents=True)
                 disk.sync_directory(directory.parent)
-            producers = ProducerState(directory, disk, producer_expiration_ms, producers_max)
+            producers = ProducerState(directory, disk, producer_expiration_ms, producer_budget)
             log = cls(directory, partition, config, clock, disk, producers, snapshot_interval_bytes, open_segments)
             log._load(Opening(clean, recovery_point, trusted, log_start_offset), progress)
             if topic_id and not (directory / PARTITION_METADATA_FILE).exists():
@@ -434,7 +434,7 @@ class PartitionLog(ReplicatedAppend):
         """
         try:
             self.flush(self._clock.now_ms())
-            self.producers.write_snapshot(self.log_end_offset, is_durable=True)
+            self.producers.write_snapshot(self.log_end_offset, self._bases, is_durable=True)
             self._active.finish()
             self._active.sync_indexes()
             self._truncation.remove()
@@ -503,7 +503,7 @@ class PartitionLog(ReplicatedAppend):
 
     def _snapshot(self) -> None:
         """Bounds how much of the log a restart replays. Only the process's death has to leave it whole."""
-        self.producers.write_snapshot(self.log_end_offset, is_durable=False)
+        self.producers.write_snapshot(self.log_end_offset, self._bases, is_durable=False)
         self._bytes_since_snapshot = 0
 
     def _size_of(self, base_offset: int) -> int:

@@ -39,6 +39,7 @@ from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.log.open_segments import OpenSegments
 from headrace.log.partition_log import PartitionLog
+from headrace.log.producer_state import ProducerBudget
 from headrace.log.topic_checkpoints import TopicCheckpoints
 from headrace.settings import Settings, topic_values
 from headrace.shm.cluster_view import ClusterView, DoomedReplica, PartitionView, TopicView
@@ -71,6 +72,7 @@ class Replicas:
         self._node_id: int = self._settings["broker.id"]
         self._table: PartitionTable = seat.partitions
         self._directories = LogDirectories(seat, self._disk)
+        self._producer_budget = ProducerBudget(self._settings["headrace.producer.ids.max"])
         self._open_segments = OpenSegments(OPEN_SEGMENTS_MAX)
         self._configs: dict[int, dict[str, str]] = {}  # slot -> overrides last applied
         self._timed: set[int] = set()  # slots with flush.ms
@@ -471,7 +473,7 @@ class Replicas:
             log_start_offset=log_start_offset,
             topic_id=topic_id,
             disk=self._disk,
-            producers_max=settings["headrace.producer.ids.max"],
+            producer_budget=self._producer_budget,
             producer_expiration_ms=settings["producer.id.expiration.ms"],
             snapshot_interval_bytes=settings["headrace.producer.snapshot.interval.bytes"],
             progress=self._note_progress,
