@@ -151,6 +151,7 @@ class PartitionLog(ReplicatedAppend):
             log._load(Opening(clean, recovery_point, trusted, log_start_offset), progress)
             if topic_id and not (directory / PARTITION_METADATA_FILE).exists():
                 write_partition_metadata(directory / PARTITION_METADATA_FILE, topic_id, disk)
+                log._is_directory_dirty = False  # that synced all names in it
         except OSError as failure:
             raise storage_failure(str(directory), failure) from None
         return log
@@ -433,15 +434,28 @@ class PartitionLog(ReplicatedAppend):
         raises   StorageFailed
         """
         try:
+            self.finish()
+        finally:
+            self.abandon()
+
+    def finish(self) -> None:
+        """The part of `close` that waits for the disk, and touches nothing but this log: may run in a thread.
+
+        A log without records has nothing to replay, so it needs no snapshot; one without producers, none that survives a
+        crash of the machine: their headers tell that there are none.
+
+        raises   StorageFailed
+        """
+        try:
             self.flush(self._clock.now_ms())
-            self.producers.write_snapshot(self.log_end_offset, self._bases, is_durable=True)
+            end = self.log_end_offset
+            if end > self._bases[0] and self.producers.durable_offset != end:
+                self.producers.write_snapshot(end, self._bases, is_durable=bool(self.producers.producers))
             self._active.finish()
             self._active.sync_indexes()
             self._truncation.remove()
         except OSError as failure:
             self._fail("close", failure)
-        finally:
-            self.abandon()
 
     def abandon(self) -> None:
         """Let go of the files without caring for them: the partition is being deleted."""
@@ -540,6 +554,7 @@ class PartitionLog(ReplicatedAppend):
         self.recovery_point = min(max(recovery_point, self.log_start_offset), self.log_end_offset)
         if opening.is_clean:
             self.recovery_point = self.log_end_offset
+            self.producers.durable_offset = self.producers.loaded_offset
         self.epochs.truncate_from_end(self.log_end_offset + 1)
 
     def _reload(self, trusted: tuple[int, int]) -> None:

@@ -126,7 +126,11 @@ class ProducerBudget:
 
 
 class ProducerState:
-    """The producers of one log, least recently active first."""
+    """The producers of one log, least recently active first.
+
+    loaded_offset    of the snapshot that was taken last, 0: none
+    durable_offset   of one that would survive a crash of the machine, -1: none is known
+    """
 
     def __init__(
         self,
@@ -141,6 +145,8 @@ class ProducerState:
         self._budget = budget or ProducerBudget()
         self._budget.states.add(self)
         self._snapshots: list[int] | None = None  # offsets of those in the directory, once it was listed
+        self.loaded_offset = 0
+        self.durable_offset = -1
         self._is_swept = False  # of those that earlier lives left
         self.producers: OrderedDict[int, Producer] = OrderedDict()
         self._ongoing: dict[int, int] = {}  # first offset -> producer id, in the order of offsets
@@ -307,6 +313,7 @@ class ProducerState:
         head = _HEAD.pack(SNAPSHOT_VERSION, crc32c(body), len(entries))
         path = self._directory / f"{offset:020d}{SNAPSHOT_SUFFIX}"
         self._disk.replace_file(path, head + body[4:], is_durable=is_durable)
+        self.durable_offset = offset if is_durable else -1
         known = self._listed()
         if offset not in known[-1:]:
             insort(known, offset)
@@ -351,6 +358,8 @@ class ProducerState:
                 _unlink(path)
                 known.remove(offset)
         self._budget.take(len(self.producers))
+        self.loaded_offset = loaded
+        self.durable_offset = -1
         open_transactions = [(one.txn_first_offset, name) for name, one in self.producers.items()]
         self._ongoing = {offset: name for offset, name in sorted(open_transactions) if offset >= 0}
         return loaded

@@ -20,12 +20,13 @@ from __future__ import annotations
 import logging
 import os
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
 from headrace.ids import TopicPartition, owner_of
-from headrace.limits import OPEN_SEGMENTS_MAX, REOPEN_INTERVAL_MS
+from headrace.limits import CLOSE_THREADS, OPEN_SEGMENTS_MAX, REOPEN_INTERVAL_MS
 from headrace.log.checkpoints import (
     LOG_START_OFFSET_FILE,
     PARTITION_MAX,
@@ -262,18 +263,20 @@ class Replicas:
         returns   False where a log in a directory that still works was not closed
         """
         clean = not self._has_unclean_failure  # a log that was not opened was not recovered either
-        for replica in self.by_slot.values():
-            self.beat()
-            if replica.state is RowState.OFFLINE:
-                continue  # its directory gets no clean-shutdown marker
-            try:
-                replica.log.close()
-                replica.publish()
-            except StorageExhausted as failure:
-                _log.error("log not closed partition=%s reason=%s", replica.partition, failure)
-                clean = False
-            except (StorageFailed, OSError) as failure:
-                self._directories.take_offline(replica.log.directory.parent, failure)
+        # One that is offline is left out: its directory gets no clean-shutdown marker.
+        closing = [replica for replica in self.by_slot.values() if replica.state is not RowState.OFFLINE]
+        # Syncs that are under way at once share the journal's commits: thousands of logs fit into the stop's time.
+        with ThreadPoolExecutor(CLOSE_THREADS) as pool:
+            for replica, failure in zip(closing, pool.map(_finish_log, closing), strict=True):
+                self.beat()
+                replica.log.abandon()
+                if failure is None:
+                    replica.publish()
+                elif isinstance(failure, StorageExhausted):
+                    _log.error("log not closed partition=%s reason=%s", replica.partition, failure)
+                    clean = False
+                else:
+                    self._directories.take_offline(replica.log.directory.parent, failure)
         return clean
 
     def _flush_due(self, replica: Replica, now_ms: int) -> None:
@@ -547,3 +550,12 @@ class Replicas:
             except OSError as failure:
                 _log.warning("checkpoints ignored directory=%s reason=%s", directory, failure)
         return read
+
+
+def _finish_log(replica: Replica) -> Exception | None:
+    """In a thread of the stop; returns why the log could not be closed."""
+    try:
+        replica.log.finish()
+    except (StorageFailed, OSError) as failure:
+        return failure
+    return None
