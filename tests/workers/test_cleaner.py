@@ -9,11 +9,13 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "log"))
 
 from compaction_fixtures import in_transaction, keyed, records_of, write_segments
+from crc32c import crc32c
 from log_fixtures import NOW_MS, LogMaker
 
 from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
 from headrace.log.checkpoints import read_offset_checkpoint, write_leader_epochs
+from headrace.log.compaction import Compaction
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.settings import Settings
@@ -266,6 +268,43 @@ def test_a_broken_log_is_quarantined_at_once_and_others_go_on(house, caplog):
     house.run()
     assert house.checkpoint()[("broken", 0)] == 50
     assert house.seat.counters.counts[PARTITIONS_UNCLEANABLE] == 0
+
+
+def with_base_timestamp(batch, base_timestamp):
+    """The same batch; any producer can send it, and its checksum is right."""
+    batch = bytearray(batch)
+    batch[27:35] = base_timestamp.to_bytes(8, "big", signed=True)
+    batch[17:21] = crc32c(batch[21:]).to_bytes(4, "big")
+    return bytes(batch)
+
+
+@pytest.mark.parametrize("base_timestamp", [-(2**63), 2**63 - 1])
+def test_timestamps_at_the_end_of_their_range_are_compacted(house, base_timestamp):
+    tombstones = [(b"1", None), (b"2", None), (b"3", b"v")]
+    house.add("a", [*twice(20), with_base_timestamp(keyed(20, *tombstones), base_timestamp)])
+    house.add("b", twice())
+    house.run()
+    assert house.checkpoint() == {("a", 0): 23, ("b", 0): 50}
+    assert house.cleaner.uncleanable == {}
+
+
+def test_a_failure_that_nobody_foresaw_costs_one_log_and_no_other(house, monkeypatch, caplog):
+    house.add("a", twice())
+    house.add("b", twice(10))
+    whole = Compaction.steps
+
+    def steps(compaction):
+        if "a-0" in str(compaction.directory):
+            raise OverflowError("injected")
+        return whole(compaction)
+
+    monkeypatch.setattr(Compaction, "steps", lambda compaction: (yield from steps(compaction)))
+    for _ in range(3):
+        house.run()
+        house.clock.ns += BACKOFF_MS * 1_000_000
+    assert house.checkpoint() == {("b", 0): 10}
+    assert "OverflowError" in caplog.text
+    assert len(house.cleaner.uncleanable) == 1
 
 
 def test_a_topic_that_is_gone_is_no_failure(house, caplog):

@@ -323,6 +323,20 @@ def test_an_owner_learns_what_was_synced_for_it(node):
     assert node.seat.partitions.read(0).recovery_point == log.end_segment
 
 
+def test_a_view_is_decoded_once(node):
+    read = node.seat.view.read
+    counts = []
+    node.seat.view.read = lambda: (counts.append(1), read())[1]
+    for _ in range(5):
+        node.write_checkpoints()
+    assert len(counts) <= 1
+    node.follow(view_of(("t", 2), ("u", 1)))
+    node.write_checkpoints()
+    node.write_checkpoints()
+    assert sum(counts) <= 2
+    assert TopicPartition("u", 0) in node.checkpoint()
+
+
 def test_a_pass_that_fails_ends_no_other_and_is_tried_again_later(node, monkeypatch, caplog):
     monkeypatch.setattr(node.housekeeper._lags, "look", lambda: 1 / 0)
     tasks = node.housekeeper._tasks
