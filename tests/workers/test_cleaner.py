@@ -286,6 +286,9 @@ def test_timestamps_at_the_end_of_their_range_are_compacted(house, base_timestam
     house.run()
     assert house.checkpoint() == {("a", 0): 23, ("b", 0): 50}
     assert house.cleaner.uncleanable == {}
+    left = records_of(house.logs["a", 0].directory)[-3:]
+    assert [(record.offset, record.value) for record in left] == [(20, None), (21, None), (22, b"v")]
+    assert all(-(2**63) <= record.timestamp_ms < 2**63 for record in left)
 
 
 def test_a_failure_that_nobody_foresaw_costs_one_log_and_no_other(house, monkeypatch, caplog):
