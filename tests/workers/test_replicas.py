@@ -9,7 +9,7 @@ from log_fixtures import NOW_MS, FakeClock, batch
 
 from headrace.errors import StorageExhausted, StorageFailed
 from headrace.ids import TopicPartition
-from headrace.log.checkpoints import write_offset_checkpoint
+from headrace.log.checkpoints import LOG_START_OFFSET_FILE, write_offset_checkpoint
 from headrace.log.segment_file import CorruptSegment
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES
@@ -433,3 +433,37 @@ def test_a_log_whose_files_contradict_its_offsets_costs_no_other(node, monkeypat
     node.replicas.follow(view._replace(version=2, topics={"t": changed}))
     assert [node.row(slot).state for slot in range(2)] == [RowState.LEADER, RowState.OFFLINE]
     assert node.append(0)
+
+
+def test_the_line_of_an_opening_tells_the_bytes_that_were_recovered_for_it(node, caplog):
+    caplog.set_level("INFO")
+    node.replicas.follow(view_of(("t", 1)))
+    node.append(0, 10)
+    node.replicas.close()
+    for clean in ((), node.dirs):
+        node.seat = FakeSeat(node.dirs, clean=clean)
+        caplog.clear()
+        node.start().follow(view_of(("t", 1)))
+        node.replicas.follow(view_of(("t", 1), ("u", 1)))
+        recovered = [
+            line.partition("recovered_bytes=")[2].split()[0] for line in caplog.messages if "logs opened" in line
+        ]
+        assert [number != "0" for number in recovered] == [not clean, False]
+        for replica in node.replicas.by_slot.values():
+            replica.log.abandon()
+
+
+def test_the_log_start_survives_a_first_publication_torn_by_a_kill(node):
+    """What was there is the row of a log that loads, with zeros; the checkpoint knows better."""
+    view = view_of(("t", 1))
+    node.replicas.follow(view)
+    node.append(0, 10)
+    node.replicas.by_slot[0].log.advance_log_start(5)
+    node.replicas.close()
+    write_offset_checkpoint(node.dir_of(0) / LOG_START_OFFSET_FILE, {TopicPartition("t", 0): 5})
+    node.seat = FakeSeat(node.dirs)
+    node.start().follow(view)
+    row = node.row(0)
+    node.seat.partitions.publish(0, row._replace(log_start_offset=0, high_watermark=0, recovery_point=0))
+    assert node.killed().follow(view)
+    assert node.replicas.by_slot[0].log.log_start_offset == 5

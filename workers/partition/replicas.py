@@ -105,6 +105,7 @@ class Replicas:
         counters = self._seat.counters
         counters.add(LOGS_WANTED, len(wanted) - counters.get(LOGS_WANTED))
         opened, begun_ns = counters.get(LOGS_OPENED), self._clock.monotonic_ns()
+        recovered = counters.get(RECOVERED_BYTES)
         for topic, partition in wanted.values():
             replica = self._hold(topic, partition)
             if replica is None:
@@ -123,7 +124,7 @@ class Replicas:
             _log.info(
                 "logs opened count=%d recovered_bytes=%d duration_ms=%d",
                 counters.get(LOGS_OPENED) - opened,
-                counters.get(RECOVERED_BYTES),
+                counters.get(RECOVERED_BYTES) - recovered,
                 (self._clock.monotonic_ns() - begun_ns) // 1_000_000,
             )
         self._remember(view)
