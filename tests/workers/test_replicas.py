@@ -232,18 +232,47 @@ def test_a_write_without_room_keeps_the_log_for_reads_and_opens_it_again(node, e
     assert node.replicas.close()
 
 
-def test_a_role_that_could_not_be_taken_for_want_of_room_is_taken_later(node):
+def test_a_role_without_room_for_its_epoch_is_taken_for_reads_and_later_for_appends(node):
     node.replicas.follow(view_of(("t", 1)))
     assert node.append(0)
     node.disk.fails["pwritev"] = errno.ENOSPC
-    assert node.replicas.follow(view_of(("t", 1, {}, 5))) == []
-    assert node.row(0).leader_epoch == 0
+    node.replicas.follow(view_of(("t", 1, {}, 5)))
+    row = node.row(0)
+    assert (row.state, row.leader_epoch, row.high_watermark) == (RowState.LEADER, 5, 1)
+    assert node.replicas.by_slot[0].is_full
     node.look()
-    assert node.row(0).leader_epoch == 0
+    assert node.replicas.by_slot[0].is_full
     node.disk.fails.clear()
     node.look()
+    assert node.append(0)
+    assert node.replicas.by_slot[0].log.epochs.entries == [(0, 0), (5, 1)]
     row = node.row(0)
-    assert (row.state, row.leader_epoch, row.log_end_offset) == (RowState.LEADER, 5, 1)
+    assert (row.state, row.leader_epoch, row.log_end_offset) == (RowState.LEADER, 5, 2)
+
+
+@pytest.mark.parametrize("is_clean", [False, True])
+@pytest.mark.parametrize("epoch", [0, 1])
+def test_a_node_whose_disks_are_full_serves_reads_from_its_start(node, is_clean, epoch):
+    node.replicas.follow(view_of(("t", 2)))
+    assert node.append(0, 20)
+    if is_clean:
+        node.replicas.close()
+    else:
+        for replica in node.replicas.by_slot.values():
+            replica.log.abandon()
+    node.seat = FakeSeat(node.dirs, clean=node.dirs if is_clean else ())
+    node.disk.free = 0
+    node.disk.fails = dict.fromkeys(("pwritev", "fallocate", "fsync"), errno.ENOSPC)
+    node.start().follow(view_of(("t", 2, {}, epoch)))
+    rows = [node.row(slot) for slot in range(2)]
+    assert [(row.state, row.leader_epoch, row.high_watermark) for row in rows] == [
+        (RowState.LEADER, epoch, 20),
+        (RowState.LEADER, epoch, 0),
+    ]
+    assert not node.append(0)
+    node.disk.free = 1 << 40
+    node.disk.fails.clear()
+    node.look()
     assert node.append(0)
 
 
