@@ -288,6 +288,7 @@ class PartitionLog(ReplicatedAppend):
         try:
             for base_offset in self._unsynced:
                 self._sync_rolled(base_offset)
+                self._is_directory_dirty = True
             self._active.sync()
             if self._is_directory_dirty:
                 self._disk.sync_directory(self.directory)
@@ -525,7 +526,7 @@ class PartitionLog(ReplicatedAppend):
 
     def _sync_rolled(self, base_offset: int) -> None:
         try:
-            sync_segment(self.directory, base_offset, self._disk)
+            sync_segment(self.directory, base_offset, self._disk, is_named=False)
         except FileNotFoundError:
             pass  # deleted meanwhile
 

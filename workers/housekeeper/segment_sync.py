@@ -24,6 +24,8 @@ from headrace.workers.housekeeper.owners import Owners
 from headrace.workers.housekeeper.quarantine import Quarantine
 from headrace.workers.watched_disk import WatchedDisk
 
+SEGMENTS_PER_NOTE = 32
+
 _log = logging.getLogger(__name__)
 
 
@@ -83,11 +85,15 @@ class SegmentSync:
         point = max(self.recovery_point(hosted), row.log_start_offset)
         if point < row.end_segment:
             try:
-                for base_offset in _segments_between(directory, point, row.end_segment):
+                for done, (base_offset, end_offset) in enumerate(
+                    _segments_between(directory, point, row.end_segment), 1
+                ):
                     try:
                         sync_segment(directory, base_offset, self._disk)
                     except FileNotFoundError:
-                        continue  # deleted meanwhile
+                        pass  # deleted meanwhile
+                    if not done % SEGMENTS_PER_NOTE:  # a stop need not wait for the rest
+                        self._note(hosted, end_offset)
                 point = row.end_segment
             except FileNotFoundError:
                 return  # deleted, or moved to another log directory, since the replicas were listed
@@ -95,15 +101,21 @@ class SegmentSync:
                 if failure.errno not in TOO_MANY_FILES:
                     self._take_offline(hosted.log_dir, f"segments of {hosted.name} not synced: {failure}")
                 return
-        known = (row.key, point)
+        self._note(hosted, point)
+
+    def _note(self, hosted: Hosted, point: int) -> None:
+        """Remember how far a log is synced, and tell its owner."""
+        known = (hosted.row.key, point)
         self._points[hosted.name] = known
-        is_news = point > row.recovery_point and self._told.get(hosted.name) != known
+        is_news = point > hosted.row.recovery_point and self._told.get(hosted.name) != known
         if is_news and self._replicas.is_current(hosted) and self._owners.note_synced(hosted, point):
             self._told[hosted.name] = known
 
 
-def _segments_between(directory: Path, first_offset: int, end_segment: int) -> list[int]:
-    """Base offsets of the segments that hold offsets from `first_offset` up to `end_segment`, without the latter."""
+def _segments_between(directory: Path, first_offset: int, end_segment: int) -> list[tuple[int, int]]:
+    """(base, end) of the segments that hold offsets from `first_offset` up to `end_segment`, without the latter."""
     bases = segment_bases(directory)
     following = [*bases[1:], end_segment]
-    return [base for base, end in zip(bases, following, strict=False) if end > first_offset and base < end_segment]
+    return [
+        (base, end) for base, end in zip(bases, following, strict=False) if end > first_offset and base < end_segment
+    ]
