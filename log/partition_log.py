@@ -360,6 +360,8 @@ class PartitionLog(ReplicatedAppend):
         """
         if self._failure is not None or as_of_version < self._cut_version or offset > self.log_end_offset:
             return False
+        if self._truncation.distrusted_until >= 0:
+            return False  # whoever synced may not know of it
         following = [*self._bases[1:], self.log_end_offset]
         ends = dict(zip(self._bases, following, strict=True))
         self._unsynced = [base for base in self._unsynced if ends.get(base, 0) > offset]

@@ -232,7 +232,11 @@ def test_what_was_synced_before_a_truncation_says_nothing(maker):
     log.truncate_to(5)
     log.append_as_leader([batch() for _ in range(30)], 0, NOW_MS)
     assert not log.note_synced(synced, version)
+    assert not log.note_synced(synced, log.segments_version)  # by what it knew from before
     assert log.recovery_point <= 5
+    log.flush(NOW_MS)
+    log.append_as_leader([batch() for _ in range(30)], 0, NOW_MS)
+    assert log.note_synced(log.end_segment, log.segments_version)
 
 
 @pytest.mark.parametrize("is_first", [True, False])
