@@ -18,6 +18,7 @@ from headrace.log.topic_checkpoints import CHECKPOINT_TOPICS_FILE, seal
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.messages import ADMIN_HEADER
 from headrace.workers.housekeeper import checkpoints, segment_sync
+from headrace.workers.housekeeper.hosted import HostedReplicas
 from headrace.workers.housekeeper.worker import Housekeeper
 from headrace.workers.partition.replicas import Replicas
 from headrace.workers.partition.upkeep import Upkeep
@@ -363,3 +364,15 @@ def test_a_log_that_makes_no_sense_ends_no_pass_over_the_others(node, monkeypatc
     assert [log.recovery_point for log in logs] == [0, logs[1].end_segment]
     assert caplog.text.count("housekeeping failed") == 1
     assert node.seat.mask == 0
+
+
+def test_a_default_that_was_changed_while_the_node_runs_holds_for_retention_and_appends(node):
+    view = node.seat.view.now
+    hosted = HostedReplicas(node.seat, node.dirs)
+    assert {one.config.retention_ms for one in hosted} == {7 * 24 * 3_600_000}
+    node.follow(view._replace(cluster_settings={"log.retention.ms": "7"}, node_settings={"message.max.bytes": "9000"}))
+    assert {one.config.retention_ms for one in hosted} == {7}
+    assert {replica.log.config.max_message_bytes for replica in node.replicas.by_slot.values()} == {9000}
+    node.follow(view)
+    assert {one.config.retention_ms for one in hosted} == {7 * 24 * 3_600_000}
+    assert {replica.log.config.max_message_bytes for replica in node.replicas.by_slot.values()} == {1_048_588}

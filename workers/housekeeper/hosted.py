@@ -16,6 +16,7 @@ from headrace.settings import topic_values
 from headrace.shm.cluster_view import EMPTY_VIEW, ClusterView
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.shm.seat import Seat
+from headrace.topic_defaults import TopicDefaults
 
 
 class Hosted(NamedTuple):
@@ -45,6 +46,7 @@ class HostedReplicas:
         self._log_dirs = log_dirs
         self.generations: dict[Path, int] = {}
         self._view: ClusterView = EMPTY_VIEW
+        self._defaults = TopicDefaults(seat.wiring.settings)
         self._configs: dict[str, tuple[dict[str, str], LogConfig]] = {}  # topic -> overrides, what they make
 
     def __iter__(self) -> Iterator[Hosted]:
@@ -74,6 +76,8 @@ class HostedReplicas:
         """The current view, decoded once for each version: of 10,000 partitions that takes 80 ms."""
         if self._view.version != self._seat.view.version():
             self._view = self._seat.view.read()
+            if self._defaults.follow(self._view.cluster_settings, self._view.node_settings):
+                self._configs.clear()
             for stale in self._configs.keys() - self._view.topics.keys():
                 del self._configs[stale]
         return self._view
@@ -85,6 +89,6 @@ class HostedReplicas:
     def _config(self, topic: str, overrides: dict[str, str]) -> LogConfig:
         known = self._configs.get(topic)
         if known is None or known[0] != overrides:
-            values = topic_values(self._seat.wiring.settings, overrides)
+            values = topic_values(self._defaults.settings, overrides)
             known = self._configs[topic] = (overrides, LogConfig.from_values(values))
         return known[1]
