@@ -66,8 +66,9 @@ GROUPS_PER_PARTITION_MAX = 100_000  # groups in memory that a client can make, b
 
 # Producers' batches read again behind a snapshot when a log is opened
 RECALL_BYTES_MAX = 8 << 20  # of log: five batches of a MiB, and those of others between them
+RECALL_BYTES_FIRST = 64 << 10  # most logs need no more
 RECALL_SEGMENTS_MAX = 16
-RECALL_AGE_MS = 900_000  # a producer that is silent for longer has nothing in flight
+RECALL_AGE_MS = 300_000  # a producer that is silent for longer has nothing in flight
 
 # Files
 FILE_NAME_BYTES_MAX = 255
@@ -98,3 +99,4 @@ assert 4 * GROUP_STRING_LENGTH_MAX + MEMBER_SUFFIX_BYTES < 1 << 15
 assert STOP_DEADLINE_MS < 10_000
 assert QUARANTINE_FIRST_MS <= QUARANTINE_MAX_MS
 assert OPEN_SEGMENTS_MIN <= OPEN_SEGMENTS_MAX
+assert RECALL_BYTES_FIRST <= RECALL_BYTES_MAX

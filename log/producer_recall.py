@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterator
 
-from headrace.limits import RECALL_AGE_MS, RECALL_BYTES_MAX, RECALL_SEGMENTS_MAX
+from headrace.limits import RECALL_AGE_MS, RECALL_BYTES_FIRST, RECALL_BYTES_MAX, RECALL_SEGMENTS_MAX
 from headrace.log.producer_state import BATCHES_KEPT, SEQUENCE_MASK, Appended, ProducerState
 from headrace.log.reader import LogReader
 from headrace.protocol.record_batch import CONTROL_BIT, RecordBatchHeader
@@ -34,7 +34,7 @@ def recall_batches(
     if not wanted:
         return
     found: dict[int, deque[Appended]] = defaultdict(lambda: deque(maxlen=BATCHES_KEPT))
-    for headers in _segments_before(reader, offset, end_segment, end_position):
+    for headers in _chunks_before(reader, offset, end_segment, end_position):
         here: dict[int, deque[Appended]] = defaultdict(lambda: deque(maxlen=BATCHES_KEPT))
         for header in headers:
             if wanted.get(header.producer_id) == header.producer_epoch and not header.attributes & CONTROL_BIT:
@@ -45,12 +45,18 @@ def recall_batches(
                 )
         for producer_id, batches in here.items():
             found[producer_id] = deque([*batches, *found[producer_id]], maxlen=BATCHES_KEPT)
-        if all(len(found[producer_id]) == BATCHES_KEPT for producer_id in wanted):
+        if all(_is_complete(producers.producers[producer_id].batches, found[producer_id]) for producer_id in wanted):
             break
     for producer_id, batches in found.items():
         producer = producers.producers.get(producer_id)
         if producer is not None and producer.batches:
             _complete(producer.batches, batches)
+
+
+def _is_complete(known: list[Appended], found: deque[Appended]) -> bool:
+    """Whether nothing more can come: there are as many as are kept, or the first one of all."""
+    oldest = min(known[0], found[0] if found else known[0], key=lambda batch: batch.first_offset)
+    return len(found) == BATCHES_KEPT or oldest.first_sequence == 0
 
 
 def _complete(known: list[Appended], found: deque[Appended]) -> None:
@@ -66,11 +72,11 @@ def _complete(known: list[Appended], found: deque[Appended]) -> None:
         known.insert(0, batch._replace(timestamp_ms=oldest.timestamp_ms))
 
 
-def _segments_before(
+def _chunks_before(
     reader: LogReader, offset: int, end_segment: int, end_position: int
 ) -> Iterator[Iterator[RecordBatchHeader]]:
-    """Headers below an offset, in order within each segment, the last segment first."""
-    left = RECALL_BYTES_MAX
+    """Headers below an offset, in order within each chunk, the last chunk first; each is larger than the one before."""
+    left, chunk = RECALL_BYTES_MAX, RECALL_BYTES_FIRST
     bases = [base for base in reader.segment_bases() if base < offset and base <= end_segment]
     for base in reversed(bases[-RECALL_SEGMENTS_MAX:]):
         segment = reader.segment(base)
@@ -78,8 +84,13 @@ def _segments_before(
         place = segment.find(offset, end)
         if place is not None:
             end = place[0]
-        start = segment.indexed_position(end - left) if end > left else 0
-        yield (found.header for found in segment.batches(start, end))
-        left -= end - start
-        if left <= 0:
-            return
+        while end > 0:
+            start = segment.indexed_position(end - min(chunk, left)) if end > min(chunk, left) else 0
+            if end - start > 2 * RECALL_BYTES_MAX:
+                return  # the index is too sparse, or lost
+            yield (found.header for found in segment.batches(start, end))
+            left -= end - start
+            if left <= 0:
+                return
+            end = start
+            chunk *= 4
