@@ -1,6 +1,7 @@
 """The housekeeper over disks that fail, and over topics that come again under their name."""
 
 import errno
+import shutil
 import time
 
 import pytest
@@ -376,3 +377,14 @@ def test_a_default_that_was_changed_while_the_node_runs_holds_for_retention_and_
     node.follow(view)
     assert {one.config.retention_ms for one in hosted} == {7 * 24 * 3_600_000}
     assert {replica.log.config.max_message_bytes for replica in node.replicas.by_slot.values()} == {1_048_588}
+
+
+def test_a_log_directory_that_is_gone_at_the_start_costs_the_others_nothing(node):
+    log = node.fill(0)
+    lost = next(one for one in node.dirs if one != log.directory.parent)
+    shutil.rmtree(lost)
+    node.housekeeper = Housekeeper(node.seat, node.clock)
+    node.write_checkpoints()
+    assert node.seat.mask == 1 << node.dirs.index(lost)
+    known = read_offset_checkpoint(log.directory.parent / RECOVERY_POINT_FILE)
+    assert known[TopicPartition("t", 0)] == log.end_segment
