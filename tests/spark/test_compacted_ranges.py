@@ -58,7 +58,7 @@ def test_a_swap_while_reading_loses_nothing_and_repeats_nothing(compactable, mon
         rows.next_offset = one.end
         return iter(())
 
-    monkeypatch.setattr(ranges_module, "_read_remote", remote)
+    monkeypatch.setattr(ranges_module, "read_remote", remote)
     reading = read_range(range_over(compactable), COLUMNS, 10)
     found = offsets_of([next(reading)])
     run(compactable, compaction_of(compactable, CONFIG))
