@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from crc32c import crc32c as library_crc32c
 from llvmlite import binding, ir
-from numba import config, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from headrace.spark.compiled import compiled
+from headrace.spark.compiled import compiled, config
 
 STREAM_BYTES = 1024
 ALL_ONES = 0xFFFFFFFF
@@ -90,8 +90,8 @@ def _by_instruction(data: Any, position: int, end: int) -> Any:
         second, third = np.uint64(0), np.uint64(0)
         for place in range(source + position, source + position + STREAM_BYTES, 8):
             state = _instruction(state, _load(place))  # type: ignore[call-arg]
-            second = _instruction(second, _load(place + STREAM_BYTES))  # type: ignore[call-arg]
-            third = _instruction(third, _load(place + 2 * STREAM_BYTES))  # type: ignore[call-arg]
+            second = _instruction(second, _load(place + STREAM_BYTES))
+            third = _instruction(third, _load(place + 2 * STREAM_BYTES))
         state = _joined(_joined(state, second), third)
         position += 3 * STREAM_BYTES
     while end - position >= 8:

@@ -17,7 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from numba import config, njit
+from numba import njit
+from numba.core import config as numba_config
+
+config: Any = numba_config  # its attributes are made at run time
 
 
 def compiled(**options: Any) -> Callable[[Any], Any]:

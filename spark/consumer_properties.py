@@ -101,7 +101,9 @@ def check_properties(given: Mapping[str, str]) -> None:
             raise ValueError(f"option {option} is not supported: {FORBIDDEN[option]}")
         if option.startswith(_SECURITY_PREFIXES) and (option, value.strip().upper()) != (_SECURITY, "PLAINTEXT"):
             shown = f" {value!r}" if option == _SECURITY else ""  # the others may hold a password
-            raise ValueError(f"option {option}{shown} is not supported: there is no TLS and no SASL yet, only PLAINTEXT")
+            raise ValueError(
+                f"option {option}{shown} is not supported: there is no TLS and no SASL yet, only PLAINTEXT"
+            )
         _check_value(option, value)
 
 

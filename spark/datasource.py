@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
@@ -91,5 +92,11 @@ def register(spark: SparkSession) -> None:
     raises   RuntimeError, where its Python workers can't import this package
     """
     check_python(spark)
-    spark.dataSource.register(HeadraceDataSource)
     warm()
+    try:
+        spark.dataSource.register(HeadraceDataSource)
+    except AnalysisException as failure:
+        if "DATA_SOURCE_ALREADY_EXISTS" not in str(
+            failure
+        ):  # PySpark found pyspark_headrace by itself: the same source
+            raise

@@ -6,7 +6,6 @@ environment that `.venv/bin/python job.py` runs in. Whoever set it, or came thro
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys

@@ -157,13 +157,14 @@ def _window(fd: int, origin: int, length: int) -> Any:
     try:
         mapped = mmap.mmap(fd, length, access=mmap.ACCESS_READ, offset=origin)
     except OSError:
-        data = np.empty(length, np.uint8)
+        data = bytearray(length)
+        view = memoryview(data)
         done = 0
         while done < length:
-            count = os.preadv(fd, [data[done:]], origin + done)
+            count = os.preadv(fd, [view[done:]], origin + done)
             if not count:
                 raise CorruptSegment(f"a segment was cut at byte {origin + done} while it was read") from None
             done += count
-        return data
+        return np.frombuffer(data, np.uint8)
     mapped.madvise(mmap.MADV_SEQUENTIAL)
     return np.frombuffer(mapped, np.uint8)

@@ -50,7 +50,9 @@ NAMES = {
     )
 }
 SOON = ("earliest", "latest")
-_JAVA_CLASS = re.compile(r"(?:^|[^\\])(?:\\\\)*\[(?:[^\]\\]|\\.)*?(?:\[|&&)")  # a union or an intersection within a class
+_JAVA_CLASS = re.compile(
+    r"(?:^|[^\\])(?:\\\\)*\[(?:[^\]\\]|\\.)*?(?:\[|&&)"
+)  # a union or an intersection within a class
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ def parse_options(options: Mapping[str, str]) -> ScanOptions:
         raise ValueError(f"exactly one of {', '.join(STRATEGIES)} must be set, found {found}")
     columns = given.get("columns")
     checks_crcs = _bool(given, "checkCrcs", given.get(CHECK_CRCS, "true").strip().lower() == "true")
-    found = ScanOptions(
+    parsed = ScanOptions(
         bootstrap_servers=given[BOOTSTRAP_SERVERS],
         topics=_topics(given.get("subscribe")),
         pattern=_pattern(given.get("subscribepattern")),
@@ -140,8 +142,8 @@ def parse_options(options: Mapping[str, str]) -> ScanOptions:
         retry_pause_s=(_number(given, "fetchOffset.retryIntervalMs", 0, 1000) or 0) / 1000,
         patience_s=(_number(given, "kafkaConsumer.pollTimeoutMs", 0, int(1000 * PATIENCE_S)) or 0) / 1000,
     )
-    _check_order(found)
-    return found
+    _check_order(parsed)
+    return parsed
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -169,7 +171,9 @@ def _pattern(text: str | None) -> str | None:
     try:
         re.compile(text)
     except re.error as failure:
-        raise ValueError(f"option subscribePattern {text!r} is no pattern of Python's re: {failure}; {advice}") from None
+        raise ValueError(
+            f"option subscribePattern {text!r} is no pattern of Python's re: {failure}; {advice}"
+        ) from None
     return text
 
 

@@ -125,18 +125,27 @@ def _target(directory: str, mode: str) -> Path:
     if target.exists() and not target.is_dir():
         raise FileExistsError(f"{target} is no directory")
     if mode == "error" and target.is_dir() and any(target.iterdir()):
-        raise FileExistsError(f'{target} is not empty: mode="append" adds to it, mode="overwrite" replaces its Parquet files')
+        raise FileExistsError(
+            f'{target} is not empty: mode="append" adds to it, mode="overwrite" replaces its Parquet files'
+        )
     return target
 
 
 def _check_compression(compression: str) -> None:
     is_known = isinstance(compression, str) and compression.lower() in COMPRESSIONS
     if not is_known or (compression.lower() != "none" and not pa.Codec.is_available(compression.lower())):
-        raise ValueError(f"compression {compression!r} must be one of {', '.join(COMPRESSIONS)}, and known to this pyarrow")
+        raise ValueError(
+            f"compression {compression!r} must be one of {', '.join(COMPRESSIONS)}, and known to this pyarrow"
+        )
 
 
 def _write_file(
-    one: OffsetRange, batches: Iterator[pa.RecordBatch], names: Sequence[str], directory: str, compression: str, job: str
+    one: OffsetRange,
+    batches: Iterator[pa.RecordBatch],
+    names: Sequence[str],
+    directory: str,
+    compression: str,
+    job: str,
 ) -> pa.RecordBatch:
     name = f"{one.topic}-{one.partition}-{one.start}-{one.end}-{uuid.uuid4().hex[:8]}.parquet"
     hidden = os.path.join(directory, f".{name}.{job}.tmp")

@@ -79,7 +79,9 @@ def _plan(options: ScanOptions, default_parallelism: int) -> list[OffsetRange]:
         _check_order(starts, ends)
         directories = cluster.log_directories()
         ranges = []
-        for name, low, high in divide(options, {name: (starts[name], ends[name]) for name in names}, default_parallelism):
+        for name, low, high in divide(
+            options, {name: (starts[name], ends[name]) for name in names}, default_parallelism
+        ):
             replicas = tuple(
                 (node_id, cluster.brokers[node_id].host, directories.get((node_id, name), ""))
                 for node_id in cluster.partitions[name].isr
@@ -112,7 +114,9 @@ def divide(
     most = options.max_records_per_partition
     if most is not None:
         ranges = [
-            (name, low, high) for name, start, end in ranges for low, high in split(start, end, -(-(end - start) // most))
+            (name, low, high)
+            for name, start, end in ranges
+            for low, high in split(start, end, -(-(end - start) // most))
         ]
     total = sum(end - start for _name, start, end in ranges)
     if options.min_partitions is None and options.splits:
@@ -162,7 +166,8 @@ def _id_in_files(cluster_id: str, replicas: tuple[tuple[int, str, str], ...], na
 
 def _tell(ranges: list[OffsetRange]) -> None:
     """One line on how much of a plan can be read from files here, and a warning where a directory is here and closed."""
-    here, closed = 0, {}
+    here = 0
+    closed: dict[str, str] = {}
     is_here: dict[tuple[str, int, str], bool] = {}
     for one in ranges:
         for broker_id, _host, log_dir in one.replicas:
@@ -174,14 +179,14 @@ def _tell(ranges: list[OffsetRange]) -> None:
                         raise PermissionError(f"no access for user {os.getuid()}")
                 except PermissionError as failure:
                     is_here[key] = False
-                    closed[log_dir] = failure
+                    closed[log_dir] = str(failure)
         here += any(is_here.get((one.cluster_id, broker_id, log_dir)) for broker_id, _host, log_dir in one.replicas)
-    for log_dir, failure in closed.items():
+    for log_dir, reason in closed.items():
         _log.warning(
             "%s is on this host and can't be read (%s): its records come over the network; "
             "make Spark's user a member of the group that owns it",
             log_dir,
-            failure,
+            reason,
         )
     records = sum(one.end - one.start for one in ranges)
     _log.info("plan ranges=%d offsets=%d files_on_driver_host=%d", len(ranges), records, here)
@@ -213,11 +218,15 @@ def _check_names(bound: Bound, names: list[TopicPartition]) -> None:
     given, read = bound.offsets or bound.timestamps, set(names)
     unknown = [str(name) for name in given if name not in read]
     if unknown:
-        raise ValueError(f"{bound.option or 'offsets'} are given for partitions that are not read: {', '.join(unknown)}")
+        raise ValueError(
+            f"{bound.option or 'offsets'} are given for partitions that are not read: {', '.join(unknown)}"
+        )
     missing = [str(name) for name in names if name not in given]
     if bound.option and missing:
         advice = " (-2 is the earliest offset, -1 the latest)" if bound.offsets else ""
-        raise ValueError(f"option {bound.option} must name every partition that is read: {', '.join(missing)} missing{advice}")
+        raise ValueError(
+            f"option {bound.option} must name every partition that is read: {', '.join(missing)} missing{advice}"
+        )
 
 
 def _resolve(

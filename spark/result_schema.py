@@ -30,7 +30,10 @@ _TYPES: dict[str, tuple[_Check, str]] = {
     "string": (_any_of(kinds.is_string, kinds.is_large_string, kinds.is_string_view), "string"),
     "binary": (_any_of(kinds.is_binary, kinds.is_large_binary, kinds.is_binary_view), "binary"),
     "date": (kinds.is_date32, "date32"),
-    "timestamp": (lambda kind: kinds.is_timestamp(kind) and kind.unit == "us" and kind.tz is not None, "timestamp[us, tz=UTC]"),
+    "timestamp": (
+        lambda kind: kinds.is_timestamp(kind) and kind.unit == "us" and kind.tz is not None,
+        "timestamp[us, tz=UTC]",
+    ),
     "timestamp_ntz": (lambda kind: kinds.is_timestamp(kind) and kind.unit == "us" and kind.tz is None, "timestamp[us]"),
     "array": (_any_of(kinds.is_list, kinds.is_large_list), "list"),
     "struct": (kinds.is_struct, "struct"),

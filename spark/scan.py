@@ -108,7 +108,7 @@ def scan_options(
     """Arguments and options as one set of options, read by the parser of all. raises ValueError"""
     merged = {key.lower(): _text(value) for key, value in (options or {}).items()}
     words = {"startingOffsets": start, "endingOffsets": end}
-    for name, value in words.items():
+    for value in words.values():
         if isinstance(value, str) and value not in SOON:
             raise ValueError(f"start and end are 'earliest', 'latest' or offsets by partition, not {value!r}")
     for name, value in {**given, **{name: word for name, word in words.items() if isinstance(word, str)}}.items():
@@ -143,7 +143,9 @@ def check_where(where: Where, names: Sequence[str]) -> None:
         try:
             ds.dataset(arrow_schema(names).empty_table()).to_table(filter=where)
         except (pa.ArrowException, KeyError) as failure:
-            raise ValueError(f"where {where}: {failure}; it sees the columns that are read: {', '.join(names)}") from None
+            raise ValueError(
+                f"where {where}: {failure}; it sees the columns that are read: {', '.join(names)}"
+            ) from None
     elif isinstance(where, Column) or not callable(where):
         raise ValueError(
             f"where must be an Arrow expression (pyarrow.compute.field(...)) or a function of a RecordBatch, not {where!r}; "

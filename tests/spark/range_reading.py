@@ -16,9 +16,7 @@ NAME = TopicPartition("clicks", 0)
 def range_of(broker, start=None, end=None, name=NAME):
     """The planned range, cut to start..end."""
     (one,) = [one for one in plan(ScanOptions(broker.address, (name.topic,))) if one.partition == name.partition]
-    return dataclasses.replace(
-        one, start=one.start if start is None else start, end=one.end if end is None else end
-    )
+    return dataclasses.replace(one, start=one.start if start is None else start, end=one.end if end is None else end)
 
 
 def rows_of(one, columns=ALL_COLUMNS, rows_per_batch=1000):

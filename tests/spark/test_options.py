@@ -99,7 +99,8 @@ def test_a_pattern_that_is_none_or_means_something_else_in_java_is_refused(patte
 
 
 @pytest.mark.parametrize(
-    "assign", ['{"skew":"x"}', '{"skew":5}', '{"skew":["0"]}', '{"skew":[-1]}', '{"skew":[true]}', "{}", "skew", '["skew"]']
+    "assign",
+    ['{"skew":"x"}', '{"skew":5}', '{"skew":["0"]}', '{"skew":[-1]}', '{"skew":[true]}', "{}", "skew", '["skew"]'],
 )
 def test_an_assignment_that_names_no_partitions_is_refused_by_name(assign):
     with pytest.raises(ValueError, match="option assign"):
@@ -129,7 +130,9 @@ def test_an_unknown_option_warns_and_client_settings_pass(recwarn):
     ],
 )
 def test_what_promises_security_is_refused_without_telling_a_secret(option, value):
-    with pytest.raises(ValueError, match=rf"option {option}.*is not supported: there is no TLS and no SASL yet") as caught:
+    with pytest.raises(
+        ValueError, match=rf"option {option}.*is not supported: there is no TLS and no SASL yet"
+    ) as caught:
         parse(**{option: value})
     assert "secret" not in str(caught.value)
 

@@ -4,7 +4,6 @@ import contextlib
 import itertools
 
 import pytest
-
 from fake_broker import FakeBroker
 
 from headrace.client.cluster import EARLIEST, LATEST
@@ -111,7 +110,9 @@ def test_a_pattern_is_found_anywhere_in_a_name_and_internal_topics_are_left_out(
     log.append(TopicPartition("ab", 0), [(None, b"x")])
     log.append(TopicPartition("a_internal", 0), [(None, b"x")])
     log.internal.add("a_internal")
-    found = {pattern: {topic for topic, *_ in planned(broker, topics=(), pattern=pattern)} for pattern in ("a", "b$", "^a$")}
+    found = {
+        pattern: {topic for topic, *_ in planned(broker, topics=(), pattern=pattern)} for pattern in ("a", "b$", "^a$")
+    }
     assert found == {"a": {"a", "ab"}, "b$": {"ab"}, "^a$": {"a"}}
 
 
@@ -129,7 +130,9 @@ def test_offsets_by_partition(topics, broker):
 
 def test_offsets_given_by_an_option_name_every_partition(topics, broker):
     start = Bound(EARLIEST, offsets={A0: 40}, option="startingOffsets")
-    with pytest.raises(ValueError, match=r"option startingOffsets must name every partition that is read: a-1, b-0 missing"):
+    with pytest.raises(
+        ValueError, match=r"option startingOffsets must name every partition that is read: a-1, b-0 missing"
+    ):
         planned(broker, start=start)
     end = Bound(LATEST, timestamps={A0: 40, B0: 3}, option="endingOffsetsByTimestamp")
     with pytest.raises(ValueError, match=r"option endingOffsetsByTimestamp must name .*: a-1 missing"):
@@ -165,7 +168,9 @@ def test_lost_offsets_fail_or_give_what_is_left_with_a_warning(topics, broker, l
         planned(broker, start=start)
     left = [("a", 0, kept, 100)] if kept < 100 else []
     assert planned(broker, start=start, fails_on_data_loss=False) == [*left, ("a", 1, 0, 10)]
-    assert [record.levelname for record in caplog.records if f"a-0: offset {offset} is not" in record.message] == ["WARNING"]
+    assert [record.levelname for record in caplog.records if f"a-0: offset {offset} is not" in record.message] == [
+        "WARNING"
+    ]
 
 
 def test_a_range_carries_the_topics_id_from_the_cluster_or_from_files_here(topics, broker, remote_broker, log):

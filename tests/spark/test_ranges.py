@@ -8,9 +8,11 @@ import random
 
 import numpy as np
 import pytest
+from fake_broker import FakeBroker
 from range_reading import NAME, compared, expected, range_of, rows_of
 
-from headrace.client.cluster import Cluster
+from headrace.client.cluster import RETRIES_MAX, Cluster
+from headrace.client.connection import ConnectionFailed
 from headrace.errors import HeadraceError, KafkaError
 from headrace.log.checkpoints import write_partition_metadata
 from headrace.log.segment import path_of
@@ -31,11 +33,11 @@ from headrace.spark import local_range
 from headrace.spark import ranges as ranges_module
 from headrace.spark import rows as rows_module
 from headrace.spark.columns import ALL_COLUMNS
-from headrace.spark.options import ScanOptions
-from headrace.spark.planner import plan
 from headrace.spark.decode import whole
 from headrace.spark.errors import CorruptSegment, TimestampOverflow, TopicRecreated, TransactionsUnsupported
 from headrace.spark.local_range import local_directory
+from headrace.spark.options import ScanOptions
+from headrace.spark.planner import plan
 from headrace.spark.ranges import OffsetRange, read_range
 
 
@@ -157,13 +159,15 @@ def retired(log, broker):
 
 
 def test_records_that_retention_took_since_the_plan_are_an_error_not_a_gap(retired):
-    with pytest.raises(KafkaError, match=r"OFFSET_OUT_OF_RANGE: clicks-0"):
+    told = r"OFFSET_OUT_OF_RANGE: clicks-0: offset 0 of the range 0\.\.3 is not in the log, which holds 1\.\.3: .*failOnDataLoss=false"
+    with pytest.raises(KafkaError, match=told):
         rows_of(retired)
 
 
-def test_records_that_retention_took_are_skipped_where_that_was_asked_for(retired):
+def test_records_that_retention_took_are_skipped_with_a_warning_where_that_was_asked_for(retired, caplog):
     one = dataclasses.replace(retired, fails_on_data_loss=False)
     assert [row["value"] for row in rows_of(one)] == [b"b", b"c"]
+    assert [record.levelname for record in caplog.records if "records lost" in record.message] == ["WARNING"]
 
 
 def test_retention_between_two_fetches_gives_no_record_twice(log, remote_broker, monkeypatch):
@@ -344,7 +348,9 @@ def test_a_damaged_batch_is_told_with_topic_offset_file_and_both_sums(log, broke
     data[2 * size - 3] ^= 4
     path.write_bytes(data)
     told = rf"damaged: its checksum is {compute_crc(data[size : 2 * size]):#010x}, {was:#010x} was written"
-    with pytest.raises(CorruptSegment, match=rf"clicks-0: the batch at offset 1 \(.*{0:020d}\.log, byte {size}\) is {told}"):
+    with pytest.raises(
+        CorruptSegment, match=rf"clicks-0: the batch at offset 1 \(.*{0:020d}\.log, byte {size}\) is {told}"
+    ):
         rows_of(range_of(broker))
     with pytest.raises(CorruptSegment, match=rf"offset 1 \(fetch of clicks-0, byte {size}\) is {told}"):
         rows_of(range_of(remote_broker))
@@ -390,7 +396,9 @@ def test_old_entries_come_whole_through_windows_as_well(log, broker, monkeypatch
     monkeypatch.setattr(local_range, "WINDOW_BYTES", mmap.ALLOCATIONGRANULARITY)
     log.create(*NAME)
     for number in range(300):
-        log.append_bytes(NAME, encode_message(number, number % 2, number if number % 2 else -1, b"k", b"%070d" % number))
+        log.append_bytes(
+            NAME, encode_message(number, number % 2, number if number % 2 else -1, b"k", b"%070d" % number)
+        )
     log.ends[NAME] = 300
     assert [row["value"] for row in rows_of(range_of(broker))] == [b"%070d" % number for number in range(300)]
     assert broker.asked[ApiKey.FETCH] == 0
@@ -465,6 +473,44 @@ def test_a_topic_created_again_between_two_fetches_is_refused(log, remote_broker
     monkeypatch.setattr(Cluster, "fetch", fetch)
     with pytest.raises(TopicRecreated):
         rows_of(one)
+
+
+def test_a_node_that_is_away_longer_than_the_clients_tries_is_waited_for(log, monkeypatch):
+    for number in range(20):
+        log.append(NAME, [(None, b"%03d" % number)])
+    monkeypatch.setattr("headrace.client.cluster.FETCH_BYTES", 720)  # ten batches
+    pauses = []
+    with contextlib.ExitStack() as back, FakeBroker(log, tells_directories=False) as first:
+        one = range_of(first)
+
+        def wait(seconds):
+            pauses.append(seconds)
+            if len(pauses) == 3 * RETRIES_MAX:  # some 27 s
+                back.enter_context(FakeBroker(log, tells_directories=False, port=one_port))
+
+        one_port = first.port
+        monkeypatch.setattr("headrace.client.cluster.time.sleep", wait)
+        reading = read_range(one, ["offset"], rows_per_batch=1)
+        found = [next(reading)]
+        first.__exit__()
+        found += reading
+    assert [offset for batch in found for offset in batch["offset"].to_pylist()] == list(range(20))
+    assert len(pauses) == 3 * RETRIES_MAX
+
+
+def test_patience_ends_and_is_not_spent_on_a_topic_that_is_gone(log, monkeypatch):
+    log.append(NAME, [(None, b"a")])
+    pauses = []
+    monkeypatch.setattr("headrace.client.cluster.time.sleep", pauses.append)
+    with FakeBroker(log, tells_directories=False) as broker:
+        one = range_of(broker)
+        log.ends.clear()
+        with pytest.raises(KafkaError, match="UNKNOWN_TOPIC_OR_PARTITION"):
+            rows_of(one)
+        assert len(pauses) == RETRIES_MAX
+    with pytest.raises(ConnectionFailed, match="no broker answers"):
+        rows_of(dataclasses.replace(one, patience_s=0))
+    assert len(pauses) == 2 * RETRIES_MAX
 
 
 def test_a_cluster_that_tells_no_ids_is_read_as_before(log, remote_broker):
