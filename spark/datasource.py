@@ -83,7 +83,7 @@ class HeadraceDataSource(DataSource):
 
     def streamReader(self, schema: Any) -> Any:
         """Refused. Spark asks for it at `start()`."""
-        raise NotImplementedError(NO_STREAMS)
+        raise ValueError(NO_STREAMS)
 
 
 def register(spark: SparkSession) -> None:

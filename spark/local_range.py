@@ -165,6 +165,6 @@ def _window(fd: int, origin: int, length: int) -> Any:
             if not count:
                 raise CorruptSegment(f"a segment was cut at byte {origin + done} while it was read") from None
             done += count
-        return np.frombuffer(data, np.uint8)
+        return np.frombuffer(view.toreadonly(), np.uint8)
     mapped.madvise(mmap.MADV_SEQUENTIAL)
     return np.frombuffer(mapped, np.uint8)

@@ -1,6 +1,7 @@
 """`warm`: the kernels compiled, or loaded from their cache, before tasks need them.
 
-Runs in: Spark's driver (`scan`, `register`), once a process; `python -m headrace.spark.warm` when an executor's image is built. What
+Runs in: Spark's driver (`scan`, `register`), once a process; `python -c "from headrace.spark.warm import warm; warm()"` when an
+executor's image is built. What
 is compiled lies in Numba's cache then (`compiled.py`), and the workers on the same host load it instead of each compiling it.
 """
 
@@ -29,7 +30,3 @@ def warm() -> int:
     rows = Rows(OffsetRange("warm", 0, 0, len(batches), "", ""), ALL_COLUMNS, ROWS)
     found = [*rows.add(data, 0, whole(data, 0, len(data), len(batches)), "warm"), *rows.finish()]
     return sum(batch.num_rows for batch in found)
-
-
-if __name__ == "__main__":
-    warm()

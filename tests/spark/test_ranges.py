@@ -33,12 +33,13 @@ from headrace.spark import local_range
 from headrace.spark import ranges as ranges_module
 from headrace.spark import rows as rows_module
 from headrace.spark.columns import ALL_COLUMNS
-from headrace.spark.decode import whole
+from headrace.spark.decode import gather, walk, whole
 from headrace.spark.errors import CorruptSegment, TimestampOverflow, TopicRecreated, TransactionsUnsupported
 from headrace.spark.local_range import local_directory
 from headrace.spark.options import ScanOptions
 from headrace.spark.planner import plan
 from headrace.spark.ranges import OffsetRange, read_range
+from headrace.spark.warm import warm
 
 
 def random_log(log, seed, name=NAME):
@@ -404,12 +405,13 @@ def test_old_entries_come_whole_through_windows_as_well(log, broker, monkeypatch
     assert broker.asked[ApiKey.FETCH] == 0
 
 
-def test_where_memory_can_not_be_mapped_the_file_is_read(log, broker, monkeypatch):
-    def refuse(*_, **__):
-        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+def fail_to_map(*_, **__):
+    raise OSError(errno.ENOMEM, "Cannot allocate memory")
 
+
+def test_where_memory_can_not_be_mapped_the_file_is_read(log, broker, monkeypatch):
     log.append(NAME, [(None, b"a")] * 100)
-    monkeypatch.setattr(local_range.mmap, "mmap", refuse)
+    monkeypatch.setattr(local_range.mmap, "mmap", fail_to_map)
     assert len(rows_of(range_of(broker))) == 100
     assert broker.asked[ApiKey.FETCH] == 0
 
@@ -518,6 +520,23 @@ def test_a_cluster_that_tells_no_ids_is_read_as_before(log, remote_broker):
     one = range_of(remote_broker)
     assert one.topic_id == ""
     assert len(rows_of(one)) == 1
+
+
+def test_kernels_are_compiled_for_one_set_of_types_wherever_bytes_come_from(log, broker, remote_broker, monkeypatch):
+    log.create(*NAME)
+    random_log(log, 1)
+    warm()
+    rows_of(range_of(broker))
+    rows_of(range_of(remote_broker))
+    monkeypatch.setattr(local_range, "WINDOW_BYTES", mmap.ALLOCATIONGRANULARITY)
+    rows_of(range_of(broker))
+    monkeypatch.setattr(local_range.mmap, "mmap", fail_to_map)
+    rows_of(range_of(broker))
+    assert {kernel.__name__: len(kernel.signatures) for kernel in (walk, gather, whole)} == {
+        "walk": 1,
+        "gather": 1,
+        "whole": 1,
+    }
 
 
 def test_a_range_goes_through_bytes():
