@@ -22,7 +22,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
@@ -140,6 +139,8 @@ def check_where(where: Where, names: Sequence[str]) -> None:
     if where is None:
         return
     if isinstance(where, pc.Expression):
+        import pyarrow.dataset as ds  # the driver's alone
+
         try:
             ds.dataset(arrow_schema(names).empty_table()).to_table(filter=where)
         except (pa.ArrowException, KeyError) as failure:
@@ -162,13 +163,13 @@ def located(spark: SparkSession, ranges: list[OffsetRange]) -> DataFrame:
     context = getattr(spark, "sparkContext", None) if hasattr(spark, "_jsparkSession") else None
     if context is None:  # Spark Connect has no way to say where
         return spark.createDataFrame(rows, schema).repartition(len(rows))
-    _tell_placement(context, ranges)
+    tell_placement(context, ranges)
     return spark.createDataFrame(_located_rdd(context, rows, ranges), schema)
 
 
-def _tell_placement(context: Any, ranges: list[OffsetRange]) -> None:
+def tell_placement(context: Any, ranges: list[OffsetRange]) -> None:
     """A warning where no executor runs on a host that has the files: it would be told nowhere."""
-    if str(context.master).startswith("local["):
+    if str(context.master).partition("[")[0] == "local":
         return
     status = context._jsc.sc().getExecutorMemoryStatus().keys().mkString(",")
     executors = {address.rpartition(":")[0] for address in status.split(",")}

@@ -422,6 +422,8 @@ def test_nothing_after_the_batch_of_the_last_offset_is_touched_by_the_search_for
     for high in range(1, 6):
         cut = np.frombuffer(data[: high * size], np.uint8)
         assert whole(cut, 0, len(data), high) == high * size
+    after_a_gap = np.frombuffer(data[:size] + (10).to_bytes(8, "big") + data[size + 8 :], np.uint8)
+    assert whole(after_a_gap, 0, len(data), 5) == size
 
 
 @pytest.mark.parametrize("key", ["broker.id", "node.id"])

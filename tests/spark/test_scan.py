@@ -1,5 +1,8 @@
 """`scan`: what crosses to the JVM is what was asked for."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -13,7 +16,9 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.record_batch import Record
 from headrace.spark import scan
 from headrace.spark.errors import DataLoss
-from headrace.spark.scan import located
+from headrace.spark.options import ScanOptions
+from headrace.spark.planner import plan
+from headrace.spark.scan import located, tell_placement
 
 NAMES = [TopicPartition("clicks", partition) for partition in range(3)]
 
@@ -130,9 +135,6 @@ def test_a_limit_that_stops_early_leaves_nothing_behind(spark, clicks, broker):
 
 
 def test_tasks_prefer_the_hosts_of_the_replicas(spark, clicks, broker):
-    from headrace.spark.options import ScanOptions
-    from headrace.spark.planner import plan
-
     ranges = plan(ScanOptions(broker.address, ("clicks",), splits=True), 3)
     frame = located(spark, ranges)
     assert frame.rdd.getNumPartitions() == 3
@@ -141,6 +143,18 @@ def test_tasks_prefer_the_hosts_of_the_replicas(spark, clicks, broker):
         rdd = rdd.dependencies().head().rdd()
     for partition in rdd.partitions():
         assert rdd.preferredLocations(partition).mkString(",") == "127.0.0.1"
+
+
+def test_brokers_on_hosts_without_an_executor_are_told(spark, clicks, broker, caplog):
+    (one, *_) = plan(ScanOptions(broker.address, ("clicks",)))
+    cluster = SimpleNamespace(master="spark://host:7077", _jsc=spark.sparkContext._jsc)
+    tell_placement(cluster, [one])
+    assert not caplog.records
+    elsewhere = replace(one, replicas=((0, "elsewhere", "/data"),))
+    tell_placement(spark.sparkContext, [elsewhere])
+    assert not caplog.records
+    tell_placement(cluster, [elsewhere])
+    assert "no executor is on a host of the brokers (elsewhere, executors on 127.0.0.1)" in caplog.records[0].message
 
 
 @pytest.mark.parametrize(
