@@ -238,8 +238,16 @@ def test_a_new_log_is_synced_with_its_name_by_its_first_flush_and_not_before(mak
     append(log, batch())
     log.flush(NOW_MS)
     assert maker.disk.synced == [f"{0:020d}.log"]
-    log.assign_leader_epoch(4)
-    assert "leader-epoch-checkpoint.tmp" in maker.disk.synced  # what was flushed must not lose its epochs
+
+
+def test_of_the_epochs_of_a_new_log_only_the_first_is_not_synced_at_once(maker):
+    maker.disk = NotingDisk()
+    log = maker.open()
+    log.assign_leader_epoch(3)
+    assert maker.disk.synced == []
+    append(log, batch())
+    log.assign_leader_epoch(4)  # an old file in its place would not be noticed
+    assert maker.disk.synced == ["leader-epoch-checkpoint.tmp", maker.directory.name]
 
 
 def test_a_new_log_whose_small_files_a_crash_left_empty_opens_with_what_its_batches_say(maker):
