@@ -47,6 +47,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PIP) install -c constraints.txt pyspark
 	@echo "setup 3/3: everything else"
 	@$(PIP) install -c constraints.txt -e '.[spark,dev]'
+	@$(BIN)/python -c 'from headrace.spark.warm import warm; warm()'
 	@touch $@
 	@echo "setup done"
 

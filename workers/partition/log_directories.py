@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 import os
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,11 +20,9 @@ from headrace.ids import TopicPartition
 from headrace.limits import DIRECTORY_LOOK_INTERVAL_MS, DIRECTORY_ROOM_AGAIN
 from headrace.log.checkpoints import PARTITION_MAX, PARTITION_METADATA_FILE, is_number, read_partition_metadata
 from headrace.log.disk import Disk
+from headrace.log.names import STRAY_SUFFIX, aside_name
 from headrace.shm.seat import Seat
 
-DELETED_SUFFIX = "-delete"  # the housekeeper removes it after a while
-STRAY_SUFFIX = "-stray"  # of another topic that had the name: nobody removes it but people
-NAME_BYTES_MAX = 255  # of a directory, in most file systems
 _UNBOUNDED = 2**63
 _log = logging.getLogger(__name__)
 
@@ -105,7 +102,7 @@ class LogDirectories:
             # its two renames, and both places are whole.
             found_id = read_partition_metadata(found / PARTITION_METADATA_FILE)
             if places or (found_id and topic_id and found_id != topic_id):
-                target = aside(found, name, STRAY_SUFFIX)
+                target = found.with_name(aside_name(found.name, STRAY_SUFFIX))
                 os.rename(found, target)
                 _log.error(
                     "directory put aside, remove it if nobody misses its records partition=%s topic_id=%s its_topic_id=%s"
@@ -175,12 +172,3 @@ class LogDirectories:
             self._free_bytes_min,
         )
         return True
-
-
-def aside(directory: Path, name: TopicPartition, suffix: str) -> Path:
-    """Another name for a partition's directory, beside it: `<topic>-<partition>.<32 hex digits><suffix>`, a long topic cut short.
-
-    source   Kafka `LocalLog.logDirNameWithSuffixCappedLength`
-    """
-    ending = f"-{name.partition}.{uuid.uuid4().hex}{suffix}"
-    return directory.with_name(f"{name.topic[: NAME_BYTES_MAX - len(ending)]}{ending}")

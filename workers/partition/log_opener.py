@@ -14,6 +14,7 @@ from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.log.open_segments import OpenSegments
 from headrace.log.partition_log import PartitionLog
+from headrace.log.producer_state import ProducerBudget
 from headrace.shm.counters import RECOVERED_BYTES
 from headrace.shm.seat import Seat
 
@@ -27,6 +28,7 @@ class LogOpener:
         self._disk = disk
         self._settings = seat.wiring.settings
         self._open_segments = OpenSegments(OPEN_SEGMENTS_MAX)
+        self._producer_budget = ProducerBudget(self._settings["headrace.producer.ids.max"])
 
     def open(
         self,
@@ -53,7 +55,7 @@ class LogOpener:
             log_start_offset=log_start_offset,
             topic_id=topic_id,
             disk=self._disk,
-            producers_max=settings["headrace.producer.ids.max"],
+            producer_budget=self._producer_budget,
             producer_expiration_ms=settings["producer.id.expiration.ms"],
             snapshot_interval_bytes=settings["headrace.producer.snapshot.interval.bytes"],
             progress=self._note_progress,

@@ -22,22 +22,23 @@ from __future__ import annotations
 
 import logging
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
 from headrace.ids import OFFSETS_TOPIC, TopicPartition, partition_key
-from headrace.limits import OPENING_SLICE_MS, REOPEN_INTERVAL_MS
+from headrace.limits import CLOSE_THREADS, OPENING_SLICE_MS, REOPEN_INTERVAL_MS
 from headrace.log.checkpoints import (
     LOG_START_OFFSET_FILE,
     PARTITION_METADATA_FILE,
     RECOVERY_POINT_FILE,
     REPLICATION_OFFSET_FILE,
-    read_offset_checkpoint,
     read_partition_metadata,
 )
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk, is_exhausted
+from headrace.log.names import DELETED_DIRECTORY_SUFFIX, FUTURE_SUFFIX, aside_name
 from headrace.log.partition_log import PartitionLog
 from headrace.settings import Settings, topic_values
 from headrace.shm.cluster_view import ClusterView, DoomedReplica, PartitionView, TopicView
@@ -45,14 +46,14 @@ from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
 from headrace.shm.seat import Seat
 from headrace.topic_defaults import TopicDefaults
-from headrace.workers.partition.closing import finish_logs
-from headrace.workers.partition.log_directories import DELETED_SUFFIX, LogDirectories, aside
+from headrace.workers.partition.known_checkpoints import KnownCheckpoints
+from headrace.workers.partition.log_directories import LogDirectories
 from headrace.workers.partition.log_opener import LogOpener
 from headrace.workers.partition.opening_queue import OpeningQueue
 from headrace.workers.partition.owned_partitions import After, KnownPartitions, OwnedPartitions
 from headrace.workers.partition.replica import Replica
+from headrace.workers.watched_disk import WatchedDisk
 
-FUTURE_SUFFIX = "-future"  # a copy on its way to another log directory
 OPENING_SLICE_NS = OPENING_SLICE_MS * 1_000_000
 
 _log = logging.getLogger(__name__)
@@ -69,7 +70,7 @@ class Replicas:
         self.offline: dict[int, int] = {}
         self._seat = seat
         self._clock = clock
-        self._disk = disk or Disk()
+        self._disk = disk or WatchedDisk(seat, clock)
         self._settings: Settings = seat.wiring.settings
         self._defaults = TopicDefaults(self._settings)
         self._node_id: int = self._settings["broker.id"]
@@ -84,7 +85,7 @@ class Replicas:
         self._new_slots: set[int] = set()  # not open yet, and of partitions that no earlier view had
         self._retired: list[Replica] = []  # not held any more, and nobody was told yet
         self._begun_in: set[Path] = set()  # log directories with new logs since they were synced
-        self._opening_ns = self._reported_opened = 0
+        self._opening_ns, self._reported = 0, (0, 0)  # (logs, bytes) as of the last line of the log
         self._exhausted: dict[int, Replica] = {}  # replicas whose log ran out of room
         self._changed: list[Replica] = []  # went out of service, or came back, since the last look
         self._next_reopen_ms = 0
@@ -93,9 +94,7 @@ class Replicas:
         self._has_unclean_failure = False
         for counter in (LOGS_OPENED, RECOVERED_BYTES):  # those of a predecessor
             seat.counters.add(counter, -seat.counters.get(counter))
-        self._recovery_points = self._read_checkpoints(RECOVERY_POINT_FILE)
-        self._high_watermarks = self._read_checkpoints(REPLICATION_OFFSET_FILE)
-        self._log_starts = self._read_checkpoints(LOG_START_OFFSET_FILE)
+        self._checkpoints = KnownCheckpoints(self._directories.usable)
 
     @property
     def has_unopened(self) -> bool:
@@ -272,7 +271,7 @@ class Replicas:
         os.rename(directory, place)
         self._disk.sync_directory(place.parent)
         old.abandon()
-        os.rename(old.directory, aside(old.directory, replica.partition, DELETED_SUFFIX))
+        os.rename(old.directory, old.directory.with_name(aside_name(str(replica.partition), DELETED_DIRECTORY_SUFFIX)))
         replica.log = self._open_log(
             replica.partition,
             place,
@@ -297,25 +296,21 @@ class Replicas:
             and not self._unopened.postponed
             and all(map(self._is_untouched, self._unopened))
         )
-        # Offline ones have no part in it: their directory gets no clean-shutdown marker.
+        # One that is offline is left out: its directory gets no clean-shutdown marker.
         closing = [replica for replica in self.by_slot.values() if replica.state is not RowState.OFFLINE]
-        for replica, failure in finish_logs(closing, self.beat):
-            clean &= self._close_finished(replica, failure)
+        # Syncs that are under way at once share the journal's commits: thousands of logs fit into the stop's time.
+        with ThreadPoolExecutor(CLOSE_THREADS) as pool:
+            for replica, failure in zip(closing, pool.map(_finish_log, closing), strict=True):
+                self.beat()
+                replica.log.abandon()
+                if failure is None:
+                    replica.publish()
+                elif isinstance(failure, StorageExhausted):
+                    _log.error("log not closed partition=%s reason=%s", replica.partition, failure)
+                    clean = False
+                else:
+                    self._directories.take_offline(replica.log.directory.parent, failure)
         return clean
-
-    def _close_finished(self, replica: Replica, failure: BaseException | None) -> bool:
-        """The log has nothing left to sync, or could not: False where a directory that works has a log that is not closed."""
-        replica.log.abandon()
-        if isinstance(failure, StorageExhausted):
-            _log.error("log not closed partition=%s reason=%s", replica.partition, failure)
-            return False
-        if isinstance(failure, (StorageFailed, OSError)):
-            self._directories.take_offline(replica.log.directory.parent, failure)
-        elif failure is not None:
-            raise failure
-        else:
-            replica.publish()
-        return True
 
     def _is_untouched(self, slot: int) -> bool:
         """Whether a log that still waits to be opened is as a clean stop left it, or not there."""
@@ -424,13 +419,14 @@ class Replicas:
 
     def _report_opened(self) -> None:
         counters = self._seat.counters
-        count, self._reported_opened = counters.get(LOGS_OPENED) - self._reported_opened, counters.get(LOGS_OPENED)
+        opened, recovered = counters.get(LOGS_OPENED), counters.get(RECOVERED_BYTES)
+        before, self._reported = self._reported, (opened, recovered)
         duration_ns, self._opening_ns = self._opening_ns, 0
-        if count:
+        if opened > before[0]:
             _log.info(
                 "logs opened count=%d recovered_bytes=%d duration_ms=%d",
-                count,
-                counters.get(RECOVERED_BYTES),
+                opened - before[0],
+                recovered - before[1],
                 duration_ns // 1_000_000,
             )
 
@@ -440,10 +436,22 @@ class Replicas:
         self.beat()
         self._close_log(replica)
         if replica.state is not RowState.OFFLINE:
-            self._recovery_points[replica.partition] = replica.log.recovery_point
-            self._high_watermarks[replica.partition] = replica.high_watermark
-            self._log_starts[replica.partition] = replica.log.log_start_offset
+            self._remember(replica)
         _log.info("replica released, its files stay path=%s", replica.log.directory)
+
+    def _remember(self, replica: Replica) -> None:
+        log = replica.log
+        stood = {
+            RECOVERY_POINT_FILE: log.recovery_point,
+            REPLICATION_OFFSET_FILE: replica.high_watermark,
+            LOG_START_OFFSET_FILE: log.log_start_offset,
+        }
+        try:
+            topic_id = read_partition_metadata(log.directory / PARTITION_METADATA_FILE)
+        except OSError as failure:
+            self._directories.take_offline(log.directory.parent, StorageFailed(str(failure)))
+            return
+        self._checkpoints.remember(replica.partition, topic_id, stood)
 
     def _forget(self, slot: int) -> Replica:
         self._timed.discard(slot)
@@ -481,9 +489,9 @@ class Replicas:
         # Where there was no room for it, the row of the owner before us is no more.
         row, is_torn = self._unopened.postponed.get(slot) or self._table.recover_row(slot)
         trusted = None
-        high_watermark = self._high_watermarks.get(name, 0)
-        recovery_point = self._recovery_points.get(name, 0)
-        log_start_offset = self._log_starts.get(name, 0)
+        high_watermark = self._checkpoints.offset(REPLICATION_OFFSET_FILE, name, topic.topic_id)
+        recovery_point = self._checkpoints.offset(RECOVERY_POINT_FILE, name, topic.topic_id)
+        log_start_offset = self._checkpoints.offset(LOG_START_OFFSET_FILE, name, topic.topic_id)
         is_ours = row.key == partition.key and row.generation > 0
         if is_ours and row.state in (RowState.LEADER, RowState.FOLLOWER):
             # The owner before us was killed; what it published is whole in the page cache. Where it was killed while it
@@ -492,7 +500,8 @@ class Replicas:
             trusted = (row.end_segment, row.end_position)
             high_watermark = max(high_watermark, row.high_watermark)
             recovery_point = max(recovery_point, row.recovery_point)
-            log_start_offset = row.log_start_offset
+            # Torn in the first publication, the row has the 0 of a log that loads.
+            log_start_offset = max(log_start_offset, row.log_start_offset)
         elif not is_ours or is_torn:
             self._publish_state(partition.slot, partition.key, RowState.LOADING, generation=0)
         config = LogConfig.from_values(topic_values(self._defaults.settings, topic.configs))
@@ -501,8 +510,9 @@ class Replicas:
             is_new = partition.leader_epoch == 0 and slot in self._new_slots
             directory = self._directories.place_of(name, topic.topic_id, is_new)
             if not directory.is_dir():
-                recovery_point = high_watermark = log_start_offset = 0
                 self._begun_in.add(directory.parent)
+                log_start_offset = recovery_point = 0  # checkpoints of another by this name, from before ids
+                high_watermark = high_watermark if is_ours else 0
             log = self._open_log(
                 name,
                 directory,
@@ -552,13 +562,12 @@ class Replicas:
             return
         self.beat()
         name = TopicPartition(doomed.topic, doomed.partition)
-        for checkpoint in (self._recovery_points, self._high_watermarks, self._log_starts):
-            checkpoint.pop(name, None)  # a topic of the same name begins anew
+        self._checkpoints.forget(name)
         if doomed.slot in self.by_slot:
             self._forget(doomed.slot).log.abandon()
         self.offline.pop(doomed.slot, None)
         for found in self._directories.find(name):
-            target = aside(found, name, DELETED_SUFFIX)
+            target = found.with_name(aside_name(found.name, DELETED_DIRECTORY_SUFFIX))
             try:
                 topic_id = read_partition_metadata(found / PARTITION_METADATA_FILE)
                 if topic_id and doomed.key not in (partition_key(*name, topic_id), partition_key(*name, "")):
@@ -572,11 +581,11 @@ class Replicas:
                 _log.info("replica deleted partition=%s renamed_to=%s", name, target.name)
         self._publish_state(doomed.slot, doomed.key, RowState.DELETED, self._seat.generation)
 
-    def _read_checkpoints(self, file_name: str) -> dict[TopicPartition, int]:
-        offsets: dict[TopicPartition, int] = {}
-        for directory in self._directories.usable:
-            try:
-                offsets.update(read_offset_checkpoint(directory / file_name))
-            except (HeadraceError, ValueError, OSError) as failure:
-                _log.warning("checkpoint ignored file=%s reason=%s", directory / file_name, failure)
-        return offsets
+
+def _finish_log(replica: Replica) -> Exception | None:
+    """In a thread of the stop; returns why the log could not be closed."""
+    try:
+        replica.log.finish()
+    except (StorageFailed, OSError) as failure:
+        return failure
+    return None
