@@ -10,6 +10,7 @@ NETWORK_WORKERS_MAX = 32
 PARTITION_WORKERS_MAX = 64
 RESTART_BACKOFF_FIRST_MS = 10
 RESTART_BACKOFF_MAX_MS = 5_000
+WORKER_HANG_TIMEOUT_MS_MIN = 1_000  # that a setting may choose
 STOP_DEADLINE_MS = 9_000  # the whole clean stop; systemd's own limit is longer
 IDLE_WAIT_MAX_MS = 100  # no sleep is longer, so a lost wake-up costs this much at most
 
@@ -22,6 +23,9 @@ UPKEEP_RING_BYTES = 1 << 17  # between the housekeeper and a partition worker
 REQUESTS_PER_CYCLE_MAX = 512
 APPENDS_PER_CYCLE_MAX = 64  # requests of one ring to a partition worker: the first answers leave while others ask on
 GROUP_REQUESTS_PER_CYCLE_MAX = 32  # the same, while groups ask: each costs more than a produce
+NETWORK_REQUESTS_PER_CYCLE_MAX = 1_024  # of all connections of a network worker
+CONNECTION_REQUESTS_PER_CYCLE_MAX = 32  # of one of them; who pipelines more waits until the others had their turn
+NETWORK_CYCLE_MS_MAX = 50  # in which a cycle takes requests; one that has begun is finished
 REQUEST_BYTES_PER_CYCLE_MAX = 1 << 20  # of one ring: its writer fills it again while these are being written
 
 # Shared tables
@@ -75,6 +79,8 @@ MOVE_BYTES_PER_CYCLE_MAX = 1 << 20  # of a replica on its way to another log dir
 MOVE_SYNC_BYTES = 64 << 20  # between two syncs of its copy, so that the last one is short
 REOPEN_INTERVAL_MS = 1_000  # between two tries to open logs that ran out of room
 
+assert CONNECTION_REQUESTS_PER_CYCLE_MAX <= PIPELINED_REQUESTS_MAX <= NETWORK_REQUESTS_PER_CYCLE_MAX
+assert 10 * NETWORK_CYCLE_MS_MAX <= WORKER_HANG_TIMEOUT_MS_MIN  # a beat in each cycle, whatever the last request took
 assert RING_BYTES_MIN & (RING_BYTES_MIN - 1) == 0
 assert ANSWER_RING_BYTES >= RING_BYTES_MIN
 assert UPKEEP_RING_BYTES >= RING_BYTES_MIN

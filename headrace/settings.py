@@ -191,7 +191,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("headrace.producer.snapshot.interval.bytes", _L, "67108864", "Bytes of log between producer snapshots: bounds a worker's restart.", 1 << 20, _LONG_MAX),
     Setting("headrace.flush.before.ack", _B, "false", "Sync a log before its appends are acknowledged: one fdatasync a cycle for all that came."),
     Setting("headrace.log.dir.free.bytes.min", _L, "268435456", "Free space of a log directory below which produce is refused.", 0, _LONG_MAX),
-    Setting("headrace.worker.hang.timeout.ms", _I, "30000", "A worker without a heartbeat for this long is killed.", 1000, _INT_MAX),
+    Setting("headrace.worker.hang.timeout.ms", _I, "30000", "A worker without a heartbeat for this long is killed.", limits.WORKER_HANG_TIMEOUT_MS_MIN, _INT_MAX),
     Setting("headrace.retention.policy", _S, None, "module:function that chooses the segments to delete; as Kafka does where unset."),
     Setting("headrace.lag.rows.max", _I, "16384", "Committed offsets that each partition worker shows in the lag table; 384 bytes each.", 0, 1 << 20),
     Setting("headrace.producer.ids.max", _I, "100000", "Producer ids remembered by each log.", 1, _INT_MAX),

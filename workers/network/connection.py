@@ -16,11 +16,12 @@ so that the bound is passed by one such answer at most, not by one for each requ
 
 from __future__ import annotations
 
+import logging
 import socket
 from collections import deque
 from struct import Struct
 
-from headrace.errors import BadFrame
+from headrace.errors import BadFrame, CorruptRing, Fenced
 from headrace.limits import (
     OUTBOX_BYTES_MAX,
     PARKED_PARTITIONS_MAX,
@@ -30,6 +31,8 @@ from headrace.limits import (
 )
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import describe_foreign
+from headrace.shm.cluster_view import ViewError
+from headrace.shm.region import RegionError
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.outbox import Outbox
 
@@ -38,8 +41,12 @@ LARGE_ANSWERS = frozenset(
     {ApiKey.OFFSET_FETCH, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.DESCRIBE_GROUPS, ApiKey.LIST_GROUPS}
 )  # whatever the request's size
 
+SHARED_FAILURES = (CorruptRing, Fenced, RegionError, ViewError)  # of what processes share, whoever's request met them
+
 _NO_BUFFER = memoryview(b"")
 _unpack_size = Struct(">i").unpack_from
+
+_log = logging.getLogger(__name__)
 
 # (process_id, kind, header, payload): ring messages that found no room yet
 Stalled = deque[tuple[int, int, bytes, memoryview | bytes | None]]
@@ -57,6 +64,8 @@ class Connection:
         "_was_filled",
         "client_id",
         "condemned",
+        "cycle",
+        "cycle_requests",
         "exchanges",
         "fd",
         "frame_bytes_max",
@@ -96,6 +105,8 @@ class Connection:
         self.parked_partitions = 0  # that its fetches wait for, each as often as it is waited for
         self.stalled: Stalled = deque()
         self.condemned: str | None = None
+        self.cycle = 0  # of the loop, in which it was served last
+        self.cycle_requests = 0  # that were taken in it
         self.is_closed = False  # answers may still come; the descriptor may be another connection's by then
         self.registered_events = 0
         self.last_active_ms = now_ms
@@ -157,6 +168,16 @@ class Connection:
         if self.condemned is None:
             self.condemned = reason
         self.mark_dirty()
+
+    def contain(self, failure: Exception) -> None:
+        """A request of this connection failed in a way that is ours to mend: that ends this connection and no other.
+
+        raises   the failure, where memory that processes share is not as it has to be: the successor gets it anew
+        """
+        if isinstance(failure, SHARED_FAILURES):
+            raise failure
+        _log.error("a handler failed, its connection is closed peer=%s", self.peer, exc_info=failure)
+        self.condemn("a handler failed")
 
     def receive(self) -> int:
         """One `recv_into`; 0 means the peer closed. Only while the connection can take requests.
