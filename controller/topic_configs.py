@@ -40,7 +40,7 @@ class Operation(IntEnum):
     SUBTRACT = 3
 
 
-def replaced(wanted: Sequence[tuple[str, str | None]]) -> dict[str, str]:
+def replaced(wanted: Sequence[tuple[str, str | None]], settings: Settings) -> dict[str, str]:
     """All overrides anew.
 
     raises   KafkaError INVALID_REQUEST for a key that stands twice or a null, INVALID_CONFIG for a key or value that can't be
@@ -49,7 +49,7 @@ def replaced(wanted: Sequence[tuple[str, str | None]]) -> dict[str, str]:
     for key, value in wanted:
         if value is None:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: null is no value")
-    return check_configs(dict(wanted))
+    return check_configs(dict(wanted), settings)
 
 
 def changed(
@@ -74,7 +74,7 @@ def changed(
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: null is no value")
         if operation is not Operation.SET:
             value = _edited(key, operation, value, overrides, settings)
-        overrides.update(check_configs({key: value}))
+        overrides.update(check_configs({key: value}, settings))
     return overrides
 
 

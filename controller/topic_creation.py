@@ -23,7 +23,7 @@ from headrace.controller.zk import ZkConflict, ZkSession
 from headrace.controller.znodes import TopicAssignment
 from headrace.errors import ConfigError, ErrorCode, KafkaError
 from headrace.limits import CONFIG_VALUE_LENGTH_MAX, TOPIC_NAME_LENGTH_MAX
-from headrace.settings import Settings, check_topic_value
+from headrace.settings import Settings, check_topic_fit, check_topic_value
 
 PARTITIONS_PER_COMMIT = 200
 PARTITIONS_PER_TOPIC_MAX = 100_000
@@ -77,8 +77,8 @@ def check_total(partitions: int) -> None:
         raise KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
 
 
-def check_configs(configs: dict[str, str | None]) -> dict[str, str]:
-    """The overrides without nulls; raises KafkaError INVALID_CONFIG."""
+def check_configs(configs: dict[str, str | None], settings: Settings) -> dict[str, str]:
+    """The overrides without nulls; raises KafkaError INVALID_CONFIG, also for what this node could not do."""
     kept = {}
     for key, value in configs.items():
         if value is None:
@@ -86,7 +86,7 @@ def check_configs(configs: dict[str, str | None]) -> dict[str, str]:
         try:
             if len(value) > CONFIG_VALUE_LENGTH_MAX:
                 raise ConfigError(key, f"{value[:20]}...", f"{CONFIG_VALUE_LENGTH_MAX} characters at most")
-            check_topic_value(key, value)
+            check_topic_fit(settings, key, check_topic_value(key, value))
         except ConfigError as failure:
             raise KafkaError(ErrorCode.INVALID_CONFIG, str(failure)) from None
         kept[key] = value
@@ -105,7 +105,8 @@ def place(
     if factor == -1:
         factor = settings["default.replication.factor"]
     if not 1 <= partitions <= PARTITIONS_PER_TOPIC_MAX:
-        raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"Number of partitions must be larger than 0, got {partitions}.")
+        bounds = f"larger than 0 and at most {PARTITIONS_PER_TOPIC_MAX}"
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"Number of partitions must be {bounds}, got {partitions}.")
     brokers = cluster.live()
     if not 1 <= factor <= len(brokers):
         raise KafkaError(

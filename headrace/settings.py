@@ -9,6 +9,7 @@ Source: Kafka 3.9 `KafkaConfig`, `ServerLogConfigs`, `TopicConfig`.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -48,9 +49,9 @@ class Setting:
             return None
         text = text.strip()
         value = _PARSERS[self.kind](self.key, text)
-        if self.minimum is not None and value < self.minimum:
+        if self.minimum is not None and not value >= self.minimum:
             raise ConfigError(self.key, text, f"must be at least {self.minimum}")
-        if self.maximum is not None and value > self.maximum:
+        if self.maximum is not None and not value <= self.maximum:
             raise ConfigError(self.key, text, f"must be at most {self.maximum}")
         if self.choices and text not in self.choices:
             raise ConfigError(self.key, text, f"must be one of {', '.join(self.choices)}")
@@ -64,17 +65,18 @@ def _parse_bool(key: str, text: str) -> bool:
 
 
 def _parse_int(key: str, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise ConfigError(key, text, "must be a whole number") from None
+    """As Java's parser: no underscores, no digits but those of ASCII."""
+    if not _WHOLE.fullmatch(text) or len(text) > _DIGITS_MAX:
+        raise ConfigError(key, text[:_DIGITS_MAX], "must be a whole number")
+    return int(text)
 
 
 def _parse_float(key: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ConfigError(key, text, "must be a number") from None
+    """The same; what is no finite number is refused, too: NaN is within any bounds."""
+    value = float(text.rstrip("dDfF")) if _NUMBER.fullmatch(text) else math.nan
+    if not math.isfinite(value):
+        raise ConfigError(key, text[:_DIGITS_MAX], "must be a number")
+    return value
 
 
 _PARSERS: dict[Kind, Callable[[str, str], Any]] = {
@@ -87,6 +89,9 @@ _PARSERS: dict[Kind, Callable[[str, str], Any]] = {
     Kind.LIST: lambda _key, text: tuple(part.strip() for part in text.split(",") if part.strip()),
 }
 
+_WHOLE = re.compile("[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?")
+_DIGITS_MAX = 400
 _VERSION = re.compile(r"(0\.\d+|[1-4])(\.\d+){1,2}(-IV\d+)?")
 _INT_MAX = 2**31 - 1
 _LONG_MAX = 2**63 - 1
@@ -231,6 +236,8 @@ TOPIC_SETTINGS: dict[str, str] = {
 }
 # fmt: on
 
+RING_MESSAGE_OVERHEAD_BYTES = 4_096  # beside a batch, in a ring's half
+
 _BY_KEY: dict[str, Setting] = {setting.key: setting for setting in BROKER_SETTINGS}
 _DERIVED_KEYS = {"log.dir": "log.dirs"}  # Kafka's singular spellings
 
@@ -308,7 +315,7 @@ class Settings(Mapping[str, Any]):
         ring_bytes = values["headrace.request.ring.bytes"]
         if ring_bytes & (ring_bytes - 1):
             raise ConfigError("headrace.request.ring.bytes", ring_bytes, "must be a power of two")
-        if ring_bytes < 2 * (values["message.max.bytes"] + 4096):
+        if ring_bytes < 2 * (values["message.max.bytes"] + RING_MESSAGE_OVERHEAD_BYTES):
             raise ConfigError(
                 "headrace.request.ring.bytes",
                 ring_bytes,
@@ -352,6 +359,18 @@ def topic_values(settings: Settings, overrides: Mapping[str, str]) -> dict[str, 
         if key in TOPIC_SETTINGS:  # another broker may know more keys than we do
             values[key] = check_topic_value(key, text)
     return values
+
+
+def check_topic_fit(settings: Settings, key: str, value: Any) -> None:
+    """Whether this node can do what a topic's value says, beyond its being a value. raises ConfigError"""
+    if key == "max.message.bytes":
+        most = settings["headrace.request.ring.bytes"] // 2 - RING_MESSAGE_OVERHEAD_BYTES
+        if value > most:
+            raise ConfigError(
+                key,
+                value,
+                f"at most {most}: no larger batch goes through headrace.request.ring.bytes, which is to be raised first",
+            )
 
 
 def check_topic_value(key: str, text: str) -> Any:

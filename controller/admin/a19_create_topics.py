@@ -98,7 +98,7 @@ class _Creation:
         if topic.name in office.deletions:
             raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' is marked for deletion.")
         self._names.check(topic.name)
-        configs = check_configs({config.name: config.value for config in topic.configs})
+        configs = check_configs({config.name: config.value for config in topic.configs}, office.settings)
         asked = len(topic.assignments) or max(topic.num_partitions, 1)
         if asked <= PARTITIONS_PER_TOPIC_MAX:
             check_total(self._partitions + asked)

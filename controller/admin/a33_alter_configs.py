@@ -23,12 +23,12 @@ _Result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
 def handle(office: Office, version: int, body: memoryview) -> Waiting:
     """Answered as soon as ZooKeeper has it."""
     request = decode_request(ApiKey.ALTER_CONFIGS, version, body)
+
+    def change(resource: Any, _current: dict[str, str]) -> dict[str, str]:
+        return replaced([(config.name, config.value) for config in resource.configs], office.settings)
+
     rows = [
         _Result(int(error), message, resource.resource_type, resource.resource_name)
-        for resource, error, message in alter_all(office, request, _change)
+        for resource, error, message in alter_all(office, request, change)
     ]
     return Waiting.done(encode_response(ApiKey.ALTER_CONFIGS, version, messages.AlterConfigsResponse(responses=rows)))
-
-
-def _change(resource: Any, _current: dict[str, str]) -> dict[str, str]:
-    return replaced([(config.name, config.value) for config in resource.configs])

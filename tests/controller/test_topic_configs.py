@@ -64,8 +64,8 @@ def test_a_key_that_stands_twice_is_refused():
         code_of(changed, {}, [("segment.ms", SET, "1"), ("segment.ms", DELETE, None)], SETTINGS)
         is ErrorCode.INVALID_REQUEST
     )
-    assert code_of(replaced, [("segment.ms", "1"), ("segment.ms", "1")]) is ErrorCode.INVALID_REQUEST
-    assert code_of(replaced, [("segment.ms", None)]) is ErrorCode.INVALID_REQUEST
+    assert code_of(replaced, [("segment.ms", "1"), ("segment.ms", "1")], SETTINGS) is ErrorCode.INVALID_REQUEST
+    assert code_of(replaced, [("segment.ms", None)], SETTINGS) is ErrorCode.INVALID_REQUEST
 
 
 def test_a_key_of_another_broker_stays_and_may_be_deleted():
