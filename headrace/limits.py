@@ -50,6 +50,11 @@ OPENED_RECORD_COST = 256  # what a record costs besides its bytes, as bytes
 COMPACTED_RECORDS_MAX = 2_000_000  # in one batch of a log that is compacted: 400 MB of columns
 CONVERTED_BYTES_MAX = 1024 * 1024  # of the log, for one Fetch of an old version, shared by its partitions
 
+# Log lines that peers cause, of one kind and process
+PEER_LINES_INTERVAL_MS = 10_000
+PEER_LINES_MAX = 100  # in an interval
+PEER_TRACES_MAX = 10  # the same, of lines with a traceback
+
 # Names
 TOPIC_NAME_LENGTH_MAX = 249
 CONFIG_VALUE_LENGTH_MAX = 1_000  # of a topic's override as it stands in ZooKeeper and in the view, blanks and all
@@ -81,6 +86,7 @@ REOPEN_INTERVAL_MS = 1_000  # between two tries to open logs that ran out of roo
 
 assert CONNECTION_REQUESTS_PER_CYCLE_MAX <= PIPELINED_REQUESTS_MAX <= NETWORK_REQUESTS_PER_CYCLE_MAX
 assert 10 * NETWORK_CYCLE_MS_MAX <= WORKER_HANG_TIMEOUT_MS_MIN  # a beat in each cycle, whatever the last request took
+assert 0 < PEER_TRACES_MAX <= PEER_LINES_MAX
 assert RING_BYTES_MIN & (RING_BYTES_MIN - 1) == 0
 assert ANSWER_RING_BYTES >= RING_BYTES_MIN
 assert UPKEEP_RING_BYTES >= RING_BYTES_MIN
