@@ -65,6 +65,8 @@ GROUP_STRING_LENGTH_MAX = (
 )
 MEMBER_SUFFIX_BYTES = 37  # a dash and a UUID behind a client or instance id: a member id
 PENDING_MEMBERS_MAX = 20_000  # ids handed out to clients that have not joined with them, as for groups
+GROUPS_NAMED_MAX = 50_000  # by one request: half a second of a network worker
+GROUPS_NAMED_MANY = 2_000  # end the turn of the connection that asks
 FETCHED_PARTITIONS_MAX = 250_000  # named by one OffsetFetch: 160 MB of objects, a second of a partition worker
 CLIENT_ID_LENGTH_MAX = 255  # of a client's id, as its group knows it
 GROUPS_PER_PARTITION_MAX = 100_000  # groups in memory that a client can make, by partition of __consumer_offsets
@@ -87,6 +89,7 @@ REOPEN_INTERVAL_MS = 1_000  # between two tries to open logs that ran out of roo
 assert CONNECTION_REQUESTS_PER_CYCLE_MAX <= PIPELINED_REQUESTS_MAX <= NETWORK_REQUESTS_PER_CYCLE_MAX
 assert 10 * NETWORK_CYCLE_MS_MAX <= WORKER_HANG_TIMEOUT_MS_MIN  # a beat in each cycle, whatever the last request took
 assert 0 < PEER_TRACES_MAX <= PEER_LINES_MAX
+assert GROUPS_NAMED_MANY < GROUPS_NAMED_MAX
 assert RING_BYTES_MIN & (RING_BYTES_MIN - 1) == 0
 assert ANSWER_RING_BYTES >= RING_BYTES_MIN
 assert UPKEEP_RING_BYTES >= RING_BYTES_MIN
