@@ -37,6 +37,9 @@ CLUSTER_VIEW_BYTES_MAX = 16 * 1024 * 1024
 # Connections
 RECEIVE_BYTES_FIRST = 16 * 1024
 RECEIVE_BYTES_BUSY = 128 * 1024  # of a connection whose socket holds more than fits; a larger frame takes more
+RECEIVE_BYTES_KEPT = (
+    4 * 1024 * 1024
+)  # of a connection between two large frames, while it is busy and nobody waits for memory
 PIPELINED_REQUESTS_MAX = 256  # in flight per connection; reading stops beyond
 PARKED_PARTITIONS_MAX = 10_000  # that fetches of one connection wait for; reading stops beyond
 OUTBOX_BYTES_MAX = 4 * 1024 * 1024  # answers of one connection (file ranges do not count); reading stops beyond
@@ -90,6 +93,7 @@ assert CONNECTION_REQUESTS_PER_CYCLE_MAX <= PIPELINED_REQUESTS_MAX <= NETWORK_RE
 assert 10 * NETWORK_CYCLE_MS_MAX <= WORKER_HANG_TIMEOUT_MS_MIN  # a beat in each cycle, whatever the last request took
 assert 0 < PEER_TRACES_MAX <= PEER_LINES_MAX
 assert GROUPS_NAMED_MANY < GROUPS_NAMED_MAX
+assert RECEIVE_BYTES_FIRST <= RECEIVE_BYTES_BUSY <= RECEIVE_BYTES_KEPT
 assert RING_BYTES_MIN & (RING_BYTES_MIN - 1) == 0
 assert ANSWER_RING_BYTES >= RING_BYTES_MIN
 assert UPKEEP_RING_BYTES >= RING_BYTES_MIN

@@ -113,6 +113,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("zookeeper.connection.timeout.ms", _I, "18000", "How long a start waits for ZooKeeper.", 1, _INT_MAX),
     # Requests
     Setting("socket.request.max.bytes", _I, "104857600", "Largest request frame.", 1024, _INT_MAX),
+    Setting("queued.max.request.bytes", _L, "-1", "Memory for request frames above 128 KiB, over all connections; each network worker has its share, one largest frame at least. -1: two of them.", -1, _LONG_MAX),
     Setting("socket.send.buffer.bytes", _I, "262144", "SO_SNDBUF; -1 leaves the system's.", -1, _INT_MAX),
     Setting("socket.receive.buffer.bytes", _I, "524288", "SO_RCVBUF; -1 leaves the system's.", -1, _INT_MAX),
     Setting("socket.listen.backlog.size", _I, "50", "Accept backlog of a listener.", 1, _INT_MAX),

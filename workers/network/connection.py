@@ -9,6 +9,8 @@ RECEIVE_BYTES_BUSY it grows where the socket had more than fitted, so that one `
 A frame is handed on as a memoryview of the buffer. While a request is stalled on a full ring its view is
 still needed: nothing is received and nothing moved until it went through.
 
+A frame above RECEIVE_BYTES_BUSY has its size set aside first (`frame_memory.py`).
+
 Bounds: PIPELINED_REQUESTS_MAX open exchanges, OUTBOX_BYTES_MAX of unsent memory, in the outbox or behind an exchange
 that waits; beyond either the connection is not read. Nor is it behind a request of LARGE_ANSWERS until that is answered,
 so that the bound is passed by one such answer at most, not by one for each request in flight.
@@ -28,12 +30,14 @@ from headrace.limits import (
     PIPELINED_REQUESTS_MAX,
     RECEIVE_BYTES_BUSY,
     RECEIVE_BYTES_FIRST,
+    RECEIVE_BYTES_KEPT,
 )
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import describe_foreign
 from headrace.shm.cluster_view import ViewError
 from headrace.shm.region import RegionError
 from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.frame_memory import FRAMES_BY_DEFAULT, FrameMemory
 from headrace.workers.network.outbox import Outbox
 
 FRAME_BYTES_MIN = 8  # api key, version, correlation id
@@ -60,6 +64,8 @@ class Connection:
         "_dirty",
         "_end",
         "_large",
+        "_memory",
+        "_set_aside",
         "_start",
         "_was_filled",
         "client_id",
@@ -72,6 +78,7 @@ class Connection:
         "frame_since_ms",
         "held_bytes",
         "is_closed",
+        "is_short",
         "last_active_ms",
         "outbox",
         "parked_partitions",
@@ -91,6 +98,7 @@ class Connection:
         frame_bytes_max: int,
         dirty: set[Connection],
         now_ms: int,
+        memory: FrameMemory | None = None,
     ) -> None:
         self.sock = sock
         self.fd = sock.fileno()
@@ -117,6 +125,9 @@ class Connection:
         self._end = 0
         self._was_filled = False  # by the last receive: there may be more in the socket
         self._dirty = dirty
+        self._memory = FrameMemory(FRAMES_BY_DEFAULT * frame_bytes_max) if memory is None else memory
+        self._set_aside = 0  # bytes of it, for a frame or buffer above RECEIVE_BYTES_BUSY
+        self.is_short = False  # waits for memory for the frame that comes next, and is not read until then
 
     @property
     def can_take_requests(self) -> bool:
@@ -133,7 +144,7 @@ class Connection:
     @property
     def is_only_waiting(self) -> bool:
         """Whether nothing is received until something is answered, nor anything on its way to a ring."""
-        return not self.can_take_requests and not self.stalled
+        return self.is_short or (not self.can_take_requests and not self.stalled)
 
     @property
     def unsent_bytes(self) -> int:
@@ -214,6 +225,9 @@ class Connection:
         if available - 4 < size:
             if not self.frame_since_ms:
                 self.frame_since_ms = now_ms
+            lacking = 4 + size - self._set_aside
+            if lacking > 0 and 4 + size > RECEIVE_BYTES_BUSY and not self.is_short:
+                self._set_memory_aside(lacking)
             return None
         self.frame_since_ms = 0
         self._start = end = start + 4 + size
@@ -246,13 +260,34 @@ class Connection:
         self.outbox = Outbox()
         self._buffer = _NO_BUFFER
         self._start = self._end = 0
+        self._give_memory_back()
         self.sock.close()
+
+    def let_in(self, size_bytes: int) -> None:
+        """The memory that was waited for is set aside: go on reading."""
+        self._set_aside += size_bytes
+        self.is_short = False
+        self.mark_dirty()
 
     def shrink(self) -> None:
         """Give a large buffer back; called while the connection idles."""
         if len(self._buffer) > RECEIVE_BYTES_FIRST and self._start == self._end and not self.stalled:
             self._buffer = memoryview(bytearray(RECEIVE_BYTES_FIRST))
             self._start = self._end = 0
+            self._give_memory_back()
+
+    def _set_memory_aside(self, size_bytes: int) -> None:
+        """Memory for a large frame; where there is none, the connection is not read until there is."""
+        if self._memory.take(self, size_bytes):
+            self._set_aside += size_bytes
+        else:
+            self.is_short = True
+            self.mark_dirty()
+
+    def _give_memory_back(self) -> None:
+        if self._set_aside:
+            self._memory.give(self._set_aside)
+            self._set_aside = 0
 
     def _make_room(self) -> None:
         """Free space behind `end`: move what is left to the front, and double the buffer where it is full."""
@@ -262,7 +297,10 @@ class Connection:
             min(2 * capacity, RECEIVE_BYTES_BUSY) if self._was_filled and capacity < RECEIVE_BYTES_BUSY else capacity
         )
         if start == end:
-            if wanted > capacity:
+            if capacity > RECEIVE_BYTES_KEPT or (capacity > RECEIVE_BYTES_BUSY and self._memory.waiting):
+                self._buffer = memoryview(bytearray(RECEIVE_BYTES_BUSY))
+                self._give_memory_back()
+            elif wanted > capacity:
                 self._buffer = memoryview(bytearray(wanted))
             self._start = self._end = 0
             return

@@ -40,6 +40,7 @@ from headrace.shm.messages import ADMIN_PART, ADMIN_RESULT, ADVANCED, PRODUCE, R
 from headrace.shm.seat import Seat
 from headrace.workers.network.connection import Connection
 from headrace.workers.network.context import Context
+from headrace.workers.network.frame_memory import FrameMemory, frame_memory_max
 from headrace.workers.network.heap import trim_heap
 from headrace.workers.network.router import route
 
@@ -74,6 +75,9 @@ class NetworkLoop:
         self._serial = 0
         self._next_look_ms = 0
         self._frame_bytes_max = settings["socket.request.max.bytes"]
+        self._frame_memory = FrameMemory(
+            frame_memory_max(settings["queued.max.request.bytes"], self._frame_bytes_max, len(seat.wiring.network_ids))
+        )
         self._connections_max = settings["max.connections"]
         self._open_counts = [seat.processes.counters(each) for each in seat.wiring.network_ids]
         self._requests = 0  # of this cycle
@@ -131,6 +135,8 @@ class NetworkLoop:
             self._dirty.add(connection)
         done += context.fetches.expire(context.now_ms, self._is_spent)
         done += context.sender.commit()
+        if self._frame_memory.waiting:
+            self._frame_memory.admit()
         while self._dirty:
             self._settle(self._dirty.pop())
         context.sender.commit()  # settling may have taken more frames
@@ -247,7 +253,9 @@ class NetworkLoop:
             if self._receive_buffer_bytes > 0:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes)
             self._serial += 1
-            connection = Connection(sock, peer, self._serial, self._frame_bytes_max, self._dirty, self._context.now_ms)
+            connection = Connection(
+                sock, peer, self._serial, self._frame_bytes_max, self._dirty, self._context.now_ms, self._frame_memory
+            )
             self._connections[connection.fd] = connection
             self._by_serial[connection.serial] = connection
             self._epoll.register(connection.fd, _READ)
@@ -264,7 +272,7 @@ class NetworkLoop:
         self._is_accepting = False
 
     def _serve(self, connection: Connection, mask: int) -> None:
-        if mask & _READ and not connection.can_take_requests:
+        if mask & _READ and (connection.is_short or not connection.can_take_requests):
             self._dirty.add(connection)  # its frames are still needed where they lie: stop listening for more
         elif mask & _READ and (connection in self._deferred or connection in self._served):
             pass  # whole frames may lie there, in all the room there is: their turn comes first
@@ -301,7 +309,7 @@ class NetworkLoop:
                 break
             del waiting[connection]
             if not connection.is_closed:
-                if not self._take_frames(connection) and connection.can_take_requests:
+                if not self._take_frames(connection) and connection.can_take_requests and not connection.is_short:
                     self._receive(connection)
                 self._dirty.add(connection)
         self._deferred = {**waiting, **self._deferred}
@@ -363,7 +371,10 @@ class NetworkLoop:
                 connection.sending_since_ms = self._context.now_ms
         if connection.has_bytes:
             self._take_frames(connection)
-        wanted = _READ if connection.can_take_requests and not self.is_draining else 0
+        elif self._frame_memory.waiting:
+            connection.shrink()
+        is_read = connection.can_take_requests and not connection.is_short and not self.is_draining
+        wanted = _READ if is_read else 0
         if len(connection.outbox):
             wanted |= _WRITE
         if wanted != connection.registered_events:
@@ -384,7 +395,7 @@ class NetworkLoop:
         now_ms = self._context.now_ms
         for connection in list(self._connections.values()):
             idle_ms = now_ms - connection.last_active_ms
-            if connection.frame_since_ms and not connection.can_take_requests:
+            if connection.frame_since_ms and (connection.is_short or not connection.can_take_requests):
                 connection.frame_since_ms = now_ms  # it is us who don't read
             if connection.frame_since_ms and now_ms - connection.frame_since_ms > TRICKLE_DEADLINE_MS:
                 self._seat.counters.add(CONNECTIONS_CLOSED_BAD, 1)
@@ -395,7 +406,7 @@ class NetworkLoop:
                 self._close(connection, f"idle for {idle_ms} ms")
             elif idle_ms > LOOK_AT_CONNECTIONS_INTERVAL_MS and connection.is_only_waiting and connection.has_left():
                 self._close(connection, None)
-            elif idle_ms > SHRINK_AFTER_IDLE_MS:
+            elif idle_ms > SHRINK_AFTER_IDLE_MS or self._frame_memory.waiting:
                 connection.shrink()
 
     def _close(self, connection: Connection, reason: str | None) -> None:
