@@ -77,8 +77,12 @@ def check_total(partitions: int) -> None:
         raise KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
 
 
-def check_configs(configs: dict[str, str | None], settings: Settings) -> dict[str, str]:
-    """The overrides without nulls; raises KafkaError INVALID_CONFIG, also for what this node could not do."""
+def check_configs(configs: dict[str, str | None], settings: Settings | None = None) -> dict[str, str]:
+    """The overrides without nulls.
+
+    settings   of this node, where it has to be able to do what they say
+    raises     KafkaError INVALID_CONFIG
+    """
     kept = {}
     for key, value in configs.items():
         if value is None:
@@ -86,7 +90,9 @@ def check_configs(configs: dict[str, str | None], settings: Settings) -> dict[st
         try:
             if len(value) > CONFIG_VALUE_LENGTH_MAX:
                 raise ConfigError(key, f"{value[:20]}...", f"{CONFIG_VALUE_LENGTH_MAX} characters at most")
-            check_topic_fit(settings, key, check_topic_value(key, value))
+            parsed = check_topic_value(key, value)
+            if settings is not None:
+                check_topic_fit(settings, key, parsed)
         except ConfigError as failure:
             raise KafkaError(ErrorCode.INVALID_CONFIG, str(failure)) from None
         kept[key] = value
