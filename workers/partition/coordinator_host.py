@@ -47,7 +47,7 @@ from headrace.workers.coordinators.loader import Loader
 from headrace.workers.coordinators.timers import Timers
 from headrace.workers.partition.answers import Answers
 from headrace.workers.partition.lag_rows import LagRows
-from headrace.workers.partition.log_slices import LogSlices
+from headrace.workers.partition.log_slices import Batch, LogSlices
 from headrace.workers.partition.offsets_batch import build_offsets_batch, size_of
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.requests import Reply
@@ -88,7 +88,7 @@ class Hosted:
 
     __slots__ = (
         "appends", "coordinator", "deleted", "is_burying", "loader", "next_burial_ms", "replica", "slices", "started_ms",
-        "waiting",
+        "unread", "waiting",
     )  # fmt: skip
 
     def __init__(self, coordinator: GroupCoordinator, replica: Replica, now_ms: int) -> None:
@@ -98,6 +98,7 @@ class Hosted:
         self.waiting: deque[tuple[int, int, int, Append]] = deque()
         self.loader: Loader | None = Loader(str(replica.partition))
         self.slices: LogSlices | None = LogSlices(replica.log)
+        self.unread: deque[Batch] = deque()  # of the slice that is being loaded
         self.started_ms = now_ms
         self.deleted: set[str] = set()
         self.is_burying = False
@@ -254,21 +255,13 @@ class CoordinatorHost:
             if hosted.slices.version != hosted.replica.log.segments_version:
                 hosted.loader = Loader(str(hosted.replica.partition))
                 hosted.slices = LogSlices(hosted.replica.log)
-            try:
-                batches = hosted.slices.read()
-            except OSError as failure:
-                hosted.loader.report(f"the rest of the log: {failure}")
-                batches = None
-            for fault in hosted.slices.faults:
-                hosted.loader.report(fault)
-            hosted.slices.faults.clear()
-            if batches is None:
+                hosted.unread.clear()
+            if not hosted.unread and not _read_slice(hosted, hosted.loader, hosted.slices):
                 self._loading.popleft()
                 self._loaded(hosted, hosted.loader)
                 continue
-            for header, batch in batches:
-                hosted.loader.take(header, batch)
-                left -= len(batch)
+            while hosted.unread and left > 0:
+                left -= hosted.loader.take(*hosted.unread.popleft())
         return 1
 
     def _loaded(self, hosted: Hosted, loader: Loader) -> None:
@@ -295,6 +288,7 @@ class CoordinatorHost:
         del self.by_partition[hosted.coordinator.partition]
         hosted.loader = hosted.slices = None
         self._to_bury.pop(hosted, None)
+        hosted.unread.clear()
         _log.info("groups unloaded partition=%s groups=%d", hosted.replica.partition, len(hosted.coordinator.groups))
         self._lags.forget([offset_key_prefix(group_id) for group_id in hosted.coordinator.groups])
         hosted.coordinator.unload(self.now_ms)
@@ -429,6 +423,20 @@ class CoordinatorHost:
                 self._lags.note(append.records)
             called = True
         return called
+
+
+def _read_slice(hosted: Hosted, loader: Loader, slices: LogSlices) -> bool:
+    """Read more of a log that is being loaded; False where nothing is left of it."""
+    try:
+        batches = slices.read()
+    except OSError as failure:
+        loader.report(f"the rest of the log: {failure}")
+        batches = None
+    for fault in slices.faults:
+        loader.report(fault)
+    slices.faults.clear()
+    hosted.unread.extend(batches or ())
+    return batches is not None
 
 
 def _grouped(appends: list[Append], bytes_max: int) -> list[list[Append]]:
