@@ -23,6 +23,7 @@ from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.log.reader import SegmentFile
 from headrace.log.segment import segment_bases
+from headrace.properties import read_properties_file
 from headrace.protocol.compression import DECOMPRESSED_BYTES_MAX, CompressionError, decompress
 from headrace.protocol.old_run import read_run
 from headrace.protocol.record_batch import (
@@ -33,7 +34,6 @@ from headrace.protocol.record_batch import (
     RecordBatchHeader,
     parse_header,
 )
-from headrace.settings import read_properties
 from headrace.spark.columns import OFFSET, Chunk
 from headrace.spark.decode import (
     RECORD_BYTES_MIN,
@@ -116,13 +116,13 @@ def local_directory(one: OffsetRange) -> Path | None:
             continue
         directory = Path(log_dir) / f"{one.topic}-{one.partition}"
         try:
-            meta = read_properties((Path(log_dir) / "meta.properties").read_text())
+            meta = read_properties_file(Path(log_dir) / "meta.properties")
             if directory.is_dir() and (meta.get("cluster.id"), meta.get("broker.id")) == (
                 one.cluster_id,
                 str(broker_id),
             ):
                 return directory
-        except OSError:
+        except (OSError, ValueError):
             continue
     return None
 
