@@ -61,6 +61,7 @@ class Child:
     started_ns: int = 0
     ready_ns: int = 0  # when we saw that it serves; 0 while it does not
     deaths: int = 0  # in a row
+    died_ms: int = 0  # the last time
     due_ms: int | None = None  # when it starts again
     exit_code: int | None = None  # of the last life; -n for signal n
     is_killed: bool = False  # by us, because it hung

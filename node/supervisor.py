@@ -190,6 +190,7 @@ class Supervisor:
         assert self._entry_points is not None
         if not self._fabric.settle(child.process_id):  # /dev/shm is full, and peers still hold its old rings
             child.due_ms = _now_ms() + RENEWAL_LOOK_MS
+            self._end_holders(child)
             return
         child.due_ms = None
         child.is_killed = False
@@ -198,6 +199,18 @@ class Supervisor:
         entry_point = self._entry_points[self.wiring.role(child.process_id)]
         child.pid = fork_child(self.wiring, child.process_id, entry_point, self._listeners.sockets, self._inbox)
         self._fabric.processes.set_started(child.process_id, child.pid)
+
+    def _end_holders(self, child: Child) -> None:
+        """Kill the peers that hold a dead process's rings for too long: it can't start without them."""
+        timeout_ms = self._settings["headrace.worker.hang.timeout.ms"]
+        if _now_ms() - child.died_ms <= timeout_ms:
+            return
+        for peer in (self._children[process_id] for process_id in self._fabric.holders(child.process_id)):
+            if peer.pid and not peer.is_killed:
+                role, pid = self.wiring.title(peer.process_id), peer.pid
+                _log.error("process holds void rings, killed role=%s pid=%d timeout_ms=%d", role, pid, timeout_ms)
+                os.kill(pid, signal.SIGKILL)
+                peer.is_killed = True
 
     def _reap(self) -> None:
         """Take the exits of our own children, and of nobody else's."""
@@ -232,7 +245,8 @@ class Supervisor:
             self._give_up(child, title)
             return
         wait_ms = restart_policy.backoff_ms(child.deaths)
-        child.due_ms = now_ns // 1_000_000 + wait_ms
+        child.died_ms = now_ns // 1_000_000
+        child.due_ms = child.died_ms + wait_ms
         _log.warning(
             "process died role=%s pid=%d %s lived_ms=%d restarts=%d generation=%d restart_in_ms=%d",
             title,

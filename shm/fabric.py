@@ -133,6 +133,12 @@ class Fabric:
         self.processes.set_released(process_id, 0)  # from its first instruction on it may hold any ring
         return True
 
+    def holders(self, process_id: int) -> list[int]:
+        """Peers that have not let go of the rings that a dead process had."""
+        void_since = self._void_since.get(process_id, 0)
+        peers = {end for pair in self.wiring.pairs() if process_id in pair for end in pair}
+        return [peer for peer in sorted(peers) if self.processes.released(peer) < void_since]
+
     def _make_rings(self, process_id: int, generation: int) -> bool:
         """Every ring of a process's generation in new memory, the old ones unlinked; False: /dev/shm is full."""
         made: dict[tuple[int, int], str] = {}

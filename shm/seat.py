@@ -6,6 +6,7 @@ was replaced: a single load while nothing happened.
 
 from __future__ import annotations
 
+import gc
 import time
 
 from headrace.errors import Fenced
@@ -131,6 +132,8 @@ class Seat:
                 self._let_go(peer)
                 self._generations[peer] = 0
                 changed.add(peer)
+                if self._leaving:
+                    gc.collect()  # views in a cycle of garbage are out as well
         self._leaving = [end for end in self._leaving if not end.close()]
         if self._leaving:
             self._epoch = 0  # look again in the next cycle

@@ -67,6 +67,11 @@ def silent(seat: Seat, _listener: object = None) -> int:
     return 1
 
 
+def clinging(seat: Seat, _listener: object = None) -> int:
+    """In its first life it never looks at who was replaced, so that it holds the rings of the dead."""
+    return _turn_until_told(seat, follows=seat.generation > 1)
+
+
 def deaf(seat: Seat, _listener: object = None) -> int:
     """Ready and alive, but it never stops."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -123,7 +128,9 @@ def node_of(**roles: Entry) -> dict[Role, Entry]:
     return {role: roles.get(role.value, obedient) for role in Role}
 
 
-def _turn_until_told(seat: Seat, is_ready: bool = True, work: Callable[[], None] | None = None) -> int:
+def _turn_until_told(
+    seat: Seat, is_ready: bool = True, work: Callable[[], None] | None = None, follows: bool = True
+) -> int:
     told = False
 
     def stop(_number: int, _frame: object) -> None:
@@ -136,7 +143,8 @@ def _turn_until_told(seat: Seat, is_ready: bool = True, work: Callable[[], None]
     end = time.monotonic() + LIFE_S
     while not told and time.monotonic() < end:
         seat.beat(time.monotonic_ns())
-        seat.changed()
+        if follows:
+            seat.changed()
         if work is None:
             time.sleep(TURN_S)
         else:

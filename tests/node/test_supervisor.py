@@ -234,7 +234,10 @@ def test_more_time_is_asked_for_only_while_a_start_gets_on(fork_node, tmp_path):
         assert node.stop() == 0
 
 
-def test_a_renewal_without_room_waits_for_its_peers_and_the_node_goes_on(fork_node, monkeypatch):
+@pytest.fixture
+def full_shm(monkeypatch):
+    """/dev/shm has no room for anything after the first set of rings."""
+
     def refuse(self, writer, reader, renewed=(-1, 0)):
         if renewed[1]:
             raise StorageFailed("no room")
@@ -242,6 +245,21 @@ def test_a_renewal_without_room_waits_for_its_peers_and_the_node_goes_on(fork_no
 
     create = Fabric._create_ring
     monkeypatch.setattr(Fabric, "_create_ring", refuse)
+
+
+@pytest.mark.usefixtures("full_shm")
+def test_a_peer_that_holds_a_dead_process_up_is_ended(fork_node):
+    node = fork_node(HANGS_SOON, network=fakes.clinging)
+    node.wait_ready()
+    os.kill(node.child(PARTITION), signal.SIGKILL)
+    wait_until(lambda: node.starts(PARTITION) == 2, node.log)
+    assert "process holds void rings, killed role=hr-network-0" in node.log()
+    wait_until(lambda: node.starts(NETWORK) == 2, node.log)
+    assert node.stop() == 0
+
+
+@pytest.mark.usefixtures("full_shm")
+def test_a_renewal_without_room_waits_for_its_peers_and_the_node_goes_on(fork_node):
     node = fork_node()
     node.wait_ready()
     for process_id in (PARTITION, NETWORK, PARTITION, CONTROLLER, HOUSEKEEPER):

@@ -273,6 +273,7 @@ def test_without_room_processes_that_died_together_wait_for_the_living_only(new_
     for seat in dying:
         seat.detach()
         fabric.renew(seat.process_id)
+    assert fabric.holders(2) == [1], "a process that does not run holds nothing"
     assert fabric.settle(4), "the housekeeper has rings to the dead partition worker only"
     assert not fabric.settle(2)
     assert living.changed() == {2, 3}
