@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.headrace-setup
 LINKS := build/typing/headrace
-FOLDERS := protocol shm log client workers controller node spark cli
+FOLDERS := protocol shm log client workers controller node spark cli systemd
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # make demo FILE="my lines.txt";   make chaos KILLS=100
@@ -16,7 +16,7 @@ GROUP_KILLS ?= 100
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools demo test lint links bench interop chaos clean
+.PHONY: help setup check-tools demo test lint links bench interop chaos systemd clean
 
 help: ## this text
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -49,7 +49,7 @@ demo: $(STAMP) ## a client writes, Spark reads the page cache (FILE=lines.txt fo
 	@$(BIN)/headrace demo $(if $(FILE),"$(FILE)")
 
 test: lint ## lint, types, and the suite but for interop and chaos
-	$(BIN)/python -m pytest -m 'not interop and not chaos'
+	$(BIN)/python -m pytest -m 'not interop and not chaos and not systemd'
 
 lint: $(STAMP) links ## ruff and mypy
 	$(BIN)/ruff check .
@@ -71,6 +71,9 @@ interop: $(STAMP) ## Kafka's own tools and other clients against a node (needs m
 chaos: $(STAMP) ## KILLS=1000 SIGKILLs under load, GROUP_KILLS=100 of coordinators, judged
 	$(BIN)/python tests/chaos/campaign.py --kills $(KILLS)
 	$(BIN)/python tests/chaos/group_campaign.py --kills $(GROUP_KILLS)
+
+systemd: $(STAMP) ## the shipped unit under a systemd of its own (needs root and systemd-nspawn; some ten minutes)
+	$(BIN)/python -m pytest -m systemd --timeout=900 -rs tests/systemd
 
 clean: ## remove what make made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -29,6 +29,7 @@ from headrace.cli import (
     import_07,
     produce,
     start,
+    systemd_files,
     topics,
     verify,
     version,
@@ -54,6 +55,7 @@ app.command(epilog="[bold]Examples[/bold]\n\nheadrace demo\n\nheadrace demo acce
 app.command("dump-log", epilog=dump_log.EXAMPLES)(dump_log.dump_log)
 app.command(epilog=verify.EXAMPLES)(verify.verify)
 app.command("import-07", epilog=import_07.EXAMPLES)(import_07.import_07)
+app.command("systemd-files", epilog=systemd_files.EXAMPLES)(systemd_files.systemd_files)
 app.add_typer(topics.app)
 app.command(epilog=produce.EXAMPLES)(produce.produce)
 app.command(epilog=consume.EXAMPLES)(consume.consume)

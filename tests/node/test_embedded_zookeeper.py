@@ -259,3 +259,12 @@ def test_where_nobody_listens_there_is_no_session():
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         assert not opens_sessions("127.0.0.1", unused.getsockname()[1], 0.2)
+
+
+@needs_java
+def test_nobody_but_the_group_may_read_its_data(new_server, tmp_path):
+    server = new_server()
+    server.start()
+    files = [path for path in (tmp_path / "zookeeper").rglob("*") if "data" in path.parts]
+    assert files
+    assert not [path for path in files if path.stat().st_mode & 0o027]
