@@ -12,11 +12,16 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # make demo FILE="my lines.txt";   make chaos KILLS=100
 FILE ?=
 KILLS ?= 1000
+# of pytest, one a core; each keeps to whole files
+SHARDS ?= $(shell nproc)
 GROUP_KILLS ?= 100
+# make foreign PEER=kafka SUITES=kgo
+PEER ?= headrace
+SUITES ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools demo test lint links bench interop chaos systemd clean
+.PHONY: help setup check-tools demo test lint links bench interop chaos foreign readme systemd clean
 
 help: ## this text
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -49,7 +54,7 @@ demo: $(STAMP) ## a client writes, Spark reads the page cache (FILE=lines.txt fo
 	@$(BIN)/headrace demo $(if $(FILE),"$(FILE)")
 
 test: lint ## lint, types, and the suite but for interop and chaos
-	$(BIN)/python -m pytest -m 'not interop and not chaos and not systemd'
+	$(BIN)/python -m pytest -n $(SHARDS) --dist loadfile --no-loadscope-reorder -m 'not interop and not chaos and not systemd'
 
 lint: $(STAMP) links ## ruff and mypy
 	$(BIN)/ruff check .
@@ -71,6 +76,12 @@ interop: $(STAMP) ## Kafka's own tools and other clients against a node (needs m
 chaos: $(STAMP) ## KILLS=1000 SIGKILLs under load, GROUP_KILLS=100 of coordinators, judged
 	$(BIN)/python tests/chaos/campaign.py --kills $(KILLS)
 	$(BIN)/python tests/chaos/group_campaign.py --kills $(GROUP_KILLS)
+
+foreign: $(STAMP) ## other people's suites against a node, or PEER=kafka; SUITES="kgo trogdor" (needs mvn, go, cargo, gcc)
+	$(BIN)/python -m tests.foreign.run --peer $(PEER) $(SUITES)
+
+readme: $(STAMP) ## every fenced command of README.md, word for word, in a fresh clone
+	$(BIN)/python tests/docs/fences.py README.md
 
 systemd: $(STAMP) ## the shipped unit under a systemd of its own (needs root and systemd-nspawn; some ten minutes)
 	$(BIN)/python -m pytest -m systemd --timeout=900 -rs tests/systemd

@@ -15,7 +15,7 @@ from pathlib import Path
 from headrace.errors import ConfigError
 from headrace.properties import read_properties_file
 from headrace.refused_settings import is_quota
-from headrace.settings import Settings
+from headrace.settings import Settings, broker_setting
 
 SIMILARITY_MIN = 0.85  # of an unknown key to the one that was perhaps meant
 
@@ -49,6 +49,9 @@ def checked(given: Mapping[str, str]) -> Settings:
             continue
         meant = difflib.get_close_matches(key, settings, n=1, cutoff=SIMILARITY_MIN)
         _log.warning("unknown setting ignored key=%s%s", key, f" perhaps_meant={meant[0]}" if meant else "")
+    for key in settings.explicit:
+        if broker_setting(key).is_inert:
+            _log.warning("setting has no effect here key=%s", key)
     return settings
 
 
