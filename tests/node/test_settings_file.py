@@ -86,7 +86,7 @@ def test_unknown_keys_warn_and_the_node_goes_on(caplog):
         settings = checked({"broker.id": "1", "quota.window.num": "2", "auto.create.topic.enable": "false"})
     assert settings["broker.id"] == 1
     assert caplog.messages == [
-        "unknown setting ignored key=quota.window.num",
+        "quota ignored, nobody is throttled yet key=quota.window.num",
         "unknown setting ignored key=auto.create.topic.enable perhaps_meant=auto.create.topics.enable",
     ]
 
