@@ -57,6 +57,9 @@ OPENED_RECORD_COST = 256  # what a record costs besides its bytes, as bytes
 COMPACTED_RECORDS_MAX = 2_000_000  # in one batch of a log that is compacted: 400 MB of columns
 CONVERTED_BYTES_MAX = 1024 * 1024  # of the log, for one Fetch of an old version, shared by its partitions
 
+# Topics that left the view without having been deleted
+RELEASED_TOPICS_MAX = 10_000  # remembered by one process, so that another one of such a name is known for another
+
 # Names
 TOPIC_NAME_LENGTH_MAX = 249
 CONFIG_VALUE_LENGTH_MAX = 1_000  # of a topic's override as it stands in ZooKeeper and in the view, blanks and all

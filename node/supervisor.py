@@ -36,6 +36,7 @@ from headrace.node.notify import Notifier
 from headrace.node.placement import check_cpus, placement
 from headrace.node.signals import SignalInbox
 from headrace.node.stop_plan import STOP_PLAN
+from headrace.node.zookeeper_status import is_zookeeper_away, zookeeper_troubles
 from headrace.settings import Settings
 from headrace.shm.fabric import Fabric
 from headrace.shm.process_table import ProcessState
@@ -55,6 +56,7 @@ class Supervisor:
 
     entry_points   what the roles run; the real ones where None
     on_ready       called once with `HOST:PORT`, after the ready line
+    on_look        called with the monotonic time (ms) at every look; must not wait
     log_dirs       of the same settings, where the caller had to lock them earlier
     directory      what the ready line shows; the first log directory where None
     reload         reads the settings again; where None, SIGHUP is a stop
@@ -68,6 +70,7 @@ class Supervisor:
         entry_points: dict[Role, EntryPoint] | None = None,
         notifier: Notifier | None = None,
         on_ready: Callable[[str], None] | None = None,
+        on_look: Callable[[int], None] | None = None,
         log_dirs: LogDirs | None = None,
         directory: str | None = None,
         reload: Callable[[], Settings] | None = None,
@@ -77,6 +80,7 @@ class Supervisor:
         self._entry_points = entry_points
         self._notifier = notifier or Notifier()
         self._on_ready = on_ready
+        self._on_look = on_look
         self._log_dirs = log_dirs or LogDirs(settings["log.dirs"])
         self._directory = directory or settings["log.dirs"][0]
         self._load_again = reload
@@ -311,6 +315,8 @@ class Supervisor:
 
     def _look(self, now_ms: int) -> None:
         """End what hangs; tell the service manager how we are, unless something hangs."""
+        if self._on_look is not None:
+            self._on_look(now_ms)
         if self._kill_hung():
             return
         if self._is_ready:
@@ -326,7 +332,7 @@ class Supervisor:
         """What the start is at; more time only for as long as it gets on."""
         now = status.progress(self._fabric.processes, self.wiring)
         self._tell(status.start_line(now, self.wiring.process_count, self._troubles()))
-        if now.beyond(self._furthest):
+        if now.beyond(self._furthest) or is_zookeeper_away(self._fabric.processes, self.wiring):
             self._furthest = now.furthest(self._furthest)
             self._notifier.extend(START_EXTENSION_MS)
 
@@ -337,6 +343,7 @@ class Supervisor:
         return [
             *status.child_troubles(self._children, self.wiring, time.monotonic_ns()),
             *status.directory_troubles(self._fabric.processes, self.wiring),
+            *zookeeper_troubles(self._fabric.processes, self.wiring),
         ]
 
     def _tell(self, line: str) -> None:

@@ -37,7 +37,7 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.replica import Replica
-from headrace.workers.partition.replicas import FUTURE_SUFFIX, Replicas
+from headrace.workers.partition.replicas import DELETED_SUFFIX, FUTURE_SUFFIX, Replicas, aside
 from headrace.workers.partition.requests import Handler, Reply
 
 _log = logging.getLogger(__name__)
@@ -250,7 +250,7 @@ class ReplicaMoves:
 def _put_away(name: TopicPartition, directory: Path, reason: object) -> None:
     """A copy that nobody goes on with is deleted by the housekeeper."""
     try:
-        os.rename(directory, directory.with_name(f"{name}.{uuid.uuid4().hex}-delete"))
+        os.rename(directory, aside(directory, name, DELETED_SUFFIX))
     except OSError as failure:
         _log.warning("copy not removed directory=%s reason=%s", directory, failure)
     _log.warning("move given up partition=%s directory=%s reason=%s", name, directory.parent, reason)

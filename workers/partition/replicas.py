@@ -6,7 +6,8 @@ again; a worker killed in the middle leaves a directory that the next one opens.
     in the view, owned by us, not open    -> open the log (recover), take the role, publish the row
     in the view, open                     -> role, leader epoch, settings
     in view.doomed                        -> close, rename to *-delete, publish DELETED
-    open, no longer in the view           -> close, keep the files
+    open, no longer in the view           -> released: close, keep the files where they are
+    files of another topic in its place   -> rename to *-stray, which nobody removes but people
 
 A log that fails takes its directory offline, and every replica in it; one that has no room keeps serving reads, and is
 opened again when there is some.
@@ -24,7 +25,7 @@ from pathlib import Path
 
 from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
-from headrace.ids import TopicPartition, owner_of
+from headrace.ids import TopicPartition, owner_of, partition_key
 from headrace.limits import OPEN_SEGMENTS_MAX, REOPEN_INTERVAL_MS
 from headrace.log.checkpoints import (
     LOG_START_OFFSET_FILE,
@@ -50,6 +51,9 @@ from headrace.workers.partition.log_directories import LogDirectories
 from headrace.workers.partition.replica import Replica
 
 FUTURE_SUFFIX = "-future"  # a copy on its way to another log directory
+DELETED_SUFFIX = "-delete"  # the housekeeper removes it after a while
+STRAY_SUFFIX = "-stray"  # of another topic that had the name: nobody removes it but people
+NAME_BYTES_MAX = 255  # of a directory, in most file systems
 
 _log = logging.getLogger(__name__)
 
@@ -133,10 +137,7 @@ class Replicas:
             if owner_of(doomed.topic, doomed.partition, worker_count) == self._index:
                 self._delete(doomed)
         for slot in self.by_slot.keys() - wanted.keys() - {doomed.slot for doomed in view.doomed}:
-            replica = self._forget(slot)
-            _log.info("replica released partition=%s", replica.partition)
-            self.beat()
-            self._close_log(replica)
+            self._release(self._forget(slot))
         for slot, replica in before.items():
             if self.by_slot.get(slot) is not replica:
                 replica.retire()
@@ -245,7 +246,7 @@ class Replicas:
         os.rename(directory, place)
         self._disk.sync_directory(place.parent)
         old.abandon()
-        os.rename(old.directory, old.directory.with_name(f"{name}.{uuid.uuid4().hex}-delete"))
+        os.rename(old.directory, aside(old.directory, replica.partition, DELETED_SUFFIX))
         replica.log = self._open_log(
             replica.partition,
             place,
@@ -385,6 +386,16 @@ class Replicas:
             self._directories.take_offline(replica.log.directory.parent, failure)
             self._follow_directories()
 
+    def _release(self, replica: Replica) -> None:
+        """Let a replica go, and remember where it stood: its topic may come back."""
+        self.beat()
+        self._close_log(replica)
+        if replica.state is not RowState.OFFLINE:
+            self._recovery_points[replica.partition] = replica.log.recovery_point
+            self._high_watermarks[replica.partition] = replica.high_watermark
+            self._log_starts[replica.partition] = replica.log.log_start_offset
+        _log.info("replica released, its files stay path=%s", replica.log.directory)
+
     def _configure(self, replica: Replica, topic: TopicView) -> None:
         values = topic_values(self._defaults.settings, topic.configs)
         replica.configure(LogConfig.from_values(values), values["min.insync.replicas"])
@@ -418,7 +429,7 @@ class Replicas:
         try:
             directory = self._directory_of(name, topic, partition)
             if not directory.is_dir():
-                log_start_offset = 0
+                recovery_point = high_watermark = log_start_offset = 0
             log = self._open_log(
                 name,
                 directory,
@@ -500,9 +511,13 @@ class Replicas:
             # its two renames, and both places are whole.
             topic_id = read_partition_metadata(found / PARTITION_METADATA_FILE)
             if places or (topic_id and topic.topic_id and topic_id != topic.topic_id):
-                target = found.with_name(f"{name}.{uuid.uuid4().hex}-stray")
+                target = aside(found, name, STRAY_SUFFIX)
                 os.rename(found, target)
-                _log.error("directory put aside partition=%s topic_id=%s renamed_to=%s", name, topic_id, target)
+                _log.error(
+                    "directory put aside, remove it if nobody misses its records partition=%s topic_id=%s its_topic_id=%s"
+                    " renamed_to=%s",
+                    name, topic.topic_id, topic_id, target,
+                )  # fmt: skip
             else:
                 places.append(found)
         if places:
@@ -525,8 +540,12 @@ class Replicas:
             self._forget(doomed.slot).log.abandon()
         self.offline.pop(doomed.slot, None)
         for found in self._directories.find(name):
-            target = found.with_name(f"{name}.{uuid.uuid4().hex}-delete")
+            target = aside(found, name, DELETED_SUFFIX)
             try:
+                topic_id = read_partition_metadata(found / PARTITION_METADATA_FILE)
+                if topic_id and doomed.key not in (partition_key(*name, topic_id), partition_key(*name, "")):
+                    _log.error("directory kept, it is not the deleted topic's path=%s topic_id=%s", found, topic_id)
+                    continue
                 os.rename(found, target)
             except OSError as failure:
                 self._directories.take_offline(found.parent, failure)
@@ -543,3 +562,12 @@ class Replicas:
             except (HeadraceError, ValueError, OSError) as failure:
                 _log.warning("checkpoint ignored file=%s reason=%s", directory / file_name, failure)
         return offsets
+
+
+def aside(directory: Path, name: TopicPartition, suffix: str) -> Path:
+    """Another name for a partition's directory, beside it: `<topic>-<partition>.<32 hex digits><suffix>`, a long topic cut short.
+
+    source   Kafka `LocalLog.logDirNameWithSuffixCappedLength`
+    """
+    ending = f"-{name.partition}.{uuid.uuid4().hex}{suffix}"
+    return directory.with_name(f"{name.topic[: NAME_BYTES_MAX - len(ending)]}{ending}")

@@ -58,6 +58,7 @@ class PartitionWorker:
         self._requests = Requests(self._answers, handlers)
         self._appender = Appender(seat, node_id, self._replicas, self._answers, self._purgatory, self._requests)
         self._view_version = 0
+        self._followed_version = 0
         self._next_flush_look_ms = 0
 
     def do_work(self) -> int:
@@ -76,6 +77,9 @@ class PartitionWorker:
             self._follow_view()
         done = self._appender.do_work(now_ms, monotonic_ms)
         done += self._groups.do_work()
+        if self._followed_version != self._view_version and self._groups.has_followed:
+            self._followed_version = self._view_version
+            seat.set_followed(self._view_version)
         done += self._moves.do_work()
         self._purgatory.expire(monotonic_ms)
         if monotonic_ms >= self._next_flush_look_ms:
