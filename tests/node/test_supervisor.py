@@ -66,6 +66,7 @@ def test_a_hang_up_reads_the_settings_again_and_stops_nothing(fork_node, setting
 
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "notify"))
+        manager.settimeout(DEADLINE_S)
         given.update(settings_of(tmp_path).explicit)
         node = fork_node(environment={"NOTIFY_SOCKET": str(tmp_path / "notify")}, options={"reload": load})
         node.wait_ready()
