@@ -67,9 +67,9 @@ def test_a_zookeeper_of_ones_own_is_used_and_none_is_started(happened, tmp_path)
 
 
 def test_changes_win_over_arguments(happened, tmp_path):
-    dev.dev(directory=tmp_path, port=1, changes=["listeners=PLAINTEXT://0.0.0.0:2", "num.partitions=3"])
+    dev.dev(directory=tmp_path, port=1, changes=["listeners=PLAINTEXT://:2", "num.partitions=3"])
     settings = happened[1][1]
-    assert settings["listeners"] == ("PLAINTEXT://0.0.0.0:2",)
+    assert settings["listeners"] == ("PLAINTEXT://:2",)
     assert settings["num.partitions"] == 3
 
 
