@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from headrace.controller import znodes
@@ -306,13 +306,18 @@ class Cluster:
         self.doomed = [replica for replica in self.doomed if replica.topic not in gone]
         self.deleted = {topic: version for topic, version in self.deleted.items() if topic.name not in gone}
 
-    def free_released(self, followed: int) -> None:
-        """Slots of released replicas are free once every worker has followed the view without them: nobody writes the rows."""
+    def free_released(self, followed: int, is_left: Callable[[str, int, int], bool]) -> None:
+        """Slots of released replicas are free once every worker has followed the view without them: nobody writes the rows.
+
+        is_left   whether a killed owner left the row (topic, partition, slot): no successor has opened the log since, and
+                  nothing else says how far it is synced, so that the slot is kept for its return
+        """
         for name, (partitions, version) in list(self._closing.items()):
             if 0 < version <= followed:
                 del self._closing[name]
                 for index in partitions:
-                    self.slots.release(name, index)
+                    if not is_left(name, index, self.slots.get(name, index)):
+                        self.slots.release(name, index)
 
     def _release(self, topics: list[Topic]) -> None:
         for topic in topics[:RELEASES_TOLD_MAX]:
@@ -374,7 +379,7 @@ class Cluster:
             self.cluster_settings,
             self.node_settings,
             tuple(self.deleted),
-            tuple(ReleasedTopic(topic.name, topic.topic_id, topic.replicas) for topic in self.released.values()),
+            tuple(self._released_view(topic) for topic in self.released.values()),
         )
         self._report_unhosted(view)
         has_changed = view != self._published
@@ -415,6 +420,10 @@ class Cluster:
             )
         return TopicView(topic.name, topic.topic_id, topic.name in INTERNAL_TOPICS, topic.configs, tuple(partitions))
 
+    def _released_view(self, topic: Topic) -> ReleasedTopic:
+        slots = tuple(self.slots.get(topic.name, index) for index in range(len(topic.replicas)))
+        return ReleasedTopic(topic.name, topic.topic_id, topic.replicas, slots)
+
     def _report_unhosted(self, view: ClusterView) -> None:
         """Another controller may give us more replicas than we have rows for."""
         if self.slots.has_room(1):
@@ -441,11 +450,16 @@ class Cluster:
             if partition.slot != NO_SLOT
         }
         taken.update({(replica.topic, replica.partition): replica.slot for replica in view.doomed})
+        for name, _topic_id, _replicas, slots in view.released:
+            held = [index for index, slot in enumerate(slots) if slot != NO_SLOT]
+            taken.update({(name, index): slots[index] for index in held})
+            if held:
+                self._closing[name] = (held, view.version)
         self.slots.restore(taken)
         self.doomed = list(view.doomed)
         self.cluster_settings, self.node_settings = view.cluster_settings, view.node_settings
         self.deleted = dict.fromkeys(view.deleted, view.version)
-        for name, topic_id, replicas in view.released:
+        for name, topic_id, replicas, _slots in view.released:
             self.released[name] = Topic(name, topic_id, replicas, {}, [None] * len(replicas))
 
 

@@ -28,7 +28,7 @@ from headrace.controller.waiting import Waiting
 from headrace.controller.zk import ZkConflict, ZkSession
 from headrace.controller.znodes import PartitionState
 from headrace.errors import ErrorCode, KafkaError
-from headrace.ids import partition_key
+from headrace.ids import owner_of, partition_key
 from headrace.settings import Settings
 from headrace.shm.cluster_view import DoomedReplica, ViewError
 from headrace.shm.counters import TOPICS_RELEASED
@@ -178,7 +178,7 @@ class Office:
         settled = {topic.name for topic in cluster.deleted} - unsettled
         settled -= {name for name in settled if name in self.deletions}
         cluster.forget(settled)
-        cluster.free_released(self._seat.followed_by_all())
+        cluster.free_released(self._seat.followed_by_all(), self._is_left)
         if finished or settled:
             self.publish()
         return finished + len(settled)
@@ -253,6 +253,15 @@ class Office:
     def _is_deleted(self, replica: DoomedReplica) -> bool:
         row = self._seat.partitions.read(replica.slot)
         return row is not None and row.key == replica.key and row.state == RowState.DELETED
+
+    def _is_left(self, topic: str, partition: int, slot: int) -> bool:
+        """Whether a row in service is that of an owner that was killed."""
+        row = self._seat.partitions.read(slot) if slot >= 0 else None
+        if row is None or row.state not in (RowState.LEADER, RowState.FOLLOWER):
+            return False
+        wiring = self._seat.wiring
+        owner = wiring.network_count + owner_of(topic, partition, wiring.partition_count)
+        return row.generation != self._seat.processes.generation(owner)
 
     def _look_at_marks(self) -> frozenset[str]:
         return frozenset(self.zk.children(znodes.DELETE_TOPICS, watch=True))

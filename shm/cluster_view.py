@@ -91,6 +91,7 @@ class ReleasedTopic(NamedTuple):
     name: str
     topic_id: str
     replicas: tuple[tuple[int, ...], ...]  # by partition
+    slots: tuple[int, ...]  # by partition; -1: it holds no row (any more)
 
 
 class ClusterView(NamedTuple):
@@ -142,7 +143,10 @@ def decode_view(data: bytes, known: Mapping[bytes, TopicView] | None = None) -> 
         of_cluster,
         of_node,
         tuple(DeletedTopic(topic, topic_id) for topic, ids, _replicas in departing for topic_id in ids),
-        tuple(ReleasedTopic(name, topic_id, tuple(map(tuple, replicas))) for name, topic_id, replicas in released),
+        tuple(
+            ReleasedTopic(name, topic_id, tuple(map(tuple, replicas)), tuple(slots))
+            for name, topic_id, replicas, slots in released
+        ),
     )
 
 

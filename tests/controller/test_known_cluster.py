@@ -171,6 +171,48 @@ def test_slots_of_a_released_topic_are_free_when_every_worker_has_followed(new_n
     assert not node.office.has_deletions
 
 
+def test_slots_of_a_released_topic_are_held_over_the_death_of_the_controller(new_node, ensemble):
+    node = new_node()
+    make(node, "t")
+    node.turn()
+    node.owner.is_deaf = True
+    ensemble.remove(znodes.topic_path("t"))
+    node.turn()
+    node = node.restarted()
+    make(node, "early")
+    assert node.view.topics["early"].partitions[0].slot == 1, "somebody may still write the row of the released one"
+    node.owner.is_deaf = False
+    node.turn()
+    make(node, "late")
+    assert node.view.topics["late"].partitions[0].slot == 0
+
+
+@pytest.mark.parametrize("away", [False, True])
+def test_a_released_log_whose_owner_was_killed_keeps_its_slot_until_it_is_back(new_node, ensemble, away):
+    node = new_node()
+    make(node, "t")
+    node.turn()
+    lost = {path: found for path, found in ensemble.nodes.items() if f"{path}/".startswith("/brokers/topics/t/")}
+    [row] = node.view.topics["t"].partitions
+    node.owner.is_deaf = True
+    ensemble.remove(znodes.topic_path("t"))
+    node.turn()
+    [owner] = node.seat.wiring.partition_ids
+    node.seat.processes.raise_generation(owner)  # killed before it followed; its successor never sees the topic
+    node.owner.is_deaf = False
+    node.turn()
+    assert not node.office.has_deletions
+    node = node.restarted() if away else node
+    make(node, "other")
+    node.turn()
+    assert node.view.topics["other"].partitions[0].slot != row.slot
+    assert node.seat.partitions.read(row.slot).key == row.key
+    for path, found in lost.items():
+        ensemble.put(path, found.data)
+    node.turn()
+    assert node.view.topics["t"].partitions[0].slot == row.slot
+
+
 @pytest.mark.parametrize("away", [False, True])
 def test_another_topic_of_a_name_is_in_the_view_when_everybody_has_forgotten_the_first(
     new_node, ensemble, caplog, away

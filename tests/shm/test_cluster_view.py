@@ -39,7 +39,7 @@ def view_of(topic_count: int, cluster_id: str = "c") -> ClusterView:
     brokers = {1: BrokerView(1, "host", 9092, None), 2: BrokerView(2, "::1", 9093, "rack ü")}
     doomed = (DoomedReplica("gone", 3, 9, 12), DoomedReplica("gone", 4, 10, 13), DoomedReplica("odd", 0, 11, 14))
     deleted = (DeletedTopic("gone", "cd" * 16), DeletedTopic("gone", ""), DeletedTopic("elsewhere", "ef" * 16))
-    released = (ReleasedTopic("lost", "ab" * 16, ((1, 2), (2, 1))),)
+    released = (ReleasedTopic("lost", "ab" * 16, ((1, 2), (2, 1)), (-1, 7)),)
     return ClusterView(0, cluster_id, 1, brokers, topics, doomed, deleted=deleted, released=released)
 
 

@@ -637,6 +637,29 @@ def test_a_log_that_could_not_be_opened_for_want_of_descriptors_is_opened_when_t
     assert node.replicas.close()
 
 
+def test_a_log_that_waited_for_room_when_it_was_released_is_opened_when_it_is_back(node, monkeypatch):
+    view = view_of(("t", 2))
+    node.replicas.follow(view)
+    assert node.append(1, 7)
+    node.replicas.by_slot[1].log.advance_log_start(4)
+    node.replicas.by_slot[1].publish()
+
+    def refuse(directory, *_arguments, **_options):
+        raise StorageExhausted(f"{directory}: too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PartitionLog, "open", refuse)
+        node.killed().follow(view)
+    published = node.row(1)
+    assert published.state == RowState.OFFLINE
+    node.replicas.follow(view_of())
+    node.replicas.follow(view)
+    row = node.row(1)
+    assert (row.state, row.log_start_offset, row.log_end_offset) == (RowState.LEADER, 4, 7)
+    assert node.append(0)
+    assert node.replicas.close()
+
+
 def look_and_open(node):
     node.clock.ms += REOPEN_INTERVAL_MS
     node.replicas.look(node.clock.ms, node.clock.ms)

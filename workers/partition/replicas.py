@@ -116,7 +116,7 @@ class Replicas:
             if slot in wanted and wanted[slot][1].key == partition.key:
                 continue
             self._wanted.pop(slot)
-            self._unopened.discard(slot)
+            self._give_up(slot)
             self._new_slots.discard(slot)
             self._known.note_left(partition.key)
         for doomed in view.doomed:
@@ -429,6 +429,14 @@ class Replicas:
                 recovered - before[1],
                 duration_ns // 1_000_000,
             )
+
+    def _give_up(self, slot: int) -> None:
+        """A log that is not open is not wanted any more: its row says again what the owner before us left there."""
+        row, _is_torn = self._unopened.postponed.get(slot, (None, False))
+        self._unopened.discard(slot)
+        if row is not None and row.key == self.offline.get(slot):
+            self._table.publish(slot, row)
+        self.offline.pop(slot, None)
 
     def _release(self, slot: int) -> None:
         """The view has the replica no more, and says nothing of a deletion: its files stay, and where it stood is remembered."""
