@@ -110,7 +110,7 @@ def describe(
 def lag(
     log_dir: Annotated[Path, typer.Argument(metavar="LOG_DIR", help="The first of the node's log.dirs, on this host.")],
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[GROUP]...", help="These groups; all without it.")
+        list[str] | None, typer.Argument(metavar="GROUP", help="These groups; all without it.")
     ] = None,
     as_json: AsJson = False,
 ) -> int:

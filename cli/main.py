@@ -28,6 +28,7 @@ from headrace.cli import (
     groups,
     import_07,
     produce,
+    settings,
     start,
     topics,
     verify,
@@ -61,6 +62,7 @@ app.add_typer(topics.app)
 app.command(epilog=produce.EXAMPLES)(produce.produce)
 app.command(epilog=consume.EXAMPLES)(consume.consume)
 app.add_typer(groups.app)
+app.command(epilog=settings.EXAMPLES)(settings.settings)
 app.command(epilog=version.EXAMPLES)(version.version)
 
 

@@ -17,6 +17,7 @@ COMMANDS = [
     "import-07",
     "produce",
     "consume",
+    "settings",
     "version",
     *(f"topics {name}" for name in ("create", "list", "describe", "alter", "delete")),
     *(f"groups {name}" for name in ("list", "describe", "reset-offsets", "delete")),
