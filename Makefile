@@ -15,10 +15,13 @@ KILLS ?= 1000
 # of pytest, one a core; each keeps to whole files
 SHARDS ?= $(shell nproc)
 GROUP_KILLS ?= 100
+# make foreign PEER=kafka SUITES=kgo
+PEER ?= headrace
+SUITES ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools demo test lint links bench interop chaos readme clean
+.PHONY: help setup check-tools demo test lint links bench interop chaos foreign readme clean
 
 help: ## this text
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -44,6 +47,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PIP) install -c constraints.txt pyspark
 	@echo "setup 3/3: everything else"
 	@$(PIP) install -c constraints.txt -e '.[spark,dev]'
+	@$(BIN)/python -c 'from headrace.spark.warm import warm; warm()'
 	@touch $@
 	@echo "setup done"
 
@@ -73,6 +77,9 @@ interop: $(STAMP) ## Kafka's own tools and other clients against a node (needs m
 chaos: $(STAMP) ## KILLS=1000 SIGKILLs under load, GROUP_KILLS=100 of coordinators, judged
 	$(BIN)/python tests/chaos/campaign.py --kills $(KILLS)
 	$(BIN)/python tests/chaos/group_campaign.py --kills $(GROUP_KILLS)
+
+foreign: $(STAMP) ## other people's suites against a node, or PEER=kafka; SUITES="kgo trogdor" (needs mvn, go, cargo, gcc)
+	$(BIN)/python -m tests.foreign.run --peer $(PEER) $(SUITES)
 
 readme: $(STAMP) ## every fenced command of README.md, word for word, in a fresh clone
 	$(BIN)/python tests/docs/fences.py README.md

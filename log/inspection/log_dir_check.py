@@ -43,9 +43,12 @@ from headrace.log.inspection.state_files import (
     read_properties,
 )
 from headrace.log.segment import LOG_SUFFIX, SUFFIXES, path_of
+from headrace.log.topic_checkpoints import CHECKPOINT_TOPICS_FILE
 
 LOCK_FILE = ".lock"
-PLAIN_FILES = frozenset((*OFFSET_CHECKPOINTS, META_PROPERTIES_FILE, CLEAN_SHUTDOWN_FILE, LOCK_FILE))
+PLAIN_FILES = frozenset(
+    (*OFFSET_CHECKPOINTS, META_PROPERTIES_FILE, CLEAN_SHUTDOWN_FILE, LOCK_FILE, CHECKPOINT_TOPICS_FILE)
+)
 STATE_FILES = PLAIN_FILES - {LOCK_FILE}
 OWN_PREFIX = ".headrace-"  # of what the node keeps for itself in a log directory
 SWAP_S = 0.5  # within this a running node has removed what it compacted into another segment
