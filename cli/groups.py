@@ -109,9 +109,7 @@ def describe(
 )
 def lag(
     log_dir: Annotated[Path, typer.Argument(metavar="LOG_DIR", help="The first of the node's log.dirs, on this host.")],
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="GROUP", help="These groups; all without it.")
-    ] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="GROUP", help="These groups; all without it.")] = None,
     as_json: AsJson = False,
 ) -> int:
     """Show how far groups are behind, in records and seconds, out of a node's shared memory: no request is made."""
