@@ -233,7 +233,8 @@ def _count(console: Any, bootstrap: str, expected: _Expected, file: Path | None)
     begun = time.monotonic()
     spark = _spark_session()
     try:
-        spark.range(1).mapInArrow(lambda batches: batches, "id bigint").count()
+        with _elapsed("starting Spark's Python"):
+            spark.range(1).mapInArrow(lambda batches: batches, "id bigint").count()
         console.print(f"Spark's own start, to its first Python task: {time.monotonic() - begun:.1f} s")
         for when in ("first query: workers import and plan", "the same query again, warm"):
             begun = time.monotonic()
@@ -268,7 +269,7 @@ def _count(console: Any, bootstrap: str, expected: _Expected, file: Path | None)
 
 
 def _spark_session() -> Any:
-    """A session; how long it takes is shown meanwhile, and Spark's warnings are not."""
+    """A session; how long it takes is shown meanwhile."""
     from pyspark.sql import SparkSession
 
     builder = (
