@@ -85,8 +85,8 @@ chaos: $(STAMP) ## KILLS=1000 SIGKILLs under load, GROUP_KILLS=100 of coordinato
 foreign: $(STAMP) ## other people's suites against a node, or PEER=kafka; SUITES="kgo trogdor" (needs mvn, go, cargo, gcc)
 	$(BIN)/python -m tests.foreign.run --peer $(PEER) $(SUITES)
 
-readme: $(STAMP) ## every fenced command of README.md, word for word, in a fresh clone
-	$(BIN)/python tests/docs/fences.py README.md
+readme: $(STAMP) ## every fenced command of README.md and docs/operations.md, word for word, in a fresh clone
+	$(BIN)/python tests/docs/fences.py README.md docs/operations.md
 
 clean: ## remove what make made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -57,6 +57,8 @@ def test_dump_log_ends_with_1_and_names_the_fault_on_standard_error(folder):
     assert done.stderr.startswith(f"fault: {folder / FIRST}.log byte 0: its checksum is wrong")
     assert "WRONG" in done.stdout
     assert headrace("dump-log", folder / "nowhere.log").returncode == 1
+    assert headrace("dump-log", folder / "nowhere").stderr == f"fault: {folder}/nowhere: No such file or directory\n"
+    assert f"fault: {folder}: is a directory: name the files in it" in headrace("dump-log", folder).stderr
 
 
 def test_dump_log_ends_quietly_when_its_reader_has_seen_enough(folder):
