@@ -9,12 +9,12 @@ Source: Kafka 3.9 `KafkaConfig`, `ServerLogConfigs`, `TopicConfig`.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from math import isfinite
 from typing import Any
 
 from headrace import limits
@@ -56,9 +56,9 @@ class Setting:
             return None
         text = text.strip()
         value = _PARSERS[self.kind](self.key, text)
-        if self.minimum is not None and value < self.minimum:
+        if self.minimum is not None and not value >= self.minimum:
             raise ConfigError(self.key, text, f"must be at least {self.minimum}")
-        if self.maximum is not None and value > self.maximum:
+        if self.maximum is not None and not value <= self.maximum:
             raise ConfigError(self.key, text, f"must be at most {self.maximum}")
         if self.choices and text not in self.choices:
             raise ConfigError(self.key, text, f"must be one of {', '.join(self.choices)}")
@@ -66,8 +66,6 @@ class Setting:
 
 
 # As Kafka's parsers take them: Python's own take 1_000, digits of other scripts, and nan, which is above every bound.
-_WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def _parse_bool(key: str, text: str) -> bool:
@@ -77,15 +75,18 @@ def _parse_bool(key: str, text: str) -> bool:
 
 
 def _parse_int(key: str, text: str) -> int:
-    if not _WHOLE.fullmatch(text):
-        raise ConfigError(key, text, "must be a whole number")
+    """As Java's parser: no underscores, no digits but those of ASCII."""
+    if not _WHOLE.fullmatch(text) or len(text) > _DIGITS_MAX:
+        raise ConfigError(key, text[:_DIGITS_MAX], "must be a whole number")
     return int(text)
 
 
 def _parse_float(key: str, text: str) -> float:
-    if not _NUMBER.fullmatch(text) or not isfinite(float(text)):
-        raise ConfigError(key, text, "must be a number")
-    return float(text)
+    """The same; what is no finite number is refused, too: NaN is within any bounds."""
+    value = float(text.rstrip("dDfF")) if _NUMBER.fullmatch(text) else math.nan
+    if not math.isfinite(value):
+        raise ConfigError(key, text[:_DIGITS_MAX], "must be a number")
+    return value
 
 
 _PARSERS: dict[Kind, Callable[[str, str], Any]] = {
@@ -98,6 +99,9 @@ _PARSERS: dict[Kind, Callable[[str, str], Any]] = {
     Kind.LIST: lambda _key, text: tuple(part.strip() for part in text.split(",") if part.strip()),
 }
 
+_WHOLE = re.compile("[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?")
+_DIGITS_MAX = 400
 _VERSION = re.compile(r"(0\.\d+|[1-4])(\.\d+){1,2}(-IV\d+)?")
 _INT_MAX = 2**31 - 1
 _LONG_MAX = 2**63 - 1
@@ -119,6 +123,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("zookeeper.connection.timeout.ms", _I, "18000", "How long a start waits for ZooKeeper.", 1, _INT_MAX),
     # Requests
     Setting("socket.request.max.bytes", _I, "104857600", "Largest request frame.", 1024, _INT_MAX),
+    Setting("queued.max.request.bytes", _L, "-1", "Memory for request frames above 128 KiB, over all connections; each network worker has its share, one largest frame at least. -1: two of them.", -1, _LONG_MAX),
     Setting("socket.send.buffer.bytes", _I, "262144", "SO_SNDBUF; -1 leaves the system's.", -1, _INT_MAX),
     Setting("socket.receive.buffer.bytes", _I, "524288", "SO_RCVBUF; -1 leaves the system's.", -1, _INT_MAX),
     Setting("socket.listen.backlog.size", _I, "50", "Accept backlog of a listener.", 1, _INT_MAX),
@@ -226,7 +231,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("headrace.producer.snapshot.interval.bytes", _L, "67108864", "Bytes of log between producer snapshots: bounds a worker's restart.", 1 << 20, _LONG_MAX),
     Setting("headrace.flush.before.ack", _B, "false", "Sync a log before its appends are acknowledged: one fdatasync a cycle for all that came."),
     Setting("headrace.log.dir.free.bytes.min", _L, "268435456", "Free space of a log directory below which produce is refused.", 0, _LONG_MAX),
-    Setting("headrace.worker.hang.timeout.ms", _I, "30000", "A worker without a heartbeat for this long is killed.", 1000, _INT_MAX),
+    Setting("headrace.worker.hang.timeout.ms", _I, "30000", "A worker without a heartbeat for this long is killed.", limits.WORKER_HANG_TIMEOUT_MS_MIN, _INT_MAX),
     Setting("headrace.retention.policy", _S, None, "module:function that chooses the segments to delete; as Kafka does where unset."),
     Setting("headrace.lag.rows.max", _I, "16384", "Committed offsets that each partition worker shows in the lag table; 384 bytes each.", 0, 1 << 20),
     Setting("headrace.producer.ids.max", _I, "100000", "Producer ids remembered by each partition worker, over all its logs; beyond it the idlest are forgotten.", 1, _INT_MAX),
@@ -282,6 +287,8 @@ TOPIC_SETTINGS: dict[str, str] = {
     "unclean.leader.election.enable": "unclean.leader.election.enable",
 }
 # fmt: on
+
+RING_MESSAGE_OVERHEAD_BYTES = 4_096  # beside a batch, in a ring's half
 
 _BROKER_KEYS = frozenset(setting.key for setting in BROKER_SETTINGS)
 _BY_KEY: dict[str, Setting] = {setting.key: setting for setting in (*BROKER_SETTINGS, *TOPIC_ONLY_SETTINGS)}
@@ -381,7 +388,7 @@ class Settings(Mapping[str, Any]):
         ring_bytes = values["headrace.request.ring.bytes"]
         if ring_bytes & (ring_bytes - 1):
             raise ConfigError("headrace.request.ring.bytes", ring_bytes, "must be a power of two")
-        if ring_bytes < 2 * (values["message.max.bytes"] + 4096):
+        if ring_bytes < 2 * (values["message.max.bytes"] + RING_MESSAGE_OVERHEAD_BYTES):
             raise ConfigError(
                 "headrace.request.ring.bytes",
                 ring_bytes,
@@ -426,6 +433,18 @@ def topic_values(settings: Settings, overrides: Mapping[str, str]) -> dict[str, 
         if key in TOPIC_SETTINGS:  # another broker may know more keys than we do
             values[key] = check_topic_value(key, text)
     return values
+
+
+def check_topic_fit(settings: Settings, key: str, value: Any) -> None:
+    """Whether this node can do what a topic's value says, beyond its being a value. raises ConfigError"""
+    if key == "max.message.bytes":
+        most = settings["headrace.request.ring.bytes"] // 2 - RING_MESSAGE_OVERHEAD_BYTES
+        if value > most:
+            raise ConfigError(
+                key,
+                value,
+                f"at most {most}: no larger batch goes through headrace.request.ring.bytes, which is to be raised first",
+            )
 
 
 def check_topic_value(key: str, text: str) -> Any:

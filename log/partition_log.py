@@ -47,14 +47,23 @@ from headrace.log.segment import LOG_SUFFIX, RELATIVE_OFFSET_MAX, Segment, path_
 from headrace.log.segment_deletion import retire_segment
 from headrace.log.segment_swap import swap_segments
 from headrace.log.truncation import TruncationMark
-from headrace.log.validator import PLAIN_ATTRIBUTES, fault_of, rules_at, stamp_append_time, stamp_create_time
+from headrace.log.validator import (
+    PLAIN_ATTRIBUTES,
+    TIME_MIN,
+    fault_of,
+    rules_at,
+    stamp_append_time,
+    stamp_create_time,
+)
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
+    CODEC_MASK,
     HEADER,
     HEADER_BYTES,
     LOG_APPEND_TIME_BIT,
     LOG_OVERHEAD_BYTES,
     MAGIC_V2,
+    RECORD_BYTES_MIN,
     TRANSACTIONAL_BIT,
 )
 
@@ -221,7 +230,7 @@ class PartitionLog(ReplicatedAppend):
                 continue
             (
                 base_offset, length, _epoch, magic, crc, attributes, last_delta,
-                _base_timestamp, max_timestamp, producer_id, producer_epoch, sequence, count,
+                base_timestamp, max_timestamp, producer_id, producer_epoch, sequence, count,
             ) = unpack(batch)  # fmt: skip
             if (
                 magic != MAGIC_V2
@@ -232,6 +241,9 @@ class PartitionLog(ReplicatedAppend):
                 or last_delta != count - 1
                 or attributes not in PLAIN_ATTRIBUTES
                 or not earliest_ms <= max_timestamp <= latest_ms
+                or base_timestamp < TIME_MIN
+                or count > size  # few bytes a record: only compressed ones may be so small
+                or (count * RECORD_BYTES_MIN > size and not attributes & CODEC_MASK)
                 or (producer_id >= 0 and (sequence < 0 or producer_epoch < 0))
                 or crc32c(batch[ATTRIBUTES_POSITION:]) != crc
             ):

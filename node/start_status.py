@@ -5,6 +5,7 @@ Runs in: the supervisor, which reads the partition workers' counters.
 
 from __future__ import annotations
 
+from headrace.node.zookeeper_status import zookeeper_troubles
 from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES
 from headrace.shm.process_table import ProcessState, ProcessTable
 from headrace.shm.wiring import Wiring
@@ -20,6 +21,7 @@ def start_status(processes: ProcessTable, wiring: Wiring) -> str:
         sum(one.get(index) for one in counters) for index in (LOGS_WANTED, LOGS_OPENED, RECOVERED_BYTES)
     )
     parts = [f"starting: {ready} of {wiring.process_count} processes"]
+    parts += zookeeper_troubles(processes, wiring)
     if wanted:
         parts.append(f"{opened} of {wanted} logs open")
     if recovered_bytes:

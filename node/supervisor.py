@@ -32,6 +32,7 @@ from headrace.node.notify import Notifier
 from headrace.node.signals import SignalInbox
 from headrace.node.start_status import start_status
 from headrace.node.stop_plan import STOP_PLAN
+from headrace.node.zookeeper_status import zookeeper_troubles
 from headrace.settings import Settings
 from headrace.shm.fabric import Fabric
 from headrace.shm.process_table import ProcessState
@@ -53,6 +54,7 @@ class Supervisor:
 
     entry_points   what the roles run; the real ones where None
     on_ready       called once with `HOST:PORT`, after the ready line
+    on_look        called with the monotonic time (ms) at every look; must not wait
     log_dirs       of the same settings, where the caller had to lock them earlier
     directory      what the ready line shows; the first log directory where None
     """
@@ -64,6 +66,7 @@ class Supervisor:
         entry_points: dict[Role, EntryPoint] | None = None,
         notifier: Notifier | None = None,
         on_ready: Callable[[str], None] | None = None,
+        on_look: Callable[[int], None] | None = None,
         log_dirs: LogDirs | None = None,
         directory: str | None = None,
     ) -> None:
@@ -71,6 +74,8 @@ class Supervisor:
         self._entry_points = entry_points
         self._notifier = notifier or Notifier()
         self._on_ready = on_ready
+        self._on_look = on_look
+        self._status = ""  # as the service manager was told last, once we serve
         self._log_dirs = log_dirs or LogDirs(settings["log.dirs"])
         self._directory = directory or settings["log.dirs"][0]
         self._fabric: Fabric
@@ -213,9 +218,10 @@ class Supervisor:
         if any(processes.state(child.process_id) is not ProcessState.READY for child in self._children):
             return
         self._is_ready = True
-        bootstrap = f"{_bracketed(self.wiring.host)}:{self.wiring.port}"
+        bootstrap = self._bootstrap
         line = f"ready bootstrap={bootstrap} zookeeper={self._settings['zookeeper.connect']} dir={self._directory}"
-        self._notifier.ready(f"serving on {bootstrap}")
+        self._status = self._serving_line(bootstrap)
+        self._notifier.ready(self._status)
         try:
             print(line, flush=True)
             if self._on_ready is not None:
@@ -224,12 +230,29 @@ class Supervisor:
             _log.warning("ready line not printed reason=%s", failure)
         _log.info("serving bootstrap=%s processes=%d", bootstrap, len(self._children))
 
+    @property
+    def _bootstrap(self) -> str:
+        return f"{_bracketed(self.wiring.host)}:{self.wiring.port}"
+
+    def _serving_line(self, bootstrap: str) -> str:
+        return ", ".join([f"serving on {bootstrap}", *zookeeper_troubles(self._fabric.processes, self.wiring)])
+
+    def _tell_status(self) -> None:
+        status = self._serving_line(self._bootstrap)
+        if status != self._status:
+            self._status = status
+            self._notifier.status(status)
+
     def _look(self, now_ms: int) -> None:
         """End what hangs; tell the service manager how we are, unless something hangs."""
+        if self._on_look is not None:
+            self._on_look(now_ms)
         if self._kill_hung():
             return
         if not self._is_ready:
             self._notifier.starting(start_status(self._fabric.processes, self.wiring), START_EXTENSION_MS)
+        else:
+            self._tell_status()
         interval_ms = self._notifier.watchdog_interval_ms
         if interval_ms is not None and now_ms + LOOK_INTERVAL_MS > self._next_watchdog_ms:  # due before the next look
             self._next_watchdog_ms = now_ms + interval_ms

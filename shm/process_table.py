@@ -11,10 +11,12 @@ from enum import IntEnum
 
 from headrace.shm.counters import Counters
 from headrace.shm.layout import (
+    PROCESS_AWAY_SINCE,
     PROCESS_CLEAN_STOP,
     PROCESS_COUNTERS,
     PROCESS_EPOCH,
     PROCESS_EXIT_CODE,
+    PROCESS_FOLLOWED,
     PROCESS_GENERATION,
     PROCESS_HEARTBEAT,
     PROCESS_OFFLINE_DIRS,
@@ -85,6 +87,14 @@ class ProcessTable:
         """Log directories that failed a process, or one before it in its place: bit n for the n-th."""
         return self.words[self.row(process_id) + PROCESS_OFFLINE_DIRS]
 
+    def followed(self, process_id: int) -> int:
+        """Version of the cluster view that a partition worker has acted on to the end; 0 where it begins anew."""
+        return self.words[self.row(process_id) + PROCESS_FOLLOWED]
+
+    def away_since_ms(self, process_id: int) -> int:
+        """Since when (of the date) the controller process is without ZooKeeper; 0: it is not."""
+        return self.words[self.row(process_id) + PROCESS_AWAY_SINCE]
+
     def parked_index(self, process_id: int) -> int:
         return self.row(process_id) + PROCESS_PARKED
 
@@ -104,6 +114,7 @@ class ProcessTable:
         self.words[row + PROCESS_HEARTBEAT] = 0
         self.words[row + PROCESS_STATE] = ProcessState.NONE
         self.words[row + PROCESS_PARKED] = 0
+        self.words[row + PROCESS_FOLLOWED] = 0
         self.words[row + PROCESS_GENERATION] = generation
         self.words[PROCESS_EPOCH // WORD] = self.epoch() + 1
         return generation
@@ -130,6 +141,12 @@ class ProcessTable:
 
     def add_offline_dirs(self, process_id: int, mask: int) -> None:
         self.words[self.row(process_id) + PROCESS_OFFLINE_DIRS] |= mask
+
+    def set_followed(self, process_id: int, view_version: int) -> None:
+        self.words[self.row(process_id) + PROCESS_FOLLOWED] = view_version
+
+    def set_away_since(self, process_id: int, date_ms: int) -> None:
+        self.words[self.row(process_id) + PROCESS_AWAY_SINCE] = date_ms
 
     def close(self) -> None:
         self._region.close()

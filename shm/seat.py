@@ -87,6 +87,18 @@ class Seat:
     def set_state(self, state: ProcessState) -> None:
         self.processes.set_state(self.process_id, state)
 
+    def set_followed(self, view_version: int) -> None:
+        """A partition worker: everything that this version of the view says has been done, its groups' part as well."""
+        self.processes.set_followed(self.process_id, view_version)
+
+    def followed_by_all(self) -> int:
+        """The version of the view that every partition worker has followed."""
+        return min(map(self.processes.followed, self.wiring.partition_ids))
+
+    def set_away_since(self, date_ms: int) -> None:
+        """The controller process: since when it is without ZooKeeper, 0 while it is not."""
+        self.processes.set_away_since(self.process_id, date_ms)
+
     def offline_dirs(self) -> int:
         """Log directories that failed any process of the node: bit n for the n-th of `log.dirs`."""
         mask = 0

@@ -27,6 +27,15 @@ def test_a_kafka_file_is_read_and_arguments_win(tmp_path):
     [
         ("broker.id=one", "invalid value 'one' for broker.id: must be a whole number"),
         ("num.partitions=0", "invalid value '0' for num.partitions: must be at least 1"),
+        ("log.retention.ms=1_000", "invalid value '1_000' for log.retention.ms: must be a whole number"),
+        ("log.retention.ms=\u0663", "for log.retention.ms: must be a whole number"),
+        ("log.retention.ms=", "invalid value '' for log.retention.ms: must be a whole number"),
+        ("log.retention.ms=" + "9" * 5_000, "for log.retention.ms: must be a whole number"),
+        ("log.cleaner.min.cleanable.ratio=nan", "'nan' for log.cleaner.min.cleanable.ratio: must be a number"),
+        ("log.cleaner.min.cleanable.ratio=1_0.5", "for log.cleaner.min.cleanable.ratio: must be a number"),
+        ("log.cleaner.min.cleanable.ratio=1.5", "for log.cleaner.min.cleanable.ratio: must be at most 1"),
+        ("log.cleaner.io.max.bytes.per.second=Infinity", "must be a number"),
+        ("log.cleaner.io.max.bytes.per.second=1e999", "must be a number"),
         ("log.dirs=", "for log.dirs: must name at least one directory"),
         ("listeners=PLAINTEXT://h", "for listeners: must look like PLAINTEXT://host:port"),
         ("listeners=SSL://h:1", "protocol SSL is not served yet"),
@@ -83,3 +92,11 @@ def test_arguments_are_pairs():
 def test_what_is_no_pair_is_refused(text):
     with pytest.raises(ConfigError, match="for --set: must look like key=value"):
         parse_changes([text])
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("0.25", 0.25), (".5", 0.5), ("1.", 1.0), ("2e-1", 0.2), ("0.5f", 0.5), ("+1D", 1.0)]
+)
+def test_numbers_are_written_as_java_reads_them(tmp_path, text, value):
+    settings = load_settings(write(tmp_path, f"log.cleaner.min.cleanable.ratio={text}\nnum.partitions=+4\n"), {})
+    assert (settings["log.cleaner.min.cleanable.ratio"], settings["num.partitions"]) == (value, 4)

@@ -39,6 +39,7 @@ from headrace.log.checkpoints import (
     write_clean_shutdown,
 )
 from headrace.log.disk import EXHAUSTED
+from headrace.log.names import DELETED_DIRECTORY_SUFFIX
 from headrace.log.retention import load_policy
 from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
@@ -54,7 +55,6 @@ from headrace.workers.housekeeper.retention_look import RetentionLook
 from headrace.workers.housekeeper.segment_sync import SegmentSync
 from headrace.workers.watched_disk import WatchedDisk
 
-DELETED_SUFFIX = "-delete"
 SYNC_LOOK_INTERVAL_MS = 1_000
 LAG_LOOK_INTERVAL_MS = 2_000
 RETIRED_LOOK_INTERVAL_MS = 30_000
@@ -209,7 +209,7 @@ class Housekeeper:
                 self._take_offline(log_dir, failure)
                 continue
             for entry in entries:
-                if not entry.name.endswith(DELETED_SUFFIX) or not entry.is_dir(follow_symlinks=False):
+                if not entry.name.endswith(DELETED_DIRECTORY_SUFFIX) or not entry.is_dir(follow_symlinks=False):
                     continue
                 try:
                     deleted_ms = entry.stat().st_ctime_ns // 1_000_000

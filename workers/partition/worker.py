@@ -61,6 +61,7 @@ class PartitionWorker:
         self._requests = Requests(self._answers, handlers)
         self._appender = Appender(seat, node_id, self._replicas, self._answers, self._purgatory, self._requests)
         self._view_version = 0
+        self._followed_version = 0
         self._is_closing = False
         self._next_flush_look_ms = 0
 
@@ -82,6 +83,7 @@ class PartitionWorker:
             self._open_some()
         done = self._appender.do_work(now_ms, monotonic_ms)
         done += self._groups.do_work()
+        self._note_followed()
         done += self._moves.do_work()
         self._purgatory.expire(monotonic_ms)
         if monotonic_ms >= self._next_flush_look_ms:
@@ -89,6 +91,13 @@ class PartitionWorker:
             self._settle(self._replicas.look(now_ms, monotonic_ms))
         done += self._replicas.has_unopened and not self._is_closing
         return done + self._answers.flush()
+
+    def _note_followed(self) -> None:
+        """Say which view was acted on to the end: all logs are open, and the groups in them have forgotten what is deleted."""
+        if self._followed_version == self._view_version or self._replicas.has_unopened or not self._groups.has_followed:
+            return
+        self._followed_version = self._view_version
+        self._seat.set_followed(self._view_version)
 
     def sleep_bound_ms(self) -> int:
         """How long the loop may sleep when there was nothing to do."""
