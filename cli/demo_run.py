@@ -34,6 +34,19 @@ QUEUE_MESSAGES_MAX = 200_000
 READ_BYTES = 65_536
 MESSAGE_BYTES_MAX = 1_000_000  # of a line and its file's name, librdkafka's default
 
+RATE_BYTES_MIN = 1_000_000  # of less than that a rate says nothing
+SPARK_LOGGING = """\
+rootLogger.level = error
+logger.python.name = org.apache.spark.api.python.PythonGatewayServer
+logger.python.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %p %c{1}: %m%n%ex
+"""
+
 
 def run_demo(file: Path | None) -> int:
     """Run it all; 0 where every check held."""
@@ -59,7 +72,7 @@ def run_demo(file: Path | None) -> int:
         console.print(f"the node serves on [bold]{bootstrap}[/bold]\n")
         seconds = _produce(console, bootstrap, sources.lines)
         console.print(_rate("librdkafka wrote", (len(sources.lines), sources.size), seconds))
-        return _count(console, bootstrap, sources.expected, file)
+        return _count(console, bootstrap, sources.expected, file, directory)
     finally:
         if node is not None:
             terminate(node, STOP_DEADLINE_S)
@@ -222,7 +235,7 @@ def _produce(console: Any, bootstrap: str, lines: list[tuple[str, bytes]]) -> fl
     return time.monotonic() - begun
 
 
-def _count(console: Any, bootstrap: str, expected: _Expected, file: Path | None) -> int:
+def _count(console: Any, bootstrap: str, expected: _Expected, file: Path | None, directory: Path) -> int:
     """Count with Spark, print, compare."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -231,7 +244,7 @@ def _count(console: Any, bootstrap: str, expected: _Expected, file: Path | None)
 
     console.print("\nstarting Spark ...")
     begun = time.monotonic()
-    spark = _spark_session()
+    spark = _spark_session(directory)
     try:
         with _elapsed("starting Spark's Python"):
             spark.range(1).mapInArrow(lambda batches: batches, "id bigint").count()
@@ -268,16 +281,18 @@ def _count(console: Any, bootstrap: str, expected: _Expected, file: Path | None)
     return 0
 
 
-def _spark_session() -> Any:
-    """A session; how long it takes is shown meanwhile."""
+def _spark_session(directory: Path) -> Any:
+    """A session; how long it takes is shown meanwhile. Of what Spark logs, errors are shown."""
     from pyspark.sql import SparkSession
 
+    logging = directory / "log4j2.properties"
+    logging.write_text(SPARK_LOGGING)
     builder = (
         SparkSession.builder.master("local[*]")
         .appName("headrace demo")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.log.level", "ERROR")
+        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={logging}")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.python.unix.domain.socket.enabled", "true")
     )
@@ -362,6 +377,8 @@ def _keyword_counts(spark: Any, bootstrap: str) -> Counter[str]:
 
 def _rate(what: str, amount: tuple[int, int], seconds: float) -> str:
     lines, size = amount
+    if size < RATE_BYTES_MIN:
+        return f"{what}: {lines:,} lines, {size:,} bytes in {seconds:.2f} s"
     return (
         f"{what}: {lines:,} lines, {size / 1e6:.1f} MB in {seconds:.2f} s "
         f"= [bold]{lines / seconds:,.0f} lines/s, {size / 1e6 / seconds:.1f} MB/s[/bold]"

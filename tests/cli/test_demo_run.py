@@ -141,3 +141,8 @@ def test_make_demo_hands_over_any_name_of_a_file(tmp_path, name):
     command = ["make", "-s", "-f", ROOT / "Makefile", "demo", given, f"BIN={program.parent}", f"STAMP={tmp_path}/stamp"]
     done = subprocess.run([*command, "-o", f"{tmp_path}/stamp"], cwd=tmp_path, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == (f"demo\n--\n{name}\n", "")
+
+
+def test_a_rate_is_told_where_it_says_something():
+    assert demo_run._rate("wrote", (2, 41), 0.5) == "wrote: 2 lines, 41 bytes in 0.50 s"
+    assert "4 lines/s, 1.0 MB/s" in demo_run._rate("wrote", (8, 2_000_000), 2.0)
