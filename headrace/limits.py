@@ -11,6 +11,10 @@ PARTITION_WORKERS_MAX = 64
 RESTART_BACKOFF_FIRST_MS = 10
 RESTART_BACKOFF_MAX_MS = 5_000
 WORKER_HANG_TIMEOUT_MS_MIN = 1_000  # that a setting may choose
+DEATHS_BEFORE_READY_MAX = 10  # of one process, in a row: a node that has not served yet gives up
+PORT_WAIT_MS = 60_000  # of a start, for a port that somebody else holds
+RENEWAL_LOOK_MS = 2  # between two looks whether a dead process's rings can be used again
+RENEWAL_RETRY_MS = 500  # between two tries to make new ones, while /dev/shm is full
 STOP_DEADLINE_MS = 9_000  # the whole clean stop; systemd's own limit is longer
 IDLE_WAIT_MAX_MS = 100  # no sleep is longer, so a lost wake-up costs this much at most
 
@@ -18,8 +22,12 @@ IDLE_WAIT_MAX_MS = 100  # no sleep is longer, so a lost wake-up costs this much 
 RING_BYTES_MIN = 64 * 1024
 RING_BYTES_MAX = 1 << 30
 ANSWER_RING_BYTES = 1 << 20
+ANSWER_RING_BYTES_MIN = 1 << 18  # where there are so many that they shrink
 CONTROL_RING_BYTES = 1 << 22
+CONTROL_RING_BYTES_MIN = 1 << 20
 UPKEEP_RING_BYTES = 1 << 17  # between the housekeeper and a partition worker
+SHM_SHARE_OF_MEMORY = 100  # all shared memory of a node: one part in so many of the machine's
+SHM_SHARE_OF_DIRECTORY = 4  # and of /dev/shm, which others use as well
 REQUESTS_PER_CYCLE_MAX = 512
 APPENDS_PER_CYCLE_MAX = 64  # requests of one ring to a partition worker: the first answers leave while others ask on
 GROUP_REQUESTS_PER_CYCLE_MAX = 32  # the same, while groups ask: each costs more than a produce
@@ -115,7 +123,8 @@ assert 0 < PEER_TRACES_MAX <= PEER_LINES_MAX
 assert GROUPS_NAMED_MANY < GROUPS_NAMED_MAX
 assert RECEIVE_BYTES_FIRST <= RECEIVE_BYTES_BUSY <= RECEIVE_BYTES_KEPT
 assert RING_BYTES_MIN & (RING_BYTES_MIN - 1) == 0
-assert ANSWER_RING_BYTES >= RING_BYTES_MIN
+assert RING_BYTES_MIN <= ANSWER_RING_BYTES_MIN <= ANSWER_RING_BYTES
+assert RING_BYTES_MIN <= CONTROL_RING_BYTES_MIN <= CONTROL_RING_BYTES
 assert UPKEEP_RING_BYTES >= RING_BYTES_MIN
 assert RESTART_BACKOFF_FIRST_MS <= RESTART_BACKOFF_MAX_MS
 assert 4 * GROUP_STRING_LENGTH_MAX + MEMBER_SUFFIX_BYTES < 1 << 15

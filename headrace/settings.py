@@ -9,6 +9,7 @@ Source: Kafka 3.9 `KafkaConfig`, `ServerLogConfigs`, `TopicConfig`.
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import os
 import re
@@ -19,6 +20,7 @@ from typing import Any
 
 from headrace import limits
 from headrace.errors import ConfigError
+from headrace.refused_settings import refuse_promises
 
 WITHOUT_EFFECT = "Without effect"  # how the sentence of such a setting begins
 
@@ -102,6 +104,8 @@ _PARSERS: dict[Kind, Callable[[str, str], Any]] = {
 _WHOLE = re.compile("[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?")
 _DIGITS_MAX = 400
+_PORT = re.compile(r"[0-9]{1,5}")
+_CPUS = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
 _VERSION = re.compile(r"(0\.\d+|[1-4])(\.\d+){1,2}(-IV\d+)?")
 _INT_MAX = 2**31 - 1
 _LONG_MAX = 2**63 - 1
@@ -225,8 +229,11 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     # Ours
     Setting("headrace.network.workers", _I, "-1", "Network workers; -1: one for each usable core.", -1, limits.NETWORK_WORKERS_MAX),
     Setting("headrace.partition.workers", _I, "-1", "Partition workers; -1: half of the usable cores.", -1, limits.PARTITION_WORKERS_MAX),
-    Setting("headrace.worker.cpus", _S, None, "Cores to pin workers to, as in taskset: 0-3,8."),
-    Setting("headrace.request.ring.bytes", _I, "8388608", "Ring from a network to a partition worker; a power of two, twice message.max.bytes at least.", limits.RING_BYTES_MIN, limits.RING_BYTES_MAX),
+    Setting("headrace.worker.cpus", _S, None, "Cores to pin workers to, as in taskset: 0-3,8; no pinning where unset."),
+    Setting("headrace.network.worker.cpus", _S, None, "Cores of the network workers; their share of headrace.worker.cpus where unset."),
+    Setting("headrace.partition.worker.cpus", _S, None, "Cores of the partition workers; their share of headrace.worker.cpus where unset."),
+    Setting("headrace.shm.bytes.max", _L, "-1", "Shared memory of the node: rings shrink to fit; -1: a hundredth of the memory, a quarter of /dev/shm at most.", -1, _LONG_MAX),
+    Setting("headrace.request.ring.bytes", _I, "8388608", "Ring from a network to a partition worker, smaller where headrace.shm.bytes.max asks for it and this is not set; a power of two, twice message.max.bytes at least.", limits.RING_BYTES_MIN, limits.RING_BYTES_MAX),
     Setting("headrace.partitions.max", _I, "16384", "Rows of the partition table: replicas this node can hold.", 16, 1 << 20),
     Setting("headrace.producer.snapshot.interval.bytes", _L, "67108864", "Bytes of log between producer snapshots: bounds a worker's restart.", 1 << 20, _LONG_MAX),
     Setting("headrace.flush.before.ack", _B, "false", "Sync a log before its appends are acknowledged: one fdatasync a cycle for all that came."),
@@ -300,6 +307,7 @@ DYNAMIC_KEYS = (_BROKER_KEYS & frozenset(TOPIC_SETTINGS.values())) - {
     "log.segment.delete.delay.ms",  # the housekeeper's, for directories
     "headrace.flush.before.ack",
 }
+CPU_KEYS = ("headrace.worker.cpus", "headrace.network.worker.cpus", "headrace.partition.worker.cpus")
 _DERIVED_KEYS = {"log.dir": "log.dirs"}  # Kafka's singular spellings
 
 
@@ -314,6 +322,7 @@ class Settings(Mapping[str, Any]):
     def __init__(self, given: Mapping[str, str] | None = None, is_checked: bool = True) -> None:
         self.explicit: dict[str, str] = {}
         self.unknown: list[str] = []
+        refuse_promises(given or {})
         for key, text in (given or {}).items():
             key = _DERIVED_KEYS.get(key, key)
             if key in _BROKER_KEYS:
@@ -383,12 +392,14 @@ class Settings(Mapping[str, Any]):
             raise ConfigError("log.dirs", len(values["log.dirs"]), f"at most {limits.LOG_DIRS_MAX} directories")
         if len(values["listeners"]) != 1:
             raise ConfigError("listeners", ",".join(values["listeners"]), "exactly one listener is served for now")
-        for listener in (*values["listeners"], *values["advertised.listeners"]):
-            parse_listener(listener)
+        for key in ("listeners", "advertised.listeners"):
+            for listener in values[key]:
+                parse_listener(listener, key)
+        self._check_advertised()
         ring_bytes = values["headrace.request.ring.bytes"]
         if ring_bytes & (ring_bytes - 1):
             raise ConfigError("headrace.request.ring.bytes", ring_bytes, "must be a power of two")
-        if ring_bytes < 2 * (values["message.max.bytes"] + RING_MESSAGE_OVERHEAD_BYTES):
+        if ring_bytes < request_ring_bytes_min(values["message.max.bytes"]):
             raise ConfigError(
                 "headrace.request.ring.bytes",
                 ring_bytes,
@@ -396,8 +407,29 @@ class Settings(Mapping[str, Any]):
             )
         for key in ("log.message.format.version", "inter.broker.protocol.version"):
             _check_version(key, values[key])
-        if values["headrace.worker.cpus"] is not None:
-            parse_cpus(values["headrace.worker.cpus"])
+        for key in CPU_KEYS:
+            if values[key] is not None:
+                parse_cpus(values[key], key)
+
+    def _check_advertised(self) -> None:
+        """As Kafka does: nobody can connect to "every interface"."""
+        for listener in self._values["advertised.listeners"]:
+            _protocol, host, _port = parse_listener(listener)
+            try:
+                is_wildcard = ipaddress.ip_address(host).is_unspecified
+            except ValueError:
+                is_wildcard = False  # a name
+            if is_wildcard:
+                raise ConfigError(
+                    "advertised.listeners" if "advertised.listeners" in self.explicit else "listeners",
+                    listener,
+                    f"clients would be told {host}, which none can reach: set advertised.listeners=PLAINTEXT://HOST:PORT",
+                )
+
+
+def request_ring_bytes_min(message_bytes_max: int) -> int:
+    """Of a ring that a largest batch fits into wherever its ends stand."""
+    return 2 * (message_bytes_max + 4096)
 
 
 def format_value(value: Any) -> str | None:
@@ -489,39 +521,26 @@ def _check_version(key: str, text: str) -> None:
         raise ConfigError(key, text, "must be a version of Kafka, like 2.8 or 3.0-IV1")
 
 
-def _is_digits(text: str) -> bool:
-    return _WHOLE.fullmatch(text) is not None and text.isdigit()
-
-
-def parse_listener(text: str) -> tuple[str, str, int]:
+def parse_listener(text: str, key: str = "listeners") -> tuple[str, str, int]:
     """`PLAINTEXT://host:port` as (protocol, host, port); an empty host means every interface."""
     scheme, separator, address = text.partition("://")
     host, colon, port = address.rpartition(":")
-    if not separator or not colon or not _is_digits(port) or int(port) > 65535:
-        raise ConfigError("listeners", text, "must look like PLAINTEXT://host:port")
+    if not separator or not colon or not _PORT.fullmatch(port) or int(port) > 65535:
+        raise ConfigError(key, text, "must look like PLAINTEXT://host:port")
     if scheme.upper() != "PLAINTEXT":
-        raise ConfigError("listeners", text, f"protocol {scheme} is not served yet, only PLAINTEXT")
+        raise ConfigError(key, text, f"protocol {scheme} is not served yet, only PLAINTEXT")
     return scheme.upper(), host.strip("[]"), int(port)
 
 
-def parse_cpus(text: str) -> list[int]:
-    """`0-3,8` as [0, 1, 2, 3, 8]."""
-    cpus: list[int] = []
+def parse_cpus(text: str, key: str = "headrace.worker.cpus") -> list[int]:
+    """`0-3,8` as [0, 1, 2, 3, 8]; each core once, in the order given."""
+    cpus: dict[int, None] = {}
     for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not _is_digits(first) or (dash and not _is_digits(last)):
-            raise ConfigError("headrace.worker.cpus", text, "must look like 0-3,8")
-        cpus.extend(range(int(first), int(last or first) + 1))
-    return cpus
-
-
-def read_properties(text: str) -> dict[str, str]:
-    """A Java properties file as a dict: comments, `=` or `:` separators, continued lines."""
-    pairs: dict[str, str] = {}
-    for line in text.replace("\\\r\n", "").replace("\\\n", "").splitlines():
-        line = line.strip()
-        if not line or line[0] in "#!":
-            continue
-        cut = min((index for index in (line.find("="), line.find(":")) if index >= 0), default=len(line))
-        pairs[line[:cut].strip()] = line[cut + 1 :].strip()
-    return pairs
+        numbers = _CPUS.fullmatch(part.strip())
+        if numbers is None:
+            raise ConfigError(key, text, "must look like 0-3,8")
+        first, last = int(numbers[1]), int(numbers[2] or numbers[1])
+        if last < first:
+            raise ConfigError(key, text, f"{part.strip()} is an empty range: say {last}-{first}")
+        cpus.update(dict.fromkeys(range(first, last + 1)))
+    return list(cpus)

@@ -20,7 +20,6 @@ rebuilds, and checkpoint files that are old or new. Source: Kafka `UnifiedLog`, 
 from __future__ import annotations
 
 import logging
-import os
 import struct
 from bisect import bisect_left
 from dataclasses import replace
@@ -32,7 +31,7 @@ from crc32c import crc32c
 from headrace.clock import Clock
 from headrace.errors import StorageFailed
 from headrace.ids import TopicPartition
-from headrace.log.checkpoints import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE, write_partition_metadata
+from headrace.log.checkpoints import PARTITION_METADATA_FILE, sync_beginning, write_partition_metadata
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk, storage_failure
 from headrace.log.leader_epochs import LeaderEpochs
@@ -311,7 +310,7 @@ class PartitionLog(ReplicatedAppend):
                 self._is_directory_dirty = True
             self._active.sync()
             if self._is_begun:
-                self._sync_beginning()
+                sync_beginning(self.directory, self._disk)
             if self._is_directory_dirty:
                 self._disk.sync_directory(self.directory)
             if 0 <= self._truncation.distrusted_until <= self.log_end_offset:
@@ -550,19 +549,6 @@ class PartitionLog(ReplicatedAppend):
 
     def _size_of(self, base_offset: int) -> int:
         return path_of(self.directory, base_offset, LOG_SUFFIX).stat().st_size
-
-    def _sync_beginning(self) -> None:
-        """The small files of a new log, and its name; its own directory is for the caller."""
-        for name in (PARTITION_METADATA_FILE, LEADER_EPOCH_FILE):
-            try:
-                fd = os.open(self.directory / name, os.O_RDONLY)
-            except FileNotFoundError:
-                continue
-            try:
-                self._disk.fsync(fd)
-            finally:
-                os.close(fd)
-        self._disk.sync_directory(self.directory.parent)
 
     def _sync_rolled(self, base_offset: int) -> None:
         try:

@@ -56,6 +56,7 @@ QUIET_MS = 30_000  # one that dies sooner after its start waits before the next
 RESTART_FIRST_MS = 500
 RESTART_MAX_MS = 10_000
 LOG_TAIL_CHARACTERS = 2000
+UMASK = 0o027  # as of the logs: the group may read
 PORT_FILE = "port"
 LOCK_FILE = "lock"
 LOG_FILE = "zookeeper.log"
@@ -106,7 +107,7 @@ class EmbeddedZooKeeper:
         raises   ConfigError, where jars or Java are missing, or the port asked for is taken; ZooKeeperFailed
         """
         command = self._command()
-        self._directory.mkdir(parents=True, exist_ok=True)
+        self._directory.mkdir(mode=0o750, parents=True, exist_ok=True)
         for attempt in range(START_TRIES_MAX):
             with self._lock() as lock:
                 self.port = self._choose_port(attempt)
@@ -196,7 +197,7 @@ class EmbeddedZooKeeper:
     def _write_config(self) -> Path:
         """tickTime bounds session timeouts from below (2 ticks); 4-letter words and the admin server stay off."""
         data = self._directory / "data"
-        data.mkdir(exist_ok=True)
+        data.mkdir(mode=0o750, exist_ok=True)
         config = self._directory / CONFIG_FILE
         config.write_text(
             f"dataDir={data}\nclientPort={self.port}\nclientPortAddress={self._host}\ntickTime={TICK_MS}\n"
@@ -209,7 +210,7 @@ class EmbeddedZooKeeper:
     @contextmanager
     def _lock(self, timeout_s: float = STOP_DEADLINE_S) -> Iterator[int]:
         """The directory's lock, to hand on; a server that was just killed may need a moment to let it go."""
-        lock = os.open(self._directory / LOCK_FILE, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        lock = os.open(self._directory / LOCK_FILE, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o640)
         deadline = time.monotonic() + timeout_s
         try:
             while True:
@@ -308,6 +309,7 @@ def _dies_with(parent: int) -> Callable[[], None]:
 
     def prepare() -> None:
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        os.umask(os.umask(UMASK) | UMASK)
         if os.getppid() != parent:
             os._exit(1)
 

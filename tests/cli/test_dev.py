@@ -73,9 +73,9 @@ def test_no_address_of_a_zookeeper_means_the_embedded_one(happened, tmp_path):
 
 
 def test_changes_win_over_arguments(happened, tmp_path):
-    dev.dev(directory=tmp_path, port=1, changes=["listeners=PLAINTEXT://0.0.0.0:2", "num.partitions=3"])
+    dev.dev(directory=tmp_path, port=1, changes=["listeners=PLAINTEXT://:2", "num.partitions=3"])
     settings = happened[1][1]
-    assert settings["listeners"] == ("PLAINTEXT://0.0.0.0:2",)
+    assert settings["listeners"] == ("PLAINTEXT://:2",)
     assert settings["num.partitions"] == 3
 
 

@@ -240,3 +240,12 @@ def test_a_server_that_dies_again_and_again_waits_longer_each_time(new_server, m
     count = len(starts)
     server.look(100_000)
     assert len(starts) == count, "it was stopped"
+
+
+@needs_java
+def test_nobody_but_the_group_may_read_its_data(new_server, tmp_path):
+    server = new_server()
+    server.start()
+    files = [path for path in (tmp_path / "zookeeper").rglob("*") if "data" in path.parts]
+    assert files
+    assert not [path for path in files if path.stat().st_mode & 0o027]

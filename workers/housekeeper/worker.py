@@ -24,6 +24,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from headrace import exit_codes
 from headrace.clock import Clock, SystemClock
 from headrace.errors import ConfigError, Fenced
 from headrace.ids import TopicPartition
@@ -58,7 +59,6 @@ from headrace.workers.watched_disk import WatchedDisk
 SYNC_LOOK_INTERVAL_MS = 1_000
 LAG_LOOK_INTERVAL_MS = 2_000
 RETIRED_LOOK_INTERVAL_MS = 30_000
-EXIT_CONFIG = 78  # EX_CONFIG: the node stops
 CHECKPOINT_FILES = (RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE, LOG_START_OFFSET_FILE)
 
 _log = logging.getLogger(__name__)
@@ -252,7 +252,7 @@ def run(seat: Seat, clock: Clock | None = None) -> int:
         return 0
     except ConfigError as failure:
         _log.error("housekeeper can't work reason=%s", failure)
-        return EXIT_CONFIG
+        return exit_codes.CONFIG
     except Fenced as reason:
         _log.warning("housekeeper fenced process=%d reason=%s", seat.process_id, reason)
         return 1

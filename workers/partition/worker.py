@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 import select
 
+from headrace import exit_codes
 from headrace.clock import Clock, SystemClock
 from headrace.errors import Fenced
 from headrace.limits import IDLE_WAIT_MAX_MS
@@ -33,8 +34,6 @@ from headrace.workers.partition.requests import Requests
 from headrace.workers.partition.upkeep import Upkeep
 
 FLUSH_LOOK_INTERVAL_MS = 50
-EXIT_CLEAN = 0
-EXIT_UNCLEAN = 1
 
 _log = logging.getLogger(__name__)
 
@@ -163,7 +162,7 @@ def run(seat: Seat, clock: Clock | None = None) -> int:
         seat.set_state(ProcessState.DRAINING)
         is_clean = worker.close()
         seat.set_state(ProcessState.STOPPED)
-        return EXIT_CLEAN if is_clean else EXIT_UNCLEAN
+        return exit_codes.CLEAN if is_clean else exit_codes.FAILED
     except Fenced as reason:
         _log.warning("partition worker fenced process=%d reason=%s", seat.process_id, reason)
-        return EXIT_UNCLEAN
+        return exit_codes.FAILED
