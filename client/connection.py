@@ -119,7 +119,7 @@ class Connection:
     def _receive_response(self, sent: _Sent, deadline_s: float) -> Any:
         head = self._receive(4, deadline_s)
         (size,) = struct.unpack(">i", head)
-        if foreign := describe_foreign(head):
+        if foreign := describe_foreign(bytes(head)):
             raise BadFrame(f"{self.address} answers with {foreign}: no Kafka listener without TLS is there")
         if not 4 <= size <= RESPONSE_BYTES_MAX:
             raise BadFrame(f"response of {size} bytes from {self.address}")

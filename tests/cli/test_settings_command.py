@@ -25,6 +25,7 @@ def test_a_row_says_default_type_values_and_what_it_does(capsys):
     assert found["num.partitions"]["type"] == "int"
     assert found["num.partitions"]["values"] == "from 1"
     assert found["compression.type"]["values"].startswith("producer, uncompressed")
+    assert (found["compression.type"]["changes"], found["num.partitions"]["changes"]) == ("live", "restart")
     assert found["broker.rack"]["default"] is None
     assert found["headrace.partitions.max"]["values"] == "16 to 1048576"
     assert all(row["doc"] for row in found.values())
@@ -40,9 +41,12 @@ def test_text_and_markdown_have_a_line_for_each(capsys):
     settings([], as_markdown=True)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(BROKER_SETTINGS) + 2
-    assert {line.replace("\\|", "").count("|") for line in lines} == {6}
+    assert {line.replace("\\|", "").count("|") for line in lines} == {7}
 
 
 def test_a_word_that_is_in_no_key_is_refused():
     with pytest.raises(typer.BadParameter, match="'nonsense' is part of no key"):
         settings(["nonsense"])
+    for word in ("ssl", "super.users", "sasl.enabled.mechanisms"):
+        with pytest.raises(typer.BadParameter, match="a node does not start with"):
+            settings([word])
