@@ -57,7 +57,7 @@ def run_demo(file: Path | None) -> int:
     try:
         sources = _read(console, file)
     except BadFile as failure:
-        console.print(f"[red]{escape(str(failure))}[/red]")
+        console.print(f"[red]{escape(str(failure))}[/red]", soft_wrap=True)
         return 1
     directory = Path(tempfile.mkdtemp(prefix="headrace-demo-"))
     node = None
@@ -71,7 +71,7 @@ def run_demo(file: Path | None) -> int:
         bootstrap = _await_ready(node, directory)
         console.print(f"the node serves on [bold]{bootstrap}[/bold]\n")
         seconds = _produce(console, bootstrap, sources.lines)
-        console.print(_rate("librdkafka wrote", (len(sources.lines), sources.size), seconds))
+        console.print(_rate("librdkafka wrote", (len(sources.lines), sources.size), seconds), soft_wrap=True)
         return _count(console, bootstrap, sources.expected, file, directory)
     finally:
         if node is not None:
@@ -254,7 +254,7 @@ def _count(console: Any, bootstrap: str, expected: _Expected, file: Path | None,
             rows = _package_counts(spark, bootstrap)
             seconds = time.monotonic() - begun
             total = (sum(row["lines"] for row in rows), sum(row["bytes"] for row in rows))
-            console.print(_rate(f"Spark read from the page cache ({when})", total, seconds))
+            console.print(_rate(f"Spark read from the page cache ({when})", total, seconds), soft_wrap=True)
         lines = {row["package"]: row["lines"] for row in rows}
         counted = _keyword_counts(spark, bootstrap)
     finally:

@@ -116,7 +116,6 @@ def test_a_file_that_can_not_be_shown_is_named_before_anything_starts(
     monkeypatch, tmp_path, capsys, content, complaint
 ):
     monkeypatch.setattr(demo_run, "_start_node", lambda _directory: pytest.fail("a node was started"))
-    monkeypatch.setenv("COLUMNS", "300")
     file = tmp_path / "[red]it's.txt"
     if content is not None:
         file.write_bytes(content)

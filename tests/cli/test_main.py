@@ -176,3 +176,10 @@ def test_a_file_that_may_not_be_read_is_a_setting_that_cannot_be_used(monkeypatc
                 os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 78
     assert f"'{file}' for FILE: Permission denied" in capfd.readouterr().err
+
+
+def test_a_demo_without_its_libraries_says_what_to_install_and_starts_nothing():
+    program = "import sys; sys.modules['confluent_kafka'] = None; from headrace.cli.main import main; sys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", program, "demo"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("headrace: the demo needs confluent_kafka: pip install 'headrace[demo]'")
