@@ -100,8 +100,14 @@ class Connection:
         """The response to what was sent. The deadline counts from here. Raises as `request`."""
         assert self._sent is not None, "nothing was asked"
         sent, self._sent = self._sent, None
+        wait_s = timeout_s or self._timeout_s
         try:
-            return self._receive_response(sent, time.monotonic() + (timeout_s or self._timeout_s))
+            return self._receive_response(sent, time.monotonic() + wait_s)
+        except TimeoutError:
+            self.close()
+            raise ConnectionFailed(
+                f"{self.address}: timed out: connected, but no whole answer within {wait_s:g} s"
+            ) from None
         except OSError as failure:
             self.close()
             raise ConnectionFailed(f"{self.address}: {failure}") from None
@@ -136,7 +142,7 @@ class Connection:
         while done < size:
             left_s = deadline_s - time.monotonic()
             if left_s <= 0:
-                raise TimeoutError(f"timed out with {done} of {size} bytes received")
+                raise TimeoutError
             self._socket.settimeout(left_s)
             count = self._socket.recv_into(view[done:])
             if not count:

@@ -81,8 +81,9 @@ def test_a_peer_that_speaks_something_else_is_refused_by_its_name(answer, compla
         gone.set()
 
 
-def test_a_silent_peer_ends_at_the_deadline():
-    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(ConnectionFailed, match="timed out"):
+def test_a_silent_peer_ends_at_the_deadline_and_is_told_from_one_that_is_not_there():
+    said = r"timed out: connected, but no whole answer within 0\.1 s"
+    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(ConnectionFailed, match=said):
         Connection("127.0.0.1", listener.getsockname()[1], timeout_s=0.1)
 
 
