@@ -92,7 +92,7 @@ def produce(
     from headrace.cli.interrupt import Interrupt
     from headrace.cli.line_source import STANDARD_INPUT, read_lines
     from headrace.client.producer import DeliveryFailed, Producer
-    from headrace.errors import HeadraceError
+    from headrace.errors import ErrorCode, HeadraceError, KafkaError
 
     parse_topic("TOPIC", topic)
     for file in files or []:
@@ -119,7 +119,12 @@ def produce(
                 else:
                     key, value = _split(line, separator, empty_is_null)
                     places.note(line)
-                    producer.send(topic, value, key, header_list, target)
+                    try:
+                        producer.send(topic, value, key, header_list, target)
+                    except KafkaError as failure:
+                        if failure.code is not ErrorCode.MESSAGE_TOO_LARGE:
+                            raise
+                        raise KafkaError(failure.code, f"{line.place}: {failure.message}") from None
                 meter.show(producer)
             producer.close()
         except DeliveryFailed as failure:

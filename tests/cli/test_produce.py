@@ -95,6 +95,12 @@ def test_the_line_of_a_record_that_is_too_large_is_named(program, tmp_path):
     assert "MESSAGE_TOO_LARGE" in said
 
 
+def test_the_line_of_a_record_that_no_buffer_holds_is_named(program, topic):
+    said = program.fails("produce", topic, stdin=b"a\n" + b"x" * (32 << 20) + b"\n")
+    assert "MESSAGE_TOO_LARGE: standard input, line 2: a record of" in said
+    assert program("consume", topic) == b"a\n", "what was read before is delivered"
+
+
 def test_the_first_ctrl_c_delivers_what_was_read(program, topic):
     run = program.start("produce", topic, "-p", "0")
     run.stdin.write(b"read\n")
