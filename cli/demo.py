@@ -32,5 +32,5 @@ def _check_modules() -> None:
 
     if missing := [name for name in MODULES if find_spec(name) is None]:
         raise HeadraceError(
-            f"the demo needs {' and '.join(missing)}: pip install 'headrace[demo]', or `make demo` in a clone"
+            f"the demo needs {' and '.join(missing)}: pip install 'headrace[spark,demo]', or `make demo` in a clone"
         )

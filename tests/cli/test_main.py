@@ -182,4 +182,4 @@ def test_a_demo_without_its_libraries_says_what_to_install_and_starts_nothing():
     program = "import sys; sys.modules['confluent_kafka'] = None; from headrace.cli.main import main; sys.exit(main())"
     done = subprocess.run([sys.executable, "-c", program, "demo"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("headrace: the demo needs confluent_kafka: pip install 'headrace[demo]'")
+    assert done.stderr.startswith("headrace: the demo needs confluent_kafka: pip install 'headrace[spark,demo]'")
