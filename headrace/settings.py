@@ -153,7 +153,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("log.index.interval.bytes", _I, "4096", "Bytes of log between index entries.", 0, _INT_MAX),
     Setting("log.index.size.max.bytes", _I, "10485760", "Largest index file.", 16, _INT_MAX),
     Setting("log.flush.interval.messages", _L, str(_LONG_MAX), "Records between fsyncs.", 1, _LONG_MAX),
-    Setting("log.flush.interval.ms", _L, None, "Time between fsyncs; no bound where unset.", 0, _LONG_MAX),
+    Setting("log.flush.interval.ms", _L, None, "Time between fsyncs; log.flush.scheduler.interval.ms where unset.", 0, _LONG_MAX),
     Setting("log.flush.scheduler.interval.ms", _L, str(_LONG_MAX), "How often due fsyncs are looked for.", 1, _LONG_MAX),
     Setting("log.flush.offset.checkpoint.interval.ms", _I, "60000", "Interval of recovery point checkpoints.", 1, _INT_MAX),
     Setting("log.flush.start.offset.checkpoint.interval.ms", _I, "60000", "Interval of log start checkpoints.", 1, _INT_MAX),
@@ -352,6 +352,8 @@ class Settings(Mapping[str, Any]):
             else:
                 minutes = values["log.retention.hours"] * 60
             values["log.retention.ms"] = minutes * 60_000 if minutes >= 0 else -1
+        if values["log.flush.interval.ms"] is None:
+            values["log.flush.interval.ms"] = values["log.flush.scheduler.interval.ms"]
         if values["advertised.listeners"] is None:
             values["advertised.listeners"] = values["listeners"]
         cores = len(os.sched_getaffinity(0))
