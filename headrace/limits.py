@@ -67,6 +67,9 @@ CONVERTED_BYTES_MAX = 1024 * 1024  # of the log, for one Fetch of an old version
 # Topics that left the view without having been deleted
 RELEASED_TOPICS_MAX = 10_000  # remembered by one process, so that another one of such a name is known for another
 
+# Batches that go through a ring in parts
+BATCH_PARTS_AGE_MS_MAX = 60_000  # from the first part to the end; whoever began it has gone
+
 # Log lines that peers cause, of one kind and process
 PEER_LINES_INTERVAL_MS = 10_000
 PEER_LINES_MAX = 100  # in an interval
