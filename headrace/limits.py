@@ -60,6 +60,7 @@ NOTICES_PER_INTERVAL_MAX = 100  # such lines of one network worker, of all peers
 OPENED_BYTES_MAX = 64 * 1024 * 1024  # what comes out of one batch
 OPENED_RECORDS_MAX = 250_000  # in one batch or set: 70 MB of objects, half a second of a network worker
 OPENED_RATIO_MAX = 32  # of a request: beyond OPENED_BYTES_MAX, times its size
+RECORD_ERRORS_MAX = 1_000  # of a batch that is refused, told to its producer
 OPENED_RECORD_COST = 256  # what a record costs besides its bytes, as bytes
 COMPACTED_RECORDS_MAX = 2_000_000  # in one batch of a log that is compacted: 400 MB of columns
 CONVERTED_BYTES_MAX = 1024 * 1024  # of the log, for one Fetch of an old version, shared by its partitions

@@ -27,7 +27,7 @@ from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.opening_budget import OpeningBudget
 from headrace.workers.network.plain_admission import check_plain
 from headrace.workers.network.produce_ledger import PendingProduce, Result
-from headrace.workers.network.record_policy import RejectedRecord
+from headrace.workers.network.record_policy import RejectedRecords
 from headrace.workers.network.routes import Route
 
 BATCH_BYTES_MIN = 61
@@ -175,8 +175,8 @@ def _apply_policy(
 def _keep_reason(pending: PendingProduce, index: int, failure: KafkaError) -> int:
     """What the response will say beside the error, which is returned."""
     pending.texts = {**(pending.texts or {}), index: failure.message}
-    if isinstance(failure, RejectedRecord):
-        pending.record_errors = {**(pending.record_errors or {}), index: (failure.index, failure.reason)}
+    if isinstance(failure, RejectedRecords):
+        pending.record_errors = {**(pending.record_errors or {}), index: (failure.indexes, failure.reason)}
     return failure.code
 
 
@@ -214,7 +214,7 @@ def _respond(pending: PendingProduce) -> None:
 
 
 def _partition_response(
-    index: int, result: Result, text: str | None, record_error: tuple[int, str] | None = None
+    index: int, result: Result, text: str | None, record_error: tuple[list[int], str] | None = None
 ) -> Any:
     error, base_offset, append_time_ms, log_start_offset = result
     return _PartitionResponse(
@@ -223,7 +223,7 @@ def _partition_response(
         base_offset=base_offset,
         log_append_time_ms=append_time_ms,
         log_start_offset=log_start_offset,
-        record_errors=[_RecordError(*record_error)] if record_error is not None else [],
+        record_errors=[_RecordError(record, record_error[1]) for record in record_error[0]] if record_error else [],
         error_message=text,
     )
 
