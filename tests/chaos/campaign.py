@@ -165,6 +165,8 @@ def _print_progress(verdict: Verdict, report: Report, faults: int, seconds: floa
         f"; round {report.seed}: {dict(found) or 'clean'}",
         flush=True,
     )
+    for anomaly in report.anomalies[:TOLD_MAX]:
+        print(f"    {anomaly.kind}: {anomaly.text[:300]}", flush=True)
 
 
 def main() -> int:

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import payload
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from history import NO_OFFSET, Commit, Committed, History, Outcome, Poll, Record, Send
 from key_judge import Write
 
@@ -43,6 +43,7 @@ class Client(ABC):
     def __init__(self, name: str) -> None:
         self.name = name
         self.failure: str | None = None  # that ended it, or that it can't get over
+        self.refused = 0  # records that confluent-kafka would not take, since the node does not know the topic
         self.stopping = threading.Event()
         self.thread = threading.Thread(target=self._guarded, name=name, daemon=True)
 
@@ -58,6 +59,13 @@ class Client(ABC):
             self.run()
         except Exception as failure:  # the campaign fails with it, rather than going on without a client
             self.failure = f"{self.name}: {type(failure).__name__}: {failure}"
+
+    def _refused(self, failure: KafkaException) -> None:
+        """The client library remembers for a while that the node said so. raises KafkaException, for anything else"""
+        if failure.args[0].code() != KafkaError._UNKNOWN_TOPIC:
+            raise failure
+        self.refused += 1
+        self.stopping.wait(0.1)
 
     @abstractmethod
     def run(self) -> None:
@@ -118,7 +126,11 @@ class IdempotentProducer(Client):
                 Send(self.name, self._topic, 0, partition, (value,), outcome, offset, began, time.monotonic())
             )
 
-        self._producer.produce(self._topic, payload.encode(value), partition=partition, on_delivery=delivered)
+        try:
+            self._producer.produce(self._topic, payload.encode(value), partition=partition, on_delivery=delivered)
+        except KafkaException as failure:
+            self._refused(failure)
+            self._in_flight -= 1
 
     def _failed(self, error: Any) -> None:
         if error.fatal():
@@ -281,10 +293,15 @@ class KeyWriter(Client):
                 self.acknowledged += 1
                 self.writes[index] = self.writes[index]._replace(outcome=Outcome.OK, offset=message.offset())
 
-        self._producer.produce(
-            self._topic,
-            payload.encode(value) if value is not None else None,
-            key=f"k{key}",
-            partition=partition,
-            on_delivery=delivered,
-        )
+        try:
+            self._producer.produce(
+                self._topic,
+                payload.encode(value) if value is not None else None,
+                key=f"k{key}",
+                partition=partition,
+                on_delivery=delivered,
+            )
+        except KafkaException as failure:
+            self._refused(failure)
+            self._in_flight -= 1
+            del self.writes[index]

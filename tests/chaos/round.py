@@ -98,6 +98,14 @@ def settings_by_lot(chance: random.Random) -> dict[str, str]:
     return settings
 
 
+class Aborted(Exception):
+    """No further faults make sense in this round."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
 class Round:
     """One round, from an empty directory to a report.
 
@@ -126,7 +134,10 @@ class Round:
         with ExitStack() as stack:
             try:
                 self._set_up(stack)
-                self._fire_all(count)
+                try:
+                    self._fire_all(count)
+                except Aborted as failure:  # what was seen until then is judged all the same
+                    self._blame(failure.kind, str(failure))
                 self._settle()
                 self._judge()
                 self._finish()
@@ -214,7 +225,7 @@ class Round:
                 stage.sleep(0.02)
                 if stage.prober.oldest_s() > SERVES_DEADLINE_S:
                     owed = [(watch.fault, sorted(watch.left)) for watch in stage.prober.watches]
-                    raise TimeoutError(f"did not serve again within {SERVES_DEADLINE_S:.0f} s: {owed[:3]}")
+                    raise Aborted("not-served", f"not again within {SERVES_DEADLINE_S:.0f} s: {owed[:3]}")
                 deaths += self._look_at_node()
             deaths += self._look_at_node()
             if deaths > NODE_DEATHS_MAX:
@@ -248,10 +259,10 @@ class Round:
         stage = self._stage
         stage.node.log.look()
         if stage.node.log.looping:
-            raise TimeoutError(f"{stage.node.log.looping} dies again and again: {stage.node.log.deaths[-1:]}")
+            raise Aborted("crash-loop", f"{stage.node.log.looping}: {stage.node.log.deaths[-1:]}")
         for client in stage.everyone:
-            if client.failure:
-                raise TimeoutError(client.failure)
+            if client.failure and not client.stopping.is_set():
+                raise Aborted("client", client.failure)
         assert stage.node.process is not None
         code = stage.node.process.poll()
         if code is None:
@@ -273,7 +284,6 @@ class Round:
         deadline = time.monotonic() + QUIET_S
         while stage.prober.watches and time.monotonic() < deadline:
             stage.sleep(0.02)
-            self._look_at_node()
         for watch in stage.prober.watches:
             self._blame("not-served", f"after {watch.fault}: partitions {sorted(watch.left)}")
         for client in (*stage.churned, *stage.trimmed):
@@ -285,6 +295,7 @@ class Round:
             client.stop()
         with raw_client(lambda: stage.node.port) as raw:
             ends = {p: until(lambda p=p: raw.offset(STABLE, p, LATEST), DEADLINE_S) for p in range(PARTITIONS)}  # type: ignore[misc]
+        deadline = time.monotonic() + QUIET_S
         for tail in self._tails:
             while any(tail.positions[p] < end for p, end in ends.items()) and time.monotonic() < deadline:
                 stage.sleep(0.02)
@@ -295,6 +306,8 @@ class Round:
         for client in stage.everyone:
             if client.failure:
                 self._blame("client", client.failure)
+            if client.refused:
+                stage.notes[f"produce refused, the topic is unknown, by {client.name}"] += client.refused
 
     def _judge(self) -> None:
         stage, node, history = self._stage, self._stage.node, self._stage.history

@@ -53,11 +53,10 @@ class Cut(Fault):
 class Expire(Fault):
     """The node's session ends, as if it had expired."""
 
-    name, weight = "zk-expire", 2.0
+    name, weight, kind = "zk-expire", 2.0, Kind.JOB
 
     def fire(self, stage: Stage, chance: random.Random) -> float | None:
-        now = time.monotonic()
-        return now if _end_session(stage) else None
+        return time.monotonic() if _end_session(stage) else None
 
 
 class Flap(Fault):
@@ -81,7 +80,7 @@ class Flap(Fault):
             if made >= LATE_TOPICS_MAX:
                 break
         stage.proxy.cut_next([])
-        return now
+        return time.monotonic()
 
 
 class Pause(Fault):
@@ -131,10 +130,12 @@ class StartWithout(Fault):
             stage.notes[f"SIGTERM to a start that waits ends with {node.stop()}"] += 1
             outcome = 0
         stage.zookeeper.start()
-        if isinstance(outcome, int) or node.wait_ready(MEND_S) != "ready":
-            if not isinstance(outcome, int):
-                stage.blame("not-ready", "a start that waited for ZooKeeper did not go on when it was there")
-                stage.kill_tree()
+        if outcome == "late":
+            outcome = node.wait_ready(MEND_S)
+        if outcome == "late":
+            stage.blame("not-ready", "a start that waited for ZooKeeper did not go on when it was there")
+            stage.kill_tree()
+        if outcome != "ready":
             node.start()
         return now
 
@@ -180,7 +181,6 @@ class BadZnode(Fault):
     def fire(self, stage: Stage, chance: random.Random) -> float | None:
         client = chance.choice(stage.resting)
         path = chance.choice([f"/config/topics/{client.topic}", f"/brokers/topics/{client.topic}"])
-        now = time.monotonic()
         with _lock_of(stage, path) as is_ours:
             if not is_ours:
                 return None
@@ -201,7 +201,7 @@ class BadZnode(Fault):
                 until(lambda: raw.offset(client.topic, 0, EARLIEST), MEND_S)
             except TimeoutError as failure:
                 stage.blame("not-served", f"{client.topic} after its znode was mended: {failure}")
-        return now
+        return time.monotonic()
 
 
 class _Hold:
