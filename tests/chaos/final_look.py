@@ -23,7 +23,7 @@ from topic_clients import TopicClient, add_poll
 
 from headrace.shm.region import region_prefix
 
-READ_S = 120.0  # for one partition, with its retries
+READ_S = 30.0  # for one partition, with its retries
 VERIFY_TIMEOUT_S = 300.0
 TOLD_MAX = 5
 

@@ -26,6 +26,7 @@ class NodeLog:
         self.killed: set[int] = set()
         self.deaths: list[str] = []  # that nobody of us caused
         self.tracebacks: list[str] = []
+        self.last_error = ""
         self.looping: str | None = None  # the role that does
         self._in_a_row: Counter[str] = Counter()
         self._position = 0
@@ -46,6 +47,8 @@ class NodeLog:
 
     def take(self, line: str) -> None:
         self._follow_traceback(line)
+        if " ERROR " in line or line.startswith("error"):
+            self.last_error = line.strip()[-300:]
         if hang := _HANGS.search(line):
             self.deaths.append(line.strip())
             self.killed.add(int(hang[2]))  # its death is told once

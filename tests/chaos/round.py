@@ -127,6 +127,7 @@ class Round:
         self._producers: list[IdempotentProducer] = []
         self._tails: list[Tail] = []
         self._keys: KeyWriter
+        self._unread: set[str] = set()  # topics that may or may not be there
 
     def run(self, count: int) -> Report:
         """Fire so many faults, and judge."""
@@ -267,7 +268,7 @@ class Round:
         code = stage.node.process.poll()
         if code is None:
             return 0
-        self._blame("node-died", f"the node ended by itself with {code}")
+        self._blame("node-died", f"the node ended by itself with {code}: {stage.node.log.last_error}")
         stage.kill_tree()
         stage.node.start()
         return 1
@@ -287,8 +288,11 @@ class Round:
         for watch in stage.prober.watches:
             self._blame("not-served", f"after {watch.fault}: partitions {sorted(watch.left)}")
         for client in (*stage.churned, *stage.trimmed):
-            while not client.jobs.empty() and time.monotonic() < deadline:
+            while client.is_at_a_job and time.monotonic() < deadline:
                 stage.sleep(0.02)
+            if client.is_at_a_job:
+                self._blame("not-served", f"{client.topic} can't be deleted and created")
+                self._unread.add(client.topic)
         for client in (*stage.churned, *stage.trimmed, *self._producers, self._keys, stage.prober):
             client.stopping.set()
         for client in (*stage.churned, *stage.trimmed, *self._producers, self._keys, stage.prober):
@@ -313,10 +317,11 @@ class Round:
         stage, node, history = self._stage, self._stage.node, self._stage.history
         anomalies = self.report.anomalies
         topics = [(STABLE, 0, PARTITIONS)]
-        topics += [(c.topic, c.generation, c.partitions) for c in (*stage.trimmed, *stage.churned, *stage.resting)]
+        clients = [c for c in (*stage.trimmed, *stage.churned, *stage.resting) if c.topic not in self._unread]
+        topics += [(client.topic, client.generation, client.partitions) for client in clients]
         for topic, generation, partitions in topics:
             anomalies += read_topic(node, history, topic, generation, partitions)
-        anomalies += read_groups(node, history, [*stage.trimmed, *stage.churned, *stage.resting])
+        anomalies += read_groups(node, history, clients)
         anomalies += judge(history.operations)
         anomalies += judge_keys(self._keys.writes, read_keys(node, KEYED, 2))
         anomalies += look_at_orphans(node, stage.orphans)

@@ -44,7 +44,6 @@ class TopicClient(Client):
         self.partitions = partitions
         self.generation = 0
         self.acknowledged = 0
-        self.done = 0  # jobs
         self.jobs: queue.Queue[Callable[[], None]] = queue.Queue(JOBS_MAX)
         self._configs = configs
         self._history = history
@@ -57,17 +56,23 @@ class TopicClient(Client):
         self._committed = dict.fromkeys(range(partitions), NO_OFFSET)
 
     @property
+    def is_at_a_job(self) -> bool:
+        return self.jobs.unfinished_tasks > 0
+
+    @property
     def group(self) -> str:
         return f"group-{self.topic}"
 
     def run(self) -> None:
         while not self.stopping.is_set():
             try:
-                self.jobs.get_nowait()()
-                self.done += 1
+                job = self.jobs.get_nowait()
             except queue.Empty:
                 self.step()
                 self.stopping.wait(PAUSE_S)
+                continue
+            job()
+            self.jobs.task_done()
         self.raw.close()
 
     def step(self) -> None:
