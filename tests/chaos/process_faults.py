@@ -92,7 +92,7 @@ class Pause(Fault):
 class KillTree(Fault):
     """SIGKILL to the supervisor, with which all go; and a start."""
 
-    name, weight, kind = "kill-tree", 1.8, Kind.HEAVY
+    name, weight, kind = "kill-tree", 1.2, Kind.HEAVY
 
     def fire(self, stage: Stage, chance: random.Random) -> float | None:
         now = time.monotonic()
@@ -104,7 +104,7 @@ class KillTree(Fault):
 class Restart(Fault):
     """SIGTERM, and a start."""
 
-    name, weight, kind = "stop-start", 0.6, Kind.HEAVY
+    name, weight, kind = "stop-start", 0.4, Kind.HEAVY
 
     def fire(self, stage: Stage, chance: random.Random) -> float | None:
         now = time.monotonic()
@@ -152,8 +152,8 @@ PROCESS_FAULTS: list[Fault] = [
     Pause(),
     KillTree(),
     Restart(),
-    EarlyEnd("early-sigterm", signal.SIGTERM, 0.9),
-    EarlyEnd("early-sigkill", signal.SIGKILL, 0.6),
+    EarlyEnd("early-sigterm", signal.SIGTERM, 0.6),
+    EarlyEnd("early-sigkill", signal.SIGKILL, 0.4),
 ]
 
 assert LONG_PAUSE_MAX_S < 30 < DEADLINE_S  # below headrace.worker.hang.timeout.ms: a pause is no hang

@@ -87,10 +87,11 @@ def settings_by_lot(chance: random.Random) -> dict[str, str]:
         "headrace.log.dir.free.bytes.min": "1048576",
         "headrace.request.ring.bytes": "4194304",
     }
-    if chance.random() < 0.5:
+    if chance.random() < 0.6:
+        interval_ms = chance.choice(["500", "2000"])
         settings |= {
-            "log.flush.offset.checkpoint.interval.ms": "500",
-            "log.flush.start.offset.checkpoint.interval.ms": "500",
+            "log.flush.offset.checkpoint.interval.ms": interval_ms,
+            "log.flush.start.offset.checkpoint.interval.ms": interval_ms,
             "replica.high.watermark.checkpoint.interval.ms": "300",
             "log.segment.delete.delay.ms": "1000",
             "log.retention.check.interval.ms": "500",
@@ -120,6 +121,8 @@ class Round:
         self._directory = directory
         self._chance = random.Random(seed)
         self._faults = [fault for fault in faults if mounts or not fault.is_private]
+        self._weights = [fault.weight for fault in self._faults]
+        self._deck = self._chance.sample(self._faults, len(self._faults))
         self._is_private = mounts
         self._pause_s = pause_s
         self.report = Report(seed)
@@ -233,19 +236,24 @@ class Round:
                 return
 
     def _fire_one(self) -> None:
-        stage, chance = self._stage, self._chance
+        """One of each first, in an order by lot; then by weight."""
         for _try in range(TRIES_MAX):
-            fault = chance.choices(self._faults, [one.weight for one in self._faults])[0]
-            if fault.kind is Kind.JOB:
-                if stage.has_room_for_a_job:
-                    stage.submit(partial(self._fire, fault, random.Random(chance.random())))
-                    return
-                continue
+            fault = self._deck.pop() if self._deck else self._chance.choices(self._faults, self._weights)[0]
+            if self._begin(fault):
+                return
+            self._stage.sleep(0.01)
+
+    def _begin(self, fault: Fault) -> bool:
+        """Fire it here, or send it off; False where it could not happen."""
+        stage, chance = self._stage, self._chance
+        if fault.kind is not Kind.JOB:
             if fault.kind is Kind.HEAVY:
                 stage.run_due(everything=True)
-            if self._fire(fault, chance):
-                return
-            stage.sleep(0.01)
+            return self._fire(fault, chance)
+        if stage.has_room_for_a_job:
+            stage.submit(partial(self._fire, fault, random.Random(chance.random())))
+            return True
+        return False
 
     def _fire(self, fault: Fault, chance: random.Random) -> bool:
         since = fault.fire(self._stage, chance)

@@ -205,6 +205,10 @@ class TopicClient(Client):
         if self._chance.random() < 0.7:
             self.write(0)
         self._settle()
+        if self._chance.random() < 0.5:  # so that the next incarnation follows one whose log start was written down
+            self.write(0, 40)
+            self.trim()
+            self.write(0)
 
     def _sees_another(self) -> bool:
         deadline = time.monotonic() + KNOWN_S

@@ -13,8 +13,10 @@ import time
 from collections.abc import Callable
 
 from running_node import WORKERS
-from stage import Fault, Stage
+from stage import Fault, Kind, Stage
 from topic_clients import TopicClient
+
+JOB_S = 10.0
 
 
 class DeleteRecords(Fault):
@@ -44,6 +46,30 @@ class Recreate(Fault):
             order(stage, client, role, pause_s)
 
         return time.monotonic() if _ask(client, recreate) else None
+
+
+class RecreateCrash(Fault):
+    """A topic is deleted and created again and written to, and all of the node is killed before anything else is written down."""
+
+    name, weight, kind = "recreate-kill-tree", 0.6, Kind.HEAVY
+
+    def fire(self, stage: Stage, chance: random.Random) -> float | None:
+        client = chance.choice(stage.churned)
+
+        def recreate() -> None:
+            client.recreate()
+            client.write(0, chance.randint(1, 60))
+
+        if not _ask(client, recreate):
+            return None
+        deadline = time.monotonic() + JOB_S
+        while client.is_at_a_job and time.monotonic() < deadline:
+            stage.sleep(0.005)
+        stage.sleep(chance.choice([0.0, 0.0, 0.3]))
+        now = time.monotonic()
+        stage.kill_tree()
+        stage.node.start()
+        return now
 
 
 def _ask(client: TopicClient, job: Callable[[], None]) -> bool:
@@ -84,4 +110,4 @@ def _kill(stage: Stage, role: str) -> None:
         stage.node.signal(pid, signal.SIGKILL)
 
 
-TOPIC_FAULTS: list[Fault] = [DeleteRecords(), Recreate()]
+TOPIC_FAULTS: list[Fault] = [DeleteRecords(), Recreate(), RecreateCrash()]

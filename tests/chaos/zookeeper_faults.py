@@ -99,7 +99,7 @@ class Pause(Fault):
 class Restart(Fault):
     """SIGKILL to ZooKeeper; it is away for a while, and starts again."""
 
-    name, weight, kind = "zk-restart", 0.5, Kind.HEAVY
+    name, weight, kind = "zk-restart", 0.3, Kind.HEAVY
 
     def fire(self, stage: Stage, chance: random.Random) -> float | None:
         now = time.monotonic()
@@ -115,7 +115,7 @@ class StartWithout(Fault):
     Such a start may wait, or end with 78; waiting, it may be told to end.
     """
 
-    name, weight, kind = "start-without-zk", 0.8, Kind.HEAVY
+    name, weight, kind = "start-without-zk", 0.5, Kind.HEAVY
 
     def fire(self, stage: Stage, chance: random.Random) -> float | None:
         now = time.monotonic()
@@ -143,7 +143,7 @@ class StartWithout(Fault):
 class Restore(Fault):
     """ZooKeeper is taken back to a copy of its data; topics that were made since have to keep their files."""
 
-    name, weight, kind = "zk-restore", 0.3, Kind.HEAVY
+    name, weight, kind = "zk-restore", 0.2, Kind.HEAVY
 
     def fire(self, stage: Stage, chance: random.Random) -> float | None:
         hold = _Hold(stage)

@@ -1,8 +1,10 @@
 """Faults under load, judged: a short campaign in every run; `make chaos` has the long one."""
 
 import campaign
+import pytest
 
 
+@pytest.mark.timeout(900)  # it takes a minute; a wait of its own ends each of its steps
 def test_whatever_happens_to_a_node_nothing_acknowledged_is_lost(tmp_path):
     """Every class of fault that needs no privileges may fire."""
     verdict = campaign.run_campaign(tmp_path, faults=100, seed=20261122, round_faults=100, private=False, quiet=True)
