@@ -22,6 +22,8 @@ from key_judge import Write
 IN_FLIGHT_MAX = 100
 MESSAGE_TIMEOUT_S = 600
 FLUSH_S = 60.0
+COMMIT_S = 10.0  # without an answer to a commit
+STOP_S = FLUSH_S + 30.0
 CLIENT: dict[str, Any] = {
     "retry.backoff.ms": 20,
     "retry.backoff.max.ms": 100,
@@ -52,7 +54,9 @@ class Client(ABC):
 
     def stop(self) -> None:
         self.stopping.set()
-        self.thread.join()
+        self.thread.join(STOP_S)
+        if self.thread.is_alive():
+            self.failure = f"{self.name}: waits for an answer, {STOP_S:.0f} s after the last fault"
 
     def _guarded(self) -> None:
         try:
@@ -178,12 +182,19 @@ class Tail(Client):
 
 
 class Member(Client):
-    """The one member of a group: reads and commits what it read, each time before it reads on."""
+    """The one member of a group: reads, and commits what it read, one commit at a time.
+
+    Commits are asynchronous: confluent-kafka's synchronous one was seen to wait for ever once the log of the group's offsets had
+    been full for some time.
+    """
 
     def __init__(self, name: str, bootstrap: str, history: History, topic: str) -> None:
         super().__init__(name)
         self.commits = 0
         self._bootstrap, self._history, self._topic = bootstrap, history, topic
+        self._ends: dict[int, int] = {}  # read, not committed
+        self._pending: dict[int, int] = {}  # of the commit that is on its way
+        self._began = 0.0
 
     def run(self) -> None:
         consumer = Consumer(
@@ -195,41 +206,49 @@ class Member(Client):
                 "session.timeout.ms": 6_000,
                 "heartbeat.interval.ms": 500,
                 "partition.assignment.strategy": "range",
+                "on_commit": self._committed,
                 **CLIENT,
             },
             logger=_silent,
         )
-        consumer.subscribe([self._topic])
+        consumer.subscribe([self._topic], on_assign=self._assigned)
         while not self.stopping.is_set():
-            ends = {
-                message.partition(): message.offset() + 1
-                for message in consumer.consume(200, timeout=0.2)
-                if not message.error()
-            }
-            if ends:
-                self._commit(consumer, ends)
+            for message in consumer.consume(200, timeout=0.2):
+                if not message.error():
+                    self._ends[message.partition()] = message.offset() + 1
+            if self._pending and time.monotonic() > self._began + COMMIT_S:
+                self._end_commit({})
+            if self._ends and not self._pending:
+                self._commit(consumer)
+        self._end_commit({})
         consumer.close()
 
-    def _commit(self, consumer: Consumer, ends: dict[int, int]) -> None:
-        began = time.monotonic()
-        outcomes = dict.fromkeys(ends, Outcome.UNKNOWN)
+    def _assigned(self, _consumer: Consumer, _partitions: object) -> None:
+        """It reads on from what is committed; what it read before and did not commit, it reads again."""
+        self._ends = {}
+
+    def _commit(self, consumer: Consumer) -> None:
+        self._pending, self._ends, self._began = self._ends, {}, time.monotonic()
         try:
-            rows = consumer.commit(
-                offsets=[TopicPartition(self._topic, partition, end) for partition, end in ends.items()],
-                asynchronous=False,
+            consumer.commit(
+                offsets=[TopicPartition(self._topic, partition, end) for partition, end in self._pending.items()],
+                asynchronous=True,
             )
-            for row in rows:
-                if row.error is None:
-                    outcomes[row.partition] = Outcome.OK
-                    self.commits += 1
         except KafkaException:
-            pass
-        for partition, outcome in outcomes.items():
-            self._history.add(
-                Commit(self.name, self._topic, 0, partition, ends[partition], outcome, began, time.monotonic())
-            )
-        if random.random() < 0.2:
+            self._end_commit({})
+        if random.random() < 0.1:
             self._read_back(consumer)
+
+    def _committed(self, error: Any, rows: list[TopicPartition]) -> None:
+        if error is not None or {row.partition: row.offset for row in rows} == self._pending:
+            self._end_commit({row.partition: row.offset for row in rows if error is None and row.error is None})
+
+    def _end_commit(self, stored: dict[int, int]) -> None:
+        for partition, end in self._pending.items():
+            outcome = Outcome.OK if stored.get(partition) == end else Outcome.UNKNOWN
+            self.commits += outcome is Outcome.OK
+            self._history.add(Commit(self.name, self._topic, 0, partition, end, outcome, self._began, time.monotonic()))
+        self._pending = {}
 
     def _read_back(self, consumer: Consumer) -> None:
         began = time.monotonic()

@@ -142,6 +142,10 @@ class Round:
                     self._fire_all(count)
                 except Aborted as failure:  # what was seen until then is judged all the same
                     self._blame(failure.kind, str(failure))
+                except NotReady as failure:
+                    self._blame("not-ready", str(failure)[-1000:])
+                    self._stage.kill_tree()
+                    self._stage.node.start()
                 self._settle()
                 self._judge()
                 self._finish()
