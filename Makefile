@@ -14,11 +14,13 @@ FILE ?=
 FAULTS ?= $(or $(KILLS),1000)
 SEEDS ?= $(shell date +%s)
 CLASSES ?=
+# of pytest, one a core; each keeps to whole files
+SHARDS ?= $(shell nproc)
 GROUP_KILLS ?= 100
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools demo test lint links bench interop chaos clean
+.PHONY: help setup check-tools demo test lint links bench interop chaos readme clean
 
 help: ## this text
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -51,7 +53,7 @@ demo: $(STAMP) ## a client writes, Spark reads the page cache (FILE=lines.txt fo
 	@$(BIN)/headrace demo $(if $(FILE),"$(FILE)")
 
 test: lint ## lint, types, and the suite but for interop and chaos
-	$(BIN)/python -m pytest -m 'not interop and not chaos'
+	$(BIN)/python -m pytest -n $(SHARDS) --dist loadfile --no-loadscope-reorder -m 'not interop and not chaos'
 
 lint: $(STAMP) links ## ruff and mypy
 	$(BIN)/ruff check .
@@ -75,6 +77,9 @@ chaos: $(STAMP) ## FAULTS=1000 under load for each of SEEDS, GROUP_KILLS=100 of 
 	  $(BIN)/python tests/chaos/campaign.py --faults $(FAULTS) --seed $$seed $(if $(CLASSES),--classes $(CLASSES)) || failed="$$failed $$seed"; \
 	done; test -z "$$failed" || { echo "anomalies with seeds$$failed" >&2; exit 1; }
 	$(BIN)/python tests/chaos/group_campaign.py --kills $(GROUP_KILLS)
+
+readme: $(STAMP) ## every fenced command of README.md, word for word, in a fresh clone
+	$(BIN)/python tests/docs/fences.py README.md
 
 clean: ## remove what make made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

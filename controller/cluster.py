@@ -19,7 +19,8 @@ from headrace.controller.zk import ZkSession
 from headrace.controller.znodes import BadZnode, PartitionState, Registration
 from headrace.errors import ConfigError
 from headrace.ids import INTERNAL_TOPICS, partition_key
-from headrace.settings import TOPIC_SETTINGS, check_topic_value
+from headrace.limits import CONFIG_VALUE_LENGTH_MAX
+from headrace.settings import DYNAMIC_KEYS, TOPIC_SETTINGS, check_dynamic_value, check_topic_value
 from headrace.shm.cluster_view import (
     BrokerView,
     ClusterView,
@@ -31,7 +32,11 @@ from headrace.shm.cluster_view import (
 
 NO_LEADER = -1
 VIEW_MARGIN_BYTES = 512 * 1024  # for what grows by itself: epochs, lists of offline brokers
+JSON_BYTES_PER_CHARACTER_MAX = 6
 NO_STATE = PartitionState(NO_LEADER, 0, (), 0)
+
+# Changed settings grow by themselves as well: those of all brokers and of this one, each as long as it may be
+assert 2 * len(DYNAMIC_KEYS) * JSON_BYTES_PER_CHARACTER_MAX * (CONFIG_VALUE_LENGTH_MAX + 100) < VIEW_MARGIN_BYTES
 
 _log = logging.getLogger(__name__)
 
@@ -70,6 +75,8 @@ class Cluster:
         self.controller_id = -1
         self.brokers: dict[int, Registration] = {}
         self.topics: dict[str, Topic] = {}
+        self.cluster_settings: dict[str, str] = {}  # of all brokers, changed while they run
+        self.node_settings: dict[str, str] = {}  # of this one
         self.doomed: list[DoomedReplica] = []
         self.slots = Slots(partitions_max)
         self._writer = writer
@@ -154,6 +161,16 @@ class Cluster:
             except BadZnode as failure:
                 _log.warning("overrides kept as they were reason=%s", failure)
 
+    def load_settings(self, zk: ZkSession) -> None:
+        """Read the settings that were changed while brokers run; of these, the ones that this node can change."""
+        paths = [znodes.broker_config_path(broker) for broker in (znodes.ALL_BROKERS, str(self.node_id))]
+        cluster, node = zk.get_many(paths)
+        try:
+            self.cluster_settings = usable_settings(znodes.decode_config(paths[0], cluster.data) if cluster else {})
+            self.node_settings = usable_settings(znodes.decode_config(paths[1], node.data) if node else {})
+        except BadZnode as failure:
+            _log.warning("changed settings kept as they were reason=%s", failure)
+
     def doom(self, name: str) -> list[DoomedReplica]:
         """Take a topic out of the view; its replicas on this node are to be deleted.
 
@@ -220,6 +237,8 @@ class Cluster:
             },
             {name: self._topic_view(topic, doomed) for name, topic in sorted(self.topics.items())},
             tuple(self.doomed),
+            self.cluster_settings,
+            self.node_settings,
         )
         self._report_unhosted(view)
         if view != self._published:
@@ -287,6 +306,18 @@ def view_bytes_of(name: str, replicas: Sequence[Sequence[int]], configs: Mapping
     ids = len(replicas[0]) * (1 + max(len(str(node_id)) for node_id in replicas[0]))
     of_configs = len(json.dumps(dict(configs)))
     return 80 + len(name) + of_configs + len(replicas) * (60 + 2 * ids)
+
+
+def usable_settings(changed: dict[str, str]) -> dict[str, str]:
+    """What this node takes of the settings in ZooKeeper; Kafka's brokers keep others there."""
+    kept = {}
+    for key in sorted(DYNAMIC_KEYS & changed.keys()):
+        try:
+            check_dynamic_value(key, changed[key])
+            kept[key] = changed[key]
+        except ConfigError as failure:
+            _log.warning("changed setting ignored reason=%s", failure)
+    return kept
 
 
 def _usable(name: str, overrides: dict[str, str]) -> dict[str, str]:

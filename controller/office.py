@@ -82,6 +82,7 @@ class Office:
         self._run_election()
         cluster.load_brokers(zk)
         zk.children(znodes.CONFIG_CHANGES, watch=True)
+        cluster.load_settings(zk)
         names = zk.children(znodes.TOPICS, watch=True)
         cluster.topics.clear()
         cluster.load_topics(zk, names)
@@ -116,6 +117,7 @@ class Office:
             cluster.doom_vanished(names)
         elif path == znodes.CONFIG_CHANGES:
             zk.children(znodes.CONFIG_CHANGES, watch=True)
+            cluster.load_settings(zk)
             cluster.load_configs(zk)
         elif path.startswith(f"{znodes.TOPICS}/"):
             name = path.removeprefix(f"{znodes.TOPICS}/").partition("/")[0]
@@ -169,6 +171,10 @@ class Office:
                 )
 
         return check
+
+    def topic_defaults(self) -> Settings:
+        """The broker settings that topics inherit from, with what was changed while the node runs."""
+        return self.settings.with_dynamic(self.cluster.cluster_settings, self.cluster.node_settings)
 
     def wait_served(self, names: list[str], timeout_ms: int, respond: Callable[[bool], bytes]) -> Waiting:
         """Answer when the owners of these topics' replicas here have taken their roles."""

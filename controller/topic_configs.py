@@ -22,7 +22,7 @@ from headrace.controller.topic_creation import check_configs
 from headrace.controller.transaction import Transaction
 from headrace.controller.zk import ZkConflict, ZkError, ZkSession
 from headrace.errors import ErrorCode, KafkaError
-from headrace.settings import TOPIC_SETTINGS, Kind, Settings, format_value, topic_setting
+from headrace.settings import DYNAMIC_KEYS, TOPIC_SETTINGS, Kind, Settings, broker_setting, format_value
 
 TRIES_MAX = 5  # each is lost to somebody who wrote in between
 CHANGE_LIFETIME_MS = 15 * 60_000  # Kafka's
@@ -40,7 +40,10 @@ class Operation(IntEnum):
     SUBTRACT = 3
 
 
-def replaced(wanted: Sequence[tuple[str, str | None]]) -> dict[str, str]:
+Check = Callable[[dict[str, str | None]], dict[str, str]]  # of keys and values, raises KafkaError
+
+
+def replaced(wanted: Sequence[tuple[str, str | None]], check: Check = check_configs) -> dict[str, str]:
     """All overrides anew.
 
     raises   KafkaError INVALID_REQUEST for a key that stands twice or a null, INVALID_CONFIG for a key or value that can't be
@@ -49,11 +52,14 @@ def replaced(wanted: Sequence[tuple[str, str | None]]) -> dict[str, str]:
     for key, value in wanted:
         if value is None:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: null is no value")
-    return check_configs(dict(wanted))
+    return check(dict(wanted))
 
 
 def changed(
-    current: Mapping[str, str], changes: Sequence[tuple[str, int, str | None]], settings: Settings
+    current: Mapping[str, str],
+    changes: Sequence[tuple[str, int, str | None]],
+    settings: Settings,
+    check: Check = check_configs,
 ) -> dict[str, str]:
     """`current` with (key, operation, value) applied. What stands there already is not looked at: another broker may know more keys.
 
@@ -74,19 +80,24 @@ def changed(
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: null is no value")
         if operation is not Operation.SET:
             value = _edited(key, operation, value, overrides, settings)
-        overrides.update(check_configs({key: value}))
+        overrides.update(check({key: value}))
     return overrides
 
 
 def alter(
-    zk: ZkSession, name: str, change: Callable[[dict[str, str]], dict[str, str]], is_trial: bool
+    zk: ZkSession,
+    path: str,
+    change: Callable[[dict[str, str]], dict[str, str]],
+    is_trial: bool,
+    owner_path: str | None = None,
 ) -> dict[str, str]:
-    """Write what `change` makes of a topic's overrides; nothing where it says the same, or on a trial.
+    """Write what `change` makes of the node `path` below /config; nothing where it says the same, or on a trial.
+
+    owner_path   of the node that has to be there still: the topic's
 
     returns   the overrides as they are now (or would be)
     raises    KafkaError, from `change`; ZkConflict, where others write all the time or the topic has gone; ZkLost
     """
-    path = znodes.topic_config_path(name)
     for tries_left in range(TRIES_MAX - 1, -1, -1):
         node = zk.get(path)
         current = znodes.decode_config(path, node.data) if node else {}
@@ -94,12 +105,13 @@ def alter(
         if is_trial or wanted == current:
             return wanted
         transaction = Transaction()
-        transaction.check(znodes.topic_path(name), -1)
+        if owner_path is not None:
+            transaction.check(owner_path, -1)
         if node is None:
             transaction.create(path, znodes.encode_config(wanted))
         else:
             transaction.set(path, znodes.encode_config(wanted), node.version)
-        transaction.create(znodes.CONFIG_CHANGE_PREFIX, znodes.encode_config_change(name), is_sequential=True)
+        transaction.create(znodes.CONFIG_CHANGE_PREFIX, znodes.encode_config_change(path), is_sequential=True)
         try:
             zk.commit(transaction)
             return wanted
@@ -135,11 +147,12 @@ def _check_keys(keys: Sequence[str]) -> None:
 
 def _edited(key: str, operation: Operation, value: str, overrides: Mapping[str, str], settings: Settings) -> str:
     """A list with elements added or taken out; it starts from what holds now."""
-    if key not in TOPIC_SETTINGS:
-        raise KafkaError(ErrorCode.INVALID_CONFIG, f"unknown topic configuration key {key!r}")
-    if topic_setting(key).kind is not Kind.LIST:
+    broker_key = key if key in DYNAMIC_KEYS else TOPIC_SETTINGS.get(key)
+    if broker_key is None:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"unknown configuration key {key!r}")
+    if broker_setting(broker_key).kind is not Kind.LIST:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"{key} is no list: {operation.name.lower()} can't be")
-    inherited = format_value(settings[TOPIC_SETTINGS[key]]) or ""
+    inherited = format_value(settings[broker_key]) or ""
     elements = _elements(overrides.get(key, inherited))
     named = _elements(value)
     if operation is Operation.APPEND:

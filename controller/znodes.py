@@ -10,6 +10,7 @@ every `decode_*` raises `BadZnode` for what it can't use, and fields that it doe
     /controller_epoch                                 how many there have been
     /cluster/id                                       the cluster's id
     /config/topics/T                                  a topic's overrides
+    /config/brokers/N, <default>                      settings changed while a broker, or any, runs
     /config/changes/config_change_N                   that overrides changed
     /admin/delete_topics/T                            that a topic is to go
     /latest_producer_id_block                         the producer ids given out so far
@@ -38,6 +39,8 @@ CLUSTER_ID = "/cluster/id"
 CONFIG_CHANGES = "/config/changes"
 CONFIG_CHANGE_PREFIX = f"{CONFIG_CHANGES}/config_change_"
 CONFIG_TOPICS = "/config/topics"
+CONFIG_BROKERS = "/config/brokers"
+ALL_BROKERS = "<default>"  # in the place of a broker's id
 DELETE_TOPICS = "/admin/delete_topics"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
 
@@ -57,7 +60,7 @@ PERSISTENT_PATHS = (
     CONFIG_TOPICS,
     "/config/clients",
     "/config/users",
-    "/config/brokers",
+    CONFIG_BROKERS,
     "/config/ips",
 )
 
@@ -114,6 +117,11 @@ def state_path(topic: str, partition: int) -> str:
 
 def topic_config_path(topic: str) -> str:
     return f"{CONFIG_TOPICS}/{topic}"
+
+
+def broker_config_path(broker: str) -> str:
+    """broker   its id, or ALL_BROKERS"""
+    return f"{CONFIG_BROKERS}/{broker}"
 
 
 def delete_topic_path(topic: str) -> str:
@@ -227,9 +235,9 @@ def decode_config(path: str, data: bytes) -> dict[str, str]:
         return {str(key): str(value) for key, value in json.loads(data).get("config", {}).items()}
 
 
-def encode_config_change(topic: str) -> bytes:
-    """What tells brokers to read a topic's overrides again."""
-    return _dump({"version": 2, "entity_path": f"topics/{topic}"})
+def encode_config_change(config_path: str) -> bytes:
+    """What tells brokers to read a node below /config again."""
+    return _dump({"version": 2, "entity_path": config_path.removeprefix("/config/")})
 
 
 def encode_controller(node_id: int, now_ms: int) -> bytes:

@@ -38,6 +38,9 @@ PARKED_PARTITIONS_MAX = 10_000  # that fetches of one connection wait for; readi
 OUTBOX_BYTES_MAX = 4 * 1024 * 1024  # answers of one connection (file ranges do not count); reading stops beyond
 TRICKLE_DEADLINE_MS = 30_000  # a started frame has to be whole by then
 
+NOTICE_INTERVAL_MS = 600_000  # between two log lines that say the same of one peer
+NOTICES_PER_INTERVAL_MAX = 100  # such lines of one network worker, of all peers
+
 # Records that a node opens: to convert, recompress or check them
 OPENED_BYTES_MAX = 64 * 1024 * 1024  # what comes out of one batch
 OPENED_RECORDS_MAX = 250_000  # in one batch or set: 70 MB of objects, half a second of a network worker
@@ -56,6 +59,7 @@ GROUP_STRING_LENGTH_MAX = (
 )
 MEMBER_SUFFIX_BYTES = 37  # a dash and a UUID behind a client or instance id: a member id
 PENDING_MEMBERS_MAX = 20_000  # ids handed out to clients that have not joined with them, as for groups
+PRODUCERS_DESCRIBED_MAX = 100_000  # told by one DescribeProducers, beyond those of its first partition: 10 MB, 0.3 s
 FETCHED_PARTITIONS_MAX = 250_000  # named by one OffsetFetch: 160 MB of objects, a second of a partition worker
 CLIENT_ID_LENGTH_MAX = 255  # of a client's id, as its group knows it
 GROUPS_PER_PARTITION_MAX = 100_000  # groups in memory that a client can make, by partition of __consumer_offsets

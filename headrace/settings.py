@@ -19,6 +19,8 @@ from typing import Any
 from headrace import limits
 from headrace.errors import ConfigError
 
+WITHOUT_EFFECT = "Without effect"  # how the sentence of such a setting begins
+
 
 class Kind(Enum):
     """Types of settings; `wire` is DescribeConfigs' config_type."""
@@ -41,6 +43,11 @@ class Setting:
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
+
+    @property
+    def is_inert(self) -> bool:
+        """Whether Kafka has it and nothing here follows it: it is taken, and shown."""
+        return self.doc.startswith(WITHOUT_EFFECT)
 
     def parse(self, text: str | None) -> Any:
         """The value as Python holds it: bool, int, float, str, tuple of str, or None where no value is set."""
@@ -123,10 +130,26 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("default.replication.factor", _I, "1", "Replicas of a topic created without a factor.", 1, 32767),
     Setting("min.insync.replicas", _I, "1", "In-sync replicas that acks=all asks for.", 1, _INT_MAX),
     Setting("unclean.leader.election.enable", _B, "false", "Let a replica out of the ISR lead."),
+    Setting("auto.leader.rebalance.enable", _B, "true", "Without effect until nodes replicate."),
+    Setting("leader.imbalance.check.interval.seconds", _L, "300", "Without effect until nodes replicate.", 1, _LONG_MAX),
+    Setting("leader.imbalance.per.broker.percentage", _I, "10", "Without effect until nodes replicate.", 0, _INT_MAX),
+    Setting("num.replica.fetchers", _I, "1", "Without effect until nodes replicate.", 1, _INT_MAX),
+    Setting("replica.lag.time.max.ms", _L, "30000", "Without effect until nodes replicate.", 1, _LONG_MAX),
+    Setting("inter.broker.listener.name", _S, None, "Without effect: there is one listener."),
+    # Threads of Kafka's, whose work the network and partition workers do (headrace.network.workers, headrace.partition.workers)
+    Setting("num.network.threads", _I, "3", "Without effect: see headrace.network.workers.", 1, _INT_MAX),
+    Setting("num.io.threads", _I, "8", "Without effect: see headrace.partition.workers.", 1, _INT_MAX),
+    Setting("background.threads", _I, "10", "Without effect: see headrace.partition.workers.", 1, _INT_MAX),
+    Setting("num.recovery.threads.per.data.dir", _I, "1", "Without effect: each partition worker recovers its logs.", 1, _INT_MAX),
+    Setting("queued.max.requests", _I, "500", "Without effect: see headrace.request.ring.bytes.", 1, _INT_MAX),
     # Log
     Setting("log.segment.bytes", _I, "1073741824", "Size at which a segment rolls.", 14, _INT_MAX),
     Setting("log.roll.ms", _L, None, "Age at which a segment rolls; log.roll.hours where unset.", 1, _LONG_MAX),
     Setting("log.roll.hours", _I, "168", "Age at which a segment rolls.", 1, _INT_MAX),
+    Setting("log.roll.jitter.ms", _L, None, "Without effect: segments roll when they are due.", 0, _LONG_MAX),
+    Setting("log.roll.jitter.hours", _I, "0", "Without effect: segments roll when they are due.", 0, _INT_MAX),
+    Setting("log.local.retention.ms", _L, "-2", "Without effect: there is no tiered storage.", -2, _LONG_MAX),
+    Setting("log.local.retention.bytes", _L, "-2", "Without effect: there is no tiered storage.", -2, _LONG_MAX),
     Setting("log.index.interval.bytes", _I, "4096", "Bytes of log between index entries.", 0, _INT_MAX),
     Setting("log.index.size.max.bytes", _I, "10485760", "Largest index file.", 16, _INT_MAX),
     Setting("log.flush.interval.messages", _L, str(_LONG_MAX), "Records between fsyncs.", 1, _LONG_MAX),
@@ -169,6 +192,14 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("headrace.validate.records.deep", _B, "false", "Decompress and read every batch before it is stored."),
     # Producers
     Setting("producer.id.expiration.ms", _I, "86400000", "Idle producer ids are forgotten after this.", 1, _INT_MAX),
+    # Transactions: without effect until there is a coordinator
+    Setting("transactional.id.expiration.ms", _I, "604800000", "Without effect: transactions are not served yet.", 1, _INT_MAX),
+    Setting("transaction.max.timeout.ms", _I, "900000", "Without effect: transactions are not served yet.", 1, _INT_MAX),
+    Setting("transaction.partition.verification.enable", _B, "true", "Without effect: transactions are not served yet."),
+    Setting("transaction.state.log.num.partitions", _I, "50", "Without effect: transactions are not served yet.", 1, _INT_MAX),
+    Setting("transaction.state.log.replication.factor", _I, "3", "Without effect: transactions are not served yet.", 1, 32767),
+    Setting("transaction.state.log.min.isr", _I, "2", "Without effect: transactions are not served yet.", 1, _INT_MAX),
+    Setting("transaction.state.log.segment.bytes", _I, "104857600", "Without effect: transactions are not served yet.", 1, _INT_MAX),
     # Groups and offsets
     Setting("offsets.topic.num.partitions", _I, "50", "Partitions of __consumer_offsets, when it is made.", 1, _INT_MAX),
     Setting("offsets.topic.replication.factor", _I, "3", "Replicas of __consumer_offsets; fewer where fewer nodes are alive when it is made.", 1, 32767),
@@ -197,7 +228,16 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("headrace.producer.ids.max", _I, "100000", "Producer ids remembered by each log.", 1, _INT_MAX),
 )
 
-# topic key -> broker key that it inherits from
+# What a topic inherits from no broker setting
+TOPIC_ONLY_SETTINGS: tuple[Setting, ...] = (
+    Setting("follower.replication.throttled.replicas", _LIST, "", "Without effect until nodes replicate: partition:broker, or *."),
+    Setting("leader.replication.throttled.replicas", _LIST, "", "Without effect until nodes replicate: partition:broker, or *."),
+    Setting("remote.storage.enable", _B, "false", "There is no tiered storage: false alone."),
+    Setting("remote.log.copy.disable", _B, "false", "There is no tiered storage: false alone."),
+    Setting("remote.log.delete.on.disable", _B, "false", "There is no tiered storage: false alone."),
+)
+
+# topic key -> broker key that it inherits from, or its own
 TOPIC_SETTINGS: dict[str, str] = {
     "cleanup.policy": "log.cleanup.policy",
     "compression.gzip.level": "compression.gzip.level",
@@ -208,8 +248,12 @@ TOPIC_SETTINGS: dict[str, str] = {
     "file.delete.delay.ms": "log.segment.delete.delay.ms",
     "flush.messages": "log.flush.interval.messages",
     "flush.ms": "log.flush.interval.ms",
+    "follower.replication.throttled.replicas": "follower.replication.throttled.replicas",
     "headrace.flush.before.ack": "headrace.flush.before.ack",
     "index.interval.bytes": "log.index.interval.bytes",
+    "leader.replication.throttled.replicas": "leader.replication.throttled.replicas",
+    "local.retention.bytes": "log.local.retention.bytes",
+    "local.retention.ms": "log.local.retention.ms",
     "max.compaction.lag.ms": "log.cleaner.max.compaction.lag.ms",
     "max.message.bytes": "message.max.bytes",
     "message.downconversion.enable": "log.message.downconversion.enable",
@@ -222,16 +266,29 @@ TOPIC_SETTINGS: dict[str, str] = {
     "min.compaction.lag.ms": "log.cleaner.min.compaction.lag.ms",
     "min.insync.replicas": "min.insync.replicas",
     "preallocate": "log.preallocate",
+    "remote.log.copy.disable": "remote.log.copy.disable",
+    "remote.log.delete.on.disable": "remote.log.delete.on.disable",
+    "remote.storage.enable": "remote.storage.enable",
     "retention.bytes": "log.retention.bytes",
     "retention.ms": "log.retention.ms",
     "segment.bytes": "log.segment.bytes",
     "segment.index.bytes": "log.index.size.max.bytes",
+    "segment.jitter.ms": "log.roll.jitter.ms",
     "segment.ms": "log.roll.ms",
     "unclean.leader.election.enable": "unclean.leader.election.enable",
 }
 # fmt: on
 
-_BY_KEY: dict[str, Setting] = {setting.key: setting for setting in BROKER_SETTINGS}
+_BROKER_KEYS = frozenset(setting.key for setting in BROKER_SETTINGS)
+_BY_KEY: dict[str, Setting] = {setting.key: setting for setting in (*BROKER_SETTINGS, *TOPIC_ONLY_SETTINGS)}
+_THROTTLED_REPLICA = re.compile(r"[0-9]+:[0-9]+")
+
+# Broker settings that can be changed while the node runs: what topics inherit, and nothing else reads
+DYNAMIC_KEYS = (_BROKER_KEYS & frozenset(TOPIC_SETTINGS.values())) - {
+    "log.message.format.version",
+    "log.segment.delete.delay.ms",  # the housekeeper's, for directories
+    "headrace.flush.before.ack",
+}
 _DERIVED_KEYS = {"log.dir": "log.dirs"}  # Kafka's singular spellings
 
 
@@ -240,21 +297,22 @@ class Settings(Mapping[str, Any]):
 
     explicit   the texts as given, by key
     unknown    keys that are no settings of ours, in the order given (the caller warns)
-    raises     ConfigError, at once for any bad value or contradicting pair
+    raises     ConfigError, at once for any bad value or contradicting pair (pairs pass where `is_checked` is False)
     """
 
-    def __init__(self, given: Mapping[str, str] | None = None) -> None:
+    def __init__(self, given: Mapping[str, str] | None = None, is_checked: bool = True) -> None:
         self.explicit: dict[str, str] = {}
         self.unknown: list[str] = []
         for key, text in (given or {}).items():
             key = _DERIVED_KEYS.get(key, key)
-            if key in _BY_KEY:
+            if key in _BROKER_KEYS:
                 self.explicit[key] = text
             else:
                 self.unknown.append(key)
         self._values = {key: setting.parse(self.explicit.get(key, setting.default)) for key, setting in _BY_KEY.items()}
         self._derive()
-        self._check()
+        if is_checked:
+            self._check()
 
     def __getitem__(self, key: str) -> Any:
         return self._values[key]
@@ -273,10 +331,21 @@ class Settings(Mapping[str, Any]):
         """The same settings with some texts replaced."""
         return Settings({**self.explicit, **changes})
 
+    def with_dynamic(self, cluster: Mapping[str, str], node: Mapping[str, str]) -> Settings:
+        """The same settings under those that were changed while nodes run, for all of them and for this one.
+
+        Each value has to be one that parses; pairs were checked when they were written.
+        """
+        if not cluster and not node:
+            return self
+        return Settings({**self.explicit, **cluster, **node}, is_checked=False)
+
     def _derive(self) -> None:
         values = self._values
         if values["log.roll.ms"] is None:
             values["log.roll.ms"] = values["log.roll.hours"] * 3_600_000
+        if values["log.roll.jitter.ms"] is None:
+            values["log.roll.jitter.ms"] = values["log.roll.jitter.hours"] * 3_600_000
         if values["log.retention.ms"] is None:
             if values["log.retention.minutes"] is not None:
                 minutes = values["log.retention.minutes"]
@@ -335,13 +404,14 @@ def broker_setting(key: str) -> Setting:
     return _BY_KEY[key]
 
 
-def topic_setting(key: str) -> Setting:
+def topic_setting(key: str, text: str = "") -> Setting:
     """The setting behind a topic key.
 
+    text     the value that came with it
     raises   ConfigError, where Kafka has no such topic key or we don't serve it
     """
     if key not in TOPIC_SETTINGS:
-        raise ConfigError(key, "", "unknown topic configuration key")
+        raise ConfigError(key, text, "unknown topic configuration key")
     return _BY_KEY[TOPIC_SETTINGS[key]]
 
 
@@ -356,16 +426,39 @@ def topic_values(settings: Settings, overrides: Mapping[str, str]) -> dict[str, 
 
 def check_topic_value(key: str, text: str) -> Any:
     """Parse a topic configuration; ConfigError names the topic's key, not the broker's."""
-    setting = topic_setting(key)
+    setting = topic_setting(key, text)
     try:
         value = setting.parse(text)
     except ConfigError as error:
         raise ConfigError(key, text, error.reason) from None
-    if key == "cleanup.policy" and not set(value) <= {"delete", "compact"}:
-        raise ConfigError(key, text, "must be delete, compact or both")
     if key == "message.format.version":
         _check_version(key, value)
+    elif key == "cleanup.policy":
+        check_cleanup_policy(key, text, value)
+    elif key.endswith(".replication.throttled.replicas"):
+        if value != ("*",) and not all(_THROTTLED_REPLICA.fullmatch(part) for part in value):
+            raise ConfigError(key, text, "must be * or partition:broker,partition:broker,...")
+    elif key.startswith("remote.") and value:
+        raise ConfigError(key, text, "there is no tiered storage here: false is the only value")
     return value
+
+
+def check_dynamic_value(key: str, text: str) -> None:
+    """A value of a broker setting that is to change while the node runs.
+
+    raises   ConfigError, where it does not parse or is too long
+    """
+    if len(text) > limits.CONFIG_VALUE_LENGTH_MAX:
+        raise ConfigError(key, f"{text[:20]}...", f"{limits.CONFIG_VALUE_LENGTH_MAX} characters at most")
+    value = _BY_KEY[key].parse(text)
+    if key == "log.cleanup.policy":
+        check_cleanup_policy(key, text, value)
+
+
+def check_cleanup_policy(key: str, text: str, value: tuple[str, ...]) -> None:
+    """raises   ConfigError"""
+    if not set(value) <= {"delete", "compact"}:
+        raise ConfigError(key, text, "must be delete, compact or both")
 
 
 def _check_version(key: str, text: str) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from headrace.errors import ConfigError
-from headrace.settings import Settings, read_properties
+from headrace.settings import Settings, broker_setting, read_properties
 
 SIMILARITY_MIN = 0.85  # of an unknown key to the one that was perhaps meant
 
@@ -39,6 +39,9 @@ def checked(given: Mapping[str, str]) -> Settings:
     for key in settings.unknown:
         meant = difflib.get_close_matches(key, settings, n=1, cutoff=SIMILARITY_MIN)
         _log.warning("unknown setting ignored key=%s%s", key, f" perhaps_meant={meant[0]}" if meant else "")
+    for key in settings.explicit:
+        if broker_setting(key).is_inert:
+            _log.warning("setting has no effect here key=%s", key)
     return settings
 
 

@@ -31,6 +31,7 @@ from headrace.shm.layout import (
 )
 from headrace.shm.region import Region
 
+NO_SETTINGS: dict[str, str] = {}
 READ_TRIES_MAX = 100  # a try fails only where the controller published twice while one copy was made
 
 
@@ -80,6 +81,8 @@ class ClusterView(NamedTuple):
     brokers: dict[int, BrokerView]
     topics: dict[str, TopicView]
     doomed: tuple[DoomedReplica, ...] = ()
+    cluster_settings: dict[str, str] = NO_SETTINGS  # changed for all nodes while they run (/config/brokers/<default>)
+    node_settings: dict[str, str] = NO_SETTINGS  # the same, for this node alone
 
 
 EMPTY_VIEW = ClusterView(0, "", -1, {}, {}, ())
@@ -95,6 +98,8 @@ def encode_view(view: ClusterView) -> bytes:
             list(view.brokers.values()),
             list(view.topics.values()),
             _by_topic(view.doomed),
+            view.cluster_settings,
+            view.node_settings,
         ],
         separators=(",", ":"),
     ).encode()
@@ -102,7 +107,7 @@ def encode_view(view: ClusterView) -> bytes:
 
 def decode_view(data: bytes) -> ClusterView:
     """The inverse of `encode_view`."""
-    version, cluster_id, controller_id, brokers, topics, doomed = json.loads(data)
+    version, cluster_id, controller_id, brokers, topics, doomed, *settings = json.loads(data)
     return ClusterView(
         version,
         cluster_id,
@@ -110,6 +115,7 @@ def decode_view(data: bytes) -> ClusterView:
         {fields[0]: BrokerView(*fields) for fields in brokers},
         {fields[0]: _topic(fields) for fields in topics},
         tuple(DoomedReplica(topic, *fields) for topic, replicas in doomed for fields in replicas),
+        *settings,
     )
 
 

@@ -18,9 +18,10 @@ bytes:
     SWAP_SEGMENTS    slot 4 | key 4 | segments_version 8 | n x ( base offset 8 | size 8 )
                      the first segment's `.cleaned` files replace all of them, if no truncation came since that version
     UPKEEP_RESULT    error 2
+    DESCRIBED_LOG    slot 4 | key 4
 
-These three are bodies of ADMIN and ADMIN_RESULT between the housekeeper and a partition worker, under api keys that no
-client can send. Either may be asked again at any time.
+The first three are bodies of ADMIN and ADMIN_RESULT between the housekeeper and a partition worker, under api keys that no
+client can send. A DescribeProducers' ADMIN body is n x DESCRIBED_LOG; its answer is in that order. Either may be asked again at any time.
 A JoinGroup's ADMIN body begins with who sent it, which its request does not say:
 
     CLIENT        id length 2 | host length 2 | client id, UTF-8 | host, UTF-8 | request body ...
@@ -61,6 +62,7 @@ SWAP_SEGMENTS_HEADER = Struct("=IIq")
 SWAPPED_SEGMENT = Struct("=qq")
 BASE_OFFSET_ENTRY = Struct("=q")
 UPKEEP_RESULT = Struct("=h")
+DESCRIBED_LOG = Struct("=II")
 CLIENT_HEADER = Struct("=HH")
 
 assert PRODUCE_HEADER.size == 32

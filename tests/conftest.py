@@ -14,6 +14,20 @@ import hypothesis
 import pytest
 from waiting import wait_until
 
+LONG_FILES = {
+    "test_campaign.py",
+    "test_compaction_under_load.py",
+    "test_datasource.py",
+    "test_group_clients.py",
+    "test_hostile_frames.py",
+    "test_log_directories.py",
+    "test_many_connections.py",
+    "test_old_clients.py",
+    "test_ring_deaths.py",
+    "test_scan.py",
+    "test_worker_deaths.py",
+}
+
 hypothesis.settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
@@ -31,6 +45,11 @@ def pytest_sessionstart(session):
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, interrupt)
+
+
+def pytest_collection_modifyitems(items):
+    """Files that take tens of seconds first: shards take whole files, and none shall begin a long one at the end."""
+    items.sort(key=lambda item: item.path.name not in LONG_FILES)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""CreateTopics (key 19), v0 to v6: answered when the partitions hosted here are being served, or the timeout passed.
+"""CreateTopics (key 19), v0 to v7: answered when the partitions hosted here are being served, or the timeout passed.
 
 Runs in: the controller process. One result a topic: the topics of a request succeed or fail by themselves.
 
@@ -28,13 +28,15 @@ from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
-from headrace.settings import TOPIC_SETTINGS, Settings, format_value, topic_values
+from headrace.settings import TOPIC_SETTINGS, format_value, topic_values
 
 VERSION_OF_CONFIGS = 5
 CONFIGS_TOLD_MAX = 100  # topics of one answer: 140 KB, and a connection may have 256 requests in flight
 
 # Kafka's DescribeConfigsResponse.ConfigSource
 SOURCE_TOPIC = 1
+SOURCE_BROKER = 2
+SOURCE_ALL_BROKERS = 3
 SOURCE_BROKER_FILE = 4
 SOURCE_DEFAULT = 5
 
@@ -119,8 +121,9 @@ class _Creation:
                 configs = {**plan.configs, **configs}
             replicas = place(cluster, office.settings, partitions, factor, office.chance)
         if not self._is_trial:
-            create(office.zk, office.election, cluster, topic.name, replicas, configs)
+            made = create(office.zk, office.election, cluster, topic.name, replicas, configs)
             self._names.add(topic.name)
+            return self._tell(topic.name, replicas, configs)._replace(topic_id=bytes.fromhex(made.topic_id))
         return self._tell(topic.name, replicas, configs)
 
     def _tell(self, name: str, replicas: Sequence[Sequence[int]], configs: dict[str, str]) -> Any:
@@ -131,20 +134,25 @@ class _Creation:
         self._configs_left -= 1
         own = frozenset(configs.items())
         if own not in self._configs:
-            self._configs[own] = _describe(self._office.settings, configs)
+            self._configs[own] = _describe(self._office, configs)
         return result._replace(
             num_partitions=len(replicas), replication_factor=len(replicas[0]), configs=self._configs[own]
         )
 
 
-def _describe(settings: Settings, overrides: dict[str, str]) -> list[Any]:
+def _describe(office: Office, overrides: dict[str, str]) -> list[Any]:
     """Every topic setting as it holds for the new topic."""
     rows = []
-    for key, value in sorted(topic_values(settings, overrides).items()):
-        if key in overrides:
-            source = SOURCE_TOPIC
-        else:
-            source = SOURCE_BROKER_FILE if TOPIC_SETTINGS[key] in settings.explicit else SOURCE_DEFAULT
+    cluster = office.cluster
+    sources = (
+        (SOURCE_BROKER, cluster.node_settings),
+        (SOURCE_ALL_BROKERS, cluster.cluster_settings),
+        (SOURCE_BROKER_FILE, office.settings.explicit),
+    )
+    for key, value in sorted(topic_values(office.topic_defaults(), overrides).items()):
+        source = SOURCE_TOPIC
+        if key not in overrides:
+            source = next((source for source, given in sources if TOPIC_SETTINGS[key] in given), SOURCE_DEFAULT)
         rows.append(
             _Config(name=key, value=format_value(value), read_only=False, config_source=source, is_sensitive=False)
         )

@@ -1,12 +1,14 @@
-"""DeleteTopics (key 20), v0 to v5: answered when the topics are gone from this node and from ZooKeeper, or the timeout passed.
+"""DeleteTopics (key 20), v0 to v6: answered when the topics are gone from this node and from ZooKeeper, or the timeout passed.
 
 Runs in: the controller process. The mark in ZooKeeper comes first: from there on, the deletion is finished
-whoever dies.
+whoever dies. From v6 on a topic may be named by its id, which no later topic of its name has.
 
-Source: Kafka `ZkAdminManager.deleteTopics`, `TopicDeletionManager`.
+Source: Kafka `ZkAdminManager.deleteTopics`, `TopicDeletionManager`; KIP-516 for ids.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from headrace.controller.admin.failures import answer_to
 from headrace.controller.office import Office
@@ -16,36 +18,77 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 
+VERSION_OF_IDS = 6
+NO_ID = bytes(16)
+
 _Result = messages.DeleteTopicsResponse.DeletableTopicResult
+_State = messages.DeleteTopicsRequest.DeleteTopicState
+_Place = tuple[str | None, bytes]  # as the request names a topic
 
 
 def handle(office: Office, version: int, body: memoryview) -> Waiting:
-    """Mark the topics for deletion, then begin."""
+    """Mark the topics for deletion, then begin. What is named again is deleted, and answered, once."""
     request = decode_request(ApiKey.DELETE_TOPICS, version, body)
-    results: dict[str, tuple[ErrorCode, str | None]] = {}
-    marked = []
+    asked = request.topics if version >= VERSION_OF_IDS else [_State(name=name) for name in request.topic_names]
+    names = _names_by_id(office, asked)
+    results: dict[_Place, Any] = {}
+    marked: dict[str, _Place] = {}
     check_time = office.time_limit()
-    for name in dict.fromkeys(request.topic_names):
+    for place in dict.fromkeys((topic.name, topic.topic_id) for topic in asked):
+        name, topic_id = place
+        row = _Result(name=name or names.get(topic_id), topic_id=topic_id, error_code=0)
         try:
             office.check_active()
             check_time()
-            if not office.settings["delete.topic.enable"]:
-                raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "delete.topic.enable is false")
-            if name not in office.cluster.topics:
-                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
-            office.deletions.mark(name)
-            marked.append(name)
-            results[name] = (ErrorCode.NONE, None)
+            name = _name_of(place, names)
+            if name in marked:
+                continue
+            row = row._replace(topic_id=_mark(office, name))
+            marked[name] = place
         except HeadraceError as failure:
-            results[name] = answer_to(failure)
+            code, text = answer_to(failure)
+            row = row._replace(error_code=int(code), error_message=text)
+        results[place] = row
     if marked:
         office.deletions.begin(marked)
         office.publish()
 
     def respond(is_done: bool) -> bytes:
         if not is_done:
-            results.update(dict.fromkeys(marked, (ErrorCode.REQUEST_TIMED_OUT, "marked for deletion")))
-        rows = [_Result(name=name, error_code=int(code), error_message=text) for name, (code, text) in results.items()]
-        return encode_response(ApiKey.DELETE_TOPICS, version, messages.DeleteTopicsResponse(responses=rows))
+            for place in marked.values():
+                results[place] = results[place]._replace(
+                    error_code=int(ErrorCode.REQUEST_TIMED_OUT), error_message="marked for deletion"
+                )
+        response = messages.DeleteTopicsResponse(responses=list(results.values()))
+        return encode_response(ApiKey.DELETE_TOPICS, version, response)
 
-    return office.wait_deleted(marked, request.timeout_ms, respond)
+    return office.wait_deleted(list(marked), request.timeout_ms, respond)
+
+
+def _names_by_id(office: Office, asked: list[Any]) -> dict[bytes, str]:
+    """Of all topics, where one is asked for by its id."""
+    if all(topic.topic_id == NO_ID for topic in asked):
+        return {}
+    return {bytes.fromhex(topic.topic_id): topic.name for topic in office.cluster.topics.values()}
+
+
+def _name_of(place: _Place, names: dict[bytes, str]) -> str:
+    """raises   KafkaError, for a topic that is named by nothing, by both, or by an id that none has"""
+    name, topic_id = place
+    if (name is None) == (topic_id == NO_ID):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "a topic is named either by its name or by its id")
+    name = names.get(topic_id) if name is None else name
+    if name is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, "no topic has this id")
+    return name
+
+
+def _mark(office: Office, name: str) -> bytes:
+    """Mark a topic; returns its id. raises   KafkaError, OfficeLost, ZkError"""
+    if not office.settings["delete.topic.enable"]:
+        raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "delete.topic.enable is false")
+    topic = office.cluster.topics.get(name)
+    if topic is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
+    office.deletions.mark(name)
+    return bytes.fromhex(topic.topic_id) or NO_ID

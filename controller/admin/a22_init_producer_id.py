@@ -1,7 +1,7 @@
 """InitProducerId (key 22), v0 to v4, for idempotent producers.
 
 Runs in: the controller process of any node, active or not. A transactional id is its coordinator's business;
-this node hosts none: COORDINATOR_NOT_AVAILABLE.
+this node hosts none, and says so as FindCoordinator does: CLUSTER_AUTHORIZATION_FAILED (docs/decisions/021).
 
 Source: Kafka `TransactionCoordinator.handleInitProducerId`.
 """
@@ -21,7 +21,7 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
     request = decode_request(ApiKey.INIT_PRODUCER_ID, version, body)
     error, producer_id, epoch = ErrorCode.NONE, -1, -1
     if request.transactional_id is not None:
-        error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     else:
         try:
             producer_id, epoch = office.producer_ids.take(), 0

@@ -1,4 +1,4 @@
-"""AlterConfigs (key 33), v0 to v2: the configs of a topic, all of them anew; what is not named goes back to its default.
+"""AlterConfigs (key 33), v0 to v2: the configs of a topic or broker, all of them anew; what is not named goes back to its default.
 
 Runs in: the controller process of the node that was asked, active or not.
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from headrace.controller.admin.altered_resources import alter_all
 from headrace.controller.office import Office
-from headrace.controller.topic_configs import replaced
+from headrace.controller.topic_configs import Check, replaced
 from headrace.controller.waiting import Waiting
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -30,5 +30,5 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
     return Waiting.done(encode_response(ApiKey.ALTER_CONFIGS, version, messages.AlterConfigsResponse(responses=rows)))
 
 
-def _change(resource: Any, _current: dict[str, str]) -> dict[str, str]:
-    return replaced([(config.name, config.value) for config in resource.configs])
+def _change(resource: Any, _current: dict[str, str], check: Check) -> dict[str, str]:
+    return replaced([(config.name, config.value) for config in resource.configs], check)

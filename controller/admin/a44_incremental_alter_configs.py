@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs (key 44), v0 to v1: single configs of a topic set, deleted, appended to, subtracted from.
+"""IncrementalAlterConfigs (key 44), v0 to v1: single configs of a topic or broker set, deleted, appended to, subtracted from.
 
 Runs in: the controller process of the node that was asked, active or not.
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from headrace.controller.admin.altered_resources import alter_all
 from headrace.controller.office import Office
-from headrace.controller.topic_configs import changed
+from headrace.controller.topic_configs import Check, changed
 from headrace.controller.waiting import Waiting
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -24,9 +24,9 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
     """Answered as soon as ZooKeeper has it."""
     request = decode_request(ApiKey.INCREMENTAL_ALTER_CONFIGS, version, body)
 
-    def change(resource: Any, current: dict[str, str]) -> dict[str, str]:
+    def change(resource: Any, current: dict[str, str], check: Check) -> dict[str, str]:
         changes = [(config.name, config.config_operation, config.value) for config in resource.configs]
-        return changed(current, changes, office.settings)
+        return changed(current, changes, office.topic_defaults(), check)
 
     rows = [
         _Result(int(error), message, resource.resource_type, resource.resource_name)

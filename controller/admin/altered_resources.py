@@ -1,6 +1,8 @@
-"""What AlterConfigs and IncrementalAlterConfigs have in common: resources one by one, topics alone.
+"""What AlterConfigs and IncrementalAlterConfigs have in common: resources one by one, topics and brokers.
 
-Runs in: the controller process of the node that was asked, active or not.
+Runs in: the controller process of the node that was asked, active or not. Of a broker's settings those may change that
+topics inherit (`DYNAMIC_KEYS`), for this node or for all: the change stands in ZooKeeper, and in the cluster view for
+every process. Whatever else stands there, of Kafka's brokers, stays.
 
 Source: Kafka `ConfigAdminManager.preprocess`, `ZkAdminManager.alterConfigs`.
 """
@@ -12,16 +14,22 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from headrace.controller import znodes
 from headrace.controller.admin.failures import answer_to
+from headrace.controller.cluster import usable_settings
 from headrace.controller.office import Office
-from headrace.controller.topic_configs import alter
-from headrace.errors import ErrorCode, HeadraceError, KafkaError
+from headrace.controller.topic_configs import Check, alter
+from headrace.controller.topic_creation import check_configs
+from headrace.errors import ConfigError, ErrorCode, HeadraceError, KafkaError, cut
+from headrace.settings import DYNAMIC_KEYS, check_dynamic_value
 
 RESOURCE_TOPIC = 2
 RESOURCE_BROKER = 4
 
-# (a resource of the request, the overrides as they are) -> the overrides as they shall be
-Change = Callable[[Any, dict[str, str]], dict[str, str]]
+RESOURCE_BROKER_LOGGER = 8
+
+# (a resource of the request, the overrides as they are, what checks new ones) -> the overrides as they shall be
+Change = Callable[[Any, dict[str, str], Check], dict[str, str]]
 
 
 def alter_all(office: Office, request: Any, change: Change) -> list[tuple[Any, ErrorCode, str | None]]:
@@ -46,9 +54,12 @@ def alter_all(office: Office, request: Any, change: Change) -> list[tuple[Any, E
 def _alter_one(office: Office, resource: Any, change: Change, is_trial: bool) -> None:
     name = resource.resource_name
     if resource.resource_type == RESOURCE_BROKER:
+        _alter_broker(office, resource, change, is_trial)
+        return
+    if resource.resource_type == RESOURCE_BROKER_LOGGER:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST,
-            f"settings of broker {name or '(all)'} can't be changed while it runs: change its server.properties, start it anew",
+            "log levels can't be changed while the node runs: set HEADRACE_LOG_LEVEL and restart it",
         )
     if resource.resource_type != RESOURCE_TOPIC:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"resource type {resource.resource_type} has no configuration here")
@@ -57,7 +68,7 @@ def _alter_one(office: Office, resource: Any, change: Change, is_trial: bool) ->
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
 
     def checked(current: dict[str, str]) -> dict[str, str]:
-        wanted = change(resource, current)
+        wanted = change(resource, current, check_configs)
         growth = len(json.dumps(wanted)) - len(json.dumps(current))
         if growth > 0 and not is_trial and not office.cluster.reserve(growth):
             raise KafkaError(
@@ -65,6 +76,48 @@ def _alter_one(office: Office, resource: Any, change: Change, is_trial: bool) ->
             )
         return wanted
 
-    wanted = alter(office.zk, name, checked, is_trial)
+    wanted = alter(office.zk, znodes.topic_config_path(name), checked, is_trial, znodes.topic_path(name))
     if not is_trial:
         topic.configs = wanted
+
+
+def _alter_broker(office: Office, resource: Any, change: Change, is_trial: bool) -> None:
+    """For this node, or for all of them where the name is empty."""
+    cluster = office.cluster
+    name = resource.resource_name
+    if name not in ("", str(cluster.node_id)):
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, f"broker {name!r} was named to broker {cluster.node_id}: ask that broker itself"
+        )
+
+    def check(configs: dict[str, str | None]) -> dict[str, str]:
+        return _checked_settings(office, configs)
+
+    path = znodes.broker_config_path(name or znodes.ALL_BROKERS)
+    wanted = alter(office.zk, path, lambda current: change(resource, current, check), is_trial)
+    if is_trial:
+        return
+    if name:
+        cluster.node_settings = usable_settings(wanted)
+    else:
+        cluster.cluster_settings = usable_settings(wanted)
+
+
+def _checked_settings(office: Office, configs: dict[str, str | None]) -> dict[str, str]:
+    """raises   KafkaError INVALID_REQUEST, which is Kafka's code for them, with the key and the reason"""
+    kept: dict[str, str] = {}
+    for key, value in configs.items():
+        if key not in DYNAMIC_KEYS:
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST,
+                cut(f"{key} can't be changed while a node runs: set it in server.properties and restart the node"),
+            )
+        if value is None:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: null is no value")
+        try:
+            check_dynamic_value(key, value)
+            office.settings.with_values({key: value})  # pairs with the settings of this node's file
+        except ConfigError as failure:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, str(failure)) from None
+        kept[key] = value
+    return kept

@@ -26,6 +26,10 @@ def make(node, name, configs=None):
     create(node.zk, node.office.election, node.cluster, name, ((0,),), configs or {})
 
 
+def alter_topic(node, change, is_trial):
+    return alter(node.zk, znodes.topic_config_path("t"), change, is_trial, znodes.topic_path("t"))
+
+
 def test_operations_set_delete_append_and_subtract():
     current = {"retention.ms": "1", "cleanup.policy": "delete"}
     assert changed(current, [("retention.ms", SET, "2")], SETTINGS)["retention.ms"] == "2"
@@ -93,7 +97,7 @@ def test_lists_behave_like_sets(steps):
 def test_overrides_are_written_with_the_news_of_it(new_node, ensemble):
     node = new_node()
     make(node, "t", {"segment.ms": "5"})
-    assert alter(node.zk, "t", lambda current: {**current, "retention.ms": "7"}, False)["retention.ms"] == "7"
+    assert alter_topic(node, lambda current: {**current, "retention.ms": "7"}, False)["retention.ms"] == "7"
     stored = json.loads(ensemble.data(znodes.topic_config_path("t")))
     assert stored == {"version": 1, "config": {"segment.ms": "5", "retention.ms": "7"}}
     [change] = node.zk.children(znodes.CONFIG_CHANGES)
@@ -105,8 +109,8 @@ def test_a_trial_and_a_change_of_nothing_write_nothing(new_node, ensemble):
     node = new_node()
     make(node, "t", {"segment.ms": "5"})
     writes = ensemble.writes
-    alter(node.zk, "t", lambda current: {"segment.ms": "6"}, True)
-    alter(node.zk, "t", lambda current: current, False)
+    alter_topic(node, lambda current: {"segment.ms": "6"}, True)
+    alter_topic(node, lambda current: current, False)
     assert ensemble.writes == writes
 
 
@@ -121,7 +125,7 @@ def test_somebody_who_writes_in_between_loses_nothing(new_node, ensemble):
             ensemble.put(path, znodes.encode_config(configs))
         return {**current, "retention.ms": "2"}
 
-    assert alter(node.zk, "t", change, False) == {"segment.ms": "1", "retention.ms": "2"}
+    assert alter_topic(node, change, False) == {"segment.ms": "1", "retention.ms": "2"}
 
 
 def test_somebody_who_writes_all_the_time_is_a_conflict(new_node, ensemble):
@@ -134,7 +138,7 @@ def test_somebody_who_writes_all_the_time_is_a_conflict(new_node, ensemble):
         return {"retention.ms": "1"}
 
     with pytest.raises(ZkConflict):
-        alter(node.zk, "t", change, False)
+        alter_topic(node, change, False)
     assert next(numbers) == topic_configs.TRIES_MAX
 
 
@@ -143,14 +147,14 @@ def test_overrides_of_a_topic_that_has_gone_are_not_written(new_node, ensemble):
     make(node, "t")
     ensemble.remove(znodes.topic_path("t"))
     with pytest.raises(ZkConflict, match="brokers/topics/t"):
-        alter(node.zk, "t", lambda current: {"segment.ms": "1"}, False)
+        alter_topic(node, lambda current: {"segment.ms": "1"}, False)
 
 
 def test_overrides_of_a_topic_made_by_hand_are_created(new_node, ensemble):
     node = new_node()
     make(node, "t")
     ensemble.remove(znodes.topic_config_path("t"))
-    alter(node.zk, "t", lambda current: {"segment.ms": "1"}, False)
+    alter_topic(node, lambda current: {"segment.ms": "1"}, False)
     assert znodes.decode_config("", ensemble.data(znodes.topic_config_path("t"))) == {"segment.ms": "1"}
 
 

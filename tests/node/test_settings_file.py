@@ -60,14 +60,19 @@ def test_a_binary_file_is_refused(tmp_path):
 
 def test_unknown_keys_warn_and_the_node_goes_on(caplog):
     with caplog.at_level(logging.WARNING):
-        settings = checked(
-            {"broker.id": "1", "num.recovery.threads.per.data.dir": "2", "auto.create.topic.enable": "false"}
-        )
+        settings = checked({"broker.id": "1", "quota.window.num": "2", "auto.create.topic.enable": "false"})
     assert settings["broker.id"] == 1
     assert caplog.messages == [
-        "unknown setting ignored key=num.recovery.threads.per.data.dir",
+        "unknown setting ignored key=quota.window.num",
         "unknown setting ignored key=auto.create.topic.enable perhaps_meant=auto.create.topics.enable",
     ]
+
+
+def test_a_setting_of_kafka_s_that_nothing_here_follows_is_named(caplog):
+    with caplog.at_level(logging.WARNING):
+        settings = checked({"num.io.threads": "16", "log.segment.bytes": "100000"})
+    assert settings["num.io.threads"] == 16
+    assert caplog.messages == ["setting has no effect here key=num.io.threads"]
 
 
 def test_arguments_are_pairs():

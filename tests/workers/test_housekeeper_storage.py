@@ -9,6 +9,7 @@ from log_fixtures import NOW_MS, FakeClock, batch
 from headrace.ids import TopicPartition
 from headrace.log.checkpoints import RECOVERY_POINT_FILE, read_offset_checkpoint
 from headrace.workers.housekeeper import worker
+from headrace.workers.housekeeper.hosted import HostedReplicas
 from headrace.workers.housekeeper.worker import Housekeeper
 from headrace.workers.partition.replicas import Replicas
 
@@ -144,3 +145,15 @@ def test_a_topic_that_is_deleted_while_others_are_synced(node, monkeypatch):
     node.work()
     assert set(synced) == {directories[0]}
     assert node.seat.mask == 0
+
+
+def test_a_default_that_was_changed_while_the_node_runs_holds_for_retention_and_appends(node):
+    view = node.seat.view.now
+    hosted = HostedReplicas(node.seat, node.dirs)
+    assert {one.config.retention_ms for one in hosted} == {7 * 24 * 3_600_000}
+    node.follow(view._replace(cluster_settings={"log.retention.ms": "7"}, node_settings={"message.max.bytes": "9000"}))
+    assert {one.config.retention_ms for one in hosted} == {7}
+    assert {replica.log.config.max_message_bytes for replica in node.replicas.by_slot.values()} == {9000}
+    node.follow(view)
+    assert {one.config.retention_ms for one in hosted} == {7 * 24 * 3_600_000}
+    assert {replica.log.config.max_message_bytes for replica in node.replicas.by_slot.values()} == {1_048_588}

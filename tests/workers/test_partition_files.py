@@ -13,6 +13,7 @@ from headrace.log import segment_file
 from headrace.log.open_segments import OpenSegments
 from headrace.protocol.record_batch import build_batch
 from headrace.shm.cluster_view import DoomedReplica
+from headrace.topic_defaults import TopicDefaults
 from headrace.workers.network.partition_files import PartitionFiles
 from headrace.workers.network.routes import Routes
 from headrace.workers.partition.replicas import Replicas
@@ -35,7 +36,7 @@ class Node:
         self.replicas = Replicas(self.seat, 0, FakeClock())
         self.open_segments = OpenSegments(2)
         self.files = PartitionFiles((str(path),), self.seat.partitions, self.open_segments)
-        routes = Routes(1, 1, self.seat.wiring.settings)
+        routes = Routes(1, 1, TopicDefaults(self.seat.wiring.settings))
         routes.follow(view_with_id(TOPIC_ID, 0))
         self.route = routes.partition("t", 0)
         self.create(TOPIC_ID, 0, b"mine")
@@ -133,7 +134,7 @@ def test_segments_over_all_partitions_have_one_bound(tmp_path):
             replica.log.append_as_leader([data], 0, NOW_MS)
         replica.advance_high_watermark(0)
         replica.publish()
-    routes = Routes(1, 1, seat.wiring.settings)
+    routes = Routes(1, 1, TopicDefaults(seat.wiring.settings))
     routes.follow(view)
     open_segments = OpenSegments(4)
     files = PartitionFiles((str(tmp_path),), seat.partitions, open_segments)

@@ -15,6 +15,7 @@ from headrace.log.config import LogConfig
 from headrace.settings import topic_values
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.shm.seat import Seat
+from headrace.topic_defaults import TopicDefaults
 
 
 class Hosted(NamedTuple):
@@ -38,6 +39,7 @@ class HostedReplicas:
     def __init__(self, seat: Seat, log_dirs: list[Path]) -> None:
         self._seat = seat
         self._log_dirs = log_dirs
+        self._defaults = TopicDefaults(seat.wiring.settings)
         self._configs: dict[str, tuple[dict[str, str], LogConfig]] = {}  # topic -> overrides, what they make
 
     def __iter__(self) -> Iterator[Hosted]:
@@ -46,6 +48,8 @@ class HostedReplicas:
         view = seat.view.read()
         offline = seat.offline_dirs()
         log_dirs = [path for path in self._log_dirs if not wiring.log_dir_bit(str(path)) & offline]
+        if self._defaults.follow(view.cluster_settings, view.node_settings):
+            self._configs.clear()
         for stale in self._configs.keys() - view.topics.keys():
             del self._configs[stale]
         for topic in view.topics.values():
@@ -70,6 +74,6 @@ class HostedReplicas:
     def _config(self, topic: str, overrides: dict[str, str]) -> LogConfig:
         known = self._configs.get(topic)
         if known is None or known[0] != overrides:
-            values = topic_values(self._seat.wiring.settings, overrides)
+            values = topic_values(self._defaults.settings, overrides)
             known = self._configs[topic] = (overrides, LogConfig.from_values(values))
         return known[1]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from headrace.ids import INTERNAL_TOPICS, owner_of
-from headrace.settings import Settings
 from headrace.shm.cluster_view import ClusterView, TopicView
+from headrace.topic_defaults import TopicDefaults
 from headrace.workers.network.record_policy import RecordPolicy
 
 
@@ -28,12 +28,15 @@ class Route(NamedTuple):
 
 
 class Routes:
-    """Routes of the current view."""
+    """Routes of the current view.
 
-    def __init__(self, network_count: int, partition_count: int, settings: Settings) -> None:
+    defaults   what topics inherit, as of that view
+    """
+
+    def __init__(self, network_count: int, partition_count: int, defaults: TopicDefaults) -> None:
         self._network_count = network_count
         self._partition_count = partition_count
-        self._settings = settings
+        self._defaults = defaults
         self._view: ClusterView | None = None
         self._policies: dict[str, RecordPolicy] = {}
         self._topics: dict[str, list[Route] | None] = {}
@@ -65,7 +68,7 @@ class Routes:
         policy = self._policies.get(topic)
         if policy is None:
             view = self._view.topics.get(topic) if self._view is not None else None
-            policy = RecordPolicy(self._settings, view.configs if view is not None else {})
+            policy = RecordPolicy(self._defaults.settings, view.configs if view is not None else {})
             self._policies[topic] = policy
         return policy
 

@@ -45,6 +45,7 @@ from headrace.shm.cluster_view import ClusterView, DoomedReplica, PartitionView,
 from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
 from headrace.shm.seat import Seat
+from headrace.topic_defaults import TopicDefaults
 from headrace.workers.partition.log_directories import LogDirectories
 from headrace.workers.partition.replica import Replica
 
@@ -67,6 +68,7 @@ class Replicas:
         self._clock = clock
         self._disk = disk or Disk()
         self._settings: Settings = seat.wiring.settings
+        self._defaults = TopicDefaults(self._settings)
         self._node_id: int = self._settings["broker.id"]
         self._table: PartitionTable = seat.partitions
         self._directories = LogDirectories(seat, self._disk)
@@ -91,6 +93,8 @@ class Replicas:
         returns   the replicas whose role or epoch changed, and those that are no more
         """
         before = dict(self.by_slot)
+        if self._defaults.follow(view.cluster_settings, view.node_settings):
+            self._configs.clear()  # all are configured again
         changed = []
         worker_count = self._seat.wiring.partition_count
         wanted = {
@@ -382,7 +386,7 @@ class Replicas:
             self._follow_directories()
 
     def _configure(self, replica: Replica, topic: TopicView) -> None:
-        values = topic_values(self._settings, topic.configs)
+        values = topic_values(self._defaults.settings, topic.configs)
         replica.configure(LogConfig.from_values(values), values["min.insync.replicas"])
         self._configs[replica.slot] = topic.configs
         if replica.log.config.flush_ms is None:
@@ -409,7 +413,7 @@ class Replicas:
             log_start_offset = row.log_start_offset
         elif not is_ours or is_torn:
             self._publish_state(partition.slot, partition.key, RowState.LOADING, generation=0)
-        config = LogConfig.from_values(topic_values(self._settings, topic.configs))
+        config = LogConfig.from_values(topic_values(self._defaults.settings, topic.configs))
         directory = None
         try:
             directory = self._directory_of(name, topic, partition)

@@ -23,6 +23,7 @@ from headrace.workers.partition.append import Appender
 from headrace.workers.partition.coordinator_host import CoordinatorHost
 from headrace.workers.partition.group_requests import GroupRequests
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
+from headrace.workers.partition.producer_description import ProducerDescription
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replica_moves import ReplicaMoves
 from headrace.workers.partition.replicas import Replicas
@@ -53,6 +54,7 @@ class PartitionWorker:
             **Upkeep(self._replicas.by_slot, self._moves.is_moving).handlers(),
             **GroupRequests(self._groups).handlers(),
             **self._moves.handlers(),
+            **ProducerDescription(self._replicas.by_slot).handlers(),
         }
         self._requests = Requests(self._answers, handlers)
         self._appender = Appender(seat, node_id, self._replicas, self._answers, self._purgatory, self._requests)

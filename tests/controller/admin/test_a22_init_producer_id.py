@@ -37,7 +37,7 @@ def test_a_restarted_process_begins_a_new_block(new_node):
 
 def test_a_transactional_id_is_not_hosted_here(new_node):
     response = ask(new_node(), "tx")
-    assert (response.error_code, response.producer_id) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1)
+    assert (response.error_code, response.producer_id) == (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, -1)
 
 
 def test_without_zookeeper_a_retriable_error(new_node):

@@ -2,9 +2,11 @@
 
 import pytest
 
+from headrace.controller import znodes
 from headrace.controller.admin import a33_alter_configs, a44_incremental_alter_configs
 from headrace.controller.cluster import VIEW_MARGIN_BYTES
 from headrace.controller.topic_creation import create
+from headrace.controller.transaction import Transaction
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -76,7 +78,7 @@ def test_resources_fail_by_themselves(new_node):
             (TOPIC, "twice", change),
             (TOPIC, "twice", change),
             (TOPIC, "absent", change),
-            (BROKER, "0", [("log.retention.ms", SET, "6")]),
+            (BROKER, "0", [("broker.id", SET, "6")]),
             (8, "0", change),
         ],
     )
@@ -138,3 +140,100 @@ def test_overrides_for_which_the_view_has_no_room_are_not_written(new_node):
     [(_name, error, _message)] = ask(node, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, resources)
     assert error is ErrorCode.POLICY_VIOLATION
     assert node.view.topics["t"].configs == {}
+
+
+def described_names(rows):
+    return [(name, code) for name, code, _message in rows]
+
+
+def test_settings_that_topics_inherit_change_for_a_broker_and_for_all(new_node):
+    node = new_node()
+    for broker, value in (("", "1000"), ("0", "2000")):
+        rows = ask(node, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, [(BROKER, broker, [("log.retention.ms", SET, value)])])
+        assert described_names(rows) == [(broker, ErrorCode.NONE)]
+    view = node.seat.view.read()
+    assert (view.cluster_settings, view.node_settings) == ({"log.retention.ms": "1000"}, {"log.retention.ms": "2000"})
+    assert node.office.topic_defaults()["log.retention.ms"] == 2000
+    assert node.zk.get(znodes.broker_config_path("<default>")) is not None
+    ask(node, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, [(BROKER, "0", [("log.retention.ms", DELETE, None)])])
+    assert node.office.topic_defaults()["log.retention.ms"] == 1000
+    ask(node, ApiKey.ALTER_CONFIGS, 2, [(BROKER, "", [])])
+    assert node.office.topic_defaults()["log.retention.ms"] == 7 * 24 * 3_600_000
+
+
+def test_a_trial_changes_no_setting_of_a_broker(new_node):
+    node = new_node()
+    change = [(BROKER, "", [("log.retention.ms", SET, "1000")])]
+    assert described_names(ask(node, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, change, True)) == [("", ErrorCode.NONE)]
+    assert node.cluster.cluster_settings == {}
+    assert node.zk.get(znodes.broker_config_path("<default>")) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value", "words"),
+    [
+        ("0", "broker.id", "7", "server.properties"),
+        ("", "num.io.threads", "7", "num.io.threads"),
+        ("0", "nix", "7", "server.properties"),
+        ("0", "log.retention.ms", "soon", "soon"),
+        ("0", "log.cleanup.policy", "burn", "burn"),
+        ("0", "message.max.bytes", "1000000", "headrace.request.ring.bytes"),
+        ("7", "log.retention.ms", "7", "ask that broker"),
+        ("x", "log.retention.ms", "7", "ask that broker"),
+    ],
+)
+def test_a_broker_s_other_settings_are_refused_with_the_reason(new_node, name, key, value, words):
+    ((_name, code, message),) = ask(
+        new_node(), ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, [(BROKER, name, [(key, SET, value)])]
+    )
+    assert code == ErrorCode.INVALID_REQUEST
+    assert words in message
+
+
+def test_what_kafka_s_brokers_keep_there_stays(new_node):
+    node = new_node()
+    path = znodes.broker_config_path("0")
+    node.zk.create(path, znodes.encode_config({"num.io.threads": "9", "log.retention.ms": "soon"}))
+    node.office.load()
+    assert node.cluster.node_settings == {}
+    ask(node, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, [(BROKER, "0", [("log.segment.bytes", SET, "5000")])])
+    assert znodes.decode_config(path, node.zk.get(path).data)["num.io.threads"] == "9"
+    assert node.cluster.node_settings == {"log.segment.bytes": "5000"}
+
+
+def test_a_list_of_a_broker_is_appended_to(new_node):
+    node = new_node()
+    ask(node, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, [(BROKER, "", [("log.cleanup.policy", 2, "compact")])])
+    assert node.cluster.cluster_settings == {"log.cleanup.policy": "delete,compact"}
+
+
+def test_an_unknown_topic_key_is_refused_with_its_value(new_node):
+    node = new_node()
+    make(node, "t")
+    ((_name, code, message),) = ask(node, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, [(TOPIC, "t", [("nix", SET, "7")])])
+    assert (code, message) == (ErrorCode.INVALID_CONFIG, "invalid value '7' for nix: unknown topic configuration key")
+
+
+def test_settings_that_others_changed_are_followed(new_node):
+    """At a start, and by the news in /config/changes, as Kafka's tools and brokers write it."""
+    node = new_node()
+    everyone = znodes.broker_config_path("<default>")
+    node.zk.create(everyone, znodes.encode_config({"log.retention.ms": "1000"}))
+    node.office.load()
+    assert node.seat.view.read().cluster_settings == {"log.retention.ms": "1000"}
+    node.zk.set(everyone, znodes.encode_config({"log.retention.ms": "2000"}))
+    transaction = Transaction()
+    transaction.create(
+        znodes.CONFIG_CHANGE_PREFIX, b'{"version":2,"entity_path":"brokers/<default>"}', is_sequential=True
+    )
+    node.zk.commit(transaction)
+    node.turn()
+    assert node.seat.view.read().cluster_settings == {"log.retention.ms": "2000"}
+
+
+def test_the_news_of_a_change_is_kafka_s(new_node):
+    node = new_node()
+    ask(node, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, [(BROKER, "", [("log.retention.ms", SET, "1")])])
+    (name,) = node.zk.children(znodes.CONFIG_CHANGES)
+    news = node.zk.get(f"{znodes.CONFIG_CHANGES}/{name}").data
+    assert news == b'{"version":2,"entity_path":"brokers/<default>"}'

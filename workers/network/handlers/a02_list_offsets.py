@@ -1,10 +1,11 @@
-"""ListOffsets (key 2), v0 to v7: earliest, latest, by timestamp, max timestamp.
+"""ListOffsets (key 2), v0 to v9: earliest, latest, by timestamp, max timestamp.
 
 Rows and time indexes answer; the leader process is not asked. Latest is the high watermark, or the last
-stable offset for read_committed.
+stable offset for read_committed. All of a log is local: what is kept here begins at the earliest offset, and nothing
+lies in tiered storage.
 
 Source: Kafka `KafkaApis.handleListOffsetRequest`, `UnifiedLog.fetchOffsetByTimestamp`; KIP-734 for max
-timestamp.
+timestamp, KIP-405 and KIP-1005 for tiered storage.
 """
 
 from __future__ import annotations
@@ -26,7 +27,12 @@ from headrace.workers.network.routes import Route
 LATEST = -1
 EARLIEST = -2
 MAX_TIMESTAMP = -3
+EARLIEST_LOCAL = -4
+LATEST_TIERED = -5
 VERSION_OF_ONE_OFFSET = 1
+FIRST_VERSIONS = {LATEST: 0, EARLIEST: 0, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
+NO_VERSION = 1 << 15  # knows a negative time that is none of these
+NOT_FOUND = (-1, -1, -1)
 
 _PartitionResponse = messages.ListOffsetsResponse.ListOffsetsPartitionResponse
 _TopicResponse = messages.ListOffsetsResponse.ListOffsetsTopicResponse
@@ -59,6 +65,8 @@ def _list_one(context: Context, exchange: Exchange, request: Any, topic: str, wa
     route = context.routes.partition(topic, index)
     if route is None:
         return _PartitionResponse(partition_index=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if wanted.timestamp < 0 and exchange.api_version < FIRST_VERSIONS.get(wanted.timestamp, NO_VERSION):
+        return _PartitionResponse(partition_index=index, error_code=ErrorCode.UNSUPPORTED_VERSION)
     row = context.seat.partitions.read(route.slot) if route.slot >= 0 else None
     if row is None:
         return _PartitionResponse(partition_index=index, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -83,19 +91,19 @@ def _look_up(
     context: Context, route: Route, row: PartitionRow, isolation_level: int, timestamp: int
 ) -> tuple[int, int, int]:
     """(timestamp, offset, leader epoch); offset -1 where no record is that late."""
-    if timestamp == EARLIEST:
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return -1, row.log_start_offset, row.leader_epoch
     if timestamp == LATEST:
         is_committed = isolation_level == READ_COMMITTED
         return -1, row.last_stable_offset if is_committed else row.high_watermark, row.leader_epoch
+    if timestamp == LATEST_TIERED:
+        return NOT_FOUND
     reader = context.files.reader(route, row)
     if timestamp == MAX_TIMESTAMP:
         found = reader.max_timestamp(row.hw_segment, row.hw_position)
-    elif timestamp < 0:
-        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"timestamp {timestamp} asks for tiered storage")
     else:
         found = reader.first_offset_at(timestamp, row.log_start_offset, row.hw_segment, row.hw_position)
-    return found if found is not None else (-1, -1, -1)
+    return found if found is not None else NOT_FOUND
 
 
 def _old_style(context: Context, route: Route, row: PartitionRow, wanted: Any) -> list[int]:

@@ -1,13 +1,15 @@
 """FindCoordinator (key 10), v0 to v4: the leader of the offsets partition that a group belongs to.
 
-The first one makes `__consumer_offsets`. Transactions have no coordinator yet: COORDINATOR_NOT_AVAILABLE, which
-producers ask again for.
+The first one makes `__consumer_offsets`. Transactions have no coordinator yet, and a producer is told so at once:
+CLUSTER_AUTHORIZATION_FAILED is the one code that every client takes for final *and* that Java shows our message with
+(docs/decisions/021). The node's log names the producer.
 
 Source: Kafka `KafkaApis.handleFindCoordinatorRequest`; KIP-699 for several keys at once.
 """
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from headrace.errors import ErrorCode
@@ -23,6 +25,10 @@ VERSION_OF_MANY_KEYS = 4
 GROUP = 0
 TRANSACTION = 1
 NO_COORDINATOR = "no coordinator is available: {}"
+NO_TRANSACTIONS = "this node does not serve transactions yet: use an idempotent producer without a transactional id"
+LOGGED_ID_LENGTH_MAX = 200  # of a transactional id in a log line
+
+_log = logging.getLogger(__name__)
 
 _Coordinator = messages.FindCoordinatorResponse.Coordinator
 
@@ -33,6 +39,8 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     if request.key_type == GROUP:
         with_offsets_topic(context, exchange, lambda: _respond(context, exchange, request))
     else:
+        if request.key_type == TRANSACTION:
+            _warn(context, exchange, request)
         _respond(context, exchange, request)
 
 
@@ -55,7 +63,7 @@ def _respond(context: Context, exchange: Exchange, request: Any) -> None:
 
 def _find(context: Context, key_type: int, key: str) -> Any:
     if key_type == TRANSACTION:
-        return _refuse(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, "this node does not host transactions")
+        return _refuse(key, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, NO_TRANSACTIONS)
     if key_type != GROUP:
         return _refuse(key, ErrorCode.INVALID_REQUEST, f"key type {key_type} is neither group nor transaction")
     partition = partition_of_group(context, key)
@@ -68,6 +76,20 @@ def _find(context: Context, key_type: int, key: str) -> Any:
     return _Coordinator(
         key=key, node_id=broker.node_id, host=broker.host, port=broker.port, error_code=0, error_message=None
     )
+
+
+def _warn(context: Context, exchange: Exchange, request: Any) -> None:
+    """One line a peer and interval: whoever runs the node learns why that producer ended."""
+    connection = exchange.connection
+    host = connection.peer.rpartition(":")[0]
+    if context.transaction_notices.is_due(host, connection.client_id, context.now_ms):
+        key = request.key or next(iter(request.coordinator_keys or ()), "")
+        _log.warning(
+            "transactional producer refused, transactions are not served yet peer=%s client_id=%s transactional_id=%s",
+            connection.peer,
+            connection.client_id,
+            key[:LOGGED_ID_LENGTH_MAX],
+        )
 
 
 def _refuse(key: str, error: ErrorCode, why: str) -> Any:

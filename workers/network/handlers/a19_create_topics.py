@@ -1,4 +1,4 @@
-"""CreateTopics (key 19), v0 to v6: the controller process decides and answers.
+"""CreateTopics (key 19), v0 to v7: the controller process decides and answers.
 
 Source: Kafka `KafkaApis.handleCreateTopicsRequest`.
 """

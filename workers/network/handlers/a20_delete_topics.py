@@ -1,4 +1,4 @@
-"""DeleteTopics (key 20), v0 to v5: the controller process decides and answers.
+"""DeleteTopics (key 20), v0 to v6: the controller process decides and answers.
 
 Source: Kafka `KafkaApis.handleDeleteTopicsRequest`.
 """

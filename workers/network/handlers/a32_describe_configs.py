@@ -1,10 +1,12 @@
-"""DescribeConfigs (key 32), v0 to v4: topics from the cluster view, this node from its settings.
+"""DescribeConfigs (key 32), v0 to v4: topics from the cluster view, this node from its settings and what
+was changed of them while it runs; the loggers of the network worker that answers.
 
 Source: Kafka `ConfigHelper.describeConfigs`.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +16,7 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.settings import (
     BROKER_SETTINGS,
+    DYNAMIC_KEYS,
     TOPIC_SETTINGS,
     Setting,
     broker_setting,
@@ -26,9 +29,14 @@ from headrace.workers.network.exchange import Exchange
 
 RESOURCE_TOPIC = 2
 RESOURCE_BROKER = 4
+RESOURCE_BROKER_LOGGER = 8
 SOURCE_TOPIC = 1
+SOURCE_BROKER = 2
+SOURCE_ALL_BROKERS = 3
 SOURCE_STATIC_BROKER = 4
 SOURCE_DEFAULT = 5
+SOURCE_BROKER_LOGGER = 6
+ROOT_LOGGER = "root"
 
 _Config = messages.DescribeConfigsResponse.DescribeConfigsResourceResult
 _Result = messages.DescribeConfigsResponse.DescribeConfigsResult
@@ -61,10 +69,14 @@ def _describe(context: Context, request: Any, resource: Any, of_topics: _Shared)
             )
         configs = of_topics[own]
     elif resource.resource_type == RESOURCE_BROKER:
+        if name and name != str(context.node_id):
+            return _refusal(resource, ErrorCode.INVALID_REQUEST, _another_broker(context, name))
+        describe = _broker_configs if name else _cluster_configs
+        configs = list(describe(context, request.include_synonyms, request.include_documentation))
+    elif resource.resource_type == RESOURCE_BROKER_LOGGER:
         if name != str(context.node_id):
-            message = f"broker {name!r} was asked of node {context.node_id}; ask that broker itself"
-            return _refusal(resource, ErrorCode.INVALID_REQUEST, message)
-        configs = list(_broker_configs(context, request.include_synonyms, request.include_documentation))
+            return _refusal(resource, ErrorCode.INVALID_REQUEST, _another_broker(context, name))
+        configs = list(_loggers())
     else:
         message = f"resource type {resource.resource_type} has no configuration here"
         return _refusal(resource, ErrorCode.INVALID_REQUEST, message)
@@ -83,7 +95,7 @@ def _describe(context: Context, request: Any, resource: Any, of_topics: _Shared)
 def _topic_configs(
     context: Context, overrides: dict[str, str], with_synonyms: bool, with_documentation: bool
 ) -> Iterator[Any]:
-    values = topic_values(context.settings, overrides)
+    values = topic_values(context.topic_defaults.settings, overrides)
     for key in sorted(TOPIC_SETTINGS):
         setting = topic_setting(key)
         broker_synonyms = _broker_synonyms(context, setting)
@@ -103,14 +115,56 @@ def _topic_configs(
         )
 
 
+def _another_broker(context: Context, name: str) -> str:
+    return f"broker {name!r} was asked of node {context.node_id}; ask that broker itself"
+
+
+def _cluster_configs(context: Context, with_synonyms: bool, with_documentation: bool) -> Iterator[Any]:
+    """What was changed for all brokers while they run; nothing else holds for all."""
+    for key, value in sorted(context.view.cluster_settings.items()):
+        setting = broker_setting(key)
+        yield _Config(
+            name=key,
+            value=value,
+            read_only=False,
+            is_default=False,
+            config_source=SOURCE_ALL_BROKERS,
+            is_sensitive=False,
+            synonyms=[_Synonym(name=key, value=value, source=SOURCE_ALL_BROKERS)] if with_synonyms else [],
+            config_type=setting.kind.value,
+            documentation=setting.doc if with_documentation else None,
+        )
+
+
+def _loggers() -> Iterator[Any]:
+    """Every logger with the level that holds for it."""
+    root = logging.getLogger()
+    found = {ROOT_LOGGER: root.getEffectiveLevel()}
+    for name in sorted(logging.root.manager.loggerDict):
+        logger = logging.root.manager.loggerDict[name]
+        if isinstance(logger, logging.Logger):
+            found[name] = logger.getEffectiveLevel()
+    for name, level in found.items():
+        yield _Config(
+            name=name,
+            value=logging.getLevelName(level),
+            read_only=True,
+            is_default=False,
+            config_source=SOURCE_BROKER_LOGGER,
+            is_sensitive=False,
+            synonyms=[],
+        )
+
+
 def _broker_configs(context: Context, with_synonyms: bool, with_documentation: bool) -> Iterator[Any]:
+    current = context.topic_defaults.settings
     for setting in BROKER_SETTINGS:
         synonyms = _broker_synonyms(context, setting)
         yield _Config(
             name=setting.key,
-            value=context.settings.text(setting.key),
-            read_only=True,
-            is_default=setting.key not in context.settings.explicit,
+            value=current.text(setting.key),
+            read_only=setting.key not in DYNAMIC_KEYS,
+            is_default=setting.key not in current.explicit,
             config_source=synonyms[0].source if synonyms else SOURCE_DEFAULT,
             is_sensitive=False,
             synonyms=synonyms if with_synonyms else [],
@@ -123,6 +177,10 @@ def _broker_synonyms(context: Context, setting: Setting) -> list[Any]:
     """Where a broker value comes from, the strongest source first."""
     key = setting.key
     synonyms = []
+    if key in context.view.node_settings:
+        synonyms.append(_Synonym(name=key, value=context.view.node_settings[key], source=SOURCE_BROKER))
+    if key in context.view.cluster_settings:
+        synonyms.append(_Synonym(name=key, value=context.view.cluster_settings[key], source=SOURCE_ALL_BROKERS))
     if key in context.settings.explicit:
         synonyms.append(_Synonym(name=key, value=context.settings.explicit[key], source=SOURCE_STATIC_BROKER))
     default = broker_setting(key).default

@@ -1,6 +1,6 @@
 """DescribeCluster (key 60), v0 to v1, from the cluster view.
 
-Source: Kafka `KafkaApis.handleDescribeCluster`; KIP-700, KIP-919 for endpoint types.
+Source: Kafka `KafkaApis.handleDescribeCluster`; KIP-430, KIP-700, KIP-919 for endpoint types.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
+from headrace.workers.network.authorized_operations import CLUSTER_OPERATIONS, OPERATIONS_NOT_ASKED
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 
@@ -32,5 +33,8 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
                 broker(broker_id=known.node_id, host=known.host, port=known.port, rack=known.rack)
                 for known in context.brokers()
             ],
+            cluster_authorized_operations=(
+                CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else OPERATIONS_NOT_ASKED
+            ),
         )
     exchange.answer_bytes(encode_response(ApiKey.DESCRIBE_CLUSTER, exchange.api_version, response))

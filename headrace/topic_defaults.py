@@ -1,0 +1,29 @@
+"""What topics inherit, as it stands now: the node's settings under those that were changed while it runs.
+
+Every process that makes settings of topics has one, and shows it each new cluster view, where the changes stand.
+
+Source: Kafka `DynamicBrokerConfig`, `DynamicLogConfig` (KIP-226).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headrace.settings import Settings
+
+
+class TopicDefaults:
+    """`settings`: the broker settings that topics inherit from."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._static = settings
+        self._changes: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
+
+    def follow(self, cluster: Mapping[str, str], node: Mapping[str, str]) -> bool:
+        """Take the changes for all nodes and for this one; True where they are others than before."""
+        if self._changes == (cluster, node):
+            return False
+        self._changes = (cluster, node)
+        self.settings = self._static.with_dynamic(cluster, node)
+        return True

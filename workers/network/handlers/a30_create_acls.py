@@ -1,0 +1,25 @@
+"""CreateAcls (key 30), v0 to v3: SECURITY_DISABLED for each, as Kafka answers without an authorizer.
+
+Source: Kafka `AclApis.handleCreateAcls`.
+"""
+
+from __future__ import annotations
+
+from headrace.errors import ErrorCode
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_request, encode_response
+from headrace.workers.network.context import Context
+from headrace.workers.network.exchange import Exchange
+
+NO_AUTHORIZER = "No Authorizer is configured."
+
+
+def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
+    """One result for each that was asked."""
+    request = decode_request(ApiKey.CREATE_ACLS, exchange.api_version, body)
+    row = messages.CreateAclsResponse.AclCreationResult(
+        error_code=int(ErrorCode.SECURITY_DISABLED), error_message=NO_AUTHORIZER
+    )
+    response = messages.CreateAclsResponse(results=[row] * len(request.creations))
+    exchange.answer_bytes(encode_response(ApiKey.CREATE_ACLS, exchange.api_version, response))
