@@ -6,6 +6,7 @@ Used by: the campaign. The node reaches ZooKeeper through a proxy; what is done 
 
 from __future__ import annotations
 
+import json
 import os
 import queue
 import random
@@ -26,8 +27,7 @@ from session_thief import end_session
 from stage import Fault, Kind, Orphan, Stage
 from topic_clients import TopicClient
 
-from headrace.controller.zk import SESSION_FILE
-
+SESSION_FILE = ".headrace-session"
 FLAP_S = 8.0
 CUTS_MAX = 6
 PAUSE_MAX_S = 3.0
@@ -268,8 +268,11 @@ class _lock_of:
 
 
 def _end_session(stage: Stage) -> bool:
+    """Of the files that tell of a session, the last one counts."""
     try:
-        end_session(stage.zookeeper.connect, stage.node.log_dirs[0] / SESSION_FILE)
+        paths = [path / SESSION_FILE for path in stage.node.log_dirs]
+        told = [path for path in paths if path.exists()]
+        end_session(stage.zookeeper.connect, max(told, key=lambda path: json.loads(path.read_text()).get("serial", 0)))
     except (OSError, ValueError, AssertionError):
         return False
     return True
