@@ -147,13 +147,18 @@ def run_campaign(
         mounts = private and (is_all_private or number % PRIVATE_EVERY == PRIVATE_EVERY - 1)
         place = directory / f"round-{number}"
         place.mkdir(parents=True)
-        report = Round(place, f"{seed}:{number}", chosen, mounts=mounts, pause_s=pause_s).run(count)
+        say = (lambda _text: None) if quiet else _print
+        report = Round(place, f"{seed}:{number}", chosen, mounts=mounts, pause_s=pause_s, say=say).run(count)
         verdict.add(report)
         if not report.anomalies:
             shutil.rmtree(place, ignore_errors=True)
         if not quiet:
             _print_progress(verdict, report, faults, time.monotonic() - began)
     return verdict
+
+
+def _print(text: str) -> None:
+    print(text, flush=True)
 
 
 def _print_progress(verdict: Verdict, report: Report, faults: int, seconds: float) -> None:

@@ -25,7 +25,7 @@ FULL_MAX_S = 2.0
 class ShmFull(Fault):
     """/dev/shm has no room, and workers are killed; then it has some again."""
 
-    name, weight, kind, is_private = "shm-full", 2.0, Kind.HEAVY, True
+    name, weight, kind, is_private = "shm-full", 1.2, Kind.HEAVY, True
 
     def fire(self, stage: Stage, chance: random.Random) -> float | None:
         with _full(stage.node.path(SHM)):
@@ -40,7 +40,7 @@ class ShmFull(Fault):
 class DiskFull(Fault):
     """A log directory has no room for a while; processes may be killed meanwhile, all of them too."""
 
-    name, weight, kind, is_private = "disk-full", 1.5, Kind.HEAVY, True
+    name, weight, kind, is_private = "disk-full", 1.0, Kind.HEAVY, True
 
     def fire(self, stage: Stage, chance: random.Random) -> float | None:
         bounded = next(path for path in stage.node.log_dirs if path.stat().st_dev != stage.directory.stat().st_dev)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -47,6 +47,7 @@ RESTING = 6
 OWED_MAX = 8  # faults after which the node has not served again: no further one until it does
 SERVES_DEADLINE_S = 120.0
 QUIET_S = 60.0
+SAY_S = 20.0
 NODE_DEATHS_MAX = 3
 SHM_BYTES = 80 << 20
 SMALL_DISK_BYTES = 64 << 20
@@ -113,10 +114,18 @@ class Round:
     faults    those that may fire
     mounts    give the node mounts of its own, for faults that need them
     pause_s   mean pause between two faults
+    say       told how far the round is, now and then
     """
 
     def __init__(
-        self, directory: Path, seed: str, faults: Sequence[Fault], *, mounts: bool = False, pause_s: float = 0.15
+        self,
+        directory: Path,
+        seed: str,
+        faults: Sequence[Fault],
+        *,
+        mounts: bool = False,
+        pause_s: float = 0.15,
+        say: Callable[[str], object] = lambda _text: None,
     ) -> None:
         self._directory = directory
         self._chance = random.Random(seed)
@@ -125,6 +134,7 @@ class Round:
         self._deck = self._chance.sample(self._faults, len(self._faults))
         self._is_private = mounts
         self._pause_s = pause_s
+        self._say = say
         self.report = Report(seed)
         self._stage: Stage
         self._producers: list[IdempotentProducer] = []
@@ -225,9 +235,15 @@ class Round:
 
     def _fire_all(self, count: int) -> None:
         stage = self._stage
-        deaths = 0
+        deaths, said_s = 0, time.monotonic()
         while self.report.faults < count:
             self._fire_one()
+            if time.monotonic() - said_s > SAY_S:
+                said_s = time.monotonic()
+                acknowledged = stage.prober.acknowledged + sum(one.acknowledged for one in self._producers)
+                self._say(
+                    f"  round {self.report.seed}: {self.report.faults}/{count} faults, {acknowledged} acknowledged"
+                )
             stage.sleep(self._chance.expovariate(1 / self._pause_s))
             while len(stage.prober.watches) >= OWED_MAX or stage.prober.oldest_s() > 10.0:
                 stage.sleep(0.02)
