@@ -1,7 +1,14 @@
 """Faults under load, judged: a short campaign in every run; `make chaos` has the long one."""
 
+import threading
+
 import campaign
 import pytest
+from raw_client import NoAnswer, NotSent, RawClient, until
+from running_node import Node
+from waiting import DEADLINE_S, wait_until
+
+from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 
 
 @pytest.mark.timeout(900)  # it takes a minute; a wait of its own ends each of its steps
@@ -23,3 +30,45 @@ def test_a_campaign_whose_faults_did_not_fire_or_that_acknowledged_little_failed
     verdict.anomalies.append(("0:0", campaign.Anomaly("lost-write", "one")))
     assert "lost-write: 1" in verdict.failures(10)
     assert "lost-write (round 0:0): one" in verdict.table()
+
+
+def test_a_node_that_starts_tells_nobody_that_a_topic_is_unknown(tmp_path):
+    """Clients fail what they have to send on that word; who connects too early waits until the node knows its topics."""
+    zookeeper = EmbeddedZooKeeper(tmp_path / "zookeeper")
+    zookeeper.start()
+    node = Node(tmp_path, zookeeper.connect)
+    client = RawClient(lambda: node.port, timeout_s=1.0)
+    answers, asked, is_over = [], threading.Event(), threading.Event()
+
+    def ask():
+        while not is_over.is_set():
+            try:
+                answers.append(client.knows("there"))
+            except NotSent:
+                continue
+            except NoAnswer:
+                pass
+            asked.set()
+
+    asker = threading.Thread(target=ask)
+    try:
+        node.start()
+        until(lambda: client.create("there").value == 0 or None, DEADLINE_S)
+        until(lambda: client.knows("there") or None, DEADLINE_S)
+        node.kill_tree()
+        zookeeper.stop()
+        node.launch()
+        asker.start()
+        asked.wait(5.0)  # it may also turn away who comes too early
+        zookeeper.start()
+        if node.wait_ready(DEADLINE_S) != "ready":
+            node.start()
+        wait_until(lambda: True in answers)
+    finally:
+        is_over.set()
+        if asker.ident:
+            asker.join()
+        client.close()
+        node.stop()
+        zookeeper.stop()
+    assert set(answers) == {True}
