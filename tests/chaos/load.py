@@ -12,6 +12,7 @@ import random
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections import Counter
 from typing import Any
 
 import payload
@@ -45,6 +46,7 @@ class Client(ABC):
     def __init__(self, name: str) -> None:
         self.name = name
         self.failure: str | None = None  # that ended it, or that it can't get over
+        self.errors: Counter[str] = Counter()  # of deliveries
         self.refused = 0  # records that confluent-kafka would not take, since the node does not know the topic
         self.stopping = threading.Event()
         self.thread = threading.Thread(target=self._guarded, name=name, daemon=True)
@@ -126,6 +128,8 @@ class IdempotentProducer(Client):
             offset = message.offset() if error is None else NO_OFFSET
             self.acknowledged += error is None
             self.unknown += error is not None
+            if error is not None:
+                self.errors[error.name()] += 1
             self._history.add(
                 Send(self.name, self._topic, 0, partition, (value,), outcome, offset, began, time.monotonic())
             )
@@ -308,7 +312,9 @@ class KeyWriter(Client):
 
         def delivered(error: Any, message: Any) -> None:
             self._in_flight -= 1
-            if error is None:
+            if error is not None:
+                self.errors[error.name()] += 1
+            else:
                 self.acknowledged += 1
                 self.writes[index] = self.writes[index]._replace(outcome=Outcome.OK, offset=message.offset())
 

@@ -338,8 +338,10 @@ class Round:
         for client in stage.everyone:
             if client.failure:
                 self._blame("client", client.failure)
-            if client.refused:
-                stage.notes[f"produce refused, the topic is unknown, by {client.name}"] += client.refused
+            if client.refused:  # confluent-kafka heard so, of a topic that is there all the time
+                self._blame("topic-unknown", f"{client.name} was told so, {client.refused} records were refused")
+            for name, count in client.errors.items():
+                self._blame("not-delivered", f"{count} records of {client.name}: {name}")
 
     def _judge(self) -> None:
         stage, node, history = self._stage, self._stage.node, self._stage.history
