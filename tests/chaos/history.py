@@ -35,7 +35,10 @@ class Record(NamedTuple):
 
 
 class Send(NamedTuple):
-    """Values of one batch, for one partition; `base_offset` is the first one's, where acknowledged."""
+    """Values of one batch, for one partition; `base_offset` is the first one's, where acknowledged and told.
+
+    A duplicate that the broker knows again may be acknowledged without it: NO_OFFSET.
+    """
 
     client: str
     topic: str

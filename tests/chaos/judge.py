@@ -129,7 +129,7 @@ class _Facts:
                 if poll.client == FRESH:
                     self.final[place] = record.value
         for send in self.sends:
-            if send.outcome is Outcome.OK:
+            if send.outcome is Outcome.OK and send.base_offset != NO_OFFSET:
                 for index, value in enumerate(send.values):
                     place = Place(send.topic, send.generation, send.partition, send.base_offset + index)
                     self.values[place][value] = None
@@ -175,7 +175,7 @@ def _judge_places(facts: _Facts) -> Iterator[Anomaly]:
                 yield Anomaly("brought-back", f"{value} of incarnation {send.generation} read at {place}")
     for value, send in facts.send_of.items():
         known = dict(facts.places.get(value, ()))
-        if send.outcome is Outcome.OK:
+        if send.outcome is Outcome.OK and send.base_offset != NO_OFFSET:
             index = send.values.index(value) if len(send.values) > 1 else 0
             known[Place(send.topic, send.generation, send.partition, send.base_offset + index)] = None
         if len({place[2:] for place in known}) > 1:
@@ -199,11 +199,23 @@ def _judge_final(facts: _Facts) -> Iterator[Anomaly]:
             known = facts.send_of.get(value)
             how = "acknowledged" if known is not None and known.outcome is Outcome.OK else "read"
             yield Anomaly("lost-write", f"{value} was {how} at {place}, nothing is there at the end")
+    for send in facts.sends:
+        if send.outcome is Outcome.OK and send.base_offset == NO_OFFSET:
+            yield from _judge_somewhere(facts, send)
     for place, value in facts.final.items():
         for other in facts.values[place]:
             send = facts.send_of.get(other)
             if other != value and send is not None and send.outcome is Outcome.OK:
                 yield Anomaly("lost-write", f"{other} was acknowledged at {place}, {value[:120]} is there at the end")
+
+
+def _judge_somewhere(facts: _Facts, send: Send) -> Iterator[Anomaly]:
+    """A duplicate that the broker knew again is acknowledged without its offset: the record has to be somewhere."""
+    log = (send.topic, send.generation, send.partition)
+    if facts.live.get(send.topic) == send.generation and not facts.trimmed_to(log):
+        for value in send.values:
+            if not any(place in facts.final for place in facts.places.get(value, ())):
+                yield Anomaly("lost-write", f"{value} was acknowledged in {log}, it is nowhere at the end")
 
 
 def _judge_unseen(facts: _Facts) -> Iterator[Anomaly]:
@@ -264,7 +276,7 @@ def _judge_sends(facts: _Facts) -> Iterator[Anomaly]:
     """Sends of one client lie in their order, records of one batch side by side."""
     acknowledged: dict[tuple[str, Log], list[Send]] = defaultdict(list)
     for send in facts.sends:
-        if send.outcome is Outcome.OK:
+        if send.outcome is Outcome.OK and send.base_offset != NO_OFFSET:
             acknowledged[send.client, (send.topic, send.generation, send.partition)].append(send)
         if len(send.values) > 1:
             yield from _judge_batch(facts, send)

@@ -125,7 +125,7 @@ class IdempotentProducer(Client):
         def delivered(error: Any, message: Any) -> None:
             self._in_flight -= 1
             outcome = Outcome.UNKNOWN if error is not None else Outcome.OK
-            offset = message.offset() if error is None else NO_OFFSET
+            offset = _offset_of(message) if error is None else NO_OFFSET
             self.acknowledged += error is None
             self.unknown += error is not None
             if error is not None:
@@ -316,7 +316,8 @@ class KeyWriter(Client):
                 self.errors[error.name()] += 1
             else:
                 self.acknowledged += 1
-                self.writes[index] = self.writes[index]._replace(outcome=Outcome.OK, offset=message.offset())
+                if (offset := _offset_of(message)) != NO_OFFSET:
+                    self.writes[index] = self.writes[index]._replace(outcome=Outcome.OK, offset=offset)
 
         try:
             self._producer.produce(
@@ -330,3 +331,9 @@ class KeyWriter(Client):
             self._refused(failure)
             self._in_flight -= 1
             del self.writes[index]
+
+
+def _offset_of(message: Any) -> int:
+    """NO_OFFSET where the broker knew a batch again, and did not say where it is."""
+    offset = message.offset()
+    return offset if offset is not None and offset >= 0 else NO_OFFSET

@@ -47,6 +47,7 @@ ANOMALOUS = {
         [A, send("b", 1, 2, outcome=UNKNOWN), poll("0:a 1:b", 3), final("0:a")],  # it was read
         [A, B],  # nobody could read at the end
         [A, B, trim(1, 3), final("")],
+        [A, send("b", -1, 2), final("0:a")],  # acknowledged, and its offset not told
     ],
     "duplicate": [
         [A, B, final("0:a 1:b 2:a")],
@@ -92,6 +93,7 @@ ANOMALOUS = {
 CLEAN = [
     [],
     [*ABC, poll("0:a 1:b", 4), poll("2:c", 5), final("0:a 1:b 2:c")],
+    [A, send("b", -1, 2), C, final("0:a 1:b 2:c")],
     [A, send("u", -1, 2, outcome=UNKNOWN), C, final("0:a 1:u 2:c")],
     [A, send("u", -1, 2, outcome=UNKNOWN), send("c", 1, 3), final("0:a 1:c")],
     [A, send("f", -1, 2, outcome=FAILED), send("c", 1, 3), final("0:a 1:c")],
