@@ -17,10 +17,13 @@ CLASSES ?=
 # of pytest, one a core; each keeps to whole files
 SHARDS ?= $(shell nproc)
 GROUP_KILLS ?= 100
+# make foreign PEER=kafka SUITES=kgo
+PEER ?= headrace
+SUITES ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools demo test lint links bench interop chaos readme clean
+.PHONY: help setup check-tools demo test lint links bench interop chaos foreign readme clean
 
 help: ## this text
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -46,6 +49,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PIP) install -c constraints.txt pyspark
 	@echo "setup 3/3: everything else"
 	@$(PIP) install -c constraints.txt -e '.[spark,dev]'
+	@$(BIN)/python -c 'from headrace.spark.warm import warm; warm()'
 	@touch $@
 	@echo "setup done"
 
@@ -77,6 +81,9 @@ chaos: $(STAMP) ## FAULTS=1000 under load for each of SEEDS, GROUP_KILLS=100 of 
 	  $(BIN)/python tests/chaos/campaign.py --faults $(FAULTS) --seed $$seed $(if $(CLASSES),--classes $(CLASSES)) || failed="$$failed $$seed"; \
 	done; test -z "$$failed" || { echo "anomalies with seeds$$failed" >&2; exit 1; }
 	$(BIN)/python tests/chaos/group_campaign.py --kills $(GROUP_KILLS)
+
+foreign: $(STAMP) ## other people's suites against a node, or PEER=kafka; SUITES="kgo trogdor" (needs mvn, go, cargo, gcc)
+	$(BIN)/python -m tests.foreign.run --peer $(PEER) $(SUITES)
 
 readme: $(STAMP) ## every fenced command of README.md, word for word, in a fresh clone
 	$(BIN)/python tests/docs/fences.py README.md

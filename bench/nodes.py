@@ -33,6 +33,11 @@ class Server(ABC):
         self._zookeeper = EmbeddedZooKeeper(directory / "zookeeper")
         self._process: subprocess.Popen[str] | None = None
 
+    @property
+    def zookeeper(self) -> str:
+        """Its connect string, once it runs."""
+        return self._zookeeper.connect
+
     def start(self) -> None:
         """Start ZooKeeper, then the broker; returns when the broker serves."""
         self.directory.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,165 @@
+"""`make foreign`: other people's suites against one broker, as a table; and what differs from the other broker's table.
+
+    python -m tests.foreign.run                      against a node of this checkout
+    python -m tests.foreign.run --peer kafka         against Apache Kafka 3.9
+    python -m tests.foreign.run kgo trogdor          these suites alone
+    python -m tests.foreign.run --compare            the two tables that were kept, and their differences
+
+Each suite gets a broker of its own, with ZooKeeper, on free ports. Results are kept in `build/foreign/results/<peer>`. Ends
+with 1 where a suite could not be run, and where a test that Apache Kafka passes fails here without a reason in
+`differences.toml`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.nodes import Headrace, Kafka
+from tests.foreign.kafka_python import KafkaPython
+from tests.foreign.kafka_tools import KafkaTools
+from tests.foreign.kgo import Kgo
+from tests.foreign.librdkafka import Librdkafka
+from tests.foreign.suite import BUILD, FAILED, PASSED, SKIPPED, Broker, NotBrought, Outcome, Suite, shortened
+from tests.foreign.trogdor import Trogdor
+
+SUITES: tuple[Suite, ...] = (Kgo(), Librdkafka(), KafkaPython(), KafkaTools(), Trogdor())
+NAMES = [suite.name for suite in SUITES]
+PEERS = {"headrace": Headrace, "kafka": Kafka}
+SETTINGS = {"num.partitions": "4", "auto.create.topics.enable": "true", "group.initial.rebalance.delay.ms": "0"}
+DIFFERENCES = Path(__file__).with_name("differences.toml")
+
+_console = Console(width=160, soft_wrap=True)
+
+
+def main() -> int:
+    parser = _parser()
+    arguments = parser.parse_args()
+    if unknown := set(arguments.suites) - set(NAMES):
+        parser.error(f"no such suite: {', '.join(sorted(unknown))} (there are {', '.join(NAMES)})")
+    chosen = [suite for suite in SUITES if not arguments.suites or suite.name in arguments.suites]
+    is_whole = True
+    if not arguments.compare:
+        for suite in chosen:
+            is_whole &= run(suite, arguments.peer)
+        show(arguments.peer, chosen)
+    return 0 if explain(chosen) and is_whole else 1
+
+
+def run(suite: Suite, peer: str) -> bool:
+    """Bring a suite, run it against a broker of its own, keep what it said; False where that did not work."""
+    folder = BUILD / "results" / peer
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / f"{suite.name}.outcomes.json"
+    kept.unlink(missing_ok=True)
+    output = folder / suite.name / "output.txt"
+    output.parent.mkdir(exist_ok=True)
+    output.unlink(missing_ok=True)
+    _console.print(f"{suite.name}: fetching and building")
+    try:
+        suite.bring()
+    except (NotBrought, OSError, SystemExit) as failure:
+        _console.print(f"{suite.name}: not brought: {failure}", style="red", markup=False)
+        return False
+    with tempfile.TemporaryDirectory(prefix="headrace-foreign-") as directory:
+        server = PEERS[peer](Path(directory), {**SETTINGS, **suite.settings})
+        begun = time.monotonic()
+        try:
+            server.start()
+            _console.print(f"{suite.name}: running against {peer} at {server.bootstrap}, output in {output}")
+            outcomes = suite.run(Broker(server.bootstrap, server.zookeeper), output)
+        finally:
+            server.stop()
+            log = Path(directory) / "broker.log"
+            if log.exists():
+                (output.parent / "broker.log").write_bytes(log.read_bytes())
+    duration_s = time.monotonic() - begun
+    kept.write_text(json.dumps({"duration_s": round(duration_s), "outcomes": outcomes}, indent=1))
+    _console.print(f"{suite.name}: {_counts(outcomes)} in {duration_s:.0f} s")
+    return True
+
+
+def kept_outcomes(suite: Suite, peer: str) -> tuple[list[Outcome], int] | None:
+    """What a suite said of a peer at its last run, and how many seconds it took."""
+    path = BUILD / "results" / peer / f"{suite.name}.outcomes.json"
+    if not path.exists():
+        return None
+    kept = json.loads(path.read_text())
+    return [Outcome(*fields) for fields in kept["outcomes"]], kept["duration_s"]
+
+
+def show(peer: str, suites: list[Suite]) -> None:
+    """The table of one peer; why each test failed or was skipped."""
+    table = Table(title=f"other people's tests against {peer}")
+    for column in ("suite", PASSED, FAILED, SKIPPED, "seconds"):
+        table.add_column(column, justify="left" if column == "suite" else "right")
+    reasons = []
+    for suite in suites:
+        kept = kept_outcomes(suite, peer)
+        if kept is None:
+            table.add_row(suite.name, "not run", "", "", "")
+            continue
+        outcomes, duration_s = kept
+        counts = Counter(outcome.result for outcome in outcomes)
+        table.add_row(suite.name, str(counts[PASSED]), str(counts[FAILED]), str(counts[SKIPPED]), str(duration_s))
+        reasons += [(suite.name, outcome) for outcome in outcomes if outcome.result != PASSED]
+    _console.print(table)
+    for name, outcome in reasons:
+        _console.print(f"{outcome.result:8}{name} {outcome.test}: {outcome.said}", markup=False, highlight=False)
+
+
+def explain(suites: list[Suite]) -> bool:
+    """Tests that do better against Apache Kafka, each with its reason; False where one has none."""
+    known = tomllib.loads(DIFFERENCES.read_text()).get("difference", [])
+    unexplained = 0
+    for suite in suites:
+        ours, theirs = kept_outcomes(suite, "headrace"), kept_outcomes(suite, "kafka")
+        if ours is None or theirs is None:
+            missing = "headrace" if ours is None else "kafka"
+            _console.print(f"{suite.name}: nothing to compare with, it was not run against {missing}")
+            continue
+        passes_there = {outcome.test for outcome in theirs[0] if outcome.result == PASSED}
+        for outcome in ours[0]:
+            if outcome.result == PASSED or outcome.test not in passes_there:
+                continue
+            reason = _reason(known, suite.name, outcome.test)
+            unexplained += reason is None
+            text = f"differs {suite.name} {outcome.test}: {reason or f'NO REASON KNOWN: {outcome.said}'}"
+            _console.print(text, style=None if reason else "red", markup=False, highlight=False)
+    _console.print(f"differences without a reason: {unexplained}")
+    return unexplained == 0
+
+
+def _reason(known: list[dict[str, str]], suite: str, test: str) -> str | None:
+    for entry in known:
+        if entry["suite"] == suite and test.startswith(entry["test"]):
+            return entry["reason"]
+    return None
+
+
+def _counts(outcomes: list[Outcome]) -> str:
+    counts = Counter(outcome.result for outcome in outcomes)
+    return shortened(", ".join(f"{counts[result]} {result}" for result in (PASSED, FAILED, SKIPPED)))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="make foreign", description=__doc__.split("\n\n")[0], formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help="all, if none is named: " + ", ".join(NAMES))
+    parser.add_argument("--peer", choices=PEERS, default="headrace", help="what the suites run against")
+    parser.add_argument("--compare", action="store_true", help="run nothing, compare what was kept")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
