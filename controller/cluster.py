@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from headrace.controller import znodes
 from headrace.controller.slots import NO_SLOT, Slots
@@ -82,6 +83,7 @@ class Cluster:
         self._writer = writer
         self._published = writer.read()
         self._reserved_bytes = 0  # of the view, for what was written since it was published
+        self._made: dict[str, tuple[Any, TopicView]] = {}  # by topic: what its last view was made of, that view
         self._unhosted = 0  # replicas without a slot in the last view
         self._restore(self._published)
 
@@ -226,7 +228,14 @@ class Cluster:
 
         raises   ViewError, where it does not fit (the last one stands then)
         """
-        doomed = {(replica.topic, replica.partition) for replica in self.doomed}
+        doomed: dict[str, set[int]] = {}
+        for replica in self.doomed:
+            doomed.setdefault(replica.topic, set()).add(replica.partition)
+        live = frozenset(self.brokers)
+        made = {
+            name: self._made_of(topic, live, doomed.get(name, set())) for name, topic in sorted(self.topics.items())
+        }
+        self._made = made
         view = ClusterView(
             self._published.version,
             self.cluster_id,
@@ -235,7 +244,7 @@ class Cluster:
                 node_id: BrokerView(node_id, broker.host, broker.port, broker.rack)
                 for node_id, broker in sorted(self.brokers.items())
             },
-            {name: self._topic_view(topic, doomed) for name, topic in sorted(self.topics.items())},
+            {name: topic_view for name, (_what, topic_view) in made.items()},
             tuple(self.doomed),
             self.cluster_settings,
             self.node_settings,
@@ -251,11 +260,19 @@ class Cluster:
     def _add_doomed(self, doomed: Iterable[DoomedReplica]) -> None:
         self.doomed = list(dict.fromkeys((*self.doomed, *doomed)))
 
-    def _topic_view(self, topic: Topic, doomed: set[tuple[str, int]]) -> TopicView:
+    def _made_of(self, topic: Topic, live: frozenset[int], doomed: set[int]) -> tuple[Any, TopicView]:
+        """(what it is made of, a topic's view): the last one, where nothing changed."""
+        what = (topic.topic_id, topic.replicas, topic.configs, tuple(topic.states), live, doomed)
+        known = self._made.get(topic.name)
+        if known is not None and known[0] == what and self._unhosted == 0:
+            return known
+        return what, self._topic_view(topic, doomed)
+
+    def _topic_view(self, topic: Topic, doomed: set[int]) -> TopicView:
         partitions = []
         for index, (replicas, state) in enumerate(zip(topic.replicas, topic.states, strict=True)):
             slot = NO_SLOT
-            if self.node_id in replicas and state is not None and (topic.name, index) not in doomed:
+            if self.node_id in replicas and state is not None and index not in doomed:
                 slot = self.slots.take(topic.name, index)
             leader, leader_epoch, isr, *_ = state or NO_STATE
             partitions.append(

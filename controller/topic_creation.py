@@ -105,7 +105,8 @@ def place(
     if factor == -1:
         factor = settings["default.replication.factor"]
     if not 1 <= partitions <= PARTITIONS_PER_TOPIC_MAX:
-        raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"Number of partitions must be larger than 0, got {partitions}.")
+        bound = "larger than 0" if partitions < 1 else f"at most {PARTITIONS_PER_TOPIC_MAX}"
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"Number of partitions must be {bound}, got {partitions}.")
     brokers = cluster.live()
     if not 1 <= factor <= len(brokers):
         raise KafkaError(

@@ -84,6 +84,7 @@ DIRECTORY_LOOK_INTERVAL_MS = 100  # how old the news of a full or failed log dir
 DIRECTORY_ROOM_AGAIN = 1.25  # produce is taken again when that many times the smallest free space is there
 MOVE_BYTES_PER_CYCLE_MAX = 1 << 20  # of a replica on its way to another log directory
 MOVE_SYNC_BYTES = 64 << 20  # between two syncs of its copy, so that the last one is short
+OPENING_SLICE_MS = 5  # of a cycle of a partition worker, for logs that are to be opened: who is served waits no longer
 CLOSE_THREADS = 16  # of a partition worker that stops: logs that are synced at once
 SYNC_GRACE_MS = 600_000  # a process that waits for a disk sync for this long hangs: 1 GiB at 2 MB/s
 QUARANTINE_FIRST_MS = 5_000  # housekeeping that failed is left alone so long, doubled each time

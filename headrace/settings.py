@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from math import isfinite
 from typing import Any
 
 from headrace import limits
@@ -64,6 +65,11 @@ class Setting:
         return value
 
 
+# As Kafka's parsers take them: Python's own take 1_000, digits of other scripts, and nan, which is above every bound.
+_WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
 def _parse_bool(key: str, text: str) -> bool:
     if text.lower() not in ("true", "false"):
         raise ConfigError(key, text, "must be true or false")
@@ -71,17 +77,15 @@ def _parse_bool(key: str, text: str) -> bool:
 
 
 def _parse_int(key: str, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise ConfigError(key, text, "must be a whole number") from None
+    if not _WHOLE.fullmatch(text):
+        raise ConfigError(key, text, "must be a whole number")
+    return int(text)
 
 
 def _parse_float(key: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ConfigError(key, text, "must be a number") from None
+    if not _NUMBER.fullmatch(text) or not isfinite(float(text)):
+        raise ConfigError(key, text, "must be a number")
+    return float(text)
 
 
 _PARSERS: dict[Kind, Callable[[str, str], Any]] = {
@@ -466,11 +470,15 @@ def _check_version(key: str, text: str) -> None:
         raise ConfigError(key, text, "must be a version of Kafka, like 2.8 or 3.0-IV1")
 
 
+def _is_digits(text: str) -> bool:
+    return _WHOLE.fullmatch(text) is not None and text.isdigit()
+
+
 def parse_listener(text: str) -> tuple[str, str, int]:
     """`PLAINTEXT://host:port` as (protocol, host, port); an empty host means every interface."""
     scheme, separator, address = text.partition("://")
     host, colon, port = address.rpartition(":")
-    if not separator or not colon or not port.isdigit() or int(port) > 65535:
+    if not separator or not colon or not _is_digits(port) or int(port) > 65535:
         raise ConfigError("listeners", text, "must look like PLAINTEXT://host:port")
     if scheme.upper() != "PLAINTEXT":
         raise ConfigError("listeners", text, f"protocol {scheme} is not served yet, only PLAINTEXT")
@@ -482,7 +490,7 @@ def parse_cpus(text: str) -> list[int]:
     cpus: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
+        if not _is_digits(first) or (dash and not _is_digits(last)):
             raise ConfigError("headrace.worker.cpus", text, "must look like 0-3,8")
         cpus.extend(range(int(first), int(last or first) + 1))
     return cpus

@@ -1,7 +1,9 @@
 """What the controller last knew of the cluster: one snapshot, two buffers, every process maps it.
 
-Runs in: the controller writes; all others read. The snapshot is compact JSON; that of version v lies in buffer
-v & 1, so that one word commits it:
+Runs in: the controller writes; all others read. The snapshot is compact JSON, a line for each topic behind one for
+the rest: a topic whose line stands in the last view too is neither encoded nor decoded again, and stays the same
+object, so that whoever follows views need not look at it. That of version v lies in buffer v & 1, so that one word
+commits it:
 
     bytes into the idle buffer  ->  its length, its crc32  ->  version
 
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -32,6 +35,8 @@ from headrace.shm.layout import (
 from headrace.shm.region import Region
 
 NO_SETTINGS: dict[str, str] = {}
+TopicId = int  # of a TopicView: `id(view)`, while it is held
+
 READ_TRIES_MAX = 100  # a try fails only where the controller published twice while one copy was made
 
 
@@ -88,35 +93,40 @@ class ClusterView(NamedTuple):
 EMPTY_VIEW = ClusterView(0, "", -1, {}, {}, ())
 
 
-def encode_view(view: ClusterView) -> bytes:
-    """The snapshot as JSON: named tuples become lists in field order."""
-    return json.dumps(
-        [
-            view.version,
-            view.cluster_id,
-            view.controller_id,
-            list(view.brokers.values()),
-            list(view.topics.values()),
-            _by_topic(view.doomed),
-            view.cluster_settings,
-            view.node_settings,
-        ],
-        separators=(",", ":"),
-    ).encode()
+def encode_view(view: ClusterView, known: Mapping[TopicId, bytes] | None = None) -> bytes:
+    """The snapshot as lines of JSON: named tuples become lists in field order.
+
+    known   lines of topics, by the object's id, that were encoded before
+    """
+    known = known or {}
+    brokers, doomed = list(view.brokers.values()), _by_topic(view.doomed)
+    settings = (view.cluster_settings, view.node_settings)
+    head = _line([view.version, view.cluster_id, view.controller_id, brokers, doomed, *settings])
+    return b"\n".join([head, *(known.get(id(topic)) or _line(topic) for topic in view.topics.values())])
 
 
-def decode_view(data: bytes) -> ClusterView:
-    """The inverse of `encode_view`."""
-    version, cluster_id, controller_id, brokers, topics, doomed, *settings = json.loads(data)
+def decode_view(data: bytes, known: Mapping[bytes, TopicView] | None = None) -> ClusterView:
+    """The inverse of `encode_view`.
+
+    known   topics by their line, which need no decoding
+    """
+    known = known or {}
+    head, *lines = data.split(b"\n")
+    version, cluster_id, controller_id, brokers, doomed, *settings = json.loads(head)
+    topics = [known.get(line) or _topic(json.loads(line)) for line in lines]
     return ClusterView(
         version,
         cluster_id,
         controller_id,
         {fields[0]: BrokerView(*fields) for fields in brokers},
-        {fields[0]: _topic(fields) for fields in topics},
+        {topic.name: topic for topic in topics},
         tuple(DoomedReplica(topic, *fields) for topic, replicas in doomed for fields in replicas),
         *settings,
     )
+
+
+def _line(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()  # line breaks in texts are escaped
 
 
 def _by_topic(doomed: tuple[DoomedReplica, ...]) -> list[tuple[str, list[tuple[int, ...]]]]:
@@ -140,9 +150,10 @@ def _partition(fields: list[Any]) -> PartitionView:
 class ClusterViewReader:
     """The reading end."""
 
-    __slots__ = ("_buffer_bytes", "_region", "_words")
+    __slots__ = ("_buffer_bytes", "_lines", "_region", "_words")
 
     def __init__(self, region: Region) -> None:
+        self._lines: dict[bytes, TopicView] = {}  # of the last view
         self._region = region
         self._words = region.words
         self._buffer_bytes = (region.size_bytes - VIEW_BUFFERS) // 2 & ~7
@@ -152,7 +163,7 @@ class ClusterViewReader:
         return self._words[VIEW_VERSION]
 
     def read(self) -> ClusterView:
-        """The latest snapshot; `EMPTY_VIEW` before the first.
+        """The latest snapshot; `EMPTY_VIEW` before the first. Topics that did not change are the objects of the last call.
 
         raises   ViewError, where the snapshot is damaged, or no consistent copy was had in READ_TRIES_MAX tries
         """
@@ -173,7 +184,8 @@ class ClusterViewReader:
     def _checked(self, data: bytes, version: int, length: int, crc: int) -> ClusterView:
         if not data or len(data) != length or zlib.crc32(data) != crc:
             raise ViewError(f"{self._region.name}: view {version} of {length} bytes is damaged")
-        view = decode_view(data)
+        view = decode_view(data, self._lines)
+        self._lines = dict(zip(data.split(b"\n")[1:], view.topics.values(), strict=True))
         if view.version != version:
             raise ViewError(f"{self._region.name}: view {view.version} where {version} was announced")
         return view
@@ -202,7 +214,7 @@ class ClusterViewWriter(ClusterViewReader):
         words = self._words
         version = words[VIEW_VERSION] + 1
         view = view._replace(version=version)
-        data = encode_view(view)
+        data = encode_view(view, {id(topic): line for line, topic in self._lines.items()})
         if len(data) > self._buffer_bytes:
             raise ViewError(f"the cluster view needs {len(data)} bytes, the region holds {self._buffer_bytes}")
         buffer = version & 1
@@ -211,4 +223,5 @@ class ClusterViewWriter(ClusterViewReader):
         words[VIEW_LENGTH + buffer * VIEW_DESCRIPTOR_WORDS] = len(data)
         words[VIEW_CRC + buffer * VIEW_DESCRIPTOR_WORDS] = zlib.crc32(data)
         words[VIEW_VERSION] = version
+        self._lines = dict(zip(data.split(b"\n")[1:], view.topics.values(), strict=True))
         return view

@@ -1,6 +1,7 @@
 import json
 
 from headrace.controller import znodes
+from headrace.controller.cluster import Cluster
 from headrace.controller.topic_creation import create
 from headrace.controller.znodes import TopicAssignment
 
@@ -141,3 +142,28 @@ def test_an_override_that_nobody_can_read_is_left_out_and_stays_where_it_is(new_
     assert "override ignored topic=t" in caplog.text
     assert node.restarted().view.topics["t"].configs == {"segment.ms": "7", "their.key": "x"}
     assert json.loads(ensemble.data(path))["config"]["retention.ms"] == "soon"
+
+
+def test_what_did_not_change_is_not_made_again_for_a_view(new_node, monkeypatch):
+    node = new_node()
+    for name in ("a", "b"):
+        make(node, name, 3)
+    made = []
+    topic_view = Cluster._topic_view
+    monkeypatch.setattr(
+        Cluster,
+        "_topic_view",
+        lambda self, topic, doomed: (made.append(topic.name), topic_view(self, topic, doomed))[1],
+    )
+    make(node, "c")
+    assert made == ["c"]
+    node.cluster.topics["b"].configs = {"retention.ms": "7"}
+    state = node.cluster.topics["a"].states[1]
+    node.cluster.topics["a"].states[1] = state._replace(leader_epoch=state.leader_epoch + 1)
+    assert node.cluster.publish()
+    assert made == ["c", "a", "b"]
+    assert node.view.topics["b"].configs == {"retention.ms": "7"}
+    assert [row.leader_epoch for row in node.view.topics["a"].partitions] == [0, 1, 0]
+    node.cluster.brokers.pop(0)
+    assert node.cluster.publish()
+    assert [row.leader for row in node.view.topics["c"].partitions] == [-1]

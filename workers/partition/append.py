@@ -110,8 +110,9 @@ class Appender:
         return taken
 
     def _why_not(self, replica: Replica | None, slot: int, key: int) -> int:
-        """Why a slot takes no appends for a partition."""
+        """Why a slot takes no appends for a partition. One whose log is still to be opened is opened before others."""
         if replica is None or replica.key != key:
+            self._replicas.ask_for(slot, key)
             return _STORAGE_ERROR if self._replicas.offline.get(slot) == key else _NOT_LEADER
         return _STORAGE_ERROR if replica.state is RowState.OFFLINE else _NOT_LEADER
 

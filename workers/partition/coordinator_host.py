@@ -17,6 +17,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections import deque
+from collections.abc import Iterable
 
 from headrace.errors import ErrorCode, HeadraceError, StorageFailed
 from headrace.ids import OFFSETS_TOPIC, coordinator_partition
@@ -145,23 +146,22 @@ class CoordinatorHost:
         gone = self._topics.keys() - topics.keys()
         self._topics = topics
         self.partition_count = topics.get(OFFSETS_TOPIC, self.partition_count)
-        self.follow_roles()
+        self.follow_roles(self._replicas.values())
         if gone:
             for hosted in self.by_partition.values():
                 hosted.coordinator.topics_deleted(gone, self.now_ms)
 
-    def follow_roles(self) -> None:
-        """Take up what this worker leads now, give up what it does not."""
-        led = {
-            replica.partition.partition: replica
-            for replica in self._replicas.values()
-            if replica.partition.topic == OFFSETS_TOPIC and replica.is_leader
-        }
-        for partition, hosted in list(self.by_partition.items()):
-            if led.get(partition) is not hosted.replica:
-                self._unload(hosted)
-        for partition, replica in led.items():
-            if partition not in self.by_partition:
+    def follow_roles(self, replicas: Iterable[Replica]) -> None:
+        """Take up what this worker leads now of replicas that may have changed, give up what it does not."""
+        for replica in replicas:
+            if replica.partition.topic != OFFSETS_TOPIC:
+                continue
+            partition = replica.partition.partition
+            hosted = self.by_partition.get(partition)
+            if hosted is not None and (hosted.replica is not replica) == replica.is_leader:
+                self._unload(hosted)  # it is led no more, or another replica of this partition is
+                hosted = None
+            if hosted is None and replica.is_leader:
                 self._host(partition, replica)
 
     def do_work(self) -> int:

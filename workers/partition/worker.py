@@ -2,9 +2,11 @@
 
 Runs in: one process per group, forked by the supervisor. A duty cycle:
 
-    peers changed? -> view moved? -> append from the rings -> groups -> expire -> flush answers -> park on the doorbell
+    peers changed? -> view moved? logs to open? -> append from the rings -> groups -> expire -> flush answers -> park on
+    the doorbell
 
-It never blocks on anything but the disk and its own doorbell.
+It never blocks on anything but the disk and its own doorbell. Logs are opened a few in a cycle: what is open is served
+meanwhile.
 """
 
 from __future__ import annotations
@@ -59,6 +61,7 @@ class PartitionWorker:
         self._requests = Requests(self._answers, handlers)
         self._appender = Appender(seat, node_id, self._replicas, self._answers, self._purgatory, self._requests)
         self._view_version = 0
+        self._is_closing = False
         self._next_flush_look_ms = 0
 
     def do_work(self) -> int:
@@ -75,6 +78,8 @@ class PartitionWorker:
             self._requests.forget(process_id)
         if seat.view.version() != self._view_version:
             self._follow_view()
+        elif self._replicas.has_unopened and not self._is_closing:
+            self._open_some()
         done = self._appender.do_work(now_ms, monotonic_ms)
         done += self._groups.do_work()
         done += self._moves.do_work()
@@ -82,6 +87,7 @@ class PartitionWorker:
         if monotonic_ms >= self._next_flush_look_ms:
             self._next_flush_look_ms = monotonic_ms + FLUSH_LOOK_INTERVAL_MS
             self._settle(self._replicas.look(now_ms, monotonic_ms))
+        done += self._replicas.has_unopened and not self._is_closing
         return done + self._answers.flush()
 
     def sleep_bound_ms(self) -> int:
@@ -90,6 +96,7 @@ class PartitionWorker:
 
     def close(self) -> bool:
         """Drain the rings a last time, then flush and close the logs."""
+        self._is_closing = True
         self._moves.close()
         for _ in range(1000):
             if not self.do_work():
@@ -100,21 +107,33 @@ class PartitionWorker:
         version = self._seat.view.version()
         view = self._seat.view.read()
         self._settle(self._replicas.follow(view))
-        self._moves.resume()
-        self._groups.turn(self._clock.now_ms(), self._clock.monotonic_ns() // 1_000_000)  # opening logs took its time
         self._groups.follow(view)
         self._view_version = version
-        if version > 0:
+        self._note_opened()
+
+    def _open_some(self) -> None:
+        """Some more of the logs that the view wants open; whoever uses the others waits no longer than for these."""
+        self._settle(self._replicas.open_some())
+        self._note_opened()
+
+    def _note_opened(self) -> None:
+        """Ready is who has opened what the view wants."""
+        if self._replicas.has_unopened:
+            return
+        self._moves.resume()
+        if self._view_version > 0:
             self._seat.set_state(ProcessState.READY)
 
     def _settle(self, changed: list[Replica]) -> None:
         """Replicas with another role, or none any more: whoever waits for them is told."""
+        if not changed:
+            return
+        self._groups.turn(self._clock.now_ms(), self._clock.monotonic_ns() // 1_000_000)  # opening logs took its time
         for replica in changed:
             self._purgatory.complete(replica)
             for network_worker in replica.waiting_network_workers():
                 self._answers.advanced(network_worker, replica.slot)
-        if changed:
-            self._groups.follow_roles()
+        self._groups.follow_roles(changed)
 
 
 def run(seat: Seat, clock: Clock | None = None) -> int:
