@@ -139,7 +139,7 @@ def run_campaign(
     private = has_mounts() if private is None else private
     verdict = Verdict(seed)
     verdict.not_run = [] if private else [fault.name for fault in chosen if fault.is_private]
-    is_all_private = all(fault.is_private for fault in chosen)
+    is_all_private = bool(classes) and any(fault.is_private for fault in chosen)  # somebody asked for them
     numbers = [only_round] if only_round is not None else range(-(-faults // round_faults))
     began = time.monotonic()
     for number in numbers:

@@ -32,6 +32,7 @@ CLIENT: dict[str, Any] = {
     "reconnect.backoff.max.ms": 100,
     "socket.timeout.ms": 5_000,
     "topic.metadata.refresh.fast.interval.ms": 50,
+    "topic.metadata.refresh.interval.ms": 5_000,  # a consumer that was told that a topic is unknown stands still until then
     "log_level": 0,
 }
 
@@ -175,6 +176,7 @@ class Tail(Client):
             records = []
             for message in self._consumer.consume(500, timeout=0.2):
                 if message.error():
+                    self.refused += message.error().code() == KafkaError.UNKNOWN_TOPIC_OR_PART
                     continue
                 records.append(Record(message.partition(), message.offset(), payload.decode(message.value())))
                 self.positions[message.partition()] = message.offset() + 1

@@ -339,7 +339,7 @@ class Round:
             if client.failure:
                 self._blame("client", client.failure)
             if client.refused:  # confluent-kafka heard so, of a topic that is there all the time
-                self._blame("topic-unknown", f"{client.name} was told so, {client.refused} records were refused")
+                self._blame("topic-unknown", f"{client.name} was told so {client.refused} times")
             for name, count in client.errors.items():
                 self._blame("not-delivered", f"{count} records of {client.name}: {name}")
 
