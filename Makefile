@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.headrace-setup
 LINKS := build/typing/headrace
-FOLDERS := protocol shm log client workers controller node spark cli
+FOLDERS := protocol shm log client workers controller node spark cli systemd
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # make demo FILE="my lines.txt";   make chaos FAULTS=10000 SEEDS="1 2 3" CLASSES="kill zk-flap"
@@ -23,7 +23,7 @@ SUITES ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools demo test lint links bench interop chaos foreign readme clean
+.PHONY: help setup check-tools demo test lint links bench interop chaos foreign readme systemd clean
 
 help: ## this text
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -57,7 +57,7 @@ demo: $(STAMP) ## a client writes, Spark reads the page cache (FILE=lines.txt fo
 	@$(BIN)/headrace demo $(if $(FILE),"$(FILE)")
 
 test: lint ## lint, types, and the suite but for interop and chaos
-	$(BIN)/python -m pytest -n $(SHARDS) --dist loadfile --no-loadscope-reorder -m 'not interop and not chaos'
+	$(BIN)/python -m pytest -n $(SHARDS) --dist loadfile --no-loadscope-reorder -m 'not interop and not chaos and not systemd'
 
 lint: $(STAMP) links ## ruff and mypy
 	$(BIN)/ruff check .
@@ -87,6 +87,9 @@ foreign: $(STAMP) ## other people's suites against a node, or PEER=kafka; SUITES
 
 readme: $(STAMP) ## every fenced command of README.md, word for word, in a fresh clone
 	$(BIN)/python tests/docs/fences.py README.md
+
+systemd: $(STAMP) ## the shipped unit under a systemd of its own (needs root and systemd-nspawn; some ten minutes)
+	$(BIN)/python -m pytest -m systemd --timeout=900 -rs tests/systemd
 
 clean: ## remove what make made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -103,6 +104,20 @@ def read_partition_metadata(path: Path) -> str:
         return topic_id if len(topic_id) == TOPIC_ID_DIGITS else ""
     except (FileNotFoundError, UnicodeDecodeError, KeyError, ValueError):
         return ""
+
+
+def sync_beginning(directory: Path, disk: Disk = _DISK) -> None:
+    """Make the small files of a new partition durable, and its name; its own directory is for the caller. raises OSError"""
+    for name in (PARTITION_METADATA_FILE, LEADER_EPOCH_FILE):
+        try:
+            fd = os.open(directory / name, os.O_RDONLY)
+        except FileNotFoundError:
+            continue
+        try:
+            disk.fsync(fd)
+        finally:
+            os.close(fd)
+    disk.sync_directory(directory.parent)
 
 
 def write_clean_shutdown(log_dir: Path, disk: Disk = _DISK) -> None:

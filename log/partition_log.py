@@ -20,7 +20,6 @@ rebuilds, and checkpoint files that are old or new. Source: Kafka `UnifiedLog`, 
 from __future__ import annotations
 
 import logging
-import os
 import struct
 from bisect import bisect_left
 from dataclasses import replace
@@ -32,7 +31,7 @@ from crc32c import crc32c
 from headrace.clock import Clock
 from headrace.errors import StorageFailed
 from headrace.ids import TopicPartition
-from headrace.log.checkpoints import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE, write_partition_metadata
+from headrace.log.checkpoints import PARTITION_METADATA_FILE, sync_beginning, write_partition_metadata
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk, storage_failure
 from headrace.log.leader_epochs import LeaderEpochs
@@ -47,14 +46,23 @@ from headrace.log.segment import LOG_SUFFIX, RELATIVE_OFFSET_MAX, Segment, path_
 from headrace.log.segment_deletion import retire_segment
 from headrace.log.segment_swap import swap_segments
 from headrace.log.truncation import TruncationMark
-from headrace.log.validator import PLAIN_ATTRIBUTES, fault_of, rules_at, stamp_append_time, stamp_create_time
+from headrace.log.validator import (
+    PLAIN_ATTRIBUTES,
+    TIME_MIN,
+    fault_of,
+    rules_at,
+    stamp_append_time,
+    stamp_create_time,
+)
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
+    CODEC_MASK,
     HEADER,
     HEADER_BYTES,
     LOG_APPEND_TIME_BIT,
     LOG_OVERHEAD_BYTES,
     MAGIC_V2,
+    RECORD_BYTES_MIN,
     TRANSACTIONAL_BIT,
 )
 
@@ -221,7 +229,7 @@ class PartitionLog(ReplicatedAppend):
                 continue
             (
                 base_offset, length, _epoch, magic, crc, attributes, last_delta,
-                _base_timestamp, max_timestamp, producer_id, producer_epoch, sequence, count,
+                base_timestamp, max_timestamp, producer_id, producer_epoch, sequence, count,
             ) = unpack(batch)  # fmt: skip
             if (
                 magic != MAGIC_V2
@@ -232,6 +240,9 @@ class PartitionLog(ReplicatedAppend):
                 or last_delta != count - 1
                 or attributes not in PLAIN_ATTRIBUTES
                 or not earliest_ms <= max_timestamp <= latest_ms
+                or base_timestamp < TIME_MIN
+                or count > size  # few bytes a record: only compressed ones may be so small
+                or (count * RECORD_BYTES_MIN > size and not attributes & CODEC_MASK)
                 or (producer_id >= 0 and (sequence < 0 or producer_epoch < 0))
                 or crc32c(batch[ATTRIBUTES_POSITION:]) != crc
             ):
@@ -299,7 +310,7 @@ class PartitionLog(ReplicatedAppend):
                 self._is_directory_dirty = True
             self._active.sync()
             if self._is_begun:
-                self._sync_beginning()
+                sync_beginning(self.directory, self._disk)
             if self._is_directory_dirty:
                 self._disk.sync_directory(self.directory)
             if 0 <= self._truncation.distrusted_until <= self.log_end_offset:
@@ -538,19 +549,6 @@ class PartitionLog(ReplicatedAppend):
 
     def _size_of(self, base_offset: int) -> int:
         return path_of(self.directory, base_offset, LOG_SUFFIX).stat().st_size
-
-    def _sync_beginning(self) -> None:
-        """The small files of a new log, and its name; its own directory is for the caller."""
-        for name in (PARTITION_METADATA_FILE, LEADER_EPOCH_FILE):
-            try:
-                fd = os.open(self.directory / name, os.O_RDONLY)
-            except FileNotFoundError:
-                continue
-            try:
-                self._disk.fsync(fd)
-            finally:
-                os.close(fd)
-        self._disk.sync_directory(self.directory.parent)
 
     def _sync_rolled(self, base_offset: int) -> None:
         try:

@@ -99,7 +99,7 @@ def scan_records(data: bytes, header: RecordBatchHeader) -> RecordScan:
                 bits, position = read_zigzag(data, position)
             if not bits & 1:
                 position += bits >> 1
-            position = position + 1 if not data[position] else _skip_headers(data, position, end)
+            position = position + 1 if not data[position] else skip_headers(data, position, end)
             if position != end:
                 raise CorruptRecord(f"record {index} ends at {position}, its length says {end}")
     except (IndexError, ValueError) as failure:
@@ -109,7 +109,7 @@ def scan_records(data: bytes, header: RecordBatchHeader) -> RecordScan:
     return RecordScan(keyless, header.base_timestamp + earliest, header.base_timestamp + latest)
 
 
-def _skip_headers(data: bytes, position: int, end: int) -> int:
+def skip_headers(data: bytes, position: int, end: int) -> int:
     count, position = read_varlong(data, position)
     if not 0 <= count <= end - position:
         raise CorruptRecord(f"{count} headers announced, too few bytes remain")

@@ -21,7 +21,6 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
-from itertools import groupby
 from typing import Any, NamedTuple
 
 from headrace.errors import HeadraceError
@@ -79,7 +78,24 @@ class DoomedReplica(NamedTuple):
     key: int
 
 
+class DeletedTopic(NamedTuple):
+    """A topic that is no more: deleted, or another one has taken its name. What is absent elsewhere is unknown, not deleted."""
+
+    name: str
+    topic_id: str
+
+
+class ReleasedTopic(NamedTuple):
+    """A topic that ZooKeeper lost and nobody deleted: not served, but its name is taken and its files stay."""
+
+    name: str
+    topic_id: str
+    replicas: tuple[tuple[int, ...], ...]  # by partition
+
+
 class ClusterView(NamedTuple):
+    """`deleted` stands here until every partition worker has followed it; no topic of such a name is in `topics` meanwhile."""
+
     version: int
     cluster_id: str
     controller_id: int  # -1: none known
@@ -88,6 +104,8 @@ class ClusterView(NamedTuple):
     doomed: tuple[DoomedReplica, ...] = ()
     cluster_settings: dict[str, str] = NO_SETTINGS  # changed for all nodes while they run (/config/brokers/<default>)
     node_settings: dict[str, str] = NO_SETTINGS  # the same, for this node alone
+    deleted: tuple[DeletedTopic, ...] = ()
+    released: tuple[ReleasedTopic, ...] = ()
 
 
 EMPTY_VIEW = ClusterView(0, "", -1, {}, {}, ())
@@ -99,9 +117,9 @@ def encode_view(view: ClusterView, known: Mapping[TopicId, bytes] | None = None)
     known   lines of topics, by the object's id, that were encoded before
     """
     known = known or {}
-    brokers, doomed = list(view.brokers.values()), _by_topic(view.doomed)
+    brokers, departing = list(view.brokers.values()), _departing(view)
     settings = (view.cluster_settings, view.node_settings)
-    head = _line([view.version, view.cluster_id, view.controller_id, brokers, doomed, *settings])
+    head = _line([view.version, view.cluster_id, view.controller_id, brokers, departing, *settings, view.released])
     return b"\n".join([head, *(known.get(id(topic)) or _line(topic) for topic in view.topics.values())])
 
 
@@ -112,7 +130,7 @@ def decode_view(data: bytes, known: Mapping[bytes, TopicView] | None = None) -> 
     """
     known = known or {}
     head, *lines = data.split(b"\n")
-    version, cluster_id, controller_id, brokers, doomed, *settings = json.loads(head)
+    version, cluster_id, controller_id, brokers, departing, of_cluster, of_node, released = json.loads(head)
     topics = [known.get(line) or _topic(json.loads(line)) for line in lines]
     return ClusterView(
         version,
@@ -120,8 +138,11 @@ def decode_view(data: bytes, known: Mapping[bytes, TopicView] | None = None) -> 
         controller_id,
         {fields[0]: BrokerView(*fields) for fields in brokers},
         {topic.name: topic for topic in topics},
-        tuple(DoomedReplica(topic, *fields) for topic, replicas in doomed for fields in replicas),
-        *settings,
+        tuple(DoomedReplica(topic, *fields) for topic, _ids, replicas in departing for fields in replicas),
+        of_cluster,
+        of_node,
+        tuple(DeletedTopic(topic, topic_id) for topic, ids, _replicas in departing for topic_id in ids),
+        tuple(ReleasedTopic(name, topic_id, tuple(map(tuple, replicas))) for name, topic_id, replicas in released),
     )
 
 
@@ -129,12 +150,14 @@ def _line(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()  # line breaks in texts are escaped
 
 
-def _by_topic(doomed: tuple[DoomedReplica, ...]) -> list[tuple[str, list[tuple[int, ...]]]]:
-    """A topic's name once: a replica takes no more room here than before it was doomed, so that a view always fits."""
-    return [
-        (topic, [replica[1:] for replica in replicas])
-        for topic, replicas in groupby(doomed, lambda replica: replica.topic)
-    ]
+def _departing(view: ClusterView) -> list[tuple[str, list[str], list[tuple[int, ...]]]]:
+    """A topic's name once: it takes no more room here than before it was deleted, so that a view always fits."""
+    found: dict[str, tuple[str, list[str], list[tuple[int, ...]]]] = {}
+    for replica in view.doomed:
+        found.setdefault(replica.topic, (replica.topic, [], []))[2].append(replica[1:])
+    for name, topic_id in view.deleted:
+        found.setdefault(name, (name, [], []))[1].append(topic_id)
+    return list(found.values())
 
 
 def _topic(fields: list[Any]) -> TopicView:

@@ -31,8 +31,8 @@ from headrace.log.checkpoints import PARTITION_METADATA_FILE, read_partition_met
 from headrace.log.reader import SegmentFile
 from headrace.log.segment import LOG_SUFFIX, bases_among
 from headrace.log.segment_swap import SWAP_SUFFIX
+from headrace.properties import read_properties_file
 from headrace.protocol.record_batch import LOG_OVERHEAD_BYTES
-from headrace.settings import read_properties
 from headrace.spark.decode import whole
 from headrace.spark.errors import CorruptSegment, TopicRecreated
 from headrace.spark.rows import Rows
@@ -63,7 +63,7 @@ def is_directory_of(log_dir: Path, cluster_id: str, broker_id: int) -> bool:
     raises   PermissionError, where it is here and this user may not look
     """
     try:
-        found = read_properties((log_dir / "meta.properties").read_text())
+        found = read_properties_file(log_dir / "meta.properties")
     except PermissionError:
         raise
     except (OSError, UnicodeDecodeError):

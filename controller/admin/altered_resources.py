@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from headrace.controller import znodes
@@ -42,6 +43,7 @@ def alter_all(office: Office, request: Any, change: Change) -> list[tuple[Any, E
             if counts[resource.resource_type, resource.resource_name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"{resource.resource_name} stands more than once")
             check_time()
+            office.check_loaded()
             _alter_one(office, resource, change, request.validate_only)
             results.append((resource, ErrorCode.NONE, None))
         except HeadraceError as failure:
@@ -68,7 +70,7 @@ def _alter_one(office: Office, resource: Any, change: Change, is_trial: bool) ->
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
 
     def checked(current: dict[str, str]) -> dict[str, str]:
-        wanted = change(resource, current, check_configs)
+        wanted = change(resource, current, partial(check_configs, settings=office.settings))
         growth = len(json.dumps(wanted)) - len(json.dumps(current))
         if growth > 0 and not is_trial and not office.cluster.reserve(growth):
             raise KafkaError(

@@ -16,8 +16,10 @@ from headrace.shm.cluster_view import (
     ClusterView,
     ClusterViewReader,
     ClusterViewWriter,
+    DeletedTopic,
     DoomedReplica,
     PartitionView,
+    ReleasedTopic,
     TopicView,
     ViewError,
     decode_view,
@@ -35,7 +37,10 @@ def view_of(topic_count: int, cluster_id: str = "c") -> ClusterView:
         for number in range(topic_count)
     }
     brokers = {1: BrokerView(1, "host", 9092, None), 2: BrokerView(2, "::1", 9093, "rack ü")}
-    return ClusterView(0, cluster_id, 1, brokers, topics, (DoomedReplica("gone", 3, 9, 12),))
+    doomed = (DoomedReplica("gone", 3, 9, 12), DoomedReplica("gone", 4, 10, 13), DoomedReplica("odd", 0, 11, 14))
+    deleted = (DeletedTopic("gone", "cd" * 16), DeletedTopic("gone", ""), DeletedTopic("elsewhere", "ef" * 16))
+    released = (ReleasedTopic("lost", "ab" * 16, ((1, 2), (2, 1))),)
+    return ClusterView(0, cluster_id, 1, brokers, topics, doomed, deleted=deleted, released=released)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 from fake_seat import FakeSeat, view_of
 from log_fixtures import NOW_MS, FakeClock, batch
 
+from headrace.clock import SystemClock
 from headrace.ids import TopicPartition, partition_key
 from headrace.log.checkpoints import (
     LOG_START_OFFSET_FILE,
@@ -211,6 +212,14 @@ def test_what_was_synced_of_a_deleted_topic_vouches_for_no_other_of_its_name(nod
     node.fill(0, 3)
     node.work()
     assert node.checkpoint()[TopicPartition("t", 0)] == 0
+
+
+def test_what_was_put_aside_is_removed_by_people_alone(node):
+    for suffix in ("stray", "delete"):
+        (node.dirs[0] / f"gone-0.{'0' * 32}-{suffix}").mkdir()
+    node.clock.ms = SystemClock().now_ms() + 100_000_000
+    node.housekeeper.do_work()
+    assert [path.name.rpartition("-")[2] for path in node.dirs[0].glob("gone-0.*")] == ["stray"]
 
 
 def test_a_topic_that_is_deleted_while_others_are_synced(node, monkeypatch):

@@ -5,12 +5,12 @@ import threading
 from dataclasses import replace
 
 import pytest
-from fake_seat import FakeSeat, view_of
+from fake_seat import TOPIC_ID, FakeSeat, view_of
 from faulty_disk import FaultyDisk
 from log_fixtures import NOW_MS, FakeClock, batch
 
 from headrace.errors import StorageExhausted, StorageFailed
-from headrace.ids import OFFSETS_TOPIC, TopicPartition
+from headrace.ids import OFFSETS_TOPIC, TopicPartition, partition_key
 from headrace.limits import OPENING_SLICE_MS, REOPEN_INTERVAL_MS
 from headrace.log.checkpoints import LOG_START_OFFSET_FILE, write_offset_checkpoint
 from headrace.log.partition_log import PartitionLog
@@ -467,6 +467,70 @@ def test_a_log_whose_files_contradict_its_offsets_costs_no_other(node, monkeypat
     node.replicas.follow(view._replace(version=2, topics={"t": changed}))
     assert [node.row(slot).state for slot in range(2)] == [RowState.LEADER, RowState.OFFLINE]
     assert node.append(0)
+
+
+def with_id(view, topic_id, slot=0):
+    """The view with another topic (or another slot) in place of its only one."""
+    (topic,) = view.topics.values()
+    partitions = tuple(
+        one._replace(key=partition_key(topic.name, one.index, topic_id), slot=slot + one.index)
+        for one in topic.partitions
+    )
+    return view._replace(topics={topic.name: topic._replace(topic_id=topic_id, partitions=partitions)})
+
+
+@pytest.mark.parametrize("slot", [0, 5])
+def test_a_released_topic_that_is_back_begins_where_it_ended(node, slot):
+    view = view_of(("t", 1))
+    node.replicas.follow(view)
+    node.append(0, 9)
+    replica = node.replicas.by_slot[0]
+    replica.log.advance_log_start(4)
+    replica.publish()
+    directory = replica.log.directory
+    node.replicas.follow(view_of(("other", 0)))
+    assert not node.replicas.by_slot
+    assert directory.is_dir()
+    node.replicas.follow(with_id(view, TOPIC_ID, slot))
+    row = node.row(slot)
+    assert (row.state, row.log_start_offset, row.high_watermark, row.log_end_offset) == (RowState.LEADER, 4, 9, 9)
+    assert node.append(slot)
+    assert node.replicas.close()
+
+
+def test_files_of_another_topic_are_neither_served_nor_deleted(node, caplog):
+    view = view_of(("t", 1))
+    node.replicas.follow(view)
+    node.append(0, 9)
+    directory = node.dir_of(0)
+    later = with_id(view, "f" * 32)
+    key = later.topics["t"].partitions[0].key
+    node.replicas.follow(view_of(doomed=[DoomedReplica("t", 0, 0, key)]))  # it came and went between two looks
+    assert node.row(0).state == RowState.DELETED
+    assert (directory / "t-0").is_dir()
+    assert "directory kept, it is not the deleted topic's" in caplog.text
+    node.replicas.follow(later)
+    assert (node.row(0).log_start_offset, node.row(0).log_end_offset) == (0, 0)
+    (stray,) = [path for one in node.dirs for path in one.glob("t-0.*-stray")]
+    assert (stray / "00000000000000000000.log").stat().st_size > 0
+    assert (
+        f"directory put aside, remove it if nobody misses its records partition=t-0 topic_id={'f' * 32}" in caplog.text
+    )
+
+
+def test_a_topic_with_the_longest_name_is_deleted_and_put_aside_like_any_other(node):
+    name = "x" * 249
+    view = view_of((name, 1))
+    node.replicas.follow(view)
+    later = with_id(view, "f" * 32)
+    node.replicas.follow(view_of(("other", 0)))
+    node.replicas.follow(later)
+    assert node.row(0).state == RowState.LEADER
+    node.replicas.follow(view_of(doomed=[DoomedReplica(name, 0, 0, later.topics[name].partitions[0].key)]))
+    assert node.row(0).state == RowState.DELETED
+    assert node.replicas.usable_directories == node.dirs
+    put_aside = [path.name for one in node.dirs for path in one.iterdir() if path.is_dir()]
+    assert {(len(one), one.rpartition("-")[2]) for one in put_aside} == {(255, "delete"), (255, "stray")}
 
 
 class PassingClock(FakeClock):

@@ -51,7 +51,10 @@ class PendingProduce:
             self.results[index] = result
             self.remaining -= 1
             if self.remaining == 0:
-                self.respond(self)
+                try:
+                    self.respond(self)
+                except Exception as failure:
+                    self.exchange.connection.contain(failure)
 
 
 class ProduceLedger:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 import os
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from headrace.ids import TopicPartition
 from headrace.limits import DIRECTORY_LOOK_INTERVAL_MS, DIRECTORY_ROOM_AGAIN
 from headrace.log.checkpoints import PARTITION_MAX, PARTITION_METADATA_FILE, is_number, read_partition_metadata
 from headrace.log.disk import Disk
+from headrace.log.names import STRAY_SUFFIX, aside_name
 from headrace.shm.seat import Seat
 
 _UNBOUNDED = 2**63
@@ -102,9 +102,13 @@ class LogDirectories:
             # its two renames, and both places are whole.
             found_id = read_partition_metadata(found / PARTITION_METADATA_FILE)
             if places or (found_id and topic_id and found_id != topic_id):
-                target = found.with_name(f"{name}.{uuid.uuid4().hex}-stray")
+                target = found.with_name(aside_name(found.name, STRAY_SUFFIX))
                 os.rename(found, target)
-                _log.error("directory put aside partition=%s topic_id=%s renamed_to=%s", name, found_id, target)
+                _log.error(
+                    "directory put aside, remove it if nobody misses its records partition=%s topic_id=%s its_topic_id=%s"
+                    " renamed_to=%s",
+                    name, topic_id, found_id, target,
+                )  # fmt: skip
             else:
                 places.append(found)
         if places:

@@ -7,7 +7,8 @@ again; a worker killed in the middle leaves a directory that the next one opens.
                                              publish the row
     in the view, open                     -> role, leader epoch, settings
     in view.doomed                        -> close, rename to *-delete, publish DELETED
-    open, no longer in the view           -> close, keep the files
+    open, no longer in the view           -> released: close, keep the files where they are
+    files of another topic in its place   -> rename to *-stray, which nobody removes but people
 
 All but the opening is done when `follow` returns. A log that fails takes its directory offline, and every replica in it;
 one that has no room keeps serving reads, and is opened again when there is some, as is one for which there was no room
@@ -21,29 +22,31 @@ from __future__ import annotations
 
 import logging
 import os
-import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
-from headrace.ids import OFFSETS_TOPIC, TopicPartition
+from headrace.ids import OFFSETS_TOPIC, TopicPartition, partition_key
 from headrace.limits import CLOSE_THREADS, OPENING_SLICE_MS, REOPEN_INTERVAL_MS
 from headrace.log.checkpoints import (
     LOG_START_OFFSET_FILE,
+    PARTITION_METADATA_FILE,
     RECOVERY_POINT_FILE,
     REPLICATION_OFFSET_FILE,
+    read_partition_metadata,
 )
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk, is_exhausted
+from headrace.log.names import DELETED_DIRECTORY_SUFFIX, FUTURE_SUFFIX, aside_name
 from headrace.log.partition_log import PartitionLog
-from headrace.log.topic_checkpoints import TopicCheckpoints
 from headrace.settings import Settings, topic_values
 from headrace.shm.cluster_view import ClusterView, DoomedReplica, PartitionView, TopicView
 from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
 from headrace.shm.seat import Seat
 from headrace.topic_defaults import TopicDefaults
+from headrace.workers.partition.known_checkpoints import KnownCheckpoints
 from headrace.workers.partition.log_directories import LogDirectories
 from headrace.workers.partition.log_opener import LogOpener
 from headrace.workers.partition.opening_queue import OpeningQueue
@@ -51,7 +54,6 @@ from headrace.workers.partition.owned_partitions import After, KnownPartitions, 
 from headrace.workers.partition.replica import Replica
 from headrace.workers.watched_disk import WatchedDisk
 
-FUTURE_SUFFIX = "-future"  # a copy on its way to another log directory
 OPENING_SLICE_NS = OPENING_SLICE_MS * 1_000_000
 
 _log = logging.getLogger(__name__)
@@ -92,7 +94,7 @@ class Replicas:
         self._has_unclean_failure = False
         for counter in (LOGS_OPENED, RECOVERED_BYTES):  # those of a predecessor
             seat.counters.add(counter, -seat.counters.get(counter))
-        self._checkpoints = self._read_checkpoints()
+        self._checkpoints = KnownCheckpoints(self._directories.usable)
 
     @property
     def has_unopened(self) -> bool:
@@ -269,7 +271,7 @@ class Replicas:
         os.rename(directory, place)
         self._disk.sync_directory(place.parent)
         old.abandon()
-        os.rename(old.directory, old.directory.with_name(f"{name}.{uuid.uuid4().hex}-delete"))
+        os.rename(old.directory, old.directory.with_name(aside_name(str(replica.partition), DELETED_DIRECTORY_SUFFIX)))
         replica.log = self._open_log(
             replica.partition,
             place,
@@ -383,7 +385,7 @@ class Replicas:
         slot = partition.slot
         replica = self.by_slot.get(slot)
         if replica is not None and replica.key != partition.key:
-            self._close_log(self._forget(slot))
+            self._release(slot)
             replica = None
         if replica is None:
             if self.offline.get(slot) != partition.key:
@@ -429,11 +431,27 @@ class Replicas:
             )
 
     def _release(self, slot: int) -> None:
-        """The view has the replica no more, and says nothing of a deletion: its files stay."""
+        """The view has the replica no more, and says nothing of a deletion: its files stay, and where it stood is remembered."""
         replica = self._forget(slot)
-        _log.info("replica released partition=%s", replica.partition)
         self.beat()
         self._close_log(replica)
+        if replica.state is not RowState.OFFLINE:
+            self._remember(replica)
+        _log.info("replica released, its files stay path=%s", replica.log.directory)
+
+    def _remember(self, replica: Replica) -> None:
+        log = replica.log
+        stood = {
+            RECOVERY_POINT_FILE: log.recovery_point,
+            REPLICATION_OFFSET_FILE: replica.high_watermark,
+            LOG_START_OFFSET_FILE: log.log_start_offset,
+        }
+        try:
+            topic_id = read_partition_metadata(log.directory / PARTITION_METADATA_FILE)
+        except OSError as failure:
+            self._directories.take_offline(log.directory.parent, StorageFailed(str(failure)))
+            return
+        self._checkpoints.remember(replica.partition, topic_id, stood)
 
     def _forget(self, slot: int) -> Replica:
         self._timed.discard(slot)
@@ -471,9 +489,9 @@ class Replicas:
         # Where there was no room for it, the row of the owner before us is no more.
         row, is_torn = self._unopened.postponed.get(slot) or self._table.recover_row(slot)
         trusted = None
-        high_watermark = self._checkpointed(REPLICATION_OFFSET_FILE, name, topic.topic_id)
-        recovery_point = self._checkpointed(RECOVERY_POINT_FILE, name, topic.topic_id)
-        log_start_offset = self._checkpointed(LOG_START_OFFSET_FILE, name, topic.topic_id)
+        high_watermark = self._checkpoints.offset(REPLICATION_OFFSET_FILE, name, topic.topic_id)
+        recovery_point = self._checkpoints.offset(RECOVERY_POINT_FILE, name, topic.topic_id)
+        log_start_offset = self._checkpoints.offset(LOG_START_OFFSET_FILE, name, topic.topic_id)
         is_ours = row.key == partition.key and row.generation > 0
         if is_ours and row.state in (RowState.LEADER, RowState.FOLLOWER):
             # The owner before us was killed; what it published is whole in the page cache. Where it was killed while it
@@ -544,14 +562,17 @@ class Replicas:
             return
         self.beat()
         name = TopicPartition(doomed.topic, doomed.partition)
-        for checkpoints in self._checkpoints:
-            checkpoints.forget(name)  # a topic of the same name begins anew
+        self._checkpoints.forget(name)
         if doomed.slot in self.by_slot:
             self._forget(doomed.slot).log.abandon()
         self.offline.pop(doomed.slot, None)
         for found in self._directories.find(name):
-            target = found.with_name(f"{name}.{uuid.uuid4().hex}-delete")
+            target = found.with_name(aside_name(found.name, DELETED_DIRECTORY_SUFFIX))
             try:
+                topic_id = read_partition_metadata(found / PARTITION_METADATA_FILE)
+                if topic_id and doomed.key not in (partition_key(*name, topic_id), partition_key(*name, "")):
+                    _log.error("directory kept, it is not the deleted topic's path=%s topic_id=%s", found, topic_id)
+                    continue
                 os.rename(found, target)
             except OSError as failure:
                 self._directories.take_offline(found.parent, failure)
@@ -559,20 +580,6 @@ class Replicas:
             else:
                 _log.info("replica deleted partition=%s renamed_to=%s", name, target.name)
         self._publish_state(doomed.slot, doomed.key, RowState.DELETED, self._seat.generation)
-
-    def _checkpointed(self, file_name: str, name: TopicPartition, topic_id: str) -> int:
-        """What a checkpoint says of a partition, in whichever directory: a move may have been cut short. 0 for nothing"""
-        found = (checkpoints.offset(file_name, name, topic_id) for checkpoints in self._checkpoints)
-        return max((offset for offset in found if offset is not None), default=0)
-
-    def _read_checkpoints(self) -> list[TopicCheckpoints]:
-        read = []
-        for directory in self._directories.usable:
-            try:
-                read.append(TopicCheckpoints.read(directory))
-            except OSError as failure:
-                _log.warning("checkpoints ignored directory=%s reason=%s", directory, failure)
-        return read
 
 
 def _finish_log(replica: Replica) -> Exception | None:

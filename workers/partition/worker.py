@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 import select
 
+from headrace import exit_codes
 from headrace.clock import Clock, SystemClock
 from headrace.errors import Fenced
 from headrace.limits import IDLE_WAIT_MAX_MS
@@ -33,8 +34,6 @@ from headrace.workers.partition.requests import Requests
 from headrace.workers.partition.upkeep import Upkeep
 
 FLUSH_LOOK_INTERVAL_MS = 50
-EXIT_CLEAN = 0
-EXIT_UNCLEAN = 1
 
 _log = logging.getLogger(__name__)
 
@@ -61,6 +60,7 @@ class PartitionWorker:
         self._requests = Requests(self._answers, handlers)
         self._appender = Appender(seat, node_id, self._replicas, self._answers, self._purgatory, self._requests)
         self._view_version = 0
+        self._followed_version = 0
         self._is_closing = False
         self._next_flush_look_ms = 0
 
@@ -82,6 +82,7 @@ class PartitionWorker:
             self._open_some()
         done = self._appender.do_work(now_ms, monotonic_ms)
         done += self._groups.do_work()
+        self._note_followed()
         done += self._moves.do_work()
         self._purgatory.expire(monotonic_ms)
         if monotonic_ms >= self._next_flush_look_ms:
@@ -89,6 +90,13 @@ class PartitionWorker:
             self._settle(self._replicas.look(now_ms, monotonic_ms))
         done += self._replicas.has_unopened and not self._is_closing
         return done + self._answers.flush()
+
+    def _note_followed(self) -> None:
+        """Say which view was acted on to the end: all logs are open, and the groups in them have forgotten what is deleted."""
+        if self._followed_version == self._view_version or self._replicas.has_unopened or not self._groups.has_followed:
+            return
+        self._followed_version = self._view_version
+        self._seat.set_followed(self._view_version)
 
     def sleep_bound_ms(self) -> int:
         """How long the loop may sleep when there was nothing to do."""
@@ -154,7 +162,7 @@ def run(seat: Seat, clock: Clock | None = None) -> int:
         seat.set_state(ProcessState.DRAINING)
         is_clean = worker.close()
         seat.set_state(ProcessState.STOPPED)
-        return EXIT_CLEAN if is_clean else EXIT_UNCLEAN
+        return exit_codes.CLEAN if is_clean else exit_codes.FAILED
     except Fenced as reason:
         _log.warning("partition worker fenced process=%d reason=%s", seat.process_id, reason)
-        return EXIT_UNCLEAN
+        return exit_codes.FAILED

@@ -1,8 +1,8 @@
 """Produce (key 0), v0 to v9.
 
 The shape of each batch is looked at here only as far as the partition worker's ring must be protected;
-checksums, offsets and sequences are its business. Where the topic asks for more, and for v0 to v2, which carry the
-old message formats, the batch goes through the topic's `record_policy.py` first.
+checksums, offsets and sequences are its business. The records of uncompressed ones are compared with their header. Where
+the topic asks for more, and for v0 to v2, which carry the old message formats, the batch goes through the topic's `record_policy.py` first.
 
 Source: Kafka `KafkaApis.handleProduceRequest`, `ProduceRequest.validateRecords`.
 """
@@ -23,6 +23,7 @@ from headrace.shm.messages import PRODUCE, PRODUCE_HEADER
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.opening_budget import OpeningBudget
+from headrace.workers.network.plain_admission import check_plain
 from headrace.workers.network.produce_ledger import PendingProduce, Result
 from headrace.workers.network.record_policy import RejectedRecord
 from headrace.workers.network.routes import Route
@@ -81,6 +82,13 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
             if not error and (version < VERSION_OF_MAGIC_2 or route.policy is not None):  # type: ignore[union-attr]
                 budget = budget or OpeningBudget(len(body))
                 error, records = _apply_policy(context, pending, index, version, records, route, budget)
+                if budget.is_heavy:  # one request may hold many batches, each within its bound
+                    context.seat.beat(context.clock.monotonic_ns())
+            elif not error and not records[ATTRIBUTES_LOW_BYTE] & CODEC_MASK and records[MAGIC_BYTE] == MAGIC_V2:
+                try:
+                    check_plain(records)
+                except KafkaError as failure:
+                    error = _keep_reason(pending, index, failure)
             if error:
                 _refuse(pending, index, error, acks, f"{name}-{partition.index}")
             else:
@@ -135,13 +143,18 @@ def _apply_policy(
         else:
             records = route.policy.admit(records, context.clock.now_ms(), budget)
     except KafkaError as failure:
-        pending.texts = {**(pending.texts or {}), index: failure.message}
-        if isinstance(failure, RejectedRecord):
-            pending.record_errors = {**(pending.record_errors or {}), index: (failure.index, failure.reason)}
-        return failure.code, None
+        return _keep_reason(pending, index, failure), None
     if PRODUCE_HEADER.size + len(records) > context.sender.message_bytes_max(route.owner):
         return ErrorCode.MESSAGE_TOO_LARGE, None
     return 0, records
+
+
+def _keep_reason(pending: PendingProduce, index: int, failure: KafkaError) -> int:
+    """What the response will say beside the error, which is returned."""
+    pending.texts = {**(pending.texts or {}), index: failure.message}
+    if isinstance(failure, RejectedRecord):
+        pending.record_errors = {**(pending.record_errors or {}), index: (failure.index, failure.reason)}
+    return failure.code
 
 
 def _refuse(pending: PendingProduce, index: int, error: int, acks: int, partition: str) -> None:
