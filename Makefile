@@ -9,9 +9,12 @@ LINKS := build/typing/headrace
 FOLDERS := protocol shm log client workers controller node spark cli systemd
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-# make demo FILE="my lines.txt";   make chaos KILLS=100.  FILE reaches the shell by the environment, whatever is in it
+# make demo FILE="my lines.txt";   make chaos FAULTS=10000 SEEDS="1 2 3" CLASSES="kill zk-flap"
+# FILE reaches the shell by the environment, whatever is in it
 export FILE ?=
-KILLS ?= 1000
+FAULTS ?= $(or $(KILLS),1000)
+SEEDS ?= $(shell date +%s)
+CLASSES ?=
 # of pytest, one a core; each keeps to whole files
 SHARDS ?= $(shell nproc)
 GROUP_KILLS ?= 100
@@ -78,8 +81,10 @@ bench: $(STAMP) ## Headrace against Apache Kafka on this machine (needs mvn; som
 interop: $(STAMP) ## Kafka's own tools and other clients against a node (needs mvn)
 	$(BIN)/python -m pytest -m interop --timeout=900
 
-chaos: $(STAMP) ## KILLS=1000 SIGKILLs under load, GROUP_KILLS=100 of coordinators, judged
-	$(BIN)/python tests/chaos/campaign.py --kills $(KILLS)
+chaos: $(STAMP) ## FAULTS=1000 under load for each of SEEDS, GROUP_KILLS=100 of coordinators, judged
+	@failed=; for seed in $(SEEDS); do \
+	  $(BIN)/python tests/chaos/campaign.py --faults $(FAULTS) --seed $$seed $(if $(CLASSES),--classes $(CLASSES)) || failed="$$failed $$seed"; \
+	done; test -z "$$failed" || { echo "anomalies with seeds$$failed" >&2; exit 1; }
 	$(BIN)/python tests/chaos/group_campaign.py --kills $(GROUP_KILLS)
 
 foreign: $(STAMP) ## other people's suites against a node, or PEER=kafka; SUITES="kgo trogdor" (needs mvn, go, cargo, gcc)
