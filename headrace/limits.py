@@ -52,6 +52,7 @@ PIPELINED_REQUESTS_MAX = 256  # in flight per connection; reading stops beyond
 PARKED_PARTITIONS_MAX = 10_000  # that fetches of one connection wait for; reading stops beyond
 OUTBOX_BYTES_MAX = 4 * 1024 * 1024  # answers of one connection (file ranges do not count); reading stops beyond
 TRICKLE_DEADLINE_MS = 30_000  # a started frame has to be whole by then
+FRAME_PATIENCE_MS = 2_000  # then a large one has to keep the pace for it, while others wait for memory
 
 NOTICE_INTERVAL_MS = 600_000  # between two log lines that say the same of one peer
 NOTICES_PER_INTERVAL_MAX = 100  # such lines of one network worker, of all peers
@@ -123,6 +124,7 @@ REOPEN_INTERVAL_MS = 1_000  # between two tries to open logs that ran out of roo
 
 assert CONNECTION_REQUESTS_PER_CYCLE_MAX <= PIPELINED_REQUESTS_MAX <= NETWORK_REQUESTS_PER_CYCLE_MAX
 assert 10 * NETWORK_CYCLE_MS_MAX <= WORKER_HANG_TIMEOUT_MS_MIN  # a beat in each cycle, whatever the last request took
+assert FRAME_PATIENCE_MS < TRICKLE_DEADLINE_MS
 assert 0 < PEER_TRACES_MAX <= PEER_LINES_MAX
 assert GROUPS_NAMED_MANY < GROUPS_NAMED_MAX
 assert RECEIVE_BYTES_FIRST <= RECEIVE_BYTES_BUSY <= RECEIVE_BYTES_KEPT

@@ -105,6 +105,22 @@ def test_who_waits_for_memory_keeps_its_connection_and_who_trickles_does_not(ben
     turn(bench, [waiting], lambda: len(bench.handled) == 1)
 
 
+def test_who_sends_too_slowly_to_end_in_time_is_given_up_as_soon_as_others_wait(bench):
+    idle, steady = Sender(bench, stop=2 * RECEIVE_BYTES_BUSY), Sender(bench, stop=FRAME - 10)
+    turn(bench, [idle, steady], lambda: not idle.left and not steady.left and bench.loop._frame_memory.used > FRAME + 4)
+    bench.clock.ms += TRICKLE_DEADLINE_MS // 3
+    turn(bench, [], lambda: True)
+    bench.loop.do_work(0)
+    assert len(bench.connections) == 2, "nobody waits"
+    late = Sender(bench)
+    turn(bench, [late], lambda: len(bench.loop._frame_memory.waiting) == 1)
+    bench.clock.ms += LOOK_AT_CONNECTIONS_INTERVAL_MS
+    turn(bench, [late], lambda: len(bench.handled) == 1)
+    assert len(bench.connections) == 2
+    steady.finish()
+    turn(bench, [steady], lambda: len(bench.handled) == 2)
+
+
 def test_memory_is_given_back_by_those_that_leave_idle_or_are_not_at_it(bench):
     memory = bench.loop._frame_memory
     gone, idle = Sender(bench, stop=FRAME - 10), Sender(bench, size=3 << 20)

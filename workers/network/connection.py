@@ -25,12 +25,14 @@ from struct import Struct
 
 from headrace.errors import BadFrame, CorruptRing, Fenced
 from headrace.limits import (
+    FRAME_PATIENCE_MS,
     OUTBOX_BYTES_MAX,
     PARKED_PARTITIONS_MAX,
     PIPELINED_REQUESTS_MAX,
     RECEIVE_BYTES_BUSY,
     RECEIVE_BYTES_FIRST,
     RECEIVE_BYTES_KEPT,
+    TRICKLE_DEADLINE_MS,
 )
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import describe_foreign
@@ -275,6 +277,15 @@ class Connection:
         self._set_aside += size_bytes
         self.is_short = False
         self.mark_dirty()
+
+    def is_behind(self, now_ms: int) -> bool:
+        """Whether a frame that has memory set aside comes too slowly to be whole at its deadline."""
+        paced_ms = now_ms - self.frame_since_ms - FRAME_PATIENCE_MS
+        available = self._end - self._start
+        if not (self.frame_since_ms and self._set_aside) or paced_ms <= 0 or available < 4:
+            return False
+        size: int = _unpack_size(self._buffer, self._start)[0]
+        return available * TRICKLE_DEADLINE_MS < (4 + size) * paced_ms
 
     def shrink(self) -> None:
         """Give a large buffer back; called while the connection idles."""

@@ -2,7 +2,8 @@
 
 Runs in: a network worker, one object. A frame that fits RECEIVE_BYTES_BUSY comes in any case. A larger one has its whole size set
 aside before its connection's buffer grows for it; where that is not there, the connection is not read, and stands in line. So
-whoever was let in can finish (or is given up after TRICKLE_DEADLINE_MS), and nobody waits for somebody who waits.
+whoever was let in can finish, and nobody waits for somebody who waits. Who does not finish is given up after TRICKLE_DEADLINE_MS; while
+others wait, already when he falls behind the pace that this takes: two frames that were begun would hold up everybody else's else.
 
     memory for frames <= max(queued.max.request.bytes / network workers, socket.request.max.bytes)
                          + RECEIVE_BYTES_BUSY for each connection; while a buffer grows, half as much again

@@ -414,6 +414,9 @@ class NetworkLoop:
             if connection.frame_since_ms and now_ms - connection.frame_since_ms > TRICKLE_DEADLINE_MS:
                 self._seat.counters.add(CONNECTIONS_CLOSED_BAD, 1)
                 self._close(connection, f"a frame was not whole after {TRICKLE_DEADLINE_MS} ms")
+            elif self._frame_memory.waiting and connection.is_behind(now_ms):
+                self._seat.counters.add(CONNECTIONS_CLOSED_BAD, 1)
+                self._close(connection, "a large frame comes too slowly, and others wait for its memory")
             elif connection.sending_since_ms and now_ms - connection.sending_since_ms > SLOW_READER_DEADLINE_MS:
                 self._close(connection, f"the peer read nothing for {SLOW_READER_DEADLINE_MS} ms")
             elif 0 <= self._idle_max_ms < idle_ms and not connection.exchanges:
