@@ -112,7 +112,9 @@ class Restart(Fault):
         now = time.monotonic()
         code = stage.stop_node()
         stage.node.log.look()
-        if code and not (code == FAILED and stage.node.log.has_losses):  # a worker killed just before has not opened its logs
+        if code and not (
+            code == FAILED and stage.node.log.has_losses
+        ):  # a worker killed just before has not opened its logs
             stage.blame("exit-code", f"SIGTERM to a node that serves ended with {code}")
         stage.node.start()
         return now

@@ -130,7 +130,9 @@ def test_after_a_full_disk_each_batch_is_in_the_log_once_whatever_was_in_flight(
         assert has_failed, fail_at
         assert stored == list(range(len(stored))), f"call {fail_at}: {disk.calls[fail_at]}"
         assert offsets_on_disk(log) == stored, f"call {fail_at}: {disk.calls[fail_at]}"
-        assert [header.base_sequence for header in headers_on_disk(log)] == stored, f"call {fail_at}: {disk.calls[fail_at]}"
+        assert [header.base_sequence for header in headers_on_disk(log)] == stored, (
+            f"call {fail_at}: {disk.calls[fail_at]}"
+        )
         log.abandon()
         disk.close()
 

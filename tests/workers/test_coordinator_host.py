@@ -55,9 +55,7 @@ class Bench:
         self.logs = LogMaker(tmp_path)
         self.log = self.logs.open()
         self.rows = Rows()
-        self.replica = Replica(
-            TopicPartition(OFFSETS_TOPIC, 0), self.log, 3, 9, self.rows, 1, 0, fail
-        )
+        self.replica = Replica(TopicPartition(OFFSETS_TOPIC, 0), self.log, 3, 9, self.rows, 1, 0, fail)
         self.lags = lag_table(8)
         self.lead()
         self.advanced = []
