@@ -36,7 +36,16 @@ from headrace.shm.counters import (
     CONNECTIONS_OPEN,
     REQUESTS,
 )
-from headrace.shm.messages import ADMIN_PART, ADMIN_RESULT, ADVANCED, PRODUCE, RESULT, RESULT_TEXT, SLOT_ENTRY
+from headrace.shm.messages import (
+    ADMIN_PART,
+    ADMIN_RESULT,
+    ADVANCED,
+    PRODUCE,
+    PRODUCE_PART,
+    RESULT,
+    RESULT_TEXT,
+    SLOT_ENTRY,
+)
 from headrace.shm.seat import Seat
 from headrace.workers.network.connection import Connection
 from headrace.workers.network.context import Context
@@ -430,7 +439,8 @@ class NetworkLoop:
         self._served.pop(connection, None)
         context = self._context
         for kind, header in context.sender.drop(connection):
-            (context.produce if kind == PRODUCE else context.admin).forget_unsent(header)
+            if kind != PRODUCE_PART:  # the owner lets go of what was begun
+                (context.produce if kind == PRODUCE else context.admin).forget_unsent(header)
         if connection.exchanges:
             context.fetches.drop(connection)
         connection.close()
