@@ -64,7 +64,14 @@ FETCHED_PARTITIONS_MAX = 250_000  # named by one OffsetFetch: 160 MB of objects,
 CLIENT_ID_LENGTH_MAX = 255  # of a client's id, as its group knows it
 GROUPS_PER_PARTITION_MAX = 100_000  # groups in memory that a client can make, by partition of __consumer_offsets
 
+# Producers' batches read again behind a snapshot when a log is opened
+RECALL_BYTES_MAX = 8 << 20  # of log: five batches of a MiB, and those of others between them
+RECALL_BYTES_FIRST = 64 << 10  # most logs need no more
+RECALL_SEGMENTS_MAX = 16
+RECALL_AGE_MS = 300_000  # a producer that is silent for longer has nothing in flight
+
 # Files
+FILE_NAME_BYTES_MAX = 255
 OPEN_SEGMENTS_MAX = 4_096  # held open for reading by one process, the least recently used closed first
 OPEN_SEGMENTS_MIN = 64  # however few descriptors there are
 DESCRIPTORS_RESERVED = 256  # of a process: doorbells, listeners, checkpoints, indexes while they are looked at
@@ -77,6 +84,11 @@ DIRECTORY_LOOK_INTERVAL_MS = 100  # how old the news of a full or failed log dir
 DIRECTORY_ROOM_AGAIN = 1.25  # produce is taken again when that many times the smallest free space is there
 MOVE_BYTES_PER_CYCLE_MAX = 1 << 20  # of a replica on its way to another log directory
 MOVE_SYNC_BYTES = 64 << 20  # between two syncs of its copy, so that the last one is short
+CLOSE_THREADS = 16  # of a partition worker that stops: logs that are synced at once
+SYNC_GRACE_MS = 600_000  # a process that waits for a disk sync for this long hangs: 1 GiB at 2 MB/s
+QUARANTINE_FIRST_MS = 5_000  # housekeeping that failed is left alone so long, doubled each time
+QUARANTINE_MAX_MS = 600_000
+QUARANTINE_ENTRIES_MAX = 10_000  # failures that are remembered
 REOPEN_INTERVAL_MS = 1_000  # between two tries to open logs that ran out of room
 
 assert RING_BYTES_MIN & (RING_BYTES_MIN - 1) == 0
@@ -85,4 +97,6 @@ assert UPKEEP_RING_BYTES >= RING_BYTES_MIN
 assert RESTART_BACKOFF_FIRST_MS <= RESTART_BACKOFF_MAX_MS
 assert 4 * GROUP_STRING_LENGTH_MAX + MEMBER_SUFFIX_BYTES < 1 << 15
 assert STOP_DEADLINE_MS < 10_000
+assert QUARANTINE_FIRST_MS <= QUARANTINE_MAX_MS
 assert OPEN_SEGMENTS_MIN <= OPEN_SEGMENTS_MAX
+assert RECALL_BYTES_FIRST <= RECALL_BYTES_MAX

@@ -225,7 +225,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("headrace.worker.hang.timeout.ms", _I, "30000", "A worker without a heartbeat for this long is killed.", 1000, _INT_MAX),
     Setting("headrace.retention.policy", _S, None, "module:function that chooses the segments to delete; as Kafka does where unset."),
     Setting("headrace.lag.rows.max", _I, "16384", "Committed offsets that each partition worker shows in the lag table; 384 bytes each.", 0, 1 << 20),
-    Setting("headrace.producer.ids.max", _I, "100000", "Producer ids remembered by each log.", 1, _INT_MAX),
+    Setting("headrace.producer.ids.max", _I, "100000", "Producer ids remembered by each partition worker, over all its logs; beyond it the idlest are forgotten.", 1, _INT_MAX),
 )
 
 # What a topic inherits from no broker setting

@@ -48,6 +48,7 @@ NO_HORIZON_MS = -1
 NO_TIMESTAMP_MS = -1
 RECORD_BYTES_USUAL = 64  # columns and what is computed from them take some 200 bytes a record
 _BODY_CRC_START = ATTRIBUTES_POSITION
+_INT64 = np.iinfo(np.int64)
 
 Kept = tuple[RecordBatchHeader, Any]  # the header as written, the bytes
 
@@ -116,7 +117,7 @@ class BatchCleaner:
         self._map = offsets
         self._transactions = transactions
         self._now_ms = now_ms
-        self._horizon_ms = now_ms + delete_retention_ms
+        self._horizon_ms = min(now_ms + delete_retention_ms, _INT64.max)
         self._plain_bytes = plain_bytes
         self._observed: set[int] = set()  # producers with a batch since their last marker
 
@@ -181,7 +182,7 @@ class BatchCleaner:
         tombstones = np.bincount(columns.lane[stays & is_tombstone], minlength=len(headers))
         self.records_kept += int(left.sum())
         base_ms = lanes.per_batch([header.base_timestamp for header in headers])
-        timestamps = np.where(stays, base_ms + columns.timestamp_delta, np.iinfo(np.int64).min)
+        timestamps = np.where(stays, _saturated_sum(base_ms, columns.timestamp_delta), _INT64.min)
         first = np.cumsum(counts) - counts
         largest = np.maximum.reduceat(timestamps, first)
         needs_horizon = ((tombstones > 0) & (np.array(horizons, np.int64) < 0)).tolist()
@@ -212,7 +213,9 @@ class BatchCleaner:
             columns.body[records].tolist(),
             columns.timestamp_end[records].tolist(),
             columns.end[records].tolist(),
-            (columns.timestamp_delta[records] + shift).tolist(),
+            [
+                max(_INT64.min, min(_INT64.max, delta + shift)) for delta in columns.timestamp_delta[records].tolist()
+            ],  # as Python's integers: a client chose the summands
             strict=True,
         )
         for body, timestamp_end, end, delta in fields:
@@ -254,6 +257,14 @@ def _rebuilt(header: RecordBatchHeader, pieces: list[Any], count: int, largest_m
     batch[CRC_POSITION:ATTRIBUTES_POSITION] = crc.to_bytes(4, "big")
     assert count or header.base_sequence >= NO_SEQUENCE
     return header._replace(crc=crc), batch
+
+
+def _saturated_sum(left: Ints, right: Ints) -> Ints:
+    """Timestamps beyond int64 stay at its end: a client chose the summands."""
+    with np.errstate(over="ignore"):
+        total = left + right
+    has_wrapped = ((left ^ total) & (right ^ total)) < 0
+    return np.where(has_wrapped, np.where(left < 0, _INT64.min, _INT64.max), total)
 
 
 def _runs(lanes: Lanes, records: Ints) -> list[memoryview]:

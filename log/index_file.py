@@ -33,12 +33,13 @@ class IndexFile:
         self.path = path
         self.entries = 0
         self._disk = disk
+        is_wiped = is_new and path.exists()
         flags = os.O_RDWR | os.O_CREAT | (os.O_TRUNC if is_new else 0)
         self._fd = os.open(path, flags, 0o640)
         self._map: mmap.mmap | None = None
         self._capacity = os.fstat(self._fd).st_size // self.ENTRY_BYTES
         self._is_reserved = False  # a file found may be sparse (Kafka's are): its holes get blocks before a store
-        self._is_dirty = is_new
+        self._is_dirty = is_wiped  # an empty file that a crash of the machine takes is made anew
         if self._capacity:
             self._remap()
 

@@ -11,9 +11,9 @@
 
 A killed process leaves the page cache whole, and a segment is rolled only after the writes into it have returned.
 A crash of the machine loses any page that was not synced, and sizes and names of files with them: what follows a
-segment that had to be cut is dropped, and so is what follows a hole (compaction makes holes too, so a log that is
-compacted may have them) or lies twice. A log that ends below its start (records were deleted up to an offset that was
-lost) begins anew at its start: no offset is given twice.
+segment that had to be cut, or lies twice, leaves the log. A hole alone is no reason: compaction makes holes, whatever the
+policy is now. A log that ends below its start (records were deleted up to an offset that was lost) begins anew at its
+start: no offset is given twice. No segment is unlinked for any of this: it is put aside (`stray.py`), with an ERROR.
 
 Runs in: the partition worker that owns the log. Source: Kafka `LogLoader`.
 """
@@ -43,10 +43,10 @@ from headrace.log.segment import (
     Segment,
     bases_among,
     path_of,
-    remove_segment,
     segment_bases,
 )
 from headrace.log.segment_swap import finish_swaps
+from headrace.log.stray import put_aside
 from headrace.log.time_index import ENTRY as TIME_ENTRY
 from headrace.log.transaction_index import check_transaction_index
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
@@ -124,14 +124,14 @@ class LogLoader:
             return self._begin(opening.log_start_offset)
         active = self._make_true(found, opening)
         if self.end_offset < opening.log_start_offset:
-            _log.warning(
+            _log.error(
                 "log begins anew: it ends below its start directory=%s end_offset=%d log_start_offset=%d",
                 self._directory,
                 self.end_offset,
                 opening.log_start_offset,
             )
             active.close()
-            self._drop(segment_bases(self._directory))
+            self._put_aside(segment_bases(self._directory))
             return self._begin(opening.log_start_offset)
         if self._epochs.is_lost:
             if self._is_scanned:
@@ -163,9 +163,8 @@ class LogLoader:
                     self.unsynced.append(base)
                 continue
             segment, cut_bytes = self._recover(base, 0)
-            has_hole = self.end_offset < following and not self._config.is_compacted
-            if cut_bytes or has_hole or self.end_offset > following:
-                self._drop(found[index + 1 :])
+            if cut_bytes or self.end_offset > following:
+                self._put_aside(found[index + 1 :])
                 return segment
             segment.finish()
             self.rolled_bytes += segment.size_bytes
@@ -219,15 +218,17 @@ class LogLoader:
         self.end_offset = recovery.next_offset
         return segment, cut_bytes
 
-    def _drop(self, lost: list[int]) -> None:
-        """Remove the segments behind the end, the last one first: a crash in between leaves no gap.
-
-        They are gone for good before anything is written: a second crash must not bring them back.
-        """
-        for base in reversed(lost):
-            _log.warning("segment dropped behind the end of the log directory=%s segment=%d", self._directory, base)
-            remove_segment(self._directory, base)
-        self._disk.sync_directory(self._directory)
+    def _put_aside(self, lost: list[int]) -> None:
+        """Segments that are none of the log's any more."""
+        place = put_aside(self._directory, lost, self._disk)
+        _log.error(
+            "segments put aside, they don't belong to the log any more directory=%s count=%d first=%d last=%d moved_to=%s",
+            self._directory,
+            len(lost),
+            lost[0],
+            lost[-1],
+            place,
+        )
 
     def _rebuild_epochs(self, active: Segment) -> None:
         """The epochs' file was missing or can't be true: the batches tell."""

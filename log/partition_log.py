@@ -34,10 +34,11 @@ from headrace.log.disk import Disk, storage_failure
 from headrace.log.leader_epochs import LeaderEpochs
 from headrace.log.log_loader import LogLoader, Opening
 from headrace.log.open_segments import OpenSegments
-from headrace.log.producer_state import ProducerState
+from headrace.log.producer_state import ProducerBudget, ProducerState
 from headrace.log.reader import LogReader
 from headrace.log.recovery import Progress
 from headrace.log.replicated_append import ReplicatedAppend
+from headrace.log.retention import newest_timestamp
 from headrace.log.segment import LOG_SUFFIX, RELATIVE_OFFSET_MAX, Segment, path_of, sync_segment
 from headrace.log.segment_deletion import retire_segment
 from headrace.log.segment_swap import swap_segments
@@ -124,7 +125,7 @@ class PartitionLog(ReplicatedAppend):
         log_start_offset: int = 0,
         topic_id: str = "",
         disk: Disk | None = None,
-        producers_max: int = 100_000,
+        producer_budget: ProducerBudget | None = None,
         producer_expiration_ms: int = 86_400_000,
         snapshot_interval_bytes: int = SNAPSHOT_INTERVAL_BYTES,
         progress: Progress | None = None,
@@ -137,7 +138,7 @@ class PartitionLog(ReplicatedAppend):
         trusted          (segment, position) up to which a process that died in this boot had published: the page
                          cache has it whole, checksums are compared behind it only
         progress         called now and then while this takes long, with the bytes read since
-        open_segments    shared with the other logs of the process
+        producer_budget, open_segments   shared with the other logs of the process
         raises           StorageFailed, where the files can't be read or mended
         """
         disk = disk or Disk()
@@ -145,11 +146,12 @@ class PartitionLog(ReplicatedAppend):
             if not directory.is_dir():
                 directory.mkdir(mode=0o750, parents=True)
                 disk.sync_directory(directory.parent)
-            producers = ProducerState(directory, disk, producer_expiration_ms, producers_max)
+            producers = ProducerState(directory, disk, producer_expiration_ms, producer_budget)
             log = cls(directory, partition, config, clock, disk, producers, snapshot_interval_bytes, open_segments)
             log._load(Opening(clean, recovery_point, trusted, log_start_offset), progress)
             if topic_id and not (directory / PARTITION_METADATA_FILE).exists():
                 write_partition_metadata(directory / PARTITION_METADATA_FILE, topic_id, disk)
+                log._is_directory_dirty = False  # that synced all names in it
         except OSError as failure:
             raise storage_failure(str(directory), failure) from None
         return log
@@ -286,6 +288,7 @@ class PartitionLog(ReplicatedAppend):
         try:
             for base_offset in self._unsynced:
                 self._sync_rolled(base_offset)
+                self._is_directory_dirty = True
             self._active.sync()
             if self._is_directory_dirty:
                 self._disk.sync_directory(self.directory)
@@ -343,6 +346,30 @@ class PartitionLog(ReplicatedAppend):
         if not segment.size_bytes or newest_ms >= before_ms:
             return False
         self._roll()
+        return True
+
+    def is_older(self, base_offset: int, before_ms: int) -> bool:
+        """Whether the newest record of a rolled segment is older than a time, as its time index has it now."""
+        return newest_timestamp(self.directory, base_offset) < before_ms
+
+    def note_synced(self, offset: int, as_of_version: int) -> bool:
+        """Somebody else synced everything below an offset; returns whether that is news.
+
+        as_of_version   `segments_version` from before that: of another log than this, a truncation came in between, it
+                        says nothing
+        """
+        if self._failure is not None or as_of_version < self._cut_version or offset > self.log_end_offset:
+            return False
+        if self._truncation.distrusted_until >= 0:
+            return False  # whoever synced may not know of it
+        following = [*self._bases[1:], self.log_end_offset]
+        ends = dict(zip(self._bases, following, strict=True))
+        self._unsynced = [base for base in self._unsynced if ends.get(base, 0) > offset]
+        if offset <= self.recovery_point:
+            return False
+        self.recovery_point = offset
+        if self._unflushed_since_ms and offset == self.log_end_offset:
+            self._unflushed_since_ms = 0
         return True
 
     def count_deletable(self, bases: set[int], high_watermark: int) -> int:
@@ -410,15 +437,28 @@ class PartitionLog(ReplicatedAppend):
         raises   StorageFailed
         """
         try:
+            self.finish()
+        finally:
+            self.abandon()
+
+    def finish(self) -> None:
+        """The part of `close` that waits for the disk, and touches nothing but this log: may run in a thread.
+
+        A log without records has nothing to replay, so it needs no snapshot; one without producers, none that survives a
+        crash of the machine: their headers tell that there are none.
+
+        raises   StorageFailed
+        """
+        try:
             self.flush(self._clock.now_ms())
-            self.producers.write_snapshot(self.log_end_offset, is_durable=True)
+            end = self.log_end_offset
+            if end > self._bases[0] and self.producers.durable_offset != end:
+                self.producers.write_snapshot(end, self._bases, is_durable=bool(self.producers.producers))
             self._active.finish()
             self._active.sync_indexes()
             self._truncation.remove()
         except OSError as failure:
             self._fail("close", failure)
-        finally:
-            self.abandon()
 
     def abandon(self) -> None:
         """Let go of the files without caring for them: the partition is being deleted."""
@@ -480,7 +520,7 @@ class PartitionLog(ReplicatedAppend):
 
     def _snapshot(self) -> None:
         """Bounds how much of the log a restart replays. Only the process's death has to leave it whole."""
-        self.producers.write_snapshot(self.log_end_offset, is_durable=False)
+        self.producers.write_snapshot(self.log_end_offset, self._bases, is_durable=False)
         self._bytes_since_snapshot = 0
 
     def _size_of(self, base_offset: int) -> int:
@@ -488,7 +528,7 @@ class PartitionLog(ReplicatedAppend):
 
     def _sync_rolled(self, base_offset: int) -> None:
         try:
-            sync_segment(self.directory, base_offset, self._disk)
+            sync_segment(self.directory, base_offset, self._disk, is_named=False)
         except FileNotFoundError:
             pass  # deleted meanwhile
 
@@ -517,6 +557,7 @@ class PartitionLog(ReplicatedAppend):
         self.recovery_point = min(max(recovery_point, self.log_start_offset), self.log_end_offset)
         if opening.is_clean:
             self.recovery_point = self.log_end_offset
+            self.producers.durable_offset = self.producers.loaded_offset
         self.epochs.truncate_from_end(self.log_end_offset + 1)
 
     def _reload(self, trusted: tuple[int, int]) -> None:

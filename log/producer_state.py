@@ -20,22 +20,27 @@ from __future__ import annotations
 
 import logging
 import os
-from collections import OrderedDict, deque
+from bisect import bisect_left, bisect_right, insort
+from collections import OrderedDict
+from collections.abc import Sequence
+from heapq import nsmallest
 from pathlib import Path
 from struct import Struct
 from typing import NamedTuple
+from weakref import WeakSet
 
 from crc32c import crc32c
 
 from headrace.errors import ErrorCode, HeadraceError
 from headrace.log.disk import Disk
-from headrace.log.segment import bases_among, segment_bases
+from headrace.log.segment import bases_among
 from headrace.log.transaction_index import AbortedTransaction
 
 SNAPSHOT_SUFFIX = ".snapshot"
 SNAPSHOT_VERSION = 1
 SNAPSHOTS_KEPT = 2  # besides those at the beginning of a segment
 BATCHES_KEPT = 5
+EVICTED_SHARE = 16  # of all producers: that part of them is forgotten at a time
 SEQUENCE_MASK = (1 << 31) - 1
 
 _log = logging.getLogger(__name__)
@@ -77,22 +82,72 @@ class Producer:
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
-        self.batches: deque[Appended] = deque(maxlen=BATCHES_KEPT)
+        self.batches: list[Appended] = []  # the last BATCHES_KEPT; a list takes a tenth of a deque
         self.last_timestamp_ms = -1
         self.coordinator_epoch = -1
         self.txn_first_offset = -1
 
 
+class ProducerBudget:
+    """The bound on producers in memory, over all logs of a process: beyond it the idlest are forgotten, wherever they are.
+
+    states   of the logs that share it
+    """
+
+    def __init__(self, producers_max: int = 100_000) -> None:
+        self.producers_max = producers_max
+        self.states: WeakSet[ProducerState] = WeakSet()
+        self._room = 0  # how many may come before they are counted again
+
+    def take(self, count: int, newest: Producer | None = None) -> None:
+        """So many more; `newest` may not go itself, whatever has to."""
+        self._room -= count
+        if self._room < 0:
+            self._make_room(newest)
+
+    def _make_room(self, newest: Producer | None) -> None:
+        """Count; beyond the bound a share of the idlest goes at once, so that this is seldom needed."""
+        share = self.producers_max // EVICTED_SHARE
+        excess = sum(len(state.producers) for state in self.states) - self.producers_max
+        if excess > 0:
+            ages = (
+                (producer.last_timestamp_ms, id(state), producer_id, state)
+                for state in self.states
+                for producer_id, producer in state.producers.items()
+                if producer.txn_first_offset < 0 and producer is not newest
+            )
+            evicted = nsmallest(excess + share, ages)
+            for _time, _place, producer_id, state in evicted:
+                del state.producers[producer_id]
+            excess -= len(evicted)
+        self._room = (
+            share if excess > 0 else -excess
+        )  # more than the bound have a transaction open: don't count each time
+
+
 class ProducerState:
-    """The producers of one log, least recently active first."""
+    """The producers of one log, least recently active first.
+
+    loaded_offset    of the snapshot that was taken last, 0: none
+    durable_offset   of one that would survive a crash of the machine, -1: none is known
+    """
 
     def __init__(
-        self, directory: Path, disk: Disk, expiration_ms: int = 86_400_000, producers_max: int = 100_000
+        self,
+        directory: Path,
+        disk: Disk,
+        expiration_ms: int = 86_400_000,
+        budget: ProducerBudget | None = None,
     ) -> None:
         self._directory = directory
         self._disk = disk
         self._expiration_ms = expiration_ms
-        self._producers_max = producers_max
+        self._budget = budget or ProducerBudget()
+        self._budget.states.add(self)
+        self._snapshots: list[int] | None = None  # offsets of those in the directory, once it was listed
+        self.loaded_offset = 0
+        self.durable_offset = -1
+        self._is_swept = False  # of those that earlier lives left
         self.producers: OrderedDict[int, Producer] = OrderedDict()
         self._ongoing: dict[int, int] = {}  # first offset -> producer id, in the order of offsets
         self._unreplicated: dict[int, int] = {}  # first offset -> offset of the marker, which may not be committed yet
@@ -150,9 +205,10 @@ class ProducerState:
             producer.txn_first_offset = first_offset
             self._ongoing[first_offset] = producer_id
         last_sequence = (first_sequence + last_delta) & SEQUENCE_MASK
-        producer.batches.append(
-            Appended(first_sequence, last_sequence, first_offset, first_offset + last_delta, timestamp_ms)
-        )
+        batches = producer.batches
+        batches.append(Appended(first_sequence, last_sequence, first_offset, first_offset + last_delta, timestamp_ms))
+        if len(batches) > BATCHES_KEPT:
+            del batches[0]
         producer.last_timestamp_ms = timestamp_ms
 
     def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int) -> int:
@@ -229,11 +285,12 @@ class ProducerState:
         self._ongoing.clear()
         self._unreplicated.clear()
 
-    def write_snapshot(self, offset: int, *, is_durable: bool) -> None:
+    def write_snapshot(self, offset: int, bases: Sequence[int], *, is_durable: bool) -> None:
         """Write the state as of a log end offset; raises OSError.
 
         Old ones go, without those at the beginning of a segment: recovery of a segment, and a truncation, start there.
 
+        bases        of the log's segments, in order
         is_durable   also against a crash of the machine. Without it that may leave a snapshot that fails its
                      checksum: the one before it is taken then, and more of the log replayed
         """
@@ -256,10 +313,28 @@ class ProducerState:
         head = _HEAD.pack(SNAPSHOT_VERSION, crc32c(body), len(entries))
         path = self._directory / f"{offset:020d}{SNAPSHOT_SUFFIX}"
         self._disk.replace_file(path, head + body[4:], is_durable=is_durable)
-        bases = set(segment_bases(self._directory))
-        for old in snapshot_offsets(self._directory)[:-SNAPSHOTS_KEPT]:
-            if old not in bases:
-                _unlink(self._directory / f"{old:020d}{SNAPSHOT_SUFFIX}")
+        self.durable_offset = offset if is_durable else -1
+        known = self._listed()
+        if offset not in known[-1:]:
+            insort(known, offset)
+        self._remove_needless(known, bases)
+
+    def _remove_needless(self, known: list[int], bases: Sequence[int]) -> None:
+        """Without a listing: a log may have a thousand segments, and rolls in a millisecond."""
+        old = known[:-SNAPSHOTS_KEPT] if not self._is_swept else known[-SNAPSHOTS_KEPT - 1 : -SNAPSHOTS_KEPT]
+        self._is_swept = True
+        gone = {one for one in old if not _is_among(one, bases)}
+        if bases:
+            gone.update(known[: min(bisect_left(known, bases[0]), max(0, len(known) - SNAPSHOTS_KEPT))])
+        for one in sorted(gone):
+            _unlink(self._directory / f"{one:020d}{SNAPSHOT_SUFFIX}")
+            known.remove(one)
+
+    def _listed(self) -> list[int]:
+        """Offsets of the snapshots, in order; the directory is listed once in a life."""
+        if self._snapshots is None:
+            self._snapshots = snapshot_offsets(self._directory)
+        return self._snapshots
 
     def load(self, limit: int) -> int:
         """Take the newest good snapshot at or below an offset; bad ones are removed.
@@ -268,7 +343,9 @@ class ProducerState:
         """
         self.clear()
         loaded = 0
-        for offset in reversed(snapshot_offsets(self._directory)):
+        self._snapshots, self._is_swept = None, False
+        known = self._listed()
+        for offset in known[::-1]:
             if offset > limit:
                 continue
             path = self._directory / f"{offset:020d}{SNAPSHOT_SUFFIX}"
@@ -279,24 +356,27 @@ class ProducerState:
             except BadSnapshot as failure:
                 _log.warning("snapshot removed reason=%s", failure)
                 _unlink(path)
+                known.remove(offset)
+        self._budget.take(len(self.producers))
+        self.loaded_offset = loaded
+        self.durable_offset = -1
         open_transactions = [(one.txn_first_offset, name) for name, one in self.producers.items()]
         self._ongoing = {offset: name for offset, name in sorted(open_transactions) if offset >= 0}
         return loaded
 
     def remove_snapshots_behind(self, offset: int) -> None:
         """What they say of batches behind the log's end is not true any more. raises OSError"""
-        gone = [one for one in snapshot_offsets(self._directory) if one > offset]
+        known = self._listed()
+        gone = known[bisect_right(known, offset) :]
         for one in gone:
             _unlink(self._directory / f"{one:020d}{SNAPSHOT_SUFFIX}")
+            known.remove(one)
         if gone:
             self._disk.sync_directory(self._directory)
 
     def _new(self, producer_id: int, epoch: int) -> Producer:
         producer = self.producers[producer_id] = Producer(epoch)
-        if len(self.producers) > self._producers_max:
-            idle = next((name for name, one in self.producers.items() if one.txn_first_offset < 0), producer_id)
-            if idle != producer_id:
-                del self.producers[idle]
+        self._budget.take(1, producer)
         return producer
 
 
@@ -327,6 +407,11 @@ def read_snapshot(path: Path) -> OrderedDict[int, Producer]:
                 Appended(first_sequence, last_sequence, last_offset - delta, last_offset, timestamp_ms)
             )
     return producers
+
+
+def _is_among(offset: int, bases: Sequence[int]) -> bool:
+    place = bisect_left(bases, offset)
+    return place < len(bases) and bases[place] == offset
 
 
 def snapshot_offsets(directory: Path) -> list[int]:

@@ -103,7 +103,7 @@ class Recovery:
         end, next_offset = start, segment.base_offset
         largest_ms, largest_offset = -1, segment.base_offset
         runs = walk_runs(segment.fd, start, known_end, segment.base_offset, is_checked=False)
-        for step in chain.from_iterable(self._watched(runs)):
+        for step in chain.from_iterable(self._watched(runs, is_recovery=False)):
             if last is not None and step.position == start and step.base_offset > last[0]:
                 return False  # the entry points at another batch (Kafka's followers index the last offset of a fetch)
             end = step.position + step.size
@@ -161,13 +161,16 @@ class Recovery:
         self._end = run[-1].position + run[-1].size
         self.next_offset = run[-1].last_offset + 1
 
-    def _watched(self, runs: Iterator[Run]) -> Iterator[Run]:
-        """The same runs; now and then somebody is told, and the index entries that are due are stored."""
+    def _watched(self, runs: Iterator[Run], *, is_recovery: bool = True) -> Iterator[Run]:
+        """The same runs; now and then somebody is told, and the index entries that are due are stored.
+
+        is_recovery   not the look at the end of a log that is known to be whole: that is a sign of life, no bytes
+        """
         cost = unreported = 0
         for run in runs:
             yield run
             cost += size_of(run) + len(run) * BATCH_COST
-            unreported += size_of(run)
+            unreported += size_of(run) * is_recovery
             if cost >= PROGRESS_COST:
                 self._segment.write_index()
                 if self._progress is not None:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from headrace.errors import HeadraceError
 from headrace.log.batch_walk import Run, size_of
 from headrace.log.disk import Disk
+from headrace.log.producer_recall import recall_batches
 from headrace.log.producer_state import ProducerState
 from headrace.log.reader import LogReader
 from headrace.log.segment import TXN_INDEX_SUFFIX, path_of
@@ -131,6 +132,7 @@ class ProducerReplay:
             start = self._producers.load(min(offset, self._untrusted_from))
             self._producers.expire(self._now_ms)
             self._next_offset = max(start, self._log_start_offset)
+            self._recall(start, end_segment, end_position)
         if self._next_offset >= offset:
             self._next_offset = offset
             return
@@ -151,6 +153,19 @@ class ProducerReplay:
                     own_index.close()
         reader.close()
         self._next_offset = offset
+
+    def _recall(self, offset: int, end_segment: int, end_position: int) -> None:
+        """What the snapshot taken at an offset has forgotten of its producers."""
+        if not self._producers.producers:
+            return
+        reader = LogReader(self._directory)
+        try:
+            reader.refresh(0)
+            recall_batches(self._producers, reader, offset, end_segment, end_position, self._now_ms)
+        except HeadraceError as failure:
+            _log.warning("batches before a snapshot are not known offset=%d reason=%s", offset, failure)
+        finally:
+            reader.close()
 
     def take(self, run: Run, fd: int, index: TransactionIndex) -> None:
         """Batches that recovery found good, one behind the other. raises OSError"""

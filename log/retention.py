@@ -112,6 +112,20 @@ def largest_timestamp(directory: Path, base_offset: int) -> int:
     return last[0] if last is not None else -1
 
 
+def newest_timestamp(directory: Path, base_offset: int) -> int:
+    """Of a rolled segment: its largest timestamp; where its records have none, the time of its last write.
+
+    returns   -1, where the segment is gone: then it may go
+    """
+    timestamp_ms = largest_timestamp(directory, base_offset)
+    if timestamp_ms > 0:
+        return timestamp_ms
+    try:
+        return os.stat(path_of(directory, base_offset, LOG_SUFFIX)).st_mtime_ns // 1_000_000
+    except FileNotFoundError:
+        return -1
+
+
 def first_timestamp(directory: Path, base_offset: int) -> int:
     """Of a segment's first batch; -1 where there is none, or it tells none. raises OSError"""
     with open(path_of(directory, base_offset, LOG_SUFFIX), "rb") as file:

@@ -189,9 +189,10 @@ def remove_segment(directory: Path, base_offset: int) -> None:
         path_of(directory, base_offset, suffix).unlink(missing_ok=True)
 
 
-def sync_segment(directory: Path, base_offset: int, disk: Disk | None = None) -> None:
+def sync_segment(directory: Path, base_offset: int, disk: Disk | None = None, *, is_named: bool = True) -> None:
     """Make a rolled segment durable, its name included: the housekeeper's part.
 
+    is_named   whether to sync the directory, which holds the names of all
     raises   FileNotFoundError, where it has been deleted; OSError, where its data may be gone
     """
     disk = disk or Disk()
@@ -206,4 +207,5 @@ def sync_segment(directory: Path, base_offset: int, disk: Disk | None = None) ->
             disk.fdatasync(fd)
         finally:
             os.close(fd)
-    disk.sync_directory(directory)
+    if is_named:
+        disk.sync_directory(directory)

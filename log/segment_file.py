@@ -117,6 +117,12 @@ class SegmentFile:
         entry = index.first(lambda entry: 0 < entry[1] < position) if index is not None else None
         return self.base_offset + entry[0] + 1 if entry is not None and entry[1] else default
 
+    def indexed_position(self, most: int) -> int:
+        """Where a batch begins at or below a position, as far as the index tells; else 0."""
+        index = self._index_reader()
+        entry = index.lookup(lambda entry: 0 < entry[1] <= most) if index is not None else None
+        return entry[1] if entry is not None else 0
+
     def corrupt(self, position: int) -> CorruptSegment:
         """The error that names bytes which are no batch."""
         path = path_of(self.directory, self.base_offset, LOG_SUFFIX)

@@ -21,6 +21,8 @@ from pathlib import Path
 
 from headrace.errors import ConfigError, StorageFailed
 from headrace.log.checkpoints import take_clean_shutdown
+from headrace.log.disk import EXHAUSTED
+from headrace.log.topic_checkpoints import seal
 
 _log = logging.getLogger(__name__)
 
@@ -75,6 +77,7 @@ class LogDirs:
             if str(path) in self.offline:
                 continue
             try:
+                _seal(path)
                 if take_clean_shutdown(path):
                     clean.add(str(path))
             except OSError as failure:
@@ -112,6 +115,16 @@ def _lock_directory(path: Path) -> int:
     os.ftruncate(fd, 0)
     os.pwrite(fd, f"pid {os.getpid()}\n".encode(), 0)
     return fd
+
+
+def _seal(path: Path) -> None:
+    """Keep whose the checkpoints are. Without room they are believed as they stand: that stops no node."""
+    try:
+        seal(path)
+    except OSError as failure:
+        if failure.errno not in EXHAUSTED:
+            raise
+        _log.warning("topics of the checkpoints not kept path=%s reason=%s", path, failure)
 
 
 def _orphans_are_gone(fd: int) -> bool:

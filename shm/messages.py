@@ -14,13 +14,17 @@ bytes:
     ADMIN_RESULT  request_id 8 | response body ...
     ADMIN_PART    request_id 8 | the beginning of a response body that no message holds; the ADMIN_RESULT has its end
 
-    DELETE_SEGMENTS  slot 4 | key 4 | roll_before_ms 8 | n x base offset 8
+    DELETE_SEGMENTS  slot 4 | key 4 | roll_before_ms 8 | active segment 8 | largest timestamp 8 | rule 2 | pad 6 |
+                     n x base offset 8
+                     segments from the one on that was active when the housekeeper looked go only if they are older than
+                     roll_before_ms still; timestamp and rule are for the log line
+    NOTE_SYNCED      slot 4 | key 4 | segments_version 8 | recovery point 8
     SWAP_SEGMENTS    slot 4 | key 4 | segments_version 8 | n x ( base offset 8 | size 8 )
                      the first segment's `.cleaned` files replace all of them, if no truncation came since that version
     UPKEEP_RESULT    error 2
     DESCRIBED_LOG    slot 4 | key 4
 
-The first three are bodies of ADMIN and ADMIN_RESULT between the housekeeper and a partition worker, under api keys that no
+The first four are bodies of ADMIN and ADMIN_RESULT between the housekeeper and a partition worker, under api keys that no
 client can send. A DescribeProducers' ADMIN body is n x DESCRIBED_LOG; its answer is in that order. Either may be asked again at any time.
 A JoinGroup's ADMIN body begins with who sent it, which its request does not say:
 
@@ -37,6 +41,7 @@ its slot holds another.
 
 from __future__ import annotations
 
+from enum import IntEnum
 from struct import Struct
 
 PRODUCE = 1
@@ -50,6 +55,21 @@ ADMIN_PART = 7
 # Api keys of the housekeeper's requests
 DELETE_SEGMENTS = -1
 SWAP_SEGMENTS = -2
+NOTE_SYNCED = -3
+
+
+class DeletionRule(IntEnum):
+    """Why segments go, `setting` as the log line names it."""
+
+    LOG_START = 0
+    RETENTION_MS = 1
+    RETENTION_BYTES = 2
+    POLICY = 3
+
+    @property
+    def setting(self) -> str:
+        return ("log start offset", "retention.ms", "retention.bytes", "headrace.retention.policy")[self]
+
 
 PRODUCE_HEADER = Struct("=QIIIihHxxxx")
 RESULT_ENTRY = Struct("=QIhxxqqq")
@@ -57,8 +77,9 @@ RESULT_TEXT_HEADER = Struct("=QIxxxx")
 SLOT_ENTRY = Struct("=I")
 ADMIN_HEADER = Struct("=Qhhxxxx")
 ADMIN_RESULT_HEADER = Struct("=Q")
-DELETE_SEGMENTS_HEADER = Struct("=IIq")
+DELETE_SEGMENTS_HEADER = Struct("=IIqqqhxxxxxx")
 SWAP_SEGMENTS_HEADER = Struct("=IIq")
+SYNCED_ENTRY = Struct("=IIqq")
 SWAPPED_SEGMENT = Struct("=qq")
 BASE_OFFSET_ENTRY = Struct("=q")
 UPKEEP_RESULT = Struct("=h")

@@ -72,7 +72,10 @@ class ProcessTable:
         return None if code == EXIT_CODE_NONE else code
 
     def heartbeat_ns(self, process_id: int) -> int:
-        """When the process last turned (CLOCK_MONOTONIC); 0 before the first time."""
+        """When the process last turned (CLOCK_MONOTONIC); 0 before the first time.
+
+        Later than now while it waits for a disk: no other sign is due before that.
+        """
         return self.words[self.row(process_id) + PROCESS_HEARTBEAT]
 
     def state(self, process_id: int) -> ProcessState:

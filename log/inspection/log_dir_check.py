@@ -42,9 +42,12 @@ from headrace.log.inspection.state_files import (
     read_properties,
 )
 from headrace.log.segment import LOG_SUFFIX, SUFFIXES, path_of
+from headrace.log.topic_checkpoints import CHECKPOINT_TOPICS_FILE
 
 LOCK_FILE = ".lock"
-PLAIN_FILES = frozenset((*OFFSET_CHECKPOINTS, META_PROPERTIES_FILE, CLEAN_SHUTDOWN_FILE, LOCK_FILE))
+PLAIN_FILES = frozenset(
+    (*OFFSET_CHECKPOINTS, META_PROPERTIES_FILE, CLEAN_SHUTDOWN_FILE, LOCK_FILE, CHECKPOINT_TOPICS_FILE)
+)
 SWAP_S = 0.5  # within this a running node has removed what it compacted into another segment
 READ_AGAIN_MAX = 3  # times that a segment which changes while it is read is read again
 IN_FLIGHT_PER_PROCESS = 4

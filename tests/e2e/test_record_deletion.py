@@ -146,3 +146,32 @@ def test_a_consumer_that_reads_while_segments_go_sees_no_gap_but_at_its_start(sm
     consumer.close()
     assert seen == list(range(1000))
     wait_until(lambda: offset(admin, "raced", OffsetSpec.earliest()) > 700)
+
+
+def test_a_topic_created_again_keeps_its_records_over_the_death_of_the_node(node_factory):
+    """The log start of its predecessor stands in the checkpoint by then, and for a minute more."""
+    node = node_factory("again", *SETTINGS)
+    admin = AdminClient({"bootstrap.servers": node.bootstrap})
+    create(admin, "again")
+    write(node.bootstrap, "again", 10)
+    delete_records(admin, "again", 8)
+    assert node.stop() == 0
+    node = node_factory("again", *SETTINGS)
+    admin = AdminClient({"bootstrap.servers": node.bootstrap})
+    assert offset(admin, "again", OffsetSpec.earliest()) == 8
+    admin.delete_topics(["again"])["again"].result()
+
+    def is_created():
+        try:
+            create(admin, "again")
+        except KafkaException:
+            return False
+        return True
+
+    wait_until(is_created)
+    write(node.bootstrap, "again", 5)
+    node.process.kill()
+    node.stop()
+    admin = AdminClient({"bootstrap.servers": node_factory("again", *SETTINGS).bootstrap})
+    wait_until(lambda: offset(admin, "again", OffsetSpec.latest()) == 5)
+    assert offset(admin, "again", OffsetSpec.earliest()) == 0

@@ -5,6 +5,7 @@ import os
 
 import pytest
 from crc32c import crc32c
+from faulty_disk import FaultyDisk
 from log_fixtures import NOW_MS, batch
 
 from headrace.errors import ErrorCode, StorageFailed
@@ -206,3 +207,58 @@ def test_leader_epochs_are_kept_with_their_start(maker):
     assert log.epochs.end_offset_for(3, 3) == (1, 2)
     assert log.epochs.end_offset_for(4, 3) == (4, 3)
     assert maker.open().epochs.entries == [(1, 0), (4, 2)]
+
+
+def test_a_stop_syncs_only_what_nobody_else_synced(maker):
+    """The housekeeper has synced the segments that rolled."""
+    disk = maker.disk = FaultyDisk()
+    log = maker.open(LogConfig(segment_bytes=400))
+    for number in range(60):
+        log.append_as_leader([batch(producer_id=1, producer_epoch=0, base_sequence=number)], 0, NOW_MS)
+    assert len(log.segment_bases) > 20
+    assert log.note_synced(log.end_segment, log.segments_version)
+    assert log.recovery_point == log.end_segment
+    before = len(disk.calls)
+    log.close()
+    assert sum(call in ("fsync", "fdatasync") for call in disk.calls[before:]) <= 6
+    disk.close()
+    assert maker.open(clean=True).log_end_offset == 60
+
+
+def test_what_was_synced_before_a_truncation_says_nothing(maker):
+    log = maker.open(LogConfig(segment_bytes=400))
+    log.append_as_leader([batch() for _ in range(30)], 0, NOW_MS)
+    version, synced = log.segments_version, log.end_segment
+    log.truncate_to(5)
+    log.append_as_leader([batch() for _ in range(30)], 0, NOW_MS)
+    assert not log.note_synced(synced, version)
+    assert not log.note_synced(synced, log.segments_version)  # by what it knew from before
+    assert log.recovery_point <= 5
+    log.flush(NOW_MS)
+    log.append_as_leader([batch() for _ in range(30)], 0, NOW_MS)
+    assert log.note_synced(log.end_segment, log.segments_version)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_log_without_records_is_closed_without_a_sync(maker, is_first):
+    maker.directory.parent.mkdir(exist_ok=True)
+    if not is_first:
+        maker.open(topic_id="0" * 32).close()
+    disk = maker.disk = FaultyDisk()
+    log = maker.open(clean=not is_first, topic_id="0" * 32)
+    before = len(disk.calls)
+    log.close()
+    assert not {"fsync", "fdatasync"} & set(disk.calls[before:])
+    disk.close()
+
+
+def test_a_log_that_was_not_written_to_is_closed_again_without_a_sync(maker):
+    log = maker.open()
+    log.append_as_leader([batch(producer_id=1, producer_epoch=0, base_sequence=0)], 0, NOW_MS)
+    log.close()
+    disk = maker.disk = FaultyDisk()
+    log = maker.open(clean=True)
+    before = len(disk.calls)
+    log.close()
+    assert not {"fsync", "fdatasync"} & set(disk.calls[before:])
+    disk.close()

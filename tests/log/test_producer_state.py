@@ -6,9 +6,10 @@ import pytest
 from log_fixtures import NOW_MS, batch
 
 from headrace.errors import ErrorCode
+from headrace.log import producer_state
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
-from headrace.log.producer_state import ProducerState, read_snapshot, snapshot_offsets
+from headrace.log.producer_state import ProducerBudget, ProducerState, read_snapshot, snapshot_offsets
 from headrace.protocol.record_batch import TRANSACTIONAL_BIT
 
 LAST = 2**31 - 1
@@ -76,11 +77,63 @@ def test_an_expired_producer_may_go_on_with_any_sequence(maker):
 
 
 def test_the_number_of_producers_is_bounded_and_open_transactions_are_kept(maker):
-    log = maker.open(producers_max=10)
+    log = maker.open(producer_budget=ProducerBudget(10))
     append(log, one(0, 0, is_transactional=True), *(one(number, 0) for number in range(1, 50)))
     assert len(log.producers.producers) == 10
     assert 0 in log.producers.producers
     assert log.producers.last_stable_offset(50) == 0
+
+
+def test_beyond_the_bound_the_idlest_go_over_all_logs(tmp_path):
+    budget = ProducerBudget(100)
+    states = [ProducerState(tmp_path, Disk(), budget=budget) for _ in range(4)]
+    for number in range(80):
+        states[0].update(number, 0, 0, 0, number, NOW_MS + number, int(number == 3))
+    for number in range(200):
+        state = states[number % 3 + 1]
+        state.update(1000 + number, 0, 0, 0, number, NOW_MS + 1000 + number)
+        assert 1000 + number in state.producers
+        assert sum(len(each.producers) for each in states) <= 100
+    assert list(states[0].producers) == [3]  # its transaction is open
+    left = {name for each in states[1:] for name in each.producers}
+    assert left == set(range(1200 - len(left), 1200))
+    del states[1:], state
+    for number in range(90):
+        states[0].update(5000 + number, 0, 0, 0, number, NOW_MS + 5000)
+    assert len(states[0].producers) == 91  # a log that was closed takes no room
+
+
+def test_snapshots_that_are_read_are_bounded_too(tmp_path):
+    directories = [tmp_path / name for name in "abc"]
+    for directory in directories:
+        directory.mkdir()
+        state = ProducerState(directory, Disk())
+        for number in range(50):
+            state.update(number, 0, 0, 0, number, NOW_MS + number)
+        state.write_snapshot(50, [0], is_durable=False)
+    budget = ProducerBudget(100)
+    states = [ProducerState(directory, Disk(), budget=budget) for directory in directories]
+    for state in states:
+        assert state.load(50) == 50
+    assert sum(len(state.producers) for state in states) <= 100
+
+
+def test_a_roll_lists_no_directory(maker, monkeypatch):
+    """In a log of a thousand segments that was most of its time."""
+    config = LogConfig(segment_bytes=400)
+    log = maker.open(config)
+    append(log, one(1, 0))
+    monkeypatch.setattr(producer_state, "snapshot_offsets", lambda directory: 1 / 0)
+    for sequence in range(1, 30):
+        append(log, one(1, sequence))
+    bases = log.segment_bases
+    assert len(bases) > 8
+    monkeypatch.undo()
+    assert set(bases[1:]) <= set(snapshot_offsets(maker.directory))
+    log.advance_log_start(bases[4])
+    log.delete_segments(4)
+    log.roll_if_older(2**62)
+    assert snapshot_offsets(maker.directory)[0] == bases[0]  # those of deleted segments are gone
 
 
 def test_a_write_outside_of_the_open_transaction_is_refused(maker):
@@ -95,7 +148,7 @@ def test_snapshots_say_what_the_state_was(tmp_path):
         producer_id = chance.randrange(20)
         state.update(producer_id, number // 100, number % 7, 2, number * 3, NOW_MS + number, chance.randrange(2))
     state.end_transaction(4, 5, 9, 901, True, NOW_MS + 301)
-    state.write_snapshot(903, is_durable=True)
+    state.write_snapshot(903, [], is_durable=True)
     again = ProducerState(tmp_path, Disk())
     assert again.load(1000) == 903
     assert list(again.producers) == list(state.producers)

@@ -2,12 +2,15 @@
 
 import os
 import random
+import re
+from dataclasses import replace
 
 import pytest
 from log_fixtures import NOW_MS, batch
 
 from headrace.log.config import LogConfig
 from headrace.log.producer_state import BadSnapshot, read_snapshot
+from headrace.log.stray import stray_name
 
 CONFIG = LogConfig(segment_bytes=4000, index_interval_bytes=300)
 
@@ -74,8 +77,20 @@ def test_a_flipped_bit_ends_the_log_before_its_batch(maker):
         log.abandon()
 
 
-def test_segments_behind_a_broken_one_are_dropped(maker):
+def aside(maker):
+    """Names and sizes of the segments that were put aside."""
+    places = list(maker.directory.parent.glob("*-stray"))
+    assert all(re.fullmatch(maker.directory.name + r"\.[0-9a-f]{32}-stray", place.name) for place in places)
+    return {path.name: path.stat().st_size for place in places for path in place.glob("*.log")}
+
+
+def sizes(maker):
+    return {path.name: path.stat().st_size for path in sorted(maker.directory.glob("*.log"))}
+
+
+def test_segments_behind_a_broken_one_are_put_aside(maker, caplog):
     written(maker)
+    before = sizes(maker)
     first = min(maker.directory.glob("*.log"))
     data = bytearray(first.read_bytes())
     data[len(data) // 2] ^= 0xFF
@@ -83,6 +98,38 @@ def test_segments_behind_a_broken_one_are_dropped(maker):
     log = maker.open(CONFIG)
     assert log.end_segment == 0
     assert len(list(maker.directory.glob("*.log"))) == 1
+    del before[first.name]
+    assert aside(maker) == before
+    assert "ERROR" in caplog.text
+
+
+def test_a_log_start_above_the_end_costs_no_record(maker, caplog):
+    """A checkpoint is a text file: it may be an older topic's, or somebody's mistake."""
+    written(maker)
+    before = sizes(maker)
+    log = maker.open(CONFIG, log_start_offset=10_000)
+    assert (log.log_start_offset, log.log_end_offset, log.segment_bases) == (10_000, 10_000, [10_000])
+    assert aside(maker) == before
+    assert "ERROR" in caplog.text
+
+
+@pytest.mark.parametrize("policy", [{}, {"is_compacted": True}])
+def test_a_hole_between_segments_is_no_reason_to_give_up_what_follows(maker, policy):
+    """Compaction left it, and the policy was changed since."""
+    end = written(maker, 100)
+    bases = sorted(maker.directory.glob("*.log"))
+    assert len(bases) > 3
+    for path in maker.directory.glob(f"{bases[1].stem}.*"):
+        path.unlink()
+    log = maker.open(replace(CONFIG, **policy))
+    assert state(log)[:2] == end[:2]
+    assert len(log.segment_bases) == len(bases) - 1
+    assert aside(maker) == {}
+
+
+def test_a_long_name_put_aside_is_one_that_file_systems_take():
+    assert len(stray_name("t" * 249 + "-12")) == 255
+    assert re.fullmatch(r"t+-12\.[0-9a-f]{32}-stray", stray_name("t" * 249 + "-12"))
 
 
 def test_below_the_recovery_point_nothing_is_read_again(maker):

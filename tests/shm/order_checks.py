@@ -220,7 +220,7 @@ class _Seen(BaseException):
     """The worker under test found its message."""
 
 
-def check_nap(doorbell: ModuleType, worker: ModuleType) -> None:
+def check_nap(doorbell: ModuleType, worker: ModuleType, process: str = "PartitionWorker") -> None:
     """The duty cycle of a worker, as its `run` has it, sleeps only where it can be woken."""
 
     class Work:
@@ -235,7 +235,7 @@ def check_nap(doorbell: ModuleType, worker: ModuleType) -> None:
         def sleep_bound_ms(self) -> int:
             return 100
 
-    worker.PartitionWorker = Work
+    setattr(worker, process, Work)
     worker.StopFlag = lambda: SimpleNamespace(is_set=False)
 
     def sleeper(port: Port) -> None:
@@ -243,7 +243,7 @@ def check_nap(doorbell: ModuleType, worker: ModuleType) -> None:
         poll = SimpleNamespace(register=lambda *_: None, poll=lambda _timeout: port.sleep())
         worker.select = SimpleNamespace(poll=lambda: poll, POLLIN=1)
         try:
-            worker.run(SimpleNamespace(port=port, doorbell=bell), object())
+            worker.run(SimpleNamespace(port=port, doorbell=bell, set_state=lambda _state: None), object())
         except _Seen:
             pass
 

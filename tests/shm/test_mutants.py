@@ -23,6 +23,7 @@ TABLE = "headrace.shm.partition_table"
 VIEW = "headrace.shm.cluster_view"
 DOORBELL = "headrace.shm.doorbell"
 WORKER = "headrace.workers.partition.worker"
+HOUSEKEEPER = "headrace.workers.housekeeper.worker"
 
 RING_CHECKS = (check_ring_publication, check_ring_reuse, check_ring_distrust)
 TABLE_CHECKS = (check_row_publication, check_row_reading)
@@ -119,6 +120,16 @@ def test_a_mutated_doorbell_is_caught(mutation):
 
 def test_the_partition_worker_looks_again_before_it_sleeps():
     check_nap(load_copy(DOORBELL), load_copy(WORKER))
+
+
+def test_the_housekeeper_looks_again_before_it_sleeps():
+    check_nap(load_copy(DOORBELL), load_copy(HOUSEKEEPER), "Housekeeper")
+
+
+def test_a_housekeeper_that_parks_without_looking_again_is_caught():
+    edit = ("if not housekeeper.do_work() and not stop.is_set:", "if not stop.is_set:")
+    with pytest.raises(AssertionError, match="sleeps for ever"):
+        check_nap(load_copy(DOORBELL), load_copy(HOUSEKEEPER, edit), "Housekeeper")
 
 
 def test_a_worker_that_parks_without_looking_again_is_caught():

@@ -1,7 +1,6 @@
 """The housekeeper's cleaner: what it chooses, how fast it may go, what it does when a pass can't be finished."""
 
 import errno
-import os
 import sys
 from pathlib import Path
 
@@ -10,22 +9,27 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "log"))
 
 from compaction_fixtures import in_transaction, keyed, records_of, write_segments
+from crc32c import crc32c
 from log_fixtures import NOW_MS, LogMaker
 
 from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
 from headrace.log.checkpoints import read_offset_checkpoint, write_leader_epochs
+from headrace.log.compaction import Compaction
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.settings import Settings
 from headrace.shm.counters import PARTITIONS_UNCLEANABLE
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.workers.housekeeper import cleaner as cleaner_module
+from headrace.workers.housekeeper.checkpoints import Checkpoints
 from headrace.workers.housekeeper.cleaner import Cleaner
 from headrace.workers.housekeeper.hosted import Hosted
+from headrace.workers.housekeeper.quarantine import Quarantine
 
 CONFIG = LogConfig(is_compacted=True, dirty_ratio_min=0.01)
 BACKOFF_MS = 1000
+TOPIC_ID = "00112233445566778899aabbccddeeff"
 
 
 class FakeClock:
@@ -109,7 +113,9 @@ class House:
         self.cleaner = self.new_cleaner()
 
     def new_cleaner(self):
-        return Cleaner(self.seat, self.clock, self.replicas, self.owners, [self.directory])
+        quarantine = Quarantine(self.clock)
+        dirs = [self.directory]
+        return Cleaner(self.seat, self.clock, self.replicas, self.owners, dirs, Checkpoints(), quarantine)
 
     def add(self, topic, *segments, config=CONFIG):
         maker = LogMaker(self.directory)
@@ -123,7 +129,7 @@ class House:
             RowState.LEADER, len(self.logs) + 1, 1, 0, 0, end, end, end, log.end_segment, 0, log.end_segment, 0,
             log.end_segment, log.end_position, 0, log.segments_version, log.size_bytes, 0, 0,
         )  # fmt: skip
-        self.replicas.append(Hosted(name, self.directory, row, config, len(self.logs), 1))
+        self.replicas.append(Hosted(name, self.directory, row, config, len(self.logs), 1, TOPIC_ID))
         self.logs[name] = log
         return log
 
@@ -264,6 +270,46 @@ def test_a_broken_log_is_quarantined_at_once_and_others_go_on(house, caplog):
     assert house.seat.counters.counts[PARTITIONS_UNCLEANABLE] == 0
 
 
+def with_base_timestamp(batch, base_timestamp):
+    """The same batch; any producer can send it, and its checksum is right."""
+    batch = bytearray(batch)
+    batch[27:35] = base_timestamp.to_bytes(8, "big", signed=True)
+    batch[17:21] = crc32c(batch[21:]).to_bytes(4, "big")
+    return bytes(batch)
+
+
+@pytest.mark.parametrize("base_timestamp", [-(2**63), 2**63 - 1])
+def test_timestamps_at_the_end_of_their_range_are_compacted(house, base_timestamp):
+    tombstones = [(b"1", None), (b"2", None), (b"3", b"v")]
+    house.add("a", [*twice(20), with_base_timestamp(keyed(20, *tombstones), base_timestamp)])
+    house.add("b", twice())
+    house.run()
+    assert house.checkpoint() == {("a", 0): 23, ("b", 0): 50}
+    assert house.cleaner.uncleanable == {}
+    left = records_of(house.logs["a", 0].directory)[-3:]
+    assert [(record.offset, record.value) for record in left] == [(20, None), (21, None), (22, b"v")]
+    assert all(-(2**63) <= record.timestamp_ms < 2**63 for record in left)
+
+
+def test_a_failure_that_nobody_foresaw_costs_one_log_and_no_other(house, monkeypatch, caplog):
+    house.add("a", twice())
+    house.add("b", twice(10))
+    whole = Compaction.steps
+
+    def steps(compaction):
+        if "a-0" in str(compaction.directory):
+            raise OverflowError("injected")
+        return whole(compaction)
+
+    monkeypatch.setattr(Compaction, "steps", lambda compaction: (yield from steps(compaction)))
+    for _ in range(3):
+        house.run()
+        house.clock.ns += BACKOFF_MS * 1_000_000
+    assert house.checkpoint() == {("b", 0): 10}
+    assert "OverflowError" in caplog.text
+    assert len(house.cleaner.uncleanable) == 1
+
+
 def test_a_topic_that_is_gone_is_no_failure(house, caplog):
     log = house.add("a", twice())
     house.owners.mode = "later"
@@ -312,11 +358,11 @@ def test_a_log_that_was_cut_below_the_checkpoint_is_dirty_from_there(house, capl
 
 def test_a_checkpoint_of_another_topic_of_the_same_name_is_not_believed(house, caplog):
     caplog.set_level("INFO")
-    log = house.add("a", twice())
+    house.add("a", twice())
     house.run()
-    os.utime(house.directory / "cleaner-offset-checkpoint", ns=(1, 1))
-    (log.directory / "partition.metadata").write_text("version: 0")
-    house.cleaner = house.new_cleaner()  # after a restart: by the time the topic was made
+    hosted = house.replicas.pop()
+    house.replicas.append(hosted._replace(topic_id=TOPIC_ID[::-1]))
+    house.cleaner = house.new_cleaner()  # after a restart: by the id
     house.run()
     assert caplog.text.count("log compacted") == 2
     hosted = house.replicas.pop()

@@ -1,17 +1,28 @@
 """The housekeeper over disks that fail, and over topics that come again under their name."""
 
 import errno
+import shutil
+import time
 
 import pytest
 from fake_seat import FakeSeat, view_of
 from log_fixtures import NOW_MS, FakeClock, batch
 
-from headrace.ids import TopicPartition
-from headrace.log.checkpoints import RECOVERY_POINT_FILE, read_offset_checkpoint
-from headrace.workers.housekeeper import worker
+from headrace.ids import TopicPartition, partition_key
+from headrace.log.checkpoints import (
+    LOG_START_OFFSET_FILE,
+    RECOVERY_POINT_FILE,
+    read_offset_checkpoint,
+    take_clean_shutdown,
+)
+from headrace.log.topic_checkpoints import CHECKPOINT_TOPICS_FILE, seal
+from headrace.shm.cluster_view import DoomedReplica
+from headrace.shm.messages import ADMIN_HEADER
+from headrace.workers.housekeeper import checkpoints, segment_sync
 from headrace.workers.housekeeper.hosted import HostedReplicas
 from headrace.workers.housekeeper.worker import Housekeeper
 from headrace.workers.partition.replicas import Replicas
+from headrace.workers.partition.upkeep import Upkeep
 
 SETTINGS = {"log.segment.bytes": "2000", "log.flush.offset.checkpoint.interval.ms": "60000"}
 
@@ -23,33 +34,95 @@ class View:
     def read(self):
         return self.now
 
+    def version(self):
+        return self.now.version
+
 
 class NoLags:
     def rows(self):
         return []
 
 
+class Owner:
+    """The ring to the partition worker, which handles what was asked at once."""
+
+    def __init__(self, node):
+        self.node = node
+        self.requests = []
+
+    def write(self, kind, header, payload):
+        self.requests.append(header + payload)
+        return True
+
+    def commit(self):
+        handlers = Upkeep(self.node.replicas.by_slot, lambda slot: False).handlers()
+        while self.requests:
+            request = memoryview(self.requests.pop(0))
+            _id, api_key, version = ADMIN_HEADER.unpack_from(request)
+            handlers[api_key](version, request[ADMIN_HEADER.size :], lambda response: None)
+
+
 class Processes:
+    def __init__(self, seat):
+        self.seat = seat
+
     def generation(self, process_id):
-        return 1
+        return self.seat.generation
 
 
 class Node:
-    def __init__(self, path):
+    """A partition worker and a housekeeper over two log directories; `restart` makes the next boot of it."""
+
+    def __init__(self, path, view=None):
+        self.path = path
         self.dirs = [path / "a", path / "b"]
         for one in self.dirs:
-            one.mkdir()
-        self.seat = FakeSeat(self.dirs, SETTINGS)
+            one.mkdir(exist_ok=True)
+            seal(one)
+        clean = [one for one in self.dirs if take_clean_shutdown(one)]
+        self.seat = FakeSeat(self.dirs, SETTINGS, clean=clean)
+        self.versions = 0
         self.seat.view = View()
-        self.seat.readers, self.seat.writers = {}, {}
+        self.seat.readers, self.seat.writers = {}, {1: Owner(self)}
+        self.seat.ring = lambda process_id: None
         self.seat.changed = frozenset
-        self.seat.lags, self.seat.processes = NoLags(), Processes()
+        self.seat.lags, self.seat.processes = NoLags(), Processes(self.seat)
         self.clock = FakeClock()
         self.replicas = Replicas(self.seat, 0, self.clock)
-        self.follow(view_of(("t", 2)))
+        if view is not None:
+            self.follow(view)
         self.housekeeper = Housekeeper(self.seat, self.clock)
 
+    def kill(self):
+        """SIGKILL to all of it."""
+        for replica in self.replicas.by_slot.values():
+            replica.log.abandon()
+
+    def restart(self, view=None):
+        return Node(self.path, view)
+
+    def stop(self):
+        """As the supervisor does; returns where a marker was left."""
+        self.housekeeper.close(self.replicas.close())
+        return [(one / ".kafka_cleanshutdown").exists() for one in self.dirs]
+
+    def kill_worker(self):
+        self.kill()
+        self.seat.restarted()
+        self.replicas = Replicas(self.seat, 0, self.clock)
+
+    def write_checkpoints(self):
+        self.clock.ms += 100_000
+        self.housekeeper.do_work()
+
+    def delete_records(self, slot, offset):
+        replica = self.replicas.by_slot[slot]
+        replica.log.advance_log_start(offset)
+        replica.publish()
+
     def follow(self, view):
+        self.versions += 1
+        view = view._replace(version=self.versions)
         self.seat.view.now = view
         self.replicas.follow(view)
 
@@ -65,26 +138,35 @@ class Node:
         self.clock.ms += 1_100
         self.housekeeper.do_work()
 
-    def checkpoint(self):
+    def checkpoint(self, file_name=RECOVERY_POINT_FILE):
         found = {}
         for one in self.dirs:
-            found |= read_offset_checkpoint(one / RECOVERY_POINT_FILE)
+            found |= read_offset_checkpoint(one / file_name)
         return found
 
 
 @pytest.fixture
 def node(tmp_path):
-    return Node(tmp_path)
+    return Node(tmp_path, view_of(("t", 2)))
+
+
+def made_again(view, topic_id="f" * 32):
+    """The same topics, created again under their names."""
+    topics = {}
+    for name, topic in view.topics.items():
+        partitions = [one._replace(key=partition_key(name, one.index, topic_id)) for one in topic.partitions]
+        topics[name] = topic._replace(topic_id=topic_id, partitions=tuple(partitions))
+    return view._replace(topics=topics)
 
 
 def test_a_rolled_segment_that_cannot_be_synced_takes_its_directory_offline(node, monkeypatch):
     lost = node.fill(0).directory.parent
 
-    def sync(directory, base_offset):
+    def sync(directory, base_offset, disk):
         if directory.parent == lost:
             raise OSError(errno.EIO, "injected")
 
-    monkeypatch.setattr(worker, "sync_segment", sync)
+    monkeypatch.setattr(segment_sync, "sync_segment", sync)
     node.work()
     assert node.seat.mask == 1 << node.dirs.index(lost)
     node.housekeeper.close(is_clean=True)
@@ -94,20 +176,20 @@ def test_a_rolled_segment_that_cannot_be_synced_takes_its_directory_offline(node
 def test_too_many_open_files_are_no_fault_of_the_disk(node, monkeypatch):
     node.fill(0)
 
-    def sync(directory, base_offset):
+    def sync(directory, base_offset, disk):
         raise OSError(errno.EMFILE, "injected")
 
-    monkeypatch.setattr(worker, "sync_segment", sync)
+    monkeypatch.setattr(segment_sync, "sync_segment", sync)
     node.work()
     assert node.seat.mask == 0
 
 
 @pytest.mark.parametrize(("error", "mask"), [(errno.ENOSPC, 0), (errno.EIO, 3)])
 def test_a_checkpoint_that_cannot_be_written(node, monkeypatch, error, mask):
-    def write(path, offsets):
+    def write(path, offsets, disk):
         raise OSError(error, "injected")
 
-    monkeypatch.setattr(worker, "write_offset_checkpoint", write)
+    monkeypatch.setattr(checkpoints, "write_offset_checkpoint", write)
     node.clock.ms += 100_000
     node.housekeeper.do_work()
     assert node.seat.mask == mask
@@ -121,10 +203,7 @@ def test_what_was_synced_of_a_deleted_topic_vouches_for_no_other_of_its_name(nod
     assert node.checkpoint()[TopicPartition("t", 0)] == log.end_segment > 0
     node.follow(view_of())  # released; its directory goes as a deletion has it go
     log.directory.rename(log.directory.with_name("t-0.0-delete"))
-    again = view_of(("t", 2))
-    partitions = tuple(one._replace(key=one.key + 1) for one in again.topics["t"].partitions)
-    again.topics["t"] = again.topics["t"]._replace(partitions=partitions)
-    node.follow(again)
+    node.follow(made_again(view_of(("t", 2))))
     node.fill(0, 3)
     node.work()
     assert node.checkpoint()[TopicPartition("t", 0)] == 0
@@ -136,14 +215,155 @@ def test_a_topic_that_is_deleted_while_others_are_synced(node, monkeypatch):
     directories = [node.replicas.by_slot[slot].log.directory for slot in range(2)]
     synced = []
 
-    def sync(directory, base_offset):
+    def sync(directory, base_offset, disk):
         synced.append(directory)
         if directories[1].exists():
             directories[1].rename(directories[1].with_name("t-1.0123-delete"))
 
-    monkeypatch.setattr(worker, "sync_segment", sync)
+    monkeypatch.setattr(segment_sync, "sync_segment", sync)
     node.work()
     assert set(synced) == {directories[0]}
+    assert node.seat.mask == 0
+
+
+def test_a_topic_created_again_keeps_its_records_over_an_unclean_end(node):
+    """The log start of its predecessor stands in the checkpoint for up to a minute."""
+    node.fill(0)
+    node.delete_records(0, 50)
+    node.write_checkpoints()
+    assert node.checkpoint(LOG_START_OFFSET_FILE)[TopicPartition("t", 0)] == 50
+    deleted = [DoomedReplica("t", one.index, one.slot, one.key) for one in view_of(("t", 2)).topics["t"].partitions]
+    node.follow(view_of(doomed=deleted))
+    again = made_again(view_of(("t", 2)))
+    node.follow(again)
+    node.fill(0, 20)
+    node.kill()
+    log = node.restart(again).replicas.by_slot[0].log
+    assert (log.log_start_offset, log.log_end_offset) == (0, 20)
+
+
+def test_a_start_that_opens_nothing_leaves_what_was_known_and_calls_nothing_clean(node):
+    node.fill(0)
+    node.delete_records(0, 50)
+    node.write_checkpoints()
+    known = [node.checkpoint(file_name) for file_name in (RECOVERY_POINT_FILE, LOG_START_OFFSET_FILE)]
+    node.kill()
+    failed = node.restart()  # ZooKeeper is down
+    assert failed.stop() == [False, False]
+    assert [failed.checkpoint(file_name) for file_name in (RECOVERY_POINT_FILE, LOG_START_OFFSET_FILE)] == known
+    again = failed.restart(view_of(("t", 2)))
+    assert again.replicas.by_slot[0].log.log_start_offset == 50
+    assert again.stop() == [True, True]
+
+
+def test_a_start_that_opens_nothing_after_a_clean_stop_leaves_it_clean(node):
+    node.fill(0)
+    assert node.stop() == [True, True]
+    failed = node.restart()
+    assert failed.stop() == [True, True]
+
+
+def test_partitions_that_are_not_open_yet_keep_what_was_known(node):
+    """A checkpoint is due while a worker still recovers."""
+    node.fill(0)
+    node.delete_records(0, 50)
+    node.write_checkpoints()
+    node.kill()
+    starting = node.restart(view_of(("other", 1)))
+    starting.write_checkpoints()
+    starting.kill()
+    assert starting.checkpoint(LOG_START_OFFSET_FILE)[TopicPartition("t", 0)] == 50
+    assert starting.restart(view_of(("t", 2))).replicas.by_slot[0].log.log_start_offset == 50
+
+
+def test_a_topic_that_the_view_leaves_out_is_not_called_clean(node):
+    node.fill(0)
+    node.kill()
+    again = node.restart(view_of(("other", 1)))
+    assert again.stop() == [False, False]
+
+
+def test_a_log_whose_owner_was_killed_is_not_called_clean_before_it_was_opened_again(node):
+    node.fill(0)
+    assert node.stop() == [True, True]
+    again = node.restart(view_of(("t", 2)))
+    lost = again.fill(0).directory.parent
+    again.work()
+    again.kill_worker()
+    again.follow(view_of(("other", 1)))
+    assert not again.stop()[again.dirs.index(lost)]
+
+
+def test_after_a_clean_stop_apache_kafka_may_believe_every_checkpoint(node):
+    node.fill(0)
+    node.delete_records(0, 50)
+    assert node.stop() == [True, True]
+    assert not any((one / CHECKPOINT_TOPICS_FILE).exists() for one in node.dirs)
+    assert node.checkpoint(LOG_START_OFFSET_FILE)[TopicPartition("t", 0)] == 50
+    again = node.restart(view_of(("t", 2)))
+    assert again.replicas.by_slot[0].log.log_start_offset == 50
+
+
+def test_what_the_checkpoints_say_of_a_deleted_replica_goes_with_its_directory(node):
+    node.fill(0)
+    node.write_checkpoints()
+    deleted = [DoomedReplica("t", one.index, one.slot, one.key) for one in view_of(("t", 2)).topics["t"].partitions]
+    node.follow(view_of(doomed=deleted))
+    node.clock.ms = time.time_ns() // 1_000_000  # that of the renames
+    node.write_checkpoints()  # removes the directories
+    node.write_checkpoints()
+    assert node.checkpoint() == {}
+
+
+def test_an_owner_learns_what_was_synced_for_it(node):
+    log = node.fill(0)
+    rolled = len(log.segment_bases) - 1
+    assert len(log._unsynced) == rolled > 3
+    node.work()
+    assert log._unsynced == []
+    assert log.recovery_point == log.end_segment
+    assert node.seat.partitions.read(0).recovery_point == log.end_segment
+
+
+def test_a_view_is_decoded_once(node):
+    read = node.seat.view.read
+    counts = []
+    node.seat.view.read = lambda: (counts.append(1), read())[1]
+    for _ in range(5):
+        node.write_checkpoints()
+    assert len(counts) <= 1
+    node.follow(view_of(("t", 2), ("u", 1)))
+    node.write_checkpoints()
+    node.write_checkpoints()
+    assert sum(counts) <= 2
+    assert TopicPartition("u", 0) in node.checkpoint()
+
+
+def test_a_pass_that_fails_ends_no_other_and_is_tried_again_later(node, monkeypatch, caplog):
+    monkeypatch.setattr(node.housekeeper._lags, "look", lambda: 1 / 0)
+    tasks = node.housekeeper._tasks
+    tasks["lag"] = node.housekeeper._lags.look
+    node.fill(0)
+    node.write_checkpoints()
+    assert caplog.text.count("what=lag") == 1
+    assert node.checkpoint()[TopicPartition("t", 0)] > 0
+    node.work()
+    assert caplog.text.count("what=lag") == 1  # too early
+    node.write_checkpoints()
+    assert caplog.text.count("what=lag") == 2
+
+
+def test_a_log_that_makes_no_sense_ends_no_pass_over_the_others(node, monkeypatch, caplog):
+    logs = [node.fill(slot) for slot in range(2)]
+
+    def sync(directory, base_offset, disk):
+        if directory == logs[0].directory:
+            raise ValueError("injected")
+
+    monkeypatch.setattr(segment_sync, "sync_segment", sync)
+    node.work()
+    assert [log.recovery_point for log in logs] == [0, logs[1].end_segment]
+    assert caplog.text.count("housekeeping failed") == 1
     assert node.seat.mask == 0
 
 
@@ -157,3 +377,14 @@ def test_a_default_that_was_changed_while_the_node_runs_holds_for_retention_and_
     node.follow(view)
     assert {one.config.retention_ms for one in hosted} == {7 * 24 * 3_600_000}
     assert {replica.log.config.max_message_bytes for replica in node.replicas.by_slot.values()} == {1_048_588}
+
+
+def test_a_log_directory_that_is_gone_at_the_start_costs_the_others_nothing(node):
+    log = node.fill(0)
+    lost = next(one for one in node.dirs if one != log.directory.parent)
+    shutil.rmtree(lost)
+    node.housekeeper = Housekeeper(node.seat, node.clock)
+    node.write_checkpoints()
+    assert node.seat.mask == 1 << node.dirs.index(lost)
+    known = read_offset_checkpoint(log.directory.parent / RECOVERY_POINT_FILE)
+    assert known[TopicPartition("t", 0)] == log.end_segment

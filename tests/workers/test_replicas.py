@@ -9,7 +9,7 @@ from log_fixtures import NOW_MS, FakeClock, batch
 
 from headrace.errors import StorageExhausted, StorageFailed
 from headrace.ids import TopicPartition
-from headrace.log.checkpoints import write_offset_checkpoint
+from headrace.log.checkpoints import LOG_START_OFFSET_FILE, write_offset_checkpoint
 from headrace.log.segment_file import CorruptSegment
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES
@@ -232,18 +232,47 @@ def test_a_write_without_room_keeps_the_log_for_reads_and_opens_it_again(node, e
     assert node.replicas.close()
 
 
-def test_a_role_that_could_not_be_taken_for_want_of_room_is_taken_later(node):
+def test_a_role_without_room_for_its_epoch_is_taken_for_reads_and_later_for_appends(node):
     node.replicas.follow(view_of(("t", 1)))
     assert node.append(0)
     node.disk.fails["pwritev"] = errno.ENOSPC
-    assert node.replicas.follow(view_of(("t", 1, {}, 5))) == []
-    assert node.row(0).leader_epoch == 0
+    node.replicas.follow(view_of(("t", 1, {}, 5)))
+    row = node.row(0)
+    assert (row.state, row.leader_epoch, row.high_watermark) == (RowState.LEADER, 5, 1)
+    assert node.replicas.by_slot[0].is_full
     node.look()
-    assert node.row(0).leader_epoch == 0
+    assert node.replicas.by_slot[0].is_full
     node.disk.fails.clear()
     node.look()
+    assert node.append(0)
+    assert node.replicas.by_slot[0].log.epochs.entries == [(0, 0), (5, 1)]
     row = node.row(0)
-    assert (row.state, row.leader_epoch, row.log_end_offset) == (RowState.LEADER, 5, 1)
+    assert (row.state, row.leader_epoch, row.log_end_offset) == (RowState.LEADER, 5, 2)
+
+
+@pytest.mark.parametrize("is_clean", [False, True])
+@pytest.mark.parametrize("epoch", [0, 1])
+def test_a_node_whose_disks_are_full_serves_reads_from_its_start(node, is_clean, epoch):
+    node.replicas.follow(view_of(("t", 2)))
+    assert node.append(0, 20)
+    if is_clean:
+        node.replicas.close()
+    else:
+        for replica in node.replicas.by_slot.values():
+            replica.log.abandon()
+    node.seat = FakeSeat(node.dirs, clean=node.dirs if is_clean else ())
+    node.disk.free = 0
+    node.disk.fails = dict.fromkeys(("pwritev", "fallocate", "fsync"), errno.ENOSPC)
+    node.start().follow(view_of(("t", 2, {}, epoch)))
+    rows = [node.row(slot) for slot in range(2)]
+    assert [(row.state, row.leader_epoch, row.high_watermark) for row in rows] == [
+        (RowState.LEADER, epoch, 20),
+        (RowState.LEADER, epoch, 0),
+    ]
+    assert not node.append(0)
+    node.disk.free = 1 << 40
+    node.disk.fails.clear()
+    node.look()
     assert node.append(0)
 
 
@@ -433,3 +462,37 @@ def test_a_log_whose_files_contradict_its_offsets_costs_no_other(node, monkeypat
     node.replicas.follow(view._replace(version=2, topics={"t": changed}))
     assert [node.row(slot).state for slot in range(2)] == [RowState.LEADER, RowState.OFFLINE]
     assert node.append(0)
+
+
+def test_the_line_of_an_opening_tells_the_bytes_that_were_recovered_for_it(node, caplog):
+    caplog.set_level("INFO")
+    node.replicas.follow(view_of(("t", 1)))
+    node.append(0, 10)
+    node.replicas.close()
+    for clean in ((), node.dirs):
+        node.seat = FakeSeat(node.dirs, clean=clean)
+        caplog.clear()
+        node.start().follow(view_of(("t", 1)))
+        node.replicas.follow(view_of(("t", 1), ("u", 1)))
+        recovered = [
+            line.partition("recovered_bytes=")[2].split()[0] for line in caplog.messages if "logs opened" in line
+        ]
+        assert [number != "0" for number in recovered] == [not clean, False]
+        for replica in node.replicas.by_slot.values():
+            replica.log.abandon()
+
+
+def test_the_log_start_survives_a_first_publication_torn_by_a_kill(node):
+    """What was there is the row of a log that loads, with zeros; the checkpoint knows better."""
+    view = view_of(("t", 1))
+    node.replicas.follow(view)
+    node.append(0, 10)
+    node.replicas.by_slot[0].log.advance_log_start(5)
+    node.replicas.close()
+    write_offset_checkpoint(node.dir_of(0) / LOG_START_OFFSET_FILE, {TopicPartition("t", 0): 5})
+    node.seat = FakeSeat(node.dirs)
+    node.start().follow(view)
+    row = node.row(0)
+    node.seat.partitions.publish(0, row._replace(log_start_offset=0, high_watermark=0, recovery_point=0))
+    assert node.killed().follow(view)
+    assert node.replicas.by_slot[0].log.log_start_offset == 5

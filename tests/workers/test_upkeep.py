@@ -2,6 +2,7 @@
 
 import errno
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from headrace.shm.messages import ADMIN_HEADER, ADMIN_RESULT, ADMIN_RESULT_HEADE
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.workers.housekeeper.hosted import Hosted
 from headrace.workers.housekeeper.owners import Owners
+from headrace.workers.housekeeper.quarantine import Quarantine
 from headrace.workers.housekeeper.retention_look import RetentionLook
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.upkeep import Upkeep
@@ -115,7 +117,7 @@ class Pair:
         return self.table.rows[-1]
 
     def hosted(self, **changes):
-        return Hosted(NAME, self.log.directory.parent, self.row._replace(**changes), self.config, SLOT, OWNER)
+        return Hosted(NAME, self.log.directory.parent, self.row._replace(**changes), self.config, SLOT, OWNER, "")
 
     def serve(self):
         """The owner handles what was asked; the housekeeper hears of it."""
@@ -283,7 +285,8 @@ class Replicas(list):
 def look(pair, config, policy=expired_segments, now_ms=NOW_MS + 1000):
     pair.config = config
     pair.maker.clock.ms = now_ms
-    RetentionLook(pair.seat, pair.maker.clock, Replicas([pair.hosted()]), pair.owners, policy).look()
+    quarantine = Quarantine(pair.maker.clock)
+    RetentionLook(pair.seat, pair.maker.clock, Replicas([pair.hosted()]), pair.owners, policy, quarantine).look()
     pair.serve()
 
 
@@ -295,6 +298,47 @@ def test_a_look_asks_for_what_has_expired(pair):
     assert 5 < pair.log.log_start_offset <= 10
     look(pair, LogConfig(retention_ms=500))
     assert pair.log.segment_bases == [20]
+
+
+def test_a_segment_that_rolled_since_the_look_goes_only_if_it_is_older_still(pair):
+    """Between the look and the request it was the active one, and got a record."""
+    pair.config = LogConfig(retention_ms=500)
+    now_ms = pair.maker.clock.ms = NOW_MS + 1000
+    hosted = pair.hosted()
+    pair.log.config = replace(pair.log.config, segment_bytes=1 << 20)
+    pair.log.append_as_leader([batch(timestamp_ms=now_ms)], 0, now_ms)
+    young = pair.log.end_segment
+    pair.log.roll_if_older(2**62)
+    pair.replica.high_watermark = pair.log.log_end_offset
+    bases = pair.log.segment_bases[:-1]
+    assert bases[-1] == young == hosted.row.end_segment
+    pair.owners.delete_segments(hosted, bases, now_ms - 500, pair.told.append)
+    pair.serve()
+    assert pair.log.segment_bases[0] == young
+    pair.owners.delete_segments(hosted, [young], now_ms + 1, pair.told.append)
+    pair.serve()
+    assert pair.log.segment_bases[0] > young
+
+
+@pytest.mark.parametrize(
+    ("config", "rule"),
+    [({"retention_ms": 990}, "retention.ms"), ({"retention_bytes": 0}, "retention.bytes")],
+)
+def test_the_log_says_by_which_rule_segments_went_and_how_young_they_were(pair, config, rule, caplog):
+    caplog.set_level("INFO")
+    look(pair, LogConfig(**config))
+    line = next(record.getMessage() for record in caplog.records if "segments deleted" in record.getMessage())
+    assert f"rule={rule}" in line
+    youngest_ms = int(line.partition("largest_timestamp_ms=")[2])
+    assert NOW_MS <= youngest_ms <= NOW_MS + 1000
+
+
+def test_the_log_says_that_records_were_deleted(pair, caplog):
+    caplog.set_level("INFO")
+    pair.log.advance_log_start(pair.log.segment_bases[2])
+    pair.replica.publish()
+    look(pair, LogConfig())
+    assert "rule=log start offset" in caplog.text
 
 
 def test_retention_of_nothing_leaves_an_empty_log(pair):

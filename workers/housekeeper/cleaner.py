@@ -24,16 +24,13 @@ from collections.abc import Generator
 from pathlib import Path
 
 from headrace.clock import Clock
-from headrace.errors import ErrorCode, HeadraceError
+from headrace.errors import ErrorCode, Fenced
 from headrace.ids import TopicPartition
 from headrace.log.checkpoints import (
     CLEANER_OFFSET_FILE,
     LEADER_EPOCH_FILE,
-    PARTITION_METADATA_FILE,
     BadCheckpoint,
     read_leader_epochs,
-    read_offset_checkpoint,
-    write_offset_checkpoint,
 )
 from headrace.log.cleaned_segment import SegmentOverflow, remove_cleaned
 from headrace.log.compaction import Compaction, CompactionFailed, CompactionLimits, Swap, SwapRefused
@@ -46,14 +43,16 @@ from headrace.protocol.record_batch import CorruptRecord
 from headrace.settings import Settings
 from headrace.shm.counters import BYTES_COMPACTED, PARTITIONS_UNCLEANABLE, SEGMENTS_COMPACTED
 from headrace.shm.seat import Seat
+from headrace.workers.housekeeper.checkpoints import Checkpoints
 from headrace.workers.housekeeper.hosted import Hosted, HostedReplicas
 from headrace.workers.housekeeper.owners import Owners
+from headrace.workers.housekeeper.quarantine import Quarantine
 from headrace.workers.partition.replicas import FUTURE_SUFFIX
+from headrace.workers.watched_disk import WatchedDisk
 
 STEP_BUDGET_NS = 50_000_000  # of one turn; a single step may take longer
 FAILURES_MAX = 10
 UNCLEANABLE = (CompactionFailed, CorruptSegment, CorruptRecord, CompressionError, SegmentOverflow)
-NO_CHECKPOINT = -1
 
 _log = logging.getLogger(__name__)
 
@@ -76,7 +75,14 @@ class Cleaner:
     """Compacts what is due. `do_work` is one turn."""
 
     def __init__(
-        self, seat: Seat, clock: Clock, replicas: HostedReplicas, owners: Owners, log_dirs: list[Path]
+        self,
+        seat: Seat,
+        clock: Clock,
+        replicas: HostedReplicas,
+        owners: Owners,
+        log_dirs: list[Path],
+        checkpoints: Checkpoints,
+        quarantine: Quarantine,
     ) -> None:
         settings: Settings = seat.wiring.settings
         self._seat = seat
@@ -93,25 +99,25 @@ class Cleaner:
             chunk_bytes=settings["log.cleaner.io.buffer.size"],
             producer_expiration_ms=settings["producer.id.expiration.ms"],
         )
-        self._disk = Disk()
+        self._checkpoints = checkpoints
+        self._looks = quarantine
+        self._disk: Disk = WatchedDisk(seat, clock)
         self._next_look_ms = 0
         self._rested_until_ns = 0
         self._pass: _Pass | None = None
-        self._checkpoints: dict[Path, dict[TopicPartition, int]] = {}
         self._epochs: dict[TopicPartition, tuple[int, int]] = {}  # key, leader epoch at the last look
         self._failures: dict[int, tuple[int, int]] = {}  # slot -> key, failed passes in a row
         self.uncleanable: dict[int, tuple[int, str]] = {}  # slot -> key, reason
-        for log_dir in log_dirs:
-            try:
-                self._checkpoints[log_dir] = _read_checkpoint(log_dir)
-            except (HeadraceError, ValueError, OSError) as failure:
-                self._checkpoints[log_dir] = {}
-                _log.warning("checkpoint ignored directory=%s reason=%s", log_dir, failure)
 
     def sweep(self) -> None:
         """Remove what a killed predecessor had not finished."""
         for log_dir in self._log_dirs:
-            for entry in os.scandir(log_dir):
+            try:
+                entries = list(os.scandir(log_dir))
+            except OSError as failure:  # its owners find out what is wrong with it
+                _log.warning("cleaned files not removed directory=%s reason=%s", log_dir, failure)
+                continue
+            for entry in entries:
                 if entry.is_dir():
                     try:
                         remove_cleaned(Path(entry.path))
@@ -141,15 +147,10 @@ class Cleaner:
             self._seat.beat(self._clock.monotonic_ns())
             if not hosted.config.is_compacted or not self._replicas.is_current(hosted) or self._is_quarantined(hosted):
                 continue
-            try:
-                plan = self._plan(hosted, now_ms)
-            except (OSError, BadCheckpoint) as failure:
-                _log.warning("compaction skipped partition=%s reason=%s", hosted.name, failure)
-                continue
-            if plan is None or self._is_moving(hosted):
-                continue
-            if best is None or plan.dirty_ratio > best[0]:
-                best = (plan.dirty_ratio, hosted, plan)
+            plans: list[CompactionPlan] = []
+            self._looks.run(("plan", hosted.slot, hosted.row.key), hosted.name, self._look_at, hosted, now_ms, plans)
+            if plans and (best is None or plans[0].dirty_ratio > best[0]):
+                best = (plans[0].dirty_ratio, hosted, plans[0])
         if best is None:
             return
         _ratio, hosted, plan = best
@@ -165,6 +166,16 @@ class Cleaner:
             self._disk,
         )
         self._pass = _Pass(hosted, compaction, self._clock.monotonic_ns())
+
+    def _look_at(self, hosted: Hosted, now_ms: int, plans: list[CompactionPlan]) -> None:
+        """Add the plan of a log that is due."""
+        try:
+            plan = self._plan(hosted, now_ms)
+        except (OSError, BadCheckpoint) as failure:
+            _log.warning("compaction skipped partition=%s reason=%s", hosted.name, failure)
+            return
+        if plan is not None and not self._is_moving(hosted):
+            plans.append(plan)
 
     def _is_moving(self, hosted: Hosted) -> bool:
         """Whether the replica is on its way to another log directory: its owner would refuse."""
@@ -187,11 +198,10 @@ class Cleaner:
 
         source   Kafka `LogCleanerManager.maybeTruncateCheckpoint`
         """
-        checkpoints = self._checkpoints[hosted.log_dir]
         known = self._epochs.get(hosted.name)
-        if known is not None and known[0] != hosted.row.key:
-            checkpoints.pop(hosted.name, None)  # another topic of the same name
-        checkpoint = checkpoints.get(hosted.name, NO_CHECKPOINT)
+        if known is not None and known[0] != hosted.row.key:  # another topic of the same name
+            self._checkpoints.forget(hosted.log_dir, hosted.name, hosted.topic_id)
+        checkpoint = self._checkpoints.offset(CLEANER_OFFSET_FILE, hosted)
         if known is not None and known[0] == hosted.row.key and hosted.row.leader_epoch > known[1]:
             later = [
                 start for epoch, start in read_leader_epochs(hosted.directory / LEADER_EPOCH_FILE) if epoch > known[1]
@@ -234,13 +244,17 @@ class Cleaner:
                     self._rested_until_ns = max(self._rested_until_ns, now_ns) + int(step / self._bytes_per_s * 1e9)
         except StopIteration:
             self._finish(running)
-        except UNCLEANABLE as failure:
-            self._quarantine(running.hosted, str(failure))
-            self._drop(running)
         except (SwapRefused, OSError) as failure:
             self._next_look_ms = self._clock.now_ms() + self._backoff_ms
             if not running.is_untimely and getattr(failure, "errno", None) != errno.ENOSPC:
                 self._note_failure(running.hosted, failure)
+            self._drop(running)
+        except Fenced:
+            raise
+        except Exception as failure:  # what is in the log came from outside: it must not end the housekeeper
+            if not isinstance(failure, UNCLEANABLE):
+                _log.exception("compaction failed partition=%s", running.hosted.name)
+            self._quarantine(running.hosted, str(failure) or repr(failure))
             self._drop(running)
         finally:
             gc.enable()
@@ -286,12 +300,8 @@ class Cleaner:
         self._drop(running)
 
     def _write_checkpoint(self, hosted: Hosted, offset: int) -> None:
-        known = self._checkpoints[hosted.log_dir]
-        known[hosted.name] = offset
-        for name in [name for name in known if not (hosted.log_dir / str(name)).is_dir()]:
-            del known[name]
         try:
-            write_offset_checkpoint(hosted.log_dir / CLEANER_OFFSET_FILE, known)
+            self._checkpoints.write(hosted.log_dir, CLEANER_OFFSET_FILE, {hosted.name: (hosted.topic_id, offset)})
         except OSError as failure:
             _log.error("checkpoint not written directory=%s reason=%s", hosted.log_dir, failure)
 
@@ -320,17 +330,3 @@ class Cleaner:
             remove_cleaned(running.hosted.directory)
         except OSError:
             pass  # gone with its directory, or swept at the next start
-
-
-def _read_checkpoint(log_dir: Path) -> dict[TopicPartition, int]:
-    """Without entries of topics that were made after it was written: others of the same name. raises as it is read"""
-    path = log_dir / CLEANER_OFFSET_FILE
-    offsets = read_offset_checkpoint(path)
-    for name in list(offsets):
-        try:
-            is_younger = (log_dir / str(name) / PARTITION_METADATA_FILE).stat().st_mtime_ns > path.stat().st_mtime_ns
-        except FileNotFoundError:
-            is_younger = False
-        if is_younger:
-            del offsets[name]
-    return offsets

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from headrace.ids import TopicPartition, owner_of
 from headrace.log.config import LogConfig
 from headrace.settings import topic_values
+from headrace.shm.cluster_view import EMPTY_VIEW, ClusterView
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.shm.seat import Seat
 from headrace.topic_defaults import TopicDefaults
@@ -27,6 +28,7 @@ class Hosted(NamedTuple):
     config: LogConfig
     slot: int
     owner: int  # process id of its partition worker
+    topic_id: str  # "" of a topic from before ids
 
     @property
     def directory(self) -> Path:
@@ -34,24 +36,25 @@ class Hosted(NamedTuple):
 
 
 class HostedReplicas:
-    """Goes over the replicas of the current view."""
+    """Goes over the replicas of the current view.
+
+    generations   by directory, of the owner that published the row of every replica seen so far
+    """
 
     def __init__(self, seat: Seat, log_dirs: list[Path]) -> None:
         self._seat = seat
         self._log_dirs = log_dirs
+        self.generations: dict[Path, int] = {}
+        self._view: ClusterView = EMPTY_VIEW
         self._defaults = TopicDefaults(seat.wiring.settings)
         self._configs: dict[str, tuple[dict[str, str], LogConfig]] = {}  # topic -> overrides, what they make
 
     def __iter__(self) -> Iterator[Hosted]:
         seat = self._seat
         wiring = seat.wiring
-        view = seat.view.read()
+        view = self.view()
         offline = seat.offline_dirs()
         log_dirs = [path for path in self._log_dirs if not wiring.log_dir_bit(str(path)) & offline]
-        if self._defaults.follow(view.cluster_settings, view.node_settings):
-            self._configs.clear()
-        for stale in self._configs.keys() - view.topics.keys():
-            del self._configs[stale]
         for topic in view.topics.values():
             config = self._config(topic.name, topic.configs)
             for partition in topic.partitions:
@@ -63,9 +66,21 @@ class HostedReplicas:
                 name = TopicPartition(topic.name, partition.index)
                 owner = wiring.network_count + owner_of(topic.name, partition.index, wiring.partition_count)
                 for log_dir in log_dirs:
-                    if (log_dir / str(name)).is_dir():
-                        yield Hosted(name, log_dir, row, config, partition.slot, owner)
+                    directory = log_dir / str(name)
+                    if directory.is_dir():
+                        self.generations[directory] = row.generation
+                        yield Hosted(name, log_dir, row, config, partition.slot, owner, topic.topic_id)
                         break
+
+    def view(self) -> ClusterView:
+        """The current view, decoded once for each version: of 10,000 partitions that takes 80 ms."""
+        if self._view.version != self._seat.view.version():
+            self._view = self._seat.view.read()
+            if self._defaults.follow(self._view.cluster_settings, self._view.node_settings):
+                self._configs.clear()
+            for stale in self._configs.keys() - self._view.topics.keys():
+                del self._configs[stale]
+        return self._view
 
     def is_current(self, hosted: Hosted) -> bool:
         """Whether the owner that published the row is the one that runs, so that it can be asked."""

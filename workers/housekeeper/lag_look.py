@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
-from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
 from headrace.log.reader import LogReader
 from headrace.shm.lag_table import LagRow
@@ -69,6 +68,6 @@ class LagLook:
             for found in reader.batches_from(row.committed, state.hw_segment, state.hw_position):
                 header = found.header
                 return header.base_timestamp if header.base_offset >= row.committed else header.max_timestamp
-        except (HeadraceError, OSError) as failure:
+        except Exception as failure:  # one log that makes no sense must not end the pass over the others
             _log.debug("age of unread record not known group=%s topic=%s reason=%s", row.group, row.topic, failure)
         return -1

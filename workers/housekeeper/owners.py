@@ -18,10 +18,13 @@ from headrace.shm.messages import (
     BASE_OFFSET_ENTRY,
     DELETE_SEGMENTS,
     DELETE_SEGMENTS_HEADER,
+    NOTE_SYNCED,
     SWAP_SEGMENTS,
     SWAP_SEGMENTS_HEADER,
     SWAPPED_SEGMENT,
+    SYNCED_ENTRY,
     UPKEEP_RESULT,
+    DeletionRule,
 )
 from headrace.shm.seat import Seat
 from headrace.workers.housekeeper.hosted import Hosted
@@ -39,12 +42,24 @@ class Owners:
         self._pending: dict[int, tuple[int, OnAnswer]] = {}
         self._next_id = 0
 
-    def delete_segments(self, hosted: Hosted, bases: list[int], roll_before_ms: int, on_answer: OnAnswer) -> bool:
+    def delete_segments(
+        self,
+        hosted: Hosted,
+        bases: list[int],
+        roll_before_ms: int,
+        on_answer: OnAnswer,
+        rule: DeletionRule = DeletionRule.LOG_START,
+        largest_timestamp_ms: int = -1,
+    ) -> bool:
         """Ask for the oldest segments to go, and for a roll first where the active one is older than a time.
 
-        returns   False, where the ring is full
+        rule, largest_timestamp_ms   why they go, and the youngest record in them: for the log line
+        returns                      False, where the ring is full
         """
-        header = DELETE_SEGMENTS_HEADER.pack(hosted.slot, hosted.row.key, roll_before_ms)
+        row = hosted.row
+        header = DELETE_SEGMENTS_HEADER.pack(
+            hosted.slot, row.key, roll_before_ms, row.end_segment, largest_timestamp_ms, rule
+        )
         body = b"".join(map(BASE_OFFSET_ENTRY.pack, bases[:SEGMENTS_PER_REQUEST_MAX]))
         return self._ask(hosted.owner, DELETE_SEGMENTS, header + body, on_answer)
 
@@ -57,6 +72,11 @@ class Owners:
         header = SWAP_SEGMENTS_HEADER.pack(hosted.slot, hosted.row.key, hosted.row.segments_version)
         body = b"".join(SWAPPED_SEGMENT.pack(*one) for one in segments)
         return self._ask(hosted.owner, SWAP_SEGMENTS, header + body, on_answer)
+
+    def note_synced(self, hosted: Hosted, recovery_point: int) -> bool:
+        """Say that everything below an offset is synced; False, where the ring is full."""
+        body = SYNCED_ENTRY.pack(hosted.slot, hosted.row.key, hosted.row.segments_version, recovery_point)
+        return self._ask(hosted.owner, NOTE_SYNCED, body, _no_matter)
 
     def take_answers(self) -> int:
         """Settle what came back, and what never will; returns how many."""
@@ -89,3 +109,7 @@ class Owners:
         writer.commit()
         self._seat.ring(owner)
         return True
+
+
+def _no_matter(_error: ErrorCode | None) -> None:
+    """Whoever was only told something has nothing to answer that matters."""

@@ -12,12 +12,15 @@ import logging
 
 from headrace.clock import Clock
 from headrace.errors import ErrorCode
-from headrace.log.retention import RetentionPolicy, segment_facts
+from headrace.log.config import LogConfig
+from headrace.log.retention import RetentionPolicy, SegmentFacts, expired_segments, segment_facts
 from headrace.log.segment_deletion import remove_retired
 from headrace.shm.counters import SEGMENTS_DELETED
+from headrace.shm.messages import DeletionRule
 from headrace.shm.seat import Seat
 from headrace.workers.housekeeper.hosted import Hosted, HostedReplicas
 from headrace.workers.housekeeper.owners import Owners
+from headrace.workers.housekeeper.quarantine import Quarantine
 
 NO_ROLL_MS = -1
 ROLL_NOW_MS = 2**63 - 1
@@ -29,51 +32,60 @@ class RetentionLook:
     """Looks at all logs with one policy."""
 
     def __init__(
-        self, seat: Seat, clock: Clock, replicas: HostedReplicas, owners: Owners, policy: RetentionPolicy
+        self,
+        seat: Seat,
+        clock: Clock,
+        replicas: HostedReplicas,
+        owners: Owners,
+        policy: RetentionPolicy,
+        quarantine: Quarantine,
     ) -> None:
         self._seat = seat
         self._clock = clock
         self._replicas = replicas
         self._owners = owners
         self._policy = policy
+        self._quarantine = quarantine
 
     def look(self) -> int:
-        """Ask for what has expired; returns the number of requests."""
+        """Ask for what has expired; returns how many logs could be looked at."""
         asked = 0
         for hosted in self._replicas:
             self._seat.beat(self._clock.monotonic_ns())
             if self._replicas.is_current(hosted):
-                try:
-                    asked += self._look_at(hosted)
-                except OSError as failure:
-                    _log.warning("retention skipped partition=%s reason=%s", hosted.name, failure)
+                key = ("retention", hosted.slot, hosted.row.key)
+                asked += self._quarantine.run(key, hosted.name, self._look_at, hosted)
         return asked
 
     def remove_retired(self) -> None:
         """Remove `.deleted` files whose delay has passed."""
         for hosted in self._replicas:
-            try:
-                removed, _left = remove_retired(
-                    hosted.directory, self._clock.now_ms(), hosted.config.file_delete_delay_ms
-                )
-            except OSError as failure:
-                _log.warning("deleted files not removed partition=%s reason=%s", hosted.name, failure)
-                continue
-            if removed:
-                _log.info("deleted files removed partition=%s files=%d", hosted.name, removed)
+            key = ("retired", hosted.slot, hosted.row.key)
+            self._quarantine.run(key, hosted.name, self._remove_retired, hosted)
             self._seat.beat(self._clock.monotonic_ns())
 
-    def _look_at(self, hosted: Hosted) -> int:
+    def _remove_retired(self, hosted: Hosted) -> None:
+        try:
+            removed, _left = remove_retired(hosted.directory, self._clock.now_ms(), hosted.config.file_delete_delay_ms)
+        except FileNotFoundError:
+            return  # deleted, or moved to another log directory, since the replicas were listed
+        if removed:
+            _log.info("deleted files removed partition=%s files=%d", hosted.name, removed)
+
+    def _look_at(self, hosted: Hosted) -> None:
         row, config = hosted.row, hosted.config
-        facts = segment_facts(hosted.directory, row.log_end_offset)
+        try:
+            facts = segment_facts(hosted.directory, row.log_end_offset)
+        except FileNotFoundError:
+            return  # deleted, or moved to another log directory, since the replicas were listed
         now_ms = self._clock.now_ms()
         try:
             bases = self._policy(facts, config, row.log_start_offset, now_ms)
         except Exception as failure:  # somebody else's code
             _log.error("retention policy failed partition=%s reason=%r", hosted.name, failure)
-            return 0
+            return
         if not bases or not facts:
-            return 0
+            return
         roll_before_ms = NO_ROLL_MS
         if bases[-1] == facts[-1].base_offset:
             is_by_time = config.retention_ms >= 0 and now_ms - facts[-1].largest_timestamp_ms > config.retention_ms
@@ -85,4 +97,18 @@ class RetentionLook:
             elif error is not None:
                 _log.warning("segments not deleted partition=%s error=%s", hosted.name, error.name)
 
-        return int(self._owners.delete_segments(hosted, bases, roll_before_ms, on_answer))
+        going = [one for one in facts if one.base_offset in set(bases)]
+        youngest_ms = max((one.largest_timestamp_ms for one in going), default=-1)
+        rule = self._rule_of(going, config, row.log_start_offset, now_ms)
+        self._owners.delete_segments(hosted, bases, roll_before_ms, on_answer, rule, youngest_ms)
+
+    def _rule_of(
+        self, going: list[SegmentFacts], config: LogConfig, log_start_offset: int, now_ms: int
+    ) -> DeletionRule:
+        """Why segments go: what the log line says."""
+        if self._policy is not expired_segments:
+            return DeletionRule.POLICY
+        if going and going[-1].end_offset <= log_start_offset:
+            return DeletionRule.LOG_START
+        is_by_time = all(now_ms - one.largest_timestamp_ms > config.retention_ms >= 0 for one in going)
+        return DeletionRule.RETENTION_MS if is_by_time else DeletionRule.RETENTION_BYTES

@@ -1,14 +1,15 @@
 """The housekeeper: checkpoints, fsync of rolled segments, retention, compaction, removal of what was deleted.
 
-Runs in: one process. It writes the checkpoint files and the clean-shutdown marker of every log directory, and
-nobody else does. Of the segments it only reads: it asks their owners to drop them (`retention_look.py`), or to put
-compacted ones in their place (`cleaner.py`). What goes into a checkpoint comes from the partition table.
+Runs in: one process. It writes the checkpoint files (`checkpoints.py`) and the clean-shutdown marker of every log
+directory, and nobody else does. Of the segments it only reads: it asks their owners to drop them (`retention_look.py`), or
+to put compacted ones in their place (`cleaner.py`). What goes into a checkpoint comes from the partition table.
 
-    recovery point    everything below it has been fsynced: segments that rolled are synced here, then counted
+    recovery point    everything below it has been fsynced: segments that rolled are synced here (`segment_sync.py`)
     high watermark    replication-offset-checkpoint
     log start         log-start-offset-checkpoint
 
-The clean-shutdown marker is the last thing written, and only if every partition worker closed its logs.
+The clean-shutdown marker is the last thing written, and says that every log of the directory is whole and synced
+(`clean_marker.py`). A pass that fails is tried again later, and ends no other (`quarantine.py`).
 
 Source: Kafka `LogManager`, `ReplicaManager.checkpointHighWatermarks`.
 """
@@ -19,32 +20,39 @@ import logging
 import os
 import select
 import shutil
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from headrace.clock import Clock, SystemClock
-from headrace.errors import ConfigError, Fenced, HeadraceError
+from headrace.errors import ConfigError, Fenced
 from headrace.ids import TopicPartition
 from headrace.limits import IDLE_WAIT_MAX_MS
 from headrace.log.checkpoints import (
     LOG_START_OFFSET_FILE,
+    PARTITION_MAX,
+    PARTITION_METADATA_FILE,
     RECOVERY_POINT_FILE,
     REPLICATION_OFFSET_FILE,
-    read_offset_checkpoint,
+    is_number,
+    read_partition_metadata,
     write_clean_shutdown,
-    write_offset_checkpoint,
 )
-from headrace.log.disk import EXHAUSTED, TOO_MANY_FILES
-from headrace.log.partition_log import sync_segment
+from headrace.log.disk import EXHAUSTED
 from headrace.log.retention import load_policy
-from headrace.log.segment import segment_bases
 from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
 from headrace.stop_flag import StopFlag
+from headrace.workers.housekeeper.checkpoints import Checkpoints
+from headrace.workers.housekeeper.clean_marker import open_logs_are_closed
 from headrace.workers.housekeeper.cleaner import Cleaner
-from headrace.workers.housekeeper.hosted import HostedReplicas
+from headrace.workers.housekeeper.hosted import Hosted, HostedReplicas
 from headrace.workers.housekeeper.lag_look import LagLook
 from headrace.workers.housekeeper.owners import Owners
+from headrace.workers.housekeeper.quarantine import Quarantine
 from headrace.workers.housekeeper.retention_look import RetentionLook
+from headrace.workers.housekeeper.segment_sync import SegmentSync
+from headrace.workers.watched_disk import WatchedDisk
 
 DELETED_SUFFIX = "-delete"
 SYNC_LOOK_INTERVAL_MS = 1_000
@@ -77,21 +85,28 @@ class Housekeeper:
         }
         self._replicas = HostedReplicas(seat, self._all_log_dirs)
         self._owners = Owners(seat)
+        self._quarantine = Quarantine(clock)
+        self._checkpoints = Checkpoints(WatchedDisk(seat, clock))
+        self._sync = SegmentSync(
+            seat, clock, self._replicas, self._owners, self._checkpoints, self._quarantine, self._take_offline
+        )
         self._lags = LagLook(seat, self._replicas)
         policy = load_policy(settings["headrace.retention.policy"])
-        self._retention = RetentionLook(seat, clock, self._replicas, self._owners, policy)
-        self._cleaner = Cleaner(seat, clock, self._replicas, self._owners, self._log_dirs)
-        self._cleaner.sweep()
+        self._retention = RetentionLook(seat, clock, self._replicas, self._owners, policy, self._quarantine)
+        self._cleaner = Cleaner(
+            seat, clock, self._replicas, self._owners, self._log_dirs, self._checkpoints, self._quarantine
+        )
+        self._quarantine.run("sweep", "sweep", self._cleaner.sweep)
+        self._tasks: dict[str, Callable[[], object]] = {
+            "sync": self._sync_rolled_segments,
+            "delete": self._remove_deleted,
+            "lag": self._lags.look,
+            "retention": self._retention.look,
+            "retired": self._retention.remove_retired,
+            **{name: partial(self._write_checkpoint, name) for name in CHECKPOINT_FILES},
+        }
         now_ms = clock.now_ms()
-        self._due_ms = {name: now_ms + interval for name, interval in self._intervals_ms.items()}
-        self._recovery_points: dict[TopicPartition, int] = {}
-        self._keys: dict[TopicPartition, int] = {}  # of the replicas as of the last look
-        self._written: dict[Path, dict[TopicPartition, int]] = {}
-        for log_dir in self._log_dirs:
-            try:
-                self._recovery_points.update(read_offset_checkpoint(log_dir / RECOVERY_POINT_FILE))
-            except (HeadraceError, ValueError, OSError) as failure:
-                _log.warning("checkpoint ignored directory=%s reason=%s", log_dir, failure)
+        self._due_ms = {name: now_ms + self._intervals_ms[name] for name in self._tasks}
 
     @property
     def _log_dirs(self) -> list[Path]:
@@ -113,120 +128,106 @@ class Housekeeper:
                 continue
             self._due_ms[name] = now_ms + self._intervals_ms[name]
             done += 1
-            if name == "sync":
-                self._sync_rolled_segments()
-            elif name == "delete":
-                self._remove_deleted(now_ms)
-            elif name == "lag":
-                self._lags.look()
-            elif name == "retention":
-                self._retention.look()
-            elif name == "retired":
-                self._retention.remove_retired()
-            else:
-                self._write_checkpoint(name)
-        return done + self._cleaner.do_work(now_ms)
+            self._quarantine.run(name, name, self._tasks[name])
+        return done + self._clean(now_ms)
 
     def close(self, is_clean: bool) -> None:
-        """Final checkpoints, and the marker where every partition worker closed its logs."""
-        self._cleaner.close()
+        """Final checkpoints, and the marker of the directories all of whose logs are closed.
+
+        is_clean   every partition worker closed what it had opened
+        """
+        self._quarantine.run("close cleaner", "cleaner", self._cleaner.close)
         for name in CHECKPOINT_FILES:
-            self._write_checkpoint(name)
+            self._quarantine.run(("close", name), name, self._write_checkpoint, name)
         if is_clean:
             for log_dir in self._log_dirs:
-                try:
-                    write_clean_shutdown(log_dir)
-                except OSError as failure:
-                    _log.error("clean-shutdown marker not written directory=%s reason=%s", log_dir, failure)
+                self._quarantine.run(("close", log_dir), log_dir, self._mark_clean, log_dir)
+
+    def _clean(self, now_ms: int) -> int:
+        done = 0
+
+        def clean() -> None:
+            nonlocal done
+            done = self._cleaner.do_work(now_ms)
+
+        self._quarantine.run("clean", "compaction", clean)
+        return done
+
+    def _mark_clean(self, log_dir: Path) -> None:
+        if not open_logs_are_closed(log_dir, self._seat, self._replicas.view(), self._replicas.generations):
+            _log.warning("no clean-shutdown marker: not every log was opened directory=%s", log_dir)
+            return
+        try:
+            self._checkpoints.hand_over(log_dir)
+            write_clean_shutdown(log_dir)
+        except OSError as failure:
+            _log.error("clean-shutdown marker not written directory=%s reason=%s", log_dir, failure)
 
     def _sync_rolled_segments(self) -> None:
-        replicas = list(self._replicas)
-        self._forget_deleted({hosted.name: hosted.row.key for hosted in replicas})
-        for hosted in replicas:
-            name, row = hosted.name, hosted.row
-            point = max(self._recovery_points.get(name, 0), row.recovery_point, row.log_start_offset)
-            if point < row.end_segment:
-                directory = hosted.directory
-                try:
-                    bases = _segments_between(directory, point, row.end_segment)
-                except FileNotFoundError:
-                    continue  # deleted, or moved to another log directory, since the replicas were listed
-                except OSError as failure:
-                    if failure.errno not in TOO_MANY_FILES:
-                        self._take_offline(hosted.log_dir, f"segments of {name} not listed: {failure}")
-                    continue
-                for base_offset in bases:
-                    try:
-                        sync_segment(directory, base_offset)
-                    except FileNotFoundError:
-                        continue  # deleted meanwhile
-                    except OSError as failure:
-                        if failure.errno in TOO_MANY_FILES:
-                            break
-                        self._take_offline(hosted.log_dir, f"segment {base_offset} of {name} not synced: {failure}")
-                        break
-                    self._seat.beat(self._clock.monotonic_ns())
-                else:
-                    point = row.end_segment
-            self._recovery_points[name] = point
-
-    def _forget_deleted(self, keys: dict[TopicPartition, int]) -> None:
-        """What was synced of a topic says nothing of another one by its name; the checkpoint must not say so for long."""
-        gone = [name for name, key in self._keys.items() if keys.get(name) != key]
-        for name in gone:
-            self._recovery_points.pop(name, None)
-        if gone:
-            self._due_ms[RECOVERY_POINT_FILE] = 0
-        self._keys = keys
+        if self._sync.run():  # what the files say of a name must not be another topic's for long
+            self._due_ms.update(dict.fromkeys(CHECKPOINT_FILES, 0))
 
     def _write_checkpoint(self, file_name: str) -> None:
-        offsets: dict[Path, dict[TopicPartition, int]] = {log_dir: {} for log_dir in self._log_dirs}
+        hosted_in: dict[Path, list[Hosted]] = {log_dir: [] for log_dir in self._log_dirs}
         for hosted in self._replicas:
-            name, row = hosted.name, hosted.row
-            if file_name == RECOVERY_POINT_FILE:
-                offset = min(max(self._recovery_points.get(name, 0), row.recovery_point), row.log_end_offset)
-            elif file_name == REPLICATION_OFFSET_FILE:
-                offset = row.high_watermark
-            else:
-                offset = row.log_start_offset
-            offsets[hosted.log_dir][name] = offset
-        for log_dir, found in offsets.items():
-            path = log_dir / file_name
-            if self._written.get(path) == found:
-                continue
+            if hosted.log_dir in hosted_in:
+                hosted_in[hosted.log_dir].append(hosted)
+        written = set(hosted_in)
+        for log_dir, hosts in hosted_in.items():
             try:
-                write_offset_checkpoint(path, found)
+                offsets = {hosted.name: (hosted.topic_id, self._offset(file_name, hosted)) for hosted in hosts}
+                self._checkpoints.write(log_dir, file_name, offsets)
             except OSError as failure:
-                if failure.errno in EXHAUSTED:
-                    _log.error("checkpoint not written file=%s reason=%s", path, failure)
-                else:
-                    self._take_offline(log_dir, failure)
-                continue
-            self._written[path] = found
+                self._note_unwritten(log_dir, file_name, failure)
+                written.discard(log_dir)
+        if len(written) < 2:
+            return
+        for log_dir in hosted_in:
+            elsewhere = [one.name for other in written - {log_dir} for one in hosted_in[other]]
+            try:
+                self._checkpoints.forget_moved(log_dir, elsewhere)
+            except OSError as failure:
+                self._note_unwritten(log_dir, file_name, failure)
 
-    def _remove_deleted(self, now_ms: int) -> None:
+    def _offset(self, file_name: str, hosted: Hosted) -> int:
+        if file_name == RECOVERY_POINT_FILE:
+            return self._sync.recovery_point(hosted)
+        return hosted.row.high_watermark if file_name == REPLICATION_OFFSET_FILE else hosted.row.log_start_offset
+
+    def _note_unwritten(self, log_dir: Path, file_name: str, failure: OSError) -> None:
+        if failure.errno in EXHAUSTED:
+            _log.error("checkpoint not written file=%s reason=%s", log_dir / file_name, failure)
+        else:
+            self._take_offline(log_dir, failure)
+
+    def _remove_deleted(self) -> None:
+        now_ms = self._clock.now_ms()
         for log_dir in self._log_dirs:
             try:
-                for entry in os.scandir(log_dir):
-                    if not entry.name.endswith(DELETED_SUFFIX) or not entry.is_dir(follow_symlinks=False):
-                        continue
-                    try:
-                        deleted_ms = entry.stat().st_ctime_ns // 1_000_000
-                    except FileNotFoundError:
-                        continue  # somebody was faster
-                    if now_ms - deleted_ms >= self._delete_delay_ms:
-                        self._seat.beat(self._clock.monotonic_ns())
-                        shutil.rmtree(entry.path, ignore_errors=True)
-                        _log.info("directory removed path=%s", entry.path)
+                entries = list(os.scandir(log_dir))
             except OSError as failure:
                 self._take_offline(log_dir, failure)
+                continue
+            for entry in entries:
+                if not entry.name.endswith(DELETED_SUFFIX) or not entry.is_dir(follow_symlinks=False):
+                    continue
+                try:
+                    deleted_ms = entry.stat().st_ctime_ns // 1_000_000
+                except FileNotFoundError:
+                    continue  # somebody was faster
+                if now_ms - deleted_ms >= self._delete_delay_ms:
+                    path = Path(entry.path)
+                    self._quarantine.run(("delete", path), path, self._remove_directory, path)
 
-
-def _segments_between(directory: Path, first_offset: int, end_segment: int) -> list[int]:
-    """Base offsets of the segments that hold offsets from `first_offset` up to `end_segment`, without the latter."""
-    bases = segment_bases(directory)
-    following = [*bases[1:], end_segment]
-    return [base for base, end in zip(bases, following, strict=False) if end > first_offset and base < end_segment]
+    def _remove_directory(self, directory: Path) -> None:
+        """Of a replica that was deleted; what the checkpoints say of it goes too."""
+        self._seat.beat(self._clock.monotonic_ns())
+        topic, _dash, partition = directory.name.rpartition(".")[0].rpartition("-")
+        if topic and is_number(partition, PARTITION_MAX):
+            topic_id = read_partition_metadata(directory / PARTITION_METADATA_FILE)
+            self._checkpoints.forget(directory.parent, TopicPartition(topic, int(partition)), topic_id)
+        shutil.rmtree(directory, ignore_errors=True)
+        _log.info("directory removed path=%s", directory)
 
 
 def run(seat: Seat, clock: Clock | None = None) -> int:
@@ -239,10 +240,12 @@ def run(seat: Seat, clock: Clock | None = None) -> int:
         housekeeper = Housekeeper(seat, clock)
         seat.set_state(ProcessState.READY)
         while not stop.is_set:
-            if not housekeeper.do_work():
-                seat.doorbell.park()
+            if housekeeper.do_work():
+                continue
+            seat.doorbell.park()
+            if not housekeeper.do_work() and not stop.is_set:  # whoever rang before we were parked is seen here
                 poll.poll(IDLE_WAIT_MAX_MS)
-                seat.doorbell.unpark()
+            seat.doorbell.unpark()
         seat.set_state(ProcessState.DRAINING)
         housekeeper.close(is_clean=seat.processes.is_clean_stop())
         seat.set_state(ProcessState.STOPPED)

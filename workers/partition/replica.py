@@ -94,19 +94,28 @@ class Replica:
         """Lead or follow as the view says. Can be run again; an older leader epoch changes nothing.
 
         returns   whether anything changed (the row has been published then)
+        raises    StorageFailed; StorageExhausted, where the role is taken for reads: tell `fail`
         """
         if view.leader_epoch < self.leader_epoch or self.state is RowState.OFFLINE:
             return False
         state = RowState.LEADER if view.leader == node_id else RowState.FOLLOWER
         if (state, view.leader_epoch, view.isr) == (self.state, self.leader_epoch, self.isr):
+            if self.is_leader and self.leader_epoch > self.log.epochs.latest:  # there was no room for it
+                self.log.assign_leader_epoch(self.leader_epoch)
             return False
+        no_room: StorageExhausted | None = None
         if state is RowState.LEADER and view.leader_epoch > self.leader_epoch:
-            self.log.assign_leader_epoch(view.leader_epoch)
+            try:
+                self.log.assign_leader_epoch(view.leader_epoch)
+            except StorageExhausted as failure:
+                no_room = failure  # what is there can be read; the epoch is noted with the first append
         self.state = state
         self.isr = view.isr
         self.leader_epoch = view.leader_epoch
         self.advance_high_watermark(node_id)
         self.publish()
+        if no_room is not None:
+            raise no_room
         return True
 
     def advance_high_watermark(self, node_id: int) -> None:

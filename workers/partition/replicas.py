@@ -20,12 +20,13 @@ from __future__ import annotations
 import logging
 import os
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
 from headrace.ids import TopicPartition, owner_of
-from headrace.limits import OPEN_SEGMENTS_MAX, REOPEN_INTERVAL_MS
+from headrace.limits import CLOSE_THREADS, OPEN_SEGMENTS_MAX, REOPEN_INTERVAL_MS
 from headrace.log.checkpoints import (
     LOG_START_OFFSET_FILE,
     PARTITION_MAX,
@@ -33,13 +34,14 @@ from headrace.log.checkpoints import (
     RECOVERY_POINT_FILE,
     REPLICATION_OFFSET_FILE,
     is_number,
-    read_offset_checkpoint,
     read_partition_metadata,
 )
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.log.open_segments import OpenSegments
 from headrace.log.partition_log import PartitionLog
+from headrace.log.producer_state import ProducerBudget
+from headrace.log.topic_checkpoints import TopicCheckpoints
 from headrace.settings import Settings, topic_values
 from headrace.shm.cluster_view import ClusterView, DoomedReplica, PartitionView, TopicView
 from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES
@@ -48,6 +50,7 @@ from headrace.shm.seat import Seat
 from headrace.topic_defaults import TopicDefaults
 from headrace.workers.partition.log_directories import LogDirectories
 from headrace.workers.partition.replica import Replica
+from headrace.workers.watched_disk import WatchedDisk
 
 FUTURE_SUFFIX = "-future"  # a copy on its way to another log directory
 
@@ -66,12 +69,13 @@ class Replicas:
         self._seat = seat
         self._index = index
         self._clock = clock
-        self._disk = disk or Disk()
+        self._disk = disk or WatchedDisk(seat, clock)
         self._settings: Settings = seat.wiring.settings
         self._defaults = TopicDefaults(self._settings)
         self._node_id: int = self._settings["broker.id"]
         self._table: PartitionTable = seat.partitions
         self._directories = LogDirectories(seat, self._disk)
+        self._producer_budget = ProducerBudget(self._settings["headrace.producer.ids.max"])
         self._open_segments = OpenSegments(OPEN_SEGMENTS_MAX)
         self._configs: dict[int, dict[str, str]] = {}  # slot -> overrides last applied
         self._timed: set[int] = set()  # slots with flush.ms
@@ -83,9 +87,7 @@ class Replicas:
         self._has_unclean_failure = False
         for counter in (LOGS_OPENED, RECOVERED_BYTES):  # those of a predecessor
             seat.counters.add(counter, -seat.counters.get(counter))
-        self._recovery_points = self._read_checkpoints(RECOVERY_POINT_FILE)
-        self._high_watermarks = self._read_checkpoints(REPLICATION_OFFSET_FILE)
-        self._log_starts = self._read_checkpoints(LOG_START_OFFSET_FILE)
+        self._checkpoints = self._read_checkpoints()
 
     def follow(self, view: ClusterView) -> list[Replica]:
         """Make the replicas as the view has them.
@@ -107,6 +109,7 @@ class Replicas:
         counters = self._seat.counters
         counters.add(LOGS_WANTED, len(wanted) - counters.get(LOGS_WANTED))
         opened, begun_ns = counters.get(LOGS_OPENED), self._clock.monotonic_ns()
+        recovered = counters.get(RECOVERED_BYTES)
         for topic, partition in wanted.values():
             replica = self._hold(topic, partition)
             if replica is None:
@@ -125,7 +128,7 @@ class Replicas:
             _log.info(
                 "logs opened count=%d recovered_bytes=%d duration_ms=%d",
                 counters.get(LOGS_OPENED) - opened,
-                counters.get(RECOVERED_BYTES),
+                counters.get(RECOVERED_BYTES) - recovered,
                 (self._clock.monotonic_ns() - begun_ns) // 1_000_000,
             )
         self._remember(view)
@@ -265,18 +268,20 @@ class Replicas:
         returns   False where a log in a directory that still works was not closed
         """
         clean = not self._has_unclean_failure  # a log that was not opened was not recovered either
-        for replica in self.by_slot.values():
-            self.beat()
-            if replica.state is RowState.OFFLINE:
-                continue  # its directory gets no clean-shutdown marker
-            try:
-                replica.log.close()
-                replica.publish()
-            except StorageExhausted as failure:
-                _log.error("log not closed partition=%s reason=%s", replica.partition, failure)
-                clean = False
-            except (StorageFailed, OSError) as failure:
-                self._directories.take_offline(replica.log.directory.parent, failure)
+        # One that is offline is left out: its directory gets no clean-shutdown marker.
+        closing = [replica for replica in self.by_slot.values() if replica.state is not RowState.OFFLINE]
+        # Syncs that are under way at once share the journal's commits: thousands of logs fit into the stop's time.
+        with ThreadPoolExecutor(CLOSE_THREADS) as pool:
+            for replica, failure in zip(closing, pool.map(_finish_log, closing), strict=True):
+                self.beat()
+                replica.log.abandon()
+                if failure is None:
+                    replica.publish()
+                elif isinstance(failure, StorageExhausted):
+                    _log.error("log not closed partition=%s reason=%s", replica.partition, failure)
+                    clean = False
+                else:
+                    self._directories.take_offline(replica.log.directory.parent, failure)
         return clean
 
     def _flush_due(self, replica: Replica, now_ms: int) -> None:
@@ -399,9 +404,9 @@ class Replicas:
         name = TopicPartition(topic.name, partition.index)
         row, is_torn = self._table.recover_row(partition.slot)
         trusted = None
-        high_watermark = self._high_watermarks.get(name, 0)
-        recovery_point = self._recovery_points.get(name, 0)
-        log_start_offset = self._log_starts.get(name, 0)
+        high_watermark = self._checkpointed(REPLICATION_OFFSET_FILE, name, topic.topic_id)
+        recovery_point = self._checkpointed(RECOVERY_POINT_FILE, name, topic.topic_id)
+        log_start_offset = self._checkpointed(LOG_START_OFFSET_FILE, name, topic.topic_id)
         is_ours = row.key == partition.key and row.generation > 0
         if is_ours and row.state in (RowState.LEADER, RowState.FOLLOWER):
             # The owner before us was killed; what it published is whole in the page cache. Where it was killed while it
@@ -410,7 +415,8 @@ class Replicas:
             trusted = (row.end_segment, row.end_position)
             high_watermark = max(high_watermark, row.high_watermark)
             recovery_point = max(recovery_point, row.recovery_point)
-            log_start_offset = row.log_start_offset
+            # Torn in the first publication, the row has the 0 of a log that loads.
+            log_start_offset = max(log_start_offset, row.log_start_offset)
         elif not is_ours or is_torn:
             self._publish_state(partition.slot, partition.key, RowState.LOADING, generation=0)
         config = LogConfig.from_values(topic_values(self._defaults.settings, topic.configs))
@@ -418,7 +424,8 @@ class Replicas:
         try:
             directory = self._directory_of(name, topic, partition)
             if not directory.is_dir():
-                log_start_offset = 0
+                log_start_offset = recovery_point = 0  # checkpoints of another by this name, from before ids
+                high_watermark = high_watermark if is_ours else 0
             log = self._open_log(
                 name,
                 directory,
@@ -474,7 +481,7 @@ class Replicas:
             log_start_offset=log_start_offset,
             topic_id=topic_id,
             disk=self._disk,
-            producers_max=settings["headrace.producer.ids.max"],
+            producer_budget=self._producer_budget,
             producer_expiration_ms=settings["producer.id.expiration.ms"],
             snapshot_interval_bytes=settings["headrace.producer.snapshot.interval.bytes"],
             progress=self._note_progress,
@@ -519,8 +526,8 @@ class Replicas:
             return
         self.beat()
         name = TopicPartition(doomed.topic, doomed.partition)
-        for checkpoint in (self._recovery_points, self._high_watermarks, self._log_starts):
-            checkpoint.pop(name, None)  # a topic of the same name begins anew
+        for checkpoints in self._checkpoints:
+            checkpoints.forget(name)  # a topic of the same name begins anew
         if doomed.slot in self.by_slot:
             self._forget(doomed.slot).log.abandon()
         self.offline.pop(doomed.slot, None)
@@ -535,11 +542,25 @@ class Replicas:
                 _log.info("replica deleted partition=%s renamed_to=%s", name, target.name)
         self._publish_state(doomed.slot, doomed.key, RowState.DELETED, self._seat.generation)
 
-    def _read_checkpoints(self, file_name: str) -> dict[TopicPartition, int]:
-        offsets: dict[TopicPartition, int] = {}
+    def _checkpointed(self, file_name: str, name: TopicPartition, topic_id: str) -> int:
+        """What a checkpoint says of a partition, in whichever directory: a move may have been cut short. 0 for nothing"""
+        found = (checkpoints.offset(file_name, name, topic_id) for checkpoints in self._checkpoints)
+        return max((offset for offset in found if offset is not None), default=0)
+
+    def _read_checkpoints(self) -> list[TopicCheckpoints]:
+        read = []
         for directory in self._directories.usable:
             try:
-                offsets.update(read_offset_checkpoint(directory / file_name))
-            except (HeadraceError, ValueError, OSError) as failure:
-                _log.warning("checkpoint ignored file=%s reason=%s", directory / file_name, failure)
-        return offsets
+                read.append(TopicCheckpoints.read(directory))
+            except OSError as failure:
+                _log.warning("checkpoints ignored directory=%s reason=%s", directory, failure)
+        return read
+
+
+def _finish_log(replica: Replica) -> Exception | None:
+    """In a thread of the stop; returns why the log could not be closed."""
+    try:
+        replica.log.finish()
+    except (StorageFailed, OSError) as failure:
+        return failure
+    return None

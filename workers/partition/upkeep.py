@@ -25,10 +25,13 @@ from headrace.shm.messages import (
     BASE_OFFSET_ENTRY,
     DELETE_SEGMENTS,
     DELETE_SEGMENTS_HEADER,
+    NOTE_SYNCED,
     SWAP_SEGMENTS,
     SWAP_SEGMENTS_HEADER,
     SWAPPED_SEGMENT,
+    SYNCED_ENTRY,
     UPKEEP_RESULT,
+    DeletionRule,
 )
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.replica import Replica
@@ -54,28 +57,34 @@ class Upkeep:
         return {
             DELETE_SEGMENTS: self._delete_segments,
             SWAP_SEGMENTS: self._swap_segments,
+            NOTE_SYNCED: self._note_synced,
             ApiKey.DELETE_RECORDS: self._delete_records,
         }
 
     def _delete_segments(self, _version: int, body: memoryview, reply: Reply) -> None:
-        slot, key, roll_before_ms = DELETE_SEGMENTS_HEADER.unpack_from(body)
+        slot, key, roll_before_ms, active, youngest_ms, rule = DELETE_SEGMENTS_HEADER.unpack_from(body)
         bases = {base for (base,) in BASE_OFFSET_ENTRY.iter_unpack(body[DELETE_SEGMENTS_HEADER.size :])}
 
         def delete(replica: Replica) -> None:
             log = replica.log
-            if log.end_segment in bases and log.roll_if_older(roll_before_ms):
+            last = log.end_segment
+            if last in bases and log.roll_if_older(roll_before_ms):
                 replica.publish()
-            count = log.count_deletable(bases, replica.high_watermark)
+            # One that has rolled since the housekeeper looked may have got younger records in between.
+            younger = {base for base in bases if active <= base < last and not log.is_older(base, roll_before_ms)}
+            count = log.count_deletable(bases - younger, replica.high_watermark)
             if not count:
                 return
             _move_log_start(replica, log.segment_bases[count])
             log.delete_segments(count)
             replica.publish()
             _log.info(
-                "segments deleted partition=%s count=%d log_start_offset=%d",
+                "segments deleted partition=%s count=%d log_start_offset=%d rule=%s largest_timestamp_ms=%d",
                 replica.partition,
                 count,
                 log.log_start_offset,
+                DeletionRule(rule).setting,
+                youngest_ms,
             )
 
         reply(UPKEEP_RESULT.pack(self._change(slot, key, delete)))
@@ -94,6 +103,15 @@ class Upkeep:
                 replica.publish()
 
         reply(UPKEEP_RESULT.pack(self._change(slot, key, swap) or error))
+
+    def _note_synced(self, _version: int, body: memoryview, reply: Reply) -> None:
+        slot, key, as_of_version, offset = SYNCED_ENTRY.unpack(body)
+
+        def note(replica: Replica) -> None:
+            if replica.log.note_synced(offset, as_of_version):
+                replica.publish()
+
+        reply(UPKEEP_RESULT.pack(self._change(slot, key, note)))
 
     def _change(self, slot: int, key: int, change: Callable[[Replica], None]) -> ErrorCode:
         """Do something to a replica in service, which may fail it."""

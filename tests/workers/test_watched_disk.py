@@ -1,0 +1,47 @@
+"""A process that waits for its disk is not taken for one that hangs, for as long as a disk may take."""
+
+import os
+from types import SimpleNamespace
+
+import pytest
+
+from headrace.limits import SYNC_GRACE_MS
+from headrace.log.disk import Disk
+from headrace.node.restart_policy import is_hung
+from headrace.workers.watched_disk import WatchedDisk
+
+TIMEOUT_MS = 30_000
+SECOND_NS = 1_000_000_000
+
+
+@pytest.mark.parametrize("call", ["fdatasync", "fsync"])
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_sync_may_take_longer_than_a_process_may_be_silent(tmp_path, monkeypatch, call, fails):
+    beats = []
+    clock = SimpleNamespace(ns=1000 * SECOND_NS)
+    clock.monotonic_ns = lambda: clock.ns
+    disk = WatchedDisk(SimpleNamespace(beat=beats.append), clock)
+
+    def hung():
+        return is_hung(0, beats[-1], clock.ns, TIMEOUT_MS)
+
+    def slow(_disk, fd):
+        for _ in range(10):
+            clock.ns += 50 * SECOND_NS
+            assert not hung()
+        clock.ns += (SYNC_GRACE_MS + TIMEOUT_MS) * 1_000_000
+        assert hung()  # a disk that never comes back
+        if fails:
+            raise OSError
+
+    monkeypatch.setattr(Disk, call, slow)
+    fd = os.open(tmp_path, os.O_RDONLY)
+    try:
+        getattr(disk, call)(fd)
+    except OSError:
+        assert fails
+    finally:
+        os.close(fd)
+    assert not hung()
+    clock.ns += (TIMEOUT_MS + 1) * 1_000_000
+    assert hung()  # after the sync the ordinary bound holds

@@ -1,0 +1,35 @@
+"""A disk whose syncs may take their time: the process that waits for one is not taken for one that hangs.
+
+Runs in: partition workers and the housekeeper. A fdatasync of a segment of 1 GiB takes longer than
+`headrace.worker.hang.timeout.ms` on a slow disk, and there is no sign of life within a system call. So the sign
+before it says when the next one is due at the latest: SYNC_GRACE_MS from now.
+"""
+
+from __future__ import annotations
+
+from headrace.clock import Clock
+from headrace.limits import SYNC_GRACE_MS
+from headrace.log.disk import Disk
+from headrace.shm.seat import Seat
+
+
+class WatchedDisk(Disk):
+    """The real one, with signs of life around each sync."""
+
+    def __init__(self, seat: Seat, clock: Clock) -> None:
+        self._seat = seat
+        self._clock = clock
+
+    def fdatasync(self, fd: int) -> None:
+        self._seat.beat(self._clock.monotonic_ns() + SYNC_GRACE_MS * 1_000_000)
+        try:
+            super().fdatasync(fd)
+        finally:
+            self._seat.beat(self._clock.monotonic_ns())
+
+    def fsync(self, fd: int) -> None:
+        self._seat.beat(self._clock.monotonic_ns() + SYNC_GRACE_MS * 1_000_000)
+        try:
+            super().fsync(fd)
+        finally:
+            self._seat.beat(self._clock.monotonic_ns())
