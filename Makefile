@@ -6,12 +6,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.headrace-setup
 LINKS := build/typing/headrace
-FOLDERS := protocol shm log client workers controller node spark cli
+FOLDERS := protocol shm log client workers controller node spark cli systemd
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-# make demo FILE="my lines.txt";   make chaos KILLS=100
+# make demo FILE="my lines.txt";   make chaos FAULTS=10000 SEEDS="1 2 3" CLASSES="kill zk-flap"
 FILE ?=
-KILLS ?= 1000
+FAULTS ?= $(or $(KILLS),1000)
+SEEDS ?= $(shell date +%s)
+CLASSES ?=
 # of pytest, one a core; each keeps to whole files
 SHARDS ?= $(shell nproc)
 GROUP_KILLS ?= 100
@@ -21,7 +23,7 @@ SUITES ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools demo test lint links bench interop chaos foreign readme clean
+.PHONY: help setup check-tools demo test lint links bench interop chaos foreign readme systemd clean
 
 help: ## this text
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -47,6 +49,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PIP) install -c constraints.txt pyspark
 	@echo "setup 3/3: everything else"
 	@$(PIP) install -c constraints.txt -e '.[spark,dev]'
+	@$(BIN)/python -c 'from headrace.spark.warm import warm; warm()'
 	@touch $@
 	@echo "setup done"
 
@@ -54,7 +57,7 @@ demo: $(STAMP) ## a client writes, Spark reads the page cache (FILE=lines.txt fo
 	@$(BIN)/headrace demo $(if $(FILE),"$(FILE)")
 
 test: lint ## lint, types, and the suite but for interop and chaos
-	$(BIN)/python -m pytest -n $(SHARDS) --dist loadfile --no-loadscope-reorder -m 'not interop and not chaos'
+	$(BIN)/python -m pytest -n $(SHARDS) --dist loadfile --no-loadscope-reorder -m 'not interop and not chaos and not systemd'
 
 lint: $(STAMP) links ## ruff and mypy
 	$(BIN)/ruff check .
@@ -73,8 +76,10 @@ bench: $(STAMP) ## Headrace against Apache Kafka on this machine (needs mvn; som
 interop: $(STAMP) ## Kafka's own tools and other clients against a node (needs mvn)
 	$(BIN)/python -m pytest -m interop --timeout=900
 
-chaos: $(STAMP) ## KILLS=1000 SIGKILLs under load, GROUP_KILLS=100 of coordinators, judged
-	$(BIN)/python tests/chaos/campaign.py --kills $(KILLS)
+chaos: $(STAMP) ## FAULTS=1000 under load for each of SEEDS, GROUP_KILLS=100 of coordinators, judged
+	@failed=; for seed in $(SEEDS); do \
+	  $(BIN)/python tests/chaos/campaign.py --faults $(FAULTS) --seed $$seed $(if $(CLASSES),--classes $(CLASSES)) || failed="$$failed $$seed"; \
+	done; test -z "$$failed" || { echo "anomalies with seeds$$failed" >&2; exit 1; }
 	$(BIN)/python tests/chaos/group_campaign.py --kills $(GROUP_KILLS)
 
 foreign: $(STAMP) ## other people's suites against a node, or PEER=kafka; SUITES="kgo trogdor" (needs mvn, go, cargo, gcc)
@@ -82,6 +87,9 @@ foreign: $(STAMP) ## other people's suites against a node, or PEER=kafka; SUITES
 
 readme: $(STAMP) ## every fenced command of README.md, word for word, in a fresh clone
 	$(BIN)/python tests/docs/fences.py README.md
+
+systemd: $(STAMP) ## the shipped unit under a systemd of its own (needs root and systemd-nspawn; some ten minutes)
+	$(BIN)/python -m pytest -m systemd --timeout=900 -rs tests/systemd
 
 clean: ## remove what make made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -1,6 +1,6 @@
 """How fast one core turns segment bytes in the page cache into Arrow batches, without Spark.
 
-    python bench/decode.py [--records N] [--value-bytes B] [--runs R]
+    python bench/decode.py [--records N] [--value-bytes B] [--runs R] [--unchecked]
 
 Each line is the median CPU time over R runs of `read_range` over the same segment file, for a codec and a set of columns: CPU time, so
 that a neighbour on the machine does not count (what the kernel does for page faults does). The first run of each
@@ -15,6 +15,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from headrace.log.segment import path_of
@@ -72,6 +73,7 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=3_000_000)
     parser.add_argument("--value-bytes", type=int, default=100)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--unchecked", action="store_true", help="without comparing checksums")
     given = parser.parse_args()
     print(
         f"{given.records:,} records of {given.value_bytes} bytes, {RECORDS_PER_BATCH} a batch, median of {given.runs}"
@@ -80,6 +82,7 @@ def main() -> None:
     for codec in Codec:
         with tempfile.TemporaryDirectory(prefix="headrace-bench-") as name:
             one, size = write_log(Path(name), codec, given.records, given.value_bytes)
+            one = replace(one, checks_crcs=not given.unchecked)
             for title, columns in COLUMNS.items():
 
                 def scan(one: OffsetRange = one, columns: tuple[str, ...] = columns) -> int:

@@ -60,11 +60,11 @@ def open_cluster(bootstrap: str, command_config: Path | None) -> Cluster:
 
 def _read(path: Path) -> dict[str, str]:
     from headrace.errors import ConfigError
-    from headrace.settings import read_properties
+    from headrace.properties import read_properties_file
 
     try:
-        given = read_properties(path.read_text())
-    except (OSError, UnicodeDecodeError) as failure:
+        given = read_properties_file(path)
+    except (OSError, ValueError) as failure:
         raise ConfigError("--command-config", str(path), str(failure)) from None
     protocol = given.pop("security.protocol", "PLAINTEXT")
     if protocol.upper() != "PLAINTEXT":

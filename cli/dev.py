@@ -1,7 +1,7 @@
 """`headrace dev`: one node with a ZooKeeper of its own, in the foreground.
 
 Runs in: the process that becomes the supervisor; ZooKeeper is its child, started before the node and stopped
-after it. Everything lies in one directory and is kept over restarts:
+after it, and started again where it dies. Everything lies in one directory and is kept over restarts:
 
     DIR/logs         the node's log directory
     DIR/zookeeper    ZooKeeper's data, configuration, log and last port
@@ -62,7 +62,13 @@ def dev(
             embedded = EmbeddedZooKeeper(directory.absolute() / "zookeeper")
             embedded.start()
             settings = settings.with_values({"zookeeper.connect": embedded.connect})
-        return Supervisor(settings, on_ready=_print_hint, log_dirs=log_dirs, directory=str(directory.absolute())).run()
+        return Supervisor(
+            settings,
+            on_ready=_print_hint,
+            on_look=embedded.look if embedded is not None else None,
+            log_dirs=log_dirs,
+            directory=str(directory.absolute()),
+        ).run()
     finally:
         if embedded is not None:
             embedded.stop()

@@ -6,7 +6,7 @@ to standard error. Exit codes:
     0     done, or stopped as asked
     1     it failed
     2     wrong arguments
-    78    a setting can't be used (EX_CONFIG)
+    78    the text of a setting can't be used (EX_CONFIG)
     130   interrupted by Ctrl-C (143: by SIGTERM)
     141   nobody reads standard output any more (| head)
 """
@@ -19,6 +19,7 @@ from typing import Protocol, cast
 
 import typer
 
+from headrace import exit_codes
 from headrace.cli import (
     consume,
     demo,
@@ -28,14 +29,12 @@ from headrace.cli import (
     import_07,
     produce,
     start,
+    systemd_files,
     topics,
     verify,
     version,
 )
 
-EXIT_CLEAN = 0
-EXIT_FAILED = 1
-EXIT_CONFIG = 78
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 EXIT_USAGE = 2
@@ -56,6 +55,7 @@ app.command(epilog="[bold]Examples[/bold]\n\nheadrace demo\n\nheadrace demo acce
 app.command("dump-log", epilog=dump_log.EXAMPLES)(dump_log.dump_log)
 app.command(epilog=verify.EXAMPLES)(verify.verify)
 app.command("import-07", epilog=import_07.EXAMPLES)(import_07.import_07)
+app.command("systemd-files", epilog=systemd_files.EXAMPLES)(systemd_files.systemd_files)
 app.add_typer(topics.app)
 app.command(epilog=produce.EXAMPLES)(produce.produce)
 app.command(epilog=consume.EXAMPLES)(consume.consume)
@@ -92,14 +92,14 @@ def main() -> int:
         if isinstance(cause, BrokenPipeError):
             return EXIT_BROKEN_PIPE
         print(f"headrace: {cause}", file=sys.stderr)
-        return EXIT_FAILED
+        return exit_codes.FAILED
     except HeadraceError as failure:
         from headrace.cli.advice import advice_for
 
         print(f"headrace: {failure}", file=sys.stderr)
         if advice := advice_for(failure):
             print(f"  {advice}", file=sys.stderr)
-        return EXIT_CONFIG if isinstance(failure, ConfigError) else EXIT_FAILED
+        return exit_codes.CONFIG if isinstance(failure, ConfigError) else exit_codes.FAILED
     except (KeyboardInterrupt, typer.Abort):
         return EXIT_INTERRUPTED
     except typer.Exit as done:
@@ -110,7 +110,7 @@ def main() -> int:
         usage_error = cast(_UsageError, failure)
         usage_error.show()
         return usage_error.exit_code
-    return result if isinstance(result, int) else EXIT_CLEAN
+    return result if isinstance(result, int) else exit_codes.CLEAN
 
 
 def _is_text(argument: str) -> bool:

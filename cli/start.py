@@ -21,7 +21,9 @@ headrace start server.properties --set log.retention.hours=24 --set headrace.wor
 
 
 def start(
-    file: Annotated[Path, typer.Argument(metavar="FILE.properties", help="Settings, with Kafka's own keys.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE.properties", help="Settings, with Kafka's own keys.", readable=False)
+    ],
     changes: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Overrides a setting of the file; may be repeated."),
@@ -33,11 +35,19 @@ def start(
 
     [bold]ready bootstrap=HOST:PORT zookeeper=HOST:PORT dir=DIR[/bold]
 
-    Exit codes: 0 stopped as asked, 78 a setting can't be used, 1 anything else.
+    SIGHUP reads the file again and says what changed; a restart applies it.
+
+    Exit codes: 0 stopped as asked, 78 the text of a setting can't be used, 1 anything else: another start may help.
     """
+    from headrace.limits import PORT_WAIT_MS
     from headrace.node.logging_setup import set_up_logging
     from headrace.node.settings_file import load_settings, parse_changes
     from headrace.node.supervisor import Supervisor
+    from headrace.settings import Settings
+
+    def load() -> Settings:
+        return load_settings(file, given)
 
     set_up_logging()
-    return Supervisor(load_settings(file, parse_changes(changes or []))).run()
+    given = parse_changes(changes or [])
+    return Supervisor(load(), reload=load, port_wait_ms=PORT_WAIT_MS).run()

@@ -1,7 +1,11 @@
 """A cluster seen through its protocol: brokers, leaders, offsets, log directories, bytes of a partition.
 
-Errors that a retry may cure are retried RETRIES_MAX times with growing pauses; reading the metadata anew is part of the attempt. Others
-raise KafkaError with the partition's name. A fetch that stays empty below its end gives up after EMPTY_FETCHES_MAX answers.
+Errors that a retry may cure are retried with growing pauses, RETRIES_MAX times, or as long as the patience lasts that the caller gave: a
+broker that is away comes back; reading the metadata anew is part of the attempt. A topic that nobody knows is not waited for longer than
+RETRIES_MAX tries. Others raise KafkaError with the partition's name. A fetch that stays empty below its end gives up after
+EMPTY_FETCHES_MAX answers.
+
+A topic's id tells a topic from another of its name, deleted and created again; brokers before Metadata v10 (KIP-516) tell none.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
+from headrace.protocol.messages import ZERO_UUID
 from headrace.protocol.record_batch import LOG_OVERHEAD_BYTES, MAGIC_POSITION, MAGIC_V2
 
 LATEST = -1
@@ -45,18 +50,22 @@ class Partition(NamedTuple):
 class Cluster:
     """A client of one cluster; connections are opened on demand and kept."""
 
-    def __init__(self, bootstrap_servers: str, timeout_s: float = 30.0, client_id: str = CLIENT_ID) -> None:
+    def __init__(
+        self, bootstrap_servers: str, timeout_s: float = 30.0, client_id: str = CLIENT_ID, patience_s: float = 0.0
+    ) -> None:
         self._bootstrap = [_parse_address(text) for text in bootstrap_servers.split(",") if text.strip()]
         if not self._bootstrap:
             raise ValueError(f"bootstrap servers {bootstrap_servers!r} name no host:port")
         self._timeout_s = timeout_s
         self._client_id = client_id
+        self._patience_s = patience_s
         self._connections: dict[int, Connection] = {}
         self.cluster_id = ""
         self.controller_id = -1
         self.brokers: dict[int, Broker] = {}
         self.partitions: dict[TopicPartition, Partition] = {}
         self.internal_topics: set[str] = set()
+        self.topic_ids: dict[str, str] = {}  # as 32 hex digits, of those that have one
 
     def __enter__(self) -> Cluster:
         return self
@@ -73,7 +82,7 @@ class Cluster:
             topics=None if topics is None else [_topic_wanted(name) for name in topics],
             allow_auto_topic_creation=False,
         )
-        answer = self.ask_any(ApiKey.METADATA, (4, 9), request)
+        answer = self.ask_any(ApiKey.METADATA, (4, 12), request)
         self.cluster_id = answer.cluster_id or ""
         self.controller_id = answer.controller_id
         self.brokers = {broker.node_id: Broker(broker.node_id, broker.host, broker.port) for broker in answer.brokers}
@@ -82,6 +91,8 @@ class Cluster:
                 raise error_of(topic.error_code, f"topic {topic.name}")
             if topic.is_internal:
                 self.internal_topics.add(topic.name)
+            if topic.topic_id != ZERO_UUID:
+                self.topic_ids[topic.name] = topic.topic_id.hex()
             for partition in topic.partitions:
                 self.partitions[TopicPartition(topic.name, partition.partition_index)] = Partition(
                     partition.leader_id,
@@ -238,20 +249,24 @@ class Cluster:
         """
         pause_s = RETRY_PAUSE_FIRST_S
         is_stale = not topics <= {name.topic for name in self.partitions}
-        for tries_left in range(RETRIES_MAX, -1, -1):
+        deadline_s = time.monotonic() + self._patience_s
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        tries_left = RETRIES_MAX
+        while True:
             try:
                 if is_stale:
                     self.refresh(sorted(topics))
                 return attempt()
             except (ConnectionFailed, KafkaError) as failure:
-                is_final = isinstance(failure, KafkaError) and not failure.code.retriable
-                if is_final or not tries_left:
+                code = failure.code if isinstance(failure, KafkaError) else ErrorCode.NETWORK_EXCEPTION
+                is_patient = code != unknown and time.monotonic() < deadline_s
+                if not code.retriable or not (tries_left or is_patient):
                     raise
             is_stale = True
+            tries_left -= tries_left > 0
             self.close()
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, RETRY_PAUSE_MAX_S)
-        raise AssertionError("unreachable")
 
 
 def _whole_batches(data: memoryview) -> tuple[int, int]:

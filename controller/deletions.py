@@ -5,7 +5,10 @@ Runs in: the controller process. Each step can be run again; a process that is k
 make such marks as well.
 
     mark in /admin/delete_topics  ->  topic out of the view, its replicas here doomed  ->  owners rename the
-    directories, rows DELETED  ->  znodes removed, the mark last  ->  slots free (`Office`)
+    directories, rows DELETED; coordinators forget its offsets; every partition worker has followed the view
+    ->  znodes removed, the mark last  ->  slots and name free (`Office`)
+
+The znodes hold the name until then: a topic made under it finds neither files nor committed offsets of the old one.
 
 Source: Kafka `TopicDeletionManager`.
 """
@@ -13,13 +16,12 @@ Source: Kafka `TopicDeletionManager`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Iterable
 
 from headrace.controller import znodes
 from headrace.controller.cluster import Cluster
 from headrace.controller.election import Election, OfficeLost
 from headrace.controller.zk import ZkConflict, ZkSession
-from headrace.shm.cluster_view import DoomedReplica
 
 ZNODES_PER_COMMIT = 500
 
@@ -29,7 +31,6 @@ _log = logging.getLogger(__name__)
 class Deletions:
     """What the active controller has begun to delete.
 
-    is_deleted   whether a replica's owner said DELETED
     is_enabled   delete.topic.enable: where it is off, marks of others are removed
     """
 
@@ -38,15 +39,13 @@ class Deletions:
         zk: ZkSession,
         election: Election,
         cluster: Cluster,
-        is_deleted: Callable[[DoomedReplica], bool],
         is_enabled: bool,
     ) -> None:
         self._zk = zk
         self._election = election
         self._cluster = cluster
-        self._is_deleted = is_deleted
         self._is_enabled = is_enabled
-        self._pending: dict[str, list[DoomedReplica]] = {}
+        self._pending: dict[str, None] = {}
 
     def __contains__(self, name: object) -> bool:
         return name in self._pending
@@ -70,18 +69,27 @@ class Deletions:
         for name in names:
             if name in self._pending:
                 continue
-            if not self._is_enabled and name in self._cluster.topics:
+            if not self._is_enabled and self._cluster.has(name):
                 _log.warning("deletion mark removed, delete.topic.enable=false topic=%s", name)
                 self._remove([znodes.delete_topic_path(name)])
                 continue
-            self._pending[name] = self._cluster.doom(name) if name in self._cluster.topics else []
-            _log.info("topic deletion begun topic=%s replicas_here=%d", name, len(self._pending[name]))
+            if self._cluster.has(name):
+                self._cluster.doom(name)
+            self._pending[name] = None
+            _log.info(
+                "topic deletion begun topic=%s replicas_here=%d",
+                name,
+                sum(replica.topic == name for replica in self._cluster.doomed),
+            )
 
-    def work(self) -> int:
-        """Finish those whose replicas are gone; returns how many. raises ZkError; call again then"""
+    def work(self, unsettled: Collection[str]) -> int:
+        """Finish those that everybody here has acted on; returns how many. raises ZkError; call again then
+
+        unsettled   names that somebody has yet to act on
+        """
         finished = 0
-        for name, doomed in list(self._pending.items()):
-            if not all(self._is_deleted(replica) for replica in doomed):
+        for name in list(self._pending):
+            if name in unsettled:
                 continue
             self._remove(
                 [

@@ -77,9 +77,10 @@ class Election:
 
     def _enter(self) -> None:
         epoch = self._zk.get(znodes.CONTROLLER_EPOCH)
-        assert epoch is not None  # written together with /controller
-        self.is_active = True
+        if epoch is None:  # written together with /controller
+            raise znodes.BadZnode(f"{znodes.CONTROLLER_EPOCH} is not there, {znodes.CONTROLLER} is")
         self.epoch, self.epoch_version = znodes.decode_controller_epoch(epoch.data), epoch.version
+        self.is_active = True
 
     def _take(self, now_ms: int) -> bool:
         self._zk.ensure(znodes.CONTROLLER_EPOCH, b"0")

@@ -16,7 +16,7 @@ import os
 from pathlib import Path
 
 from headrace.errors import ConfigError
-from headrace.settings import read_properties
+from headrace.properties import read_properties_file
 
 FILE = "meta.properties"
 VERSION = "0"  # 1 is KRaft's
@@ -31,7 +31,10 @@ def check_or_write(log_dir: Path, cluster_id: str, node_id: int) -> None:
     if not path.exists():
         _write(path, cluster_id, node_id)
         return
-    found = read_properties(path.read_text())
+    try:
+        found = read_properties_file(path)
+    except ValueError as failure:
+        raise ConfigError("log.dirs", str(log_dir), f"{path} can't be read: {failure}") from None
     if found.get("version", VERSION) != VERSION:
         raise ConfigError(
             "log.dirs",
@@ -58,8 +61,12 @@ def check_or_write(log_dir: Path, cluster_id: str, node_id: int) -> None:
 
 def _write(path: Path, cluster_id: str, node_id: int) -> None:
     temporary = path.with_suffix(".properties.tmp")
-    with open(temporary, "w") as file:
+    with open(temporary, "w", opener=_private) as file:
         file.write(f"#\nversion={VERSION}\nbroker.id={node_id}\ncluster.id={cluster_id}\n")
         file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, path)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o640)

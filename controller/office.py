@@ -21,6 +21,7 @@ from headrace.controller.cluster import Cluster, Topic
 from headrace.controller.deletions import Deletions
 from headrace.controller.election import Election, OfficeLost
 from headrace.controller.producer_ids import ProducerIds
+from headrace.controller.registration import Unregistered
 from headrace.controller.topic_configs import purge
 from headrace.controller.topic_creation import complete
 from headrace.controller.waiting import Waiting
@@ -30,6 +31,7 @@ from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import partition_key
 from headrace.settings import Settings
 from headrace.shm.cluster_view import DoomedReplica, ViewError
+from headrace.shm.counters import TOPICS_RELEASED
 from headrace.shm.partition_table import RowState
 from headrace.shm.seat import Seat
 
@@ -56,43 +58,58 @@ class Office:
         self.cluster = cluster
         self.settings: Settings = seat.wiring.settings
         self.election = Election(zk, cluster.node_id)
-        self.deletions = Deletions(
-            zk, self.election, cluster, self._is_deleted, is_enabled=self.settings["delete.topic.enable"]
-        )
+        self.deletions = Deletions(zk, self.election, cluster, is_enabled=self.settings["delete.topic.enable"])
         self.producer_ids = ProducerIds(zk, cluster.node_id)
         self.chance = random.Random()
         self._now_ms = now_ms  # the date
         self._monotonic_ms = monotonic_ms or now_ms  # for deadlines
         self._seat = seat
-        self._loaded_version = -1  # of the controller epoch under which everything was read
+        self.is_loaded = False  # in this session everything was read once, under this controller epoch:
+        self._loaded_version = -1
+        self._marked: frozenset[str] = frozenset()  # names in /admin/delete_topics at the last look
 
     @property
     def has_deletions(self) -> bool:
-        return bool(self.deletions or self.cluster.doomed)
+        return bool(self.deletions or self.cluster.is_waiting)
+
+    def check_loaded(self) -> None:
+        """raises   KafkaError NOT_CONTROLLER, which clients try again: what we know of the cluster may be of another session"""
+        if not self.is_loaded:
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, "the cluster's state is being read from ZooKeeper, ask again")
 
     def check_active(self) -> None:
         """raises   KafkaError NOT_CONTROLLER"""
+        self.check_loaded()
         if not self.election.is_active:
             holder = self.cluster.controller_id
             raise KafkaError(ErrorCode.NOT_CONTROLLER, f"the active controller is node {holder}, ask there")
 
     def load(self) -> None:
-        """Run the election, read the whole cluster, put right what is ours to put right, publish."""
+        """Run the election, read the whole cluster, put right what is ours to put right, publish.
+
+        Until everything was read, what was known stands, and nothing is published.
+        """
         cluster, zk = self.cluster, self.zk
+        self.is_loaded = False
         self._run_election()
-        cluster.load_brokers(zk)
+        self.deletions.abandon()  # the marks say what is to be deleted
+        brokers = cluster.read_brokers(zk)
         zk.children(znodes.CONFIG_CHANGES, watch=True)
         cluster.load_settings(zk)
-        names = zk.children(znodes.TOPICS, watch=True)
-        cluster.topics.clear()
-        cluster.load_topics(zk, names)
-        cluster.doom_vanished(names)
+        marked, names = self._look_at_topics()
+        found = cluster.read_topics(zk, names)
+        cluster.brokers = brokers
+        self._adopt(marked, names, found)
         self._loaded_version = self.election.epoch_version
-        self._put_right()
-        self.publish()
+        self.is_loaded = True
+        try:
+            self._put_right()
+        finally:
+            self.publish()
 
     def resign(self) -> None:
         """The session is gone, and all that hung on it."""
+        self.is_loaded = False
         self.election.resign()
         self.deletions.abandon()
 
@@ -102,26 +119,33 @@ class Office:
         raises   ZkError, where that did not work; the same call makes up for it later
         """
         cluster, zk = self.cluster, self.zk
+        if not self.is_loaded:
+            self.load()
+            return
         if path == znodes.CONTROLLER:
             self._run_election()
             if self.election.is_active and self.election.epoch_version != self._loaded_version:
                 self.load()  # as a follower we did not see everything
                 return
         elif path == znodes.BROKER_IDS:
-            cluster.load_brokers(zk)
-        elif path == znodes.TOPICS:
-            names = zk.children(znodes.TOPICS, watch=True)
-            cluster.load_topics(
-                zk, [name for name in names if name not in cluster.topics and name not in self.deletions]
-            )
-            cluster.doom_vanished(names)
+            brokers = cluster.read_brokers(zk)
+            if cluster.node_id not in brokers:
+                raise Unregistered(f"{znodes.broker_path(cluster.node_id)} is gone, this node lives")
+            cluster.brokers = brokers
+        elif path in (znodes.TOPICS, znodes.DELETE_TOPICS):
+            marked, names = self._look_at_topics()
+            new = [name for name in names if name not in cluster.topics and name not in self.deletions]
+            self._adopt(marked, names, cluster.read_topics(zk, new))
+            for name in cluster.watch_topics(zk):
+                cluster.load_assignment(zk, name, marked)
+                self._reload_states(name)
         elif path == znodes.CONFIG_CHANGES:
             zk.children(znodes.CONFIG_CHANGES, watch=True)
             cluster.load_settings(zk)
             cluster.load_configs(zk)
         elif path.startswith(f"{znodes.TOPICS}/"):
             name = path.removeprefix(f"{znodes.TOPICS}/").partition("/")[0]
-            if path == znodes.topic_path(name) and not cluster.load_assignment(zk, name):
+            if path == znodes.topic_path(name) and not cluster.load_assignment(zk, name, self._marked):
                 return
             self._reload_states(name)
         try:
@@ -130,29 +154,46 @@ class Office:
             self.publish()  # one topic that can't be put right holds up no other
 
     def publish(self) -> None:
-        """Publish the view, where it says something new, and wake everyone."""
+        """Publish the view, where it says something new, and wake everyone; nothing, while not everything is known."""
+        if not self.is_loaded:
+            return
         try:
             if not self.cluster.publish():
                 return
         except ViewError as failure:
             _log.error("cluster view not published, the last one stands reason=%s", failure)
             return
+        finally:
+            counters = self._seat.counters
+            counters.add(TOPICS_RELEASED, self.cluster.releases - counters.get(TOPICS_RELEASED))
         for process_id in range(self._seat.wiring.process_count):
             if process_id != self._seat.process_id:
                 self._seat.ring(process_id)
 
     def work_on_deletions(self) -> int:
-        """Finish deletions, and free the slots of replicas that are gone; returns how many. raises ZkError"""
-        finished = self.deletions.work() if self.election.is_active else 0
-        orphans = [
-            replica
-            for replica in self.cluster.doomed
-            if replica.topic not in self.deletions and self._is_deleted(replica)
-        ]
-        self.cluster.forget(orphans)
-        if finished or orphans:
+        """Finish deletions, and free what everybody here has let go of; returns how many. raises ZkError"""
+        cluster = self.cluster
+        unsettled = self._unsettled()
+        finished = self.deletions.work(unsettled) if self.election.is_active and self.is_loaded else 0
+        settled = {topic.name for topic in cluster.deleted} - unsettled
+        settled -= {name for name in settled if name in self.deletions}
+        cluster.forget(settled)
+        cluster.free_released(self._seat.followed_by_all())
+        if finished or settled:
             self.publish()
-        return finished + len(orphans)
+        return finished + len(settled)
+
+    def _unsettled(self) -> set[str]:
+        """Deleted topics that a worker of this node has yet to act on, or that are still there to be deleted."""
+        cluster = self.cluster
+        followed = self._seat.followed_by_all()
+        names = {topic.name for topic, version in cluster.deleted.items() if not 0 < version <= followed}
+        names.update(replica.topic for replica in cluster.doomed if not self._is_deleted(replica))
+        for topic in cluster.deleted:
+            now = cluster.topics.get(topic.name)
+            if now is not None and now.topic_id == topic.topic_id and topic.name in self._marked:
+                names.add(topic.name)  # the next controller goes on
+        return names
 
     def overrides_written(self) -> None:
         """We changed overrides in ZooKeeper: publish them, and clear away old notifications of such changes."""
@@ -213,6 +254,18 @@ class Office:
         row = self._seat.partitions.read(replica.slot)
         return row is not None and row.key == replica.key and row.state == RowState.DELETED
 
+    def _look_at_marks(self) -> frozenset[str]:
+        return frozenset(self.zk.children(znodes.DELETE_TOPICS, watch=True))
+
+    def _look_at_topics(self) -> tuple[frozenset[str], list[str]]:
+        """The marks, then the names of all topics: whoever deletes a topic removes its mark last."""
+        marked = self._look_at_marks()
+        return marked, self.zk.children(znodes.TOPICS, watch=True)
+
+    def _adopt(self, marked: frozenset[str], names: list[str], found: dict[str, Topic]) -> None:
+        self.cluster.adopt(names, found, marked, self._marked)
+        self._marked = marked
+
     def _run_election(self) -> None:
         """Take the office or follow whoever has it."""
         epoch_before = self.election.epoch_version
@@ -232,7 +285,7 @@ class Office:
             return
         conflict = None
         try:
-            self.deletions.begin(self.zk.children(znodes.DELETE_TOPICS, watch=True))
+            self.deletions.begin(self._look_at_marks())
             live = self.cluster.live()
             for duty in (*self._completions(live), *self._leader_changes(live)):
                 try:

@@ -6,9 +6,9 @@ record. A duty cycle:
     session lost or new -> what changed in ZooKeeper -> admin rings -> answers that wait for rows -> deletions
     -> park on the doorbell
 
-Whatever ZooKeeper does not answer is tried again later; meanwhile the node serves by the last view. Exit code
-78 (EX_CONFIG) means that a restart won't help: no ZooKeeper at the node's first start, another cluster's log
-directory, a taken broker id.
+Whatever ZooKeeper does not answer is tried again later, for as long as it takes, at the node's start as well; meanwhile
+the node serves by the last view. Exit code 78 (EX_CONFIG) means that a restart won't help: what a setting or a log
+directory's meta.properties says. A broker id that another session holds ends the process with 1: it is started again.
 """
 
 from __future__ import annotations
@@ -32,12 +32,15 @@ from headrace.controller.admin import (
 )
 from headrace.controller.cluster import Cluster
 from headrace.controller.office import Office
+from headrace.controller.outage import Outage, Reminder
+from headrace.controller.session_file import SessionFile
 from headrace.controller.waiting import Waiting
-from headrace.controller.zk import SESSION_FILE, ZkError, ZkLost, ZkSession
+from headrace.controller.zk import ZkConflict, ZkError, ZkSession
 from headrace.controller.znodes import BadZnode
 from headrace.errors import BadFrame, ConfigError, Fenced, HeadraceError
 from headrace.limits import ADMIN_RESPONSE_BYTES_MAX, IDLE_WAIT_MAX_MS
 from headrace.protocol.apis import ApiKey
+from headrace.shm.counters import ZOOKEEPER_CONNECTIONS_LOST, ZOOKEEPER_SESSIONS_LOST
 from headrace.shm.messages import ADMIN, ADMIN_HEADER, ADMIN_PART, ADMIN_RESULT, ADMIN_RESULT_HEADER
 from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
@@ -51,7 +54,8 @@ WAITING_MAX = 10_000
 ANSWER_LOOK_MS = 1  # between two looks at the rows an answer waits for
 DELETION_LOOK_MS = 20  # the same, where nobody waits
 RETRY_MS = 200  # between two tries of what ZooKeeper did not answer
-STALE_SESSION_EXTRA_S = 2  # ZooKeeper notices an expired session a tick late
+ID_WAIT_SESSIONS = 3  # how many session timeouts a broker id is waited for
+PROBE_INTERVAL_S = 2.0  # between two looks whether ZooKeeper refuses us, once our session must be over
 
 assert ANSWER_LOOK_MS <= DELETION_LOOK_MS <= IDLE_WAIT_MAX_MS
 
@@ -71,7 +75,7 @@ _log = logging.getLogger(__name__)
 
 
 class Stopped(Exception):
-    """SIGTERM came while the start waited for ZooKeeper."""
+    """SIGTERM came."""
 
 
 class ControllerProcess:
@@ -92,7 +96,7 @@ class ControllerProcess:
         self._zk = ZkSession(
             settings["zookeeper.connect"],
             settings["zookeeper.session.timeout.ms"],
-            self._log_dirs[0] / SESSION_FILE,
+            SessionFile(self._log_dirs),
             seat.doorbell.force,
             self._beat,
         )
@@ -101,6 +105,9 @@ class ControllerProcess:
         self._session_id = 0  # of the session in which we joined, 0: not joined
         self._losses = 0
         self._changed: dict[str, None] = {}  # paths to look at
+        self._outage = Outage(settings["zookeeper.connect"], seat.set_away_since, clock.monotonic_ns(), clock.now_ms())
+        self._complaint = Reminder()  # of what ZooKeeper has and we can't follow
+        self._next_probe_s = 0.0  # of an outage
         self._retry_ns = 0  # not before this
         # (process id of the network worker, its request id, answer in the making)
         self._waiting: list[tuple[int, int, Waiting]] = []
@@ -108,24 +115,9 @@ class ControllerProcess:
         self._answers: list[tuple[int, int, bytes, bytes | memoryview]] = []
 
     def start(self) -> None:
-        """Connect, and join the cluster.
-
-        raises   ConfigError, where a restart won't help; ZkError, where ZooKeeper does not answer in time
-        """
-        timeout_ms = self._settings["zookeeper.connection.timeout.ms"]
-        deadline_ns = self._clock.monotonic_ns() + timeout_ms * 1_000_000
+        """Look for ZooKeeper; the duty cycle joins the cluster once it is found."""
         self._beat()
-        self._zk.start(timeout_ms / 1000, self._beat)
-        self._losses = self._zk.losses  # a session that could not be resumed counts as one
-        while True:
-            try:
-                self._join()
-                break
-            except ZkError:
-                if self._clock.monotonic_ns() > deadline_ns:
-                    raise
-                select.select((), (), (), RETRY_MS / 1000)
-        self._seat.set_state(ProcessState.READY)
+        self._zk.begin()
 
     def do_work(self) -> int:
         """One cycle; 0 lets the loop sleep."""
@@ -163,21 +155,23 @@ class ControllerProcess:
         zk, wiring, settings = self._zk, self._seat.wiring, self._settings
         zk.save_session()
         session_id = zk.session_id
+        known = self._cluster.cluster_id
+        if known:
+            registration.cluster_id(zk, known)
         for path in znodes.PERSISTENT_PATHS:
             zk.ensure(path)
-        cluster_id = registration.cluster_id(zk)
-        for log_dir in self._log_dirs:
-            try:
-                meta_properties.check_or_write(log_dir, cluster_id, self._node_id)
-            except OSError as failure:
-                _log.error("log directory offline path=%s reason=%s", log_dir, failure)
-                self._seat.report_offline_dirs(wiring.log_dir_bit(str(log_dir)))
+        cluster_id = known or registration.cluster_id(zk)
+        if not known:
+            self._check_log_dirs(cluster_id)
         data = znodes.encode_broker(wiring.host, wiring.port, settings["broker.rack"], self._clock.now_ms())
-        wait_s = settings["zookeeper.session.timeout.ms"] / 1000 + STALE_SESSION_EXTRA_S
+        wait_s = settings["zookeeper.session.timeout.ms"] / 1000 * ID_WAIT_SESSIONS
         registration.register(zk, self._node_id, data, wait_s, self._beat)
         self._cluster.cluster_id = cluster_id
         self._office.load()
+        self._office.producer_ids.prepare()
         self._session_id = session_id
+        self._complaint.reset()
+        self._seat.set_state(ProcessState.READY)
         _log.info(
             "joined cluster id=%s node=%d controller=%d topics=%d session=0x%x",
             cluster_id,
@@ -187,15 +181,20 @@ class ControllerProcess:
             session_id,
         )
 
+    def _check_log_dirs(self, cluster_id: str) -> None:
+        """Whether each log directory belongs here. raises ConfigError"""
+        for log_dir in self._log_dirs:
+            try:
+                meta_properties.check_or_write(log_dir, cluster_id, self._node_id)
+            except OSError as failure:
+                _log.error("log directory offline path=%s reason=%s", log_dir, failure)
+                self._seat.report_offline_dirs(self._seat.wiring.log_dir_bit(str(log_dir)))
+
     def _follow_zookeeper(self) -> int:
         """Look at what changed; what fails is looked at again."""
         for path in self._zk.take_changes():
             self._changed[path] = None
-        if self._zk.losses != self._losses:
-            self._losses = self._zk.losses
-            self._session_id = 0
-            self._office.resign()
-            _log.warning("ZooKeeper session lost, the node serves by the last view")
+        self._watch_connection()
         if not self._zk.is_connected or self._clock.monotonic_ns() < self._retry_ns:
             return 0
         try:
@@ -203,19 +202,76 @@ class ControllerProcess:
                 self._changed.clear()
                 self._join()
                 return 1
-            return self._react()
+            done = self._react()
+            self._complaint.reset()
+            return done
+        except registration.Unregistered as failure:
+            _log.warning("registered again reason=%s", failure)
+            self._session_id = 0
+            return 1
         except (ZkError, BadZnode) as failure:
-            self._retry_ns = self._clock.monotonic_ns() + RETRY_MS * 1_000_000
-            _log.warning("ZooKeeper not followed, again in %d ms reason=%s", RETRY_MS, failure)
+            now_ns = self._clock.monotonic_ns()
+            self._retry_ns = now_ns + RETRY_MS * 1_000_000
+            if self._complaint.is_due(now_ns):
+                _log.warning("ZooKeeper not followed, again every %d ms reason=%s", RETRY_MS, failure)
             return 0
 
+    def _watch_connection(self) -> None:
+        """Say and count what became of connection and session."""
+        zk, outage, counters = self._zk, self._outage, self._seat.counters
+        now_ns = self._clock.monotonic_ns()
+        outage.look(zk.is_connected, zk.drops, now_ns, self._clock.now_ms())
+        if zk.losses != self._losses:
+            self._losses = zk.losses
+            if self._session_id:
+                self._leave("it expired")
+        elif outage.is_on:
+            self._probe(outage.away_s(now_ns))
+        if not outage.is_on:
+            self._next_probe_s = 0.0
+        counters.add(ZOOKEEPER_CONNECTIONS_LOST, outage.count - counters.get(ZOOKEEPER_CONNECTIONS_LOST))
+
+    def _probe(self, away_s: float) -> None:
+        """A ZooKeeper whose data were put back to an earlier state hangs up on us for ever, as far as kazoo can tell."""
+        session_s = self._settings["zookeeper.session.timeout.ms"] / 1000
+        if away_s < max(session_s, self._next_probe_s):
+            return
+        self._next_probe_s = away_s + PROBE_INTERVAL_S
+        if not self._zk.is_refused():
+            return
+        self._zk.forget_history()
+        reason = "ZooKeeper's state is older than what this node has seen of it"
+        if self._session_id:
+            self._leave(reason)
+        else:
+            _log.warning("ZooKeeper refused us, that is over reason=%s", reason)
+
+    def _leave(self, reason: str) -> None:
+        """The session is over, and all that hung on it."""
+        _log.warning(
+            "ZooKeeper session lost, another one begins; the node serves by what it knows session=0x%x reason=%s",
+            self._session_id,
+            reason,
+        )
+        self._session_id = 0
+        self._office.resign()
+        self._seat.counters.add(ZOOKEEPER_SESSIONS_LOST, 1)
+
     def _react(self) -> int:
+        """What can't be followed for now holds up nothing else. raises ZkError, BadZnode"""
         done = 0
+        failure: ZkConflict | BadZnode | None = None
         for path in list(self._changed):
             self._beat()
-            self._office.react(path)
+            try:
+                self._office.react(path)
+            except (ZkConflict, BadZnode) as reason:
+                failure = reason
+                continue
             del self._changed[path]
             done += 1
+        if failure is not None:
+            raise failure
         return done
 
     def _work_on_deletions(self) -> int:
@@ -322,8 +378,12 @@ def run(seat: Seat, clock: Clock | None = None) -> int:
         _work(seat, process)
     except Stopped:
         pass
-    except (ConfigError, ZkError, BadZnode) as failure:
-        return _exit_code_of(failure, seat)
+    except ConfigError as failure:
+        _log.error("node can't start: %s", failure)
+        return EXIT_CONFIG
+    except (registration.IdHeld, ZkError, BadZnode) as failure:
+        _log.error("controller process ends, another one begins reason=%s", failure)
+        return EXIT_FAILED
     except Fenced as reason:
         _log.warning("controller process fenced reason=%s", reason)
         return EXIT_FAILED
@@ -346,12 +406,3 @@ def _work(seat: Seat, process: ControllerProcess) -> None:
         if not process.do_work():
             poll.poll(process.sleep_bound_ms())
         doorbell.unpark()
-
-
-def _exit_code_of(failure: HeadraceError, seat: Seat) -> int:
-    """A node that served before waits for its ZooKeeper; one that never did is told that it does not work."""
-    if isinstance(failure, ZkLost):
-        _log.error("node can't start: zookeeper.connect: %s", failure)
-    else:
-        _log.error("node can't start: %s", failure)
-    return EXIT_CONFIG if isinstance(failure, ConfigError) or seat.generation <= 1 else EXIT_FAILED

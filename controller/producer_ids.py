@@ -26,10 +26,14 @@ class ProducerIds:
         self._next = 0
         self._end = 0
 
-    def take(self) -> int:
-        """The next id; raises ZkError, where no block can be had."""
+    def prepare(self) -> None:
+        """Have a block at hand, so that producers start in a short outage of ZooKeeper. raises ZkError"""
         if self._next >= self._end:
             self._claim()
+
+    def take(self) -> int:
+        """The next id; raises ZkError, where no block can be had."""
+        self.prepare()
         self._next += 1
         return self._next - 1
 

@@ -5,27 +5,53 @@ be there (KAFKA-7165):
 
     its owner is our session       we resumed it: keep the node, mend what it says
     ... the session we held before and could not resume: delete it
-    ... any other session          wait for it to go, no longer than a session lasts
+    ... any other session          wait for it to go: our predecessor's, or another node has our id
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 
 from headrace.controller import znodes
-from headrace.controller.zk import ZkConflict, ZkSession
-from headrace.errors import ConfigError
+from headrace.controller.outage import Reminder
+from headrace.controller.zk import Node, ZkConflict, ZkError, ZkSession
+from headrace.errors import HeadraceError
 
 LOOK_INTERVAL_S = 0.1
 
+_log = logging.getLogger(__name__)
 
-def cluster_id(zk: ZkSession) -> str:
-    """The cluster's id; made by the first node that asks."""
+
+class IdHeld(HeadraceError):
+    """Another session holds our broker id: nothing is wrong with a setting, if that session goes."""
+
+
+class Unregistered(ZkError):
+    """Our node in /brokers/ids is gone, and our session is not: somebody removed it."""
+
+
+class ForeignCluster(ZkError):
+    """ZooKeeper does not have the cluster that this node serves in: its data are gone, or it is another one."""
+
+
+def cluster_id(zk: ZkSession, known: str = "") -> str:
+    """The cluster's id; made by the first node that asks.
+
+    known    the cluster that this node serves in
+    raises   ForeignCluster, where it is not that
+    """
     while True:
         node = zk.get(znodes.CLUSTER_ID)
+        found = znodes.decode_cluster_id(node.data) if node is not None else ""
+        if known and found != known:
+            raise ForeignCluster(
+                f"{znodes.CLUSTER_ID} is {found or 'not there'}, this node serves in cluster {known}: it goes on with what"
+                " it knows and makes no changes; put ZooKeeper's data back, or stop the node to begin anew"
+            )
         if node is not None:
-            return znodes.decode_cluster_id(node.data)
+            return found
         made = znodes.encode_cluster_id(znodes.encode_uuid(znodes.new_uuid()))
         zk.ensure(znodes.CLUSTER_ID, made)  # another node may be first: read what stands there
 
@@ -40,12 +66,13 @@ def register(
     """Stand in /brokers/ids.
 
     data     as `znodes.encode_broker` makes it
-    wait_s   how long a session can outlive its process
+    wait_s   how long another holder of the id is waited for: a session can outlive its process
     alive    called again and again while it takes; may raise to end it
-    raises   ConfigError, where another live node holds the id; ZkError
+    raises   IdHeld, where another session holds the id all that time; ZkError
     """
     path = znodes.broker_path(node_id)
     deadline = time.monotonic() + wait_s
+    reminder = Reminder()
     while True:
         try:
             zk.create(path, data, is_ephemeral=True)
@@ -62,15 +89,21 @@ def register(
         if zk.previous is not None and node.ephemeral_owner == zk.previous[0]:
             zk.delete(path)
             continue
+        holder = _holder(node_id, node)
         if time.monotonic() > deadline:
-            held = znodes.decode_broker(node_id, node.data)
-            raise ConfigError(
-                "broker.id",
-                node_id,
-                f"another node at {held.host}:{held.port} is registered with it: choose another id",
-            )
+            raise IdHeld(f"broker.id {node_id} is held by {holder}: end that node, or choose another id")
+        if reminder.is_due(time.monotonic_ns()):
+            _log.warning("waiting for a broker id that another session holds broker_id=%d holder=%s", node_id, holder)
         alive()
         time.sleep(LOOK_INTERVAL_S)
+
+
+def _holder(node_id: int, node: Node) -> str:
+    try:
+        held = znodes.decode_broker(node_id, node.data)
+        return f"{held.host}:{held.port} session=0x{node.ephemeral_owner:x}"
+    except znodes.BadZnode:
+        return f"session=0x{node.ephemeral_owner:x}"
 
 
 def _says_the_same(node_id: int, held: bytes, wanted: bytes) -> bool:

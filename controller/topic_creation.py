@@ -11,16 +11,15 @@ Source: Kafka `ZkAdminManager.createTopics`, `AdminZkClient`, `Topic.validate`.
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Iterable, Sequence
 
 from headrace.controller import znodes
-from headrace.controller.assignment import assign_replicas, initial_state
+from headrace.controller.assignment import assign_replicas, elect, initial_state
 from headrace.controller.cluster import Cluster, Topic, view_bytes_of
 from headrace.controller.election import Election, OfficeLost
 from headrace.controller.transaction import Transaction
 from headrace.controller.zk import ZkConflict, ZkSession
-from headrace.controller.znodes import TopicAssignment
+from headrace.controller.znodes import PartitionState, TopicAssignment
 from headrace.errors import ConfigError, ErrorCode, KafkaError
 from headrace.limits import CONFIG_VALUE_LENGTH_MAX, TOPIC_NAME_LENGTH_MAX
 from headrace.settings import Settings, check_topic_value
@@ -29,8 +28,6 @@ PARTITIONS_PER_COMMIT = 200
 PARTITIONS_PER_TOPIC_MAX = 100_000
 PARTITIONS_PER_REQUEST_MAX = 100_000
 TOPIC_NODE_BYTES_MAX = 900_000  # ZooKeeper drops the connection of who sends more than a MiB (jute.maxbuffer)
-
-_LEGAL = re.compile(r"[a-zA-Z0-9._-]+\Z")
 
 
 class TopicNames:
@@ -48,7 +45,7 @@ class TopicNames:
 
     def check(self, name: str) -> None:
         """raises   KafkaError INVALID_TOPIC_EXCEPTION or TOPIC_ALREADY_EXISTS"""
-        if not name or name in (".", "..") or len(name) > TOPIC_NAME_LENGTH_MAX or not _LEGAL.match(name):
+        if not znodes.is_topic_name(name):
             raise KafkaError(
                 ErrorCode.INVALID_TOPIC_EXCEPTION,
                 f"topic name {name[:300]!r}: 1 to {TOPIC_NAME_LENGTH_MAX} of a-z A-Z 0-9 . _ -, and neither '.' nor '..'",
@@ -78,7 +75,7 @@ def check_total(partitions: int) -> None:
 
 
 def check_configs(configs: dict[str, str | None]) -> dict[str, str]:
-    """The overrides without nulls; raises KafkaError INVALID_CONFIG."""
+    """The overrides without nulls. raises   KafkaError INVALID_CONFIG"""
     kept = {}
     for key, value in configs.items():
         if value is None:
@@ -105,7 +102,8 @@ def place(
     if factor == -1:
         factor = settings["default.replication.factor"]
     if not 1 <= partitions <= PARTITIONS_PER_TOPIC_MAX:
-        raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"Number of partitions must be larger than 0, got {partitions}.")
+        bound = "larger than 0" if partitions < 1 else f"at most {PARTITIONS_PER_TOPIC_MAX}"
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"Number of partitions must be {bound}, got {partitions}.")
     brokers = cluster.live()
     if not 1 <= factor <= len(brokers):
         raise KafkaError(
@@ -159,7 +157,7 @@ def create(
         if conflict.path == znodes.topic_path(name):
             raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.") from None
         raise
-    cluster.topics[name] = topic
+    cluster.add(topic)
     return topic
 
 
@@ -207,7 +205,7 @@ def write_states(
     for first in range(0, len(missing), PARTITIONS_PER_COMMIT):
         made = {}
         for index in missing[first : first + PARTITIONS_PER_COMMIT]:
-            state = made[index] = initial_state(topic.replicas[index], live, election.epoch)
+            state = made[index] = _first_state(topic, index, live, election.epoch)
             path = znodes.partition_path(topic.name, index)
             if path not in there:
                 transaction.create(path)
@@ -216,6 +214,15 @@ def write_states(
         for index, state in made.items():
             topic.states[index] = state
         transaction = election.guarded()
+
+
+def _first_state(topic: Topic, index: int, live: Sequence[int], controller_epoch: int) -> PartitionState:
+    """Of a partition that has none; where it had one, its in-sync replicas and the count of its epochs go on."""
+    past = topic.past.get(index)
+    if past is None:
+        return initial_state(topic.replicas[index], live, controller_epoch)
+    again = past._replace(leader_epoch=past.leader_epoch + 1, controller_epoch=controller_epoch, version=0)
+    return elect(past._replace(version=0), topic.replicas[index], live, controller_epoch) or again
 
 
 def _metric(name: str) -> str:

@@ -1,7 +1,7 @@
 """An answer that waits until this node is as the request wanted it.
 
-Runs in: the controller process. Looked at in every cycle while it is open; a look costs one check for each
-item that is not there yet.
+Runs in: the controller process. Looked at in every cycle while it is open; a look goes on from the first item that
+was not there at the last one, so that all looks together cost a check for each item, and one more each.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Waiting:
         is_there: Callable[[T], bool],
         respond: Callable[[bool], bytes],
     ) -> None:
-        self._open = list(items)
+        self._open = list(reversed(items))
         self._deadline_ms = deadline_ms
         self._is_there = is_there
         self._respond = respond
@@ -41,7 +41,8 @@ class Waiting:
 
     def poll(self, now_ms: int) -> bytes | None:
         """The response, once everything came or the time is over; None before."""
-        self._open = [item for item in self._open if not self._is_there(item)]
+        while self._open and self._is_there(self._open[-1]):
+            self._open.pop()
         if not self._open:
             return self._respond(True)
         return self._respond(False) if now_ms >= self._deadline_ms else None

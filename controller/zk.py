@@ -4,10 +4,8 @@ Runs in: the controller process. kazoo has threads of its own; its callbacks not
 doorbell, nothing else (KAFKA-6879: work inside of session callbacks deadlocks). Without a connection a call
 fails at once, and with one it has a deadline, so that an outage of ZooKeeper stops nobody's duty cycle.
 
-The session's id and password are kept in a file, so that a process killed and restarted resumes its session
-and its ephemeral nodes never blink:
-
-    {first log directory}/.headrace-session    {"id": 72057..., "password": "9f3c..."}    mode 0600
+The session's id and password are kept in a file (`session_file.py`), so that a process killed and restarted resumes
+its session and its ephemeral nodes never blink.
 
 A call without a reply raises `ZkLost`: it may have happened. Whoever called reads again and compares; all that
 the controller process does can be run again for that reason.
@@ -15,15 +13,12 @@ the controller process does can be run again for that reason.
 
 from __future__ import annotations
 
-import json
 import logging
 import math
-import os
 import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from kazoo.client import KazooClient
@@ -41,13 +36,15 @@ from kazoo.exceptions import (
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import KazooState
 
+from headrace.controller.handshake import is_behind
+from headrace.controller.session_file import SessionFile
 from headrace.controller.transaction import Action, Transaction
 from headrace.errors import ConfigError, HeadraceError
 
 CALL_TIMEOUT_S = 10.0
 CONNECT_REPLY_S = 3.0  # for the reply to a connection's first request
 START_LOOK_S = 0.2  # between two signs of life while the first connection is waited for
-SESSION_FILE = ".headrace-session"
+PROBE_TIMEOUT_S = 0.3  # of each step; asked again and again
 READY_PATH = "/headrace-ready"
 
 _NO_REPLY = (ConnectionLoss, SessionExpiredError, ConnectionClosedError)
@@ -87,6 +84,7 @@ class ZkSession:
 
     on_event   called by kazoo's threads whenever there is something to look at
     alive      called before each call and each reply, for a request may take thousands; may raise to end it
+    drops      how many connections were lost so far
     losses     how many sessions expired so far; ephemeral nodes went with each
 
     raises   ConfigError, where `connect` does not parse
@@ -96,12 +94,14 @@ class ZkSession:
         self,
         connect: str,
         timeout_ms: int,
-        session_file: Path | None,
+        session_file: SessionFile | None,
         on_event: Callable[[], None],
         alive: Callable[[], None] = lambda: None,
     ) -> None:
-        self.previous = _read_session(session_file)
+        self.previous = session_file.read() if session_file is not None else None
+        self.drops = 0
         self.losses = 0
+        self._probes = 0
         self._session_file = session_file
         self._on_event = on_event
         self._alive = alive
@@ -133,8 +133,12 @@ class ZkSession:
     def is_connected(self) -> bool:
         return bool(self._client.connected)
 
+    def begin(self) -> None:
+        """Connect, as long as that takes, in kazoo's threads. The chroot is made by the first `create` below it."""
+        self._client.start_async()
+
     def start(self, timeout_s: float, alive: Callable[[], None] = lambda: None) -> None:
-        """Connect. The chroot is made by the first `create` below it.
+        """Connect, and wait for it.
 
         alive    called again and again while it takes; may raise to end it
         raises   ZkLost, where no server answers in time
@@ -149,19 +153,30 @@ class ZkSession:
         self.save_session()
 
     def save_session(self) -> None:
-        """Write id and password of the session for our successor."""
+        """Keep id and password of the session for our successor."""
         client_id = self._client.client_id
-        if self._session_file is None or client_id is None:
-            return
-        temporary = self._session_file.with_suffix(".tmp")
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            json.dump({"id": client_id[0], "password": client_id[1].hex()}, file)
-        os.replace(temporary, self._session_file)
+        if self._session_file is not None and client_id is not None:
+            self._session_file.write(client_id)
+
+    def is_refused(self) -> bool:
+        """Whether a server opens sessions for others, but not for who has seen as much as we: its state is an older one.
+
+        One server is asked, the next one at the next call.
+        """
+        hosts = list(dict.fromkeys(self._client.hosts))
+        host, port = hosts[self._probes % len(hosts)]
+        self._probes += 1
+        last_zxid = self._client.last_zxid
+        return last_zxid > 0 and not self.is_connected and is_behind(host, port, PROBE_TIMEOUT_S, last_zxid)
+
+    def forget_history(self) -> None:
+        """Connect to servers whose state is older than what we have seen: what we know of the cluster is to be read again."""
+        self._client.last_zxid = 0
 
     def stop(self) -> None:
         """End the session: ephemeral nodes go at once, where a server hears of it."""
         if self._end() and self._session_file is not None:
-            self._session_file.unlink(missing_ok=True)
+            self._session_file.remove()
 
     def take_changes(self) -> list[str]:
         """Paths whose watches fired since the last call; a lost connection fires them all."""
@@ -293,7 +308,9 @@ class ZkSession:
         self._on_event()
 
     def _on_state(self, state: str) -> None:
-        if state == KazooState.LOST:
+        if state == KazooState.SUSPENDED:
+            self.drops += 1
+        elif state == KazooState.LOST:
             self.losses += 1
         self._on_event()
 
@@ -340,13 +357,3 @@ def _wait(result: Any) -> Any:
         raise ZkLost(f"no reply within {CALL_TIMEOUT_S:.0f} s") from None
     except _NO_REPLY as failure:
         raise ZkLost(type(failure).__name__) from None
-
-
-def _read_session(path: Path | None) -> tuple[int, bytes] | None:
-    if path is None:
-        return None
-    try:
-        stored = json.loads(path.read_text())
-        return int(stored["id"]), bytes.fromhex(stored["password"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None

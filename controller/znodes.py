@@ -30,6 +30,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from headrace.errors import HeadraceError
+from headrace.limits import TOPIC_NAME_LENGTH_MAX
 
 BROKER_IDS = "/brokers/ids"
 TOPICS = "/brokers/topics"
@@ -45,6 +46,7 @@ DELETE_TOPICS = "/admin/delete_topics"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
 
 CONSUMERS = "/consumers"
+_TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]+\Z")
 _BAD_IN_PATH = re.compile("[/\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")  # what ZooKeeper refuses, and the slash
 
 PERSISTENT_PATHS = (
@@ -137,6 +139,11 @@ def is_path_part(name: str) -> bool:
     return name not in ("", ".", "..") and not _BAD_IN_PATH.search(name)
 
 
+def is_topic_name(name: str) -> bool:
+    """1 to 249 letters, digits, `.`, `_`, `-`; not `.` or `..`. source: Kafka `Topic.validate`"""
+    return name not in (".", "..") and len(name) <= TOPIC_NAME_LENGTH_MAX and _TOPIC_NAME.match(name) is not None
+
+
 def decode_consumer_offset(path: str, data: bytes) -> int:
     with _reading(path):
         return int(data)
@@ -169,7 +176,10 @@ def decode_broker(node_id: int, data: bytes) -> Registration:
         endpoints.sort(key=lambda endpoint: protocols.get(endpoint[0], endpoint[0]) != "PLAINTEXT")
         for _listener, _, address in endpoints[:1]:
             host, _, port = address.rpartition(":")
-        return Registration(node_id, (host or "").strip("[]"), int(port), fields.get("rack"))
+        rack = fields.get("rack")
+        if not (rack is None or isinstance(rack, str)) or not -1 <= int(port) < 1 << 16:
+            raise ValueError(f"rack {rack!r}, port {port}")
+        return Registration(node_id, (host or "").strip("[]"), int(port), rack)
 
 
 def encode_topic(assignment: TopicAssignment) -> bytes:
@@ -185,10 +195,12 @@ def encode_topic(assignment: TopicAssignment) -> bytes:
 
 
 def decode_topic(name: str, data: bytes) -> TopicAssignment:
-    """Partitions are numbered from 0 without a gap."""
+    """Partitions are numbered from 0 without a gap; the name will be a directory's."""
     with _reading(topic_path(name)):
+        if not is_topic_name(name):
+            raise ValueError("no name of a topic")
         fields = json.loads(data)
-        partitions = {int(index): tuple(map(int, replicas)) for index, replicas in fields["partitions"].items()}
+        partitions = {int(index): tuple(map(_int32, replicas)) for index, replicas in fields["partitions"].items()}
         replicas = tuple(partitions[index] for index in range(len(partitions)))
         return TopicAssignment(decode_uuid(fields.get("topic_id", "")), replicas)
 
@@ -216,9 +228,9 @@ def decode_state(path: str, data: bytes, version: int) -> PartitionState:
     with _reading(path):
         fields = json.loads(data)
         return PartitionState(
-            int(fields["leader"]),
-            int(fields["leader_epoch"]),
-            tuple(map(int, fields["isr"])),
+            _int32(fields["leader"]),
+            _int32(fields["leader_epoch"]),
+            tuple(map(_int32, fields["isr"])),
             int(fields.get("controller_epoch", 0)),
             version,
         )
@@ -295,11 +307,19 @@ def decode_uuid(text: str) -> str:
     return digits
 
 
+def _int32(value: object) -> int:
+    """A broker id or an epoch; -1 is none."""
+    number = int(value)  # type: ignore[call-overload]
+    if not -1 <= number < 1 << 31:
+        raise ValueError(f"{number} is no int32 from -1 on")
+    return int(number)
+
+
 @contextmanager
 def _reading(path: str) -> Iterator[None]:
     try:
         yield
-    except (ValueError, KeyError, TypeError, AttributeError) as failure:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as failure:
         raise BadZnode(f"{path}: {type(failure).__name__}: {failure}") from None
 
 

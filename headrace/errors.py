@@ -204,6 +204,10 @@ class ConfigError(HeadraceError):
         self.reason = reason
 
 
+class NotAvailable(HeadraceError):
+    """What the node needs is held by somebody else, or not there now: another start may find it."""
+
+
 class KafkaError(HeadraceError):
     """An error that has a wire code: raised by a handler, a log or a client, answered to the peer."""
 

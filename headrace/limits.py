@@ -10,6 +10,11 @@ NETWORK_WORKERS_MAX = 32
 PARTITION_WORKERS_MAX = 64
 RESTART_BACKOFF_FIRST_MS = 10
 RESTART_BACKOFF_MAX_MS = 5_000
+WORKER_HANG_TIMEOUT_MS_MIN = 1_000  # that a setting may choose
+DEATHS_BEFORE_READY_MAX = 10  # of one process, in a row: a node that has not served yet gives up
+PORT_WAIT_MS = 60_000  # of a start, for a port that somebody else holds
+RENEWAL_LOOK_MS = 2  # between two looks whether a dead process's rings can be used again
+RENEWAL_RETRY_MS = 500  # between two tries to make new ones, while /dev/shm is full
 STOP_DEADLINE_MS = 9_000  # the whole clean stop; systemd's own limit is longer
 IDLE_WAIT_MAX_MS = 100  # no sleep is longer, so a lost wake-up costs this much at most
 
@@ -17,11 +22,18 @@ IDLE_WAIT_MAX_MS = 100  # no sleep is longer, so a lost wake-up costs this much 
 RING_BYTES_MIN = 64 * 1024
 RING_BYTES_MAX = 1 << 30
 ANSWER_RING_BYTES = 1 << 20
+ANSWER_RING_BYTES_MIN = 1 << 18  # where there are so many that they shrink
 CONTROL_RING_BYTES = 1 << 22
+CONTROL_RING_BYTES_MIN = 1 << 20
 UPKEEP_RING_BYTES = 1 << 17  # between the housekeeper and a partition worker
+SHM_SHARE_OF_MEMORY = 100  # all shared memory of a node: one part in so many of the machine's
+SHM_SHARE_OF_DIRECTORY = 4  # and of /dev/shm, which others use as well
 REQUESTS_PER_CYCLE_MAX = 512
 APPENDS_PER_CYCLE_MAX = 64  # requests of one ring to a partition worker: the first answers leave while others ask on
 GROUP_REQUESTS_PER_CYCLE_MAX = 32  # the same, while groups ask: each costs more than a produce
+NETWORK_REQUESTS_PER_CYCLE_MAX = 1_024  # of all connections of a network worker
+CONNECTION_REQUESTS_PER_CYCLE_MAX = 32  # of one of them; who pipelines more waits until the others had their turn
+NETWORK_CYCLE_MS_MAX = 50  # in which a cycle takes requests; one that has begun is finished
 REQUEST_BYTES_PER_CYCLE_MAX = 1 << 20  # of one ring: its writer fills it again while these are being written
 
 # Shared tables
@@ -33,6 +45,9 @@ CLUSTER_VIEW_BYTES_MAX = 16 * 1024 * 1024
 # Connections
 RECEIVE_BYTES_FIRST = 16 * 1024
 RECEIVE_BYTES_BUSY = 128 * 1024  # of a connection whose socket holds more than fits; a larger frame takes more
+RECEIVE_BYTES_KEPT = (
+    4 * 1024 * 1024
+)  # of a connection between two large frames, while it is busy and nobody waits for memory
 PIPELINED_REQUESTS_MAX = 256  # in flight per connection; reading stops beyond
 PARKED_PARTITIONS_MAX = 10_000  # that fetches of one connection wait for; reading stops beyond
 OUTBOX_BYTES_MAX = 4 * 1024 * 1024  # answers of one connection (file ranges do not count); reading stops beyond
@@ -45,9 +60,21 @@ NOTICES_PER_INTERVAL_MAX = 100  # such lines of one network worker, of all peers
 OPENED_BYTES_MAX = 64 * 1024 * 1024  # what comes out of one batch
 OPENED_RECORDS_MAX = 250_000  # in one batch or set: 70 MB of objects, half a second of a network worker
 OPENED_RATIO_MAX = 32  # of a request: beyond OPENED_BYTES_MAX, times its size
+RECORD_ERRORS_MAX = 1_000  # of a batch that is refused, told to its producer
 OPENED_RECORD_COST = 256  # what a record costs besides its bytes, as bytes
 COMPACTED_RECORDS_MAX = 2_000_000  # in one batch of a log that is compacted: 400 MB of columns
 CONVERTED_BYTES_MAX = 1024 * 1024  # of the log, for one Fetch of an old version, shared by its partitions
+
+# Topics that left the view without having been deleted
+RELEASED_TOPICS_MAX = 10_000  # remembered by one process, so that another one of such a name is known for another
+
+# Batches that go through a ring in parts
+BATCH_PARTS_AGE_MS_MAX = 60_000  # from the first part to the end; whoever began it has gone
+
+# Log lines that peers cause, of one kind and process
+PEER_LINES_INTERVAL_MS = 10_000
+PEER_LINES_MAX = 100  # in an interval
+PEER_TRACES_MAX = 10  # the same, of lines with a traceback
 
 # Names
 TOPIC_NAME_LENGTH_MAX = 249
@@ -59,6 +86,8 @@ GROUP_STRING_LENGTH_MAX = (
 )
 MEMBER_SUFFIX_BYTES = 37  # a dash and a UUID behind a client or instance id: a member id
 PENDING_MEMBERS_MAX = 20_000  # ids handed out to clients that have not joined with them, as for groups
+GROUPS_NAMED_MAX = 50_000  # by one request: half a second of a network worker
+GROUPS_NAMED_MANY = 2_000  # end the turn of the connection that asks
 PRODUCERS_DESCRIBED_MAX = 100_000  # told by one DescribeProducers, beyond those of its first partition: 10 MB, 0.3 s
 FETCHED_PARTITIONS_MAX = 250_000  # named by one OffsetFetch: 160 MB of objects, a second of a partition worker
 CLIENT_ID_LENGTH_MAX = 255  # of a client's id, as its group knows it
@@ -84,6 +113,7 @@ DIRECTORY_LOOK_INTERVAL_MS = 100  # how old the news of a full or failed log dir
 DIRECTORY_ROOM_AGAIN = 1.25  # produce is taken again when that many times the smallest free space is there
 MOVE_BYTES_PER_CYCLE_MAX = 1 << 20  # of a replica on its way to another log directory
 MOVE_SYNC_BYTES = 64 << 20  # between two syncs of its copy, so that the last one is short
+OPENING_SLICE_MS = 5  # of a cycle of a partition worker, for logs that are to be opened: who is served waits no longer
 CLOSE_THREADS = 16  # of a partition worker that stops: logs that are synced at once
 SYNC_GRACE_MS = 600_000  # a process that waits for a disk sync for this long hangs: 1 GiB at 2 MB/s
 QUARANTINE_FIRST_MS = 5_000  # housekeeping that failed is left alone so long, doubled each time
@@ -91,8 +121,14 @@ QUARANTINE_MAX_MS = 600_000
 QUARANTINE_ENTRIES_MAX = 10_000  # failures that are remembered
 REOPEN_INTERVAL_MS = 1_000  # between two tries to open logs that ran out of room
 
+assert CONNECTION_REQUESTS_PER_CYCLE_MAX <= PIPELINED_REQUESTS_MAX <= NETWORK_REQUESTS_PER_CYCLE_MAX
+assert 10 * NETWORK_CYCLE_MS_MAX <= WORKER_HANG_TIMEOUT_MS_MIN  # a beat in each cycle, whatever the last request took
+assert 0 < PEER_TRACES_MAX <= PEER_LINES_MAX
+assert GROUPS_NAMED_MANY < GROUPS_NAMED_MAX
+assert RECEIVE_BYTES_FIRST <= RECEIVE_BYTES_BUSY <= RECEIVE_BYTES_KEPT
 assert RING_BYTES_MIN & (RING_BYTES_MIN - 1) == 0
-assert ANSWER_RING_BYTES >= RING_BYTES_MIN
+assert RING_BYTES_MIN <= ANSWER_RING_BYTES_MIN <= ANSWER_RING_BYTES
+assert RING_BYTES_MIN <= CONTROL_RING_BYTES_MIN <= CONTROL_RING_BYTES
 assert UPKEEP_RING_BYTES >= RING_BYTES_MIN
 assert RESTART_BACKOFF_FIRST_MS <= RESTART_BACKOFF_MAX_MS
 assert 4 * GROUP_STRING_LENGTH_MAX + MEMBER_SUFFIX_BYTES < 1 << 15

@@ -9,6 +9,8 @@ Source: Kafka 3.9 `KafkaConfig`, `ServerLogConfigs`, `TopicConfig`.
 
 from __future__ import annotations
 
+import ipaddress
+import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +20,7 @@ from typing import Any
 
 from headrace import limits
 from headrace.errors import ConfigError
+from headrace.refused_settings import refuse_promises
 
 WITHOUT_EFFECT = "Without effect"  # how the sentence of such a setting begins
 
@@ -55,13 +58,16 @@ class Setting:
             return None
         text = text.strip()
         value = _PARSERS[self.kind](self.key, text)
-        if self.minimum is not None and value < self.minimum:
+        if self.minimum is not None and not value >= self.minimum:
             raise ConfigError(self.key, text, f"must be at least {self.minimum}")
-        if self.maximum is not None and value > self.maximum:
+        if self.maximum is not None and not value <= self.maximum:
             raise ConfigError(self.key, text, f"must be at most {self.maximum}")
         if self.choices and text not in self.choices:
             raise ConfigError(self.key, text, f"must be one of {', '.join(self.choices)}")
         return value
+
+
+# As Kafka's parsers take them: Python's own take 1_000, digits of other scripts, and nan, which is above every bound.
 
 
 def _parse_bool(key: str, text: str) -> bool:
@@ -71,17 +77,18 @@ def _parse_bool(key: str, text: str) -> bool:
 
 
 def _parse_int(key: str, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise ConfigError(key, text, "must be a whole number") from None
+    """As Java's parser: no underscores, no digits but those of ASCII."""
+    if not _WHOLE.fullmatch(text) or len(text) > _DIGITS_MAX:
+        raise ConfigError(key, text[:_DIGITS_MAX], "must be a whole number")
+    return int(text)
 
 
 def _parse_float(key: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ConfigError(key, text, "must be a number") from None
+    """The same; what is no finite number is refused, too: NaN is within any bounds."""
+    value = float(text.rstrip("dDfF")) if _NUMBER.fullmatch(text) else math.nan
+    if not math.isfinite(value):
+        raise ConfigError(key, text[:_DIGITS_MAX], "must be a number")
+    return value
 
 
 _PARSERS: dict[Kind, Callable[[str, str], Any]] = {
@@ -94,6 +101,11 @@ _PARSERS: dict[Kind, Callable[[str, str], Any]] = {
     Kind.LIST: lambda _key, text: tuple(part.strip() for part in text.split(",") if part.strip()),
 }
 
+_WHOLE = re.compile("[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?")
+_DIGITS_MAX = 400
+_PORT = re.compile(r"[0-9]{1,5}")
+_CPUS = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
 _VERSION = re.compile(r"(0\.\d+|[1-4])(\.\d+){1,2}(-IV\d+)?")
 _INT_MAX = 2**31 - 1
 _LONG_MAX = 2**63 - 1
@@ -115,6 +127,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("zookeeper.connection.timeout.ms", _I, "18000", "How long a start waits for ZooKeeper.", 1, _INT_MAX),
     # Requests
     Setting("socket.request.max.bytes", _I, "104857600", "Largest request frame.", 1024, _INT_MAX),
+    Setting("queued.max.request.bytes", _L, "-1", "Memory for request frames above 128 KiB, over all connections; each network worker has its share, one largest frame at least. -1: two of them.", -1, _LONG_MAX),
     Setting("socket.send.buffer.bytes", _I, "262144", "SO_SNDBUF; -1 leaves the system's.", -1, _INT_MAX),
     Setting("socket.receive.buffer.bytes", _I, "524288", "SO_RCVBUF; -1 leaves the system's.", -1, _INT_MAX),
     Setting("socket.listen.backlog.size", _I, "50", "Accept backlog of a listener.", 1, _INT_MAX),
@@ -153,7 +166,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("log.index.interval.bytes", _I, "4096", "Bytes of log between index entries.", 0, _INT_MAX),
     Setting("log.index.size.max.bytes", _I, "10485760", "Largest index file.", 16, _INT_MAX),
     Setting("log.flush.interval.messages", _L, str(_LONG_MAX), "Records between fsyncs.", 1, _LONG_MAX),
-    Setting("log.flush.interval.ms", _L, None, "Time between fsyncs; no bound where unset.", 0, _LONG_MAX),
+    Setting("log.flush.interval.ms", _L, None, "Time between fsyncs; log.flush.scheduler.interval.ms where unset.", 0, _LONG_MAX),
     Setting("log.flush.scheduler.interval.ms", _L, str(_LONG_MAX), "How often due fsyncs are looked for.", 1, _LONG_MAX),
     Setting("log.flush.offset.checkpoint.interval.ms", _I, "60000", "Interval of recovery point checkpoints.", 1, _INT_MAX),
     Setting("log.flush.start.offset.checkpoint.interval.ms", _I, "60000", "Interval of log start checkpoints.", 1, _INT_MAX),
@@ -216,13 +229,16 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     # Ours
     Setting("headrace.network.workers", _I, "-1", "Network workers; -1: one for each usable core.", -1, limits.NETWORK_WORKERS_MAX),
     Setting("headrace.partition.workers", _I, "-1", "Partition workers; -1: half of the usable cores.", -1, limits.PARTITION_WORKERS_MAX),
-    Setting("headrace.worker.cpus", _S, None, "Cores to pin workers to, as in taskset: 0-3,8."),
-    Setting("headrace.request.ring.bytes", _I, "8388608", "Ring from a network to a partition worker; a power of two, twice message.max.bytes at least.", limits.RING_BYTES_MIN, limits.RING_BYTES_MAX),
+    Setting("headrace.worker.cpus", _S, None, "Cores to pin workers to, as in taskset: 0-3,8; no pinning where unset."),
+    Setting("headrace.network.worker.cpus", _S, None, "Cores of the network workers; their share of headrace.worker.cpus where unset."),
+    Setting("headrace.partition.worker.cpus", _S, None, "Cores of the partition workers; their share of headrace.worker.cpus where unset."),
+    Setting("headrace.shm.bytes.max", _L, "-1", "Shared memory of the node: rings shrink to fit; -1: a hundredth of the memory, a quarter of /dev/shm at most.", -1, _LONG_MAX),
+    Setting("headrace.request.ring.bytes", _I, "8388608", "Ring from a network to a partition worker; a power of two. Batches above half of it go in parts, at one copy more. Halved where headrace.shm.bytes.max wants it and the key is not given.", limits.RING_BYTES_MIN, limits.RING_BYTES_MAX),
     Setting("headrace.partitions.max", _I, "16384", "Rows of the partition table: replicas this node can hold.", 16, 1 << 20),
     Setting("headrace.producer.snapshot.interval.bytes", _L, "67108864", "Bytes of log between producer snapshots: bounds a worker's restart.", 1 << 20, _LONG_MAX),
     Setting("headrace.flush.before.ack", _B, "false", "Sync a log before its appends are acknowledged: one fdatasync a cycle for all that came."),
     Setting("headrace.log.dir.free.bytes.min", _L, "268435456", "Free space of a log directory below which produce is refused.", 0, _LONG_MAX),
-    Setting("headrace.worker.hang.timeout.ms", _I, "30000", "A worker without a heartbeat for this long is killed.", 1000, _INT_MAX),
+    Setting("headrace.worker.hang.timeout.ms", _I, "30000", "A worker without a heartbeat for this long is killed.", limits.WORKER_HANG_TIMEOUT_MS_MIN, _INT_MAX),
     Setting("headrace.retention.policy", _S, None, "module:function that chooses the segments to delete; as Kafka does where unset."),
     Setting("headrace.lag.rows.max", _I, "16384", "Committed offsets that each partition worker shows in the lag table; 384 bytes each.", 0, 1 << 20),
     Setting("headrace.producer.ids.max", _I, "100000", "Producer ids remembered by each partition worker, over all its logs; beyond it the idlest are forgotten.", 1, _INT_MAX),
@@ -289,6 +305,7 @@ DYNAMIC_KEYS = (_BROKER_KEYS & frozenset(TOPIC_SETTINGS.values())) - {
     "log.segment.delete.delay.ms",  # the housekeeper's, for directories
     "headrace.flush.before.ack",
 }
+CPU_KEYS = ("headrace.worker.cpus", "headrace.network.worker.cpus", "headrace.partition.worker.cpus")
 _DERIVED_KEYS = {"log.dir": "log.dirs"}  # Kafka's singular spellings
 
 
@@ -303,6 +320,7 @@ class Settings(Mapping[str, Any]):
     def __init__(self, given: Mapping[str, str] | None = None, is_checked: bool = True) -> None:
         self.explicit: dict[str, str] = {}
         self.unknown: list[str] = []
+        refuse_promises(given or {})
         for key, text in (given or {}).items():
             key = _DERIVED_KEYS.get(key, key)
             if key in _BROKER_KEYS:
@@ -352,6 +370,8 @@ class Settings(Mapping[str, Any]):
             else:
                 minutes = values["log.retention.hours"] * 60
             values["log.retention.ms"] = minutes * 60_000 if minutes >= 0 else -1
+        if values["log.flush.interval.ms"] is None:
+            values["log.flush.interval.ms"] = values["log.flush.scheduler.interval.ms"]
         if values["advertised.listeners"] is None:
             values["advertised.listeners"] = values["listeners"]
         cores = len(os.sched_getaffinity(0))
@@ -372,21 +392,38 @@ class Settings(Mapping[str, Any]):
             raise ConfigError("log.dirs", len(values["log.dirs"]), f"at most {limits.LOG_DIRS_MAX} directories")
         if len(values["listeners"]) != 1:
             raise ConfigError("listeners", ",".join(values["listeners"]), "exactly one listener is served for now")
-        for listener in (*values["listeners"], *values["advertised.listeners"]):
-            parse_listener(listener)
+        for key in ("listeners", "advertised.listeners"):
+            for listener in values[key]:
+                parse_listener(listener, key)
+        self._check_advertised()
         ring_bytes = values["headrace.request.ring.bytes"]
         if ring_bytes & (ring_bytes - 1):
             raise ConfigError("headrace.request.ring.bytes", ring_bytes, "must be a power of two")
-        if ring_bytes < 2 * (values["message.max.bytes"] + 4096):
-            raise ConfigError(
-                "headrace.request.ring.bytes",
-                ring_bytes,
-                f"must be at least twice message.max.bytes ({values['message.max.bytes']}) plus 8192",
-            )
         for key in ("log.message.format.version", "inter.broker.protocol.version"):
             _check_version(key, values[key])
-        if values["headrace.worker.cpus"] is not None:
-            parse_cpus(values["headrace.worker.cpus"])
+        for key in CPU_KEYS:
+            if values[key] is not None:
+                parse_cpus(values[key], key)
+
+    def _check_advertised(self) -> None:
+        """As Kafka does: nobody can connect to "every interface"."""
+        for listener in self._values["advertised.listeners"]:
+            _protocol, host, _port = parse_listener(listener)
+            try:
+                is_wildcard = ipaddress.ip_address(host).is_unspecified
+            except ValueError:
+                is_wildcard = False  # a name
+            if is_wildcard:
+                raise ConfigError(
+                    "advertised.listeners" if "advertised.listeners" in self.explicit else "listeners",
+                    listener,
+                    f"clients would be told {host}, which none can reach: set advertised.listeners=PLAINTEXT://HOST:PORT",
+                )
+
+
+def request_ring_bytes_min(message_bytes_max: int) -> int:
+    """Of a ring that a largest batch fits into wherever its ends stand."""
+    return 2 * (message_bytes_max + 4096)
 
 
 def format_value(value: Any) -> str | None:
@@ -466,35 +503,26 @@ def _check_version(key: str, text: str) -> None:
         raise ConfigError(key, text, "must be a version of Kafka, like 2.8 or 3.0-IV1")
 
 
-def parse_listener(text: str) -> tuple[str, str, int]:
+def parse_listener(text: str, key: str = "listeners") -> tuple[str, str, int]:
     """`PLAINTEXT://host:port` as (protocol, host, port); an empty host means every interface."""
     scheme, separator, address = text.partition("://")
     host, colon, port = address.rpartition(":")
-    if not separator or not colon or not port.isdigit() or int(port) > 65535:
-        raise ConfigError("listeners", text, "must look like PLAINTEXT://host:port")
+    if not separator or not colon or not _PORT.fullmatch(port) or int(port) > 65535:
+        raise ConfigError(key, text, "must look like PLAINTEXT://host:port")
     if scheme.upper() != "PLAINTEXT":
-        raise ConfigError("listeners", text, f"protocol {scheme} is not served yet, only PLAINTEXT")
+        raise ConfigError(key, text, f"protocol {scheme} is not served yet, only PLAINTEXT")
     return scheme.upper(), host.strip("[]"), int(port)
 
 
-def parse_cpus(text: str) -> list[int]:
-    """`0-3,8` as [0, 1, 2, 3, 8]."""
-    cpus: list[int] = []
+def parse_cpus(text: str, key: str = "headrace.worker.cpus") -> list[int]:
+    """`0-3,8` as [0, 1, 2, 3, 8]; each core once, in the order given."""
+    cpus: dict[int, None] = {}
     for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
-            raise ConfigError("headrace.worker.cpus", text, "must look like 0-3,8")
-        cpus.extend(range(int(first), int(last or first) + 1))
-    return cpus
-
-
-def read_properties(text: str) -> dict[str, str]:
-    """A Java properties file as a dict: comments, `=` or `:` separators, continued lines."""
-    pairs: dict[str, str] = {}
-    for line in text.replace("\\\r\n", "").replace("\\\n", "").splitlines():
-        line = line.strip()
-        if not line or line[0] in "#!":
-            continue
-        cut = min((index for index in (line.find("="), line.find(":")) if index >= 0), default=len(line))
-        pairs[line[:cut].strip()] = line[cut + 1 :].strip()
-    return pairs
+        numbers = _CPUS.fullmatch(part.strip())
+        if numbers is None:
+            raise ConfigError(key, text, "must look like 0-3,8")
+        first, last = int(numbers[1]), int(numbers[2] or numbers[1])
+        if last < first:
+            raise ConfigError(key, text, f"{part.strip()} is an empty range: say {last}-{first}")
+        cpus.update(dict.fromkeys(range(first, last + 1)))
+    return list(cpus)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -82,15 +83,17 @@ def read_leader_epochs(path: Path) -> list[tuple[int, int]]:
     return epochs
 
 
-def write_leader_epochs(path: Path, epochs: list[tuple[int, int]], disk: Disk = _DISK) -> None:
+def write_leader_epochs(
+    path: Path, epochs: list[tuple[int, int]], disk: Disk = _DISK, *, is_durable: bool = True
+) -> None:
     """Replace the file."""
-    write_lines(path, [f"{epoch} {start_offset}" for epoch, start_offset in epochs], disk)
+    write_lines(path, [f"{epoch} {start_offset}" for epoch, start_offset in epochs], disk, is_durable=is_durable)
 
 
-def write_partition_metadata(path: Path, topic_id: str, disk: Disk = _DISK) -> None:
+def write_partition_metadata(path: Path, topic_id: str, disk: Disk = _DISK, *, is_durable: bool = True) -> None:
     """`topic_id` as 32 hex digits."""
     text = base64.urlsafe_b64encode(bytes.fromhex(topic_id)).rstrip(b"=").decode()
-    disk.replace_file(path, f"version: 0\ntopic_id: {text}\n".encode())
+    disk.replace_file(path, f"version: 0\ntopic_id: {text}\n".encode(), is_durable=is_durable)
 
 
 def read_partition_metadata(path: Path) -> str:
@@ -101,6 +104,20 @@ def read_partition_metadata(path: Path) -> str:
         return topic_id if len(topic_id) == TOPIC_ID_DIGITS else ""
     except (FileNotFoundError, UnicodeDecodeError, KeyError, ValueError):
         return ""
+
+
+def sync_beginning(directory: Path, disk: Disk = _DISK) -> None:
+    """Make the small files of a new partition durable, and its name; its own directory is for the caller. raises OSError"""
+    for name in (PARTITION_METADATA_FILE, LEADER_EPOCH_FILE):
+        try:
+            fd = os.open(directory / name, os.O_RDONLY)
+        except FileNotFoundError:
+            continue
+        try:
+            disk.fsync(fd)
+        finally:
+            os.close(fd)
+    disk.sync_directory(directory.parent)
 
 
 def write_clean_shutdown(log_dir: Path, disk: Disk = _DISK) -> None:
@@ -141,6 +158,6 @@ def read_lines(path: Path) -> list[str]:
     return body
 
 
-def write_lines(path: Path, lines: list[str], disk: Disk) -> None:
+def write_lines(path: Path, lines: list[str], disk: Disk, *, is_durable: bool = True) -> None:
     """Replace a checkpoint file; raises OSError."""
-    disk.replace_file(path, "\n".join([VERSION, str(len(lines)), *lines, ""]).encode())
+    disk.replace_file(path, "\n".join([VERSION, str(len(lines)), *lines, ""]).encode(), is_durable=is_durable)

@@ -31,6 +31,12 @@ def storage_failure(what: str, failure: OSError, *, is_sync: bool = False) -> St
     return kind(f"{what}: {failure}")
 
 
+def is_exhausted(failure: Exception) -> bool:
+    """Whether it passes when something is given back: a full disk, too many open files."""
+    is_system = isinstance(failure, OSError) and failure.errno in EXHAUSTED
+    return is_system or isinstance(failure, StorageExhausted)
+
+
 class Disk:
     """The real one."""
 

@@ -48,14 +48,14 @@ class LeaderEpochs:
         """-1 where no epoch is known."""
         return self._entries[-1][0] if self._entries else -1
 
-    def assign(self, epoch: int, start_offset: int) -> bool:
-        """Begin an epoch, if it is newer than the latest; written before this returns."""
+    def assign(self, epoch: int, start_offset: int, *, is_durable: bool = True) -> bool:
+        """Begin an epoch, if it is newer than the latest; written before this returns, and synced if `is_durable`."""
         if epoch < 0 or epoch <= self.latest:
             return False
         while self._entries and self._entries[-1][1] >= start_offset:
             self._entries.pop()  # an epoch in which nothing was written
         self._entries.append((epoch, start_offset))
-        self._write()
+        self._write(is_durable=is_durable)
         return True
 
     def replace(self, entries: list[tuple[int, int]]) -> None:
@@ -83,8 +83,8 @@ class LeaderEpochs:
         """Where an epoch ended: (the largest known epoch at or below it, its end offset); see the function."""
         return end_offset_for(self._entries, epoch, log_end_offset)
 
-    def _write(self) -> None:
-        write_leader_epochs(self._path, self._entries, self._disk)
+    def _write(self, *, is_durable: bool = True) -> None:
+        write_leader_epochs(self._path, self._entries, self._disk, is_durable=is_durable)
 
 
 def end_offset_for(entries: list[tuple[int, int]], epoch: int, log_end_offset: int) -> tuple[int, int]:

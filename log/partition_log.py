@@ -10,6 +10,9 @@ batches of s bytes in all it costs, checksum and page cache apart:
 
 and an index entry every `index.interval.bytes`. Rolling a segment syncs nothing: the housekeeper does that.
 
+Beginning a log syncs nothing either: the first flush does, with the name of its directory and its small files. What a
+crash of the machine leaves of a log that was never flushed opens as an empty one.
+
 A crash at any point leaves a prefix of whole batches (recovery cuts the rest), indexes that recovery trims or
 rebuilds, and checkpoint files that are old or new. Source: Kafka `UnifiedLog`, `LocalLog`, `LogValidator`.
 """
@@ -28,7 +31,7 @@ from crc32c import crc32c
 from headrace.clock import Clock
 from headrace.errors import StorageFailed
 from headrace.ids import TopicPartition
-from headrace.log.checkpoints import PARTITION_METADATA_FILE, write_partition_metadata
+from headrace.log.checkpoints import PARTITION_METADATA_FILE, sync_beginning, write_partition_metadata
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk, storage_failure
 from headrace.log.leader_epochs import LeaderEpochs
@@ -43,14 +46,23 @@ from headrace.log.segment import LOG_SUFFIX, RELATIVE_OFFSET_MAX, Segment, path_
 from headrace.log.segment_deletion import retire_segment
 from headrace.log.segment_swap import swap_segments
 from headrace.log.truncation import TruncationMark
-from headrace.log.validator import PLAIN_ATTRIBUTES, fault_of, rules_at, stamp_append_time, stamp_create_time
+from headrace.log.validator import (
+    PLAIN_ATTRIBUTES,
+    TIME_MIN,
+    fault_of,
+    rules_at,
+    stamp_append_time,
+    stamp_create_time,
+)
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
+    CODEC_MASK,
     HEADER,
     HEADER_BYTES,
     LOG_APPEND_TIME_BIT,
     LOG_OVERHEAD_BYTES,
     MAGIC_V2,
+    RECORD_BYTES_MIN,
     TRANSACTIONAL_BIT,
 )
 
@@ -103,6 +115,7 @@ class PartitionLog(ReplicatedAppend):
         self._rolled_bytes = 0
         self._unsynced: list[int] = []  # rolled segments that this process has not synced
         self._is_directory_dirty = False  # a segment was begun since the directory was synced
+        self._is_begun = False  # made by this process, and neither its name nor its small files were synced since
         self._unflushed_since_ms = 0  # when the first batch behind the recovery point came; 0: none
         self._snapshot_interval_bytes = snapshot_interval_bytes
         self._bytes_since_snapshot = 0
@@ -143,15 +156,18 @@ class PartitionLog(ReplicatedAppend):
         """
         disk = disk or Disk()
         try:
-            if not directory.is_dir():
+            is_new = not directory.is_dir()
+            if is_new:
                 directory.mkdir(mode=0o750, parents=True)
-                disk.sync_directory(directory.parent)
             producers = ProducerState(directory, disk, producer_expiration_ms, producer_budget)
             log = cls(directory, partition, config, clock, disk, producers, snapshot_interval_bytes, open_segments)
             log._load(Opening(clean, recovery_point, trusted, log_start_offset), progress)
-            if topic_id and not (directory / PARTITION_METADATA_FILE).exists():
-                write_partition_metadata(directory / PARTITION_METADATA_FILE, topic_id, disk)
-                log._is_directory_dirty = False  # that synced all names in it
+            log._is_begun = is_new
+            metadata = directory / PARTITION_METADATA_FILE
+            if topic_id and (is_new or not metadata.exists() or not metadata.stat().st_size):
+                write_partition_metadata(metadata, topic_id, disk, is_durable=not is_new)
+                if not is_new:
+                    log._is_directory_dirty = False  # that synced all names in it
         except OSError as failure:
             raise storage_failure(str(directory), failure) from None
         return log
@@ -213,7 +229,7 @@ class PartitionLog(ReplicatedAppend):
                 continue
             (
                 base_offset, length, _epoch, magic, crc, attributes, last_delta,
-                _base_timestamp, max_timestamp, producer_id, producer_epoch, sequence, count,
+                base_timestamp, max_timestamp, producer_id, producer_epoch, sequence, count,
             ) = unpack(batch)  # fmt: skip
             if (
                 magic != MAGIC_V2
@@ -224,6 +240,9 @@ class PartitionLog(ReplicatedAppend):
                 or last_delta != count - 1
                 or attributes not in PLAIN_ATTRIBUTES
                 or not earliest_ms <= max_timestamp <= latest_ms
+                or base_timestamp < TIME_MIN
+                or count > size  # few bytes a record: only compressed ones may be so small
+                or (count * RECORD_BYTES_MIN > size and not attributes & CODEC_MASK)
                 or (producer_id >= 0 and (sequence < 0 or producer_epoch < 0))
                 or crc32c(batch[ATTRIBUTES_POSITION:]) != crc
             ):
@@ -290,6 +309,8 @@ class PartitionLog(ReplicatedAppend):
                 self._sync_rolled(base_offset)
                 self._is_directory_dirty = True
             self._active.sync()
+            if self._is_begun:
+                sync_beginning(self.directory, self._disk)
             if self._is_directory_dirty:
                 self._disk.sync_directory(self.directory)
             if 0 <= self._truncation.distrusted_until <= self.log_end_offset:
@@ -297,7 +318,7 @@ class PartitionLog(ReplicatedAppend):
         except OSError as failure:
             self._fail(FSYNC, failure)
         self._unsynced.clear()
-        self._is_directory_dirty = False
+        self._is_directory_dirty = self._is_begun = False
         self.recovery_point = self.log_end_offset
         self._unflushed_since_ms = 0
 
@@ -450,12 +471,15 @@ class PartitionLog(ReplicatedAppend):
         raises   StorageFailed
         """
         try:
-            self.flush(self._clock.now_ms())
+            if self._failure is not None:
+                raise self._failure.with_traceback(None)
             end = self.log_end_offset
-            if end > self._bases[0] and self.producers.durable_offset != end:
-                self.producers.write_snapshot(end, self._bases, is_durable=bool(self.producers.producers))
-            self._active.finish()
-            self._active.sync_indexes()
+            if end:  # else there is nothing to lose: whatever a crash leaves of it opens as an empty log
+                self.flush(self._clock.now_ms())
+                if end > self._bases[0] and self.producers.durable_offset != end:
+                    self.producers.write_snapshot(end, self._bases, is_durable=bool(self.producers.producers))
+                self._active.finish()
+                self._active.sync_indexes()
             self._truncation.remove()
         except OSError as failure:
             self._fail("close", failure)

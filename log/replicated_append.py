@@ -19,7 +19,7 @@ from headrace.errors import HeadraceError, StorageFailed
 from headrace.log.batch_walk import Step
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
-from headrace.log.leader_epochs import LeaderEpochs
+from headrace.log.leader_epochs import NO_EPOCH, LeaderEpochs
 from headrace.log.producer_state import ProducerState
 from headrace.log.replay import build_marker_record, replay_batch
 from headrace.log.segment import Segment
@@ -56,6 +56,7 @@ class ReplicatedAppend:
     epochs: LeaderEpochs
     producers: ProducerState
     _active: Segment
+    _is_begun: bool
     _disk: Disk
     _failure: StorageFailed | None
     _truncation: TruncationMark
@@ -256,7 +257,9 @@ class ReplicatedAppend:
 
     def _assign_epoch(self, epoch: int, offset: int) -> None:
         try:
-            self.epochs.assign(epoch, offset)
+            # Where the first one of a new log is lost, there is no file, or an empty one, and the batches tell the epochs.
+            is_first = self._is_begun and self.epochs.latest == NO_EPOCH
+            self.epochs.assign(epoch, offset, is_durable=not is_first)
         except OSError as failure:
             self._fail("leader epoch", failure)
 

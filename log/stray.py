@@ -11,14 +11,12 @@ Runs in: the partition worker that owns the log, while it opens it.
 from __future__ import annotations
 
 import re
-import uuid
 from pathlib import Path
 
-from headrace.limits import FILE_NAME_BYTES_MAX
 from headrace.log.disk import Disk
+from headrace.log.names import STRAY_SUFFIX, aside_name
 from headrace.log.segment import SUFFIXES, path_of
 
-STRAY_SUFFIX = "-stray"
 _COPY = re.compile(r"\.[0-9a-f]{32}-future$")
 
 
@@ -30,7 +28,7 @@ def put_aside(directory: Path, bases: list[int], disk: Disk) -> Path:
     returns   where they are
     raises    OSError
     """
-    target = directory.with_name(stray_name(_COPY.sub("", directory.name)))
+    target = directory.with_name(aside_name(_COPY.sub("", directory.name), STRAY_SUFFIX))
     target.mkdir(mode=0o750)
     disk.sync_directory(directory.parent)
     for base in reversed(bases):
@@ -43,11 +41,3 @@ def put_aside(directory: Path, bases: list[int], disk: Disk) -> Path:
     disk.sync_directory(target)
     disk.sync_directory(directory)
     return target
-
-
-def stray_name(name: str) -> str:
-    """A directory's name for what was `name`. Of a long one as much is left as file systems take."""
-    tail = f".{uuid.uuid4().hex}{STRAY_SUFFIX}"
-    topic, dash, partition = name.rpartition("-")
-    tail = f"{dash}{partition}{tail}"
-    return topic[: FILE_NAME_BYTES_MAX - len(tail)] + tail

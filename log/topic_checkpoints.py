@@ -87,12 +87,21 @@ class TopicCheckpoints:
         """An entry, if it speaks of that topic."""
         if self.topic_ids.get(name, topic_id) != topic_id:
             return None
-        return self.offsets[file_name].get(name)
+        return self.offsets.get(file_name, {}).get(name)
 
     def forget(self, name: TopicPartition) -> None:
         """The partition was deleted."""
         for offsets in self.offsets.values():
             offsets.pop(name, None)
+
+    def remember(self, name: TopicPartition, topic_id: str, offsets: Mapping[str, int]) -> None:
+        """Where a partition stood when its log was closed, by file: newer than what was read."""
+        if topic_id:
+            self.topic_ids[name] = topic_id
+        else:
+            self.topic_ids.pop(name, None)
+        for file_name, offset in offsets.items():
+            self.offsets.setdefault(file_name, {})[name] = offset
 
 
 def read_checkpoint_topics(path: Path) -> dict[TopicPartition, str]:

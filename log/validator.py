@@ -7,13 +7,14 @@ that has nothing wrong with it, and asks here which error to answer, or whether 
     format v0 or v1                                    UNSUPPORTED_FOR_MESSAGE_FORMAT
     another magic, a length or checksum that is wrong  CORRUPT_MESSAGE
     above `max.message.bytes`                          MESSAGE_TOO_LARGE
-    base offset not 0, count <= 0, count and offsets that disagree, a control batch, a producer id without epoch
-    or sequence                                        INVALID_RECORD
+    base offset not 0, count <= 0, count and offsets that disagree, a count that the bytes can't hold, a control
+    batch, a producer id without epoch or sequence     INVALID_RECORD
     codec 5 to 7                                       UNSUPPORTED_COMPRESSION_TYPE
     timestamp out of range                             INVALID_TIMESTAMP
 
-Timestamps are those of the header: records are not decoded. Source: Kafka `LogValidator`,
-`UnifiedLog.analyzeAndValidateRecords`.
+Timestamps are those of the header: records are not decoded here. Those of uncompressed batches were compared with it by the
+network worker (`plain_admission.py`); what is in compressed ones nobody knows, so whoever computes with their timestamps has to
+clamp them (`read_records` does). Source: Kafka `LogValidator`, `UnifiedLog.analyzeAndValidateRecords`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from crc32c import crc32c
 
 from headrace.errors import ErrorCode
 from headrace.ids import NO_TIMESTAMP_MS
+from headrace.limits import COMPACTED_RECORDS_MAX
 from headrace.log.config import LogConfig
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
@@ -38,6 +40,7 @@ from headrace.protocol.record_batch import (
     MAGIC_POSITION,
     MAGIC_V2,
     MAX_TIMESTAMP_POSITION,
+    RECORD_BYTES_MIN,
     TRANSACTIONAL_BIT,
 )
 
@@ -45,7 +48,11 @@ CODEC_MAX = 4
 # Attributes that need no second look: a known codec, in a transaction or not.
 PLAIN_ATTRIBUTES = frozenset(codec | bit for codec in range(CODEC_MAX + 1) for bit in (0, TRANSACTIONAL_BIT))
 
-_TIME_MIN, _TIME_MAX = -(2**63), 2**63 - 1
+# Of a timestamp. The lower one is far from the last of 64 bits, so that a time span may be taken off it: compaction does.
+TIME_MIN, TIME_MAX = -(2**62), 2**63 - 1
+# What a compressed batch may at most hold: whoever opens it stops there.
+COMPRESSED_RECORDS_MAX = COMPACTED_RECORDS_MAX
+_RATIOS_MAX = (1, 1_032, 22, 255, 32_768)  # of the codecs: bytes that can come of one
 _ATTRIBUTES = Struct(">h")
 _TIMESTAMP = Struct(">q")
 _CRC = Struct(">I")
@@ -63,12 +70,12 @@ class BatchRules(NamedTuple):
 def rules_at(config: LogConfig, now_ms: int) -> BatchRules:
     """The rules for batches that arrive now."""
     if config.is_log_append_time:
-        return BatchRules(config.max_message_bytes, True, _TIME_MIN, _TIME_MAX)
+        return BatchRules(config.max_message_bytes, True, TIME_MIN, TIME_MAX)
     return BatchRules(
         config.max_message_bytes,
         False,
-        max(now_ms - config.timestamp_before_max_ms, _TIME_MIN),
-        min(now_ms + config.timestamp_after_max_ms, _TIME_MAX),
+        max(now_ms - config.timestamp_before_max_ms, TIME_MIN),
+        min(now_ms + config.timestamp_after_max_ms, TIME_MAX),
     )
 
 
@@ -101,7 +108,7 @@ def _fault_of_shape(batch: memoryview, max_message_bytes: int) -> ErrorCode:
 def _fault_of_header(batch: memoryview, rules: BatchRules) -> ErrorCode:
     (
         base_offset, _length, _epoch, _magic, _crc, attributes, last_delta,
-        _base_timestamp, max_timestamp, producer_id, producer_epoch, sequence, count,
+        base_timestamp, max_timestamp, producer_id, producer_epoch, sequence, count,
     ) = HEADER.unpack_from(batch)  # fmt: skip
     if base_offset or count <= 0 or last_delta != count - 1 or attributes & CONTROL_BIT:
         return ErrorCode.INVALID_RECORD
@@ -109,11 +116,22 @@ def _fault_of_header(batch: memoryview, rules: BatchRules) -> ErrorCode:
         return ErrorCode.INVALID_RECORD
     if attributes & CODEC_MASK > CODEC_MAX:
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    if not _may_hold(count, len(batch) - HEADER_BYTES, attributes & CODEC_MASK):
+        return ErrorCode.INVALID_RECORD
+    if base_timestamp < TIME_MIN:
+        return ErrorCode.INVALID_TIMESTAMP
     if rules.is_log_append_time or max_timestamp == NO_TIMESTAMP_MS:
         # Only the leader may say that a time is its own.
         return ErrorCode.INVALID_TIMESTAMP if attributes & LOG_APPEND_TIME_BIT else ErrorCode.NONE
     is_in_time = rules.earliest_ms <= max_timestamp <= rules.latest_ms
     return ErrorCode.NONE if is_in_time else ErrorCode.INVALID_TIMESTAMP
+
+
+def _may_hold(count: int, body_bytes: int, codec: int) -> bool:
+    """Whether so many records can be in so many bytes, as they are or compressed."""
+    if codec and count > COMPRESSED_RECORDS_MAX:
+        return False
+    return count * RECORD_BYTES_MIN <= body_bytes * _RATIOS_MAX[codec]
 
 
 def stamp_append_time(batch: memoryview, attributes: int, now_ms: int) -> None:

@@ -3,7 +3,7 @@
 Runs in: the supervisor (`load_entry_points`, `fork_child`), then the child. The supervisor has no threads, so
 a fork is safe; what it imported before is shared by all.
 
-    fork -> die with the parent -> own process group -> default signals -> name -> cores -> seat -> entry point
+    fork -> die with the parent -> own process group -> default signals -> name -> core -> seat -> entry point
 
 A child returns its exit code: 0 clean, 78 a setting that can't work, anything else is a crash.
 """
@@ -23,13 +23,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
-from headrace.errors import ConfigError, HeadraceError
+from headrace import exit_codes
+from headrace.errors import HeadraceError
+from headrace.node.placement import placement
 from headrace.node.signals import SignalInbox, blocked
-from headrace.settings import Settings, parse_cpus
 from headrace.shm.seat import Seat
 from headrace.shm.wiring import Role, Wiring
 
-EXIT_CRASHED = 70  # EX_SOFTWARE
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 
@@ -59,10 +59,16 @@ class Child:
     process_id: int
     pid: int = 0  # 0 while it does not run
     started_ns: int = 0
+    ready_ns: int = 0  # when we saw that it serves; 0 while it does not
     deaths: int = 0  # in a row
+    died_ms: int = 0  # the last time
     due_ms: int | None = None  # when it starts again
     exit_code: int | None = None  # of the last life; -n for signal n
     is_killed: bool = False  # by us, because it hung
+
+    def served_ms(self, now_ns: int) -> int:
+        """How long it serves, or did in its last life."""
+        return (now_ns - self.ready_ns) // 1_000_000 if self.ready_ns else 0
 
 
 def load_entry_points() -> dict[Role, EntryPoint]:
@@ -85,19 +91,6 @@ def load_entry_points() -> dict[Role, EntryPoint]:
     return points
 
 
-def check_cpus(settings: Settings) -> None:
-    """Refuse cores that this process may not use; raises ConfigError."""
-    text = settings["headrace.worker.cpus"]
-    if text is None:
-        return
-    usable = os.sched_getaffinity(0)
-    missing = sorted(set(parse_cpus(text)) - usable)
-    if missing:
-        raise ConfigError(
-            "headrace.worker.cpus", text, f"core {missing[0]} can't be used, only {sorted(usable)} (sched_getaffinity)"
-        )
-
-
 def fork_child(
     wiring: Wiring, process_id: int, entry_point: EntryPoint, listeners: list[socket.socket], inbox: SignalInbox
 ) -> int:
@@ -109,7 +102,7 @@ def fork_child(
             inbox.forget_in_child()
     if pid:
         return pid
-    code = EXIT_CRASHED
+    code = exit_codes.CRASHED
     try:
         code = _be_child(wiring, process_id, entry_point, listeners, parent)
     except BaseException:
@@ -133,7 +126,7 @@ def _be_child(
 ) -> int:
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
-        return EXIT_CRASHED  # the supervisor died before the line above
+        return exit_codes.CRASHED  # the supervisor died before the line above
     os.setpgid(0, 0)  # a signal to the supervisor's group must not upset the order of a stop
     _libc.prctl(_PR_SET_NAME, wiring.title(process_id).encode())
     _pin(wiring, process_id)
@@ -149,12 +142,10 @@ def _be_child(
 
 
 def _pin(wiring: Wiring, process_id: int) -> None:
-    """Give a network or partition worker its core of `headrace.worker.cpus`, in turn."""
-    text = wiring.settings["headrace.worker.cpus"]
-    if text is None or process_id >= wiring.controller_id:
+    core = placement(wiring.settings).get(process_id)
+    if core is None:
         return
-    cpus = parse_cpus(text)
     try:
-        os.sched_setaffinity(0, {cpus[process_id % len(cpus)]})
+        os.sched_setaffinity(0, {core})
     except OSError as failure:  # taken from the cgroup since the start
-        _log.warning("worker not pinned role=%s cpus=%s reason=%s", wiring.title(process_id), text, failure)
+        _log.warning("worker not pinned role=%s core=%d reason=%s", wiring.title(process_id), core, failure)

@@ -15,14 +15,9 @@ what the JVM and SLF4J say, and no more.
 
 A server that starts listens, and even accepts, before it can open sessions: what it is sent in that moment may
 be dropped without a word, and a client would wait for its whole session timeout. So `start` ends with one
-handshake, over a bare socket: kazoo has threads, and whoever calls us forks later. Integers are big-endian:
+handshake, over a bare socket (`controller/handshake.py`): kazoo has threads, and whoever calls us forks later.
 
-    ->  length 4 | protocol 4 | last zxid 8 | timeout ms 4 | session id 8 | password length 4 | password 16 |
-        read only 1
-    <-  length 4 | protocol 4 | timeout ms 4 | session id 8 | password length 4 | password 16 | read only 1
-    ->  length 4 | xid 4 | type 4 (closeSession)
-
-Source: operations.md of the design; ZooKeeper's administrator's guide and `zookeeper.jute`.
+Source: operations.md of the design; ZooKeeper's administrator's guide.
 """
 
 from __future__ import annotations
@@ -30,6 +25,7 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import importlib.util
+import logging
 import os
 import shutil
 import signal
@@ -39,9 +35,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from struct import Struct
 
 from headrace.controller import zk
+from headrace.controller.handshake import SESSION_TIMEOUT_MS, opens_sessions
 from headrace.errors import ConfigError, HeadraceError
 from headrace.node.termination import terminate
 
@@ -56,7 +52,11 @@ UP_LOOK_S = 0.01
 HANDSHAKE_FIRST_S = 0.05  # doubled with each try, so that a slow machine gets there too
 HANDSHAKE_MAX_S = 2.0
 STOP_DEADLINE_S = 5.0
+QUIET_MS = 30_000  # one that dies sooner after its start waits before the next
+RESTART_FIRST_MS = 500
+RESTART_MAX_MS = 10_000
 LOG_TAIL_CHARACTERS = 2000
+UMASK = 0o027  # as of the logs: the group may read
 PORT_FILE = "port"
 LOCK_FILE = "lock"
 LOG_FILE = "zookeeper.log"
@@ -64,13 +64,10 @@ CONFIG_FILE = "zoo.cfg"
 WAY_OUT = "pip install 'headrace[spark]', or pass --zookeeper HOST:PORT"
 _PR_SET_PDEATHSIG = 1
 _TCP_LISTEN = "0A"  # as /proc/net/tcp has it
-_CONNECT = Struct(">iiqiqi16s?")
-_CONNECTED = Struct(">iiiq")  # as far as we look
-_CLOSE = Struct(">iii")
-_CLOSE_SESSION = -11
 
-assert _CONNECT.size == 4 + 45
+assert SESSION_TIMEOUT_MS >= 2 * TICK_MS  # no server grants less
 
+_log = logging.getLogger(__name__)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -89,6 +86,9 @@ class EmbeddedZooKeeper:
         self._wanted_port = port
         self._host = host
         self._process: subprocess.Popen[bytes] | None = None
+        self._started_ms = 0
+        self._deaths = 0  # in a row
+        self._due_ms = 0  # after a death, when the next one starts; 0: none died
         self.port = 0
 
     @property
@@ -106,8 +106,8 @@ class EmbeddedZooKeeper:
 
         raises   ConfigError, where jars or Java are missing, or the port asked for is taken; ZooKeeperFailed
         """
-        command = [find_java(), *JVM_FLAGS, "-cp", ":".join(map(str, find_jars())), MAIN_CLASS]
-        self._directory.mkdir(parents=True, exist_ok=True)
+        command = self._command()
+        self._directory.mkdir(mode=0o750, parents=True, exist_ok=True)
         for attempt in range(START_TRIES_MAX):
             with self._lock() as lock:
                 self.port = self._choose_port(attempt)
@@ -122,6 +122,32 @@ class EmbeddedZooKeeper:
             f"{self._directory / LOG_FILE} ends with:\n{tail}"
         )
 
+    def look(self, now_ms: int) -> None:
+        """Start a server that died again, on its port; sooner or later it opens sessions, nobody waits here.
+
+        now_ms   of the monotonic clock
+        """
+        if self._process is None or self._process.poll() is None:
+            return
+        if not self._due_ms:
+            self._deaths = self._deaths + 1 if now_ms - self._started_ms < QUIET_MS else 0
+            wait_ms = min(RESTART_FIRST_MS << min(self._deaths - 1, 10), RESTART_MAX_MS) if self._deaths else 0
+            self._due_ms = max(1, now_ms + wait_ms)
+            _log.warning(
+                "embedded ZooKeeper died pid=%d exit_code=%d restart_in_ms=%d log=%s",
+                self._process.pid, self._process.returncode, wait_ms, self._directory / LOG_FILE,
+            )  # fmt: skip
+        if now_ms < self._due_ms:
+            return
+        self._due_ms, self._started_ms = 0, now_ms
+        try:
+            with self._lock(timeout_s=0) as lock:
+                self._spawn([*self._command(), str(self._write_config())], lock)
+        except (HeadraceError, OSError) as failure:
+            _log.warning("embedded ZooKeeper not started again reason=%s", failure)
+            return
+        _log.warning("embedded ZooKeeper started again pid=%d port=%d", self.pid, self.port)
+
     def wait_until_ready(self, timeout_s: float) -> None:
         """Return when a session can write. For tests and tools; a node just connects and retries.
 
@@ -135,6 +161,11 @@ class EmbeddedZooKeeper:
         if process is None or process.poll() is not None:
             return
         terminate(process, STOP_DEADLINE_S)
+
+    @staticmethod
+    def _command() -> list[str]:
+        """Without the configuration. raises ConfigError"""
+        return [find_java(), *JVM_FLAGS, "-cp", ":".join(map(str, find_jars())), MAIN_CLASS]
 
     def _choose_port(self, attempt: int) -> int:
         if self._wanted_port:
@@ -166,7 +197,7 @@ class EmbeddedZooKeeper:
     def _write_config(self) -> Path:
         """tickTime bounds session timeouts from below (2 ticks); 4-letter words and the admin server stay off."""
         data = self._directory / "data"
-        data.mkdir(exist_ok=True)
+        data.mkdir(mode=0o750, exist_ok=True)
         config = self._directory / CONFIG_FILE
         config.write_text(
             f"dataDir={data}\nclientPort={self.port}\nclientPortAddress={self._host}\ntickTime={TICK_MS}\n"
@@ -177,10 +208,10 @@ class EmbeddedZooKeeper:
         return config
 
     @contextmanager
-    def _lock(self) -> Iterator[int]:
+    def _lock(self, timeout_s: float = STOP_DEADLINE_S) -> Iterator[int]:
         """The directory's lock, to hand on; a server that was just killed may need a moment to let it go."""
-        lock = os.open(self._directory / LOCK_FILE, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        deadline = time.monotonic() + STOP_DEADLINE_S
+        lock = os.open(self._directory / LOCK_FILE, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        deadline = time.monotonic() + timeout_s
         try:
             while True:
                 try:
@@ -247,25 +278,6 @@ def find_jars() -> list[Path]:
     return jars
 
 
-def opens_sessions(host: str, port: int, timeout_s: float) -> bool:
-    """Open a session and close it again.
-
-    timeout_s   for each step; short ones, asked again, beat one long one
-    """
-    try:
-        with socket.create_connection((host, port), timeout=timeout_s) as connection:
-            request = _CONNECT.pack(_CONNECT.size - 4, 0, 0, 2 * TICK_MS, 0, 16, bytes(16), False)
-            connection.sendall(request)
-            answer = connection.recv(_CONNECTED.size, socket.MSG_WAITALL)
-            if len(answer) < _CONNECTED.size:
-                return False
-            _length, _protocol, session_timeout_ms, _session_id = _CONNECTED.unpack(answer)
-            connection.sendall(_CLOSE.pack(_CLOSE.size - 4, 1, _CLOSE_SESSION))
-            return bool(session_timeout_ms > 0)
-    except OSError:
-        return False
-
-
 def _listens(pid: int, port: int) -> bool:
     """Whether a process holds a listening TCP socket on a port; the kernel's tables say so, nobody is connected to."""
     inodes = set()
@@ -297,6 +309,7 @@ def _dies_with(parent: int) -> Callable[[], None]:
 
     def prepare() -> None:
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        os.umask(os.umask(UMASK) | UMASK)
         if os.getppid() != parent:
             os._exit(1)
 

@@ -7,15 +7,38 @@ restarted.
 from __future__ import annotations
 
 import socket
+from dataclasses import dataclass
 
-from headrace.errors import ConfigError
+from headrace.errors import NotAvailable
 from headrace.settings import Settings, parse_listener
 
 
-def open_listeners(settings: Settings) -> tuple[list[socket.socket], str, int]:
-    """Sockets, and what clients are told: (sockets, host, port). Port 0 picks a free one.
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """What is listened on, and what clients are told.
 
-    raises   ConfigError, where the address can't be had
+    host, port     advertised
+    bound          `HOST:PORT` of the sockets themselves
+    """
+
+    sockets: list[socket.socket]
+    host: str
+    port: int
+    bound: str
+
+    @property
+    def bootstrap(self) -> str:
+        return address(self.host, self.port)
+
+    def close(self) -> None:
+        for sock in self.sockets:
+            sock.close()
+
+
+def open_listeners(settings: Settings) -> Listeners:
+    """Bind and listen; port 0 picks a free one.
+
+    raises   NotAvailable, where the address can't be had: it may be free in a moment
     """
     text = settings["listeners"][0]
     _protocol, host, port = parse_listener(text)
@@ -32,11 +55,17 @@ def open_listeners(settings: Settings) -> tuple[list[socket.socket], str, int]:
         except OSError as failure:
             for open_socket in (*sockets, sock):
                 open_socket.close()
-            raise ConfigError("listeners", text, failure.strerror or str(failure)) from None
+            raise NotAvailable(f"listeners: {text} can't be had: {failure.strerror or failure}") from None
         port = sock.getsockname()[1]
         sockets.append(sock)
     _protocol, told_host, told_port = parse_listener(settings["advertised.listeners"][0])
-    return sockets, told_host or socket.gethostname(), told_port or port
+    bound_host, bound_port = sockets[0].getsockname()[:2]
+    return Listeners(sockets, told_host or socket.gethostname(), told_port or port, address(bound_host, bound_port))
+
+
+def address(host: str, port: int) -> str:
+    """`HOST:PORT`, an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _refuse_taken(sock: socket.socket, host: str, port: int, is_first: bool) -> None:

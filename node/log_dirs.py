@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from headrace.errors import ConfigError, StorageFailed
+from headrace.errors import ConfigError, NotAvailable, StorageFailed
 from headrace.log.checkpoints import take_clean_shutdown
 from headrace.log.disk import EXHAUSTED
 from headrace.log.topic_checkpoints import seal
@@ -46,8 +46,8 @@ class LogDirs:
     def lock(self) -> None:
         """Make and lock every directory; nothing happens where that is done already.
 
-        raises   ConfigError, where none can be made or written, or one stands there twice, or is locked by a process
-                 that is named; StorageFailed, where processes of a killed node won't go
+        raises   ConfigError, where one stands there twice; NotAvailable, where none can be made or written now, or one
+                 is locked by a process that is named; StorageFailed, where processes of a killed node won't go
         """
         if self._fds:
             return
@@ -61,7 +61,7 @@ class LogDirs:
                 try:
                     self._fds.append(_lock_directory(path))
                 except OSError as failure:
-                    failures.append(ConfigError("log.dirs", str(path), failure.strerror or str(failure)))
+                    failures.append(NotAvailable(f"log.dirs: {path} can't be used: {_reason(failure)}"))
                     self._take_offline(path, failure)
             if not self._fds:
                 raise failures[0]
@@ -94,8 +94,16 @@ class LogDirs:
         self._fds.clear()
 
     def _take_offline(self, path: Path, failure: OSError) -> None:
-        _log.error("log directory offline path=%s reason=%s", path, failure)
+        _log.error("log directory offline path=%s reason=%s", path, _reason(failure))
         self.offline |= {str(path)}
+
+
+def _reason(failure: OSError) -> str:
+    """What stands in the way; of a read-only file system, what puts it there under our own unit."""
+    reason = failure.strerror or str(failure)
+    if failure.errno == errno.EROFS and "INVOCATION_ID" in os.environ:
+        return f"{reason} (under ProtectSystem=strict only what ReadWritePaths= of the unit names is writable)"
+    return reason
 
 
 def _lock_directory(path: Path) -> int:
@@ -108,7 +116,7 @@ def _lock_directory(path: Path) -> int:
         fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(fd)
-        raise ConfigError("log.dirs", str(path), f"in use by {holder}: stop it first ({LOCK_FILE} is locked)") from None
+        raise NotAvailable(f"log.dirs: {path} is in use by {holder}: stop it first ({LOCK_FILE} is locked)") from None
     if not _orphans_are_gone(fd):
         os.close(fd)
         raise StorageFailed(f"log.dirs {path}: processes of a killed node ({holder}) are still there")

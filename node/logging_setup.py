@@ -14,6 +14,7 @@ import sys
 from typing import TextIO
 
 from headrace.errors import ConfigError
+from headrace.node.peer_lines import PeerLines
 
 LEVEL_VARIABLE = "HEADRACE_LOG_LEVEL"
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
@@ -49,6 +50,7 @@ def set_up_logging(level: str = "", stream: TextIO | None = None) -> None:
     handler = logging.StreamHandler(stream)
     is_journal = _is_journal(stream, os.environ.get("JOURNAL_STREAM", ""))
     handler.setFormatter(JournalFormatter(JOURNAL_FORMAT) if is_journal else LineFormatter(TERMINAL_FORMAT))
+    handler.addFilter(PeerLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)

@@ -33,9 +33,13 @@ class Notifier:
     def status(self, status: str) -> None:
         self._send(f"STATUS={status}")
 
-    def starting(self, status: str, more_ms: int) -> None:
-        """Still starting, and alive: the manager waits `more_ms` longer."""
-        self._send(f"STATUS={status}", f"EXTEND_TIMEOUT_USEC={more_ms * 1000}")
+    def reloading(self, monotonic_us: int) -> None:
+        """Settings are read again; `ready` ends it."""
+        self._send("RELOADING=1", f"MONOTONIC_USEC={monotonic_us}")
+
+    def extend(self, more_ms: int) -> None:
+        """Still starting, and getting on: the manager waits `more_ms` longer."""
+        self._send(f"EXTEND_TIMEOUT_USEC={more_ms * 1000}")
 
     def watchdog(self) -> None:
         self._send("WATCHDOG=1")

@@ -1,8 +1,8 @@
 """When a dead process starts again, and when a silent one is ended: pure functions of numbers.
 
-The first restart is immediate. A process that dies again within QUIET_MS of its start waits
-RESTART_BACKOFF_FIRST_MS, doubled each time up to RESTART_BACKOFF_MAX_MS. One that lived longer starts from the
-beginning.
+The first restart is immediate. A process that dies again before it has served for QUIET_MS waits
+RESTART_BACKOFF_FIRST_MS, doubled each time up to RESTART_BACKOFF_MAX_MS. One that served longer starts from the
+beginning; how long it took to get there does not count, so that a death at the end of a long recovery is one in a row.
 """
 
 from __future__ import annotations
@@ -21,9 +21,17 @@ def backoff_ms(deaths_in_a_row: int) -> int:
     return min(RESTART_BACKOFF_FIRST_MS << min(deaths_in_a_row - 2, _DOUBLINGS_MAX), RESTART_BACKOFF_MAX_MS)
 
 
-def deaths_in_a_row(before: int, lived_ms: int) -> int:
+def deaths_in_a_row(before: int, served_ms: int) -> int:
     """The count after a death."""
-    return before + 1 if lived_ms < QUIET_MS else 1
+    return before + 1 if served_ms < QUIET_MS else 1
+
+
+def is_settled(deaths: int, ready_ns: int, heartbeat_ns: int, now_ns: int) -> bool:
+    """Whether a process may be counted on: it has turned once since we saw that it serves, and, where it died before,
+    has served for a while."""
+    if not ready_ns or heartbeat_ns <= ready_ns:
+        return False
+    return not deaths or now_ns - ready_ns >= QUIET_MS * 1_000_000
 
 
 def is_hung(started_ns: int, heartbeat_ns: int, now_ns: int, timeout_ms: int) -> bool:

@@ -1,7 +1,8 @@
 """A node's settings from its `server.properties` and its command line.
 
-Runs in: the commands that start a node, before anything else happens. Bad values are refused with key, value
-and reason; unknown keys warn, because a Kafka file may hold many that mean nothing to us.
+Runs in: the commands that start a node, before anything else happens, and the supervisor at a reload. Bad values are
+refused with key, value and reason, and so is a file without broker.id; unknown keys warn, because a Kafka file may hold
+many that mean nothing to us.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from headrace.errors import ConfigError
-from headrace.settings import Settings, broker_setting, read_properties
+from headrace.properties import read_properties_file
+from headrace.refused_settings import is_quota
+from headrace.settings import Settings, broker_setting
 
 SIMILARITY_MIN = 0.85  # of an unknown key to the one that was perhaps meant
 
@@ -25,24 +28,45 @@ def load_settings(path: Path, changes: Mapping[str, str]) -> Settings:
     raises   ConfigError, where the file can't be read or a value can't be used
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        found = read_properties_file(path)
     except OSError as failure:
         raise ConfigError("FILE", str(path), failure.strerror or str(failure)) from None
-    except UnicodeDecodeError:
-        raise ConfigError("FILE", str(path), "is no UTF-8 text") from None
-    return checked({**read_properties(text), **changes})
+    except ValueError as failure:
+        raise ConfigError("FILE", str(path), f"is no properties file: {failure}") from None
+    _judge_characters(found)
+    given = {**found, **changes}
+    if not given.get("broker.id", "").strip():
+        raise ConfigError("broker.id", "", f"{path} must set it: each node of a cluster has its own")
+    return checked(given)
 
 
 def checked(given: Mapping[str, str]) -> Settings:
     """Settings of pairs, with a warning for each unknown key."""
     settings = Settings(given)
     for key in settings.unknown:
+        if is_quota(key):
+            _log.warning("quota ignored, nobody is throttled yet key=%s", key)
+            continue
         meant = difflib.get_close_matches(key, settings, n=1, cutoff=SIMILARITY_MIN)
         _log.warning("unknown setting ignored key=%s%s", key, f" perhaps_meant={meant[0]}" if meant else "")
     for key in settings.explicit:
         if broker_setting(key).is_inert:
             _log.warning("setting has no effect here key=%s", key)
     return settings
+
+
+def _judge_characters(found: Mapping[str, str]) -> None:
+    """Such a file is ISO-8859-1, to Java and to us; an editor may have written UTF-8 into it.
+
+    raises   ConfigError, for what no UTF-8 text can hold
+    """
+    for key, text in found.items():
+        if any("\ud800" <= character <= "\udfff" for character in key + text):
+            raise ConfigError(ascii(key), ascii(text), "half of a pair of surrogates")
+        if not text.isascii():
+            _log.warning(
+                "setting is not ASCII, read as ISO-8859-1 (\\u00e4 says it beyond doubt) key=%s value=%s", key, text
+            )
 
 
 def parse_changes(pairs: Iterable[str]) -> dict[str, str]:

@@ -13,19 +13,22 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)  # HUP: the terminal of `headrace dev` is gone
-HANDLED = (*STOP_SIGNALS, signal.SIGCHLD)
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+HANDLED = (*STOP_SIGNALS, signal.SIGHUP, signal.SIGCHLD)
 DRAIN_BYTES = 4096
 
 
 class SignalInbox:
     """Handlers are in place between `__enter__` and `__exit__`; the earlier ones come back after that.
 
-    stop_signal   name of the first signal that asked for a stop, or None
+    hang_up_stops   whether SIGHUP asks for a stop (the terminal is gone) or for a reload
+    stop_signal     name of the first signal that asked for a stop, or None
     """
 
-    def __init__(self) -> None:
+    def __init__(self, hang_up_stops: bool = True) -> None:
         self.stop_signal: str | None = None
+        self._hang_up_stops = hang_up_stops
+        self._is_reload_asked = False
         self._reading, self._writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._poll = select.poll()
         self._poll.register(self._reading, select.POLLIN)
@@ -51,6 +54,11 @@ class SignalInbox:
         if self._poll.poll(timeout_ms):
             os.read(self._reading, DRAIN_BYTES)
 
+    def take_reload(self) -> bool:
+        """Whether a reload was asked for since the last call."""
+        asked, self._is_reload_asked = self._is_reload_asked, False
+        return asked
+
     def forget_in_child(self) -> None:
         """Default actions in a process just forked; SIGINT is ignored: a terminal sends it to everyone."""
         signal.set_wakeup_fd(-1)
@@ -61,7 +69,9 @@ class SignalInbox:
         os.close(self._writing)
 
     def _note(self, number: int, _frame: object) -> None:
-        if number in STOP_SIGNALS and self.stop_signal is None:
+        if number == signal.SIGHUP and not self._hang_up_stops:
+            self._is_reload_asked = True
+        elif number != signal.SIGCHLD and self.stop_signal is None:
             self.stop_signal = signal.Signals(number).name
 
 

@@ -6,10 +6,12 @@ the signal inbox:
 
     SIGCHLD          waitpid of its own pids -> renew the fabric -> start again (restart_policy)
     SIGTERM, SIGINT  stop role by role (stop_plan)
-    every look       heartbeats, watchdog
+    SIGHUP           read the settings again (`headrace start`), or stop (`headrace dev`: the terminal has gone)
+    every look       heartbeats, watchdog, status
 
-A child that ends with 78 (EX_CONFIG) ends the node: a restart would not help. Should the supervisor itself be
-killed, its children die with it, and the next start sweeps their shared memory.
+A child that ends with 78 (EX_CONFIG) ends the node: a restart would not help. One that dies again and again before
+the node has served ends it with 1: whoever started it should know. Should the supervisor itself be killed, its children
+die with it, and the next start sweeps their shared memory.
 
 Source: blueprint, rules 5 to 7; PostgreSQL's postmaster for the order of things after a death.
 """
@@ -19,31 +21,32 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import socket
 import time
 from collections.abc import Callable
 
-from headrace.node import restart_policy
-from headrace.node.children import Child, EntryPoint, check_cpus, fork_child, load_entry_points
+from headrace import exit_codes
+from headrace.errors import HeadraceError, NotAvailable
+from headrace.limits import DEATHS_BEFORE_READY_MAX, RENEWAL_LOOK_MS
+from headrace.node import restart_policy, status
+from headrace.node.children import Child, EntryPoint, fork_child, load_entry_points
 from headrace.node.descriptors import prepare_descriptors
-from headrace.node.listeners import open_listeners
+from headrace.node.listeners import Listeners, open_listeners
 from headrace.node.log_dirs import LogDirs
 from headrace.node.notify import Notifier
+from headrace.node.placement import check_cpus, placement
 from headrace.node.signals import SignalInbox
-from headrace.node.start_status import start_status
 from headrace.node.stop_plan import STOP_PLAN
+from headrace.node.zookeeper_status import is_zookeeper_away, zookeeper_troubles
 from headrace.settings import Settings
 from headrace.shm.fabric import Fabric
 from headrace.shm.process_table import ProcessState
 from headrace.shm.wiring import Role, Wiring
 
-EXIT_CLEAN = 0
-EXIT_FAILED = 1
-EXIT_CONFIG = 78  # EX_CONFIG
 LOOK_INTERVAL_MS = 250
 STARTING_POLL_MS = 10  # readiness is seen in the process table, nothing rings for it
+RESTARTED_POLL_MS = 50  # the same, of one process while the node serves
 START_EXTENSION_MS = 30_000  # what systemd grants at a time while a start makes progress
-ORDINARY_STOPS = (EXIT_CLEAN, -signal.SIGTERM)  # the latter: before the child had its handler
+ORDINARY_STOPS = (exit_codes.CLEAN, -signal.SIGTERM)  # the latter: before the child had its handler
 
 _log = logging.getLogger(__name__)
 
@@ -53,8 +56,11 @@ class Supervisor:
 
     entry_points   what the roles run; the real ones where None
     on_ready       called once with `HOST:PORT`, after the ready line
+    on_look        called with the monotonic time (ms) at every look; must not wait
     log_dirs       of the same settings, where the caller had to lock them earlier
     directory      what the ready line shows; the first log directory where None
+    reload         reads the settings again; where None, SIGHUP is a stop
+    port_wait_ms   how long a port that is taken is waited for
     """
 
     def __init__(
@@ -64,22 +70,32 @@ class Supervisor:
         entry_points: dict[Role, EntryPoint] | None = None,
         notifier: Notifier | None = None,
         on_ready: Callable[[str], None] | None = None,
+        on_look: Callable[[int], None] | None = None,
         log_dirs: LogDirs | None = None,
         directory: str | None = None,
+        reload: Callable[[], Settings] | None = None,
+        port_wait_ms: int = 0,
     ) -> None:
         self._settings = settings
         self._entry_points = entry_points
         self._notifier = notifier or Notifier()
         self._on_ready = on_ready
+        self._on_look = on_look
         self._log_dirs = log_dirs or LogDirs(settings["log.dirs"])
         self._directory = directory or settings["log.dirs"][0]
+        self._load_again = reload
+        self._port_wait_ms = port_wait_ms
         self._fabric: Fabric
         self._inbox: SignalInbox
-        self._listeners: list[socket.socket] = []
+        self._listeners = Listeners([], "", 0, "")
         self._children: list[Child] = []
         self._is_ready = False
         self._is_stopping = False
-        self._exit_code = EXIT_CLEAN
+        self._exit_code = exit_codes.CLEAN
+        self._end_reason = ""
+        self._status = ""  # as it was told last
+        self._news: list[str] = []  # of the last reload
+        self._furthest = status.NO_PROGRESS
         self._next_look_ms = 0
         self._next_watchdog_ms = 0
 
@@ -90,70 +106,115 @@ class Supervisor:
     def run(self) -> int:
         """Run the node until it is told to stop; returns the exit code.
 
-        raises   ConfigError, StorageFailed, BrokenInstallation, where it can't begin
+        raises   ConfigError, NotAvailable, StorageFailed, BrokenInstallation, where it can't begin
         """
         check_cpus(self._settings)
         prepare_descriptors(self._settings)
         self._log_dirs.lock()
         try:
-            with SignalInbox() as self._inbox:
+            with SignalInbox(hang_up_stops=self._load_again is None) as self._inbox:
                 self._entry_points = self._entry_points or load_entry_points()
-                self._listeners, host, port = open_listeners(self._settings)
-                clean_directories = self._log_dirs.take_clean_markers()
-                self._fabric = Fabric.create(
-                    self._settings,
-                    host=host,
-                    port=port,
-                    clean_directories=clean_directories,
-                    offline_directories=self._log_dirs.offline,
-                )
-                try:
-                    self._supervise()
-                finally:
-                    self._kill_all()
-                    self._fabric.destroy()
+                if self._take_port():
+                    self._run_fabric()
         finally:
-            for listener in self._listeners:
-                listener.close()
+            self._listeners.close()
             self._log_dirs.unlock()
         _log.info("stopped exit_code=%d", self._exit_code)
         return self._exit_code
 
+    def _take_port(self) -> bool:
+        """Open the listeners, or wait for whoever has the port; False where a stop came first.
+
+        raises   NotAvailable, where it takes longer than we may wait
+        """
+        deadline_ms = _now_ms() + self._port_wait_ms
+        while self._inbox.stop_signal is None:
+            try:
+                self._listeners = open_listeners(self._settings)
+                return True
+            except NotAvailable as failure:
+                if _now_ms() >= deadline_ms:
+                    raise
+                if not self._status:
+                    _log.warning("waiting up to %d s: %s", self._port_wait_ms // 1000, failure)
+                self._tell(f"waiting: {failure}")
+                self._notifier.extend(START_EXTENSION_MS)
+            self._inbox.wait(LOOK_INTERVAL_MS)
+        return False
+
+    def _run_fabric(self) -> None:
+        clean_directories = self._log_dirs.take_clean_markers()
+        self._fabric = Fabric.create(
+            self._settings,
+            host=self._listeners.host,
+            port=self._listeners.port,
+            clean_directories=clean_directories,
+            offline_directories=self._log_dirs.offline,
+        )
+        try:
+            self._supervise()
+        finally:
+            self._kill_all()
+            self._fabric.destroy()
+
     def _supervise(self) -> None:
         self._children = [Child(process_id) for process_id in range(self.wiring.process_count)]
+        self._tell_placement()
         for child in self._children:
             self._start(child)
-        while self._exit_code == EXIT_CLEAN and self._inbox.stop_signal is None:
+        while self._exit_code == exit_codes.CLEAN and self._inbox.stop_signal is None:
             self._inbox.wait(self._sleep_bound_ms(_now_ms()))
             self._reap()
             now_ms = _now_ms()
             for child in self._children:
                 if child.due_ms is not None and now_ms >= child.due_ms:
                     self._start(child)
+            self._note_ready()
             if not self._is_ready:
                 self._announce_when_ready()
+            elif self._inbox.take_reload():
+                self._reload()
             if now_ms >= self._next_look_ms:
                 self._next_look_ms = now_ms + LOOK_INTERVAL_MS
                 self._look(now_ms)
-        self._stop(self._inbox.stop_signal or "EX_CONFIG")
+        self._stop(self._inbox.stop_signal or self._end_reason)
 
     def _sleep_bound_ms(self, now_ms: int) -> int:
         """Until the next look or the next start, whichever is earlier."""
         if not self._is_ready:
             return STARTING_POLL_MS
         dues_ms = [child.due_ms for child in self._children if child.due_ms is not None]
+        if any(child.pid and not child.ready_ns for child in self._children):
+            dues_ms.append(now_ms + RESTARTED_POLL_MS)
         return max(0, min([self._next_look_ms, *dues_ms]) - now_ms)
 
     # Children
 
     def _start(self, child: Child) -> None:
         assert self._entry_points is not None
+        if not self._fabric.settle(child.process_id):  # /dev/shm is full, and peers still hold its old rings
+            child.due_ms = _now_ms() + RENEWAL_LOOK_MS
+            self._end_holders(child)
+            return
         child.due_ms = None
         child.is_killed = False
+        child.ready_ns = 0
         child.started_ns = time.monotonic_ns()
         entry_point = self._entry_points[self.wiring.role(child.process_id)]
-        child.pid = fork_child(self.wiring, child.process_id, entry_point, self._listeners, self._inbox)
+        child.pid = fork_child(self.wiring, child.process_id, entry_point, self._listeners.sockets, self._inbox)
         self._fabric.processes.set_started(child.process_id, child.pid)
+
+    def _end_holders(self, child: Child) -> None:
+        """Kill the peers that hold a dead process's rings for too long: it can't start without them."""
+        timeout_ms = self._settings["headrace.worker.hang.timeout.ms"]
+        if _now_ms() - child.died_ms <= timeout_ms:
+            return
+        for peer in (self._children[process_id] for process_id in self._fabric.holders(child.process_id)):
+            if peer.pid and not peer.is_killed:
+                role, pid = self.wiring.title(peer.process_id), peer.pid
+                _log.error("process holds void rings, killed role=%s pid=%d timeout_ms=%d", role, pid, timeout_ms)
+                os.kill(pid, signal.SIGKILL)
+                peer.is_killed = True
 
     def _reap(self) -> None:
         """Take the exits of our own children, and of nobody else's."""
@@ -176,16 +237,20 @@ class Supervisor:
         """Void what a dead process held, and say when its successor starts."""
         assert child.exit_code is not None
         title = self.wiring.title(child.process_id)
-        if child.exit_code == EXIT_CONFIG:
-            _log.error("node stops: a setting can't work role=%s pid=%d exit_code=%d", title, pid, EXIT_CONFIG)
-            self._exit_code = EXIT_CONFIG
+        if child.exit_code == exit_codes.CONFIG:
+            _log.error("node stops: a setting can't work role=%s pid=%d exit_code=%d", title, pid, child.exit_code)
+            self._exit_code, self._end_reason = exit_codes.CONFIG, "EX_CONFIG"
             return
         generation = self._fabric.renew(child.process_id)
         now_ns = time.monotonic_ns()
         lived_ms = (now_ns - child.started_ns) // 1_000_000
-        child.deaths = restart_policy.deaths_in_a_row(child.deaths, lived_ms)
+        child.deaths = restart_policy.deaths_in_a_row(child.deaths, child.served_ms(now_ns))
+        if not self._is_ready and child.deaths >= DEATHS_BEFORE_READY_MAX:
+            self._give_up(child, title)
+            return
         wait_ms = restart_policy.backoff_ms(child.deaths)
-        child.due_ms = now_ns // 1_000_000 + wait_ms
+        child.died_ms = now_ns // 1_000_000
+        child.due_ms = child.died_ms + wait_ms
         _log.warning(
             "process died role=%s pid=%d %s lived_ms=%d restarts=%d generation=%d restart_in_ms=%d",
             title,
@@ -197,43 +262,117 @@ class Supervisor:
             wait_ms,
         )
 
+    def _give_up(self, child: Child, title: str) -> None:
+        assert child.exit_code is not None
+        last = _reason(child.exit_code)
+        _log.error(
+            "node gives up: a process never serves role=%s deaths_in_a_row=%d last=%s", title, child.deaths, last
+        )
+        self._exit_code, self._end_reason = exit_codes.FAILED, f"{title} died {child.deaths} times before it served"
+
     def _note_stopped(self, child: Child) -> None:
         assert child.exit_code is not None
-        if child.exit_code != EXIT_CLEAN:
+        if child.exit_code != exit_codes.CLEAN:
             title = self.wiring.title(child.process_id)
             _log.warning("process did not stop cleanly role=%s %s", title, _reason(child.exit_code))
         if child.exit_code not in ORDINARY_STOPS:
-            self._exit_code = self._exit_code or EXIT_FAILED
+            self._exit_code = self._exit_code or exit_codes.FAILED
 
     # Health
 
+    def _note_ready(self) -> None:
+        """When each process began to serve, as far as we saw it."""
+        for child in self._children:
+            if (
+                child.pid
+                and not child.ready_ns
+                and self._fabric.processes.state(child.process_id) is ProcessState.READY
+            ):
+                child.ready_ns = time.monotonic_ns()
+                self._fabric.doorbell(child.process_id).force()  # it turns once, and is settled
+
     def _announce_when_ready(self) -> None:
-        """Say that the node serves, once every process does."""
-        processes = self._fabric.processes
-        if any(processes.state(child.process_id) is not ProcessState.READY for child in self._children):
-            return
+        """Say that the node serves, once every process does, and none of them died of its first work."""
+        processes, now_ns = self._fabric.processes, time.monotonic_ns()
+        for child in self._children:
+            heartbeat_ns = processes.heartbeat_ns(child.process_id)
+            if not child.pid or not restart_policy.is_settled(child.deaths, child.ready_ns, heartbeat_ns, now_ns):
+                return
         self._is_ready = True
-        bootstrap = f"{_bracketed(self.wiring.host)}:{self.wiring.port}"
-        line = f"ready bootstrap={bootstrap} zookeeper={self._settings['zookeeper.connect']} dir={self._directory}"
-        self._notifier.ready(f"serving on {bootstrap}")
+        bootstrap, bound = self._listeners.bootstrap, self._listeners.bound
+        listening = "" if bound == bootstrap else f" listening={bound}"
+        zookeeper = self._settings["zookeeper.connect"]
+        line = f"ready bootstrap={bootstrap}{listening} zookeeper={zookeeper} dir={self._directory}"
+        self._status = self._serving_line()
+        self._notifier.ready(self._status)
         try:
             print(line, flush=True)
             if self._on_ready is not None:
                 self._on_ready(bootstrap)
         except OSError as failure:  # whoever read our standard output has gone: no reason to stop serving
             _log.warning("ready line not printed reason=%s", failure)
-        _log.info("serving bootstrap=%s processes=%d", bootstrap, len(self._children))
+        _log.info("serving bootstrap=%s listening=%s processes=%d", bootstrap, bound, len(self._children))
 
     def _look(self, now_ms: int) -> None:
         """End what hangs; tell the service manager how we are, unless something hangs."""
+        if self._on_look is not None:
+            self._on_look(now_ms)
         if self._kill_hung():
             return
-        if not self._is_ready:
-            self._notifier.starting(start_status(self._fabric.processes, self.wiring), START_EXTENSION_MS)
+        if self._is_ready:
+            self._tell(self._serving_line())
+        else:
+            self._tell_start()
         interval_ms = self._notifier.watchdog_interval_ms
         if interval_ms is not None and now_ms + LOOK_INTERVAL_MS > self._next_watchdog_ms:  # due before the next look
             self._next_watchdog_ms = now_ms + interval_ms
             self._notifier.watchdog()
+
+    def _tell_start(self) -> None:
+        """What the start is at; more time only for as long as it gets on."""
+        now = status.progress(self._fabric.processes, self.wiring)
+        self._tell(status.start_line(now, self.wiring.process_count, self._troubles()))
+        if now.beyond(self._furthest) or is_zookeeper_away(self._fabric.processes, self.wiring):
+            self._furthest = now.furthest(self._furthest)
+            self._notifier.extend(START_EXTENSION_MS)
+
+    def _serving_line(self) -> str:
+        return status.serving_line(self._listeners.bootstrap, self._listeners.bound, self._troubles(), self._news)
+
+    def _troubles(self) -> list[str]:
+        return [
+            *status.child_troubles(self._children, self.wiring, time.monotonic_ns()),
+            *status.directory_troubles(self._fabric.processes, self.wiring),
+            *zookeeper_troubles(self._fabric.processes, self.wiring),
+        ]
+
+    def _tell(self, line: str) -> None:
+        if line != self._status:
+            self._status = line
+            self._notifier.status(line)
+
+    def _tell_placement(self) -> None:
+        places = placement(self._settings)
+        if places:
+            _log.info("workers pinned %s", " ".join(f"{self.wiring.title(one)}={core}" for one, core in places.items()))
+
+    def _reload(self) -> None:
+        """Read the settings again, and say which of them only a restart applies: all, for now."""
+        assert self._load_again is not None
+        self._notifier.reloading(time.monotonic_ns() // 1000)
+        try:
+            settings = self._load_again()
+        except HeadraceError as failure:
+            _log.error("reload refused, the node goes on as it was reason=%s", failure)
+            self._news = [f"reload refused: {failure}"]
+        else:
+            changed = sorted(key for key in settings if settings.text(key) != self._settings.text(key))
+            _log.info("settings read again changed=%s", ",".join(changed) or "none")
+            for key in changed:
+                _log.warning("setting changed, a restart applies it key=%s", key)
+            self._news = [f"a restart applies {', '.join(changed)}"] if changed else []
+        self._status = self._serving_line()
+        self._notifier.ready(self._status)
 
     def _kill_hung(self) -> bool:
         """SIGKILL to processes without a sign of life; True while one of them is there."""
@@ -278,7 +417,7 @@ class Supervisor:
     def _logs_are_closed(self) -> bool:
         """Whether every partition worker ended its last life with 0, so that nothing needs recovery."""
         return all(
-            not child.pid and child.exit_code == EXIT_CLEAN
+            not child.pid and child.exit_code == exit_codes.CLEAN
             for child in self._children
             if self.wiring.role(child.process_id) is Role.PARTITION
         )
@@ -289,7 +428,7 @@ class Supervisor:
             _log.error("not stopped in time, killed role=%s pid=%d", self.wiring.title(child.process_id), child.pid)
         self._kill(late)
         if late:
-            self._exit_code = self._exit_code or EXIT_FAILED
+            self._exit_code = self._exit_code or exit_codes.FAILED
 
     def _kill_all(self) -> None:
         self._kill(self._children)
@@ -306,10 +445,6 @@ class Supervisor:
 
 def _reason(exit_code: int) -> str:
     return f"signal={-exit_code} ({signal.strsignal(-exit_code)})" if exit_code < 0 else f"exit_code={exit_code}"
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
 
 
 def _now_ms() -> int:

@@ -7,7 +7,8 @@ header, then blocks of at most 32 KiB, each behind its 4-byte length. We read bo
 every client reads. Gzip, lz4 and zstd may be several members one behind the other; all are read.
 
 Every decompression has a limit: output beyond it is refused when it would come, not when all of it is there,
-and no memory is taken on the word of the data alone.
+and no memory is taken on the word of the data alone. What costs time and brings nothing is bounded as well: members, frames,
+and blocks of a xerial stream.
 Libraries are loaded on first use: a network worker passes batches through and needs none.
 
 Source: KIP-110 (zstd); Kafka `Compression`, `Lz4BlockInputStream`; the xerial snappy-java stream format.
@@ -28,6 +29,9 @@ MEMBERS_MAX = 256  # gzip members, lz4 or zstd frames in one batch: writers make
 XERIAL_MAGIC = b"\x82SNAPPY\x00"
 XERIAL_HEADER = XERIAL_MAGIC + (1).to_bytes(4, "big") + (1).to_bytes(4, "big")
 XERIAL_BLOCK_BYTES = 32 * 1024
+XERIAL_BLOCK_BYTES_MIN = (
+    1024  # the smallest that snappy-java makes; MEMBERS_MAX of a stream may be smaller, where it was flushed
+)
 GZIP_LEVEL = 1
 ZSTD_LEVEL = 3
 
@@ -132,8 +136,11 @@ def _decompress_snappy(data: memoryview, limit: int) -> bytes:
         return _decompress_block(data, limit, limit)
     out = []
     position = len(XERIAL_HEADER)
-    total = 0
+    total = blocks = 0
     while position < len(data):
+        blocks += 1
+        if blocks > MEMBERS_MAX + total // XERIAL_BLOCK_BYTES_MIN:
+            raise CompressionError(f"snappy: {blocks} blocks of {total} bytes")
         size = int.from_bytes(data[position : position + 4], "big")
         position += 4
         if size > len(data) - position:

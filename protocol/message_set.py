@@ -185,8 +185,10 @@ def read_message(data: bytes, position: int = 0) -> tuple[Message, int]:
         raise CorruptRecord(f"no message at byte {position} of {len(data)}")
     size, offset, timestamp_ms, crc, attributes, magic = entry
     behind = position + size
-    if crc32(memoryview(data)[position + MAGIC_POSITION : behind]) != crc:
-        raise CorruptRecord(f"message at byte {position}, offset {offset}: the checksum is wrong")
+    computed = crc32(memoryview(data)[position + MAGIC_POSITION : behind])
+    if computed != crc:
+        what = f"message at byte {position}, offset {offset}"
+        raise CorruptRecord(f"{what}: the checksum is wrong: it is {computed:#010x}, {crc:#010x} was written")
     place = position + _KEY_POSITIONS[magic]
     key_size = _SIZE.unpack_from(data, place)[0]
     place += _SIZE.size

@@ -35,6 +35,7 @@ from headrace.protocol.varint import encode_varlong, read_varlong, read_zigzag
 HEADER = Struct(">qiibIhiqqqhii")
 HEADER_BYTES = 61
 LOG_OVERHEAD_BYTES = 12  # base offset and batch length
+RECORD_BYTES_MIN = 7  # each field in a byte
 LENGTH_POSITION = 8
 MAGIC_POSITION = 16
 CRC_POSITION = 17
@@ -54,6 +55,7 @@ NO_SEQUENCE = -1
 Buffer = bytes | bytearray | memoryview
 Header = tuple[str, bytes | None]
 
+_NEAR_MS = 1 << 61
 _SMALL_MAX = 4096
 _SMALL = tuple(encode_varlong(value) for value in range(_SMALL_MAX))
 
@@ -157,11 +159,15 @@ def iterate_records(batch: Buffer, limit: int = DECOMPRESSED_BYTES_MAX) -> Itera
 
 
 def read_records(data: bytes, header: RecordBatchHeader) -> Iterator[Record]:
-    """The same over records that are decompressed already. raises CorruptRecord"""
+    """The same over records that are decompressed already; timestamps that pass 64 bits become the last that fits.
+
+    raises   CorruptRecord
+    """
     total = len(data)
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
     append_time_ms = header.max_timestamp if header.is_log_append_time else None
     position = 0
+    is_far = not -_NEAR_MS < base_timestamp < _NEAR_MS  # so that a small delta may pass 64 bits
     try:
         # Most varints are of one byte or two and are read in place; `bits` as of `read_zigzag`: an odd length is null.
         for _ in range(header.record_count):
@@ -183,7 +189,10 @@ def read_records(data: bytes, header: RecordBatchHeader) -> Iterator[Record]:
                 position += 3
             else:
                 bits, position = read_zigzag(data, position + 1)
+                is_far = is_far or bits > _NEAR_MS
             timestamp_ms = base_timestamp + (bits >> 1 ^ -(bits & 1)) if append_time_ms is None else append_time_ms
+            if is_far:
+                timestamp_ms = max(-(2**63), min(timestamp_ms, 2**63 - 1))
             if (bits := data[position]) < 128:
                 position += 1
             elif (high := data[position + 1]) < 128:
@@ -191,6 +200,8 @@ def read_records(data: bytes, header: RecordBatchHeader) -> Iterator[Record]:
                 position += 2
             else:
                 bits, position = read_zigzag(data, position)
+                if bits & 1 or bits >> 1 > header.last_offset_delta:
+                    raise CorruptRecord(f"a record's offset is {bits >> 1 ^ -(bits & 1)} behind {base_offset}")
             offset = base_offset + (bits >> 1 ^ -(bits & 1))
             if (bits := data[position]) < 128:
                 position += 1

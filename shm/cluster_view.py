@@ -1,7 +1,9 @@
 """What the controller last knew of the cluster: one snapshot, two buffers, every process maps it.
 
-Runs in: the controller writes; all others read. The snapshot is compact JSON; that of version v lies in buffer
-v & 1, so that one word commits it:
+Runs in: the controller writes; all others read. The snapshot is compact JSON, a line for each topic behind one for
+the rest: a topic whose line stands in the last view too is neither encoded nor decoded again, and stays the same
+object, so that whoever follows views need not look at it. That of version v lies in buffer v & 1, so that one word
+commits it:
 
     bytes into the idle buffer  ->  its length, its crc32  ->  version
 
@@ -18,7 +20,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from itertools import groupby
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from headrace.errors import HeadraceError
@@ -32,6 +34,8 @@ from headrace.shm.layout import (
 from headrace.shm.region import Region
 
 NO_SETTINGS: dict[str, str] = {}
+TopicId = int  # of a TopicView: `id(view)`, while it is held
+
 READ_TRIES_MAX = 100  # a try fails only where the controller published twice while one copy was made
 
 
@@ -74,7 +78,24 @@ class DoomedReplica(NamedTuple):
     key: int
 
 
+class DeletedTopic(NamedTuple):
+    """A topic that is no more: deleted, or another one has taken its name. What is absent elsewhere is unknown, not deleted."""
+
+    name: str
+    topic_id: str
+
+
+class ReleasedTopic(NamedTuple):
+    """A topic that ZooKeeper lost and nobody deleted: not served, but its name is taken and its files stay."""
+
+    name: str
+    topic_id: str
+    replicas: tuple[tuple[int, ...], ...]  # by partition
+
+
 class ClusterView(NamedTuple):
+    """`deleted` stands here until every partition worker has followed it; no topic of such a name is in `topics` meanwhile."""
+
     version: int
     cluster_id: str
     controller_id: int  # -1: none known
@@ -83,48 +104,60 @@ class ClusterView(NamedTuple):
     doomed: tuple[DoomedReplica, ...] = ()
     cluster_settings: dict[str, str] = NO_SETTINGS  # changed for all nodes while they run (/config/brokers/<default>)
     node_settings: dict[str, str] = NO_SETTINGS  # the same, for this node alone
+    deleted: tuple[DeletedTopic, ...] = ()
+    released: tuple[ReleasedTopic, ...] = ()
 
 
 EMPTY_VIEW = ClusterView(0, "", -1, {}, {}, ())
 
 
-def encode_view(view: ClusterView) -> bytes:
-    """The snapshot as JSON: named tuples become lists in field order."""
-    return json.dumps(
-        [
-            view.version,
-            view.cluster_id,
-            view.controller_id,
-            list(view.brokers.values()),
-            list(view.topics.values()),
-            _by_topic(view.doomed),
-            view.cluster_settings,
-            view.node_settings,
-        ],
-        separators=(",", ":"),
-    ).encode()
+def encode_view(view: ClusterView, known: Mapping[TopicId, bytes] | None = None) -> bytes:
+    """The snapshot as lines of JSON: named tuples become lists in field order.
+
+    known   lines of topics, by the object's id, that were encoded before
+    """
+    known = known or {}
+    brokers, departing = list(view.brokers.values()), _departing(view)
+    settings = (view.cluster_settings, view.node_settings)
+    head = _line([view.version, view.cluster_id, view.controller_id, brokers, departing, *settings, view.released])
+    return b"\n".join([head, *(known.get(id(topic)) or _line(topic) for topic in view.topics.values())])
 
 
-def decode_view(data: bytes) -> ClusterView:
-    """The inverse of `encode_view`."""
-    version, cluster_id, controller_id, brokers, topics, doomed, *settings = json.loads(data)
+def decode_view(data: bytes, known: Mapping[bytes, TopicView] | None = None) -> ClusterView:
+    """The inverse of `encode_view`.
+
+    known   topics by their line, which need no decoding
+    """
+    known = known or {}
+    head, *lines = data.split(b"\n")
+    version, cluster_id, controller_id, brokers, departing, of_cluster, of_node, released = json.loads(head)
+    topics = [known.get(line) or _topic(json.loads(line)) for line in lines]
     return ClusterView(
         version,
         cluster_id,
         controller_id,
         {fields[0]: BrokerView(*fields) for fields in brokers},
-        {fields[0]: _topic(fields) for fields in topics},
-        tuple(DoomedReplica(topic, *fields) for topic, replicas in doomed for fields in replicas),
-        *settings,
+        {topic.name: topic for topic in topics},
+        tuple(DoomedReplica(topic, *fields) for topic, _ids, replicas in departing for fields in replicas),
+        of_cluster,
+        of_node,
+        tuple(DeletedTopic(topic, topic_id) for topic, ids, _replicas in departing for topic_id in ids),
+        tuple(ReleasedTopic(name, topic_id, tuple(map(tuple, replicas))) for name, topic_id, replicas in released),
     )
 
 
-def _by_topic(doomed: tuple[DoomedReplica, ...]) -> list[tuple[str, list[tuple[int, ...]]]]:
-    """A topic's name once: a replica takes no more room here than before it was doomed, so that a view always fits."""
-    return [
-        (topic, [replica[1:] for replica in replicas])
-        for topic, replicas in groupby(doomed, lambda replica: replica.topic)
-    ]
+def _line(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()  # line breaks in texts are escaped
+
+
+def _departing(view: ClusterView) -> list[tuple[str, list[str], list[tuple[int, ...]]]]:
+    """A topic's name once: it takes no more room here than before it was deleted, so that a view always fits."""
+    found: dict[str, tuple[str, list[str], list[tuple[int, ...]]]] = {}
+    for replica in view.doomed:
+        found.setdefault(replica.topic, (replica.topic, [], []))[2].append(replica[1:])
+    for name, topic_id in view.deleted:
+        found.setdefault(name, (name, [], []))[1].append(topic_id)
+    return list(found.values())
 
 
 def _topic(fields: list[Any]) -> TopicView:
@@ -140,9 +173,10 @@ def _partition(fields: list[Any]) -> PartitionView:
 class ClusterViewReader:
     """The reading end."""
 
-    __slots__ = ("_buffer_bytes", "_region", "_words")
+    __slots__ = ("_buffer_bytes", "_lines", "_region", "_words")
 
     def __init__(self, region: Region) -> None:
+        self._lines: dict[bytes, TopicView] = {}  # of the last view
         self._region = region
         self._words = region.words
         self._buffer_bytes = (region.size_bytes - VIEW_BUFFERS) // 2 & ~7
@@ -152,7 +186,7 @@ class ClusterViewReader:
         return self._words[VIEW_VERSION]
 
     def read(self) -> ClusterView:
-        """The latest snapshot; `EMPTY_VIEW` before the first.
+        """The latest snapshot; `EMPTY_VIEW` before the first. Topics that did not change are the objects of the last call.
 
         raises   ViewError, where the snapshot is damaged, or no consistent copy was had in READ_TRIES_MAX tries
         """
@@ -173,7 +207,8 @@ class ClusterViewReader:
     def _checked(self, data: bytes, version: int, length: int, crc: int) -> ClusterView:
         if not data or len(data) != length or zlib.crc32(data) != crc:
             raise ViewError(f"{self._region.name}: view {version} of {length} bytes is damaged")
-        view = decode_view(data)
+        view = decode_view(data, self._lines)
+        self._lines = dict(zip(data.split(b"\n")[1:], view.topics.values(), strict=True))
         if view.version != version:
             raise ViewError(f"{self._region.name}: view {view.version} where {version} was announced")
         return view
@@ -202,7 +237,7 @@ class ClusterViewWriter(ClusterViewReader):
         words = self._words
         version = words[VIEW_VERSION] + 1
         view = view._replace(version=version)
-        data = encode_view(view)
+        data = encode_view(view, {id(topic): line for line, topic in self._lines.items()})
         if len(data) > self._buffer_bytes:
             raise ViewError(f"the cluster view needs {len(data)} bytes, the region holds {self._buffer_bytes}")
         buffer = version & 1
@@ -211,4 +246,5 @@ class ClusterViewWriter(ClusterViewReader):
         words[VIEW_LENGTH + buffer * VIEW_DESCRIPTOR_WORDS] = len(data)
         words[VIEW_CRC + buffer * VIEW_DESCRIPTOR_WORDS] = zlib.crc32(data)
         words[VIEW_VERSION] = version
+        self._lines = dict(zip(data.split(b"\n")[1:], view.topics.values(), strict=True))
         return view

@@ -37,6 +37,9 @@ NAMES = (
     "rebalances_not_synced",
     "rebalances_other",
     "connections_open",
+    "topics_released",
+    "zookeeper_connections_lost",
+    "zookeeper_sessions_lost",
 )
 (
     REQUESTS,
@@ -67,6 +70,9 @@ NAMES = (
     REBALANCES_NOT_SYNCED,
     REBALANCES_OTHER,
     CONNECTIONS_OPEN,
+    TOPICS_RELEASED,
+    ZOOKEEPER_CONNECTIONS_LOST,
+    ZOOKEEPER_SESSIONS_LOST,
 ) = range(len(NAMES))
 
 assert len(NAMES) <= COUNTER_WORDS

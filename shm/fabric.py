@@ -3,34 +3,44 @@
 Runs in: the supervisor, which creates and unlinks and otherwise does not touch it. Order of a renewal, which
 the peers rely on:
 
-    waitpid has returned  ->  old rings unlinked  ->  new rings created  ->  generation raised, epoch moved
+    waitpid has returned  ->  new rings created, old ones unlinked  ->  generation raised, epoch moved
     ->  doorbells forced  ->  fork
 
 A process that still held the old rings (it was stopped, say) writes into memory that nobody reads, and finds
-its generation void.
+its generation void. Where /dev/shm has no room for new rings, the old ones are handed on, whose pages are ours:
+
+    waitpid has returned  ->  generation raised, epoch moved  ->  doorbells forced  ->  each peer that runs has let
+    go of them and says so (`released`)  ->  emptied, renamed  ->  doorbells forced  ->  fork
+
+So a renewal needs no room that the node has not had from its start.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import logging
 import os
+import time
 import uuid
 
-from headrace.limits import ANSWER_RING_BYTES, CLUSTER_VIEW_BYTES_MAX, CONTROL_RING_BYTES, UPKEEP_RING_BYTES
+from headrace.errors import StorageFailed
+from headrace.limits import RENEWAL_RETRY_MS
 from headrace.settings import Settings
 from headrace.shm import layout
 from headrace.shm.doorbell import Doorbell
 from headrace.shm.fence import check_machine
 from headrace.shm.process_table import ProcessTable
-from headrace.shm.region import Region, region_prefix, sweep, unlink
+from headrace.shm.region import SHM_DIRECTORY, Region, region_prefix, rename, sweep, unlink
+from headrace.shm.ring_sizes import VIEW_BUFFER_BYTES, RingSizes, bound_bytes, ring_sizes, shm_bytes
 from headrace.shm.wiring import Role, Wiring
 
 PROCESSES = "processes"
 PARTITIONS = "partitions"
 VIEW = "view"
 LAG = "lag"
-VIEW_BUFFER_BYTES = CLUSTER_VIEW_BYTES_MAX // 4
 BOOT_ID_DIGITS = 12
+
+_log = logging.getLogger(__name__)
 
 
 class Fabric:
@@ -40,6 +50,9 @@ class Fabric:
         self.wiring = wiring
         self.processes = processes
         self._regions = regions
+        self._names: dict[tuple[int, int], str] = {}  # of the ring that each (writer, reader) has, or will hand on
+        self._void_since: dict[int, int] = {}  # process id -> epoch since which its last generation is void
+        self._retry_ns = 0  # no try to make rings before this
 
     @classmethod
     def create(
@@ -56,6 +69,8 @@ class Fabric:
         raises   StorageFailed, where /dev/shm is too small; ConfigError, on a machine other than x86-64
         """
         check_machine()
+        bound = bound_bytes(settings, SHM_DIRECTORY)
+        sizes = ring_sizes(settings, bound)
         prefix = region_prefix(settings["broker.id"], settings["log.dirs"][0])
         sweep(prefix)
         wiring = Wiring(
@@ -68,7 +83,9 @@ class Fabric:
             port=port,
             clean_directories=clean_directories,
             offline_directories=offline_directories,
+            ring_sizes=sizes,
         )
+        _tell_sizes(settings, sizes, bound)
         count = wiring.process_count
         flags = os.EFD_NONBLOCK | os.EFD_CLOEXEC
         wiring = dataclasses.replace(wiring, eventfds=tuple(os.eventfd(0, flags) for _ in range(count)))
@@ -85,29 +102,79 @@ class Fabric:
             for process_id in range(count):
                 fabric.processes.raise_generation(process_id)
             for writer, reader in wiring.pairs():
-                fabric._create_ring(writer, reader)
+                fabric._names[writer, reader] = fabric._create_ring(writer, reader)
         except BaseException:
             _take_down(wiring, regions)
             raise
         return fabric
 
     def renew(self, process_id: int) -> int:
-        """Void a dead process's rings and give its successor new ones. Only after `waitpid`.
+        """Void a dead process's rings and, where there is room, make its successor new ones. Only after `waitpid`.
 
-        returns   the successor's generation
+        returns   the successor's generation; it may start when `settle` says so
         """
-        wiring = self.wiring
-        pairs = [pair for pair in wiring.pairs() if process_id in pair]
-        for writer, reader in pairs:
-            unlink(wiring.ring_name(writer, self._generation(writer), reader, self._generation(reader)))
         generation = self._generation(process_id) + 1
-        for writer, reader in pairs:
-            self._create_ring(writer, reader, renewed=process_id)
+        is_made = self._make_rings(process_id, generation)
         raised = self.processes.raise_generation(process_id)
         assert raised == generation
-        for peer in range(wiring.process_count):
-            self.doorbell(peer).force()
+        self._void_since[process_id] = self.processes.epoch()
+        if not is_made:
+            _log.warning("no room for new rings, the old ones are handed on role=%s", self.wiring.title(process_id))
+        self._ring_all()
         return generation
+
+    def settle(self, process_id: int) -> bool:
+        """Whether a renewed process has its rings, and may be forked now; to be asked again where it may not."""
+        pairs = [pair for pair in self.wiring.pairs() if process_id in pair and self._names[pair] != self._name(*pair)]
+        if pairs and not self._hand_on(pairs):
+            if time.monotonic_ns() < self._retry_ns or not self._make_rings(process_id, self._generation(process_id)):
+                return False
+            self._ring_all()
+        self.processes.set_released(process_id, 0)  # from its first instruction on it may hold any ring
+        return True
+
+    def holders(self, process_id: int) -> list[int]:
+        """Peers that have not let go of the rings that a dead process had."""
+        void_since = self._void_since.get(process_id, 0)
+        peers = {end for pair in self.wiring.pairs() if process_id in pair for end in pair}
+        return [peer for peer in sorted(peers) if self.processes.released(peer) < void_since]
+
+    def _make_rings(self, process_id: int, generation: int) -> bool:
+        """Every ring of a process's generation in new memory, the old ones unlinked; False: /dev/shm is full."""
+        made: dict[tuple[int, int], str] = {}
+        try:
+            for pair in self.wiring.pairs():
+                if process_id in pair and self._names[pair] != self._name(*pair, (process_id, generation)):
+                    made[pair] = self._create_ring(*pair, (process_id, generation))
+        except StorageFailed as failure:
+            for name in made.values():
+                unlink(name)
+            self._retry_ns = time.monotonic_ns() + RENEWAL_RETRY_MS * 1_000_000
+            _log.debug("rings not made reason=%s", failure)
+            return False
+        for pair, name in made.items():
+            unlink(self._names[pair])
+            self._names[pair] = name
+        return True
+
+    def _hand_on(self, pairs: list[tuple[int, int]]) -> bool:
+        """Empty rings and give them their new names; False while a peer still holds one of them."""
+        for writer, reader in pairs:
+            void_since = max(self._void_since.get(writer, 0), self._void_since.get(reader, 0))
+            if min(self.processes.released(writer), self.processes.released(reader)) < void_since:
+                return False
+        for writer, reader in pairs:
+            region = Region.attach(self._names[writer, reader], boot_id=self.wiring.boot_id)
+            layout.empty_ring(region.words, layout.ring_generation(self._generation(writer), self._generation(reader)))
+            region.close()
+            rename(self._names[writer, reader], self._name(writer, reader))
+            self._names[writer, reader] = self._name(writer, reader)
+        self._ring_all()
+        return True
+
+    def _ring_all(self) -> None:
+        for peer in range(self.wiring.process_count):
+            self.doorbell(peer).force()
 
     def doorbell(self, process_id: int) -> Doorbell:
         return Doorbell(self.wiring.eventfds[process_id], self.processes.words, self.processes.parked_index(process_id))
@@ -119,26 +186,52 @@ class Fabric:
     def _generation(self, process_id: int) -> int:
         return self.processes.generation(process_id)
 
-    def _create_ring(self, writer: int, reader: int, renewed: int = -1) -> None:
-        """Create and let go again: the two ends attach by name. `renewed` gets the ring of its next generation."""
-        writer_generation = self._generation(writer) + (writer == renewed)
-        reader_generation = self._generation(reader) + (reader == renewed)
+    def _generations(self, writer: int, reader: int, renewed: tuple[int, int]) -> tuple[int, int]:
+        """Of both ends of a ring; `renewed` is a process and the generation that it is about to have."""
+        process_id, generation = renewed
+        return (
+            generation if writer == process_id else self._generation(writer),
+            generation if reader == process_id else self._generation(reader),
+        )
+
+    def _name(self, writer: int, reader: int, renewed: tuple[int, int] = (-1, 0)) -> str:
+        writer_generation, reader_generation = self._generations(writer, reader, renewed)
+        return self.wiring.ring_name(writer, writer_generation, reader, reader_generation)
+
+    def _create_ring(self, writer: int, reader: int, renewed: tuple[int, int] = (-1, 0)) -> str:
+        """Create and let go again: the two ends attach by name."""
+        name = self._name(writer, reader, renewed)
         Region.create(
-            self.wiring.ring_name(writer, writer_generation, reader, reader_generation),
+            name,
             layout.ring_region_bytes(_ring_capacity(self.wiring, writer, reader)),
             boot_id=self.wiring.boot_id,
-            generation=layout.ring_generation(writer_generation, reader_generation),
+            generation=layout.ring_generation(*self._generations(writer, reader, renewed)),
         ).close()
+        return name
 
 
 def _ring_capacity(wiring: Wiring, writer: int, reader: int) -> int:
+    sizes = wiring.ring_sizes
     if wiring.controller_id in (writer, reader):
-        return CONTROL_RING_BYTES
+        return sizes.control
     if wiring.housekeeper_id in (writer, reader):
-        return UPKEEP_RING_BYTES
-    if wiring.role(writer) is Role.NETWORK:
-        return int(wiring.settings["headrace.request.ring.bytes"])
-    return ANSWER_RING_BYTES
+        return sizes.upkeep
+    return sizes.request if wiring.role(writer) is Role.NETWORK else sizes.answer
+
+
+def _tell_sizes(settings: Settings, sizes: RingSizes, bound: int) -> None:
+    """What is reserved; that rings are smaller than they might be is worth knowing where producers are large."""
+    _log.info(
+        "shared memory bytes=%d of=%d request_rings=%d answer_rings=%d control_rings=%d%s",
+        shm_bytes(settings, sizes),
+        bound,
+        sizes.request,
+        sizes.answer,
+        sizes.control,
+        ""
+        if sizes.request == settings["headrace.request.ring.bytes"]
+        else " hint=headrace.shm.bytes.max allows larger",
+    )
 
 
 def _take_down(wiring: Wiring, regions: list[Region]) -> None:

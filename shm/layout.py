@@ -22,8 +22,12 @@ region, of the row or of the message:
                    256  row of process 0, row of process 1, ...
 
     process row      0  generation, pid, starts, exit code    supervisor
-                   128  parked, heartbeat ns, state, offline  the process; the last: a bit for each log directory
-                        log directories                       that failed it, kept over its death
+                   128  parked, heartbeat ns, state, offline  the process; the fourth: a bit for each log directory
+                        log directories, followed, away       that failed it, kept over its death; then the view's version
+                        since                                 that a partition worker has acted on, and since when (ms of
+                                                              the date) the controller process is without ZooKeeper
+                   184  released                              the process: the epoch whose void rings it has let go of;
+                                                              the supervisor while it does not run
                    256  COUNTER_WORDS counters                the process
 
     partitions     128  row of slot 0, row of slot 1, ...
@@ -75,6 +79,9 @@ PROCESS_PARKED = LINE // WORD
 PROCESS_HEARTBEAT = PROCESS_PARKED + 1
 PROCESS_STATE = PROCESS_PARKED + 2
 PROCESS_OFFLINE_DIRS = PROCESS_PARKED + 3
+PROCESS_FOLLOWED = PROCESS_PARKED + 4
+PROCESS_AWAY_SINCE = PROCESS_PARKED + 5
+PROCESS_RELEASED = PROCESS_PARKED + 7
 PROCESS_COUNTERS = 2 * LINE // WORD
 COUNTER_WORDS = 48
 PROCESS_ROW_WORDS = PROCESS_COUNTERS + COUNTER_WORDS
@@ -99,7 +106,8 @@ assert RING_HEAD // LINE != RING_DATA // LINE
 assert RING_TAIL % LINE == RING_HEAD % LINE == RING_DATA % LINE == 0
 assert RING_CAPACITY_MIN & (RING_CAPACITY_MIN - 1) == 0
 assert KIND_MAX < 1 << 32
-assert PROCESS_EXIT_CODE < PROCESS_PARKED < PROCESS_STATE < PROCESS_OFFLINE_DIRS < PROCESS_COUNTERS
+assert PROCESS_EXIT_CODE < PROCESS_PARKED < PROCESS_STATE < PROCESS_OFFLINE_DIRS < PROCESS_FOLLOWED
+assert PROCESS_FOLLOWED < PROCESS_AWAY_SINCE < PROCESS_RELEASED < PROCESS_COUNTERS
 assert PROCESS_ROWS % LINE == 0
 assert (PROCESS_ROW_WORDS * WORD) % LINE == 0  # the supervisor's words of a row share no line with another row
 assert PARTITION_ROWS % LINE == 0
@@ -113,6 +121,13 @@ def ring_region_bytes(capacity: int) -> int:
     assert capacity & (capacity - 1) == 0
     assert capacity >= RING_CAPACITY_MIN
     return RING_DATA + capacity
+
+
+def empty_ring(words: memoryview, generation: int) -> None:
+    """Make a ring that nobody holds a new one: of `generation`, with nothing in it."""
+    words[RING_TAIL // WORD] = 0
+    words[RING_HEAD // WORD] = 0
+    words[HEADER_GENERATION] = generation
 
 
 def ring_capacity(region_bytes: int) -> int:

@@ -11,15 +11,18 @@ from enum import IntEnum
 
 from headrace.shm.counters import Counters
 from headrace.shm.layout import (
+    PROCESS_AWAY_SINCE,
     PROCESS_CLEAN_STOP,
     PROCESS_COUNTERS,
     PROCESS_EPOCH,
     PROCESS_EXIT_CODE,
+    PROCESS_FOLLOWED,
     PROCESS_GENERATION,
     PROCESS_HEARTBEAT,
     PROCESS_OFFLINE_DIRS,
     PROCESS_PARKED,
     PROCESS_PID,
+    PROCESS_RELEASED,
     PROCESS_ROW_WORDS,
     PROCESS_ROWS,
     PROCESS_STARTS,
@@ -29,6 +32,7 @@ from headrace.shm.layout import (
 from headrace.shm.region import Region
 
 EXIT_CODE_NONE = 0xFFFF  # has not exited
+HOLDS_NOTHING = (1 << 64) - 1  # of a process that does not run
 
 
 class ProcessState(IntEnum):
@@ -85,6 +89,18 @@ class ProcessTable:
         """Log directories that failed a process, or one before it in its place: bit n for the n-th."""
         return self.words[self.row(process_id) + PROCESS_OFFLINE_DIRS]
 
+    def released(self, process_id: int) -> int:
+        """The epoch up to which a process has let go of every ring that was void then."""
+        return self.words[self.row(process_id) + PROCESS_RELEASED]
+
+    def followed(self, process_id: int) -> int:
+        """Version of the cluster view that a partition worker has acted on to the end; 0 where it begins anew."""
+        return self.words[self.row(process_id) + PROCESS_FOLLOWED]
+
+    def away_since_ms(self, process_id: int) -> int:
+        """Since when (of the date) the controller process is without ZooKeeper; 0: it is not."""
+        return self.words[self.row(process_id) + PROCESS_AWAY_SINCE]
+
     def parked_index(self, process_id: int) -> int:
         return self.row(process_id) + PROCESS_PARKED
 
@@ -104,6 +120,8 @@ class ProcessTable:
         self.words[row + PROCESS_HEARTBEAT] = 0
         self.words[row + PROCESS_STATE] = ProcessState.NONE
         self.words[row + PROCESS_PARKED] = 0
+        self.words[row + PROCESS_RELEASED] = HOLDS_NOTHING
+        self.words[row + PROCESS_FOLLOWED] = 0
         self.words[row + PROCESS_GENERATION] = generation
         self.words[PROCESS_EPOCH // WORD] = self.epoch() + 1
         return generation
@@ -128,8 +146,17 @@ class ProcessTable:
     def set_state(self, process_id: int, state: ProcessState) -> None:
         self.words[self.row(process_id) + PROCESS_STATE] = state
 
+    def set_released(self, process_id: int, epoch: int) -> None:
+        self.words[self.row(process_id) + PROCESS_RELEASED] = epoch
+
     def add_offline_dirs(self, process_id: int, mask: int) -> None:
         self.words[self.row(process_id) + PROCESS_OFFLINE_DIRS] |= mask
+
+    def set_followed(self, process_id: int, view_version: int) -> None:
+        self.words[self.row(process_id) + PROCESS_FOLLOWED] = view_version
+
+    def set_away_since(self, process_id: int, date_ms: int) -> None:
+        self.words[self.row(process_id) + PROCESS_AWAY_SINCE] = date_ms
 
     def close(self) -> None:
         self._region.close()

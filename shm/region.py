@@ -62,6 +62,8 @@ class Region:
             shared = posix_ipc.SharedMemory(name, posix_ipc.O_CREX, mode=MODE)
         except posix_ipc.ExistentialError:
             raise RegionError(f"region {name} exists already") from None
+        except (OSError, posix_ipc.Error) as failure:
+            raise StorageFailed(f"{SHM_DIRECTORY} takes no {name}: {failure}") from None
         try:
             os.posix_fallocate(shared.fd, 0, size_bytes)
             os.fchmod(shared.fd, MODE)  # the umask may have taken the group's right away
@@ -70,7 +72,7 @@ class Region:
             posix_ipc.unlink_shared_memory(name)
             raise StorageFailed(
                 f"{SHM_DIRECTORY} can't hold {size_bytes} bytes for {name}: {failure.strerror}; "
-                "free space there, or lower headrace.request.ring.bytes or the worker counts"
+                "free space there, or lower headrace.shm.bytes.max or the worker counts"
             ) from None
         finally:
             shared.close_fd()
@@ -81,6 +83,12 @@ class Region:
         region.words[HEADER_GENERATION] = generation
         region.words[HEADER_MAGIC] = MAGIC
         return region
+
+    @classmethod
+    def private(cls, size_bytes: int) -> Region:
+        """Zeros of this process alone, without a name; pages come as they are touched."""
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        return cls("private", mmap.mmap(-1, size_bytes, flags=flags))
 
     @classmethod
     def attach(
@@ -131,14 +139,15 @@ class Region:
         """A numpy view of the region from byte `offset`."""
         return np.frombuffer(self._map, dtype=dtype, offset=offset, count=count)
 
-    def close(self) -> None:
-        """Unmap; views that are still out keep the mapping until they go."""
+    def close(self) -> bool:
+        """Unmap; False while views that are still out keep the mapping."""
         self.words.release()
         self.memory.release()
         try:
             self._map.close()
         except BufferError:
-            pass
+            return False
+        return True
 
     def unlink(self) -> None:
         """Remove the name; mappings stay. A name that is gone already is no error."""
@@ -147,6 +156,11 @@ class Region:
 
 def _boot_word(boot_id: str) -> int:
     return int(boot_id, 16) if boot_id else 0
+
+
+def rename(name: str, new_name: str) -> None:
+    """Give a region another name; who has it mapped keeps it."""
+    os.rename(SHM_DIRECTORY + name, SHM_DIRECTORY + new_name)
 
 
 def unlink(name: str) -> None:

@@ -107,8 +107,13 @@ class RingWriter:
         """Publish everything written so far: the one store that makes it visible."""
         self._words[_TAIL] = self._tail
 
-    def close(self) -> None:
-        self._region.close()
+    @property
+    def region_bytes(self) -> int:
+        return self._region.size_bytes
+
+    def close(self) -> bool:
+        """Unmap; False while views that are still out keep the mapping."""
+        return self._region.close()
 
 
 class RingReader:
@@ -175,5 +180,10 @@ class RingReader:
         words[_HEAD] = self._head
         return was_crowded
 
-    def close(self) -> None:
-        self._region.close()
+    @property
+    def region_bytes(self) -> int:
+        return self._region.size_bytes
+
+    def close(self) -> bool:
+        """As of the writer."""
+        return self._region.close()

@@ -6,6 +6,7 @@ was replaced: a single load while nothing happened.
 
 from __future__ import annotations
 
+import gc
 import time
 
 from headrace.errors import Fenced
@@ -58,6 +59,7 @@ class Seat:
             for peer, fd in enumerate(wiring.eventfds)
         ]
         self.doorbell = self._doorbells[process_id]
+        self._leaving: list[RingWriter | RingReader] = []  # closed, but views of them are still out
         self.writers: dict[int, RingWriter] = {}
         self.readers: dict[int, RingReader] = {}
         self._generations = dict.fromkeys(wiring.targets(process_id), 0)
@@ -71,14 +73,17 @@ class Seat:
         self._doorbells[process_id].ring()
 
     def changed(self) -> frozenset[int]:
-        """Peers that were replaced since the last call; their ring ends are attached anew.
+        """Peers that died or were replaced since the last call: what was in flight to them is lost.
+
+        The ring ends of a successor are attached anew. Until it has rings, the ends lead to memory of our own, where
+        nothing arrives and nothing comes from; the peer is named once more when they are there.
 
         raises   Fenced, where this process itself was replaced
         """
         if self.processes.epoch() == self._epoch:
             return _NOTHING
         self._epoch = self.processes.epoch()
-        return self._follow_generations()
+        return self._follow_generations(self._epoch)
 
     def beat(self, now_ns: int) -> None:
         """Say that the process turns."""
@@ -86,6 +91,18 @@ class Seat:
 
     def set_state(self, state: ProcessState) -> None:
         self.processes.set_state(self.process_id, state)
+
+    def set_followed(self, view_version: int) -> None:
+        """A partition worker: everything that this version of the view says has been done, its groups' part as well."""
+        self.processes.set_followed(self.process_id, view_version)
+
+    def followed_by_all(self) -> int:
+        """The version of the view that every partition worker has followed."""
+        return min(map(self.processes.followed, self.wiring.partition_ids))
+
+    def set_away_since(self, date_ms: int) -> None:
+        """The controller process: since when it is without ZooKeeper, 0 while it is not."""
+        self.processes.set_away_since(self.process_id, date_ms)
 
     def offline_dirs(self) -> int:
         """Log directories that failed any process of the node: bit n for the n-th of `log.dirs`."""
@@ -111,22 +128,35 @@ class Seat:
         self.partitions.close()
         self.processes.close()
 
-    def _follow_generations(self) -> frozenset[int]:
+    def _follow_generations(self, epoch: int) -> frozenset[int]:
         own = self.processes.generation(self.process_id)
         if own != self.generation:
             raise Fenced(f"process {self.process_id} is generation {self.generation}, the node is at {own}")
         changed = set()
         for peer, known in self._generations.items():
             generation = self.processes.generation(peer)
-            if generation != known and self._join(peer, generation):
+            if generation == known:
+                continue
+            if self._join(peer, generation):
                 self._generations[peer] = generation
                 changed.add(peer)
+            elif known:
+                self._let_go(peer)
+                self._generations[peer] = 0
+                changed.add(peer)
+                if self._leaving:
+                    gc.collect()  # views in a cycle of garbage are out as well
+        self._leaving = [end for end in self._leaving if not end.close()]
+        if self._leaving:
+            self._epoch = 0  # look again in the next cycle
+        else:
+            self.processes.set_released(self.process_id, epoch)
         return frozenset(changed)
 
     def _join_all(self) -> None:
         """The first joining: every peer, those as well whose renewal is under way just now."""
         for _ in range(JOIN_TRIES_MAX):
-            self._follow_generations()
+            self._follow_generations(self.processes.epoch())
             if len(self.writers) == len(self._generations):
                 return
             time.sleep(JOIN_PAUSE_S)
@@ -145,12 +175,18 @@ class Seat:
                 outward.close()
             self._epoch = 0  # look again in the next cycle
             return False
-        for end in (self.writers.get(peer), self.readers.get(peer)):
-            if end is not None:
-                end.close()
-        self.writers[peer] = RingWriter(outward)
-        self.readers[peer] = RingReader(inward)
+        self._take_ends(peer, RingWriter(outward), RingReader(inward))
         return True
+
+    def _let_go(self, peer: int) -> None:
+        """A dead peer's rings may be handed on: hold memory of our own in their place."""
+        outward, inward = (Region.private(end.region_bytes) for end in (self.writers[peer], self.readers[peer]))
+        self._take_ends(peer, RingWriter(outward), RingReader(inward))
+
+    def _take_ends(self, peer: int, writer: RingWriter, reader: RingReader) -> None:
+        old_ends = [end for end in (self.writers.get(peer), self.readers.get(peer)) if end is not None]
+        self.writers[peer], self.readers[peer] = writer, reader
+        self._leaving += [end for end in old_ends if not end.close()]
 
     def _attach_ring(self, writer: int, writer_generation: int, reader: int, reader_generation: int) -> Region:
         return Region.attach(

@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from headrace.limits import RING_BYTES_MIN
 from headrace.settings import Settings
+from headrace.shm.ring_sizes import RingSizes
 
 
 class Role(Enum):
@@ -28,6 +30,7 @@ class Wiring:
     host, port          what clients are told (advertised)
     clean_directories   log directories that the last stop left with their clean-shutdown marker
     offline_directories   those that could not be used at the start
+    ring_sizes            capacities of the rings, by kind
     """
 
     prefix: str
@@ -40,6 +43,7 @@ class Wiring:
     port: int = 0
     clean_directories: frozenset[str] = field(default_factory=frozenset)
     offline_directories: frozenset[str] = field(default_factory=frozenset)
+    ring_sizes: RingSizes = field(default_factory=lambda: RingSizes(RING_BYTES_MIN))
 
     @property
     def log_dirs(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from headrace.errors import HeadraceError
 from headrace.protocol.record_batch import CorruptRecord
 from headrace.protocol.varint import read_varlong
 from headrace.spark.decode import gather
+from headrace.spark.errors import TimestampOverflow
 
 KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 ALL_COLUMNS = (*KAFKA_COLUMNS, "headers", "key_length", "value_length")
@@ -47,6 +48,7 @@ SPARK_TYPES = {
 FIELDS = 9
 GATHER_BYTES_FIRST = 1 << 20
 GATHER_BYTES_MAX = 2**31 - 1  # Arrow's int32 offsets
+TIMESTAMP_MS_MAX = (2**63 - 1) // 1000  # Spark counts microseconds in an int64
 
 (
     OFFSET,
@@ -70,13 +72,21 @@ def spark_schema(columns: Sequence[str]) -> str:
     return ", ".join(f"{name} {SPARK_TYPES[name]}" for name in columns)
 
 
-def check_columns(columns: Sequence[str] | None) -> tuple[str, ...]:
-    """raises   ValueError, naming a column that is none"""
+def check_columns(columns: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The columns that a list names, or a string with commas; all of kafka's for None.
+
+    raises   ValueError, naming a column that is none, or comes twice
+    """
     if columns is None:
         return KAFKA_COLUMNS
+    if isinstance(columns, str):
+        columns = [part.strip() for part in columns.split(",") if part.strip()]
     unknown = [name for name in columns if name not in ALL_COLUMNS]
     if unknown or not columns:
         raise ValueError(f"columns {unknown or list(columns)}: choose from {', '.join(ALL_COLUMNS)}")
+    twice = sorted({name for name in columns if list(columns).count(name) > 1})
+    if twice:
+        raise ValueError(f"columns {', '.join(twice)} come twice; select them twice from the DataFrame instead")
     return tuple(columns)
 
 
@@ -156,6 +166,17 @@ class Chunk:
         arrays = [self._array(name, rows) for name in self._names]
         return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(self._names))
 
+    def _timestamps(self, milliseconds: Any) -> pa.Array:
+        """raises   TimestampOverflow"""
+        if len(milliseconds) and not -TIMESTAMP_MS_MAX <= milliseconds.min() <= milliseconds.max() <= TIMESTAMP_MS_MAX:
+            row = int(np.argmax((milliseconds > TIMESTAMP_MS_MAX) | (milliseconds < -TIMESTAMP_MS_MAX)))
+            raise TimestampOverflow(
+                f"{self._topic}-{self._partition}: the record at offset {self.columns[OFFSET, row]} has the timestamp "
+                f"{milliseconds[row]}, which overflows Spark's timestamp; its producer may be writing microseconds or "
+                "nanoseconds where Kafka has milliseconds; leave the column timestamp out to read the rest"
+            )
+        return pa.array(milliseconds * 1000).cast(ARROW_TYPES["timestamp"])
+
     def _array(self, name: str, rows: int) -> pa.Array:
         columns = self.columns
         if name == "key":
@@ -171,7 +192,7 @@ class Chunk:
         if name == "offset":
             return pa.array(columns[OFFSET, :rows])
         if name == "timestamp":
-            return pa.array(columns[TIMESTAMP, :rows] * 1000).cast(ARROW_TYPES["timestamp"])
+            return self._timestamps(columns[TIMESTAMP, :rows])
         if name == "timestampType":
             return pa.array(columns[TYPE, :rows].astype(np.int32))
         if name == "headers":

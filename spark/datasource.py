@@ -1,11 +1,11 @@
 """`.format("headrace")`: the `kafka` source's columns and options, for a query that changes nothing else.
 
-After `headrace.spark.register(spark)`:
+After `headrace.spark.register(spark)`, or without it where PySpark finds `pyspark_headrace` by itself:
 
     spark.read.format("headrace").option("kafka.bootstrap.servers", b).option("subscribe", "clicks").load()
 
-Batch. The Python Data Source API knows no column pruning: the option `columns` names those to read (all of Kafka's where it is not set).
-It knows no preferred locations either: a range that is not on a task's host comes over the network; `scan` places its tasks.
+Batch. The Python Data Source API knows no column pruning: the option `columns`, or `.schema("value binary, offset bigint")`, names those
+to read. It knows no preferred locations either: a range that is not on a task's host comes over the network; `scan` places its tasks.
 """
 
 from __future__ import annotations
@@ -14,13 +14,21 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from headrace.spark.columns import KAFKA_COLUMNS, check_columns, spark_schema
+from headrace.spark.columns import ALL_COLUMNS, KAFKA_COLUMNS, SPARK_TYPES, spark_schema
+from headrace.spark.executor_python import check_python
 from headrace.spark.options import ScanOptions, parse_options
 from headrace.spark.planner import plan
 from headrace.spark.ranges import OffsetRange, read_range
+from headrace.spark.warm import warm
+
+NO_STREAMS = (
+    'the headrace source has no streams yet: the kafka connector reads them from a Headrace node, .format("kafka") '
+    "with the same options"
+)
 
 
 class RangePartition(InputPartition):
@@ -33,14 +41,13 @@ class RangePartition(InputPartition):
 class HeadraceReader(DataSourceReader):
     """The batch reader: plans in the driver, reads in the workers."""
 
-    def __init__(self, options: ScanOptions, names: tuple[str, ...], parallelism: int) -> None:
+    def __init__(self, options: ScanOptions, names: tuple[str, ...]) -> None:
         self._options = options
         self._names = names
-        self._parallelism = parallelism
 
     def partitions(self) -> list[InputPartition]:
         """One for each range."""
-        return [RangePartition(one) for one in plan(self._options, self._parallelism)]
+        return [RangePartition(one) for one in plan(self._options)]
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """The records of one range."""
@@ -51,31 +58,45 @@ class HeadraceReader(DataSourceReader):
 class HeadraceDataSource(DataSource):
     """The source that `register` makes known as `headrace`."""
 
-    parallelism = 2
-
     @classmethod
     def name(cls) -> str:
         return "headrace"
 
     def schema(self) -> str:
-        """The columns asked for, as the kafka source types them."""
-        return spark_schema(self._names(parse_options(self.options)))
+        """The columns asked for, as the kafka source types them. raises ValueError for bad options: at `load()`"""
+        options = parse_options(self.options)
+        if options.columns is not None:
+            return spark_schema(options.columns)
+        return spark_schema((*KAFKA_COLUMNS, "headers") if options.includes_headers else KAFKA_COLUMNS)
 
     def reader(self, schema: Any) -> DataSourceReader:
-        """A batch reader."""
-        options = parse_options(self.options)
-        return HeadraceReader(options, self._names(options), self.parallelism)
+        """A batch reader of the schema's columns: ours, or a part of it that the user named."""
+        for column in schema.fields:
+            wanted = SPARK_TYPES.get(column.name)
+            if column.dataType.simpleString() != wanted:
+                has = f"it is {wanted}" if wanted else f"choose from {', '.join(ALL_COLUMNS)}"
+                raise ValueError(
+                    f"schema: the headrace source can't read {column.name} as {column.dataType.simpleString()} ({has}); "
+                    "cast it in the query"
+                )
+        return HeadraceReader(parse_options(self.options), tuple(schema.fieldNames()))
 
-    @staticmethod
-    def _names(options: ScanOptions) -> tuple[str, ...]:
-        if options.columns is not None:
-            return check_columns(options.columns)
-        return (*KAFKA_COLUMNS, "headers") if options.includes_headers else KAFKA_COLUMNS
+    def streamReader(self, schema: Any) -> Any:
+        """Refused. Spark asks for it at `start()`."""
+        raise ValueError(NO_STREAMS)
 
 
 def register(spark: SparkSession) -> None:
-    """Make `.format("headrace")` known to a session."""
-    parallelism = 2
-    if hasattr(spark, "_jsparkSession"):
-        parallelism = int(spark.sparkContext.defaultParallelism)
-    spark.dataSource.register(type("HeadraceDataSource", (HeadraceDataSource,), {"parallelism": parallelism}))
+    """Make `.format("headrace")` known to a session.
+
+    raises   RuntimeError, where its Python workers can't import this package
+    """
+    check_python(spark)
+    warm()
+    try:
+        spark.dataSource.register(HeadraceDataSource)
+    except AnalysisException as failure:
+        if "DATA_SOURCE_ALREADY_EXISTS" not in str(
+            failure
+        ):  # PySpark found pyspark_headrace by itself: the same source
+            raise

@@ -1,6 +1,8 @@
 """The options of the `kafka` source, read for ours: same names, same forms, same refusals.
 
-Precedence, strongest first: `startingTimestamp`, `startingOffsetsByTimestamp`, `startingOffsets` (and the `ending` ones).
+One parser for `.format("headrace")`, `scan` and `write_parquet`. Precedence, strongest first: `startingTimestamp`,
+`startingOffsetsByTimestamp`, `startingOffsets` (and the `ending` ones). Spark hands names over in lower case; errors say them as they
+are written.
 
 Source: Spark's Kafka integration guide, `KafkaSourceProvider`.
 """
@@ -16,35 +18,41 @@ from typing import Any
 
 from headrace.client.cluster import EARLIEST, LATEST
 from headrace.ids import TopicPartition
+from headrace.spark.columns import check_columns
+from headrace.spark.consumer_properties import BOOTSTRAP_SERVERS, CHECK_CRCS, ISOLATION_LEVEL, check_properties
+from headrace.spark.ranges import PATIENCE_S
 
-FORBIDDEN = {
-    "kafka.auto.offset.reset": "use startingOffsets",
-    "kafka.key.deserializer": "keys come as binary; cast them in the query",
-    "kafka.value.deserializer": "values come as binary; cast them in the query",
-    "kafka.key.serializer": "keys go as binary or string",
-    "kafka.value.serializer": "values go as binary or string",
-    "kafka.enable.auto.commit": "the source commits no offsets",
-    "kafka.interceptor.classes": "interceptors could change what is read",
+STRATEGIES = ("subscribe", "subscribePattern", "assign")
+IN_STREAMS = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
+NAMES = {
+    name.lower(): name
+    for name in (
+        *STRATEGIES,
+        *IN_STREAMS,
+        "startingOffsets",
+        "endingOffsets",
+        "startingTimestamp",
+        "endingTimestamp",
+        "startingOffsetsByTimestamp",
+        "endingOffsetsByTimestamp",
+        "startingOffsetsByTimestampStrategy",
+        "minPartitions",
+        "maxRecordsPerPartition",
+        "failOnDataLoss",
+        "includeHeaders",
+        "groupIdPrefix",
+        "fetchOffset.numRetries",
+        "fetchOffset.retryIntervalMs",
+        "kafkaConsumer.pollTimeoutMs",
+        "checkCrcs",
+        "columns",
+        "path",
+    )
 }
-STRATEGIES = ("subscribe", "subscribepattern", "assign")
-KNOWN = {
-    *STRATEGIES,
-    "kafka.bootstrap.servers",
-    "startingoffsets",
-    "endingoffsets",
-    "startingtimestamp",
-    "endingtimestamp",
-    "startingoffsetsbytimestamp",
-    "endingoffsetsbytimestamp",
-    "startingoffsetsbytimestampstrategy",
-    "minpartitions",
-    "maxrecordsperpartition",
-    "failondataloss",
-    "includeheaders",
-    "groupidprefix",
-    "columns",
-    "path",
-}
+SOON = ("earliest", "latest")
+_JAVA_CLASS = re.compile(
+    r"(?:^|[^\\])(?:\\\\)*\[(?:[^\]\\]|\\.)*?(?:\[|&&)"
+)  # a union or an intersection within a class
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +63,25 @@ class Bound:
     timestamps   by partition, in milliseconds
     default      for partitions that neither names
     timestamp    for all partitions, instead of the rest
+    option       that gave the offsets or timestamps, and has to name every partition that is read; '' where it need not
     """
 
     default: int = EARLIEST
     offsets: Mapping[TopicPartition, int] = field(default_factory=dict)
     timestamps: Mapping[TopicPartition, int] = field(default_factory=dict)
     timestamp: int | None = None
+    option: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ScanOptions:
-    """What to read."""
+    """What to read.
+
+    splits           also without `min_partitions`, into as many ranges as there are cores
+    attempts         to plan, each of which waits for a broker that is away
+    retry_pause_s    between two looks at such a broker
+    patience_s       of a task with such a broker
+    """
 
     bootstrap_servers: str
     topics: tuple[str, ...] = ()
@@ -79,7 +95,12 @@ class ScanOptions:
     includes_headers: bool = False
     unmatched_timestamp_is_latest: bool = False  # startingOffsetsByTimestampStrategy=latest
     read_committed: bool = False
+    checks_crcs: bool = True
     columns: tuple[str, ...] | None = None
+    splits: bool = False
+    attempts: int = 3
+    retry_pause_s: float = 1.0
+    patience_s: float = PATIENCE_S
 
 
 def parse_options(options: Mapping[str, str]) -> ScanOptions:
@@ -87,90 +108,135 @@ def parse_options(options: Mapping[str, str]) -> ScanOptions:
 
     raises   ValueError, naming option, value and reason
     """
-    given = {key.lower(): value for key, value in options.items()}
-    for key, advice in FORBIDDEN.items():
-        if key in given:
-            raise ValueError(f"option {key} is not supported: {advice}")
+    given = {key.lower(): str(value) for key, value in options.items()}
+    check_properties(given)
     for key in given:
-        if key not in KNOWN and key != "kafka.isolation.level" and not key.startswith("kafka."):
+        if NAMES.get(key) in IN_STREAMS:
+            warnings.warn(f"option {NAMES[key]} is for streams and ignored in a batch", stacklevel=2)
+        elif key not in NAMES and not key.startswith("kafka."):
             warnings.warn(f"option {key} is unknown to the headrace source and ignored", stacklevel=2)
-    if not given.get("kafka.bootstrap.servers"):
-        raise ValueError("option kafka.bootstrap.servers must be set")
-    isolation = _choice(given, "kafka.isolation.level", ("read_uncommitted", "read_committed"))
-    unmatched = _choice(given, "startingoffsetsbytimestampstrategy", ("error", "latest"))
-    strategies = [key for key in STRATEGIES if key in given]
+    if not given.get(BOOTSTRAP_SERVERS, "").strip():
+        raise ValueError(f"option {BOOTSTRAP_SERVERS} must be set")
+    strategies = [name for name in STRATEGIES if name.lower() in given]
     if len(strategies) != 1:
-        raise ValueError(f"exactly one of subscribe, subscribePattern, assign must be set, found {strategies}")
+        found = ", ".join(strategies) or "none"
+        raise ValueError(f"exactly one of {', '.join(STRATEGIES)} must be set, found {found}")
     columns = given.get("columns")
-    return ScanOptions(
-        bootstrap_servers=given["kafka.bootstrap.servers"],
-        topics=_names(given.get("subscribe", "")),
+    checks_crcs = _bool(given, "checkCrcs", given.get(CHECK_CRCS, "true").strip().lower() == "true")
+    parsed = ScanOptions(
+        bootstrap_servers=given[BOOTSTRAP_SERVERS],
+        topics=_topics(given.get("subscribe")),
         pattern=_pattern(given.get("subscribepattern")),
         assigned=_assigned(given.get("assign")),
         start=_bound(given, "starting", EARLIEST),
         end=_bound(given, "ending", LATEST),
-        min_partitions=_positive(given, "minpartitions"),
-        max_records_per_partition=_positive(given, "maxrecordsperpartition"),
-        fails_on_data_loss=_bool(given, "failondataloss", True),
-        includes_headers=_bool(given, "includeheaders", False),
-        unmatched_timestamp_is_latest=unmatched == "latest",
-        read_committed=isolation == "read_committed",
-        columns=_names(columns) if columns else None,
+        min_partitions=_number(given, "minPartitions", 1),
+        max_records_per_partition=_number(given, "maxRecordsPerPartition", 1),
+        fails_on_data_loss=_bool(given, "failOnDataLoss", True),
+        includes_headers=_bool(given, "includeHeaders", False),
+        unmatched_timestamp_is_latest=_strategy(given) == "latest",
+        read_committed=given.get(ISOLATION_LEVEL, "").strip().lower() == "read_committed",
+        checks_crcs=checks_crcs,
+        columns=check_columns(columns) if columns is not None else None,
+        attempts=max(_number(given, "fetchOffset.numRetries", 0, 3) or 0, 1),
+        retry_pause_s=(_number(given, "fetchOffset.retryIntervalMs", 0, 1000) or 0) / 1000,
+        patience_s=(_number(given, "kafkaConsumer.pollTimeoutMs", 0, int(1000 * PATIENCE_S)) or 0) / 1000,
     )
+    _check_order(parsed)
+    return parsed
 
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
+def _topics(text: str | None) -> tuple[str, ...]:
+    if text is None:
+        return ()
+    if not _names(text):
+        raise ValueError(f"option subscribe {text!r} names no topic")
+    return _names(text)
+
+
 def _pattern(text: str | None) -> str | None:
-    if text is not None:
-        try:
-            re.compile(text)
-        except re.error as failure:
-            raise ValueError(f"option subscribePattern {text!r}: {failure}") from None
+    """The pattern, which is looked for anywhere in a topic's name, as the connector does."""
+    if text is None:
+        return None
+    text = text.strip()
+    if not text:
+        raise ValueError("option subscribePattern is empty")
+    advice = r"what only Java knows (\p{...}, \Q...\E, (?<name>...), && or [ in a class) has to be written otherwise"
+    if _JAVA_CLASS.search(text):
+        raise ValueError(f"option subscribePattern {text!r} has a class that Python's re reads otherwise; {advice}")
+    try:
+        re.compile(text)
+    except re.error as failure:
+        raise ValueError(
+            f"option subscribePattern {text!r} is no pattern of Python's re: {failure}; {advice}"
+        ) from None
     return text
 
 
 def _assigned(text: str | None) -> tuple[TopicPartition, ...]:
     if text is None:
         return ()
-    return tuple(
-        TopicPartition(topic, int(partition))
-        for topic, partitions in _json(text, "assign").items()
-        for partition in partitions
-    )
+    found = []
+    for topic, partitions in _json(text, "assign").items():
+        if not isinstance(partitions, list) or not all(type(number) is int and number >= 0 for number in partitions):
+            raise ValueError(f'option assign {text!r}: {topic} must have a list of partition numbers, as {{"a":[0,1]}}')
+        found += [TopicPartition(topic, number) for number in partitions]
+    if not found:
+        raise ValueError(f"option assign {text!r} names no partition")
+    return tuple(dict.fromkeys(found))
 
 
 def _bound(given: Mapping[str, str], side: str, default: int) -> Bound:
     timestamp = given.get(f"{side}timestamp")
     if timestamp is not None:
         return Bound(default, timestamp=_integer(timestamp, f"{side}Timestamp"))
-    by_timestamp = given.get(f"{side}offsetsbytimestamp")
-    if by_timestamp is not None:
-        return Bound(default, timestamps=_by_partition(by_timestamp, f"{side}OffsetsByTimestamp"))
-    text = given.get(f"{side}offsets")
+    option = f"{side}OffsetsByTimestamp"
+    text = given.get(option.lower())
+    if text is not None:
+        return Bound(default, timestamps=_by_partition(text, option), option=option)
+    option = f"{side}Offsets"
+    text = given.get(option.lower())
     if text is None:
         return Bound(default)
     word = text.strip().lower()
-    if word in ("earliest", "latest"):
+    if word in SOON:
         if (side, word) in (("starting", "latest"), ("ending", "earliest")):
-            raise ValueError(f"option {side}Offsets: {word} makes no sense in a batch")
+            raise ValueError(f"option {option}: {word} makes no sense in a batch")
         return Bound(EARLIEST if word == "earliest" else LATEST)
-    offsets = _by_partition(text, f"{side}Offsets")
+    offsets = _by_partition(text, option)
     senseless, word = (LATEST, "latest") if side == "starting" else (EARLIEST, "earliest")
     for name, offset in offsets.items():
         if offset == senseless:
-            raise ValueError(f"option {side}Offsets: {name} at {senseless} ({word}) makes no sense in a batch")
-    return Bound(default, offsets=offsets)
+            raise ValueError(f"option {option}: {name} at {senseless} ({word}) makes no sense in a batch")
+        if offset < EARLIEST:
+            raise ValueError(f"option {option}: {name} at {offset} is no offset")
+    return Bound(default, offsets=offsets, option=option)
+
+
+def _check_order(found: ScanOptions) -> None:
+    """raises   ValueError, where a start that was given lies after the end that was given"""
+    pairs = ((found.start.offsets, found.end.offsets), (found.start.timestamps, found.end.timestamps))
+    for starts, ends in pairs:
+        for name in sorted(starts.keys() & ends.keys()):
+            if 0 <= ends[name] < starts[name]:
+                options = f"{found.start.option} and {found.end.option}"
+                raise ValueError(f"options {options}: {name} starts at {starts[name]}, after its end {ends[name]}")
 
 
 def _by_partition(text: str, option: str) -> dict[TopicPartition, int]:
-    return {
-        TopicPartition(topic, int(partition)): int(value)
-        for topic, partitions in _json(text, option).items()
-        for partition, value in partitions.items()
-    }
+    found = {}
+    for topic, partitions in _json(text, option).items():
+        try:
+            found.update({TopicPartition(topic, int(partition)): int(value) for partition, value in partitions.items()})
+        except (AttributeError, TypeError, ValueError):
+            raise ValueError(
+                f'option {option} {text!r}: {topic} must have numbers by partition, as {{"a":{{"0":23,"1":-2}}}}'
+            ) from None
+    return found
 
 
 def _json(text: str, option: str) -> dict[str, Any]:
@@ -190,25 +256,25 @@ def _integer(text: str, option: str) -> int:
         raise ValueError(f"option {option} {text!r} must be a whole number") from None
 
 
-def _positive(given: Mapping[str, str], key: str) -> int | None:
-    if key not in given:
-        return None
-    value = _integer(given[key], key)
-    if value < 1:
-        raise ValueError(f"option {key} {value} must be at least 1")
+def _number(given: Mapping[str, str], option: str, least: int, default: int | None = None) -> int | None:
+    if option.lower() not in given:
+        return default
+    value = _integer(given[option.lower()], option)
+    if value < least:
+        raise ValueError(f"option {option} {value} must be at least {least}")
     return value
 
 
-def _choice(given: Mapping[str, str], key: str, choices: tuple[str, str]) -> str:
-    """One of the choices, the first where nothing is given."""
-    text = given.get(key, choices[0]).lower()
-    if text not in choices:
-        raise ValueError(f"option {key} {text!r} must be {' or '.join(choices)}")
+def _strategy(given: Mapping[str, str]) -> str:
+    option = "startingOffsetsByTimestampStrategy"
+    text = given.get(option.lower(), "error").strip().lower()
+    if text not in ("error", "latest"):
+        raise ValueError(f"option {option} {text!r} must be error or latest")
     return text
 
 
-def _bool(given: Mapping[str, str], key: str, default: bool) -> bool:
-    text = given.get(key, str(default)).lower()
+def _bool(given: Mapping[str, str], option: str, default: bool) -> bool:
+    text = given.get(option.lower(), str(default)).strip().lower()
     if text not in ("true", "false"):
-        raise ValueError(f"option {key} {text!r} must be true or false")
+        raise ValueError(f"option {option} {text!r} must be true or false")
     return text == "true"

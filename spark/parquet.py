@@ -2,27 +2,44 @@
 
 Files are named topic-partition-start-end-attempt, so that no two tasks or attempts share one; a task writes to a hidden name and renames at
 its end. Spark sees one row for each file. Measured: 5.4 million records/s against 1.2 to 1.5 through rows and `df.write.parquet`.
+
+The directory is one that every executor reaches under the same path: a local disk in local mode, a shared mount otherwise. There is no
+commit: `overwrite` removes the old files when all new ones are there, so that a job that fails leaves the old, and a reader in between
+sees both.
 """
 
 from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import Row, SparkSession
 
-from headrace.client.cluster import EARLIEST, LATEST
-from headrace.spark.columns import arrow_schema, check_columns
-from headrace.spark.options import Bound, ScanOptions
+from headrace.spark.columns import arrow_schema
+from headrace.spark.executor_python import check_python
 from headrace.spark.planner import plan
 from headrace.spark.ranges import OffsetRange, read_range
-from headrace.spark.scan import Where, filtered, located
+from headrace.spark.scan import (
+    Offsets,
+    Where,
+    check_where,
+    columns_of,
+    filtered,
+    joined,
+    located,
+    parallelism_of,
+    scan_options,
+)
+from headrace.spark.warm import warm
 
 FILE_SCHEMA = "path string, topic string, partition int, start bigint, end bigint, rows bigint, bytes bigint"
+COMPRESSIONS = ("snappy", "gzip", "brotli", "zstd", "lz4", "none")
+MODES = ("error", "append", "overwrite")
 _ARROW_FILE_SCHEMA = pa.schema(
     [
         ("path", pa.string()),
@@ -38,49 +55,104 @@ _ARROW_FILE_SCHEMA = pa.schema(
 
 def write_parquet(
     spark: SparkSession,
-    topics: str | Sequence[str],
-    directory: str,
+    topics: str | Sequence[str] | None,
+    directory: str | os.PathLike[str],
     *,
-    bootstrap_servers: str,
-    columns: Sequence[str] | None = None,
+    bootstrap_servers: str | Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
     where: Where = None,
+    start: Offsets = None,
+    end: Offsets = None,
     compression: str = "snappy",
+    mode: str = "error",
     min_partitions: int | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> list[Row]:
     """Write topics up to their high watermarks as Parquet files in `directory`, one for each range read.
 
+    mode      for a directory that holds something: "error" refuses it, "append" adds to it, "overwrite" replaces its Parquet files
+    options   as those of `scan`, like the other arguments
     returns   a row for each file: path, topic, partition, start, end, rows, bytes
+    raises    ValueError, FileExistsError, FileNotFoundError (the parent is not there), what `scan` raises: at once
     """
-    names = check_columns(columns)
-    options = ScanOptions(
-        bootstrap_servers=bootstrap_servers,
-        topics=(topics,) if isinstance(topics, str) else tuple(topics),
-        start=Bound(EARLIEST),
-        end=Bound(LATEST),
-        min_partitions=min_partitions,
-    )
-    ranges = plan(options, int(spark.sparkContext.defaultParallelism))
-    Path(directory).mkdir(parents=True, exist_ok=True)
+    target = _target(os.fspath(directory), mode)
+    _check_compression(compression)
+    given = {
+        "subscribe": joined(topics, "topics"),
+        "kafka.bootstrap.servers": joined(bootstrap_servers, "bootstrap_servers"),
+        "minPartitions": min_partitions,
+    }
+    parsed = scan_options(given, start, end, options)
+    names = columns_of(parsed, columns)
+    check_where(where, names)
+    check_python(spark)
+    warm()
+    ranges = plan(parsed, parallelism_of(spark))
+    target.mkdir(exist_ok=True)
+    before = sorted(target.glob("*.parquet"))
+    job = uuid.uuid4().hex[:8]
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for descriptor in batch.column(0).to_pylist():
                 one = OffsetRange.from_bytes(descriptor)
-                found = filtered(read_range(one, names), where)
-                yield _write_file(one, found, names, directory, compression)
+                yield _write_file(one, filtered(read_range(one, names), where), names, str(target), compression, job)
 
-    return located(spark, ranges).mapInArrow(write, FILE_SCHEMA).collect()
+    try:
+        rows = located(spark, ranges).mapInArrow(write, FILE_SCHEMA).collect()
+    except BaseException:  # SIGINT as well, which kills workers in the middle of a file
+        for left in target.glob(f".*{job}.tmp"):
+            left.unlink(missing_ok=True)
+        raise
+    if mode == "overwrite":
+        for path in before:
+            path.unlink(missing_ok=True)
+    return rows
+
+
+def _target(directory: str, mode: str) -> Path:
+    """raises   ValueError, FileExistsError, FileNotFoundError"""
+    if mode not in MODES:
+        raise ValueError(f"mode {mode!r} must be {', '.join(MODES)}")
+    scheme, colon, rest = directory.partition(":")
+    if colon and rest.startswith("//"):
+        if scheme != "file":
+            raise ValueError(f"directory {directory!r}: write_parquet writes to mounted paths, not to {scheme}://")
+        directory = rest[2:]
+    target = Path(directory).absolute()
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{target.parent} is no directory: make it first")
+    if target.exists() and not target.is_dir():
+        raise FileExistsError(f"{target} is no directory")
+    if mode == "error" and target.is_dir() and any(target.iterdir()):
+        raise FileExistsError(
+            f'{target} is not empty: mode="append" adds to it, mode="overwrite" replaces its Parquet files'
+        )
+    return target
+
+
+def _check_compression(compression: str) -> None:
+    is_known = isinstance(compression, str) and compression.lower() in COMPRESSIONS
+    if not is_known or (compression.lower() != "none" and not pa.Codec.is_available(compression.lower())):
+        raise ValueError(
+            f"compression {compression!r} must be one of {', '.join(COMPRESSIONS)}, and known to this pyarrow"
+        )
 
 
 def _write_file(
-    one: OffsetRange, batches: Iterator[pa.RecordBatch], names: Sequence[str], directory: str, compression: str
+    one: OffsetRange,
+    batches: Iterator[pa.RecordBatch],
+    names: Sequence[str],
+    directory: str,
+    compression: str,
+    job: str,
 ) -> pa.RecordBatch:
     name = f"{one.topic}-{one.partition}-{one.start}-{one.end}-{uuid.uuid4().hex[:8]}.parquet"
-    hidden = os.path.join(directory, f".{name}.tmp")
+    hidden = os.path.join(directory, f".{name}.{job}.tmp")
     path = os.path.join(directory, name)
     rows = 0
     try:
-        with pq.ParquetWriter(hidden, arrow_schema(names), compression=compression) as writer:
+        with pq.ParquetWriter(hidden, arrow_schema(names), compression=compression.lower()) as writer:
             for batch in batches:
                 writer.write_batch(batch)
                 rows += batch.num_rows

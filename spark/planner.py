@@ -1,7 +1,10 @@
 """What a scan reads: ranges of offsets, frozen at the high watermark (the last stable offset for read_committed).
 
-Runs in: Spark's driver. One or more ranges a partition: as many as `min_partitions` asks for, none longer than
-`max_records_per_partition`. Every in-sync replica's host is a good place to run, since any replica may serve below the high watermark.
+Runs in: Spark's driver (for `.format("headrace")` in a Python process beside it). Ranges are split as the connector splits them:
+`max_records_per_partition` first, then, where there are fewer than `min_partitions`, by their share of the records. Every in-sync
+replica's host is a good place to run, since any replica may serve below the high watermark.
+
+A broker that is away is waited for: a job may begin while a node restarts.
 
 Source: Spark's `KafkaOffsetRangeCalculator`, for how ranges are split.
 """
@@ -9,24 +12,62 @@ Source: Spark's `KafkaOffsetRangeCalculator`, for how ranges are split.
 from __future__ import annotations
 
 import itertools
+import logging
+import math
+import os
 import re
+import time
+from collections.abc import Callable
+from pathlib import Path
 
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
-from headrace.errors import HeadraceError
+from headrace.client.connection import ConnectionFailed
+from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
+from headrace.log.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
+from headrace.spark.errors import DataLoss
+from headrace.spark.local_range import is_directory_of
 from headrace.spark.options import Bound, ScanOptions
 from headrace.spark.ranges import OffsetRange
 
+ATTEMPT_S = 10.0  # of one of `fetchOffset.numRetries`: a node restarts in less
+PAUSE_FIRST_S = 0.05
 
-class DataLoss(HeadraceError):
-    """Offsets that were asked for are gone; failOnDataLoss=false reads what is left."""
+_log = logging.getLogger("headrace.spark")
 
 
-def plan(options: ScanOptions, default_parallelism: int = 1) -> list[OffsetRange]:
+def plan(
+    options: ScanOptions,
+    default_parallelism: int = 1,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> list[OffsetRange]:
     """The ranges of a scan.
 
-    raises   DataLoss, where a given offset lies outside of the log; ValueError, for partitions that don't exist
+    raises   DataLoss, where a given offset lies outside of the log; ValueError, for partitions that don't exist; KafkaError;
+             ConnectionFailed, where no broker answered for as long as the options say
     """
+    deadline_s = clock() + options.attempts * ATTEMPT_S
+    pause_s = PAUSE_FIRST_S
+    is_told = False
+    while True:
+        try:
+            ranges = _plan(options, default_parallelism)
+            break
+        except (ConnectionFailed, KafkaError) as failure:
+            code = failure.code if isinstance(failure, KafkaError) else ErrorCode.NETWORK_EXCEPTION
+            if not code.retriable or code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION or clock() >= deadline_s:
+                raise
+            if not is_told:
+                _log.warning("planning waits up to %.0f s: %s", options.attempts * ATTEMPT_S, failure)
+                is_told = True
+        sleep(pause_s)
+        pause_s = min(2 * pause_s, max(options.retry_pause_s, PAUSE_FIRST_S))
+    _tell(ranges)
+    return ranges
+
+
+def _plan(options: ScanOptions, default_parallelism: int) -> list[OffsetRange]:
     with Cluster(options.bootstrap_servers) as cluster:
         names = _partitions(cluster, options)
         if not names:
@@ -35,23 +76,18 @@ def plan(options: ScanOptions, default_parallelism: int = 1) -> list[OffsetRange
         latest = cluster.offsets(dict.fromkeys(names, LATEST), options.read_committed)
         starts = _resolve(cluster, options, options.start, names, earliest, latest, is_start=True)
         ends = _resolve(cluster, options, options.end, names, earliest, latest, is_start=False)
+        _check_order(starts, ends)
         directories = cluster.log_directories()
-        total = sum(max(0, ends[name] - starts[name]) for name in names)
-        wanted = options.min_partitions or max(default_parallelism, 1)
         ranges = []
-        for name in names:
-            start, end = starts[name], ends[name]
-            if start >= end:
-                continue
-            pieces = max(1, round((end - start) / total * wanted))
-            if options.max_records_per_partition is not None:
-                pieces = max(pieces, -(-(end - start) // options.max_records_per_partition))
+        for name, low, high in divide(
+            options, {name: (starts[name], ends[name]) for name in names}, default_parallelism
+        ):
             replicas = tuple(
                 (node_id, cluster.brokers[node_id].host, directories.get((node_id, name), ""))
                 for node_id in cluster.partitions[name].isr
                 if node_id in cluster.brokers
             )
-            ranges += [
+            ranges.append(
                 OffsetRange(
                     name.topic,
                     name.partition,
@@ -62,17 +98,98 @@ def plan(options: ScanOptions, default_parallelism: int = 1) -> list[OffsetRange
                     replicas,
                     options.fails_on_data_loss,
                     options.read_committed,
+                    cluster.topic_ids.get(name.topic) or _id_in_files(cluster.cluster_id, replicas, name),
+                    options.checks_crcs,
+                    options.patience_s,
                 )
-                for low, high in split(start, end, pieces)
-            ]
+            )
     return ranges
+
+
+def divide(
+    options: ScanOptions, bounds: dict[TopicPartition, tuple[int, int]], default_parallelism: int = 1
+) -> list[tuple[TopicPartition, int, int]]:
+    """(partition, start, end) of every range: the connector's, and finer ones where a scan may choose."""
+    ranges = [(name, start, end) for name, (start, end) in bounds.items() if start < end]
+    most = options.max_records_per_partition
+    if most is not None:
+        ranges = [
+            (name, low, high)
+            for name, start, end in ranges
+            for low, high in split(start, end, -(-(end - start) // most))
+        ]
+    total = sum(end - start for _name, start, end in ranges)
+    if options.min_partitions is None and options.splits:
+        return _split_all(ranges, dict.fromkeys(ranges, total), default_parallelism)
+    if options.min_partitions is None or len(ranges) >= options.min_partitions:
+        return ranges
+    wanted = options.min_partitions
+    whole = [one for one in ranges if _pieces(one[2] - one[1], total, wanted) == 1]
+    total -= sum(end - start for _name, start, end in whole)
+    shares = {one: 0 if one in whole else total for one in ranges}
+    return _split_all(ranges, shares, max(wanted - len(whole), 1))
 
 
 def split(start: int, end: int, pieces: int) -> list[tuple[int, int]]:
     """`pieces` ranges of nearly the same length that cover start <= offset < end; fewer, where there are fewer offsets."""
-    pieces = max(1, min(pieces, end - start))
-    cuts = [start + (end - start) * index // pieces for index in range(pieces + 1)]
+    cuts = [start]
+    for left in range(max(1, min(pieces, end - start)), 0, -1):
+        cuts.append(cuts[-1] + (end - cuts[-1]) // left)
     return list(itertools.pairwise(cuts))
+
+
+def _split_all(
+    ranges: list[tuple[TopicPartition, int, int]], shares: dict[tuple[TopicPartition, int, int], int], wanted: int
+) -> list[tuple[TopicPartition, int, int]]:
+    """Each range in its share of the `wanted` pieces; whole where it has none."""
+    return [
+        (one[0], low, high)
+        for one in ranges
+        for low, high in split(one[1], one[2], _pieces(one[2] - one[1], shares[one], wanted) if shares[one] else 1)
+    ]
+
+
+def _pieces(size: int, total: int, wanted: int) -> int:
+    return max(1, math.floor(size / total * wanted + 0.5))  # Java's round
+
+
+def _id_in_files(cluster_id: str, replicas: tuple[tuple[int, str, str], ...], name: TopicPartition) -> str:
+    """The topic's id from the directory on this host, for a cluster that tells none; '' where it is not here."""
+    for broker_id, _host, log_dir in replicas:
+        try:
+            if log_dir and is_directory_of(Path(log_dir), cluster_id, broker_id):
+                return read_partition_metadata(Path(log_dir) / str(name) / PARTITION_METADATA_FILE)
+        except OSError:
+            continue
+    return ""
+
+
+def _tell(ranges: list[OffsetRange]) -> None:
+    """One line on how much of a plan can be read from files here, and a warning where a directory is here and closed."""
+    here = 0
+    closed: dict[str, str] = {}
+    is_here: dict[tuple[str, int, str], bool] = {}
+    for one in ranges:
+        for broker_id, _host, log_dir in one.replicas:
+            key = (one.cluster_id, broker_id, log_dir)
+            if log_dir and key not in is_here:
+                try:
+                    is_here[key] = is_directory_of(Path(log_dir), one.cluster_id, broker_id)
+                    if is_here[key] and not os.access(log_dir, os.R_OK | os.X_OK):
+                        raise PermissionError(f"no access for user {os.getuid()}")
+                except PermissionError as failure:
+                    is_here[key] = False
+                    closed[log_dir] = str(failure)
+        here += any(is_here.get((one.cluster_id, broker_id, log_dir)) for broker_id, _host, log_dir in one.replicas)
+    for log_dir, reason in closed.items():
+        _log.warning(
+            "%s is on this host and can't be read (%s): its records come over the network; "
+            "make Spark's user a member of the group that owns it",
+            log_dir,
+            reason,
+        )
+    records = sum(one.end - one.start for one in ranges)
+    _log.info("plan ranges=%d offsets=%d files_on_driver_host=%d", len(ranges), records, here)
 
 
 def _partitions(cluster: Cluster, options: ScanOptions) -> list[TopicPartition]:
@@ -84,10 +201,32 @@ def _partitions(cluster: Cluster, options: ScanOptions) -> list[TopicPartition]:
         return sorted(options.assigned)
     if options.pattern is not None:
         pattern = re.compile(options.pattern)
-        topics = {topic for topic in cluster.refresh(None) if pattern.fullmatch(topic)} - cluster.internal_topics
+        topics = {topic for topic in cluster.refresh(None) if pattern.search(topic)} - cluster.internal_topics
     else:
         topics = set(cluster.refresh(list(options.topics)))
     return sorted(name for name in cluster.partitions if name.topic in topics)
+
+
+def _check_order(starts: dict[TopicPartition, int], ends: dict[TopicPartition, int]) -> None:
+    for name, start in starts.items():
+        if start > ends[name]:
+            raise ValueError(f"{name}: the start offset {start} lies after the end offset {ends[name]}")
+
+
+def _check_names(bound: Bound, names: list[TopicPartition]) -> None:
+    """raises   ValueError, where offsets or timestamps don't name what is read, and only that"""
+    given, read = bound.offsets or bound.timestamps, set(names)
+    unknown = [str(name) for name in given if name not in read]
+    if unknown:
+        raise ValueError(
+            f"{bound.option or 'offsets'} are given for partitions that are not read: {', '.join(unknown)}"
+        )
+    missing = [str(name) for name in names if name not in given]
+    if bound.option and missing:
+        advice = " (-2 is the earliest offset, -1 the latest)" if bound.offsets else ""
+        raise ValueError(
+            f"option {bound.option} must name every partition that is read: {', '.join(missing)} missing{advice}"
+        )
 
 
 def _resolve(
@@ -100,9 +239,7 @@ def _resolve(
     is_start: bool,
 ) -> dict[TopicPartition, int]:
     """One end of every partition as an offset."""
-    unknown = [str(name) for name in (*bound.offsets, *bound.timestamps) if name not in earliest]
-    if unknown:
-        raise ValueError(f"offsets are given for partitions that are not read: {', '.join(unknown)}")
+    _check_names(bound, names)
     timestamps = dict(bound.timestamps)
     if bound.timestamp is not None:
         timestamps = dict.fromkeys(names, bound.timestamp)
@@ -125,11 +262,13 @@ def _resolve(
         elif offset == LATEST:
             offset = latest[name]
         if not earliest[name] <= offset <= latest[name]:
+            what = f"{name}: offset {offset} is not in the log, which holds {earliest[name]}..{latest[name]}"
             if options.fails_on_data_loss:
                 raise DataLoss(
-                    f"{name}: offset {offset} is not in {earliest[name]}..{latest[name]}; records were lost, "
-                    "or the offset is wrong; failOnDataLoss=false reads what is there"
+                    f"{what}: records were deleted, or the offset is wrong; failOnDataLoss=false "
+                    "(scan: fail_on_data_loss=False) reads what is there"
                 )
+            _log.warning("records lost, going on as failOnDataLoss=false says: %s", what)
             offset = min(max(offset, earliest[name]), latest[name])
         found[name] = offset
     return found

@@ -13,73 +13,145 @@ included (bench/decode.py).
 
 from __future__ import annotations
 
+import json
+import logging
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from headrace.client.cluster import EARLIEST, LATEST
 from headrace.ids import TopicPartition
-from headrace.spark.columns import check_columns, spark_schema
-from headrace.spark.options import Bound, ScanOptions
+from headrace.spark.columns import arrow_schema, check_columns, spark_schema
+from headrace.spark.executor_python import check_python
+from headrace.spark.options import SOON, Bound, ScanOptions, parse_options
 from headrace.spark.planner import plan
 from headrace.spark.ranges import ROWS_PER_BATCH, OffsetRange, read_range
+from headrace.spark.result_schema import conformed
+from headrace.spark.warm import warm
 
 Where = Any  # pyarrow.compute.Expression, or RecordBatch -> boolean array
 MapBatches = Callable[[Iterator[pa.RecordBatch]], Iterable[pa.RecordBatch]]
+Offsets = str | Mapping[TopicPartition, int] | None
+
+_log = logging.getLogger("headrace.spark")
 
 
 def scan(
     spark: SparkSession,
-    topics: str | Sequence[str],
+    topics: str | Sequence[str] | None = None,
     *,
-    bootstrap_servers: str,
-    columns: Sequence[str] | None = None,
+    bootstrap_servers: str | Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
     where: Where = None,
-    start: str | dict[TopicPartition, int] = "earliest",
-    end: str | dict[TopicPartition, int] = "latest",
+    start: Offsets = None,
+    end: Offsets = None,
     min_partitions: int | None = None,
     map_batches: MapBatches | None = None,
-    schema: str | None = None,
+    schema: str | StructType | None = None,
     read_committed: bool = False,
+    check_crcs: bool = True,
+    fail_on_data_loss: bool = True,
+    options: Mapping[str, Any] | None = None,
 ) -> DataFrame:
     """Records of topics as a DataFrame; the end is frozen now, at the high watermark.
 
-    columns        of key, value, topic, partition, offset, timestamp, timestampType (these where None),
-    headers,
+    topics         a name, names with commas, or a sequence of them
+    columns        of key, value, topic, partition, offset, timestamp, timestampType (these where None), headers,
                    key_length, value_length (the lengths cost no copy of the bytes)
-    where          filter applied in the worker: an Arrow expression over the columns, or a function from a
-    RecordBatch to
+    where          filter applied in the worker: an Arrow expression over the columns, or a function from a RecordBatch to
                    a boolean array
-    start, end     "earliest", "latest", or offsets by TopicPartition; partitions not named are read from or
-    to the edge
-    map_batches    applied in the worker to the batches of a range, after `where`: partial aggregates, file
-    writing;
-                   `schema` (Spark DDL) then describes what it yields
-    raises         ValueError, DataLoss, KafkaError, ConnectionFailed: at once, not in the tasks
+    start, end     "earliest", "latest", or offsets by TopicPartition; partitions not named are read from or to the edge
+    min_partitions as many tasks at least; by default large partitions are split so that every core has work
+    map_batches    applied in the worker to the batches of a range, after `where`: partial aggregates, file writing;
+                   `schema` (Spark DDL, or a StructType) then describes what it yields
+    check_crcs     compare every batch with its checksum
+    options        more, by the names that `.format("headrace")` takes: subscribePattern, assign, startingTimestamp, ...
+    raises         ValueError, DataLoss, KafkaError, ConnectionFailed, RuntimeError: at once, not in the tasks
     """
-    names = check_columns(columns)
     if (map_batches is None) != (schema is None):
         raise ValueError("map_batches and schema go together")
-    options = ScanOptions(
-        bootstrap_servers=bootstrap_servers,
-        topics=(topics,) if isinstance(topics, str) else tuple(topics),
-        start=_bound(start, EARLIEST),
-        end=_bound(end, LATEST),
-        min_partitions=min_partitions,
-        read_committed=read_committed,
-    )
-    ranges = plan(options, _parallelism(spark))
+    given = {
+        "subscribe": joined(topics, "topics"),
+        "kafka.bootstrap.servers": joined(bootstrap_servers, "bootstrap_servers"),
+        "minPartitions": min_partitions,
+        "kafka.isolation.level": "read_committed" if read_committed else None,
+        "checkCrcs": None if check_crcs else False,
+        "failOnDataLoss": None if fail_on_data_loss else False,
+    }
+    parsed = scan_options(given, start, end, options)
+    names = columns_of(parsed, columns)
+    check_where(where, names)
+    check_python(spark)
+    warm()
+    ranges = plan(parsed, parallelism_of(spark))
+    wanted = None if schema is None else _struct(spark, schema)
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for descriptor in batch.column(0).to_pylist():
                 found = filtered(read_range(OffsetRange.from_bytes(descriptor), names, ROWS_PER_BATCH), where)
-                yield from found if map_batches is None else map_batches(found)
+                yield from found if map_batches is None else conformed(map_batches(found), wanted)
 
-    return located(spark, ranges).mapInArrow(read, schema or spark_schema(names))
+    return located(spark, ranges).mapInArrow(read, wanted if wanted is not None else spark_schema(names))
+
+
+def scan_options(
+    given: Mapping[str, Any], start: Offsets, end: Offsets, options: Mapping[str, Any] | None
+) -> ScanOptions:
+    """Arguments and options as one set of options, read by the parser of all. raises ValueError"""
+    merged = {key.lower(): _text(value) for key, value in (options or {}).items()}
+    words = {"startingOffsets": start, "endingOffsets": end}
+    for value in words.values():
+        if isinstance(value, str) and value not in SOON:
+            raise ValueError(f"start and end are 'earliest', 'latest' or offsets by partition, not {value!r}")
+    for name, value in {**given, **{name: word for name, word in words.items() if isinstance(word, str)}}.items():
+        if value is None:
+            continue
+        if name.lower() in merged:
+            raise ValueError(f"option {name} is given twice, as an argument and in options")
+        merged[name.lower()] = _text(value)
+    parsed = replace(parse_options(merged), splits=True)
+    if start is not None and not isinstance(start, str):
+        parsed = replace(parsed, start=_bound(start, EARLIEST))
+    if end is not None and not isinstance(end, str):
+        parsed = replace(parsed, end=_bound(end, LATEST))
+    return parsed
+
+
+def joined(names: str | Sequence[str] | None, what: str) -> str | None:
+    """Names as options have them, with commas. raises ValueError"""
+    if names is None or isinstance(names, str):
+        return names
+    parts = list(names)
+    if not parts or not all(isinstance(part, str) for part in parts):
+        raise ValueError(f"{what} {names!r} must be a string or a list of strings")
+    return ",".join(parts)
+
+
+def check_where(where: Where, names: Sequence[str]) -> None:
+    """See that a filter is one, before a task does. raises ValueError"""
+    if where is None:
+        return
+    if isinstance(where, pc.Expression):
+        import pyarrow.dataset as ds  # the driver's alone
+
+        try:
+            ds.dataset(arrow_schema(names).empty_table()).to_table(filter=where)
+        except (pa.ArrowException, KeyError) as failure:
+            raise ValueError(
+                f"where {where}: {failure}; it sees the columns that are read: {', '.join(names)}"
+            ) from None
+    elif isinstance(where, Column) or not callable(where):
+        raise ValueError(
+            f"where must be an Arrow expression (pyarrow.compute.field(...)) or a function of a RecordBatch, not {where!r}; "
+            "Spark's own columns and SQL strings go into DataFrame.where"
+        )
 
 
 def located(spark: SparkSession, ranges: list[OffsetRange]) -> DataFrame:
@@ -91,7 +163,24 @@ def located(spark: SparkSession, ranges: list[OffsetRange]) -> DataFrame:
     context = getattr(spark, "sparkContext", None) if hasattr(spark, "_jsparkSession") else None
     if context is None:  # Spark Connect has no way to say where
         return spark.createDataFrame(rows, schema).repartition(len(rows))
+    tell_placement(context, ranges)
     return spark.createDataFrame(_located_rdd(context, rows, ranges), schema)
+
+
+def tell_placement(context: Any, ranges: list[OffsetRange]) -> None:
+    """A warning where no executor runs on a host that has the files: it would be told nowhere."""
+    if str(context.master).partition("[")[0] == "local":
+        return
+    # The driver is among them: it counts as an executor, for it can't be told from one beside it.
+    status = context._jsc.sc().getExecutorMemoryStatus().keys().mkString(",")
+    executors = {address.rpartition(":")[0] for address in status.split(",")}
+    hosts = {host for one in ranges for _broker_id, host, _log_dir in one.replicas}
+    if hosts and not hosts & executors:
+        _log.warning(
+            "no executor is on a host of the brokers (%s, executors on %s): all records come over the network",
+            ", ".join(sorted(hosts)),
+            ", ".join(sorted(executors)),
+        )
 
 
 def _located_rdd(context: Any, rows: list[Any], ranges: list[OffsetRange]) -> Any:
@@ -128,15 +217,35 @@ def filtered(batches: Iterator[pa.RecordBatch], where: Where) -> Iterator[pa.Rec
             yield kept
 
 
-def _bound(given: str | dict[TopicPartition, int], default: int) -> Bound:
-    if isinstance(given, dict):
-        return Bound(default, offsets={TopicPartition(*name): offset for name, offset in given.items()})
-    if given not in ("earliest", "latest"):
-        raise ValueError(f"start and end are 'earliest', 'latest' or offsets by partition, not {given!r}")
-    return Bound(EARLIEST if given == "earliest" else LATEST)
+def columns_of(parsed: ScanOptions, columns: str | Sequence[str] | None) -> tuple[str, ...]:
+    if columns is not None and parsed.columns is not None:
+        raise ValueError("option columns is given twice, as an argument and in options")
+    if columns is None and parsed.columns is None and parsed.includes_headers:
+        return (*check_columns(None), "headers")
+    return check_columns(columns if columns is not None else parsed.columns)
 
 
-def _parallelism(spark: SparkSession) -> int:
+def _struct(spark: SparkSession, schema: str | StructType) -> StructType:
+    """raises   ParseException, for DDL that is none"""
+    return schema if isinstance(schema, StructType) else spark.createDataFrame([], schema).schema
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return json.dumps(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _bound(given: Mapping[TopicPartition, int], default: int) -> Bound:
+    try:
+        return Bound(default, offsets={TopicPartition(*name): int(offset) for name, offset in given.items()})
+    except (AttributeError, TypeError, ValueError):
+        raise ValueError(
+            f"start and end are 'earliest', 'latest' or offsets by (topic, partition), not {given!r}"
+        ) from None
+
+
+def parallelism_of(spark: SparkSession) -> int:
     try:
         return int(spark.sparkContext.defaultParallelism)
     except Exception:  # Spark Connect

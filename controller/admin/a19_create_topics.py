@@ -99,6 +99,12 @@ class _Creation:
         self._check_time()
         if topic.name in office.deletions:
             raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' is marked for deletion.")
+        if topic.name in cluster.released:
+            raise KafkaError(
+                ErrorCode.TOPIC_ALREADY_EXISTS,
+                f"Topic '{topic.name}' is missing in ZooKeeper without having been deleted, its records are kept: put its"
+                f" node back, or delete it first",
+            )
         self._names.check(topic.name)
         configs = check_configs({config.name: config.value for config in topic.configs})
         asked = len(topic.assignments) or max(topic.num_partitions, 1)

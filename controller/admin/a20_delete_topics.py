@@ -69,7 +69,8 @@ def _names_by_id(office: Office, asked: list[Any]) -> dict[bytes, str]:
     """Of all topics, where one is asked for by its id."""
     if all(topic.topic_id == NO_ID for topic in asked):
         return {}
-    return {bytes.fromhex(topic.topic_id): topic.name for topic in office.cluster.topics.values()}
+    known = (*office.cluster.topics.values(), *office.cluster.released.values())
+    return {bytes.fromhex(topic.topic_id): topic.name for topic in known}
 
 
 def _name_of(place: _Place, names: dict[bytes, str]) -> str:
@@ -87,7 +88,7 @@ def _mark(office: Office, name: str) -> bytes:
     """Mark a topic; returns its id. raises   KafkaError, OfficeLost, ZkError"""
     if not office.settings["delete.topic.enable"]:
         raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "delete.topic.enable is false")
-    topic = office.cluster.topics.get(name)
+    topic = office.cluster.topics.get(name) or office.cluster.released.get(name)
     if topic is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
     office.deletions.mark(name)

@@ -1,7 +1,8 @@
 """InitProducerId (key 22), v0 to v4, for idempotent producers.
 
 Runs in: the controller process of any node, active or not. A transactional id is its coordinator's business;
-this node hosts none, and says so as FindCoordinator does: CLUSTER_AUTHORIZATION_FAILED (docs/decisions/021).
+this node hosts none, and says so as FindCoordinator does: CLUSTER_AUTHORIZATION_FAILED (docs/decisions/021). Where
+ZooKeeper gives no ids: COORDINATOR_LOAD_IN_PROGRESS.
 
 Source: Kafka `TransactionCoordinator.handleInitProducerId`.
 """
@@ -26,6 +27,8 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
         try:
             producer_id, epoch = office.producer_ids.take(), 0
         except HeadraceError:
-            error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+            # ZooKeeper is away: every client asks the same node again. At COORDINATOR_NOT_AVAILABLE kafka-python looks for
+            # a coordinator by a null key, and never comes back.
+            error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     response = messages.InitProducerIdResponse(error_code=int(error), producer_id=producer_id, producer_epoch=epoch)
     return Waiting.done(encode_response(ApiKey.INIT_PRODUCER_ID, version, response))

@@ -42,6 +42,7 @@ def alter_all(office: Office, request: Any, change: Change) -> list[tuple[Any, E
             if counts[resource.resource_type, resource.resource_name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"{resource.resource_name} stands more than once")
             check_time()
+            office.check_loaded()
             _alter_one(office, resource, change, request.validate_only)
             results.append((resource, ErrorCode.NONE, None))
         except HeadraceError as failure:

@@ -23,16 +23,22 @@ def happened(monkeypatch):
         def start(self):
             events.append(("zookeeper started", self.directory))
 
+        def look(self, now_ms):
+            events.append(("zookeeper looked after", now_ms))
+
         def stop(self):
             events.append(("zookeeper stopped", self.directory))
 
     class FakeSupervisor:
-        def __init__(self, settings, *, on_ready, log_dirs, directory):
+        def __init__(self, settings, *, on_ready, on_look, log_dirs, directory):
             events.append(("node", settings, directory))
             self._on_ready = on_ready
+            self._on_look = on_look
 
         def run(self):
             self._on_ready("127.0.0.1:9092")
+            if self._on_look is not None:
+                self._on_look(5)
             return 0
 
     monkeypatch.setattr("headrace.node.embedded_zookeeper.EmbeddedZooKeeper", FakeZooKeeper)
@@ -42,7 +48,8 @@ def happened(monkeypatch):
 
 def test_zookeeper_starts_before_the_node_and_stops_after_it(happened, tmp_path, capsys):
     assert dev.dev(directory=tmp_path, port=0) == 0
-    started, node, stopped = happened
+    started, node, looked, stopped = happened
+    assert looked == ("zookeeper looked after", 5)
     assert started == ("zookeeper started", tmp_path / "zookeeper")
     assert stopped == ("zookeeper stopped", tmp_path / "zookeeper")
     _what, settings, directory = node
@@ -60,9 +67,9 @@ def test_a_zookeeper_of_ones_own_is_used_and_none_is_started(happened, tmp_path)
 
 
 def test_changes_win_over_arguments(happened, tmp_path):
-    dev.dev(directory=tmp_path, port=1, changes=["listeners=PLAINTEXT://0.0.0.0:2", "num.partitions=3"])
+    dev.dev(directory=tmp_path, port=1, changes=["listeners=PLAINTEXT://:2", "num.partitions=3"])
     settings = happened[1][1]
-    assert settings["listeners"] == ("PLAINTEXT://0.0.0.0:2",)
+    assert settings["listeners"] == ("PLAINTEXT://:2",)
     assert settings["num.partitions"] == 3
 
 

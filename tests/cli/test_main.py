@@ -1,11 +1,15 @@
 """The command line from outside: what it prints, how it ends, what it costs to start."""
 
+import os
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
 from headrace import __version__
+from headrace.cli import main as cli_main
 
 COMMANDS = [
     "dev",
@@ -16,6 +20,7 @@ COMMANDS = [
     "import-07",
     "produce",
     "consume",
+    "systemd-files",
     "version",
     *(f"topics {name}" for name in ("create", "list", "describe", "alter", "delete")),
     *(f"groups {name}" for name in ("list", "describe", "reset-offsets", "delete")),
@@ -95,3 +100,26 @@ def test_a_log_level_that_does_not_exist_is_refused(tmp_path):
     done = headrace("dev", "--dir", str(tmp_path), HEADRACE_LOG_LEVEL="LOUD")
     assert done.returncode == 78
     assert "HEADRACE_LOG_LEVEL" in done.stderr
+
+
+@pytest.mark.usefixtures("root_logger_as_before")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+def test_a_file_that_may_not_be_read_is_a_setting_that_cannot_be_used(monkeypatch, capfd):
+    """As one that is missing: the unit does not start it again."""
+    monkeypatch.setattr(sys, "argv", ["headrace", "start", "nowhere.properties"])
+    assert cli_main.main() == 78, "and everything is imported: nobody else may be able to read it"
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o755)
+        file = Path(directory) / "server.properties"
+        file.touch(mode=0)
+        monkeypatch.setattr(sys, "argv", ["headrace", "start", str(file)])
+        pid = os.fork()
+        if not pid:
+            code = 99
+            try:
+                os.setresuid(65534, 65534, 65534)
+                code = cli_main.main()
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 78
+    assert f"'{file}' for FILE: Permission denied" in capfd.readouterr().err

@@ -35,7 +35,7 @@ SERVED = {
     ApiKey.INIT_PRODUCER_ID: (0, 4),
     ApiKey.FETCH: (4, 12),
     ApiKey.LIST_OFFSETS: (0, 7),
-    ApiKey.METADATA: (0, 9),
+    ApiKey.METADATA: (0, 12),
     ApiKey.API_VERSIONS: (0, 3),
     ApiKey.DESCRIBE_LOG_DIRS: (0, 4),
     ApiKey.LIST_GROUPS: (0, 5),
@@ -125,10 +125,11 @@ class FakeBroker:
     batch_bytes_max    a larger batch is MESSAGE_TOO_LARGE
     leaders            partition -> node id of its leader, where that is not this broker
     aborted            (producer id, first offset) of aborted transactions, told with every fetch
+    topic_ids          topic -> its id as 32 hex digits, of those that have one
     asked              requests by api key
     """
 
-    def __init__(self, log: FileLog, node_id: int = 0, tells_directories: bool = True) -> None:
+    def __init__(self, log: FileLog, node_id: int = 0, tells_directories: bool = True, port: int = 0) -> None:
         self.log = log
         self.node_id = node_id
         self.fail: dict[tuple[int, int], int] = {}
@@ -137,10 +138,11 @@ class FakeBroker:
         self.batch_bytes_max = 1 << 30
         self.leaders: dict[TopicPartition, int] = {}
         self.aborted: list[tuple[int, int]] = []
+        self.topic_ids: dict[str, str] = {}
         self._sequences: dict[tuple[int, TopicPartition], int] = {}
         self.asked: Counter[int] = Counter()
         self._tells_directories = tells_directories
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", port))
         self.port = self._listener.getsockname()[1]
         self._connections: set[socket.socket] = set()
 
@@ -233,7 +235,11 @@ class FakeBroker:
             code = error or (0 if partitions else 3)
             topics.append(
                 kind.MetadataResponseTopic(
-                    error_code=code, name=topic, is_internal=topic in self.log.internal, partitions=partitions
+                    error_code=code,
+                    name=topic,
+                    topic_id=bytes.fromhex(self.topic_ids.get(topic, "00" * 16)),
+                    is_internal=topic in self.log.internal,
+                    partitions=partitions,
                 )
             )
         broker = kind.MetadataResponseBroker(node_id=self.node_id, host="127.0.0.1", port=self.port)

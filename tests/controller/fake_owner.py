@@ -10,12 +10,16 @@ class FakeOwner:
     """Plays every partition worker of a node.
 
     directories   topic-partition directories that a real owner would have, by partition key
+    strays        keys of directories that were put aside
+    follows       whether the coordinators come to an end with what they have to forget
     """
 
     def __init__(self, seat: Seat) -> None:
         self._seat = seat
         self.directories: dict[str, int] = {}
+        self.strays: list[int] = []
         self.is_deaf = False
+        self.follows = True
 
     def follow(self) -> None:
         """One look at the view."""
@@ -28,16 +32,22 @@ class FakeOwner:
                 if partition.slot < 0:
                     continue
                 name = f"{topic.name}-{partition.index}"
-                held = self.directories.setdefault(name, partition.key)
-                assert held == partition.key, f"{name}: a directory of another topic id is in the way"
+                held = self.directories.get(name, partition.key)
+                if held != partition.key:
+                    self.strays.append(held)
+                self.directories[name] = partition.key
                 state = RowState.LEADER if partition.leader == node_id else RowState.FOLLOWER
                 self._publish(partition.slot, state, partition.key, partition.leader_epoch)
         for doomed in view.doomed:
             row = self._seat.partitions.read(doomed.slot)
             if row is not None and row.state == RowState.DELETED and row.key == doomed.key:
                 continue
-            self.directories.pop(f"{doomed.topic}-{doomed.partition}", None)
+            name = f"{doomed.topic}-{doomed.partition}"
+            if self.directories.get(name) == doomed.key:
+                del self.directories[name]
             self._publish(doomed.slot, RowState.DELETED, doomed.key, -1)
+        for process_id in self._seat.wiring.partition_ids if self.follows else ():
+            self._seat.processes.set_followed(process_id, view.version)
 
     def _publish(self, slot: int, state: RowState, key: int, leader_epoch: int) -> None:
         self._seat.partitions.publish(slot, PartitionRow(state, key, 1, leader_epoch, *(0,) * 15))

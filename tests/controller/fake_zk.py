@@ -117,6 +117,7 @@ class FakeZk:
         self.is_connected = True
         self.watched: set[str] = set()
         self.changes: dict[str, None] = {}
+        self.on_read: Callable[[], None] = lambda: None
         ensemble.sessions[session_id] = self
 
     def successor(self) -> FakeZk:
@@ -136,6 +137,7 @@ class FakeZk:
 
     def get(self, path: str, watch: bool = False) -> Node | None:
         self._check()
+        self.on_read()
         if watch:
             self.watched.add(path)
         return self.ensemble.nodes.get(path)
@@ -145,6 +147,7 @@ class FakeZk:
 
     def children(self, path: str, watch: bool = False) -> list[str]:
         self._check()
+        self.on_read()
         if watch:
             self.watched.add(path)
         prefix = f"{path}/"

@@ -4,6 +4,8 @@ from fake_zk import Killed
 from headrace.controller import deletions, znodes
 from headrace.controller.topic_creation import create
 from headrace.controller.zk import ZkLost
+from headrace.errors import KafkaError
+from headrace.shm.cluster_view import DeletedTopic
 from headrace.shm.partition_table import RowState
 
 
@@ -200,3 +202,39 @@ def test_a_process_killed_between_the_steps_of_a_deletion_is_followed_by_one_tha
     assert not node.owner.directories
     make(successor, "t")
     assert sorted(node.owner.directories) == ["t-0", "t-1"]
+
+
+def test_a_name_is_free_only_when_the_coordinators_have_forgotten_the_old_topic(new_node, ensemble):
+    node = new_node()
+    make(node, "t")
+    topic_id = node.view.topics["t"].topic_id
+    node.owner.follows = False
+    begin(node, "t")
+    node.turn()
+    assert not node.owner.directories
+    assert node.view.deleted == (DeletedTopic("t", topic_id),)
+    assert znodes.topic_path("t") in ensemble.nodes
+    with pytest.raises(KafkaError, match="exists"):
+        make(node, "t")
+    successor = node.restarted()
+    successor.turn()
+    assert znodes.topic_path("t") in ensemble.nodes
+    successor.owner.follows = True
+    successor.turn()
+    assert left_of(ensemble, "t") == []
+    assert successor.view.deleted == ()
+    assert not successor.office.has_deletions
+
+
+def test_a_deletion_counts_only_words_that_come_after_it(new_node, ensemble):
+    node = new_node()
+    make(node, "t")
+    node.owner.follow()
+    node.owner.follows = False
+    node.office.deletions.mark("t")
+    node.office.deletions.begin(["t"])
+    node.turn()  # not published yet
+    assert znodes.topic_path("t") in ensemble.nodes
+    node.office.publish()
+    node.turn()
+    assert znodes.topic_path("t") in ensemble.nodes

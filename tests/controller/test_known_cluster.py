@@ -1,8 +1,18 @@
 import json
 
+import pytest
+
 from headrace.controller import znodes
+from headrace.controller.admin import a19_create_topics, a20_delete_topics
+from headrace.controller.cluster import Cluster
 from headrace.controller.topic_creation import create
-from headrace.controller.znodes import TopicAssignment
+from headrace.controller.znodes import PartitionState, TopicAssignment
+from headrace.errors import ErrorCode
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_response, encode_request
+from headrace.shm.cluster_view import DeletedTopic
+from headrace.shm.counters import TOPICS_RELEASED
 
 
 def make(node, name, partitions=1, configs=None):
@@ -90,36 +100,204 @@ def test_replicas_beyond_the_rows_are_shown_but_not_hosted(new_node, ensemble):
     assert sorted(slots) == [-1] * 4 + list(range(16))
 
 
-def test_a_topic_deleted_while_the_controller_process_was_away_is_doomed_and_its_slot_comes_back(new_node, ensemble):
+def test_a_topic_that_zookeeper_lost_is_released_and_served_again_when_it_is_back(new_node, ensemble, caplog):
+    node = new_node()
+    make(node, "t", 2)
+    make(node, "u")
+    node.turn()
+    lost = {path: found for path, found in ensemble.nodes.items() if f"{path}/".startswith("/brokers/topics/t/")}
+    before = node.view.topics["t"]
+    for each in (lambda: node, node.restarted):  # while we look, and while we were away
+        ensemble.remove(znodes.topic_path("t"))
+        now = each()
+        now.turn()
+        assert list(now.view.topics) == ["u"]
+        assert now.view.doomed == now.view.deleted == ()
+        assert {"t-0", "t-1"} <= node.owner.directories.keys()
+        assert "topic released, its files and offsets stay topic=t" in caplog.text
+        assert f"{before.topic_id} replicas_here=2" in caplog.text
+        assert now.seat.counters.get(TOPICS_RELEASED) == 1
+        for path, found in lost.items():
+            ensemble.put(path, found.data)
+        now.turn()
+        after = now.view.topics["t"]
+        assert [row.key for row in after.partitions] == [row.key for row in before.partitions]
+        assert len({row.slot for topic in now.view.topics.values() for row in topic.partitions}) == 3
+        assert node.owner.strays == []
+        caplog.clear()
+
+
+@pytest.mark.parametrize("away", [False, True])
+def test_the_name_of_a_released_topic_is_taken_until_somebody_deletes_it(new_node, ensemble, away):
     node = new_node()
     make(node, "t")
     node.turn()
-    assert node.owner.directories
     ensemble.remove(znodes.topic_path("t"))
-    successor = node.restarted()
-    assert [replica.topic for replica in successor.view.doomed] == ["t"]
-    successor.turn()
-    assert successor.view.doomed == ()
+    node.turn()
+    node = node.restarted() if away else node
+    assert [topic.name for topic in node.view.released] == ["t"]
+    row = messages.CreateTopicsRequest.CreatableTopic(name="t", num_partitions=1, replication_factor=1)
+    request = encode_request(ApiKey.CREATE_TOPICS, 5, messages.CreateTopicsRequest(topics=[row], timeout_ms=0))
+    answer = decode_response(
+        ApiKey.CREATE_TOPICS, 5, memoryview(a19_create_topics.handle(node.office, 5, memoryview(request)).poll(0))
+    )
+    assert answer.topics[0].error_code == ErrorCode.TOPIC_ALREADY_EXISTS
+    assert "put its node back, or delete it first" in answer.topics[0].error_message
+    assert node.owner.directories
+    request = encode_request(ApiKey.DELETE_TOPICS, 5, messages.DeleteTopicsRequest(topic_names=["t"], timeout_ms=9))
+    waiting = a20_delete_topics.handle(node.office, 5, memoryview(request))
+    node.turn()
+    answer = decode_response(ApiKey.DELETE_TOPICS, 5, memoryview(waiting.poll(0)))
+    assert answer.responses[0].error_code == 0
     assert not node.owner.directories
-    make(successor, "u")
-    assert successor.view.topics["u"].partitions[0].slot == 0
+    assert node.view.released == node.view.deleted == ()
+    make(node, "t")
+    assert "t" in node.view.topics
 
 
-def test_a_topic_recreated_while_we_were_away_is_hosted_only_after_the_old_files_are_gone(new_node, ensemble):
+def test_slots_of_a_released_topic_are_free_when_every_worker_has_followed(new_node, ensemble):
     node = new_node()
     make(node, "t")
     node.turn()
-    old_key = node.view.topics["t"].partitions[0].key
+    node.owner.is_deaf = True
+    ensemble.remove(znodes.topic_path("t"))
+    node.turn()
+    make(node, "early")
+    assert node.view.topics["early"].partitions[0].slot == 1
+    node.owner.is_deaf = False
+    node.turn()
+    make(node, "late")
+    assert node.view.topics["late"].partitions[0].slot == 0
+    assert not node.office.has_deletions
+
+
+@pytest.mark.parametrize("away", [False, True])
+def test_another_topic_of_a_name_is_in_the_view_when_everybody_has_forgotten_the_first(
+    new_node, ensemble, caplog, away
+):
+    node = new_node()
+    make(node, "t")
+    node.turn()
+    old = node.view.topics["t"]
+    node.owner.is_deaf = True
     ensemble.remove(znodes.topic_path("t"))
     ensemble.put(znodes.topic_path("t"), znodes.encode_topic(TopicAssignment(znodes.new_uuid(), ((0,),))))
-    successor = node.restarted()
-    assert [replica.key for replica in successor.view.doomed] == [old_key]
-    assert successor.view.topics["t"].partitions[0].slot == -1
-    successor.turn()
-    row = successor.view.topics["t"].partitions[0]
-    assert (row.slot, successor.view.doomed) == (0, ())
+    node = node.restarted() if away else node
+    node.turn()
+    assert node.view.deleted == (DeletedTopic("t", old.topic_id),)
+    assert node.view.doomed == ()
+    assert "t" not in node.view.topics
+    node.owner.is_deaf, node.owner.follows = False, False
+    node.turn()
+    assert "t" not in node.view.topics, "coordinators still have its offsets"
+    node.owner.follows = True
+    node.turn()
+    row = node.view.topics["t"].partitions[0]
+    assert node.view.deleted == ()
     assert node.owner.directories == {"t-0": row.key}
-    assert row.key != old_key
+    assert node.owner.strays == [old.partitions[0].key] != [row.key]
+    assert (
+        f"another topic has taken a name, the old one's files are kept as *-stray topic=t topic_id={old.topic_id}"
+        in caplog.text
+    )
+
+
+def test_a_topic_made_under_the_name_of_a_released_one_waits_as_well(new_node, ensemble):
+    node = new_node()
+    make(node, "t")
+    node.turn()
+    old_id = node.view.topics["t"].topic_id
+    ensemble.remove(znodes.topic_path("t"))
+    node.turn()
+    make(node, "t")
+    assert node.view.deleted == (DeletedTopic("t", old_id),)
+    assert "t" not in node.view.topics
+    node.turn()
+    assert node.view.deleted == ()
+    assert "t" in node.view.topics
+
+
+@pytest.mark.parametrize("path", [znodes.topic_path("t"), znodes.topic_config_path("t"), znodes.state_path("t", 0)])
+@pytest.mark.parametrize("away", [False, True])
+def test_a_topic_with_a_node_that_can_not_be_read_is_served_as_it_was_known(new_node, ensemble, path, away):
+    node = new_node()
+    make(node, "t", 2, {"retention.ms": "5"})
+    node.turn()
+    before, data = node.view.topics["t"], ensemble.data(path)
+    ensemble.put(path, b"{")
+    node = node.restarted() if away else node
+    for changed in (znodes.TOPICS, znodes.topic_path("t")):
+        node.office.react(changed)
+    node.turn()
+    assert node.view.topics["t"] == before
+    ensemble.put(path, data)
+    node.restarted().turn()
+    assert node.view.topics["t"] == before
+    assert node.view.deleted == node.view.doomed == ()
+
+
+def test_leaders_are_followed_where_the_assignment_can_not_be_read(new_node, ensemble):
+    node = new_node()
+    make(node, "t")
+    ensemble.put(znodes.topic_path("t"), b"{")
+    ensemble.put(znodes.state_path("t", 0), znodes.encode_state(PartitionState(0, 7, (0,), 1)))
+    assert node.restarted().view.topics["t"].partitions[0].leader_epoch == 7
+
+
+@pytest.mark.parametrize("how", ["state alone", "while away", "the topic, put back without its states"])
+def test_states_that_are_gone_are_written_again_with_the_next_epoch_and_the_same_replicas_in_sync(
+    new_node, ensemble, how
+):
+    node = new_node()
+    ensemble.session().create(znodes.broker_path(1), znodes.encode_broker("b", 1, None, 0), is_ephemeral=True)
+    node.turn()
+    create(node.zk, node.office.election, node.cluster, "t", ((0, 1),), {})
+    ensemble.put(znodes.state_path("t", 0), znodes.encode_state(PartitionState(0, 7, (0,), 1)))
+    node = node.restarted()
+    data = ensemble.data(znodes.topic_path("t"))
+    ensemble.remove(znodes.partition_path("t", 0))
+    if how.startswith("the topic"):
+        ensemble.remove(znodes.topic_path("t"))
+        node.turn()
+        ensemble.put(znodes.topic_path("t"), data)
+    node = node.restarted() if how == "while away" else node
+    node.office.react(znodes.topic_path("t"))
+    node.turn()
+    row = node.view.topics["t"].partitions[0]
+    assert (row.leader, row.leader_epoch, row.isr) == (0, 8, (0,))
+
+
+def test_overrides_whose_node_is_gone_are_kept(new_node, ensemble):
+    node = new_node()
+    make(node, "t", 1, {"cleanup.policy": "compact"})
+    ensemble.remove(znodes.topic_config_path("t"))
+    ensemble.put(f"{znodes.CONFIG_CHANGES}/config_change_0000000001", znodes.encode_config_change("t"))
+    node.turn()
+    assert node.view.topics["t"].configs == {"cleanup.policy": "compact"}
+    assert node.restarted().view.topics["t"].configs == {"cleanup.policy": "compact"}
+
+
+def test_a_topic_whose_overrides_nobody_knows_is_not_served_by_the_defaults(new_node, ensemble, caplog):
+    ensemble.put(znodes.topic_path("t"), znodes.encode_topic(TopicAssignment(znodes.new_uuid(), ((0,),))))
+    ensemble.put(znodes.topic_config_path("t"), b"{")
+    node = new_node()
+    assert node.view.topics == {}
+    assert "topic not served, its files stay reason=/config/topics/t" in caplog.text
+
+
+def test_a_broker_whose_node_can_not_be_read_is_alive(new_node, ensemble):
+    node = new_node()
+    ensemble.put(znodes.broker_path(7), znodes.encode_broker("far", 1, None, 0))
+    node.turn()
+    before = node.view.brokers[7]
+    ensemble.put(znodes.broker_path(7), b"[]")
+    node.office.react(znodes.BROKER_IDS)
+    assert node.view.brokers[7] == before
+    node = node.restarted()
+    assert node.view.brokers[7] == before
+    ensemble.remove(znodes.broker_path(7))
+    node.turn()
+    assert 7 not in node.view.brokers
 
 
 def test_a_rack_reaches_the_view(new_node, ensemble):
@@ -130,14 +308,42 @@ def test_a_rack_reaches_the_view(new_node, ensemble):
     assert json.loads(ensemble.data(znodes.broker_path(7)))["rack"] == "r7"
 
 
-def test_an_override_that_nobody_can_read_is_left_out_and_stays_where_it_is(new_node, ensemble, caplog):
+def test_an_override_that_nobody_can_read_is_as_it_was_known_or_left_out(new_node, ensemble, caplog):
     node = new_node()
     make(node, "t", 1, {"retention.ms": "5"})
     path = znodes.topic_config_path("t")
-    ensemble.put(path, znodes.encode_config({"retention.ms": "soon", "segment.ms": "7", "their.key": "x"}))
+    ensemble.put(
+        path, znodes.encode_config({"retention.ms": "soon", "segment.ms": "7", "their.key": "x", "flush.ms": "y"})
+    )
     ensemble.put(f"{znodes.CONFIG_CHANGES}/config_change_0000000001", znodes.encode_config_change("t"))
     node.turn()
-    assert node.view.topics["t"].configs == {"segment.ms": "7", "their.key": "x"}
-    assert "override ignored topic=t" in caplog.text
-    assert node.restarted().view.topics["t"].configs == {"segment.ms": "7", "their.key": "x"}
+    assert node.view.topics["t"].configs == {"retention.ms": "5", "segment.ms": "7", "their.key": "x"}
+    assert "override kept topic=t reason=invalid value 'soon'" in caplog.text
+    assert "override ignored topic=t reason=invalid value 'y'" in caplog.text
+    assert node.restarted().view.topics["t"].configs == {"retention.ms": "5", "segment.ms": "7", "their.key": "x"}
     assert json.loads(ensemble.data(path))["config"]["retention.ms"] == "soon"
+
+
+def test_what_did_not_change_is_not_made_again_for_a_view(new_node, monkeypatch):
+    node = new_node()
+    for name in ("a", "b"):
+        make(node, name, 3)
+    made = []
+    topic_view = Cluster._topic_view
+    monkeypatch.setattr(
+        Cluster,
+        "_topic_view",
+        lambda self, topic: (made.append(topic.name), topic_view(self, topic))[1],
+    )
+    make(node, "c")
+    assert made == ["c"]
+    node.cluster.topics["b"].configs = {"retention.ms": "7"}
+    state = node.cluster.topics["a"].states[1]
+    node.cluster.topics["a"].states[1] = state._replace(leader_epoch=state.leader_epoch + 1)
+    assert node.cluster.publish()
+    assert made == ["c", "a", "b"]
+    assert node.view.topics["b"].configs == {"retention.ms": "7"}
+    assert [row.leader_epoch for row in node.view.topics["a"].partitions] == [0, 1, 0]
+    node.cluster.brokers.pop(0)
+    assert node.cluster.publish()
+    assert [row.leader for row in node.view.topics["c"].partitions] == [-1]

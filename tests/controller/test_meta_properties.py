@@ -34,3 +34,14 @@ def test_a_directory_of_kraft_mode_is_refused(tmp_path):
     (tmp_path / FILE).write_text(f"version=1\nnode.id=3\ncluster.id={CLUSTER}\n")
     with pytest.raises(ConfigError, match="KRaft"):
         check_or_write(tmp_path, CLUSTER, 3)
+
+
+def test_nobody_but_the_group_may_read_it(tmp_path):
+    check_or_write(tmp_path, "c", 1)
+    assert (tmp_path / FILE).stat().st_mode & 0o027 == 0
+
+
+def test_bytes_that_are_no_properties_are_refused_by_name(tmp_path):
+    (tmp_path / FILE).write_bytes(b"broker.id=\\u00\xff\n")
+    with pytest.raises(ConfigError, match=r"for log.dirs: .*meta.properties can't be read"):
+        check_or_write(tmp_path, "c", 1)

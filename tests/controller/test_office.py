@@ -2,6 +2,7 @@ import pytest
 from fake_zk import Killed
 
 from headrace.controller import znodes
+from headrace.controller.registration import Unregistered
 from headrace.controller.topic_creation import create
 from headrace.controller.zk import ZkError, ZkLost
 from headrace.controller.znodes import PartitionState, TopicAssignment
@@ -124,11 +125,71 @@ def test_a_follower_deletes_its_replicas_when_the_active_controller_deleted_the_
     follower.turn()
     assert "t-0" in follower.owner.directories
     ensemble.put(znodes.delete_topic_path("t"))
+    follower.turn()
+    assert "t" in follower.view.topics, "the active controller may refuse"
     active.turn()
     follower.turn()
     assert not follower.owner.directories
-    assert follower.view.doomed == ()
+    assert follower.view.doomed == follower.view.deleted == ()
     assert "t" not in follower.view.topics
+
+
+def test_a_follower_that_saw_no_mark_keeps_the_files_of_a_topic_that_is_gone(new_node, ensemble):
+    active, follower = new_node(0), new_node(1)
+    active.turn()
+    make(active, "t", ((0, 1),))
+    make(active, "kept", ((0, 1),))
+    active.turn()
+    follower.turn()
+    ensemble.put(znodes.delete_topic_path("kept"))
+    follower.turn()
+    ensemble.remove(znodes.delete_topic_path("kept"))
+    follower.turn()
+    ensemble.remove(znodes.topic_path("kept"))  # long after a mark that was taken back
+    ensemble.put(znodes.delete_topic_path("t"))
+    active.turn()
+    follower.turn()
+    assert sorted(follower.owner.directories) == ["kept-0", "t-0"]
+    assert follower.view.doomed == follower.view.deleted == ()
+    assert follower.view.topics == {}
+
+
+@pytest.mark.parametrize("cut", range(12))
+def test_a_reload_cut_off_half_way_lets_nothing_partial_out(new_node, ensemble, cut):
+    """The session is new and ZooKeeper goes away after each read of the reload in turn; clients ask meanwhile."""
+    node = new_node()
+    for name in ("a", "b"):
+        make(node, name)
+    node.turn()
+    view = node.view
+    node.zk.expire()
+    node.office.resign()
+    node.zk.session_id += 1000
+    ensemble.sessions[node.zk.session_id] = node.zk
+    reads = []
+
+    def cut_off():
+        reads.append(0)
+        if len(reads) > cut:
+            raise ZkLost("cut")
+
+    node.zk.on_read = cut_off
+    try:
+        node.join()
+    except ZkLost:
+        assert not node.office.is_loaded
+        node.zk.on_read = lambda: None
+        with pytest.raises(KafkaError) as failure:
+            node.office.check_active()
+        assert failure.value.code is ErrorCode.NOT_CONTROLLER
+        node.office.publish()
+        assert node.view == view
+        node.join()
+    node.zk.on_read = lambda: None
+    node.turn()
+    assert node.view.topics == view.topics
+    assert node.view.deleted == ()
+    assert node.office.is_loaded
 
 
 def test_a_follower_that_is_elected_reads_everything_again(new_node, ensemble):
@@ -156,7 +217,7 @@ def test_where_reading_everything_failed_after_the_election_it_is_read_later(new
         raise ZkLost("no reply")
 
     with monkeypatch.context() as patched:
-        patched.setattr(follower.cluster, "load_brokers", lost)
+        patched.setattr(follower.cluster, "read_brokers", lost)
         with pytest.raises(ZkLost):
             follower.office.react(znodes.CONTROLLER)
     assert follower.office.election.is_active
@@ -224,3 +285,17 @@ def test_a_join_interrupted_at_any_write_is_made_up_for(new_node, ensemble, faul
         node = type(node)(node.seat, ensemble.session(), node.owner)
         ordinal += 1
     assert ordinal > 15
+
+
+def test_a_node_whose_registration_somebody_removed_is_not_taken_for_dead(new_node, ensemble):
+    node = new_node()
+    make(node, "t")
+    node.turn()
+    view, epoch = node.view, state_of(ensemble, "t").leader_epoch
+    ensemble.remove(znodes.broker_path(0))
+    with pytest.raises(Unregistered):
+        node.turn()
+    assert node.view == view
+    node.join()
+    assert node.view == view
+    assert state_of(ensemble, "t").leader_epoch == epoch

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -15,13 +16,15 @@ from waiting import DEADLINE_S, wait_until
 
 from headrace.clock import SystemClock
 from headrace.controller import process, znodes
+from headrace.controller.session_file import SESSION_FILE
 from headrace.controller.waiting import Waiting
-from headrace.controller.zk import SESSION_FILE, ZkSession
+from headrace.controller.zk import ZkSession
 from headrace.errors import ErrorCode
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
+from headrace.shm.counters import ZOOKEEPER_CONNECTIONS_LOST, ZOOKEEPER_SESSIONS_LOST
 from headrace.shm.fabric import Fabric
 from headrace.shm.messages import ADMIN, ADMIN_HEADER, ADMIN_PART, ADMIN_RESULT, ADMIN_RESULT_HEADER
 from headrace.shm.process_table import ProcessState
@@ -124,14 +127,33 @@ class Node:
         response = self.ask(ApiKey.INIT_PRODUCER_ID, messages.InitProducerIdRequest(transactional_id=None))
         return response.producer_id if response.error_code == 0 else ErrorCode(response.error_code)
 
+    @property
+    def away_since_ms(self):
+        return self.fabric.processes.away_since_ms(self.wiring.controller_id)
+
+    def counter(self, index):
+        return self.fabric.processes.counters(self.wiring.controller_id).get(index)
+
+    def log(self):
+        file = Path(self.log_file)
+        return file.read_text() if file.exists() else ""
+
     def said(self, text):
-        with open(self.log_file) as file:
-            return text in file.read()
+        return text in self.log()
 
     def close(self):
         if self.pid:
             end(self.pid)
         self.fabric.destroy()
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A ZooKeeper of the test's own, which it may stop."""
+    server = EmbeddedZooKeeper(tmp_path / "zookeeper")
+    server.start()
+    yield server
+    server.stop()
 
 
 @pytest.fixture
@@ -255,41 +277,104 @@ def test_an_expired_session_is_followed_by_a_new_one(new_node, chroot):
     assert look(chroot, "/brokers/ids/0") == after
 
 
-def test_an_outage_of_zookeeper_is_answered_at_once_and_made_up_for(new_node, zookeeper, tmp_path):
-    server = EmbeddedZooKeeper(tmp_path / "zookeeper")
+def test_an_outage_of_zookeeper_is_answered_at_once_and_made_up_for(new_node, server):
+    node = new_node(connect=server.connect)
+    node.start()
+    node.create("t")
+    view = node.seat.view.read()
+    server.stop()
+    node.wait_for(lambda: node.create("during") == ErrorCode.REQUEST_TIMED_OUT)
+    for _ in range(5):
+        assert node.create("during") == ErrorCode.REQUEST_TIMED_OUT
+    heartbeat = node.fabric.processes.heartbeat_ns(node.wiring.controller_id)
+    node.wait_for(lambda: node.fabric.processes.heartbeat_ns(node.wiring.controller_id) > heartbeat)
+    assert node.seat.view.read().topics == view.topics
     server.start()
-    try:
-        node = new_node(connect=server.connect)
-        node.start()
-        node.create("t")
-        view = node.seat.view.read()
-        server.stop()
-        node.wait_for(lambda: node.create("during") == ErrorCode.REQUEST_TIMED_OUT)
-        for _ in range(5):
-            assert node.create("during") == ErrorCode.REQUEST_TIMED_OUT
-        heartbeat = node.fabric.processes.heartbeat_ns(node.wiring.controller_id)
-        node.wait_for(lambda: node.fabric.processes.heartbeat_ns(node.wiring.controller_id) > heartbeat)
-        assert node.seat.view.read().topics == view.topics
-        server.start()
-        node.wait_for(lambda: node.create("after") in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS))
-        assert look(server.connect, "/controller_epoch")[0] == b"1"
-        assert node.terminate() == 0
-    finally:
-        server.stop()
+    node.wait_for(lambda: node.create("after") in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS))
+    assert look(server.connect, "/controller_epoch")[0] == b"1"
+    assert node.terminate() == 0
 
 
-def test_without_a_zookeeper_a_first_start_ends_with_78_and_names_the_setting(new_node):
-    node = new_node(connect="127.0.0.1:1", zookeeper_connection_timeout_ms="300")
+def test_a_node_that_starts_before_its_zookeeper_waits_for_it(new_node, server):
+    server.stop()
+    node = new_node(connect=server.connect)
     node.start(wait=False)
-    assert node.wait_exit() == 78
-    assert node.said("zookeeper.connect: no ZooKeeper answers at 127.0.0.1:1")
-
-
-def test_a_node_that_served_before_tries_again(new_node):
-    node = new_node(connect="127.0.0.1:1", zookeeper_connection_timeout_ms="300")
-    node.fabric.renew(node.wiring.controller_id)
+    node.wait_for(lambda: node.said(f"waiting for ZooKeeper at={server.connect} since="))
+    assert node.away_since_ms > 0
+    assert node.producer_id() == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert node.create("t") == ErrorCode.NOT_CONTROLLER
+    node.kill()
     node.start(wait=False)
-    assert node.wait_exit() == 1
+    server.start()
+    node.wait_for(lambda: node.state is ProcessState.READY)
+    assert node.away_since_ms == 0
+    assert node.create("t") == ErrorCode.NONE
+
+
+def test_an_outage_of_zookeeper_is_said_and_counted(new_node, server):
+    node = new_node(connect=server.connect)
+    node.start()
+    given = node.producer_id()
+    server.stop()
+    node.wait_for(lambda: node.said("connection to ZooKeeper lost, the node serves by what it knows"))
+    assert node.away_since_ms > 0
+    assert node.counter(ZOOKEEPER_CONNECTIONS_LOST) == 1
+    assert node.producer_id() == given + 1, "a block was claimed before"
+    server.start()
+    node.wait_for(lambda: node.said("connected to ZooKeeper again"))
+    assert node.away_since_ms == 0
+    assert node.counter(ZOOKEEPER_SESSIONS_LOST) == 0
+
+
+def test_a_zookeeper_put_back_to_an_earlier_state_takes_no_topic_away(new_node, server, tmp_path):
+    """And one that lost everything: the node serves by what it knows, until ZooKeeper's data are back."""
+    data, earlier, later = tmp_path / "zookeeper/data", tmp_path / "earlier", tmp_path / "later"
+    node = new_node(connect=server.connect, zookeeper_session_timeout_ms="4000")
+    node.start()
+    node.create("early")
+    server.stop()
+    shutil.copytree(data, earlier)
+    server.start()
+    node.wait_for(lambda: node.create("late") in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS))
+    node.wait_for(lambda: "late-0" in node.owner.directories)
+    server.stop()
+    view = node.seat.view.read()
+    shutil.move(data, later)
+    server.start()
+    node.wait_for(lambda: node.said("ZooKeeper's state is older than what this node has seen of it"))
+    node.wait_for(lambda: node.said("/cluster/id is not there, this node serves in cluster"))
+    assert node.counter(ZOOKEEPER_SESSIONS_LOST) == 1
+    assert node.seat.view.read() == view
+    assert look(server.connect, "/brokers/ids/0") is None
+    node.kill()
+    node.start(wait=False)
+    node.wait_for(lambda: node.log().count("/cluster/id is not there, this node serves in cluster") >= 2)
+    assert node.seat.view.read() == view
+    server.stop()
+    shutil.rmtree(data)
+    shutil.move(earlier, data)
+    server.start()
+    node.wait_for(lambda: "late" not in node.seat.view.read().topics)
+    assert node.said("topic released, its files and offsets stay topic=late")
+    node.wait_for(lambda: node.state is ProcessState.READY)
+    assert sorted(node.owner.directories) == ["early-0", "late-0"]
+    server.stop()
+    shutil.rmtree(data)
+    shutil.move(later, data)
+    server.start()
+    node.wait_for(lambda: "late" in node.seat.view.read().topics)
+    assert [one.partitions[0].key for one in node.seat.view.read().topics.values()] == [
+        one.partitions[0].key for one in view.topics.values()
+    ]
+    assert node.owner.strays == []
+
+
+def test_a_log_directory_without_room_for_the_session_ends_nothing(new_node, chroot):
+    node = new_node()
+    os.mkdir(f"{node.log_dir}/{Path(SESSION_FILE).with_suffix('.tmp')}")
+    node.start()
+    assert node.said("ZooKeeper session not kept")
+    assert node.create("t") == ErrorCode.NONE
 
 
 def test_a_log_directory_of_another_cluster_ends_with_78(new_node):
@@ -301,12 +386,15 @@ def test_a_log_directory_of_another_cluster_ends_with_78(new_node):
     assert node.said("belongs to cluster another")
 
 
-def test_a_broker_id_that_is_taken_ends_with_78(new_node, tmp_path):
+def test_a_broker_id_that_another_node_holds_is_waited_for_and_ends_with_1(new_node, tmp_path):
     new_node().start()
     second = new_node(log_dir=tmp_path / "others", zookeeper_session_timeout_ms="1000")
     second.start(wait=False)
-    assert second.wait_exit() == 78
-    assert second.said("another node at 127.0.0.1:19092 is registered with it")
+    assert second.wait_exit() == 1
+    assert second.said(
+        "waiting for a broker id that another session holds broker_id=0 holder=127.0.0.1:19092 session=0x"
+    )
+    assert second.said("broker.id 0 is held by 127.0.0.1:19092")
 
 
 def test_sigterm_while_the_start_waits_for_zookeeper(new_node):

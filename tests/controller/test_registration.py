@@ -1,7 +1,6 @@
 import pytest
 
 from headrace.controller import registration, znodes
-from headrace.errors import ConfigError
 
 PATH = znodes.broker_path(1)
 DATA = znodes.encode_broker("here", 9092, None, 5)
@@ -77,5 +76,29 @@ def test_a_stale_node_of_an_unknown_session_is_waited_for(ensemble, monkeypatch)
 
 def test_an_id_that_another_live_node_holds_is_refused_with_its_address(ensemble):
     register(ensemble.session(), znodes.encode_broker("other-host", 1234, None, 0))
-    with pytest.raises(ConfigError, match=r"broker\.id.*other-host:1234.*choose another id"):
+    with pytest.raises(registration.IdHeld, match=r"broker\.id 1 .*other-host:1234 session=0x65.*choose another id"):
         register(ensemble.session(), wait_s=-1)
+
+
+def test_who_holds_the_id_is_said_while_it_is_waited_for(ensemble, monkeypatch, caplog):
+    held = ensemble.session()
+    register(held, b"[]")
+    monkeypatch.setattr(registration.time, "sleep", lambda _seconds: held.expire())
+    register(ensemble.session(), wait_s=10)
+    assert (
+        f"waiting for a broker id that another session holds broker_id=1 holder=session=0x{held.session_id:x}"
+        in caplog.text
+    )
+
+
+@pytest.mark.parametrize("data", [None, znodes.encode_cluster_id("theirs")])
+def test_a_node_that_serves_in_a_cluster_makes_no_other_one(ensemble, data):
+    zk = ensemble.session()
+    if data is not None:
+        ensemble.put(znodes.CLUSTER_ID, data)
+    nodes = dict(ensemble.nodes)
+    with pytest.raises(registration.ForeignCluster, match="this node serves in cluster ours"):
+        registration.cluster_id(zk, "ours")
+    assert ensemble.nodes == nodes
+    ensemble.put(znodes.CLUSTER_ID, znodes.encode_cluster_id("ours"))
+    assert registration.cluster_id(zk, "ours") == "ours"

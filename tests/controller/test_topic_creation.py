@@ -132,3 +132,12 @@ def test_more_replicas_than_this_node_has_rows_for(new_node):
         create(node, "t", ((0,),) * 17)
     assert failure.value.code is ErrorCode.POLICY_VIOLATION
     create(node, "t", ((0,),) * 16)
+
+
+@pytest.mark.parametrize(
+    ("partitions", "bound"), [(0, "larger than 0, got 0"), (100_001, "at most 100000, got 100001")]
+)
+def test_a_number_of_partitions_that_can_not_be_is_refused_with_the_bound_it_breaks(new_node, partitions, bound):
+    node = new_node()
+    with pytest.raises(KafkaError, match=f"must be {bound}"):
+        place(node.cluster, node.office.settings, partitions, 1, random.Random(1))

@@ -35,3 +35,14 @@ def test_an_item_that_came_is_not_asked_again():
 
 def test_nothing_to_wait_for_is_answered_at_once():
     assert Waiting.done(b"x").poll(0) == b"x"
+
+
+def test_a_look_costs_one_check_where_nothing_has_come():
+    asked, there = [], set()
+    waiting = Waiting(range(1_000), 100, lambda item: asked.append(item) or item in there, respond)
+    for now_ms in range(50):
+        assert waiting.poll(now_ms) is None
+    assert asked == [0] * 50
+    there.update(range(1_000))
+    assert waiting.poll(51) == b"done"
+    assert len(asked) == 1_050

@@ -152,3 +152,32 @@ def test_the_paths_of_a_topic():
     assert znodes.state_path("t", 3) == "/brokers/topics/t/partitions/3/state"
     assert znodes.topic_config_path("t") == "/config/topics/t"
     assert znodes.delete_topic_path("t") == "/admin/delete_topics/t"
+
+
+@pytest.mark.parametrize(
+    "fields", [{"rack": 5}, {"port": 1 << 16}, {"port": -2}, {"endpoints": ["PLAINTEXT://a:99999"]}]
+)
+def test_a_registration_that_no_client_could_be_told_is_bad(fields):
+    with pytest.raises(BadZnode):
+        znodes.decode_broker(1, json.dumps({"host": "h", "port": 1, **fields}).encode())
+
+
+@pytest.mark.parametrize("number", [2**31, -2, 1e400])
+def test_numbers_that_no_row_holds_are_bad(number):
+    state = {"leader": 1, "leader_epoch": 1, "isr": [1]}
+    for key, value in (("leader", number), ("leader_epoch", number), ("isr", [number])):
+        with pytest.raises(BadZnode):
+            znodes.decode_state("/state", json.dumps({**state, key: value}).encode(), 0)
+    with pytest.raises(BadZnode):
+        znodes.decode_topic("t", json.dumps({"partitions": {"0": [number]}}).encode())
+
+
+@pytest.mark.parametrize("name", ["x" * 250, "a b", "\u00fc", "..", "a\n"])
+def test_a_topic_whose_name_can_be_no_directory_is_bad(name):
+    with pytest.raises(BadZnode, match="no name of a topic"):
+        znodes.decode_topic(name, b'{"partitions":{"0":[1]}}')
+
+
+def test_a_node_nested_without_end_is_bad():
+    with pytest.raises(BadZnode):
+        znodes.decode_config("/config", b"[" * 200_000)

@@ -38,17 +38,16 @@ def test_a_compacted_topic_refuses_records_without_a_key_and_takes_the_others(no
     assert write(node, topic, codec, [(b"a", b"1"), (b"b", None)]) == [None, None]
 
 
-def test_the_response_names_the_record_at_fault(node):
+def test_the_response_names_every_record_at_fault(node):
     topic = created(node, "policy-which", cleanup_policy="compact")
     client = OldClient(*node.address)
-    batch = build_batch([(b"a", b"1"), (b"b", b"2"), (None, b"3")], timestamp_ms=NOW_MS)
+    batch = build_batch([(b"a", b"1"), (None, b"2"), (None, b"3")], timestamp_ms=NOW_MS)
     for version in (3, 8, 9):
         result = client.produce(version, topic, batch)
         assert result.error_code == ErrorCode.INVALID_RECORD
         if version >= 8:
-            assert result.error_message == "record 2: it has no key, which a compacted topic needs"
-            (fault,) = result.record_errors
-            assert fault.batch_index == 2
+            assert result.error_message == "2 records from 1 on: no key, which a compacted topic needs"
+            assert [fault.batch_index for fault in result.record_errors] == [1, 2]
     client.connection.close()
 
 
@@ -78,16 +77,22 @@ def test_append_time_and_a_codec_of_the_topic_go_together(node):
     client.connection.close()
 
 
-def test_records_that_lie_are_refused_where_the_deep_check_is_on(node, node_factory):
-    lie = bytearray(build_batch([Record(0, NOW_MS, b"k", b"v"), Record(5, NOW_MS, b"k", b"v")]))
-    lie[23:27] = (1).to_bytes(4, "big")  # two records, offsets 0 and 5
-    lie[17:21] = checksum(lie)
+def test_compressed_records_that_lie_are_refused_where_the_deep_check_is_on(node, node_factory):
     for running, error in ((node, 0), (node_factory("deep", "headrace.validate.records.deep=true"), 87)):
         topic = created(running, "policy-deep")
         client = OldClient(*running.address)
-        assert client.produce(8, topic, bytes(lie)).error_code == error
+        assert client.produce(8, topic, lie(codec=4)).error_code == error
+        assert client.produce(8, topic, lie(codec=0)).error_code == 87, "uncompressed ones are always looked at"
         assert client.produce(8, topic, build_batch([(b"k", b"v")] * 3, timestamp_ms=NOW_MS)).error_code == 0
         client.connection.close()
+
+
+def lie(codec):
+    """Two records, offsets 0 and 5."""
+    batch = bytearray(build_batch([Record(0, NOW_MS, b"k", b"v"), Record(5, NOW_MS, b"k", b"v")], codec=codec))
+    batch[23:27] = (1).to_bytes(4, "big")
+    batch[17:21] = checksum(batch)
+    return bytes(batch)
 
 
 def checksum(batch):

@@ -6,7 +6,7 @@ import os
 import pytest
 from crc32c import crc32c
 from faulty_disk import FaultyDisk
-from log_fixtures import NOW_MS, batch
+from log_fixtures import NOW_MS, FailingDisk, batch
 
 from headrace.errors import ErrorCode, StorageFailed
 from headrace.log.config import LogConfig
@@ -209,6 +209,59 @@ def test_leader_epochs_are_kept_with_their_start(maker):
     assert maker.open().epochs.entries == [(1, 0), (4, 2)]
 
 
+class NotingDisk(FailingDisk):
+    """Notes what is synced, by name."""
+
+    def __init__(self):
+        super().__init__()
+        self.synced = []
+
+    def fsync(self, fd):
+        self.synced.append(os.path.basename(os.readlink(f"/proc/self/fd/{fd}")))
+        super().fsync(fd)
+
+    def fdatasync(self, fd):
+        self.synced.append(os.path.basename(os.readlink(f"/proc/self/fd/{fd}")))
+        super().fdatasync(fd)
+
+
+def test_a_new_log_is_synced_with_its_name_by_its_first_flush_and_not_before(maker):
+    maker.disk = NotingDisk()
+    log = maker.open(topic_id="00112233445566778899aabbccddeeff")
+    log.assign_leader_epoch(3)
+    append(log, batch())
+    assert maker.disk.synced == []
+    log.flush(NOW_MS)
+    files = {f"{0:020d}.log", "partition.metadata", "leader-epoch-checkpoint"}
+    assert set(maker.disk.synced) == files | {maker.directory.name, maker.directory.parent.name}
+    assert maker.disk.synced[-1] == maker.directory.name  # the names, when what they name is there
+    maker.disk.synced.clear()
+    append(log, batch())
+    log.flush(NOW_MS)
+    assert maker.disk.synced == [f"{0:020d}.log"]
+
+
+def test_of_the_epochs_of_a_new_log_only_the_first_is_not_synced_at_once(maker):
+    maker.disk = NotingDisk()
+    log = maker.open()
+    log.assign_leader_epoch(3)
+    assert maker.disk.synced == []
+    append(log, batch())
+    log.assign_leader_epoch(4)  # an old file in its place would not be noticed
+    assert maker.disk.synced == ["leader-epoch-checkpoint.tmp", maker.directory.name]
+
+
+def test_a_new_log_whose_small_files_a_crash_left_empty_opens_with_what_its_batches_say(maker):
+    log = maker.open(topic_id="00112233445566778899aabbccddeeff")
+    append(log, batch())
+    log.abandon()
+    for name in ("partition.metadata", "leader-epoch-checkpoint"):
+        (maker.directory / name).write_bytes(b"")
+    log = maker.open(topic_id="00112233445566778899aabbccddeeff")
+    assert (log.log_end_offset, log.epochs.entries) == (1, [(3, 0)])
+    assert "topic_id" in (maker.directory / "partition.metadata").read_text()
+
+
 def test_a_stop_syncs_only_what_nobody_else_synced(maker):
     """The housekeeper has synced the segments that rolled."""
     disk = maker.disk = FaultyDisk()
@@ -220,7 +273,7 @@ def test_a_stop_syncs_only_what_nobody_else_synced(maker):
     assert log.recovery_point == log.end_segment
     before = len(disk.calls)
     log.close()
-    assert sum(call in ("fsync", "fdatasync") for call in disk.calls[before:]) <= 6
+    assert sum(call in ("fsync", "fdatasync") for call in disk.calls[before:]) <= 8  # two are those of any new log
     disk.close()
     assert maker.open(clean=True).log_end_offset == 60
 

@@ -9,8 +9,8 @@ import pytest
 from log_fixtures import NOW_MS, batch
 
 from headrace.log.config import LogConfig
+from headrace.log.names import STRAY_SUFFIX, aside_name
 from headrace.log.producer_state import BadSnapshot, read_snapshot
-from headrace.log.stray import stray_name
 
 CONFIG = LogConfig(segment_bytes=4000, index_interval_bytes=300)
 
@@ -128,8 +128,8 @@ def test_a_hole_between_segments_is_no_reason_to_give_up_what_follows(maker, pol
 
 
 def test_a_long_name_put_aside_is_one_that_file_systems_take():
-    assert len(stray_name("t" * 249 + "-12")) == 255
-    assert re.fullmatch(r"t+-12\.[0-9a-f]{32}-stray", stray_name("t" * 249 + "-12"))
+    assert len(aside_name("t" * 249 + "-12", STRAY_SUFFIX)) == 255
+    assert re.fullmatch(r"t+-12\.[0-9a-f]{32}-stray", aside_name("t" * 249 + "-12", STRAY_SUFFIX))
 
 
 def test_below_the_recovery_point_nothing_is_read_again(maker):

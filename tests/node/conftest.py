@@ -37,12 +37,18 @@ SMALL = {
 }
 
 
+def settings_of(directory: Path, changes: dict[str, str] | None = None) -> Settings:
+    return Settings({**SMALL, "log.dirs": str(directory / "logs"), **(changes or {})})
+
+
 class ForkedNode:
     """A supervisor in a process of its own; what it prints and logs can be read here."""
 
-    def __init__(self, directory: Path, entry_points: dict, changes: dict[str, str], environment: dict[str, str]):
+    def __init__(
+        self, directory: Path, entry_points: dict, changes: dict[str, str], environment: dict[str, str], options: dict
+    ):
         self.log_dir = directory / "logs"
-        self.settings = Settings({**SMALL, "log.dirs": str(self.log_dir), **changes})
+        self.settings = settings_of(directory, changes)
         self.prefix = region_prefix(self.settings["broker.id"], self.log_dir)
         self._log = directory / "node.log"
         self._reading, writing = os.pipe()
@@ -50,10 +56,12 @@ class ForkedNode:
         parent = os.getpid()
         self.pid = os.fork()
         if not self.pid:
-            self._be_supervisor(entry_points, environment, writing, parent)
+            self._be_supervisor(entry_points, environment, options, writing, parent)
         os.close(writing)
 
-    def _be_supervisor(self, entry_points: dict, environment: dict[str, str], writing: int, parent: int) -> None:
+    def _be_supervisor(
+        self, entry_points: dict, environment: dict[str, str], options: dict, writing: int, parent: int
+    ) -> None:
         code = EXIT_RAISED
         try:
             assert die_with_parent(parent)
@@ -62,7 +70,8 @@ class ForkedNode:
             os.dup2(os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
             sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
             set_up_logging("INFO", sys.stderr)
-            code = Supervisor(self.settings, entry_points=entry_points, notifier=Notifier(environment)).run()
+            notifier = Notifier(environment)
+            code = Supervisor(self.settings, entry_points=entry_points, notifier=notifier, **options).run()
         except HeadraceError as failure:
             print(f"headrace: {failure}", file=sys.stderr)
             code = 78 if isinstance(failure, ConfigError) else 1
@@ -152,6 +161,11 @@ def is_running(pid: int) -> bool:
         return False
 
 
+@pytest.fixture(name="settings_of")
+def _settings_of():
+    return settings_of
+
+
 @pytest.fixture(name="is_running")
 def _is_running():
     return is_running
@@ -159,11 +173,12 @@ def _is_running():
 
 @pytest.fixture
 def fork_node(tmp_path):
-    """fork_node(changes, environment, role=entry point, ...) -> ForkedNode, on one directory for the whole test."""
+    """fork_node(changes, environment, options of the supervisor, role=entry point, ...) -> ForkedNode, on one directory for
+    the whole test."""
     nodes = []
 
-    def fork(changes=None, environment=None, **roles):
-        nodes.append(ForkedNode(tmp_path, node_of(**roles), changes or {}, environment or {}))
+    def fork(changes=None, environment=None, options=None, **roles):
+        nodes.append(ForkedNode(tmp_path, node_of(**roles), changes or {}, environment or {}, options or {}))
         return nodes[-1]
 
     yield fork

@@ -8,6 +8,7 @@ supervisor that forgets its children leaves nothing behind either.
 from __future__ import annotations
 
 import os
+import select
 import signal
 import time
 from collections.abc import Callable
@@ -54,13 +55,21 @@ def stopping_with(exit_code: int) -> Entry:
 
 
 def silent(seat: Seat, _listener: object = None) -> int:
-    """In its first life it is ready and never beats; it ignores SIGTERM."""
+    """In its first life it is ready, turns once more when the bell says that this was seen, and never beats after that;
+    it ignores SIGTERM."""
     if seat.generation > 1:
         return _turn_until_told(seat)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     seat.set_state(ProcessState.READY)
+    select.select([seat.doorbell.fd], [], [], LIFE_S)
+    seat.beat(time.monotonic_ns())
     time.sleep(LIFE_S)
     return 1
+
+
+def clinging(seat: Seat, _listener: object = None) -> int:
+    """In its first life it never looks at who was replaced, so that it holds the rings of the dead."""
+    return _turn_until_told(seat, follows=seat.generation > 1)
 
 
 def deaf(seat: Seat, _listener: object = None) -> int:
@@ -77,6 +86,13 @@ def deaf(seat: Seat, _listener: object = None) -> int:
 def never_ready(seat: Seat, _listener: object = None) -> int:
     """Works, but is never ready."""
     return _turn_until_told(seat, is_ready=False)
+
+
+def dying_of_its_first_work(seat: Seat, _listener: object = None) -> int:
+    """Ready, and gone in the turn after that, in every life."""
+    seat.set_state(ProcessState.READY)
+    select.select([seat.doorbell.fd], [], [], LIFE_S)
+    return 5
 
 
 def unprepared(_seat: Seat, _listener: object = None) -> int:
@@ -112,7 +128,9 @@ def node_of(**roles: Entry) -> dict[Role, Entry]:
     return {role: roles.get(role.value, obedient) for role in Role}
 
 
-def _turn_until_told(seat: Seat, is_ready: bool = True, work: Callable[[], None] | None = None) -> int:
+def _turn_until_told(
+    seat: Seat, is_ready: bool = True, work: Callable[[], None] | None = None, follows: bool = True
+) -> int:
     told = False
 
     def stop(_number: int, _frame: object) -> None:
@@ -125,7 +143,8 @@ def _turn_until_told(seat: Seat, is_ready: bool = True, work: Callable[[], None]
     end = time.monotonic() + LIFE_S
     while not told and time.monotonic() < end:
         seat.beat(time.monotonic_ns())
-        seat.changed()
+        if follows:
+            seat.changed()
         if work is None:
             time.sleep(TURN_S)
         else:

@@ -2,10 +2,8 @@
 
 import pytest
 
-from headrace.errors import ConfigError
 from headrace.node import children
-from headrace.node.children import BrokenInstallation, check_cpus, load_entry_points
-from headrace.settings import Settings
+from headrace.node.children import BrokenInstallation, load_entry_points
 from headrace.shm.wiring import Role
 
 
@@ -28,9 +26,3 @@ def test_code_that_is_not_there_is_named_with_its_role(monkeypatch, name):
     monkeypatch.setitem(children.ENTRY_MODULES, Role.PARTITION, name)
     with pytest.raises(BrokenInstallation, match=f"the partition process can't be loaded from {name}: "):
         load_entry_points()
-
-
-def test_cores_are_checked_before_anything_starts():
-    check_cpus(Settings())
-    with pytest.raises(ConfigError, match="core 9999 can't be used, only"):
-        check_cpus(Settings({"headrace.worker.cpus": "9999"}))

@@ -2,10 +2,9 @@ import os
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import sys
-import threading
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from waiting import DEADLINE_S, wait_until
 from headrace.controller.zk import ZkSession
 from headrace.errors import ConfigError
 from headrace.node import embedded_zookeeper
-from headrace.node.embedded_zookeeper import EmbeddedZooKeeper, ZooKeeperFailed, find_jars, opens_sessions
+from headrace.node.embedded_zookeeper import EmbeddedZooKeeper, ZooKeeperFailed, find_jars
 
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="no java on the PATH: ZooKeeper can't run")
 
@@ -194,68 +193,59 @@ def test_the_configuration_says_what_we_rely_on(new_server, tmp_path):
     assert not any(line.startswith("forceSync") for line in lines)
 
 
-class Answering:
-    """Answers one connection with given bytes, and keeps what it was sent."""
-
-    def __init__(self, answer: bytes | None):
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        self.received = b""
-        self._answer = answer
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._thread.start()
-
-    def _serve(self):
-        connection, _ = self._listener.accept()
-        with connection:
-            self.received += connection.recv(49, socket.MSG_WAITALL)
-            if self._answer is not None:
-                connection.sendall(self._answer)
-                self.received += connection.recv(12, socket.MSG_WAITALL)
-            else:
-                connection.recv(1)
-
-    def close(self):
-        self._thread.join(DEADLINE_S)
-        self._listener.close()
+@needs_java
+def test_a_server_that_dies_is_started_again_at_its_address_with_its_data(new_server, caplog):
+    server = new_server()
+    server.start()
+    before, pid = server.connect, server.pid
+    session = ZkSession(before, 4000, None, lambda: None)
+    session.start(DEADLINE_S)
+    session.create("/kept", b"x")
+    session.stop()
+    server.look(1_000)
+    assert server.pid == pid
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: server.look(100_000) or server.pid != pid)
+    assert f"embedded ZooKeeper died pid={pid} exit_code=-9" in caplog.text
+    assert caplog.text.count("embedded ZooKeeper died") == 1
+    assert server.connect == before
+    session = ZkSession(before, 4000, None, lambda: None)
+    session.start(DEADLINE_S)
+    assert session.get("/kept").data == b"x"
+    session.stop()
 
 
-@pytest.fixture
-def new_answering():
-    made = []
+def test_a_server_that_dies_again_and_again_waits_longer_each_time(new_server, monkeypatch, tmp_path):
+    server = new_server(port=1234)
+    starts = []
 
-    def make(answer):
-        made.append(Answering(answer))
-        return made[-1]
+    def spawn(command, _lock):
+        starts.append(now_ms)
+        server._process = subprocess.Popen(["false"])
+        server._process.wait()
 
-    yield make
-    for server in made:
-        server.close()
-
-
-CONNECTED = struct.pack(">iiiqi16s?", 37, 0, 2000, 0x1234, 16, b"p" * 16, False)
-EXPIRED = struct.pack(">iiiqi16s?", 37, 0, 0, 0, 16, bytes(16), False)
-
-
-def test_a_session_is_opened_and_closed_again(new_answering):
-    server = new_answering(CONNECTED)
-    assert opens_sessions("127.0.0.1", server.port, DEADLINE_S)
-    server.close()
-    length, protocol, zxid, timeout_ms, session_id = struct.unpack_from(">iiqiq", server.received)
-    assert (length, protocol, zxid, timeout_ms, session_id) == (45, 0, 0, 2000, 0)
-    assert server.received[49:] == struct.pack(">iii", 8, 1, -11)
-
-
-def test_a_server_that_says_nothing_does_not_open_sessions(new_answering):
-    assert not opens_sessions("127.0.0.1", new_answering(None).port, 0.05)
+    (tmp_path / "zookeeper").mkdir()
+    monkeypatch.setattr(server, "_spawn", spawn)
+    monkeypatch.setattr(server, "_command", lambda: ["java"])
+    now_ms = 0
+    server.look(now_ms)
+    assert starts == [], "it was never started"
+    spawn([], 0)
+    for now_ms in range(100, 60_000, 100):
+        server.look(now_ms)
+    gaps = [later - earlier - 100 for earlier, later in pairwise(starts)]
+    assert gaps[1:6] == [500 * factor for factor in (2, 4, 8, 16, 20)]
+    assert set(gaps[6:]) == {embedded_zookeeper.RESTART_MAX_MS}
+    server.stop()
+    count = len(starts)
+    server.look(100_000)
+    assert len(starts) == count, "it was stopped"
 
 
-@pytest.mark.parametrize("answer", [b"", CONNECTED[:10], EXPIRED], ids=["closed", "cut", "expired"])
-def test_other_answers_are_no_session(new_answering, answer):
-    assert not opens_sessions("127.0.0.1", new_answering(answer).port, 0.2)
-
-
-def test_where_nobody_listens_there_is_no_session():
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        assert not opens_sessions("127.0.0.1", unused.getsockname()[1], 0.2)
+@needs_java
+def test_nobody_but_the_group_may_read_its_data(new_server, tmp_path):
+    server = new_server()
+    server.start()
+    files = [path for path in (tmp_path / "zookeeper").rglob("*") if "data" in path.parts]
+    assert files
+    assert not [path for path in files if path.stat().st_mode & 0o027]

@@ -5,7 +5,7 @@ import socket
 import pytest
 from waiting import DEADLINE_S
 
-from headrace.errors import ConfigError
+from headrace.errors import ConfigError, NotAvailable
 from headrace.node.listeners import open_listeners
 from headrace.settings import Settings
 
@@ -20,13 +20,12 @@ def opened():
     found = []
 
     def run(given):
-        sockets, host, port = open_listeners(given)
-        found.extend(sockets)
-        return sockets, host, port
+        found.append(open_listeners(given))
+        return found[-1].sockets, found[-1].host, found[-1].port
 
     yield run
-    for sock in found:
-        sock.close()
+    for listeners in found:
+        listeners.close()
 
 
 def test_port_zero_is_picked_once_and_shared_by_all(opened):
@@ -59,10 +58,29 @@ def test_every_interface_is_told_as_the_host_name(opened):
 
 def test_a_port_of_another_node_of_the_same_user_is_refused_though_it_could_be_shared(opened):
     _sockets, host, port = opened(settings())
-    with pytest.raises(ConfigError, match="for listeners: Address already in use"):
+    with pytest.raises(NotAvailable, match=r"listeners: PLAINTEXT://.* can't be had: Address already in use"):
         open_listeners(settings(f"PLAINTEXT://{host}:{port}"))
 
 
 def test_a_host_that_is_not_ours_is_refused():
-    with pytest.raises(ConfigError, match="for listeners: Cannot assign requested address"):
+    with pytest.raises(NotAvailable, match="can't be had: Cannot assign requested address"):
         open_listeners(settings("PLAINTEXT://192.0.2.1:0"))
+
+
+def test_what_is_listened_on_is_known_beside_what_clients_are_told():
+    listeners = open_listeners(settings(**{"advertised.listeners": "PLAINTEXT://log.example:9"}))
+    try:
+        assert listeners.bootstrap == "log.example:9"
+        assert listeners.bound == f"127.0.0.1:{listeners.sockets[0].getsockname()[1]}"
+    finally:
+        listeners.close()
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "[::]", "[0:0:0:0:0:0:0:0]"])
+def test_an_address_that_means_all_interfaces_is_not_told_to_clients(host):
+    """As Kafka does."""
+    with pytest.raises(ConfigError, match=r"for listeners: .* set advertised.listeners=PLAINTEXT://HOST:PORT"):
+        settings(f"PLAINTEXT://{host}:0")
+    with pytest.raises(ConfigError, match=r"for advertised.listeners: clients would be told"):
+        settings("PLAINTEXT://:0", **{"advertised.listeners": f"PLAINTEXT://{host}:1"})
+    settings(f"PLAINTEXT://{host}:0", **{"advertised.listeners": "PLAINTEXT://log.example:1"})

@@ -1,5 +1,6 @@
 """Locks of log directories between real processes."""
 
+import errno
 import fcntl
 import os
 import signal
@@ -7,7 +8,7 @@ import signal
 import pytest
 from children import die_with_parent
 
-from headrace.errors import ConfigError, StorageFailed
+from headrace.errors import ConfigError, NotAvailable, StorageFailed
 from headrace.node import log_dirs
 from headrace.node.log_dirs import LOCK_FILE, LogDirs
 
@@ -46,7 +47,7 @@ def in_fork():
 def complaint_of(function):
     try:
         function()
-    except (ConfigError, StorageFailed) as failure:
+    except (NotAvailable, StorageFailed) as failure:
         return str(failure)
     return "no complaint"
 
@@ -69,7 +70,7 @@ def test_directories_are_made_private_and_locked_with_the_pid_inside(tmp_path):
 def test_a_second_process_is_refused_and_told_by_whom(tmp_path, in_fork):
     pid, said = in_fork(LogDirs([tmp_path]).lock)
     assert said == "done"
-    with pytest.raises(ConfigError, match=f"in use by pid {pid}: stop it first"):
+    with pytest.raises(NotAvailable, match=f"in use by pid {pid}: stop it first"):
         LogDirs([tmp_path]).lock()
     end(pid)
     locks = LogDirs([tmp_path])
@@ -83,14 +84,14 @@ def test_it_is_the_lock_that_kafka_takes(tmp_path, in_fork):
         fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     in_fork(as_kafka)
-    with pytest.raises(ConfigError, match="in use by another process"):
+    with pytest.raises(NotAvailable, match="in use by another process"):
         LogDirs([tmp_path]).lock()
 
 
 def test_one_refusal_lets_go_of_all(tmp_path, in_fork):
     in_fork(LogDirs([tmp_path / "taken"]).lock)
     both = LogDirs([tmp_path / "free", tmp_path / "taken"])
-    with pytest.raises(ConfigError):
+    with pytest.raises(NotAvailable):
         both.lock()
     _pid, said = in_fork(lambda: complaint_of(LogDirs([tmp_path / "free"]).lock))
     assert said == "no complaint"
@@ -128,7 +129,7 @@ def test_a_directory_that_stands_there_twice_is_refused(tmp_path):
 
 def test_a_file_is_no_directory(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigError, match=r"for log.dirs: File exists"):
+    with pytest.raises(NotAvailable, match=r"can't be used: File exists"):
         LogDirs([tmp_path / "file"]).lock()
 
 
@@ -161,5 +162,18 @@ def test_a_directory_that_cannot_be_used_is_left_out_while_another_can(tmp_path)
 
 def test_without_any_directory_that_can_be_used_nothing_starts(tmp_path):
     (tmp_path / "file").write_text("no directory")
-    with pytest.raises(ConfigError, match="File exists"):
+    with pytest.raises(NotAvailable, match="File exists"):
         LogDirs([tmp_path / "file", tmp_path / "file" / "below"]).lock()
+
+
+def test_a_read_only_file_system_under_a_unit_names_the_setting_that_opens_it(tmp_path, monkeypatch):
+    def refuse(*_arguments, **_options):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(log_dirs, "_lock_directory", refuse)
+    monkeypatch.delenv("INVOCATION_ID", raising=False)
+    with pytest.raises(NotAvailable, match=r"Read-only file system$"):
+        LogDirs([tmp_path]).lock()
+    monkeypatch.setenv("INVOCATION_ID", "a unit's")
+    with pytest.raises(NotAvailable, match=r"ReadWritePaths= of the unit"):
+        LogDirs([tmp_path]).lock()

@@ -24,8 +24,12 @@ def test_states_arrive_as_lines_of_one_datagram(manager):
     notifier = Notifier({"NOTIFY_SOCKET": address})
     notifier.ready("serving on h:1")
     assert sock.recv(1024) == b"READY=1\nSTATUS=serving on h:1"
-    notifier.starting("starting: 1 of 4 processes", 30_000)
-    assert sock.recv(1024) == b"STATUS=starting: 1 of 4 processes\nEXTEND_TIMEOUT_USEC=30000000"
+    notifier.status("starting: 1 of 4 processes")
+    assert sock.recv(1024) == b"STATUS=starting: 1 of 4 processes"
+    notifier.extend(30_000)
+    assert sock.recv(1024) == b"EXTEND_TIMEOUT_USEC=30000000"
+    notifier.reloading(5_000_000)
+    assert sock.recv(1024) == b"RELOADING=1\nMONOTONIC_USEC=5000000", "in one datagram"
     notifier.watchdog()
     assert sock.recv(1024) == b"WATCHDOG=1"
     notifier.status("all well")

@@ -3,7 +3,7 @@
 import pytest
 
 from headrace.limits import RESTART_BACKOFF_FIRST_MS, RESTART_BACKOFF_MAX_MS
-from headrace.node.restart_policy import QUIET_MS, backoff_ms, deaths_in_a_row, is_hung
+from headrace.node.restart_policy import QUIET_MS, backoff_ms, deaths_in_a_row, is_hung, is_settled
 
 MS = 1_000_000
 
@@ -29,11 +29,27 @@ def test_a_wait_before_the_first_death_is_our_mistake():
 
 
 @pytest.mark.parametrize(
-    ("before", "lived_ms", "after"),
+    ("before", "served_ms", "after"),
     [(0, 0, 1), (0, QUIET_MS - 1, 1), (1, 0, 2), (5, QUIET_MS - 1, 6), (5, QUIET_MS, 1), (5, 86_400_000, 1)],
 )
-def test_deaths_in_a_row_count_until_one_life_was_long_enough(before, lived_ms, after):
-    assert deaths_in_a_row(before, lived_ms) == after
+def test_deaths_in_a_row_count_until_one_life_served_long_enough(before, served_ms, after):
+    assert deaths_in_a_row(before, served_ms) == after
+
+
+@pytest.mark.parametrize(
+    ("deaths", "ready_ms", "heartbeat_ms", "now_ms", "settled"),
+    [
+        (0, 0, 50, 60, False),  # not ready
+        (0, 40, 40, 60, False),  # not a turn since
+        (0, 40, 41, 41, True),
+        (1, 40, 41, 40 + QUIET_MS - 1, False),
+        (1, 40, 41, 40 + QUIET_MS, True),
+    ],
+)
+def test_a_process_is_settled_after_a_turn_and_after_deaths_when_it_has_served_for_a_while(
+    deaths, ready_ms, heartbeat_ms, now_ms, settled
+):
+    assert is_settled(deaths, ready_ms * MS, heartbeat_ms * MS, now_ms * MS) is settled
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,21 @@ def test_a_kafka_file_is_read_and_arguments_win(tmp_path):
     [
         ("broker.id=one", "invalid value 'one' for broker.id: must be a whole number"),
         ("num.partitions=0", "invalid value '0' for num.partitions: must be at least 1"),
+        ("log.retention.ms=1_000", "invalid value '1_000' for log.retention.ms: must be a whole number"),
+        ("log.retention.ms=\u0663", "for log.retention.ms: must be a whole number"),
+        ("log.retention.ms=", "invalid value '' for log.retention.ms: must be a whole number"),
+        ("log.retention.ms=" + "9" * 5_000, "for log.retention.ms: must be a whole number"),
+        ("log.cleaner.min.cleanable.ratio=nan", "'nan' for log.cleaner.min.cleanable.ratio: must be a number"),
+        ("log.cleaner.min.cleanable.ratio=1_0.5", "for log.cleaner.min.cleanable.ratio: must be a number"),
+        ("log.cleaner.min.cleanable.ratio=1.5", "for log.cleaner.min.cleanable.ratio: must be at most 1"),
+        ("log.cleaner.io.max.bytes.per.second=Infinity", "must be a number"),
+        ("log.cleaner.io.max.bytes.per.second=1e999", "must be a number"),
         ("log.dirs=", "for log.dirs: must name at least one directory"),
         ("listeners=PLAINTEXT://h", "for listeners: must look like PLAINTEXT://host:port"),
+        ("listeners=PLAINTEXT://h:\\u00b2", "for listeners: must look like PLAINTEXT://host:port"),
+        ("headrace.worker.cpus=3-0", "for headrace.worker.cpus: 3-0 is an empty range: say 0-3"),
+        ("headrace.network.worker.cpus=\\u00b2", "for headrace.network.worker.cpus: must look like 0-3,8"),
+        ("broker.rack=\\ud83d", "half of a pair of surrogates"),
         ("listeners=SSL://h:1", "protocol SSL is not served yet"),
         ("headrace.worker.cpus=a-b", "invalid value 'a-b' for headrace.worker.cpus: must look like 0-3,8"),
         ("compression.type=rar", "invalid value 'rar' for compression.type: must be one of"),
@@ -39,7 +52,7 @@ def test_a_kafka_file_is_read_and_arguments_win(tmp_path):
 )
 def test_a_bad_value_is_refused_with_key_value_and_reason(tmp_path, line, complaint):
     with pytest.raises(ConfigError) as caught:
-        load_settings(write(tmp_path, f"{line}\n"), {})
+        load_settings(write(tmp_path, f"broker.id=1\n{line}\n"), {})
     assert complaint in str(caught.value)
 
 
@@ -54,8 +67,27 @@ def test_a_directory_is_no_file(tmp_path):
 
 
 def test_a_binary_file_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="is no UTF-8 text"):
+    with pytest.raises(ConfigError, match=r"for broker.id: .*server.properties must set it"):
         load_settings(write(tmp_path, b"\xff\xfe\x00"), {})
+
+
+def test_a_bad_escape_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="for FILE: is no properties file"):
+        load_settings(write(tmp_path, "broker.id=1\nbroker.rack=\\u12\n"), {})
+
+
+@pytest.mark.parametrize("text", ["", "broker.id=\n", "# broker.id=1\n"])
+def test_a_file_without_broker_id_is_refused_unless_an_argument_says_it(tmp_path, text):
+    with pytest.raises(ConfigError, match=r"for broker.id: .* must set it"):
+        load_settings(write(tmp_path, text), {})
+    assert load_settings(write(tmp_path, text), {"broker.id": "4"})["broker.id"] == 4
+
+
+def test_a_value_beyond_ascii_warns_as_what_it_was_read(tmp_path, caplog):
+    with caplog.at_level(logging.WARNING):
+        settings = load_settings(write(tmp_path, "broker.id=1\nbroker.rack=n\u00f6rd\n"), {})
+    assert settings["broker.rack"] == "n\u00c3\u00b6rd", "as Java does"
+    assert "read as ISO-8859-1" in caplog.text
 
 
 def test_unknown_keys_warn_and_the_node_goes_on(caplog):
@@ -63,7 +95,7 @@ def test_unknown_keys_warn_and_the_node_goes_on(caplog):
         settings = checked({"broker.id": "1", "quota.window.num": "2", "auto.create.topic.enable": "false"})
     assert settings["broker.id"] == 1
     assert caplog.messages == [
-        "unknown setting ignored key=quota.window.num",
+        "quota ignored, nobody is throttled yet key=quota.window.num",
         "unknown setting ignored key=auto.create.topic.enable perhaps_meant=auto.create.topics.enable",
     ]
 
@@ -83,3 +115,13 @@ def test_arguments_are_pairs():
 def test_what_is_no_pair_is_refused(text):
     with pytest.raises(ConfigError, match="for --set: must look like key=value"):
         parse_changes([text])
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("0.25", 0.25), (".5", 0.5), ("1.", 1.0), ("2e-1", 0.2), ("0.5f", 0.5), ("+1D", 1.0)]
+)
+def test_numbers_are_written_as_java_reads_them(tmp_path, text, value):
+    settings = load_settings(
+        write(tmp_path, f"broker.id=1\nlog.cleaner.min.cleanable.ratio={text}\nnum.partitions=+4\n"), {}
+    )
+    assert (settings["log.cleaner.min.cleanable.ratio"], settings["num.partitions"]) == (value, 4)

@@ -84,3 +84,21 @@ def test_a_stop_sent_right_after_the_fork_is_never_lost_in_the_child(turn):
         os.kill(pid, signal.SIGTERM)
         _pid, status = os.waitpid(pid, 0)
     assert os.waitstatus_to_exitcode(status) == -signal.SIGTERM
+
+
+def test_a_hang_up_is_a_stop_or_asks_for_a_reload():
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the suite may run under nohup, which the inbox respects
+    try:
+        with SignalInbox(hang_up_stops=False) as inbox:
+            os.kill(os.getpid(), signal.SIGHUP)
+            inbox.wait(WAIT_MS)
+            assert inbox.stop_signal is None
+            assert inbox.take_reload()
+            assert not inbox.take_reload()
+        with SignalInbox() as inbox:
+            os.kill(os.getpid(), signal.SIGHUP)
+            inbox.wait(WAIT_MS)
+            assert inbox.stop_signal == "SIGHUP"
+            assert not inbox.take_reload()
+    finally:
+        signal.signal(signal.SIGHUP, before)

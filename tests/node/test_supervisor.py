@@ -12,7 +12,11 @@ import fake_processes as fakes
 import pytest
 from waiting import DEADLINE_S, wait_until
 
-from headrace.node import restart_policy, stop_plan
+from headrace.errors import StorageFailed
+from headrace.limits import DEATHS_BEFORE_READY_MAX
+from headrace.node import stop_plan, supervisor
+from headrace.settings import Settings
+from headrace.shm.fabric import Fabric
 from headrace.shm.wiring import Role
 
 NETWORK, PARTITION, CONTROLLER, HOUSEKEEPER = range(4)  # process ids with one worker of each kind
@@ -51,6 +55,31 @@ def test_a_stop_is_clean_and_leaves_nothing(fork_node):
     assert node.regions() == []
     assert not [pid for pid in children if os.path.exists(f"/proc/{pid}")]
     assert "stopped exit_code=0" in node.log()
+
+
+def test_a_hang_up_reads_the_settings_again_and_stops_nothing(fork_node, settings_of, tmp_path):
+    loads = [{"num.partitions": "7"}, {"num.partitions": "many"}, {}]
+    given = {}
+
+    def load():
+        return Settings({**given, **loads.pop(0)})
+
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        manager.settimeout(DEADLINE_S)
+        given.update(settings_of(tmp_path).explicit)
+        node = fork_node(environment={"NOTIFY_SOCKET": str(tmp_path / "notify")}, options={"reload": load})
+        node.wait_ready()
+        for expected in ("a restart applies num.partitions", "reload refused: ", ""):
+            all_datagrams(manager)
+            node.signal(signal.SIGHUP)
+            hear = iter(lambda: manager.recv(4096).decode(), None)
+            assert next(said for said in hear if "RELOADING=1" in said).startswith("RELOADING=1\nMONOTONIC_USEC=")
+            assert expected in next(said for said in hear if "READY=1" in said)
+        assert "setting changed, a restart applies it key=num.partitions" in node.log()
+        assert "invalid value 'many' for num.partitions: must be a whole number" in node.log()
+        assert len(node.children()) == 4
+        assert node.stop() == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -141,8 +170,7 @@ def test_a_killed_process_is_started_again_at_once_under_a_new_generation(fork_n
     assert node.stop() == 0
 
 
-def test_a_process_that_crashes_again_and_again_waits_longer_each_time(fork_node, monkeypatch):
-    monkeypatch.setattr(restart_policy, "QUIET_MS", 60_000)  # so long may a life take here
+def test_a_process_that_crashes_again_and_again_waits_longer_each_time(fork_node):
     node = fork_node(network=fakes.leaving_with(3, lives=5))
     node.wait_ready()
     waits_ms = [int(line.split("restart_in_ms=")[1]) for line in node.log().splitlines() if "restart_in_ms=" in line]
@@ -151,6 +179,97 @@ def test_a_process_that_crashes_again_and_again_waits_longer_each_time(fork_node
     assert "role=hr-network-0" in node.log()
     assert "exit_code=3" in node.log()
     assert node.stop() == 0
+
+
+def test_a_process_that_never_serves_ends_the_node_with_the_last_cause(fork_node, monkeypatch):
+    monkeypatch.setattr(supervisor, "DEATHS_BEFORE_READY_MAX", 4)
+    node = fork_node(partition=fakes.leaving_with(3))
+    assert node.wait() == 1
+    assert "node gives up: a process never serves role=hr-partition-0 deaths_in_a_row=4 last=exit_code=3" in node.log()
+    assert "stopping reason=hr-partition-0 died 4 times before it served" in node.log()
+    assert node.regions() == []
+    assert DEATHS_BEFORE_READY_MAX > 4
+
+
+def test_a_process_that_dies_of_its_first_work_is_never_called_ready(fork_node, monkeypatch):
+    monkeypatch.setattr(supervisor, "DEATHS_BEFORE_READY_MAX", 4)
+    node = fork_node(partition=fakes.dying_of_its_first_work)
+    assert node.wait() == 1
+    assert "serving bootstrap=" not in node.log()
+    assert "last=exit_code=5" in node.log()
+
+
+def test_the_status_names_a_process_that_is_down(fork_node, tmp_path):
+    """From its second life on the partition worker is stopped before it serves."""
+
+    def once(seat, listener=None):
+        return fakes.obedient(seat) if seat.generation == 1 else fakes.never_ready(seat)
+
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        node = fork_node(environment={"NOTIFY_SOCKET": str(tmp_path / "notify")}, partition=once)
+        node.wait_ready()
+        os.kill(node.child(PARTITION), signal.SIGKILL)
+        wait_until(
+            lambda: any("; degraded: hr-partition-0 restarted 1 x, starting" in said for said in all_datagrams(manager))
+        )
+        assert node.stop() == 0
+
+
+def test_more_time_is_asked_for_only_while_a_start_gets_on(fork_node, tmp_path):
+    """Two processes come up; a third one beats and never serves."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        node = fork_node(environment={"NOTIFY_SOCKET": str(tmp_path / "notify")}, partition=fakes.never_ready)
+        heard = []
+
+        def has_come_to(line):
+            heard.extend(all_datagrams(manager))
+            return line in heard
+
+        wait_until(lambda: has_come_to("STATUS=starting: 3 of 4 processes"))
+        wait_until(lambda: has_come_to("EXTEND_TIMEOUT_USEC=30000000"))
+        beats = node.from_table(lambda table: table.heartbeat_ns(PARTITION))
+        wait_until(lambda: node.from_table(lambda table: table.heartbeat_ns(PARTITION)) > beats + 1_500_000_000)
+        assert all_datagrams(manager) == [], "five looks later"
+        assert node.stop() == 0
+
+
+@pytest.fixture
+def full_shm(monkeypatch):
+    """/dev/shm has no room for anything after the first set of rings."""
+
+    def refuse(self, writer, reader, renewed=(-1, 0)):
+        if renewed[1]:
+            raise StorageFailed("no room")
+        return create(self, writer, reader, renewed)
+
+    create = Fabric._create_ring
+    monkeypatch.setattr(Fabric, "_create_ring", refuse)
+
+
+@pytest.mark.usefixtures("full_shm")
+def test_a_peer_that_holds_a_dead_process_up_is_ended(fork_node):
+    node = fork_node(HANGS_SOON, network=fakes.clinging)
+    node.wait_ready()
+    os.kill(node.child(PARTITION), signal.SIGKILL)
+    wait_until(lambda: node.starts(PARTITION) == 2, node.log)
+    assert "process holds void rings, killed role=hr-network-0" in node.log()
+    wait_until(lambda: node.starts(NETWORK) == 2, node.log)
+    assert node.stop() == 0
+
+
+@pytest.mark.usefixtures("full_shm")
+def test_a_renewal_without_room_waits_for_its_peers_and_the_node_goes_on(fork_node):
+    node = fork_node()
+    node.wait_ready()
+    for process_id in (PARTITION, NETWORK, PARTITION, CONTROLLER, HOUSEKEEPER):
+        starts = node.starts(process_id)
+        os.kill(node.child(process_id), signal.SIGKILL)
+        wait_until(lambda one=process_id, before=starts: node.starts(one) > before, node.log)
+    assert node.log().count("the old ones are handed on") == 5
+    assert node.stop() == 0
+    assert node.regions() == []
 
 
 def test_an_exception_in_a_child_is_logged_and_counts_as_a_crash(fork_node):
@@ -215,8 +334,8 @@ def test_a_second_node_on_the_same_directory_is_refused_by_name(fork_node):
     node = fork_node()
     node.wait_ready()
     second = fork_node()
-    assert second.wait() == 78
-    assert f"in use by pid {node.pid}: stop it first (.lock is locked)" in second.log()
+    assert second.wait() == 1, "whoever started it may try again"
+    assert f"is in use by pid {node.pid}: stop it first (.lock is locked)" in second.log()
     assert len(node.children()) == 4
     assert node.stop() == 0
 
@@ -226,15 +345,46 @@ def test_a_taken_port_is_refused(fork_node):
         other.bind(("127.0.0.1", 0))
         other.listen()
         node = fork_node({"listeners": f"PLAINTEXT://127.0.0.1:{other.getsockname()[1]}"})
-        assert node.wait() == 78
-    assert "for listeners: Address already in use" in node.log()
+        assert node.wait() == 1, "whoever started it may try again"
+    assert "can't be had: Address already in use" in node.log()
     assert node.regions() == []
 
 
+def test_a_port_that_becomes_free_is_waited_for(fork_node, tmp_path):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        with socket.socket() as other:
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            address = f"127.0.0.1:{other.getsockname()[1]}"
+            node = fork_node(
+                {"listeners": f"PLAINTEXT://{address}"},
+                {"NOTIFY_SOCKET": str(tmp_path / "notify")},
+                {"port_wait_ms": 600_000},
+            )
+            wait_until(lambda: "WARNING" in node.log() and "waiting up to 600 s: listeners:" in node.log(), node.log)
+            assert any(said.startswith("STATUS=waiting: listeners:") for said in all_datagrams(manager))
+            other.shutdown(socket.SHUT_RDWR)  # the node's fork of this process has the socket as well
+        assert f"bootstrap={address} " in node.wait_ready()
+    assert node.log().count("waiting up to") == 1
+    assert node.stop() == 0
+
+
+def test_a_stop_ends_the_wait_for_a_port(fork_node):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        listeners = f"PLAINTEXT://127.0.0.1:{other.getsockname()[1]}"
+        node = fork_node({"listeners": listeners}, options={"port_wait_ms": 600_000})
+        wait_until(lambda: "waiting up to" in node.log())
+        assert node.stop() == 0
+
+
 def test_cores_that_are_not_ours_are_refused(fork_node):
-    node = fork_node({"headrace.worker.cpus": "100000"})
+    node = fork_node({"headrace.worker.cpus": "9999"})
     assert node.wait() == 78
-    assert "for headrace.worker.cpus: core 100000 can't be used" in node.log()
+    assert "for headrace.worker.cpus: core 9999 can't be used" in node.log()
 
 
 def test_workers_are_pinned_in_turn_and_the_others_are_not(fork_node):
@@ -242,8 +392,9 @@ def test_workers_are_pinned_in_turn_and_the_others_are_not(fork_node):
     node = fork_node({"headrace.worker.cpus": ",".join(map(str, usable))})
     node.wait_ready()
     assert os.sched_getaffinity(node.child(NETWORK)) == {usable[0]}
-    assert os.sched_getaffinity(node.child(PARTITION)) == {usable[1 % len(usable)]}
+    assert os.sched_getaffinity(node.child(PARTITION)) == {usable[-1]}
     assert os.sched_getaffinity(node.child(CONTROLLER)) == set(usable)
+    assert f"workers pinned hr-network-0={usable[0]} hr-partition-0={usable[-1]}" in node.log()
 
 
 def test_network_workers_share_one_port(fork_node):

@@ -197,3 +197,18 @@ def test_damaged_streams_raise_nothing_but_compression_error(codec):
 def test_blocks_of_lz4_stand_alone_as_java_clients_demand():
     frame = compress(Codec.LZ4, random.Random(1).randbytes(300_000))
     assert frame[4] & 0x20, "FLG: block independence"
+
+
+def xerial(*blocks):
+    return XERIAL_HEADER + b"".join(len(block).to_bytes(4, "big") + block for block in blocks)
+
+
+def test_blocks_of_a_xerial_stream_are_bounded_by_what_comes_out_of_them():
+    block = bytes(snappy.compress(bytes(1_024)))
+    assert len(decompress(Codec.SNAPPY, xerial(*[block] * 5_000))) == 5_000 * 1_024
+    assert decompress(Codec.SNAPPY, xerial(*[b"\0"] * MEMBERS_MAX)) == b""
+    for blocks in ([b"\0"] * (MEMBERS_MAX + 1), [b"\0"] * 200_000, [bytes(snappy.compress(b"x"))] * 1_000):
+        with pytest.raises(CompressionError, match="blocks"):
+            decompress(Codec.SNAPPY, xerial(*blocks))
+    with pytest.raises(CompressionError):
+        decompress(Codec.SNAPPY, xerial(b""))

@@ -16,8 +16,10 @@ from headrace.shm.cluster_view import (
     ClusterView,
     ClusterViewReader,
     ClusterViewWriter,
+    DeletedTopic,
     DoomedReplica,
     PartitionView,
+    ReleasedTopic,
     TopicView,
     ViewError,
     decode_view,
@@ -35,7 +37,10 @@ def view_of(topic_count: int, cluster_id: str = "c") -> ClusterView:
         for number in range(topic_count)
     }
     brokers = {1: BrokerView(1, "host", 9092, None), 2: BrokerView(2, "::1", 9093, "rack ü")}
-    return ClusterView(0, cluster_id, 1, brokers, topics, (DoomedReplica("gone", 3, 9, 12),))
+    doomed = (DoomedReplica("gone", 3, 9, 12), DoomedReplica("gone", 4, 10, 13), DoomedReplica("odd", 0, 11, 14))
+    deleted = (DeletedTopic("gone", "cd" * 16), DeletedTopic("gone", ""), DeletedTopic("elsewhere", "ef" * 16))
+    released = (ReleasedTopic("lost", "ab" * 16, ((1, 2), (2, 1))),)
+    return ClusterView(0, cluster_id, 1, brokers, topics, doomed, deleted=deleted, released=released)
 
 
 @pytest.fixture
@@ -146,5 +151,24 @@ def test_flipped_bits_are_a_clear_error_or_an_older_view(region):
 
 def test_the_snapshot_is_compact_json(region):
     data = encode_view(view_of(1))
-    assert json.loads(data)
+    assert all(json.loads(line) for line in data.split(b"\n"))
     assert b" " not in data.replace(b"rack ", b"")
+
+
+def test_a_topic_that_did_not_change_is_the_same_object_and_is_coded_once(region, monkeypatch):
+    writer = ClusterViewWriter(region)
+    reader = ClusterViewReader(Region.attach(region.name, writable=False))
+    coded = []
+    line, topic = cluster_view._line, cluster_view._topic
+    monkeypatch.setattr(cluster_view, "_line", lambda value: (coded.append("encoded"), line(value))[1])
+    monkeypatch.setattr(cluster_view, "_topic", lambda fields: (coded.append("decoded"), topic(fields))[1])
+    first = view_of(30)
+    writer.publish(first)
+    before = reader.read()
+    coded.clear()
+    changed = first.topics["t7"]._replace(configs={"retention.ms": "9\n"})
+    writer.publish(first._replace(topics={**first.topics, "t7": changed}))
+    after = reader.read()
+    assert coded == ["encoded", "encoded", "decoded"]  # the first line, and the topic
+    assert [name for name in after.topics if after.topics[name] is not before.topics[name]] == ["t7"]
+    assert after.topics["t7"] == changed

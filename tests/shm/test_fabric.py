@@ -21,6 +21,7 @@ from headrace.shm import ring
 from headrace.shm.fabric import Fabric
 from headrace.shm.partition_table import PartitionRow
 from headrace.shm.region import SHM_DIRECTORY
+from headrace.shm.ring_sizes import RingSizes
 from headrace.shm.seat import Seat
 
 NETWORK, PARTITION, CONTROLLER, HOUSEKEEPER = range(4)  # of a fabric with one worker of each kind
@@ -71,9 +72,8 @@ def test_a_dev_shm_that_fills_up_half_way_leaves_nothing(new_fabric, monkeypatch
     gc.collect()  # what other tests dropped lets go of its descriptors now
     before = descriptors.held()
     filesystem = os.statvfs(SHM_DIRECTORY)
-    monkeypatch.setattr(
-        fabric_module, "CONTROL_RING_BYTES", 1 << (filesystem.f_blocks * filesystem.f_frsize).bit_length()
-    )
+    too_large = 1 << (filesystem.f_blocks * filesystem.f_frsize).bit_length()
+    monkeypatch.setattr(fabric_module, "ring_sizes", lambda *_: RingSizes(1 << 16, control=too_large))
     prefix = fabric_module.region_prefix(0, tmp_path)
     with pytest.raises(StorageFailed, match=SHM_DIRECTORY):
         new_fabric()
@@ -197,3 +197,111 @@ def test_a_thousand_kills_and_renewals_cost_no_segment_no_descriptor_and_no_memo
     assert resident_bytes() - memory < 1 << 20
     assert fabric.processes.generation(PARTITION) == 1_001
     peer.detach()
+
+
+@pytest.fixture
+def full(monkeypatch):
+    """full(fabric): from now on /dev/shm has no room for it; full(fabric, False): it has again."""
+
+    def fill(fabric, is_full=True):
+        def refuse(*_arguments):
+            raise StorageFailed("no room")
+
+        create = type(fabric)._create_ring
+        monkeypatch.setattr(fabric, "_create_ring", refuse if is_full else lambda *given: create(fabric, *given))
+
+    return fill
+
+
+def exchange(fabric: Fabric, writer: Seat, reader: Seat) -> None:
+    """A message from one to the other, whatever happened to them before."""
+    assert writer.writers[reader.process_id].write(1, b"again")
+    writer.writers[reader.process_id].commit()
+    assert [bytes(body) for _kind, body in reader.readers[writer.process_id].poll(9)] == [b"again"]
+    reader.readers[writer.process_id].release()
+
+
+def test_without_room_a_dead_process_hands_its_rings_on_once_its_peers_let_go(new_fabric, full):
+    fabric = new_fabric()
+    dead, peers = Seat(fabric.wiring, PARTITION), [Seat(fabric.wiring, process_id) for process_id in (0, 3)]
+    peers[0].writers[PARTITION].write(1, b"lost")
+    peers[0].writers[PARTITION].commit()
+    before = names_of(fabric)
+    full(fabric)
+    assert fabric.renew(PARTITION) == 2
+    assert names_of(fabric) == before, "nothing is given back that others could take"
+    dead.detach()
+    for peer in peers:
+        assert not fabric.settle(PARTITION)
+        assert peer.changed() == {PARTITION}
+        assert peer.changed() == frozenset(), "told once, however long it takes"
+        assert peer.writers[PARTITION].write(1, b"into nowhere")
+        peer.writers[PARTITION].commit()
+        assert peer.readers[PARTITION].poll(9) == []
+    assert fabric.settle(PARTITION)
+    assert len(names_of(fabric)) == len(before)
+    successor = Seat(fabric.wiring, PARTITION)
+    assert successor.readers[NETWORK].poll(9) == []
+    for peer in peers:
+        assert peer.changed() == {PARTITION}
+        exchange(fabric, peer, successor)
+        exchange(fabric, successor, peer)
+
+
+def test_a_peer_that_still_reads_a_message_has_not_let_go(new_fabric, full):
+    fabric = new_fabric()
+    dead, peer = Seat(fabric.wiring, PARTITION), Seat(fabric.wiring, NETWORK)
+    dead.writers[NETWORK].write(1, b"read slowly")
+    dead.writers[NETWORK].commit()
+    ((_kind, body),) = peer.readers[PARTITION].poll(1)
+    full(fabric)
+    fabric.renew(PARTITION)
+    fabric.processes.set_released(HOUSEKEEPER, (1 << 64) - 1)
+    peer.changed()
+    assert not fabric.settle(PARTITION)
+    assert bytes(body) == b"read slowly"
+    body.release()
+    assert not fabric.settle(PARTITION), "it has not said so yet"
+    assert peer.changed() == frozenset()
+    assert fabric.settle(PARTITION)
+
+
+def test_without_room_processes_that_died_together_wait_for_the_living_only(new_fabric, full):
+    fabric = new_fabric(network_workers=2)
+    dying, living = [Seat(fabric.wiring, process_id) for process_id in (0, 2, 3, 4)], Seat(fabric.wiring, 1)
+    full(fabric)
+    for seat in dying:
+        seat.detach()
+        fabric.renew(seat.process_id)
+    assert fabric.holders(2) == [1], "a process that does not run holds nothing"
+    assert fabric.settle(4), "the housekeeper has rings to the dead partition worker only"
+    assert not fabric.settle(2)
+    assert living.changed() == {2, 3}
+    assert all(fabric.settle(process_id) for process_id in (0, 2, 3))
+    successor = Seat(fabric.wiring, 2)
+    assert living.changed() == {2, 3}
+    exchange(fabric, living, successor)
+
+
+def test_a_process_that_was_just_forked_may_hold_rings_already(new_fabric, full):
+    fabric = new_fabric()
+    fabric.renew(NETWORK)
+    assert fabric.settle(NETWORK)
+    full(fabric)
+    fabric.renew(PARTITION)
+    fabric.processes.set_released(HOUSEKEEPER, (1 << 64) - 1)
+    assert not fabric.settle(PARTITION)
+
+
+def test_room_that_comes_back_is_used_where_a_peer_never_lets_go(new_fabric, full, monkeypatch):
+    monkeypatch.setattr(fabric_module, "RENEWAL_RETRY_MS", 0)
+    fabric = new_fabric()
+    peer = Seat(fabric.wiring, NETWORK)
+    full(fabric)
+    fabric.renew(PARTITION)
+    assert not fabric.settle(PARTITION)
+    full(fabric, False)
+    assert fabric.settle(PARTITION)
+    successor = Seat(fabric.wiring, PARTITION)
+    assert peer.changed() == {PARTITION}
+    exchange(fabric, peer, successor)

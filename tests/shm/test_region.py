@@ -34,7 +34,9 @@ def test_pages_are_reserved_and_not_only_promised(names):
 def test_a_full_dev_shm_is_an_early_and_clear_error(names):
     filesystem = os.statvfs(SHM_DIRECTORY)
     too_much = (filesystem.f_blocks + 1) * filesystem.f_frsize
-    with pytest.raises(StorageFailed, match=rf"{SHM_DIRECTORY} can't hold {too_much} bytes .*ring\.bytes"):
+    with pytest.raises(
+        StorageFailed, match=rf"{SHM_DIRECTORY} can't hold {too_much} bytes .*headrace\.shm\.bytes\.max"
+    ):
         Region.create(names(), too_much)
     assert not names.left()
 

@@ -1,12 +1,14 @@
 """A range planned over a fake broker, read, and what the plain reader says should come out."""
 
+import dataclasses
+
 import pyarrow as pa
 
 from headrace.ids import TopicPartition
 from headrace.spark.columns import ALL_COLUMNS, arrow_schema
 from headrace.spark.options import ScanOptions
 from headrace.spark.planner import plan
-from headrace.spark.ranges import OffsetRange, read_range
+from headrace.spark.ranges import read_range
 
 NAME = TopicPartition("clicks", 0)
 
@@ -14,15 +16,7 @@ NAME = TopicPartition("clicks", 0)
 def range_of(broker, start=None, end=None, name=NAME):
     """The planned range, cut to start..end."""
     (one,) = [one for one in plan(ScanOptions(broker.address, (name.topic,))) if one.partition == name.partition]
-    return OffsetRange(
-        one.topic,
-        one.partition,
-        one.start if start is None else start,
-        one.end if end is None else end,
-        one.bootstrap_servers,
-        one.cluster_id,
-        one.replicas,
-    )
+    return dataclasses.replace(one, start=one.start if start is None else start, end=one.end if end is None else end)
 
 
 def rows_of(one, columns=ALL_COLUMNS, rows_per_batch=1000):

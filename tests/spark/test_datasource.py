@@ -5,6 +5,9 @@ from pyspark.errors import PySparkException
 
 from headrace.ids import TopicPartition
 from headrace.protocol.record_batch import Record
+from headrace.spark import refresh
+from headrace.spark.datasource import HeadraceDataSource
+from headrace.spark.pyspark_headrace import DefaultSource
 
 NAME = TopicPartition("clicks", 0)
 
@@ -60,13 +63,14 @@ def test_timestamps(load):
 
 def test_assign_and_pattern(load):
     assert load(assign='{"clicks":[1]}').count() == 100
-    assert load(subscribePattern="cl.*").count() == 200
+    assert load(subscribePattern="ick").count() == 200
 
 
-def test_partitions(load):
+def test_partitions_are_as_many_as_the_connectors(load, log):
+    log.append(NAME, [(None, b"x")] * 700)  # of which one is nearly all, on two cores
     assert load().rdd.getNumPartitions() == 2
-    assert load(minPartitions="6").rdd.getNumPartitions() == 6
-    assert load(maxRecordsPerPartition="30").rdd.getNumPartitions() == 8
+    assert load(minPartitions="9").rdd.getNumPartitions() == 9
+    assert load(maxRecordsPerPartition="300").rdd.getNumPartitions() == 4
 
 
 def test_lost_records(load, log):
@@ -83,11 +87,71 @@ def test_lost_records(load, log):
         ({"kafka.auto.offset.reset": "earliest"}, "use startingOffsets"),
         ({"startingOffsets": "latest"}, "makes no sense in a batch"),
         ({"columns": "val"}, "choose from"),
+        ({"columns": "value,value"}, "columns value come twice"),
+        ({"minPartitions": "0"}, "option minPartitions 0 must be at least 1"),
+        ({"kafka.security.protocol": "SASL_SSL"}, "there is no TLS and no SASL yet"),
+        ({"kafka.fetch.max.bytes": "abc"}, "option kafka.fetch.max.bytes 'abc' must be a whole number"),
     ],
 )
-def test_a_refusal_says_what_and_why(load, option, reason):
+def test_a_refusal_says_what_and_why_at_load(load, option, reason):
     with pytest.raises(PySparkException, match=reason):
-        load(**option).count()
+        load(**option)
+
+
+def test_a_schema_names_the_columns_to_read(load, spark, broker):
+    reader = (
+        spark.read.format("headrace").option("kafka.bootstrap.servers", broker.address).option("subscribe", "clicks")
+    )
+    frame = reader.schema("offset bigint, value binary").load()
+    assert frame.columns == ["offset", "value"]
+    assert {(row.offset, bytes(row.value)) for row in frame.collect()} == {(n, b"v%d" % n) for n in range(100)}
+    with pytest.raises(PySparkException, match=r"can't read value as string \(it is binary\); cast it"):
+        reader.schema("value string").load().count()
+    with pytest.raises(PySparkException, match=r"can't read page as string \(choose from"):
+        reader.schema("page string").load().count()
+
+
+def test_a_damaged_batch_fails_the_query_unless_told_otherwise(load, log):
+    path = log.partition_directory(NAME) / f"{0:020d}.log"
+    data = bytearray(path.read_bytes())
+    data[-20] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(PySparkException, match=r"clicks-0: the batch at offset 0 .* is damaged"):
+        load().selectExpr("sum(length(value))").collect()
+    assert load(checkCrcs="false").count() == 200
+
+
+def test_a_plan_is_frozen_until_it_is_refreshed(load, log, spark):
+    frame = load()
+    frame.createOrReplaceTempView("frozen")
+    assert (frame.count(), spark.sql("SELECT count(*) FROM frozen").first()[0]) == (200, 200)
+    log.append(NAME, [(None, b"later")] * 50)
+    assert (frame.count(), spark.sql("SELECT count(*) FROM frozen").first()[0]) == (200, 200)
+    assert refresh(frame).count() == 250
+    assert spark.sql("SELECT count(*) FROM frozen").first()[0] == 250
+    log.append(NAME, [(None, b"later")] * 50)
+    assert refresh(spark.table("frozen").where("partition = 0")).count() == 200
+    assert load().count() == 300
+
+
+def test_what_can_not_be_refreshed_says_so(spark):
+    with pytest.raises(ValueError, match=r'nothing of this DataFrame is read by \.format\("headrace"\)'):
+        refresh(spark.range(3))
+    with pytest.raises(ValueError, match="classic session"):
+        refresh(object())
+
+
+def test_a_stream_is_refused_with_advice(spark, broker, log, tmp_path):
+    log.create("empty")
+    reader = spark.readStream.format("headrace").option("kafka.bootstrap.servers", broker.address)
+    frame = reader.option("subscribe", "empty").load()
+    with pytest.raises(PySparkException, match=r"has no streams yet: the kafka connector reads them"):
+        frame.writeStream.format("noop").option("checkpointLocation", str(tmp_path)).start().awaitTermination()
+
+
+def test_the_class_that_pyspark_looks_for_is_the_source():
+    assert issubclass(DefaultSource, HeadraceDataSource)
+    assert DefaultSource.name() == "headrace"
 
 
 def test_nothing_to_read(load, log, spark, broker):

@@ -8,7 +8,7 @@ from headrace.protocol import old_run
 from headrace.protocol.message_set import build_message_set, encode_message
 from headrace.protocol.old_run import read_run
 from headrace.protocol.record_batch import CorruptRecord, Record, iterate_records
-from headrace.spark.ranges import CorruptSegment
+from headrace.spark.errors import CorruptSegment
 
 NOW_MS = 1_700_000_000_000
 

@@ -4,7 +4,8 @@ import pytest
 
 from headrace.client.cluster import EARLIEST, LATEST
 from headrace.ids import TopicPartition
-from headrace.spark.options import FORBIDDEN, Bound, parse_options
+from headrace.spark.consumer_properties import FORBIDDEN
+from headrace.spark.options import Bound, parse_options
 
 BASE = {"kafka.bootstrap.servers": "h:1", "subscribe": "a"}
 
@@ -64,8 +65,20 @@ def test_what_the_kafka_source_forbids_is_refused_with_advice(option):
         ({"failOnDataLoss": "perhaps"}, "true or false"),
         ({"kafka.isolation.level": "serializable"}, "read_committed"),
         ({"startingOffsetsByTimestampStrategy": "earliest"}, "error or latest"),
-        ({"subscribePattern": "a"}, "exactly one"),
-        ({"subscribePattern": "("}, "exactly one"),
+        ({"subscribePattern": "a"}, "exactly one of subscribe, subscribePattern, assign"),
+        ({"subscribe": " , "}, "subscribe ' , ' names no topic"),
+        ({"minPartitions": "many"}, "option minPartitions 'many' must be a whole number"),
+        ({"fetchOffset.numRetries": "-1"}, r"fetchOffset\.numRetries -1 must be at least 0"),
+        ({"checkCrcs": "maybe"}, "option checkCrcs 'maybe' must be true or false"),
+        ({"columns": "value,val"}, "columns .*val.*choose from"),
+        ({"columns": "value,value"}, "columns value come twice"),
+        ({"startingOffsets": '{"a":{"0":"x"}}'}, "option startingOffsets .* must have numbers by partition"),
+        ({"startingOffsets": '{"a":[1]}'}, "option startingOffsets .* must have numbers by partition"),
+        ({"startingOffsets": '{"a":{"0":-7}}'}, "a-0 at -7 is no offset"),
+        (
+            {"startingOffsets": '{"a":{"0":9}}', "endingOffsets": '{"a":{"0":3}}'},
+            "options startingOffsets and endingOffsets: a-0 starts at 9, after its end 3",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused(options, reason):
@@ -79,11 +92,86 @@ def test_what_is_missing_is_named(options):
         parse_options(options)
 
 
-def test_a_pattern_that_is_none():
-    with pytest.raises(ValueError, match="subscribePattern"):
-        parse_options({"kafka.bootstrap.servers": "h:1", "subscribePattern": "("})
+@pytest.mark.parametrize("pattern", ["(", r"\p{Lower}+", r"\Qa.b\E", "[a-z&&[^b]]", "[a[bc]]", "(?<name>a)", " "])
+def test_a_pattern_that_is_none_or_means_something_else_in_java_is_refused(pattern):
+    with pytest.raises(ValueError, match=r"option subscribePattern"):
+        parse_options({"kafka.bootstrap.servers": "h:1", "subscribePattern": pattern})
 
 
-def test_an_unknown_option_warns_and_client_settings_pass():
-    with pytest.warns(UserWarning, match="fetchoffset.numretries"):
-        parse(**{"fetchOffset.numRetries": "3", "kafka.security.protocol": "PLAINTEXT"})
+@pytest.mark.parametrize(
+    "assign",
+    ['{"skew":"x"}', '{"skew":5}', '{"skew":["0"]}', '{"skew":[-1]}', '{"skew":[true]}', "{}", "skew", '["skew"]'],
+)
+def test_an_assignment_that_names_no_partitions_is_refused_by_name(assign):
+    with pytest.raises(ValueError, match="option assign"):
+        parse_options({"kafka.bootstrap.servers": "h:1", "assign": assign})
+
+
+def test_an_unknown_option_warns_and_client_settings_pass(recwarn):
+    parse(**{"kafka.security.protocol": "plaintext", "kafka.fetch.max.bytes": "1000", "kafka.group.id": "g"})
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match="option fetchsize is unknown"):
+        parse(fetchSize="3")
+    with pytest.warns(UserWarning, match=r"kafka\.fetch\.size is no property of Kafka's consumer"):
+        parse(**{"kafka.fetch.size": "3"})
+    with pytest.warns(UserWarning, match="maxOffsetsPerTrigger is for streams"):
+        parse(maxOffsetsPerTrigger="3")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("kafka.security.protocol", "SASL_SSL"),
+        ("kafka.security.protocol", "SSL"),
+        ("kafka.sasl.jaas.config", "secret"),
+        ("kafka.sasl.mechanism", "PLAIN"),
+        ("kafka.ssl.truststore.location", "secret"),
+        ("kafka.security.providers", "x"),
+    ],
+)
+def test_what_promises_security_is_refused_without_telling_a_secret(option, value):
+    with pytest.raises(
+        ValueError, match=rf"option {option}.*is not supported: there is no TLS and no SASL yet"
+    ) as caught:
+        parse(**{option: value})
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "reason"),
+    [
+        ("kafka.fetch.max.bytes", "abc", "whole number from 0"),
+        ("kafka.fetch.max.bytes", "-1", "whole number from 0"),
+        ("kafka.request.timeout.ms", str(2**31), "whole number"),
+        ("kafka.max.poll.records", "0", "whole number from 1"),
+        ("kafka.check.crcs", "yes", "true or false"),
+        ("kafka.client.dns.lookup", "default", "use_all_dns_ips or"),
+    ],
+)
+def test_a_value_that_kafkas_consumer_would_refuse_is_refused(option, value, reason):
+    with pytest.raises(ValueError, match=rf"option {option} '{value}' must be .*{reason}"):
+        parse(**{option: value})
+
+
+def test_checksums_are_compared_unless_told_otherwise_by_our_name_or_kafkas():
+    assert parse().checks_crcs
+    assert not parse(checkCrcs="false").checks_crcs
+    assert not parse(**{"kafka.check.crcs": "False"}).checks_crcs
+    assert parse(**{"kafka.check.crcs": "false", "checkCrcs": "true"}).checks_crcs
+
+
+def test_patience_goes_by_the_connectors_names():
+    assert (parse().attempts, parse().patience_s) == (3, 120)
+    found = parse(
+        **{
+            "fetchOffset.numRetries": "5",
+            "fetchOffset.retryIntervalMs": "250",
+            "kafkaConsumer.pollTimeoutMs": "512",
+        }
+    )
+    assert (found.attempts, found.retry_pause_s, found.patience_s) == (5, 0.25, 0.512)
+
+
+def test_what_names_partitions_has_to_name_them_all():
+    assert parse(startingOffsets='{"a":{"0":1}}').start.option == "startingOffsets"
+    assert parse(endingOffsetsByTimestamp='{"a":{"0":1}}').end.option == "endingOffsetsByTimestamp"

@@ -1,12 +1,14 @@
 """Parquet written by the tasks: what Spark reads back is what the log holds."""
 
 import os
+from types import SimpleNamespace
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 from headrace.ids import TopicPartition
+from headrace.spark import parquet as parquet_module
 from headrace.spark import write_parquet
 
 
@@ -39,7 +41,7 @@ def test_columns_and_where(spark, clicks, broker, tmp_path):
     rows = write_parquet(
         spark,
         "clicks",
-        str(tmp_path),
+        str(tmp_path / "out"),
         bootstrap_servers=broker.address,
         columns=["value", "offset"],
         where=pc.field("offset") < 10,
@@ -53,5 +55,73 @@ def test_a_task_that_fails_leaves_no_file(spark, clicks, broker, tmp_path):
         raise RuntimeError("no")
 
     with pytest.raises(Exception, match="no"):
-        write_parquet(spark, "clicks", str(tmp_path), bootstrap_servers=broker.address, where=fails)
-    assert not list(tmp_path.glob("*.parquet*")) + list(tmp_path.glob(".*.tmp"))
+        write_parquet(spark, "clicks", str(tmp_path / "out"), bootstrap_servers=broker.address, where=fails)
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_a_second_run_is_refused_appends_or_replaces(spark, clicks, broker, tmp_path):
+    target = tmp_path / "out"
+
+    def write(**arguments):
+        return write_parquet(spark, "clicks", target, bootstrap_servers=broker.address, columns="offset", **arguments)
+
+    write()
+    with pytest.raises(FileExistsError, match=r'out is not empty: mode="append"'):
+        write()
+    assert spark.read.parquet(str(target)).count() == 200
+    write(mode="append")
+    assert spark.read.parquet(str(target)).count() == 400
+    (target / "_notes").write_text("kept")
+    write(mode="overwrite")
+    assert spark.read.parquet(str(target)).count() == 200
+    assert (target / "_notes").exists()
+
+
+def test_start_end_and_options(spark, clicks, broker, tmp_path):
+    rows = write_parquet(
+        spark,
+        None,
+        f"file://{tmp_path}/out",
+        bootstrap_servers=broker.address,
+        options={"assign": {"clicks": [1]}},
+        start={("clicks", 1): 40},
+        end={("clicks", 1): 90},
+    )
+    assert sum(row.rows for row in rows) == 50
+
+
+@pytest.mark.parametrize(
+    ("directory", "arguments", "failure", "reason"),
+    [
+        ("s3a://bucket/x", {}, ValueError, "not to s3a://"),
+        ("nowhere/out", {}, FileNotFoundError, "nowhere is no directory"),
+        ("file", {}, FileExistsError, "file is no directory"),
+        ("out", {"compression": "zip"}, ValueError, "compression 'zip' must be one of snappy"),
+        ("out", {"compression": None}, ValueError, "compression None must be"),
+        ("out", {"mode": "ignore"}, ValueError, "mode 'ignore' must be error, append, overwrite"),
+        ("out", {"where": "x"}, ValueError, "^where"),
+    ],
+)
+def test_what_can_not_be_written_fails_at_once(
+    spark, clicks, broker, tmp_path, monkeypatch, directory, arguments, failure, reason
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(failure, match=reason):
+        write_parquet(spark, "clicks", directory, bootstrap_servers=broker.address, **arguments)
+    assert [path.name for path in tmp_path.iterdir() if path.name != "log"] == ["file"]
+
+
+def test_an_interrupt_leaves_no_hidden_file(spark, clicks, broker, tmp_path, monkeypatch):
+    target = tmp_path / "out"
+
+    def interrupted(*_):
+        job = parquet_module.uuid.uuid4().hex[:8]
+        (target / f".clicks-0.parquet.{job}.tmp").touch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(parquet_module.uuid, "uuid4", lambda: SimpleNamespace(hex="12345678"))
+    monkeypatch.setattr(parquet_module, "located", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_parquet(spark, "clicks", target, bootstrap_servers=broker.address)
+    assert list(target.iterdir()) == []

@@ -1,15 +1,24 @@
 """`scan`: what crosses to the JVM is what was asked for."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, functions
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from headrace.errors import KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.record_batch import Record
 from headrace.spark import scan
-from headrace.spark.scan import located
+from headrace.spark.errors import DataLoss
+from headrace.spark.options import ScanOptions
+from headrace.spark.planner import plan
+from headrace.spark.scan import located, tell_placement
 
 NAMES = [TopicPartition("clicks", partition) for partition in range(3)]
 
@@ -126,10 +135,7 @@ def test_a_limit_that_stops_early_leaves_nothing_behind(spark, clicks, broker):
 
 
 def test_tasks_prefer_the_hosts_of_the_replicas(spark, clicks, broker):
-    from headrace.spark.options import ScanOptions
-    from headrace.spark.planner import plan
-
-    ranges = plan(ScanOptions(broker.address, ("clicks",)), 3)
+    ranges = plan(ScanOptions(broker.address, ("clicks",), splits=True), 3)
     frame = located(spark, ranges)
     assert frame.rdd.getNumPartitions() == 3
     rdd = frame._jdf.queryExecution().toRdd()
@@ -139,20 +145,124 @@ def test_tasks_prefer_the_hosts_of_the_replicas(spark, clicks, broker):
         assert rdd.preferredLocations(partition).mkString(",") == "127.0.0.1"
 
 
+def test_brokers_on_hosts_without_an_executor_are_told(spark, clicks, broker, caplog):
+    (one, *_) = plan(ScanOptions(broker.address, ("clicks",)))
+    cluster = SimpleNamespace(master="spark://host:7077", _jsc=spark.sparkContext._jsc)
+    here = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().keys().head().rpartition(":")[0]
+    tell_placement(cluster, [replace(one, replicas=((0, here, "/data"),))])
+    assert not caplog.records
+    elsewhere = replace(one, replicas=((0, "elsewhere", "/data"),))
+    tell_placement(spark.sparkContext, [elsewhere])
+    assert not caplog.records
+    tell_placement(cluster, [elsewhere])
+    assert "no executor is on a host of the brokers (elsewhere, executors on " in caplog.records[0].message
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         {"columns": ["val"]},
         {"columns": []},
+        {"columns": "value,value"},
         {"start": "soon"},
+        {"start": {"clicks": 5}},
         {"map_batches": iter},
         {"schema": "a int"},
         {"bootstrap_servers": "nohost"},
+        {"bootstrap_servers": None},
+        {"bootstrap_servers": [1]},
+        {"min_partitions": 0},
+        {"min_partitions": -1},
+        {"where": "offset > 5"},
+        {"where": Column},
+        {"where": pc.field("key_length") > 5},
+        {"where": pc.add(pc.field("offset"), 1)},
+        {"options": {"subscribePattern": "x"}},
+        {"options": {"startingOffsets": "latest"}},
+        {"options": {"kafka.bootstrap.servers": "h:1"}},
+        {"options": {"kafka.ssl.keystore.location": "x"}},
     ],
+    ids=str,
 )
 def test_what_makes_no_sense_fails_at_once(spark, clicks, broker, arguments):
-    with pytest.raises(ValueError, match=r"columns|start and end|go together|bootstrap server"):
+    if arguments.get("where") is Column:
+        arguments = {"where": functions.col("offset") > 5}
+    named = r"columns|start and end|go together|bootstrap.server|minPartitions|^where|exactly one|sense|twice|TLS"
+    with pytest.raises(ValueError, match=named):
         scan(spark, "clicks", **{"bootstrap_servers": broker.address, **arguments})
+
+
+def test_names_as_a_string_or_a_list(spark, clicks, log, broker):
+    log.append(TopicPartition("other", 0), [(None, b"x")])
+    two = [broker.address, "127.0.0.1:1"]
+    for topics in ("clicks, other", ["clicks", "other"]):
+        frame = scan(spark, topics, bootstrap_servers=two, columns="value_length,topic")
+        assert frame.columns == ["value_length", "topic"]
+        assert frame.count() == 601
+
+
+def test_options_go_by_the_names_of_the_source(spark, clicks, broker):
+    options = {"assign": {"clicks": [1]}, "startingOffsets": {"clicks": {"1": 150}}, "includeHeaders": True}
+    frame = scan(spark, bootstrap_servers=broker.address, options=options)
+    assert frame.columns[-1] == "headers"
+    assert sorted(row.offset for row in frame.collect()) == list(range(150, 200))
+    assert scan(spark, bootstrap_servers=broker.address, options={"subscribePattern": "ick"}).count() == 600
+
+
+def test_a_damaged_batch_is_refused_or_read_as_asked(spark, clicks, broker):
+    path = clicks.partition_directory(NAMES[2]) / f"{0:020d}.log"
+    data = bytearray(path.read_bytes())
+    data[80] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(PySparkException, match=r"clicks-2: the batch at offset 0 .* is damaged"):
+        scan(spark, "clicks", bootstrap_servers=broker.address).count()
+    assert scan(spark, "clicks", bootstrap_servers=broker.address, columns="offset", check_crcs=False).count() == 600
+
+
+def test_records_that_are_gone_are_skipped_where_that_was_asked_for(spark, clicks, broker):
+    clicks.starts[NAMES[0]] = 50
+    start = {"start": {NAMES[0]: 10}, "bootstrap_servers": broker.address, "columns": ["offset"]}
+    with pytest.raises(DataLoss, match=r"clicks-0: offset 10 .*scan: fail_on_data_loss=False"):
+        scan(spark, "clicks", **start)
+    assert scan(spark, "clicks", **start, fail_on_data_loss=False).count() == 550
+
+
+def counting(spark, broker, yields, schema):
+    def count(batches):
+        rows = sum(batch.num_rows for batch in batches)
+        yield yields(rows)
+
+    return scan(
+        spark, "clicks", bootstrap_servers=broker.address, columns="offset", map_batches=count, schema=schema
+    ).collect()
+
+
+def test_map_batches_with_a_struct_type_and_columns_in_another_order(spark, clicks, broker):
+    schema = StructType([StructField("rows", LongType()), StructField("name", StringType())])
+
+    def yields(rows):
+        return pa.RecordBatch.from_pydict({"name": ["n"], "rows": [rows]})
+
+    assert [(row.rows, row.name) for row in counting(spark, broker, yields, schema)] == [(200, "n")] * 3
+
+
+@pytest.mark.parametrize(
+    ("yields", "reason"),
+    [
+        (
+            lambda rows: pa.RecordBatch.from_arrays([pa.array([rows], pa.int32())], ["rows"]),
+            r"the column rows as int32, the schema says rows bigint \(Arrow's int64\)",
+        ),
+        (
+            lambda rows: pa.RecordBatch.from_pydict({"rows": [rows], "more": [1]}),
+            r"yields the columns \['rows', 'more'\]",
+        ),
+        (lambda rows: rows, r"must yield pyarrow.RecordBatch, not int"),
+    ],
+)
+def test_what_map_batches_yields_is_held_against_the_schema(spark, clicks, broker, yields, reason):
+    with pytest.raises(PySparkException, match=reason):
+        counting(spark, broker, yields, "rows bigint")
 
 
 def test_a_topic_that_is_not_there_fails_at_once(spark, clicks, broker):

@@ -196,7 +196,7 @@ def test_a_deleted_topic_takes_its_offsets_along(desk):
     ids = desk.stable()
     desk.commit(1, topic="t-gone", member_id=ids[0], generation=1)
     desk.commit(1, member_id=ids[0], generation=1)
-    desk.coordinator.topics_deleted({"t-gone", "t-none"}, desk.now_ms)
+    desk.coordinator.topics_deleted({"t-gone", "t-none"}, lambda _error: None, desk.now_ms)
     desk.perform()
     assert desk.committed(topic="t-gone") == (-1, "NONE")
     assert desk.committed() == (1, "NONE")

@@ -167,7 +167,7 @@ def step(desk, action, chance):
     elif action == "delete_group":
         desk.coordinator.delete_group(GROUP, lambda _error: None, desk.now_ms)
     elif action == "topic_gone":
-        desk.coordinator.topics_deleted({"t2"}, desk.now_ms)
+        desk.coordinator.topics_deleted({"t2"}, lambda _error: None, desk.now_ms)
     elif action == "expire":
         desk.coordinator.expire(desk.now_ms)
     elif action == "wait":

@@ -11,7 +11,9 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, decode_response
 from headrace.protocol.frames import build_request
 from headrace.protocol.record_batch import TRANSACTIONAL_BIT, build_batch
-from headrace.workers.network.handlers import a00_produce
+from headrace.shm.counters import CONNECTIONS_CLOSED_BAD
+from headrace.workers.network import group_owners
+from headrace.workers.network.handlers import a00_produce, a10_find_coordinator, a15_describe_groups, a42_delete_groups
 
 
 @pytest.fixture
@@ -95,3 +97,36 @@ def test_a_batch_of_a_transaction_that_nobody_can_end_is_refused(bench):
     send(bench, ApiKey.PRODUCE, 8, request(transactional_id="t", acks=-1, timeout_ms=1000, topic_data=data))
     [topic] = answer(bench, ApiKey.PRODUCE, 8).responses
     assert topic.partition_responses[0].error_code == ErrorCode.INVALID_TXN_STATE
+
+
+def naming(key, count):
+    """A request that names so many groups."""
+    names = [f"g{number}" for number in range(count)]
+    if key is ApiKey.FIND_COORDINATOR:
+        return 4, messages.FindCoordinatorRequest(key_type=0, coordinator_keys=names)
+    if key is ApiKey.DESCRIBE_GROUPS:
+        return 4, messages.DescribeGroupsRequest(groups=names)
+    return 1, messages.DeleteGroupsRequest(groups_names=names)
+
+
+@pytest.mark.parametrize("key", [ApiKey.FIND_COORDINATOR, ApiKey.DESCRIBE_GROUPS, ApiKey.DELETE_GROUPS])
+def test_the_groups_that_one_request_names_are_bounded_and_many_end_its_turn(bench, monkeypatch, key):
+    monkeypatch.setattr(group_owners, "GROUPS_NAMED_MAX", 60)
+    monkeypatch.setattr(group_owners, "GROUPS_NAMED_MANY", 30)
+    turns = []
+    real = group_owners.check_named
+
+    def noting(context, groups):
+        real(context, groups)
+        turns.append(context.heavy_requests)
+
+    for module in (a10_find_coordinator, a15_describe_groups, a42_delete_groups):
+        monkeypatch.setattr(module, "check_named", noting)
+    for count in (30, 31, 60):
+        send(bench, key, *naming(key, count))
+    bench.turn_until(lambda: len(turns) == 3)
+    assert sorted(turns) == [0, 1, 1], "the others wait for the next cycle"
+    send(bench, key, *naming(key, 61))
+    bench.turn_until(lambda: bench.seat.counters.get(CONNECTIONS_CLOSED_BAD))
+    bench.turn_until(lambda: len(bench.connections) == 3)
+    assert bench.clients[3].recv(1) == b""

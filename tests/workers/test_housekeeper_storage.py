@@ -8,6 +8,7 @@ import pytest
 from fake_seat import FakeSeat, view_of
 from log_fixtures import NOW_MS, FakeClock, batch
 
+from headrace.clock import SystemClock
 from headrace.ids import TopicPartition, partition_key
 from headrace.log.checkpoints import (
     LOG_START_OFFSET_FILE,
@@ -16,7 +17,7 @@ from headrace.log.checkpoints import (
     take_clean_shutdown,
 )
 from headrace.log.topic_checkpoints import CHECKPOINT_TOPICS_FILE, seal
-from headrace.shm.cluster_view import DoomedReplica
+from headrace.shm.cluster_view import EMPTY_VIEW, DoomedReplica
 from headrace.shm.messages import ADMIN_HEADER
 from headrace.workers.housekeeper import checkpoints, segment_sync
 from headrace.workers.housekeeper.hosted import HostedReplicas
@@ -28,14 +29,21 @@ SETTINGS = {"log.segment.bytes": "2000", "log.flush.offset.checkpoint.interval.m
 
 
 class View:
-    def __init__(self):
-        self.now = view_of()
+    """Views as they are published, one version after the other."""
 
-    def read(self):
-        return self.now
+    def __init__(self):
+        self.now = EMPTY_VIEW
+        self.reads = 0
+
+    def publish(self, view):
+        self.now = view._replace(version=self.now.version + 1)
 
     def version(self):
         return self.now.version
+
+    def read(self):
+        self.reads += 1
+        return self.now
 
 
 class NoLags:
@@ -81,7 +89,6 @@ class Node:
             seal(one)
         clean = [one for one in self.dirs if take_clean_shutdown(one)]
         self.seat = FakeSeat(self.dirs, SETTINGS, clean=clean)
-        self.versions = 0
         self.seat.view = View()
         self.seat.readers, self.seat.writers = {}, {1: Owner(self)}
         self.seat.ring = lambda process_id: None
@@ -121,10 +128,8 @@ class Node:
         replica.publish()
 
     def follow(self, view):
-        self.versions += 1
-        view = view._replace(version=self.versions)
-        self.seat.view.now = view
-        self.replicas.follow(view)
+        self.seat.view.publish(view)
+        self.replicas.follow(self.seat.view.now)
 
     def fill(self, slot, count=60):
         replica = self.replicas.by_slot[slot]
@@ -209,6 +214,14 @@ def test_what_was_synced_of_a_deleted_topic_vouches_for_no_other_of_its_name(nod
     assert node.checkpoint()[TopicPartition("t", 0)] == 0
 
 
+def test_what_was_put_aside_is_removed_by_people_alone(node):
+    for suffix in ("stray", "delete"):
+        (node.dirs[0] / f"gone-0.{'0' * 32}-{suffix}").mkdir()
+    node.clock.ms = SystemClock().now_ms() + 100_000_000
+    node.housekeeper.do_work()
+    assert [path.name.rpartition("-")[2] for path in node.dirs[0].glob("gone-0.*")] == ["stray"]
+
+
 def test_a_topic_that_is_deleted_while_others_are_synced(node, monkeypatch):
     for slot in range(2):
         node.fill(slot)
@@ -224,6 +237,17 @@ def test_a_topic_that_is_deleted_while_others_are_synced(node, monkeypatch):
     node.work()
     assert set(synced) == {directories[0]}
     assert node.seat.mask == 0
+
+
+def test_a_view_is_read_once_however_often_the_replicas_are_looked_at(node):
+    for _ in range(5):
+        node.work()
+    assert node.seat.view.reads == 1
+    node.follow(view_of(("t", 2), ("u", 1)))
+    for _ in range(5):
+        node.work()
+    assert node.seat.view.reads == 2
+    assert {hosted.name.topic for hosted in node.housekeeper._replicas} == {"t", "u"}
 
 
 def test_a_topic_created_again_keeps_its_records_over_an_unclean_end(node):

@@ -1,19 +1,24 @@
 """Replicas over disks that fail, fill up and come back; owners that are killed while they publish."""
 
 import errno
+import threading
+from dataclasses import replace
 
 import pytest
-from fake_seat import FakeSeat, view_of
+from fake_seat import TOPIC_ID, FakeSeat, view_of
 from faulty_disk import FaultyDisk
 from log_fixtures import NOW_MS, FakeClock, batch
 
 from headrace.errors import StorageExhausted, StorageFailed
-from headrace.ids import TopicPartition
+from headrace.ids import OFFSETS_TOPIC, TopicPartition, partition_key
+from headrace.limits import OPENING_SLICE_MS, REOPEN_INTERVAL_MS
 from headrace.log.checkpoints import LOG_START_OFFSET_FILE, write_offset_checkpoint
+from headrace.log.partition_log import PartitionLog
 from headrace.log.segment_file import CorruptSegment
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES
 from headrace.shm.partition_table import RowState
+from headrace.workers.partition.log_opener import LogOpener
 from headrace.workers.partition.replicas import Replicas
 
 
@@ -176,10 +181,10 @@ def test_what_is_remembered_of_earlier_views_is_bounded(node):
 
     for number in range(5):
         follow(f"deleted{number}", is_doomed=True)
-    assert not node.replicas._known_keys
+    assert not len(node.replicas._known)
     for number in range(node.seat.partitions.rows + 5):
         follow(f"unreadable{number}", is_doomed=False)
-    assert len(node.replicas._known_keys) == node.seat.partitions.rows
+    assert len(node.replicas._known) == node.seat.partitions.rows
 
 
 def test_a_topic_that_was_unreadable_for_a_while_is_not_taken_for_a_new_one(node):
@@ -340,7 +345,7 @@ def test_a_clean_start_says_nothing_of_a_log_that_was_written_to_since(node, mon
         raise StorageExhausted("too many open files")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Replicas, "_open_log", refuse)
+        patched.setattr(LogOpener, "open", refuse)
         node.killed().follow(view)
     assert node.row(0).state == RowState.OFFLINE
     node.killed().follow(view)
@@ -462,6 +467,260 @@ def test_a_log_whose_files_contradict_its_offsets_costs_no_other(node, monkeypat
     node.replicas.follow(view._replace(version=2, topics={"t": changed}))
     assert [node.row(slot).state for slot in range(2)] == [RowState.LEADER, RowState.OFFLINE]
     assert node.append(0)
+
+
+def with_id(view, topic_id, slot=0):
+    """The view with another topic (or another slot) in place of its only one."""
+    (topic,) = view.topics.values()
+    partitions = tuple(
+        one._replace(key=partition_key(topic.name, one.index, topic_id), slot=slot + one.index)
+        for one in topic.partitions
+    )
+    return view._replace(topics={topic.name: topic._replace(topic_id=topic_id, partitions=partitions)})
+
+
+@pytest.mark.parametrize("slot", [0, 5])
+def test_a_released_topic_that_is_back_begins_where_it_ended(node, slot):
+    view = view_of(("t", 1))
+    node.replicas.follow(view)
+    node.append(0, 9)
+    replica = node.replicas.by_slot[0]
+    replica.log.advance_log_start(4)
+    replica.publish()
+    directory = replica.log.directory
+    node.replicas.follow(view_of(("other", 0)))
+    assert not node.replicas.by_slot
+    assert directory.is_dir()
+    node.replicas.follow(with_id(view, TOPIC_ID, slot))
+    row = node.row(slot)
+    assert (row.state, row.log_start_offset, row.high_watermark, row.log_end_offset) == (RowState.LEADER, 4, 9, 9)
+    assert node.append(slot)
+    assert node.replicas.close()
+
+
+def test_files_of_another_topic_are_neither_served_nor_deleted(node, caplog):
+    view = view_of(("t", 1))
+    node.replicas.follow(view)
+    node.append(0, 9)
+    directory = node.dir_of(0)
+    later = with_id(view, "f" * 32)
+    key = later.topics["t"].partitions[0].key
+    node.replicas.follow(view_of(doomed=[DoomedReplica("t", 0, 0, key)]))  # it came and went between two looks
+    assert node.row(0).state == RowState.DELETED
+    assert (directory / "t-0").is_dir()
+    assert "directory kept, it is not the deleted topic's" in caplog.text
+    node.replicas.follow(later)
+    assert (node.row(0).log_start_offset, node.row(0).log_end_offset) == (0, 0)
+    (stray,) = [path for one in node.dirs for path in one.glob("t-0.*-stray")]
+    assert (stray / "00000000000000000000.log").stat().st_size > 0
+    assert (
+        f"directory put aside, remove it if nobody misses its records partition=t-0 topic_id={'f' * 32}" in caplog.text
+    )
+
+
+def test_a_topic_with_the_longest_name_is_deleted_and_put_aside_like_any_other(node):
+    name = "x" * 249
+    view = view_of((name, 1))
+    node.replicas.follow(view)
+    later = with_id(view, "f" * 32)
+    node.replicas.follow(view_of(("other", 0)))
+    node.replicas.follow(later)
+    assert node.row(0).state == RowState.LEADER
+    node.replicas.follow(view_of(doomed=[DoomedReplica(name, 0, 0, later.topics[name].partitions[0].key)]))
+    assert node.row(0).state == RowState.DELETED
+    assert node.replicas.usable_directories == node.dirs
+    put_aside = [path.name for one in node.dirs for path in one.iterdir() if path.is_dir()]
+    assert {(len(one), one.rpartition("-")[2]) for one in put_aside} == {(255, "delete"), (255, "stray")}
+
+
+class PassingClock(FakeClock):
+    """Every look at it takes a slice of opening, so that each slice opens one log."""
+
+    def monotonic_ns(self):
+        self.ms += OPENING_SLICE_MS
+        return self.ms * 1_000_000
+
+
+@pytest.fixture
+def slow(node):
+    node.clock = PassingClock()
+    node.start()
+    return node
+
+
+def open_slots(node):
+    return sorted(node.replicas.by_slot)
+
+
+def test_logs_are_opened_a_slice_at_a_time_and_those_asked_for_first(slow):
+    view = view_of(("a", 3), (OFFSETS_TOPIC, 1))
+    slow.replicas.follow(view)
+    assert open_slots(slow) == [3]  # groups wait for it
+    assert slow.append(3)
+    slow.replicas.ask_for(2, view.topics["a"].partitions[2].key)
+    slow.replicas.ask_for(1, 12345)  # another partition's that had this slot
+    opened = []
+    while slow.replicas.has_unopened:
+        opened += slow.replicas.open_some()
+        opened += slow.replicas.follow(view._replace(version=2))
+    assert [replica.slot for replica in opened] == [2, 0, 1]
+    assert all(replica.is_leader for replica in opened)
+    assert slow.replicas.open_some() == []
+
+
+def test_a_deletion_does_not_wait_for_logs_that_are_to_be_opened(slow):
+    view = view_of(("a", 5), ("b", 1))
+    for index in range(5):
+        (slow.dirs[0] / f"a-{index}").mkdir()
+    slow.replicas.follow(view)
+    keys = [partition.key for partition in view.topics["a"].partitions]
+    doomed = [DoomedReplica("a", index, index, keys[index]) for index in range(5)]
+    topics = {"b": view.topics["b"]}
+    slow.replicas.follow(view._replace(version=2, topics=topics, doomed=tuple(doomed)))
+    assert [slow.row(slot).state for slot in range(5)] == [RowState.DELETED] * 5
+    assert not list(slow.dirs[0].glob("a-?"))
+    assert open_slots(slow) == [5]
+    assert not slow.replicas.has_unopened
+
+
+def test_each_replica_is_looked_at_once_however_many_are_opened(node, monkeypatch):
+    looked_at = []
+    followed = Replicas._follow_directory
+    monkeypatch.setattr(
+        Replicas, "_follow_directory", lambda self, one: (looked_at.append(one.slot), followed(self, one))
+    )
+    node.replicas.follow(view_of(("t", 50)))
+    assert looked_at == list(range(50))
+
+
+def test_a_topic_that_did_not_change_is_not_looked_at_again(node, monkeypatch):
+    view = view_of(("t", 5))
+    node.replicas.follow(view)
+    asked = []
+    monkeypatch.setattr(Replicas, "_hold", lambda _self, _topic, partition, _is_first: asked.append(partition.slot))
+    more = view_of(("t", 5), ("u", 1)).topics["u"]
+    node.replicas.follow(view._replace(version=2, topics={**view.topics, "u": more}))
+    assert asked == [5]
+
+
+def test_a_log_that_could_not_be_opened_for_want_of_descriptors_is_opened_when_there_are_some(node, monkeypatch):
+    view = view_of(("t", 3))
+    node.replicas.follow(view)
+    assert node.append(1, 7)
+    published = node.row(1)
+    opened, tries = PartitionLog.open, []
+
+    def refuse(directory, name, *arguments, **options):
+        tries.append(name.partition)
+        raise StorageExhausted(f"{directory}: too many open files")
+
+    monkeypatch.setattr(PartitionLog, "open", refuse)
+    node.killed().follow(view)
+    assert [node.row(slot).state for slot in range(3)] == [RowState.OFFLINE] * 3
+    assert tries == [0, 1, 2]
+    assert not node.replicas.close()  # what was not opened was not recovered
+    for _ in range(3):
+        look_and_open(node)
+    assert tries == [0, 1, 2, 0, 1, 2]  # one each time, and each in its turn
+    trusted = []
+
+    def allow(*arguments, **options):
+        trusted.append(options["trusted"])
+        return opened(*arguments, **options)
+
+    monkeypatch.setattr(PartitionLog, "open", allow)
+    look_and_open(node)
+    assert [node.row(slot).state for slot in range(3)] == [RowState.LEADER] * 3
+    assert (published.end_segment, published.end_position) in trusted  # known from before there was no room
+    assert node.row(1).log_end_offset == 7
+    assert node.append(0)
+    assert node.replicas.close()
+
+
+def look_and_open(node):
+    node.clock.ms += REOPEN_INTERVAL_MS
+    node.replicas.look(node.clock.ms, node.clock.ms)
+    node.replicas.open_some()
+
+
+def test_a_stop_while_logs_wait_to_be_opened_is_clean_where_they_are_as_a_clean_stop_left_them(tmp_path):
+    view = view_of(("t", 4))
+    node = Node(tmp_path)
+    node.replicas.follow(view)
+    assert node.replicas.close()
+    for clean, is_clean in ((node.dirs, True), (node.dirs[:1], False)):
+        node.seat = FakeSeat(node.dirs, clean=clean)
+        node.clock = PassingClock()
+        node.start().follow(view)
+        assert len(node.replicas.by_slot) == 1
+        assert node.replicas.close() is is_clean
+
+
+def test_a_stop_while_new_partitions_wait_to_be_made_is_clean(slow):
+    slow.replicas.follow(view_of(("t", 4)))
+    assert len(open_slots(slow)) == 1
+    assert slow.replicas.close()
+
+
+def test_a_stop_while_logs_of_a_killed_predecessor_wait_to_be_opened_is_not_clean(tmp_path):
+    view = view_of(("t", 4))
+    node = Node(tmp_path)
+    node.replicas.follow(view)
+    node.seat.wiring = replace(node.seat.wiring, clean_directories=frozenset(map(str, node.dirs)))
+    node.clock = PassingClock()
+    node.killed().follow(view)
+    assert not node.replicas.close()
+
+
+def test_names_of_new_partitions_are_synced_once_for_all(node):
+    node.replicas.follow(view_of(("t", 50)))
+    assert node.disk.calls.count("fsync") == len(node.dirs)
+    assert node.disk.calls.count("fdatasync") == 0
+    node.replicas.follow(view_of(("t", 50), ("u", 1)))
+    assert node.disk.calls.count("fsync") == len(node.dirs) + 1
+
+
+def test_partitions_that_hold_nothing_are_closed_without_a_call_to_the_disk(node):
+    view = view_of(("t", 50))
+    node.replicas.follow(view)
+    node.disk.calls.clear()
+    assert node.replicas.close()
+    assert not node.disk.calls
+    node.seat = FakeSeat(node.dirs, clean=node.dirs)
+    node.start().follow(view)
+    assert node.append(7)
+    assert [node.row(slot).log_end_offset for slot in range(50)] == [int(slot == 7) for slot in range(50)]
+
+
+def test_logs_wait_for_the_disk_together_when_the_worker_stops(node):
+    view = view_of(("t", 2))
+    node.replicas.follow(view)
+    for slot in range(2):
+        node.append(slot)
+    both = threading.Barrier(2, timeout=60)
+    synced = node.disk.fdatasync
+    node.disk.fdatasync = lambda fd: (both.wait(), synced(fd))
+    assert node.replicas.close()
+    assert [node.row(slot).recovery_point for slot in range(2)] == [1, 1]
+
+
+def test_one_log_that_can_not_be_closed_takes_its_directory_and_no_other(node):
+    node.replicas.follow(view_of(("t", 4)))
+    for slot in range(4):
+        node.append(slot)
+    lost = node.dir_of(0)
+    sick = node.replicas.by_slot[0].log._active.fd
+    synced = node.disk.fdatasync
+
+    def fail(fd):
+        if fd == sick:
+            raise OSError(errno.EIO, "injected")
+        synced(fd)
+
+    node.disk.fdatasync = fail
+    node.replicas.close()
+    assert node.replicas.usable_directories == [one for one in node.dirs if one != lost]
+    assert [node.row(slot).recovery_point for slot in range(4) if node.dir_of(slot) != lost] == [1, 1]
 
 
 def test_the_line_of_an_opening_tells_the_bytes_that_were_recovered_for_it(node, caplog):

@@ -4,6 +4,8 @@ import pytest
 
 from headrace.errors import BadFrame
 from headrace.protocol.apis import ApiKey
+from headrace.protocol.compression import CompressionError
+from headrace.protocol.record_batch import CorruptRecord
 from headrace.shm.messages import ADMIN_HEADER
 from headrace.workers.partition import requests
 from headrace.workers.partition.requests import Requests
@@ -57,9 +59,10 @@ def test_a_reply_to_a_network_worker_that_died_is_dropped(answers):
     assert answers.responses == [(2, 7, b"x"), (1, 7, b"x")]
 
 
-def test_a_body_that_cannot_be_decoded_gets_the_empty_answer(answers):
+@pytest.mark.parametrize("failure", [BadFrame, CorruptRecord, CompressionError])
+def test_a_body_that_cannot_be_decoded_gets_the_empty_answer(answers, failure):
     def refuse(version, body, reply):
-        raise BadFrame("no such thing")
+        raise failure("no such thing")
 
     Requests(answers, {KEY: refuse}).take(1, message(7))
     assert answers.responses == [(1, 7, b"")]

@@ -16,12 +16,14 @@ from enum import Enum
 from typing import Any
 
 from headrace.errors import BadFrame
+from headrace.limits import GROUP_STRING_LENGTH_MAX, MEMBER_SUFFIX_BYTES
 from headrace.protocol import messages
 from headrace.protocol.codec import decode_struct
 
 CONSUMER_PROTOCOL = "consumer"
 NO_GENERATION = -1
 SUBSCRIPTION_VERSION_MAX = 3
+GENERATION_MAX = 2**31 - 1
 
 Protocols = tuple[tuple[str, bytes], ...]  # (name, metadata), preferred first
 
@@ -311,10 +313,14 @@ class Group:
 
     @classmethod
     def from_message(cls, group_id: str, value: Any) -> Group:
-        """The group that a `GroupMetadataValue` describes: Stable, or Empty."""
+        """The group that a `GroupMetadataValue` describes: Stable, or Empty.
+
+        raises   BadFrame, for what no coordinator writes: members or static members twice, names that no response carries
+        """
+        _check_stored(value)
         group = cls(group_id, value.current_state_timestamp)
         group.protocol_type = value.protocol_type or None
-        group.generation = value.generation
+        group.generation = max(0, value.generation)
         group.protocol = value.protocol
         for row in value.members:
             timeout_ms = row.rebalance_timeout if row.rebalance_timeout >= 0 else row.session_timeout
@@ -337,6 +343,26 @@ class Group:
                 group.leader = value.leader
         group.topics = group.subscribed()
         return group
+
+
+def next_generation(generation: int) -> int:
+    """The generation after another. Behind the largest comes 1: Kafka's turns negative, which means "no member"."""
+    return generation + 1 if generation < GENERATION_MAX else 1
+
+
+def _check_stored(value: Any) -> None:
+    """Whether a `GroupMetadataValue` is one that a coordinator may have written. raises BadFrame"""
+    names = [value.protocol_type, value.protocol or ""]
+    ids = [value.leader or ""]
+    for row in value.members:
+        names += (row.group_instance_id or "", row.client_id, row.client_host)
+        ids.append(row.member_id)
+    longest = max(*(len(name) for name in names), *(len(name.encode()) - MEMBER_SUFFIX_BYTES for name in ids))
+    if longest > GROUP_STRING_LENGTH_MAX:
+        raise BadFrame(f"a name of {longest} characters")
+    instances = [row.group_instance_id for row in value.members if row.group_instance_id is not None]
+    if len({row.member_id for row in value.members}) < len(value.members) or len(set(instances)) < len(instances):
+        raise BadFrame("a member stands there twice")
 
 
 def subscription_topics(metadata: bytes) -> list[str]:

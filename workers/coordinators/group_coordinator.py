@@ -360,13 +360,33 @@ class GroupCoordinator:
             self._drop(group, gone, now_ms)
         return count
 
-    def topics_deleted(self, topics: Set[str], now_ms: int) -> None:
-        """Offsets of topics that are no more; one look at each offset, however many topics."""
+    def topics_deleted(self, topics: Set[str], then: Callable[[ErrorCode], None], now_ms: int) -> None:
+        """Offsets of topics that are no more; one look at each offset, however many topics.
+
+        then   called once their tombstones are committed, or with an error: then they are here still, and may be deleted again
+        """
         names = {topic.encode() for topic in topics}
-        for group in list(self.groups.values()):
-            gone = [suffix for suffix in group.offsets if suffix[2:-4] in names]
-            if gone:
-                self._drop(group, gone, now_ms)
+        found: dict[Group, list[bytes]] = {}
+        for group in self.groups.values():
+            suffixes = dict.fromkeys(suffix for suffix in group.offsets if suffix[2:-4] in names)
+            suffixes.update(dict.fromkeys(suffix for suffix in group.in_flight if suffix[2:-4] in names))
+            for held in group.transactions.values():
+                suffixes.update(dict.fromkeys(suffix for suffix in held if suffix[2:-4] in names))
+            if suffixes:
+                found[group] = list(suffixes)
+        if not found:
+            then(_E.NONE)
+        outcomes: list[ErrorCode] = []
+
+        def settled(group: Group, error: ErrorCode) -> None:
+            outcomes.append(error)
+            if not error and self.groups.get(group.group_id) is group and self._is_over(group, 0):
+                self._bury(group, lambda _error: None, now_ms)
+            if len(outcomes) == len(found):
+                then(next((each for each in outcomes if each), _E.NONE))
+
+        for group, gone in found.items():
+            self.offsets.delete(group, gone, lambda error, group=group: settled(group, error))  # type: ignore[misc]
 
     def _drop(self, group: Group, gone: list[bytes], now_ms: int) -> None:
         if self._is_over(group, len(gone)):

@@ -110,6 +110,8 @@ def decode_offset(value: bytes) -> CommittedOffset:
     try:
         if version == OFFSET_VALUE_VERSION:
             _, offset, leader_epoch, length = _V3_HEAD.unpack_from(value)
+            if length < 0:
+                raise ValueError(f"metadata of {length} bytes")
             end = _V3_HEAD.size + length
             (commit_ms,) = _LONG.unpack_from(value, end)
             return CommittedOffset(

@@ -3,7 +3,11 @@
 Pure: the host reads slices of the log and hands their batches in; `finish` gives the groups. The last record of
 a key wins; a null value takes it away. Offsets of a transaction wait for its marker. What can't be read is
 reported and left out: a batch whose checksum or records are wrong, a value that does not decode, a key of a
-version we don't know (Kafka's newer coordinators write some).
+version we don't know (Kafka's newer coordinators write some), text that no response could carry.
+
+The log's bytes are hostile: any client that calls itself `__admin_client` may write it (Kafka's tools do), and what ends
+a load ends it at each start. So whatever a batch or a group raises is reported, and the load goes on; what one batch may
+cost is bounded by OPENED_BYTES_MAX and OPENED_RECORDS_MAX.
 
 A million records are read at a start, so the walk over a batch is one loop over bytes: records are not made into
 objects, values are not decoded before somebody asks for them.
@@ -15,8 +19,9 @@ from __future__ import annotations
 
 import logging
 
-from headrace.errors import BadFrame, HeadraceError
-from headrace.protocol.compression import CompressionError, decompress
+from headrace.errors import BadFrame
+from headrace.limits import OPENED_BYTES_MAX, OPENED_RECORD_COST, OPENED_RECORDS_MAX, TOPIC_NAME_LENGTH_MAX
+from headrace.protocol.compression import decompress
 from headrace.protocol.control_record import COMMIT, control_type
 from headrace.protocol.old_run import read_run
 from headrace.protocol.record_batch import (
@@ -31,10 +36,14 @@ from headrace.protocol.record_batch import (
 from headrace.protocol.varint import ZIGZAGS, read_varlong
 from headrace.workers.coordinators.group import Group, GroupState
 from headrace.workers.coordinators.group_records import decode_group, decode_offset
-from headrace.workers.coordinators.offsets import Offsets
+from headrace.workers.coordinators.offsets import METADATA_BYTES_MAX, Offsets
 
 REPORTS_MAX = 20  # log lines of one load; the sum stands in the last one
+REPORT_LENGTH_MAX = 200  # characters of what somebody wrote into the log, in a line of ours
 OFFSET_KEY_VERSIONS = (0, 1)
+SUFFIX_BYTES_MIN = 6  # an empty topic and a partition
+VALUE_BYTES_MIN = 20  # of an offset: version, offset, empty metadata, commit timestamp
+NAME_BYTES_MAX = 2**15 - 1  # a string's
 
 _log = logging.getLogger(__name__)
 
@@ -54,37 +63,43 @@ class Loader:
         self._name = name
         self._offsets: dict[bytes, dict[bytes, bytes]] = {}  # group id -> key suffix -> value
         self._suffixes: dict[bytes, bytes] = {}  # one object for the same partition in all groups
+        self._judged: dict[bytes, bool] = {}  # suffix -> whether there may be such a partition
         self._groups: dict[bytes, bytes] = {}
         self._transactions: dict[int, Held] = {}  # producer id -> ...
         self._places: dict[bytes, dict[bytes, int]] = {}  # offsets of records, while transactions are open
 
-    def take(self, header: RecordBatchHeader, batch: memoryview) -> None:
-        """The next batch of the log, or entry of an old format, which Kafka before 0.11 wrote."""
+    def take(self, header: RecordBatchHeader, batch: memoryview) -> int:
+        """The next batch of the log, or entry of an old format, which Kafka before 0.11 wrote.
+
+        returns   what it cost in bytes: its own or, where it was compressed, OPENED_RECORD_COST for each record
+        """
         try:
             if header.magic < MAGIC_V2:
                 data = read_run(batch, 0, len(batch), header.last_offset + 1).batch
                 header, batch = parse_header(data), memoryview(data)
             if compute_crc(batch) != header.crc:
-                raise CorruptRecord(f"checksum of batch {header.base_offset} is wrong")
+                raise CorruptRecord("the checksum is wrong")
+            if header.record_count > OPENED_RECORDS_MAX:
+                raise CorruptRecord(f"{header.record_count} records, {OPENED_RECORDS_MAX} are read")
             if header.is_control:
                 self._take_marker(header, batch)
-                return
-            if header.is_transactional:
+            elif header.is_transactional:
                 self._take_transactional(header, batch)
             else:
                 self._take_plain(header, batch)
-        except (CorruptRecord, CompressionError, IndexError, ValueError) as failure:
-            self.report(f"batch at offset {header.base_offset}: {failure}")
+        except Exception as failure:  # whatever it is, it would come again at every start
+            self.report(f"batch at offset {header.base_offset}: {_told(failure)}")
+        return max(len(batch), OPENED_RECORD_COST * header.record_count) if header.codec else len(batch)
 
     def report(self, what: str) -> None:
         """Something is left out."""
         self.faults += 1
         if self.faults <= REPORTS_MAX:
-            _log.error("offsets log corrupt, left out partition=%s what=%s", self._name, what)
+            _log.warning("offsets log corrupt, left out partition=%s what=%s", self._name, what[:REPORT_LENGTH_MAX])
 
     def _take_plain(self, header: RecordBatchHeader, batch: memoryview) -> None:
         """The hot loop: framing read in place, key split into group and suffix, value kept as it is."""
-        data = bytes(decompress(header.codec, batch[HEADER_BYTES : header.size_bytes]))
+        data = bytes(decompress(header.codec, batch[HEADER_BYTES : header.size_bytes], OPENED_BYTES_MAX))
         zigzags, offsets, suffixes = ZIGZAGS, self._offsets, self._suffixes
         places = self._places if self._transactions else None
         position = 0
@@ -158,17 +173,20 @@ class Loader:
 
     def _take_transactional(self, header: RecordBatchHeader, batch: memoryview) -> None:
         held = self._transactions.setdefault(header.producer_id, {})
-        for record in iterate_records(batch):
+        for record in iterate_records(batch, OPENED_BYTES_MAX):
             self.records += 1
             key = record.key
             if key is None or len(key) < 10 or int.from_bytes(key[:2], "big") not in OFFSET_KEY_VERSIONS:
                 self.report(f"key {key!r} in transactional batch {header.base_offset}")
                 continue
             group_end = 4 + int.from_bytes(key[2:4], "big")
+            if group_end + SUFFIX_BYTES_MIN > len(key):
+                self.report(f"key {key!r} in transactional batch {header.base_offset}")
+                continue
             held.setdefault(key[4:group_end], {})[key[group_end:]] = (record.value, record.offset)
 
     def _take_marker(self, header: RecordBatchHeader, batch: memoryview) -> None:
-        for record in iterate_records(batch):
+        for record in iterate_records(batch, OPENED_BYTES_MAX):
             self.records += 1
             held = self._transactions.pop(header.producer_id, {})
             if control_type(record.key) == COMMIT:
@@ -193,44 +211,96 @@ class Loader:
         """The groups as the log has them: Stable, or Empty."""
         groups: dict[str, Group] = {}
         for name, value in self._groups.items():
-            group_id = name.decode("utf-8", "replace")
             try:
+                group_id = _name_of(name)
                 groups[group_id] = Group.from_message(group_id, decode_group(value))
-            except (BadFrame, HeadraceError) as failure:
-                self.report(f"group {group_id}: {failure}")
+            except Exception as failure:  # as of a batch
+                self.report(f"group {name!r}: {_told(failure)}")
         for name, offsets in self._offsets.items():
-            if offsets:
+            if offsets and self._is_name(name):
                 group = _group_of(groups, name, now_ms)
                 group.offsets = self._readable(group.group_id, offsets)
         for producer_id, held in self._transactions.items():
             for name, entries in held.items():
+                if not self._is_name(name):
+                    continue
                 group = _group_of(groups, name, now_ms)
-                for suffix, (pending, offset) in entries.items():
-                    if pending is not None:
-                        Offsets.hold(group, producer_id, [(suffix, pending)], offset)
+                wanted = {suffix: pending for suffix, (pending, _offset) in entries.items() if pending is not None}
+                for suffix, pending in self._readable(group.group_id, wanted).items():
+                    Offsets.hold(group, producer_id, [(suffix, pending)], entries[suffix][1])
                 group.overwritten.update(self._places.get(name, {}))
         self._offsets, self._groups, self._transactions, self._places = {}, {}, {}, {}
         return groups
 
+    def _is_name(self, name: bytes) -> bool:
+        """Whether a group may be called so."""
+        try:
+            _name_of(name)
+        except ValueError as failure:
+            self.report(f"offsets of group {name!r}: {failure}")
+            return False
+        return True
+
     def _readable(self, group_id: str, offsets: dict[bytes, bytes]) -> dict[bytes, bytes]:
-        """Values that decode. A v3 value, as we and Kafka write it, is known by its length fields alone."""
+        """Values that decode, of partitions that can be.
+
+        A v3 value without metadata, as clients mostly have it, is known by its length alone.
+        """
         bad = []
+        judged = self._judged
         for suffix, value in offsets.items():
-            size = len(value)
-            if size >= 24 and value[1] == 3 and not value[0] and size == 24 + (value[14] << 8 | value[15]):
+            is_place = judged.get(suffix)
+            if is_place is None:
+                is_place = judged[suffix] = _is_place(suffix)
+            if is_place and len(value) == 24 and value[:2] == b"\0\3" and value[14:16] == b"\0\0":
                 continue
             try:
-                decode_offset(value)
-            except BadFrame as failure:
-                self.report(f"offset of group {group_id}: {failure}")
+                if not is_place:
+                    raise BadFrame(f"no partition has the name {suffix!r}")
+                _check_offset(value)
+            except Exception as failure:  # as of a batch
+                self.report(f"offset of group {group_id}: {_told(failure)}")
                 bad.append(suffix)
         for suffix in bad:
             del offsets[suffix]
         return offsets
 
 
+def _name_of(name: bytes) -> str:
+    """A group's id as text. raises ValueError, where no request or response could carry it"""
+    if len(name) > NAME_BYTES_MAX:
+        raise ValueError(f"a name of {len(name)} bytes")
+    return name.decode()
+
+
+def _is_place(suffix: bytes) -> bool:
+    """Whether the end of an offset's key names a topic and a partition."""
+    length = len(suffix) - SUFFIX_BYTES_MIN
+    try:
+        suffix[2:-4].decode()
+    except ValueError:
+        return False
+    return 0 <= length <= TOPIC_NAME_LENGTH_MAX and int.from_bytes(suffix[:2], "big") == length
+
+
+def _check_offset(value: bytes) -> None:
+    """Whether a response can carry an offset's value: its metadata is text, not longer than it was.
+
+    raises   BadFrame, ValueError
+    """
+    if len(value) < VALUE_BYTES_MIN:
+        raise BadFrame(f"offset value of {len(value)} bytes")
+    if len(decode_offset(value).metadata.encode()) > METADATA_BYTES_MAX:
+        raise BadFrame("the metadata is no UTF-8")
+
+
+def _told(failure: Exception) -> str:
+    """What was raised, in words: a KeyError's text alone says nothing."""
+    return f"{type(failure).__name__}: {failure}"
+
+
 def _group_of(groups: dict[str, Group], name: bytes, now_ms: int) -> Group:
-    group_id = name.decode("utf-8", "replace")
+    group_id = name.decode()
     group = groups.get(group_id)
     if group is None:
         group = groups[group_id] = Group(group_id, now_ms)

@@ -224,7 +224,7 @@ class Offsets:
     def delete(self, group: Group, suffixes: list[bytes], then: Callable[[ErrorCode], None]) -> None:
         """Forget offsets, tombstones into the log."""
         prefix = offset_key_prefix(group.group_id)
-        gone = [suffix for suffix in suffixes if suffix in group.offsets or suffix in group.in_flight]
+        gone = [suffix for suffix in suffixes if suffix in group.offsets or self.is_unstable(group, suffix)]
 
         def stored(records: list[KeyValue]) -> None:
             for key, _value in records:

@@ -25,7 +25,7 @@ from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.workers.coordinators.config import GroupConfig
 from headrace.workers.coordinators.effects import Answer, Append, Began, Effect
-from headrace.workers.coordinators.group import Group, GroupState, Member
+from headrace.workers.coordinators.group import Group, GroupState, Member, next_generation
 from headrace.workers.coordinators.group_records import encode_group, group_key
 from headrace.workers.coordinators.timers import OnTime, Timers
 
@@ -140,7 +140,7 @@ class Rebalance:
             self._time_phase(group, now_ms + delay_ms, self._on_join_time)
             return
         self._end_phase(group)
-        group.generation += 1
+        group.generation = next_generation(group.generation)
         if not group.members:
             group.protocol = None
             group.enter(GroupState.EMPTY, now_ms)

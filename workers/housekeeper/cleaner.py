@@ -36,6 +36,7 @@ from headrace.log.cleaned_segment import SegmentOverflow, remove_cleaned
 from headrace.log.compaction import Compaction, CompactionFailed, CompactionLimits, Swap, SwapRefused
 from headrace.log.compaction_plan import CompactionPlan, first_dirty_offset, plan_compaction
 from headrace.log.disk import Disk
+from headrace.log.names import FUTURE_SUFFIX
 from headrace.log.reader import CorruptSegment
 from headrace.log.retention import first_timestamp, segment_facts
 from headrace.protocol.compression import CompressionError
@@ -47,7 +48,6 @@ from headrace.workers.housekeeper.checkpoints import Checkpoints
 from headrace.workers.housekeeper.hosted import Hosted, HostedReplicas
 from headrace.workers.housekeeper.owners import Owners
 from headrace.workers.housekeeper.quarantine import Quarantine
-from headrace.workers.partition.replicas import FUTURE_SUFFIX
 from headrace.workers.watched_disk import WatchedDisk
 
 STEP_BUDGET_NS = 50_000_000  # of one turn; a single step may take longer

@@ -24,6 +24,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from headrace import exit_codes
 from headrace.clock import Clock, SystemClock
 from headrace.errors import ConfigError, Fenced
 from headrace.ids import TopicPartition
@@ -39,6 +40,7 @@ from headrace.log.checkpoints import (
     write_clean_shutdown,
 )
 from headrace.log.disk import EXHAUSTED
+from headrace.log.names import DELETED_DIRECTORY_SUFFIX
 from headrace.log.retention import load_policy
 from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
@@ -54,11 +56,9 @@ from headrace.workers.housekeeper.retention_look import RetentionLook
 from headrace.workers.housekeeper.segment_sync import SegmentSync
 from headrace.workers.watched_disk import WatchedDisk
 
-DELETED_SUFFIX = "-delete"
 SYNC_LOOK_INTERVAL_MS = 1_000
 LAG_LOOK_INTERVAL_MS = 2_000
 RETIRED_LOOK_INTERVAL_MS = 30_000
-EXIT_CONFIG = 78  # EX_CONFIG: the node stops
 CHECKPOINT_FILES = (RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE, LOG_START_OFFSET_FILE)
 
 _log = logging.getLogger(__name__)
@@ -209,7 +209,7 @@ class Housekeeper:
                 self._take_offline(log_dir, failure)
                 continue
             for entry in entries:
-                if not entry.name.endswith(DELETED_SUFFIX) or not entry.is_dir(follow_symlinks=False):
+                if not entry.name.endswith(DELETED_DIRECTORY_SUFFIX) or not entry.is_dir(follow_symlinks=False):
                     continue
                 try:
                     deleted_ms = entry.stat().st_ctime_ns // 1_000_000
@@ -252,7 +252,7 @@ def run(seat: Seat, clock: Clock | None = None) -> int:
         return 0
     except ConfigError as failure:
         _log.error("housekeeper can't work reason=%s", failure)
-        return EXIT_CONFIG
+        return exit_codes.CONFIG
     except Fenced as reason:
         _log.warning("housekeeper fenced process=%d reason=%s", seat.process_id, reason)
         return 1

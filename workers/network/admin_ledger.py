@@ -27,8 +27,8 @@ class AdminLedger:
     def __init__(self, seat: Seat, sender: RingSender) -> None:
         self._sender = sender
         self._controller = seat.wiring.controller_id
-        # request id -> process that owes the answer, and whom it is for: a client, as it stands, or a function
-        self._pending: dict[int, tuple[int, Exchange | OnResult]] = {}
+        # request id -> process that owes the answer, whom it is for, and who makes a response of it; None: it is one
+        self._pending: dict[int, tuple[int, Exchange, OnResult | None]] = {}
         self._parts: dict[int, list[bytes]] = {}  # of responses that take several messages
         self._next_id = 0
 
@@ -40,7 +40,7 @@ class AdminLedger:
 
         process_id   who is to answer; None: the controller process
         """
-        self._send(exchange, exchange.api_key, exchange.api_version, body, exchange, process_id)
+        self._send(exchange, exchange.api_key, exchange.api_version, body, None, process_id)
 
     def ask(
         self,
@@ -60,7 +60,7 @@ class AdminLedger:
         api_key: int,
         api_version: int,
         body: memoryview | bytes,
-        receiver: Exchange | OnResult,
+        on_result: OnResult | None,
         process_id: int | None,
     ) -> None:
         owner = self._controller if process_id is None else process_id
@@ -69,7 +69,7 @@ class AdminLedger:
             exchange.close_connection(f"request of {len(body)} bytes is too large for the ring to process {owner}")
             return
         self._next_id += 1
-        self._pending[self._next_id] = (owner, receiver)
+        self._pending[self._next_id] = (owner, exchange, on_result)
         header = ADMIN_HEADER.pack(self._next_id, api_key, api_version)
         self._sender.send(exchange.connection, owner, ADMIN, header, body)
 
@@ -82,7 +82,7 @@ class AdminLedger:
             response = body[ADMIN_RESULT_HEADER.size :]
             if parts is not None:
                 response = memoryview(b"".join((*parts, response)))
-            _settle(pending[1], response if len(response) else None)  # empty: no answer is right
+            _settle(pending[1], pending[2], response if len(response) else None)  # empty: no answer is right
 
     def take_part(self, body: memoryview) -> None:
         """Keep an ADMIN_PART message for the ADMIN_RESULT that follows."""
@@ -97,16 +97,20 @@ class AdminLedger:
 
     def fail_owner(self, process_id: int) -> None:
         """A process died: what it owes is not coming any more."""
-        lost = [request_id for request_id, (owner, _) in self._pending.items() if owner == process_id]
+        lost = [request_id for request_id, (owner, _, _) in self._pending.items() if owner == process_id]
         for request_id in lost:
             self._parts.pop(request_id, None)
-            _settle(self._pending.pop(request_id)[1], None)
+            _owner, exchange, on_result = self._pending.pop(request_id)
+            _settle(exchange, on_result, None)
 
 
-def _settle(receiver: Exchange | OnResult, response: memoryview | None) -> None:
-    if not isinstance(receiver, Exchange):
-        receiver(response)
+def _settle(exchange: Exchange, on_result: OnResult | None, response: memoryview | None) -> None:
+    if on_result is not None:
+        try:
+            on_result(response)
+        except Exception as failure:
+            exchange.connection.contain(failure)
     elif response is None:
-        receiver.close_connection("no answer from the process that was asked, outcome unknown")
+        exchange.close_connection("no answer from the process that was asked, outcome unknown")
     else:
-        receiver.answer_bytes(bytes(response))
+        exchange.answer_bytes(bytes(response))

@@ -9,6 +9,8 @@ RECEIVE_BYTES_BUSY it grows where the socket had more than fitted, so that one `
 A frame is handed on as a memoryview of the buffer. While a request is stalled on a full ring its view is
 still needed: nothing is received and nothing moved until it went through.
 
+A frame above RECEIVE_BYTES_BUSY has its size set aside first (`frame_memory.py`).
+
 Bounds: PIPELINED_REQUESTS_MAX open exchanges, OUTBOX_BYTES_MAX of unsent memory, in the outbox or behind an exchange
 that waits; beyond either the connection is not read. Nor is it behind a request of LARGE_ANSWERS until that is answered,
 so that the bound is passed by one such answer at most, not by one for each request in flight.
@@ -16,21 +18,26 @@ so that the bound is passed by one such answer at most, not by one for each requ
 
 from __future__ import annotations
 
+import logging
 import socket
 from collections import deque
 from struct import Struct
 
-from headrace.errors import BadFrame
+from headrace.errors import BadFrame, CorruptRing, Fenced
 from headrace.limits import (
     OUTBOX_BYTES_MAX,
     PARKED_PARTITIONS_MAX,
     PIPELINED_REQUESTS_MAX,
     RECEIVE_BYTES_BUSY,
     RECEIVE_BYTES_FIRST,
+    RECEIVE_BYTES_KEPT,
 )
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import describe_foreign
+from headrace.shm.cluster_view import ViewError
+from headrace.shm.region import RegionError
 from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.frame_memory import FRAMES_BY_DEFAULT, FrameMemory
 from headrace.workers.network.outbox import Outbox
 
 FRAME_BYTES_MIN = 8  # api key, version, correlation id
@@ -45,8 +52,12 @@ LARGE_ANSWERS = frozenset(
     }
 )  # whatever the request's size
 
+SHARED_FAILURES = (CorruptRing, Fenced, RegionError, ViewError)  # of what processes share, whoever's request met them
+
 _NO_BUFFER = memoryview(b"")
 _unpack_size = Struct(">i").unpack_from
+
+_log = logging.getLogger(__name__)
 
 # (process_id, kind, header, payload): ring messages that found no room yet
 Stalled = deque[tuple[int, int, bytes, memoryview | bytes | None]]
@@ -60,16 +71,21 @@ class Connection:
         "_dirty",
         "_end",
         "_large",
+        "_memory",
+        "_set_aside",
         "_start",
         "_was_filled",
         "client_id",
         "condemned",
+        "cycle",
+        "cycle_requests",
         "exchanges",
         "fd",
         "frame_bytes_max",
         "frame_since_ms",
         "held_bytes",
         "is_closed",
+        "is_short",
         "last_active_ms",
         "outbox",
         "parked_partitions",
@@ -89,6 +105,7 @@ class Connection:
         frame_bytes_max: int,
         dirty: set[Connection],
         now_ms: int,
+        memory: FrameMemory | None = None,
     ) -> None:
         self.sock = sock
         self.fd = sock.fileno()
@@ -103,6 +120,8 @@ class Connection:
         self.parked_partitions = 0  # that its fetches wait for, each as often as it is waited for
         self.stalled: Stalled = deque()
         self.condemned: str | None = None
+        self.cycle = 0  # of the loop, in which it was served last
+        self.cycle_requests = 0  # that were taken in it
         self.is_closed = False  # answers may still come; the descriptor may be another connection's by then
         self.registered_events = 0
         self.last_active_ms = now_ms
@@ -113,6 +132,9 @@ class Connection:
         self._end = 0
         self._was_filled = False  # by the last receive: there may be more in the socket
         self._dirty = dirty
+        self._memory = FrameMemory(FRAMES_BY_DEFAULT * frame_bytes_max) if memory is None else memory
+        self._set_aside = 0  # bytes of it, for a frame or buffer above RECEIVE_BYTES_BUSY
+        self.is_short = False  # waits for memory for the frame that comes next, and is not read until then
 
     @property
     def can_take_requests(self) -> bool:
@@ -129,7 +151,7 @@ class Connection:
     @property
     def is_only_waiting(self) -> bool:
         """Whether nothing is received until something is answered, nor anything on its way to a ring."""
-        return not self.can_take_requests and not self.stalled
+        return self.is_short or (not self.can_take_requests and not self.stalled)
 
     @property
     def unsent_bytes(self) -> int:
@@ -164,6 +186,16 @@ class Connection:
         if self.condemned is None:
             self.condemned = reason
         self.mark_dirty()
+
+    def contain(self, failure: Exception) -> None:
+        """A request of this connection failed in a way that is ours to mend: that ends this connection and no other.
+
+        raises   the failure, where memory that processes share is not as it has to be: the successor gets it anew
+        """
+        if isinstance(failure, SHARED_FAILURES):
+            raise failure
+        _log.error("a handler failed, its connection is closed peer=%s", self.peer, exc_info=failure)
+        self.condemn("a handler failed")
 
     def receive(self) -> int:
         """One `recv_into`; 0 means the peer closed. Only while the connection can take requests.
@@ -200,6 +232,9 @@ class Connection:
         if available - 4 < size:
             if not self.frame_since_ms:
                 self.frame_since_ms = now_ms
+            lacking = 4 + size - self._set_aside
+            if lacking > 0 and 4 + size > RECEIVE_BYTES_BUSY and not self.is_short:
+                self._set_memory_aside(lacking)
             return None
         self.frame_since_ms = 0
         self._start = end = start + 4 + size
@@ -232,13 +267,34 @@ class Connection:
         self.outbox = Outbox()
         self._buffer = _NO_BUFFER
         self._start = self._end = 0
+        self._give_memory_back()
         self.sock.close()
+
+    def let_in(self, size_bytes: int) -> None:
+        """The memory that was waited for is set aside: go on reading."""
+        self._set_aside += size_bytes
+        self.is_short = False
+        self.mark_dirty()
 
     def shrink(self) -> None:
         """Give a large buffer back; called while the connection idles."""
         if len(self._buffer) > RECEIVE_BYTES_FIRST and self._start == self._end and not self.stalled:
             self._buffer = memoryview(bytearray(RECEIVE_BYTES_FIRST))
             self._start = self._end = 0
+            self._give_memory_back()
+
+    def _set_memory_aside(self, size_bytes: int) -> None:
+        """Memory for a large frame; where there is none, the connection is not read until there is."""
+        if self._memory.take(self, size_bytes):
+            self._set_aside += size_bytes
+        else:
+            self.is_short = True
+            self.mark_dirty()
+
+    def _give_memory_back(self) -> None:
+        if self._set_aside:
+            self._memory.give(self._set_aside)
+            self._set_aside = 0
 
     def _make_room(self) -> None:
         """Free space behind `end`: move what is left to the front, and double the buffer where it is full."""
@@ -248,7 +304,10 @@ class Connection:
             min(2 * capacity, RECEIVE_BYTES_BUSY) if self._was_filled and capacity < RECEIVE_BYTES_BUSY else capacity
         )
         if start == end:
-            if wanted > capacity:
+            if capacity > RECEIVE_BYTES_KEPT or (capacity > RECEIVE_BYTES_BUSY and self._memory.waiting):
+                self._buffer = memoryview(bytearray(RECEIVE_BYTES_BUSY))
+                self._give_memory_back()
+            elif wanted > capacity:
                 self._buffer = memoryview(bytearray(wanted))
             self._start = self._end = 0
             return

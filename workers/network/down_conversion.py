@@ -18,6 +18,7 @@ Source: Kafka `KafkaApis.maybeConvertFetchedData`, `LazyDownConversionRecords`; 
 from __future__ import annotations
 
 import os
+from struct import error as StructError
 from typing import Any
 
 from headrace.errors import ErrorCode, HeadraceError
@@ -27,7 +28,7 @@ from headrace.protocol.compression import CompressionError
 from headrace.protocol.conversion import UnsupportedCodec, convert_down
 from headrace.protocol.message_set import MAGIC_V0, MAGIC_V1, iterate_entries
 from headrace.protocol.record_batch import LOG_OVERHEAD_BYTES, CorruptRecord
-from headrace.workers.network.opening_budget import OpeningBudget
+from headrace.workers.network.opening_budget import BATCH_COST, OpeningBudget
 
 VERSION_OF_MAGIC_1 = 2
 VERSION_OF_FIRST_MESSAGE_WHOLE = 3
@@ -104,6 +105,7 @@ def _convert(wanted: OldRange, magic: int, budget: OpeningBudget) -> tuple[bytes
             if found is None:
                 break
             entries = os.pread(found.fd, found.length, found.position)
+            budget.spend(len(entries) + BATCH_COST, 0)
             converted = convert_down(entries, magic, wanted.offset, limit, budget.limit)
             budget.spend(converted.cost, 0)
             if converted.data or converted.next_offset <= offset:
@@ -114,7 +116,14 @@ def _convert(wanted: OldRange, magic: int, budget: OpeningBudget) -> tuple[bytes
             found = wanted.reader.locate(offset, share, *wanted.ends, at_least_one=True)
     except UnsupportedCodec:
         return b"", limit, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-    except (CorruptRecord, CompressionError):
+    except (
+        CorruptRecord,
+        CompressionError,
+        ArithmeticError,
+        ValueError,
+        StructError,
+    ):  # numbers that no old format has
+        budget.spend_in_vain(len(wanted))
         return b"", limit, ErrorCode.CORRUPT_MESSAGE
     except (HeadraceError, OSError):
         return b"", limit, ErrorCode.KAFKA_STORAGE_ERROR

@@ -8,6 +8,9 @@ its partitions moves, or its `max_wait_ms` passes. The order that loses no wake-
 
 The wait byte of a slot stays set while any fetch is parked on it.
 
+An attempt that fails ends its fetch and its connection, and no other. Where a cycle has done its share, the rest is tried
+in the next one.
+
 Bound: one entry per open exchange (PIPELINED_REQUESTS_MAX a connection), and a connection whose fetches wait for
 PARKED_PARTITIONS_MAX partitions is not read: each is looked at whenever one of them moves. Source: Kafka `DelayedFetch`.
 """
@@ -15,6 +18,7 @@ PARKED_PARTITIONS_MAX partitions is not read: each is looked at whenever one of 
 from __future__ import annotations
 
 import heapq
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 
 from headrace.shm.fence import fence
@@ -25,6 +29,11 @@ ANSWERED_MAX = 1_000  # entries of the heap that were answered before their time
 
 # attempt(is_last) -> whether the fetch was answered; with is_last it has to be
 Attempt = Callable[[bool], bool]
+IsSpent = Callable[[], bool]  # whether the cycle has done its share
+
+
+def _never() -> bool:
+    return False
 
 
 class ParkedFetch:
@@ -49,6 +58,7 @@ class FetchPurgatory:
         self._by_slot: dict[int, set[ParkedFetch]] = {}
         self._by_connection: dict[Connection, set[ParkedFetch]] = {}
         self._deadlines: list[tuple[int, int, ParkedFetch]] = []
+        self._moved: OrderedDict[ParkedFetch, None] = OrderedDict()  # to be tried
         self._serial = 0
         self._open_count = 0
 
@@ -74,33 +84,51 @@ class FetchPurgatory:
         self._serial += 1
         heapq.heappush(self._deadlines, (deadline_ms, self._serial, fetch))
 
-    def advance(self, slots: Iterable[int]) -> int:
-        """Try the fetches of slots whose high watermark moved.
+    @property
+    def moved_count(self) -> int:
+        """How many fetches are to be tried that had no turn yet."""
+        return len(self._moved)
+
+    def advance(self, slots: Iterable[int], is_spent: IsSpent = _never) -> int:
+        """Try the fetches of slots whose high watermark moved, each once: it looks at all its partitions.
 
         returns   number of fetches answered
         """
-        answered = 0
-        tried: set[ParkedFetch] = set()
         for slot in slots:
-            for fetch in list(self._by_slot.get(slot, ())):
-                if fetch in tried:
-                    continue
-                tried.add(fetch)  # it looks at all its partitions
-                if fetch.is_open and fetch.attempt(False):
-                    self._close(fetch)
-                    answered += 1
-        return answered
+            self._moved.update(dict.fromkeys(self._by_slot.get(slot, ())))
+        return self._try_moved(is_spent)
 
-    def expire(self, now_ms: int) -> int:
-        """Answer the fetches whose time is over with whatever there is."""
-        answered = 0
+    def expire(self, now_ms: int, is_spent: IsSpent = _never) -> int:
+        """Answer the fetches whose time is over with whatever there is, behind those that moved and had no turn."""
+        answered = self._try_moved(is_spent) if self._moved else 0
         while self._deadlines and (self._deadlines[0][0] <= now_ms or not self._deadlines[0][2].is_open):
+            if self._deadlines[0][2].is_open and is_spent():
+                break
             _deadline_ms, _serial, fetch = heapq.heappop(self._deadlines)
             if fetch.is_open:
-                fetch.attempt(True)
+                self._try(fetch, True)
                 self._close(fetch)
                 answered += 1
         return answered
+
+    def _try_moved(self, is_spent: IsSpent) -> int:
+        answered = 0
+        moved = self._moved
+        while moved and not is_spent():
+            fetch, _ = moved.popitem(last=False)
+            if fetch.is_open and self._try(fetch, False):
+                self._close(fetch)
+                answered += 1
+        return answered
+
+    @staticmethod
+    def _try(fetch: ParkedFetch, is_last: bool) -> bool:
+        """One attempt; a failed one is over as an answered one is."""
+        try:
+            return fetch.attempt(is_last)
+        except Exception as failure:
+            fetch.connection.contain(failure)
+            return True
 
     def next_deadline_ms(self) -> int | None:
         """When `expire` has something to do next."""
@@ -119,6 +147,7 @@ class FetchPurgatory:
         if not fetch.is_open:
             return
         fetch.is_open = False
+        self._moved.pop(fetch, None)
         self._open_count -= 1
         fetch.connection.parked_partitions -= len(fetch.slots)
         of_connection = self._by_connection[fetch.connection]

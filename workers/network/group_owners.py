@@ -9,11 +9,12 @@ Source: Kafka `GroupCoordinator.partitionFor`, `AutoTopicCreationManager`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.errors import BadFrame
 from headrace.ids import OFFSETS_TOPIC, coordinator_partition, owner_of
+from headrace.limits import GROUPS_NAMED_MANY, GROUPS_NAMED_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
@@ -38,6 +39,17 @@ def owner_of_group(context: Context, group_id: str) -> int:
     wiring = context.seat.wiring
     partition = partition_of_group(context, group_id)
     return wiring.network_count + owner_of(OFFSETS_TOPIC, partition, wiring.partition_count)
+
+
+def check_named(context: Context, groups: Sequence[str]) -> None:
+    """Bound the groups that one request names; many of them end this turn, so that others have theirs.
+
+    raises   BadFrame
+    """
+    if len(groups) > GROUPS_NAMED_MAX:
+        raise BadFrame(f"{len(groups)} groups in one request, {GROUPS_NAMED_MAX} may be named")
+    if len(groups) > GROUPS_NAMED_MANY:
+        context.heavy_requests += 1
 
 
 def with_offsets_topic(context: Context, exchange: Exchange, then: Callable[[], None]) -> None:

@@ -8,6 +8,10 @@ Runs in: a network worker. One cycle:
 
 Everything is level-triggered. A connection is registered for reading only while it may take requests, and for
 writing only while its outbox holds something.
+
+A cycle takes NETWORK_REQUESTS_PER_CYCLE_MAX requests at most, CONNECTION_REQUESTS_PER_CYCLE_MAX of one connection, and none
+after NETWORK_CYCLE_MS_MAX. Whoever has more to say waits in line: those that got nothing in a cycle come first in the next.
+What one request does wrong closes its connection and no other (`Connection.contain`).
 """
 
 from __future__ import annotations
@@ -17,8 +21,14 @@ import logging
 import select
 import socket
 
-from headrace.errors import BadFrame, HeadraceError
-from headrace.limits import REQUESTS_PER_CYCLE_MAX, TRICKLE_DEADLINE_MS
+from headrace.errors import BadFrame
+from headrace.limits import (
+    CONNECTION_REQUESTS_PER_CYCLE_MAX,
+    NETWORK_CYCLE_MS_MAX,
+    NETWORK_REQUESTS_PER_CYCLE_MAX,
+    REQUESTS_PER_CYCLE_MAX,
+    TRICKLE_DEADLINE_MS,
+)
 from headrace.shm.counters import (
     BYTES_IN,
     CONNECTIONS_ACCEPTED,
@@ -26,14 +36,25 @@ from headrace.shm.counters import (
     CONNECTIONS_OPEN,
     REQUESTS,
 )
-from headrace.shm.messages import ADMIN_PART, ADMIN_RESULT, ADVANCED, PRODUCE, RESULT, RESULT_TEXT, SLOT_ENTRY
+from headrace.shm.messages import (
+    ADMIN_PART,
+    ADMIN_RESULT,
+    ADVANCED,
+    PRODUCE,
+    PRODUCE_PART,
+    RESULT,
+    RESULT_TEXT,
+    SLOT_ENTRY,
+)
 from headrace.shm.seat import Seat
 from headrace.workers.network.connection import Connection
 from headrace.workers.network.context import Context
+from headrace.workers.network.frame_memory import FrameMemory, frame_memory_max
 from headrace.workers.network.heap import trim_heap
 from headrace.workers.network.router import route
 
 ACCEPTS_PER_CYCLE_MAX = 64
+CLOCK_MASK = 3  # the time is looked at before each fourth request of a connection
 LOOK_AT_CONNECTIONS_INTERVAL_MS = 1_000
 SLOW_READER_DEADLINE_MS = 60_000  # a socket that takes nothing for this long is closed
 SHRINK_AFTER_IDLE_MS = 10_000
@@ -63,6 +84,9 @@ class NetworkLoop:
         self._serial = 0
         self._next_look_ms = 0
         self._frame_bytes_max = settings["socket.request.max.bytes"]
+        self._frame_memory = FrameMemory(
+            frame_memory_max(settings["queued.max.request.bytes"], self._frame_bytes_max, len(seat.wiring.network_ids))
+        )
         self._connections_max = settings["max.connections"]
         self._open_counts = [seat.processes.counters(each) for each in seat.wiring.network_ids]
         self._requests = 0  # of this cycle
@@ -72,13 +96,17 @@ class NetworkLoop:
         self._idle_max_ms = settings["connections.max.idle.ms"]
         self._send_buffer_bytes = settings["socket.send.buffer.bytes"]
         self._receive_buffer_bytes = settings["socket.receive.buffer.bytes"]
-        self._is_accepting = True
-        self._deferred: dict[Connection, None] = {}  # whose frames a heavy request has put off, in order
-        self._served: dict[Connection, None] = {}  # the same, behind those that got nothing in this cycle
+        self._is_accepting = seat.view.version() > 0  # who has no view yet would say that no topic is known
+        self._deferred: dict[Connection, None] = {}  # who got nothing in this cycle, in order
+        self._served: dict[Connection, None] = {}  # who has more to say, behind those
+        self._cycle = 0
+        self._requests_left = 0  # of this cycle
+        self._ends_ns = 0  # when it takes no more of them
+        self._is_full = False  # it took all that it may
         self.is_draining = False
         listener.setblocking(False)
         seat.counters.add(CONNECTIONS_OPEN, -seat.counters.get(CONNECTIONS_OPEN))  # those of a predecessor
-        self._epoll.register(listener.fileno(), _READ)
+        self._epoll.register(listener.fileno(), _READ if self._is_accepting else 0)
         self._epoll.register(seat.doorbell.fd, _READ)
 
     def do_work(self, timeout_s: float = 0.0) -> int:
@@ -94,20 +122,30 @@ class NetworkLoop:
         self.follow_peers()
         context.follow_view()
         context.heavy_requests = 0
+        self._cycle += 1
+        self._is_full = False
+        self._requests_left = NETWORK_REQUESTS_PER_CYCLE_MAX
+        self._ends_ns = now_ns + NETWORK_CYCLE_MS_MAX * 1_000_000
         done = self._resume() if self._deferred or self._served else 0
         for fd, mask in events:
             connection = self._connections.get(fd)
             if connection is not None:
+                if mask & _READ and self._is_full:
+                    self._deferred[connection] = None
+                    mask &= _WRITE
                 self._serve(connection, mask)
                 done += 1
             elif self._listener is not None and fd == self._listener.fileno():
                 done += self._accept()
+        self._seat.beat(context.clock.monotonic_ns())
         done += self.take_answers()
         for connection in context.sender.retry():
             self._take_frames(connection)
             self._dirty.add(connection)
-        done += context.fetches.expire(context.now_ms)
+        done += context.fetches.expire(context.now_ms, self._is_spent)
         done += context.sender.commit()
+        if self._frame_memory.waiting:
+            self._frame_memory.admit()
         while self._dirty:
             self._settle(self._dirty.pop())
         context.sender.commit()  # settling may have taken more frames
@@ -115,7 +153,15 @@ class NetworkLoop:
         if context.now_ms >= self._next_look_ms:
             self._next_look_ms = context.now_ms + LOOK_AT_CONNECTIONS_INTERVAL_MS
             self._look_at_connections()
-        return done + len(self._deferred) + len(self._served)
+        return done + len(self._deferred) + len(self._served) + context.fetches.moved_count
+
+    def _is_spent(self) -> bool:
+        """Whether this cycle has done its share: what is left waits for the next one, which begins at once."""
+        return (
+            self._requests_left <= 0
+            or self._context.heavy_requests > 0
+            or self._context.clock.monotonic_ns() >= self._ends_ns
+        )
 
     def _count(self) -> None:
         """What came in this cycle, for everyone to see."""
@@ -150,7 +196,7 @@ class NetworkLoop:
                         if connection is not None:
                             connection.condemn("produce with acks=0 failed")
                 elif kind == ADVANCED:
-                    context.fetches.advance([slot for (slot,) in SLOT_ENTRY.iter_unpack(body)])
+                    context.fetches.advance([slot for (slot,) in SLOT_ENTRY.iter_unpack(body)], self._is_spent)
                 elif kind == ADMIN_RESULT:
                     context.follow_view()
                     context.admin.take_result(body)
@@ -170,6 +216,12 @@ class NetworkLoop:
         if deadline_ms is None:
             return most_ms
         return max(0, min(most_ms, deadline_ms - self._context.now_ms))
+
+    def begin_accepting(self) -> None:
+        """Let connections in, those that wait in the backlog first; the first view of the cluster has to be there."""
+        assert self._listener is not None
+        self._epoll.modify(self._listener.fileno(), _READ)
+        self._is_accepting = True
 
     def stop_accepting(self) -> None:
         """Begin to drain: no new connections, no new frames."""
@@ -216,7 +268,9 @@ class NetworkLoop:
             if self._receive_buffer_bytes > 0:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes)
             self._serial += 1
-            connection = Connection(sock, peer, self._serial, self._frame_bytes_max, self._dirty, self._context.now_ms)
+            connection = Connection(
+                sock, peer, self._serial, self._frame_bytes_max, self._dirty, self._context.now_ms, self._frame_memory
+            )
             self._connections[connection.fd] = connection
             self._by_serial[connection.serial] = connection
             self._epoll.register(connection.fd, _READ)
@@ -233,47 +287,65 @@ class NetworkLoop:
         self._is_accepting = False
 
     def _serve(self, connection: Connection, mask: int) -> None:
-        if mask & _READ and not connection.can_take_requests:
+        if mask & _READ and (connection.is_short or not connection.can_take_requests):
             self._dirty.add(connection)  # its frames are still needed where they lie: stop listening for more
         elif mask & _READ and (connection in self._deferred or connection in self._served):
             pass  # whole frames may lie there, in all the room there is: their turn comes first
         elif mask & _READ:
-            try:
-                count = connection.receive()
-            except BlockingIOError:
-                return
-            except OSError as failure:
-                self._close(connection, f"receive failed: {failure.strerror}")
-                return
-            if count == 0:
-                self._close(connection, None)
-                return
-            self._bytes_in += count
-            connection.last_active_ms = self._context.now_ms
-            self._take_frames(connection)
+            self._receive(connection)
         elif mask & _BROKEN:
             self._close(connection, None)
             return
         if mask & _WRITE:
             self._dirty.add(connection)
 
-    def _resume(self) -> int:
-        """Go on with the connections whose frames were put off, those first that waited while others were served."""
-        deferred = {**self._deferred, **self._served}
-        self._deferred, self._served = {}, {}
-        for connection in deferred:
-            self._take_frames(connection)
-            self._dirty.add(connection)
-        return len(deferred)
+    def _receive(self, connection: Connection) -> None:
+        """Take what the socket has, and the frames in it."""
+        try:
+            count = connection.receive()
+        except BlockingIOError:
+            return
+        except OSError as failure:
+            self._close(connection, f"receive failed: {failure.strerror}")
+            return
+        if count == 0:
+            self._close(connection, None)
+            return
+        self._bytes_in += count
+        connection.last_active_ms = self._context.now_ms
+        self._take_frames(connection)
 
-    def _take_frames(self, connection: Connection) -> None:
-        """Handle the whole frames that are here, as far as the connection may take requests."""
+    def _resume(self) -> int:
+        """Go on with the connections that stand in line, those first that waited while others were served."""
+        waiting = {**self._deferred, **self._served}
+        self._deferred, self._served = {}, {}
+        for connection in list(waiting):
+            if self._is_spent():
+                break
+            del waiting[connection]
+            if not connection.is_closed:
+                if not self._take_frames(connection) and connection.can_take_requests and not connection.is_short:
+                    self._receive(connection)
+                self._dirty.add(connection)
+        self._deferred = {**waiting, **self._deferred}
+        return len(waiting) + 1
+
+    def _take_frames(self, connection: Connection) -> int:
+        """Handle the whole frames that are here, as far as the connection may take requests in this cycle.
+
+        returns   how many
+        """
         context = self._context
+        now_ns, ends_ns = context.clock.monotonic_ns, self._ends_ns
+        if connection.cycle != self._cycle:
+            connection.cycle, connection.cycle_requests = self._cycle, 0
+        most = min(CONNECTION_REQUESTS_PER_CYCLE_MAX - connection.cycle_requests, self._requests_left)
         count = 0
         try:
             while connection.has_bytes and connection.can_take_requests and not self.is_draining:
-                if context.heavy_requests:
-                    (self._served if count else self._deferred)[connection] = None
+                if count >= most or context.heavy_requests or (not count & CLOCK_MASK and now_ns() >= ends_ns):
+                    self._is_full = self._is_full or count < most or self._requests_left <= count
+                    (self._served if connection.cycle_requests + count else self._deferred)[connection] = None
                     break
                 frame = connection.next_frame(context.now_ms)
                 if frame is None:
@@ -281,15 +353,15 @@ class NetworkLoop:
                 route(context, connection, frame)
                 count += 1
         except BadFrame as failure:
-            self._seat.counters.add(CONNECTIONS_CLOSED_BAD, 1)
             connection.condemn(f"bad frame: {failure}")
-        except HeadraceError:
-            raise  # a ring or region that is not as it has to be: the successor gets new ones
-        except Exception:  # ours to mend, but one request's fault is not every connection's
             self._seat.counters.add(CONNECTIONS_CLOSED_BAD, 1)
-            _log.exception("a handler failed, its connection is closed peer=%s", connection.peer)
-            connection.condemn("a handler failed")
+        except Exception as failure:
+            connection.contain(failure)
+            self._seat.counters.add(CONNECTIONS_CLOSED_BAD, 1)
+        connection.cycle_requests += count
+        self._requests_left -= count
         self._requests += count
+        return count
 
     def _settle(self, connection: Connection) -> None:
         """End a connection's cycle: send what is ready, take frames that had to wait, set what to be told of."""
@@ -314,7 +386,10 @@ class NetworkLoop:
                 connection.sending_since_ms = self._context.now_ms
         if connection.has_bytes:
             self._take_frames(connection)
-        wanted = _READ if connection.can_take_requests and not self.is_draining else 0
+        elif self._frame_memory.waiting:
+            connection.shrink()
+        is_read = connection.can_take_requests and not connection.is_short and not self.is_draining
+        wanted = _READ if is_read else 0
         if len(connection.outbox):
             wanted |= _WRITE
         if wanted != connection.registered_events:
@@ -329,13 +404,12 @@ class NetworkLoop:
         if self._closed >= CLOSED_BEFORE_TRIM:
             self._closed = 0
             trim_heap()
-        if self._listener is not None and not self._is_accepting:
-            self._epoll.modify(self._listener.fileno(), _READ)
-            self._is_accepting = True
+        if self._listener is not None and not self._is_accepting and self._seat.view.version() > 0:
+            self.begin_accepting()
         now_ms = self._context.now_ms
         for connection in list(self._connections.values()):
             idle_ms = now_ms - connection.last_active_ms
-            if connection.frame_since_ms and not connection.can_take_requests:
+            if connection.frame_since_ms and (connection.is_short or not connection.can_take_requests):
                 connection.frame_since_ms = now_ms  # it is us who don't read
             if connection.frame_since_ms and now_ms - connection.frame_since_ms > TRICKLE_DEADLINE_MS:
                 self._seat.counters.add(CONNECTIONS_CLOSED_BAD, 1)
@@ -346,7 +420,7 @@ class NetworkLoop:
                 self._close(connection, f"idle for {idle_ms} ms")
             elif idle_ms > LOOK_AT_CONNECTIONS_INTERVAL_MS and connection.is_only_waiting and connection.has_left():
                 self._close(connection, None)
-            elif idle_ms > SHRINK_AFTER_IDLE_MS:
+            elif idle_ms > SHRINK_AFTER_IDLE_MS or self._frame_memory.waiting:
                 connection.shrink()
 
     def _close(self, connection: Connection, reason: str | None) -> None:
@@ -361,9 +435,12 @@ class NetworkLoop:
         self._closed += 1
         self._by_serial.pop(connection.serial, None)
         self._dirty.discard(connection)
+        self._deferred.pop(connection, None)
+        self._served.pop(connection, None)
         context = self._context
         for kind, header in context.sender.drop(connection):
-            (context.produce if kind == PRODUCE else context.admin).forget_unsent(header)
+            if kind != PRODUCE_PART:  # the owner lets go of what was begun
+                (context.produce if kind == PRODUCE else context.admin).forget_unsent(header)
         if connection.exchanges:
             context.fetches.drop(connection)
         connection.close()

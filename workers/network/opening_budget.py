@@ -1,7 +1,9 @@
 """How much one request may have the node open: a bound on what compressed bytes can make of a network worker.
 
-    opened so far <= OPENED_BYTES_MAX + OPENED_RATIO_MAX x bytes of the request, in bytes that came out and OPENED_RECORD_COST
-    for each record that was looked at
+    opened so far <= OPENED_BYTES_MAX + OPENED_RATIO_MAX x bytes of the request, in bytes that went in, bytes that came out,
+    OPENED_RECORD_COST for each record that was looked at, and BATCH_COST for each batch
+
+Bytes that go in count because what comes out may be nothing, and because what does not decompress has cost as much.
 
 A request that costs HEAVY_COST (30 ms or so) ends its turn: the loop serves nobody else's frames in that cycle, beats and
 sends, and goes on with the others first.
@@ -18,6 +20,8 @@ from headrace.protocol.conversion import opening_cost
 from headrace.protocol.record_batch import Record
 
 HEAVY_COST = 4 << 20
+BATCH_COST = 4 << 10  # 20 us, whatever is in it
+VAIN_RATIO = 1_024  # bytes that may have come out of one before it failed
 
 assert HEAVY_COST < OPENED_BYTES_MAX
 
@@ -42,6 +46,10 @@ class OpeningBudget:
 
     def spend(self, size_bytes: int, records: int) -> None:
         self.spent += size_bytes + OPENED_RECORD_COST * records
+
+    def spend_in_vain(self, size_bytes: int) -> None:
+        """So many bytes could not be opened; nobody knows what came out until then."""
+        self.spent += min(self.limit, VAIN_RATIO * size_bytes)
 
     def spend_records(self, records: Sequence[Record]) -> None:
         """What was read as records."""

@@ -26,6 +26,8 @@ from headrace.workers.network.routes import Route
 
 READERS_MAX = 2_000
 
+Held = tuple[Route, LogReader]
+
 
 class PartitionFiles:
     """Log readers by slot.
@@ -37,7 +39,7 @@ class PartitionFiles:
         self._table = table
         self._open_segments = open_segments
         self._log_dirs = [Path(path) for path in log_dirs]
-        self._readers: OrderedDict[int, tuple[int, LogReader]] = OrderedDict()
+        self._readers: OrderedDict[int, Held] = OrderedDict()
 
     def reader(self, route: Route, row: PartitionRow) -> LogReader:
         """The reader of a partition, with the segment list as of `row`.
@@ -46,7 +48,7 @@ class PartitionFiles:
                  where it may be that of another partition of this name, here and from each method of the reader
         """
         held = self._readers.get(route.slot)
-        if held is None or held[0] != route.key:
+        if held is None or held[0].key != route.key:
             held = self._open(route)
         elif len(self._readers) > 1:
             self._readers.move_to_end(route.slot)
@@ -62,8 +64,7 @@ class PartitionFiles:
         """Let go of what is no partition any more: an open descriptor keeps a deleted file's space."""
         if not self._readers:
             return
-        keys = {one.slot: one.key for topic in view.topics.values() for one in topic.partitions}
-        for slot in [slot for slot, (key, _reader) in self._readers.items() if keys.get(slot) != key]:
+        for slot in [slot for slot, (route, _reader) in self._readers.items() if not _is_in(view, route)]:
             self._readers.pop(slot)[1].close()
 
     def directory(self, topic: str, partition: int) -> Path | None:
@@ -75,21 +76,21 @@ class PartitionFiles:
         return None
 
     def close(self) -> None:
-        for _key, reader in self._readers.values():
+        for _route, reader in self._readers.values():
             reader.close()
         self._readers.clear()
 
-    def _open(self, route: Route) -> tuple[int, LogReader]:
+    def _open(self, route: Route) -> Held:
         stale = self._readers.pop(route.slot, None)
         if stale is not None:
             stale[1].close()
         directory = self.directory(route.topic, route.index)
         if directory is None:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"no directory for {route.topic}-{route.index}")
-        held = (route.key, LogReader(directory, partial(self._confirm, route), self._open_segments))
+        held = (route, LogReader(directory, partial(self._confirm, route), self._open_segments))
         self._readers[route.slot] = held
         if len(self._readers) > READERS_MAX:
-            _slot, (_key, oldest) = self._readers.popitem(last=False)
+            _slot, (_route, oldest) = self._readers.popitem(last=False)
             oldest.close()
         return held
 
@@ -98,3 +99,12 @@ class PartitionFiles:
         row = self._table.read(route.slot)
         if row is None or row.key != route.key or row.state in (RowState.FREE, RowState.DELETED):
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{route.topic}-{route.index} is another one now")
+
+
+def _is_in(view: ClusterView, route: Route) -> bool:
+    """Whether a view has the partition that was routed to, in the same slot."""
+    topic = view.topics.get(route.topic)
+    if topic is None or route.index >= len(topic.partitions):
+        return False
+    partition = topic.partitions[route.index]
+    return (partition.slot, partition.key) == (route.slot, route.key)

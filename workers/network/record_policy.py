@@ -7,7 +7,8 @@ of any batch, so nothing here has to be trusted there; it never decompresses.
     Produce v0 to v2    sets of v0 and v1 become one batch of v2, in the topic's codec or their own
     compression.type    a batch in another codec is compressed anew
     cleanup.policy      compact: each record needs a key
-    headrace.validate.records.deep    records are what their header says; a wrong largest timestamp is mended
+    headrace.validate.records.deep    records are what their header says; a wrong largest timestamp is mended. Uncompressed
+                        ones are looked at in any case (`plain_admission.py`)
 
 A batch whose header or checksum is wrong is passed as it is: the owner names the fault. Bounds: OPENED_BYTES_MAX and
 OPENED_RECORDS_MAX for a batch, `opening_budget.py` for a request.
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from itertools import islice
 from struct import Struct
 from typing import Any, NoReturn
 
@@ -26,7 +28,7 @@ from crc32c import crc32c
 
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import NO_TIMESTAMP_MS
-from headrace.limits import OPENED_RECORDS_MAX
+from headrace.limits import OPENED_RECORDS_MAX, RECORD_ERRORS_MAX
 from headrace.log.config import LogConfig
 from headrace.log.validator import CODEC_MAX, BatchRules, rules_at
 from headrace.protocol.compression import Codec, CompressionError, DecompressedTooLarge, compress, decompress
@@ -49,7 +51,8 @@ from headrace.protocol.record_batch import (
 )
 from headrace.protocol.record_scan import RecordScan, scan_records
 from headrace.settings import Settings, topic_values
-from headrace.workers.network.opening_budget import OpeningBudget
+from headrace.workers.network.opening_budget import BATCH_COST, OpeningBudget
+from headrace.workers.network.plain_admission import check_plain, check_range
 
 PRODUCER = "producer"
 
@@ -69,12 +72,13 @@ _TIMESTAMP = Struct(">q")
 Buffer = bytes | bytearray | memoryview
 
 
-class RejectedRecord(KafkaError):
-    """One record of a batch is at fault; a response tells which since v8 (KIP-467)."""
+class RejectedRecords(KafkaError):
+    """Some records of a batch are at fault; a response tells which since v8 (KIP-467)."""
 
-    def __init__(self, code: ErrorCode, index: int, reason: str) -> None:
-        super().__init__(code, f"record {index}: {reason}")
-        self.index = index
+    def __init__(self, code: ErrorCode, indexes: list[int], reason: str) -> None:
+        which = f"record {indexes[0]}" if len(indexes) == 1 else f"{len(indexes)} records from {indexes[0]} on"
+        super().__init__(code, f"{which}: {reason}")
+        self.indexes = indexes
         self.reason = reason
 
 
@@ -117,8 +121,12 @@ class RecordPolicy:
         budget   of its request
         raises   KafkaError INVALID_RECORD, INVALID_TIMESTAMP or MESSAGE_TOO_LARGE, with the reason
         """
-        if not self._looks_inside and len(batch) >= HEADER_BYTES and batch[_CODEC_POSITION] & CODEC_MASK == self.codec:
-            return batch
+        if not self._looks_inside and len(batch) >= HEADER_BYTES:
+            codec = batch[_CODEC_POSITION] & CODEC_MASK
+            if codec == Codec.NONE:
+                check_plain(batch)
+            if codec == self.codec:
+                return batch
         header = _sound_header(batch, self._config.max_message_bytes)
         if header is None or header.codec > CODEC_MAX:
             return batch
@@ -134,6 +142,7 @@ class RecordPolicy:
         """
         most = self._config.max_message_bytes
         budget = budget or OpeningBudget()
+        budget.spend(len(message_set) + BATCH_COST, 0)
         try:
             if len(message_set) > most:
                 for _position, size, _magic in iterate_entries(message_set):
@@ -144,35 +153,47 @@ class RecordPolicy:
                 return message_set if self.is_plain else self.admit(message_set, now_ms, budget)
             opened = open_produced_set(message_set, budget.limit)
         except (CorruptRecord, CompressionError) as failure:
+            budget.spend_in_vain(len(message_set))
             _refuse(failure, ErrorCode.CORRUPT_MESSAGE)
         budget.spend_records(opened.records)
         if self._is_compacted:
-            keyless = next((index for index, record in enumerate(opened.records) if record.key is None), -1)
-            _check_keys(keyless)
+            keyless = (index for index, record in enumerate(opened.records) if record.key is None)
+            _check_keys(list(islice(keyless, RECORD_ERRORS_MAX)))
         rules = rules_at(self._config, now_ms)
         no_negative = rules._replace(earliest_ms=max(rules.earliest_ms, 0))
         _check_times({record.timestamp_ms for record in opened.records}, no_negative)
+        records = opened.records
+        if rules.is_log_append_time:  # whatever the times are: they need not fit a batch
+            records = [record._replace(timestamp_ms=now_ms) for record in records]
         if self.codec is None:
-            return convert_up(opened.records, opened.codec)
-        batch = memoryview(convert_up(opened.records, Codec.NONE))
+            return convert_up(records, opened.codec)
+        batch = memoryview(convert_up(records, Codec.NONE))
         header = parse_header(batch)
         return self._rebuilt(batch, header, batch[HEADER_BYTES:], self.codec, header.max_timestamp)
 
     def _admit(self, batch: memoryview, header: RecordBatchHeader, now_ms: int, budget: OpeningBudget) -> Buffer:
         if self._looks_inside and header.record_count > OPENED_RECORDS_MAX:
             raise TooManyRecords(f"{header.record_count} records in a batch, {OPENED_RECORDS_MAX} are opened")
-        plain = bytes(decompress(header.codec, batch[HEADER_BYTES:], budget.limit))
+        budget.spend(len(batch) + BATCH_COST, 0)
+        try:
+            plain = bytes(decompress(header.codec, batch[HEADER_BYTES:], budget.limit))
+        except CompressionError:
+            budget.spend_in_vain(len(batch))
+            raise
         budget.spend(len(plain), header.record_count if self._looks_inside else 0)
         latest_ms = header.max_timestamp
         if self._looks_inside:
             scan = scan_records(plain, header)
+            check_range(scan.min_timestamp_ms, scan.max_timestamp_ms)
             if self._is_compacted:
                 _check_keys(scan.keyless)
-            if self._is_deep:
+            if self._is_deep or header.codec == Codec.NONE:
                 latest_ms = self._latest(scan, header, now_ms)
         codec = header.codec if self.codec is None else self.codec
         if codec == header.codec and latest_ms == header.max_timestamp:
             return batch
+        if codec != header.codec:
+            budget.spend(len(plain), 0)  # once more: it is compressed
         return self._rebuilt(batch, header, plain, codec, latest_ms)
 
     def _rebuilt(
@@ -213,9 +234,9 @@ def _sound_header(batch: memoryview, max_message_bytes: int) -> RecordBatchHeade
     return header if is_sound else None
 
 
-def _check_keys(keyless: int) -> None:
-    if keyless >= 0:
-        raise RejectedRecord(ErrorCode.INVALID_RECORD, keyless, "it has no key, which a compacted topic needs")
+def _check_keys(keyless: list[int]) -> None:
+    if keyless:
+        raise RejectedRecords(ErrorCode.INVALID_RECORD, keyless, "no key, which a compacted topic needs")
 
 
 def _check_times(times_ms: Iterable[int], rules: BatchRules) -> None:

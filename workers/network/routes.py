@@ -1,7 +1,7 @@
 """Where a partition's requests go: slot, key and owner, by topic and index, from the cluster view.
 
-Runs in: a network worker. Built topic by topic on first use and dropped when the view's version moves, so
-that a request costs two dict or list look-ups however many partitions there are.
+Runs in: a network worker. Built topic by topic on first use and dropped when the topic's part of the view is another,
+so that a request costs two dict or list look-ups however many partitions there are.
 """
 
 from __future__ import annotations
@@ -37,17 +37,23 @@ class Routes:
         self._network_count = network_count
         self._partition_count = partition_count
         self._defaults = defaults
+        self._inherited = defaults.settings
         self._view: ClusterView | None = None
         self._policies: dict[str, RecordPolicy] = {}
         self._topics: dict[str, list[Route] | None] = {}
         self._slots: dict[int, Route] = {}
 
     def follow(self, view: ClusterView) -> None:
-        """Forget what came from an older view."""
+        """Forget what came from an older view of a topic that changed, or of all where what they inherit did."""
+        before = self._view.topics if self._view is not None and self._defaults.settings is self._inherited else {}
+        self._inherited = self._defaults.settings
         self._view = view
-        self._topics.clear()
-        self._policies.clear()
-        self._slots.clear()
+        for name in [name for name in self._topics if before.get(name) is not view.topics.get(name)]:
+            for route in self._topics.pop(name) or ():
+                if self._slots.get(route.slot) is route:
+                    del self._slots[route.slot]
+        for name in [name for name in self._policies if before.get(name) is not view.topics.get(name)]:
+            del self._policies[name]
 
     def topic(self, name: str) -> list[Route] | None:
         """Routes of a topic by partition index, None where the view does not have the topic."""

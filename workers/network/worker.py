@@ -10,6 +10,7 @@ import logging
 import resource
 import socket
 
+from headrace import exit_codes
 from headrace.clock import Clock, SystemClock
 from headrace.errors import Fenced
 from headrace.limits import IDLE_WAIT_MAX_MS
@@ -20,8 +21,6 @@ from headrace.workers.network.context import Context
 from headrace.workers.network.loop import NetworkLoop
 
 DRAIN_MAX_MS = 3_000
-EXIT_CLEAN = 0
-EXIT_FENCED = 1
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +34,7 @@ def run(seat: Seat, listener: socket.socket, clock: Clock | None = None) -> int:
         loop = NetworkLoop(seat, context, listener)
         while not stop.is_set:
             if seat.view.version() > 0:
+                loop.begin_accepting()
                 seat.set_state(ProcessState.READY)
                 break
             _cycle(seat, loop, 0)
@@ -51,10 +51,10 @@ def run(seat: Seat, listener: socket.socket, clock: Clock | None = None) -> int:
         loop.close()
         context.files.close()
         seat.set_state(ProcessState.STOPPED)
-        return EXIT_CLEAN
+        return exit_codes.CLEAN
     except Fenced as reason:
         _log.warning("network worker fenced process=%d reason=%s", seat.process_id, reason)
-        return EXIT_FENCED
+        return exit_codes.FAILED
 
 
 def _cycle(seat: Seat, loop: NetworkLoop, done_before: int) -> int:

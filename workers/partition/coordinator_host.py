@@ -9,6 +9,9 @@ Runs in: a partition worker, for the partitions of `__consumer_offsets` that it 
 Leadership gained: the partition is read in slices, a bounded number of bytes a cycle, so that produces and
 other groups go on. Lost: the coordinator is unloaded.
 
+Offsets of a topic go when the view says that it is deleted, or when another topic has its name; a topic that is merely not
+in the view keeps them. The view is followed once the tombstones are committed, in every partition hosted here.
+
 Source: Kafka `GroupMetadataManager.loadGroupsAndOffsets`, `appendForGroup`; blueprint, coordinators.
 """
 
@@ -17,12 +20,14 @@ from __future__ import annotations
 import logging
 import uuid
 from collections import deque
+from collections.abc import Iterable
 
 from headrace.errors import ErrorCode, HeadraceError, StorageFailed
 from headrace.ids import OFFSETS_TOPIC, coordinator_partition
+from headrace.limits import RELEASED_TOPICS_MAX
 from headrace.protocol.codec import encode_response
 from headrace.protocol.record_batch import HEADER_BYTES
-from headrace.shm.cluster_view import ClusterView
+from headrace.shm.cluster_view import ClusterView, DeletedTopic
 from headrace.shm.counters import (
     GROUP_REBALANCES,
     OFFSETS_COMMITTED,
@@ -42,13 +47,14 @@ from headrace.workers.coordinators.loader import Loader
 from headrace.workers.coordinators.timers import Timers
 from headrace.workers.partition.answers import Answers
 from headrace.workers.partition.lag_rows import LagRows
-from headrace.workers.partition.log_slices import LogSlices
+from headrace.workers.partition.log_slices import Batch, LogSlices
 from headrace.workers.partition.offsets_batch import build_offsets_batch, size_of
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.requests import Reply
 
 LOAD_BYTES_PER_CYCLE = 1024 * 1024
 CYCLE_MS_MAX = 1_000
+BURIAL_RETRY_MS = 1_000
 BATCH_BYTES_WANTED = 256 * 1024  # a batch takes further appends up to here
 
 _REASONS = {
@@ -77,9 +83,13 @@ class Hosted:
 
     appends    wanted in this cycle
     waiting    in the log, not yet committed: (end offset, deadline, offset of its last record, append)
+    deleted    topics whose offsets have to go, `is_burying`: their tombstones are on the way
     """
 
-    __slots__ = ("appends", "coordinator", "loader", "replica", "slices", "started_ms", "waiting")
+    __slots__ = (
+        "appends", "coordinator", "deleted", "is_burying", "loader", "next_burial_ms", "replica", "slices", "started_ms",
+        "unread", "waiting",
+    )  # fmt: skip
 
     def __init__(self, coordinator: GroupCoordinator, replica: Replica, now_ms: int) -> None:
         self.coordinator = coordinator
@@ -88,7 +98,11 @@ class Hosted:
         self.waiting: deque[tuple[int, int, int, Append]] = deque()
         self.loader: Loader | None = Loader(str(replica.partition))
         self.slices: LogSlices | None = LogSlices(replica.log)
+        self.unread: deque[Batch] = deque()  # of the slice that is being loaded
         self.started_ms = now_ms
+        self.deleted: set[str] = set()
+        self.is_burying = False
+        self.next_burial_ms = 0
 
 
 class CoordinatorHost:
@@ -120,6 +134,9 @@ class CoordinatorHost:
         self._loading: deque[Hosted] = deque()
         self._lags = LagRows(seat.lags, seat.wiring.index(seat.process_id))
         self._topics: dict[str, int] = {}  # partitions of each topic
+        self._topic_ids: dict[str, str] = {}  # those of topics that left the view as well: they may come back
+        self._deleted: frozenset[DeletedTopic] = frozenset()  # as of the last view
+        self._to_bury: dict[Hosted, None] = {}  # have offsets of deleted topics, maybe
         self._touched: dict[Hosted, None] = {}  # have appends or waiting ones; one that is unloaded may have some left
 
     # Events from outside
@@ -141,27 +158,41 @@ class CoordinatorHost:
 
     def follow(self, view: ClusterView) -> None:
         """The view moved, and the replicas have followed."""
-        topics = {topic.name: len(topic.partitions) for topic in view.topics.values()}
-        gone = self._topics.keys() - topics.keys()
-        self._topics = topics
-        self.partition_count = topics.get(OFFSETS_TOPIC, self.partition_count)
-        self.follow_roles()
-        if gone:
-            for hosted in self.by_partition.values():
-                hosted.coordinator.topics_deleted(gone, self.now_ms)
+        self._topics = {topic.name: len(topic.partitions) for topic in view.topics.values()}
+        self.partition_count = self._topics.get(OFFSETS_TOPIC, self.partition_count)
+        deleted = frozenset(view.deleted)
+        gone = {topic.name for topic in deleted - self._deleted}
+        for name in gone:
+            self._topic_ids.pop(name, None)
+        for topic in view.topics.values():
+            known_id = self._topic_ids.pop(topic.name, "")
+            if known_id and topic.topic_id and topic.topic_id != known_id:
+                gone.add(topic.name)
+            self._topic_ids[topic.name] = topic.topic_id or known_id  # the latest last
+        while len(self._topic_ids) > len(self._topics) + RELEASED_TOPICS_MAX:
+            del self._topic_ids[next(iter(self._topic_ids))]
+        for hosted in self.by_partition.values() if gone else ():
+            hosted.deleted |= gone
+            self._to_bury[hosted] = None
+        self._deleted = deleted
+        self.follow_roles(self._replicas.values())
 
-    def follow_roles(self) -> None:
-        """Take up what this worker leads now, give up what it does not."""
-        led = {
-            replica.partition.partition: replica
-            for replica in self._replicas.values()
-            if replica.partition.topic == OFFSETS_TOPIC and replica.is_leader
-        }
-        for partition, hosted in list(self.by_partition.items()):
-            if led.get(partition) is not hosted.replica:
-                self._unload(hosted)
-        for partition, replica in led.items():
-            if partition not in self.by_partition:
+    @property
+    def has_followed(self) -> bool:
+        """Whether nothing is left here, nor in the logs, of the offsets of deleted topics."""
+        return not self._to_bury
+
+    def follow_roles(self, replicas: Iterable[Replica]) -> None:
+        """Take up what this worker leads now of replicas that may have changed, give up what it does not."""
+        for replica in replicas:
+            if replica.partition.topic != OFFSETS_TOPIC:
+                continue
+            partition = replica.partition.partition
+            hosted = self.by_partition.get(partition)
+            if hosted is not None and (hosted.replica is not replica) == replica.is_leader:
+                self._unload(hosted)  # it is led no more, or another replica of this partition is
+                hosted = None
+            if hosted is None and replica.is_leader:
                 self._host(partition, replica)
 
     def do_work(self) -> int:
@@ -175,6 +206,8 @@ class CoordinatorHost:
         if self._to_expire:
             self._expire_one()
             done += 1
+        if self._to_bury:
+            self._bury_deleted()
         while self._touched and self._settle_touched():
             done += 1
         self._lags.flush(now_ms)
@@ -205,6 +238,9 @@ class CoordinatorHost:
 
         coordinator = GroupCoordinator(partition, self.config, self.timers, emit, _new_id, self._is_known)
         hosted = Hosted(coordinator, replica, self.now_ms)
+        if self._deleted:
+            hosted.deleted = {topic.name for topic in self._deleted}
+            self._to_bury[hosted] = None
         self.by_partition[partition] = hosted
         self._loading.append(hosted)
 
@@ -219,21 +255,13 @@ class CoordinatorHost:
             if hosted.slices.version != hosted.replica.log.segments_version:
                 hosted.loader = Loader(str(hosted.replica.partition))
                 hosted.slices = LogSlices(hosted.replica.log)
-            try:
-                batches = hosted.slices.read()
-            except OSError as failure:
-                hosted.loader.report(f"the rest of the log: {failure}")
-                batches = None
-            for fault in hosted.slices.faults:
-                hosted.loader.report(fault)
-            hosted.slices.faults.clear()
-            if batches is None:
+                hosted.unread.clear()
+            if not hosted.unread and not _read_slice(hosted, hosted.loader, hosted.slices):
                 self._loading.popleft()
                 self._loaded(hosted, hosted.loader)
                 continue
-            for header, batch in batches:
-                hosted.loader.take(header, batch)
-                left -= len(batch)
+            while hosted.unread and left > 0:
+                left -= hosted.loader.take(*hosted.unread.popleft())
         return 1
 
     def _loaded(self, hosted: Hosted, loader: Loader) -> None:
@@ -259,12 +287,43 @@ class CoordinatorHost:
     def _unload(self, hosted: Hosted) -> None:
         del self.by_partition[hosted.coordinator.partition]
         hosted.loader = hosted.slices = None
+        self._to_bury.pop(hosted, None)
+        hosted.unread.clear()
         _log.info("groups unloaded partition=%s groups=%d", hosted.replica.partition, len(hosted.coordinator.groups))
         self._lags.forget([offset_key_prefix(group_id) for group_id in hosted.coordinator.groups])
         hosted.coordinator.unload(self.now_ms)
         lost, hosted.waiting = hosted.waiting, deque()
         for _end, _deadline, _offset, append in lost:
             append.then(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, self.now_ms)
+
+    def _bury_deleted(self) -> None:
+        """Tombstones for the offsets of deleted topics, again and again where they can't be written."""
+        for hosted in list(self._to_bury):
+            is_busy = hosted.is_burying or hosted.coordinator.is_loading
+            if not is_busy and self.now_ms >= hosted.next_burial_ms:
+                self._bury(hosted)
+
+    def _bury(self, hosted: Hosted) -> None:
+        names = frozenset(hosted.deleted)
+        hosted.is_burying = True
+
+        def settled(error: ErrorCode) -> None:
+            hosted.is_burying = False
+            if not error:
+                hosted.deleted -= names
+                if not hosted.deleted:
+                    self._to_bury.pop(hosted, None)
+                return
+            hosted.next_burial_ms = self.now_ms + BURIAL_RETRY_MS
+            _log.warning(
+                "offsets of deleted topics not removed, again in %d ms partition=%s topics=%d error=%s",
+                BURIAL_RETRY_MS,
+                hosted.replica.partition,
+                len(names),
+                error.name,
+            )
+
+        hosted.coordinator.topics_deleted(names, settled, self.now_ms)
 
     def _is_known(self, topic: str, partition: int) -> bool:
         return 0 <= partition < self._topics.get(topic, 0)
@@ -364,6 +423,20 @@ class CoordinatorHost:
                 self._lags.note(append.records)
             called = True
         return called
+
+
+def _read_slice(hosted: Hosted, loader: Loader, slices: LogSlices) -> bool:
+    """Read more of a log that is being loaded; False where nothing is left of it."""
+    try:
+        batches = slices.read()
+    except OSError as failure:
+        loader.report(f"the rest of the log: {failure}")
+        batches = None
+    for fault in slices.faults:
+        loader.report(fault)
+    slices.faults.clear()
+    hosted.unread.extend(batches or ())
+    return batches is not None
 
 
 def _grouped(appends: list[Append], bytes_max: int) -> list[list[Append]]:

@@ -16,6 +16,8 @@ from headrace.workers.coordinators.group_records import commit_ms_of, offset_of,
 
 FLUSH_INTERVAL_MS = 500
 ROWS_PER_FLUSH_MAX = 5_000
+_PARTITION_BYTES = 4  # at the end of an offset's key
+_SIGN_MAX = 127  # of its first byte
 
 _log = logging.getLogger(__name__)
 
@@ -36,10 +38,13 @@ class LagRows:
             table.free(place)  # a predecessor's rows
 
     def note(self, records: list[KeyValue]) -> None:
-        """Records that are committed: offsets, tombstones of offsets, groups (which don't matter here)."""
+        """Records that are committed: offsets, tombstones of offsets, groups (which don't matter here).
+
+        Nor do partitions below 0, which a log may name and a row can't.
+        """
         noted, places = self._noted, self._places
         for key, value in records:
-            if key[1] > 1 or key[0]:
+            if key[1] > 1 or key[0] or key[-_PARTITION_BYTES] > _SIGN_MAX:  # no partition of a log is below 0
                 continue
             if key in places or key in noted:
                 noted[key] = value

@@ -12,11 +12,15 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
 
+from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
 from headrace.limits import DIRECTORY_LOOK_INTERVAL_MS, DIRECTORY_ROOM_AGAIN
+from headrace.log.checkpoints import PARTITION_MAX, PARTITION_METADATA_FILE, is_number, read_partition_metadata
 from headrace.log.disk import Disk
+from headrace.log.names import STRAY_SUFFIX, aside_name
 from headrace.shm.seat import Seat
 
 _UNBOUNDED = 2**63
@@ -84,6 +88,51 @@ class LogDirectories:
     def find(self, name: TopicPartition) -> list[Path]:
         """Where a partition's files are: one place, but for a move between directories that was cut short."""
         return [path / str(name) for path in self.usable if (path / str(name)).is_dir()]
+
+    def place_of(self, name: TopicPartition, topic_id: str, is_new: bool) -> Path:
+        """Where the partition's files are, or, for a new one, the log directory with the fewest partitions.
+
+        is_new   it can't lie in a directory that failed
+        raises   HeadraceError, where the files may lie in a directory that failed: an empty log in their place would
+                 be worse; OSError
+        """
+        places: list[Path] = []
+        for found in self.find(name):
+            # Of a topic of the same name that was deleted while this directory was away; or a move was cut short between
+            # its two renames, and both places are whole.
+            found_id = read_partition_metadata(found / PARTITION_METADATA_FILE)
+            if places or (found_id and topic_id and found_id != topic_id):
+                target = found.with_name(aside_name(found.name, STRAY_SUFFIX))
+                os.rename(found, target)
+                _log.error(
+                    "directory put aside, remove it if nobody misses its records partition=%s topic_id=%s its_topic_id=%s"
+                    " renamed_to=%s",
+                    name, topic_id, found_id, target,
+                )  # fmt: skip
+            else:
+                places.append(found)
+        if places:
+            return places[0]
+        emptiest = self.emptiest()
+        if emptiest is None or (self.has_failed and not is_new):
+            raise HeadraceError(f"{name}: not found, and a log directory is offline")
+        return emptiest / str(name)
+
+    def find_copies(self, suffix: str, is_ours: Callable[[str, int], bool]) -> dict[TopicPartition, list[Path]]:
+        """Directories `topic-partition.unique<suffix>` of our partitions."""
+        found: dict[TopicPartition, list[Path]] = {}
+        for log_dir in list(self.usable):
+            try:
+                for name in os.listdir(log_dir):
+                    replica, _dot, _unique = name.rpartition(".")
+                    topic, _dash, index = replica.rpartition("-")
+                    if not name.endswith(suffix) or not topic or not topic.isascii():
+                        continue
+                    if is_number(index, PARTITION_MAX) and is_ours(topic, int(index)):
+                        found.setdefault(TopicPartition(topic, int(index)), []).append(log_dir / name)
+            except OSError as failure:
+                self.take_offline(log_dir, failure)
+        return found
 
     def emptiest(self) -> Path | None:
         """The directory with the fewest partitions, for a new one; None where all have failed. raises OSError"""

@@ -1,21 +1,32 @@
 """A log read from its start to its end, a slice at a time, by its own writer.
 
 Runs in: a partition worker, between other work. The end is fixed at the beginning: what is appended later is
-known to whoever appends it.
+known to whoever appends it. Entries of the formats v0 and v1, which a Kafka before 0.11 left, come one by one.
 """
 
 from __future__ import annotations
 
 import os
+from struct import Struct
 
 from headrace.log.partition_log import PartitionLog
 from headrace.log.reader import LogReader
-from headrace.protocol.record_batch import HEADER, HEADER_BYTES, LOG_OVERHEAD_BYTES, MAGIC_V2, RecordBatchHeader
+from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
+from headrace.protocol.record_batch import (
+    HEADER,
+    HEADER_BYTES,
+    LENGTH_POSITION,
+    LOG_OVERHEAD_BYTES,
+    MAGIC_POSITION,
+    MAGIC_V2,
+    RecordBatchHeader,
+)
 
 SLICE_BYTES = 512 * 1024
 
 Batch = tuple[RecordBatchHeader, memoryview]
 
+_SIZE = Struct(">i")
 _make_header = RecordBatchHeader._make
 assert HEADER_BYTES <= SLICE_BYTES
 
@@ -47,28 +58,42 @@ class LogSlices:
             base = self._bases[0]
             segment = self._reader.segment(base)
             end = self._end_position if base == self._end_segment else segment.size_bytes()
-            if end - self._position < HEADER_BYTES:
+            if end - self._position < ENTRY_BYTES_MIN:
                 self._next_segment()
                 continue
             data = memoryview(os.pread(segment.fd, min(SLICE_BYTES, end - self._position), self._position))
+            before = self._position
             batches = self._split(data, segment.fd, base, end)
             if batches:
                 return batches
+            if self._position == before and self._bases[:1] == [base]:
+                self.faults.append(f"segment {base} ends at byte {before + len(data)}, not at {end}")
+                self._next_segment()
         self._reader.close()
         return None
 
     def _split(self, data: memoryview, fd: int, base: int, end: int) -> list[Batch]:
         batches: list[Batch] = []
         place = 0
-        while len(data) - place >= HEADER_BYTES:
-            header = _make_header(HEADER.unpack_from(data, place))
-            size = header.batch_length + LOG_OVERHEAD_BYTES
+        while (left := len(data) - place) >= ENTRY_BYTES_MIN:
             start = self._position + place
-            if header.magic != MAGIC_V2 or size < HEADER_BYTES or size > end - start:
+            is_old = 0 <= data[place + MAGIC_POSITION] < MAGIC_V2
+            if left < HEADER_BYTES and left < end - start and not is_old:
+                break  # the next slice has the header whole
+            if is_old:
+                header = old_header(data, place)
+                size = _SIZE.unpack_from(data, place + LENGTH_POSITION)[0] + LOG_OVERHEAD_BYTES
+            elif left >= HEADER_BYTES:
+                header = _make_header(HEADER.unpack_from(data, place))
+                size = header.batch_length + LOG_OVERHEAD_BYTES
+            else:
+                size = 0  # too short for a batch
+            bytes_min = ENTRY_BYTES_MIN if is_old else HEADER_BYTES
+            if not bytes_min <= size <= end - start or not (is_old or header.magic == MAGIC_V2):
                 self.faults.append(f"segment {base} from byte {start} to {end}: no batch there")
                 self._next_segment()
                 return batches
-            if size > len(data) - place:
+            if size > left:
                 if not place:  # larger than a slice
                     batches.append((header, memoryview(os.pread(fd, size, start))))
                     place = size

@@ -29,6 +29,7 @@ from headrace.errors import ErrorCode, HeadraceError, StorageExhausted, StorageF
 from headrace.ids import TopicPartition
 from headrace.limits import MOVE_BYTES_PER_CYCLE_MAX, MOVE_SYNC_BYTES
 from headrace.log.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
+from headrace.log.names import DELETED_DIRECTORY_SUFFIX, FUTURE_SUFFIX, aside_name
 from headrace.log.partition_log import PartitionLog
 from headrace.log.reader import LogReader
 from headrace.log.segment import LOG_SUFFIX, path_of, segment_bases
@@ -37,7 +38,7 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.replica import Replica
-from headrace.workers.partition.replicas import FUTURE_SUFFIX, Replicas
+from headrace.workers.partition.replicas import Replicas
 from headrace.workers.partition.requests import Handler, Reply
 
 _log = logging.getLogger(__name__)
@@ -250,7 +251,7 @@ class ReplicaMoves:
 def _put_away(name: TopicPartition, directory: Path, reason: object) -> None:
     """A copy that nobody goes on with is deleted by the housekeeper."""
     try:
-        os.rename(directory, directory.with_name(f"{name}.{uuid.uuid4().hex}-delete"))
+        os.rename(directory, directory.with_name(aside_name(str(name), DELETED_DIRECTORY_SUFFIX)))
     except OSError as failure:
         _log.warning("copy not removed directory=%s reason=%s", directory, failure)
     _log.warning("move given up partition=%s directory=%s reason=%s", name, directory.parent, reason)

@@ -3,13 +3,16 @@
 Runs in: a partition worker, whenever the view's version moved, and once at start. Every step can be run
 again; a worker killed in the middle leaves a directory that the next one opens.
 
-    in the view, owned by us, not open    -> open the log (recover), take the role, publish the row
+    in the view, owned by us, not open    -> queued; a few in each cycle: open the log (recover), take the role,
+                                             publish the row
     in the view, open                     -> role, leader epoch, settings
     in view.doomed                        -> close, rename to *-delete, publish DELETED
-    open, no longer in the view           -> close, keep the files
+    open, no longer in the view           -> released: close, keep the files where they are
+    files of another topic in its place   -> rename to *-stray, which nobody removes but people
 
-A log that fails takes its directory offline, and every replica in it; one that has no room keeps serving reads, and is
-opened again when there is some.
+All but the opening is done when `follow` returns. A log that fails takes its directory offline, and every replica in it;
+one that has no room keeps serving reads, and is opened again when there is some, as is one for which there was no room
+(or no descriptor) to be opened at all.
 
 Source: blueprint, control plane; Kafka `ReplicaManager.becomeLeaderOrFollower`, `LogManager.asyncDelete`,
 `ReplicaManager.handleLogDirFailure`.
@@ -19,40 +22,39 @@ from __future__ import annotations
 
 import logging
 import os
-import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
-from headrace.ids import TopicPartition, owner_of
-from headrace.limits import CLOSE_THREADS, OPEN_SEGMENTS_MAX, REOPEN_INTERVAL_MS
+from headrace.ids import OFFSETS_TOPIC, TopicPartition, partition_key
+from headrace.limits import CLOSE_THREADS, OPENING_SLICE_MS, REOPEN_INTERVAL_MS
 from headrace.log.checkpoints import (
     LOG_START_OFFSET_FILE,
-    PARTITION_MAX,
     PARTITION_METADATA_FILE,
     RECOVERY_POINT_FILE,
     REPLICATION_OFFSET_FILE,
-    is_number,
     read_partition_metadata,
 )
 from headrace.log.config import LogConfig
-from headrace.log.disk import Disk
-from headrace.log.open_segments import OpenSegments
+from headrace.log.disk import Disk, is_exhausted
+from headrace.log.names import DELETED_DIRECTORY_SUFFIX, FUTURE_SUFFIX, aside_name
 from headrace.log.partition_log import PartitionLog
-from headrace.log.producer_state import ProducerBudget
-from headrace.log.topic_checkpoints import TopicCheckpoints
 from headrace.settings import Settings, topic_values
 from headrace.shm.cluster_view import ClusterView, DoomedReplica, PartitionView, TopicView
 from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
 from headrace.shm.seat import Seat
 from headrace.topic_defaults import TopicDefaults
+from headrace.workers.partition.known_checkpoints import KnownCheckpoints
 from headrace.workers.partition.log_directories import LogDirectories
+from headrace.workers.partition.log_opener import LogOpener
+from headrace.workers.partition.opening_queue import OpeningQueue
+from headrace.workers.partition.owned_partitions import After, KnownPartitions, OwnedPartitions
 from headrace.workers.partition.replica import Replica
 from headrace.workers.watched_disk import WatchedDisk
 
-FUTURE_SUFFIX = "-future"  # a copy on its way to another log directory
+OPENING_SLICE_NS = OPENING_SLICE_MS * 1_000_000
 
 _log = logging.getLogger(__name__)
 
@@ -67,7 +69,6 @@ class Replicas:
         self.by_slot: dict[int, Replica] = {}
         self.offline: dict[int, int] = {}
         self._seat = seat
-        self._index = index
         self._clock = clock
         self._disk = disk or WatchedDisk(seat, clock)
         self._settings: Settings = seat.wiring.settings
@@ -75,75 +76,110 @@ class Replicas:
         self._node_id: int = self._settings["broker.id"]
         self._table: PartitionTable = seat.partitions
         self._directories = LogDirectories(seat, self._disk)
-        self._producer_budget = ProducerBudget(self._settings["headrace.producer.ids.max"])
-        self._open_segments = OpenSegments(OPEN_SEGMENTS_MAX)
+        self._open_log = LogOpener(seat, clock, self._disk).open
         self._configs: dict[int, dict[str, str]] = {}  # slot -> overrides last applied
         self._timed: set[int] = set()  # slots with flush.ms
-        self._wanted: dict[int, PartitionView] = {}  # by slot, as of the last view
+        self._owned = OwnedPartitions(index, seat.wiring.partition_count)
+        self._wanted: After = {}  # ours, as of the last view
+        self._unopened = OpeningQueue()
+        self._new_slots: set[int] = set()  # not open yet, and of partitions that no earlier view had
+        self._retired: list[Replica] = []  # not held any more, and nobody was told yet
+        self._begun_in: set[Path] = set()  # log directories with new logs since they were synced
+        self._opening_ns, self._reported = 0, (0, 0)  # (logs, bytes) as of the last line of the log
         self._exhausted: dict[int, Replica] = {}  # replicas whose log ran out of room
         self._changed: list[Replica] = []  # went out of service, or came back, since the last look
         self._next_reopen_ms = 0
-        self._known_keys: dict[int, None] | None = None  # of partitions in earlier views, the oldest news first
+        self._is_first_view = True
+        self._known = KnownPartitions(self._table.rows)
         self._has_unclean_failure = False
         for counter in (LOGS_OPENED, RECOVERED_BYTES):  # those of a predecessor
             seat.counters.add(counter, -seat.counters.get(counter))
-        self._checkpoints = self._read_checkpoints()
+        self._checkpoints = KnownCheckpoints(self._directories.usable)
+
+    @property
+    def has_unopened(self) -> bool:
+        """Whether a log waits for `open_some`."""
+        return bool(self._unopened)
 
     def follow(self, view: ClusterView) -> list[Replica]:
-        """Make the replicas as the view has them.
+        """Make the replicas as the view has them: of what the last view had too, nothing is looked at.
+
+        What goes, goes before this returns, and so do changes of open replicas. What is to be opened is queued: a first
+        few are opened here, the rest with `open_some`.
 
         returns   the replicas whose role or epoch changed, and those that are no more
         """
-        before = dict(self.by_slot)
-        if self._defaults.follow(view.cluster_settings, view.node_settings):
-            self._configs.clear()  # all are configured again
-        changed = []
-        worker_count = self._seat.wiring.partition_count
-        wanted = {
-            partition.slot: (topic, partition)
-            for topic in view.topics.values()
-            for partition in topic.partitions
-            if partition.slot >= 0 and owner_of(topic.name, partition.index, worker_count) == self._index
-        }
-        self._wanted = {slot: partition for slot, (_topic, partition) in wanted.items()}
-        counters = self._seat.counters
-        counters.add(LOGS_WANTED, len(wanted) - counters.get(LOGS_WANTED))
-        opened, begun_ns = counters.get(LOGS_OPENED), self._clock.monotonic_ns()
-        recovered = counters.get(RECOVERED_BYTES)
-        for topic, partition in wanted.values():
-            replica = self._hold(topic, partition)
-            if replica is None:
+        has_new_defaults = self._defaults.follow(view.cluster_settings, view.node_settings)
+        stale, wanted = self._owned.follow(view.topics)
+        is_first, self._is_first_view = self._is_first_view, False
+        for slot, partition in stale.items():
+            if slot in wanted and wanted[slot][1].key == partition.key:
                 continue
-            try:
-                if replica.take_role(partition, self._node_id):
-                    changed.append(replica)
-            except StorageFailed as failure:
-                self.fail(replica, failure)
-            except HeadraceError as failure:  # its files contradict its offsets: no reason to end all others
-                self._has_unclean_failure = True
-                replica.take_out(str(failure))
-                replica.log.abandon()
-                changed.append(replica)
-        if counters.get(LOGS_OPENED) > opened:
-            _log.info(
-                "logs opened count=%d recovered_bytes=%d duration_ms=%d",
-                counters.get(LOGS_OPENED) - opened,
-                counters.get(RECOVERED_BYTES) - recovered,
-                (self._clock.monotonic_ns() - begun_ns) // 1_000_000,
-            )
-        self._remember(view)
+            self._wanted.pop(slot)
+            self._unopened.discard(slot)
+            self._new_slots.discard(slot)
+            self._known.note_left(partition.key)
         for doomed in view.doomed:
-            if owner_of(doomed.topic, doomed.partition, worker_count) == self._index:
+            self._known.forget(doomed.key)
+            if self._owned.has(doomed.topic, doomed.partition):
                 self._delete(doomed)
-        for slot in self.by_slot.keys() - wanted.keys() - {doomed.slot for doomed in view.doomed}:
-            replica = self._forget(slot)
-            _log.info("replica released partition=%s", replica.partition)
-            self.beat()
-            self._close_log(replica)
-        for slot, replica in before.items():
-            if self.by_slot.get(slot) is not replica:
-                replica.retire()
-                changed.append(replica)
+        for slot in stale.keys() - wanted.keys():
+            if slot in self.by_slot:
+                self._release(slot)
+        changed: list[Replica] = []
+        for slot, (topic, partition) in wanted.items():
+            self._wanted[slot] = (topic, partition)
+            replica = self._hold(topic, partition, is_first)
+            self._known.add(partition.key)
+            if replica is not None:
+                self._take_role(replica, partition, changed)
+        if has_new_defaults:
+            for slot, replica in self.by_slot.items():
+                self._configure(replica, self._wanted[slot][0])
+        counters = self._seat.counters
+        counters.add(LOGS_WANTED, len(self._wanted) - counters.get(LOGS_WANTED))
+        changed += self.open_some()
+        retired, self._retired = self._retired, []
+        for replica in retired:
+            replica.retire()
+        return changed + retired
+
+    def ask_for(self, slot: int, key: int) -> None:
+        """Somebody wants a partition whose log is not open: it is opened before the others."""
+        wanted = self._wanted.get(slot)
+        if wanted is not None and wanted[1].key == key:
+            self._unopened.ask(slot)
+
+    def open_some(self) -> list[Replica]:
+        """Open logs that wait for it: as many as OPENING_SLICE_MS takes, and one at least.
+
+        returns   the replicas that are in service now
+        """
+        if not self._unopened:
+            return []
+        begun_ns = self._clock.monotonic_ns()
+        opened: list[tuple[Replica, PartitionView]] = []
+        while (slot := self._unopened.take()) is not None:
+            topic, partition = self._wanted[slot]
+            replica = self._open(topic, partition)
+            self._new_slots.discard(slot)
+            if replica is None:
+                self.offline[slot] = partition.key
+            else:
+                self.offline.pop(slot, None)
+                self.by_slot[slot] = replica
+                self._configure(replica, topic)
+                opened.append((replica, partition))
+            if self._clock.monotonic_ns() - begun_ns >= OPENING_SLICE_NS:
+                break
+        changed: list[Replica] = []
+        for replica, partition in opened:
+            self._follow_directory(replica)
+            self._take_role(replica, partition, changed)
+        self._opening_ns += self._clock.monotonic_ns() - begun_ns
+        if not self._unopened:
+            self._sync_begun()
+            self._report_opened()
         return changed
 
     def look(self, now_ms: int, monotonic_ms: int) -> list[Replica]:
@@ -156,8 +192,9 @@ class Replicas:
             if replica.state is not RowState.OFFLINE and not replica.is_full:
                 self._flush_due(replica, now_ms)
         self.look_at_directories(monotonic_ms)
-        if self._exhausted and monotonic_ms >= self._next_reopen_ms:
+        if (self._exhausted or self._unopened.postponed) and monotonic_ms >= self._next_reopen_ms:
             self._next_reopen_ms = monotonic_ms + REOPEN_INTERVAL_MS
+            self._unopened.try_again()
             for replica in list(self._exhausted.values()):
                 self._reopen(replica)
         changed, self._changed = self._changed, []
@@ -206,21 +243,7 @@ class Replicas:
 
     def find_copies(self) -> dict[TopicPartition, list[Path]]:
         """Copies of this worker's partitions in the log directories, of an earlier life."""
-        found: dict[TopicPartition, list[Path]] = {}
-        for log_dir in list(self._directories.usable):
-            try:
-                for name in os.listdir(log_dir):
-                    replica, _dot, _unique = name.rpartition(".")
-                    topic, _dash, index = replica.rpartition("-")
-                    if not name.endswith(FUTURE_SUFFIX) or not topic or not topic.isascii():
-                        continue
-                    if not is_number(index, PARTITION_MAX):
-                        continue
-                    if owner_of(topic, int(index), self._seat.wiring.partition_count) == self._index:
-                        found.setdefault(TopicPartition(topic, int(index)), []).append(log_dir / name)
-            except OSError as failure:
-                self._directories.take_offline(log_dir, failure)
-        return found
+        return self._directories.find_copies(FUTURE_SUFFIX, self._owned.has)
 
     def open_future(
         self, name: TopicPartition, directory: Path, log: PartitionLog, topic_id: str, recovery_point: int = 0
@@ -248,7 +271,7 @@ class Replicas:
         os.rename(directory, place)
         self._disk.sync_directory(place.parent)
         old.abandon()
-        os.rename(old.directory, old.directory.with_name(f"{name}.{uuid.uuid4().hex}-delete"))
+        os.rename(old.directory, old.directory.with_name(aside_name(str(replica.partition), DELETED_DIRECTORY_SUFFIX)))
         replica.log = self._open_log(
             replica.partition,
             place,
@@ -267,7 +290,12 @@ class Replicas:
 
         returns   False where a log in a directory that still works was not closed
         """
-        clean = not self._has_unclean_failure  # a log that was not opened was not recovered either
+        # A log that was not opened was not recovered either.
+        clean = (
+            not self._has_unclean_failure
+            and not self._unopened.postponed
+            and all(map(self._is_untouched, self._unopened))
+        )
         # One that is offline is left out: its directory gets no clean-shutdown marker.
         closing = [replica for replica in self.by_slot.values() if replica.state is not RowState.OFFLINE]
         # Syncs that are under way at once share the journal's commits: thousands of logs fit into the stop's time.
@@ -284,6 +312,15 @@ class Replicas:
                     self._directories.take_offline(replica.log.directory.parent, failure)
         return clean
 
+    def _is_untouched(self, slot: int) -> bool:
+        """Whether a log that still waits to be opened is as a clean stop left it, or not there."""
+        topic, partition = self._wanted[slot]
+        row, _is_torn = self._table.recover_row(slot)
+        if row.key == partition.key and row.generation > 0:
+            return False  # somebody had it open in this boot
+        found = self._directories.find(TopicPartition(topic.name, partition.index))
+        return all(str(directory.parent) in self._seat.wiring.clean_directories for directory in found)
+
     def _flush_due(self, replica: Replica, now_ms: int) -> None:
         try:
             if replica.log.flush_due(now_ms):
@@ -293,17 +330,19 @@ class Replicas:
 
     def _follow_directories(self) -> None:
         """Replicas in directories that failed go out of service, those in full ones take no appends."""
-        usable, full = self._directories.usable, self._directories.full
         for replica in self.by_slot.values():
-            if replica.state is RowState.OFFLINE:
-                continue
-            directory = replica.log.directory.parent
-            replica.is_full = directory in full or replica.slot in self._exhausted
-            if directory not in usable:
-                self._exhausted.pop(replica.slot, None)
-                replica.take_out(f"log directory {directory} is offline")
-                replica.log.abandon()
-                self._changed.append(replica)
+            self._follow_directory(replica)
+
+    def _follow_directory(self, replica: Replica) -> None:
+        if replica.state is RowState.OFFLINE:
+            return
+        directory = replica.log.directory.parent
+        replica.is_full = directory in self._directories.full or replica.slot in self._exhausted
+        if directory not in self._directories.usable:
+            self._exhausted.pop(replica.slot, None)
+            replica.take_out(f"log directory {directory} is offline")
+            replica.log.abandon()
+            self._changed.append(replica)
 
     def _reopen(self, replica: Replica) -> None:
         """A log that ran out of room: what it had published is whole."""
@@ -331,7 +370,7 @@ class Replicas:
         del self._exhausted[replica.slot]
         try:
             if not replica.take_role(
-                self._wanted[replica.slot], self._node_id
+                self._wanted[replica.slot][1], self._node_id
             ):  # there was no room for the epoch, maybe
                 replica.advance_high_watermark(self._node_id)
                 replica.publish()
@@ -341,42 +380,86 @@ class Replicas:
         _log.warning("log has room again partition=%s", replica.partition)
         self._changed.append(replica)
 
-    def _hold(self, topic: TopicView, partition: PartitionView) -> Replica | None:
-        replica = self.by_slot.get(partition.slot)
+    def _hold(self, topic: TopicView, partition: PartitionView, is_first_view: bool) -> Replica | None:
+        """The open replica of a wanted partition; None where there is none, and the log is queued if it may be opened."""
+        slot = partition.slot
+        replica = self.by_slot.get(slot)
         if replica is not None and replica.key != partition.key:
-            self._close_log(self._forget(partition.slot))
+            self._release(slot)
             replica = None
         if replica is None:
-            if self.offline.get(partition.slot) == partition.key:
-                return None
-            replica = self._open(topic, partition)
-            if replica is None:
-                self.offline[partition.slot] = partition.key
-                return None
-            self.offline.pop(partition.slot, None)
-            self.by_slot[partition.slot] = replica
-            self._configure(replica, topic)
-            self._follow_directories()
-        elif self._configs.get(partition.slot) != topic.configs:
+            if self.offline.get(slot) != partition.key:
+                self._unopened.add(slot, is_coordinator=topic.name == OFFSETS_TOPIC)
+                if not is_first_view and partition.key not in self._known:
+                    self._new_slots.add(slot)
+        elif self._configs.get(slot) != topic.configs:
             self._configure(replica, topic)
         return replica
 
-    def _remember(self, view: ClusterView) -> None:
-        """The partitions of this view are not new to the next one, nor those of earlier ones that may come back.
+    def _take_role(self, replica: Replica, partition: PartitionView, changed: list[Replica]) -> None:
+        try:
+            if replica.take_role(partition, self._node_id):
+                changed.append(replica)
+        except StorageFailed as failure:
+            self.fail(replica, failure)
+        except HeadraceError as failure:  # its files contradict its offsets: no reason to end all others
+            self._has_unclean_failure = True
+            replica.take_out(str(failure))
+            replica.log.abandon()
+            changed.append(replica)
 
-        A topic whose znode can't be read leaves the view and keeps its files; one that is doomed leaves for good. As many
-        of those that left are kept as the table has rows.
-        """
-        keys = {partition.key: None for partition in self._wanted.values()}
-        doomed = {replica.key for replica in view.doomed}
-        left = [key for key in self._known_keys or () if key not in keys and key not in doomed]
-        self._known_keys = {**dict.fromkeys(left[-self._table.rows :]), **keys}
+    def _sync_begun(self) -> None:
+        """The names of new logs, all at once; a log that is flushed before has synced its own."""
+        begun_in, self._begun_in = self._begun_in, set()
+        for log_dir in begun_in:
+            try:
+                self._disk.sync_directory(log_dir)
+            except OSError as failure:
+                self.lose_directory(log_dir, StorageFailed(str(failure)))
+
+    def _report_opened(self) -> None:
+        counters = self._seat.counters
+        opened, recovered = counters.get(LOGS_OPENED), counters.get(RECOVERED_BYTES)
+        before, self._reported = self._reported, (opened, recovered)
+        duration_ns, self._opening_ns = self._opening_ns, 0
+        if opened > before[0]:
+            _log.info(
+                "logs opened count=%d recovered_bytes=%d duration_ms=%d",
+                opened - before[0],
+                recovered - before[1],
+                duration_ns // 1_000_000,
+            )
+
+    def _release(self, slot: int) -> None:
+        """The view has the replica no more, and says nothing of a deletion: its files stay, and where it stood is remembered."""
+        replica = self._forget(slot)
+        self.beat()
+        self._close_log(replica)
+        if replica.state is not RowState.OFFLINE:
+            self._remember(replica)
+        _log.info("replica released, its files stay path=%s", replica.log.directory)
+
+    def _remember(self, replica: Replica) -> None:
+        log = replica.log
+        stood = {
+            RECOVERY_POINT_FILE: log.recovery_point,
+            REPLICATION_OFFSET_FILE: replica.high_watermark,
+            LOG_START_OFFSET_FILE: log.log_start_offset,
+        }
+        try:
+            topic_id = read_partition_metadata(log.directory / PARTITION_METADATA_FILE)
+        except OSError as failure:
+            self._directories.take_offline(log.directory.parent, StorageFailed(str(failure)))
+            return
+        self._checkpoints.remember(replica.partition, topic_id, stood)
 
     def _forget(self, slot: int) -> Replica:
         self._timed.discard(slot)
         self._exhausted.pop(slot, None)
         self._configs.pop(slot, None)
-        return self.by_slot.pop(slot)
+        replica = self.by_slot.pop(slot)
+        self._retired.append(replica)
+        return replica
 
     def _close_log(self, replica: Replica) -> None:
         if replica.state is RowState.OFFLINE:
@@ -402,11 +485,13 @@ class Replicas:
     def _open(self, topic: TopicView, partition: PartitionView) -> Replica | None:
         self.beat()  # there may be thousands to open, and nothing to recover in them
         name = TopicPartition(topic.name, partition.index)
-        row, is_torn = self._table.recover_row(partition.slot)
+        slot = partition.slot
+        # Where there was no room for it, the row of the owner before us is no more.
+        row, is_torn = self._unopened.postponed.get(slot) or self._table.recover_row(slot)
         trusted = None
-        high_watermark = self._checkpointed(REPLICATION_OFFSET_FILE, name, topic.topic_id)
-        recovery_point = self._checkpointed(RECOVERY_POINT_FILE, name, topic.topic_id)
-        log_start_offset = self._checkpointed(LOG_START_OFFSET_FILE, name, topic.topic_id)
+        high_watermark = self._checkpoints.offset(REPLICATION_OFFSET_FILE, name, topic.topic_id)
+        recovery_point = self._checkpoints.offset(RECOVERY_POINT_FILE, name, topic.topic_id)
+        log_start_offset = self._checkpoints.offset(LOG_START_OFFSET_FILE, name, topic.topic_id)
         is_ours = row.key == partition.key and row.generation > 0
         if is_ours and row.state in (RowState.LEADER, RowState.FOLLOWER):
             # The owner before us was killed; what it published is whole in the page cache. Where it was killed while it
@@ -422,8 +507,10 @@ class Replicas:
         config = LogConfig.from_values(topic_values(self._defaults.settings, topic.configs))
         directory = None
         try:
-            directory = self._directory_of(name, topic, partition)
+            is_new = partition.leader_epoch == 0 and slot in self._new_slots
+            directory = self._directories.place_of(name, topic.topic_id, is_new)
             if not directory.is_dir():
+                self._begun_in.add(directory.parent)
                 log_start_offset = recovery_point = 0  # checkpoints of another by this name, from before ids
                 high_watermark = high_watermark if is_ours else 0
             log = self._open_log(
@@ -437,88 +524,37 @@ class Replicas:
                 topic_id=topic.topic_id,
             )
         except Exception as failure:  # ours to mend where it is neither Headrace's nor the system's; the others open
-            is_known = isinstance(failure, (HeadraceError, OSError))
-            _log.error(
-                "log not opened partition=%s directory=%s reason=%s", name, directory, failure, exc_info=not is_known
-            )
-            if directory is not None:
-                self._note_unopened(directory.parent, failure)
-            self._publish_state(partition.slot, partition.key, RowState.OFFLINE, self._seat.generation)
+            if is_exhausted(failure):
+                if self._unopened.postpone(slot, row, is_torn):
+                    _log.error("log not opened, again later partition=%s reason=%s", name, failure)
+            else:
+                is_known = isinstance(failure, (HeadraceError, OSError))
+                _log.error(
+                    "log not opened partition=%s directory=%s reason=%s",
+                    name,
+                    directory,
+                    failure,
+                    exc_info=not is_known,
+                )
+                self._note_unopened(directory, failure)
+            self._publish_state(slot, partition.key, RowState.OFFLINE, self._seat.generation)
             return None
+        if self._unopened.postponed.pop(slot, None) is not None:
+            _log.warning("log has room again partition=%s", name)
         self._seat.counters.add(LOGS_OPENED, 1)
         generation = self._seat.generation
         return Replica(name, log, partition.slot, partition.key, self._table, generation, high_watermark, self.fail)
 
-    def _note_unopened(self, log_dir: Path, failure: Exception) -> None:
+    def _note_unopened(self, directory: Path | None, failure: Exception) -> None:
         """The directory is lost, or its logs are not all recovered."""
-        if isinstance(failure, StorageFailed) and not isinstance(failure, StorageExhausted):
-            self._directories.take_offline(log_dir, failure)
+        if directory is not None and isinstance(failure, StorageFailed):
+            self._directories.take_offline(directory.parent, failure)
             self._follow_directories()
-        else:
+        elif directory is not None or isinstance(failure, OSError):
             self._has_unclean_failure = True
-
-    def _open_log(
-        self,
-        name: TopicPartition,
-        directory: Path,
-        config: LogConfig,
-        *,
-        is_clean: bool,
-        recovery_point: int,
-        trusted: tuple[int, int] | None,
-        log_start_offset: int,
-        topic_id: str = "",
-    ) -> PartitionLog:
-        settings = self._settings
-        return PartitionLog.open(
-            directory,
-            name,
-            config,
-            clock=self._clock,
-            clean=is_clean,
-            recovery_point=recovery_point,
-            trusted=trusted,
-            log_start_offset=log_start_offset,
-            topic_id=topic_id,
-            disk=self._disk,
-            producer_budget=self._producer_budget,
-            producer_expiration_ms=settings["producer.id.expiration.ms"],
-            snapshot_interval_bytes=settings["headrace.producer.snapshot.interval.bytes"],
-            progress=self._note_progress,
-            open_segments=self._open_segments,
-        )
-
-    def _note_progress(self, bytes_read: int) -> None:
-        self.beat()
-        self._seat.counters.add(RECOVERED_BYTES, bytes_read)
 
     def _publish_state(self, slot: int, key: int, state: RowState, generation: int) -> None:
         self._table.publish(slot, PartitionRow(state, key, generation, -1, *(0,) * 15))
-
-    def _directory_of(self, name: TopicPartition, topic: TopicView, partition: PartitionView) -> Path:
-        """Where the partition's files are, or, for a new one, the log directory with the fewest partitions.
-
-        raises   StorageFailed, where the files may lie in a directory that failed: an empty log in their place would
-                 be worse; OSError
-        """
-        places: list[Path] = []
-        for found in self._directories.find(name):
-            # Of a topic of the same name that was deleted while this directory was away; or a move was cut short between
-            # its two renames, and both places are whole.
-            topic_id = read_partition_metadata(found / PARTITION_METADATA_FILE)
-            if places or (topic_id and topic.topic_id and topic_id != topic.topic_id):
-                target = found.with_name(f"{name}.{uuid.uuid4().hex}-stray")
-                os.rename(found, target)
-                _log.error("directory put aside partition=%s topic_id=%s renamed_to=%s", name, topic_id, target)
-            else:
-                places.append(found)
-        if places:
-            return places[0]
-        is_new = partition.leader_epoch == 0 and self._known_keys is not None and partition.key not in self._known_keys
-        emptiest = self._directories.emptiest()
-        if emptiest is None or (self._directories.has_failed and not is_new):
-            raise HeadraceError(f"{name}: not found, and a log directory is offline")
-        return emptiest / str(name)
 
     def _delete(self, doomed: DoomedReplica) -> None:
         row = self._table.read(doomed.slot)
@@ -526,14 +562,17 @@ class Replicas:
             return
         self.beat()
         name = TopicPartition(doomed.topic, doomed.partition)
-        for checkpoints in self._checkpoints:
-            checkpoints.forget(name)  # a topic of the same name begins anew
+        self._checkpoints.forget(name)
         if doomed.slot in self.by_slot:
             self._forget(doomed.slot).log.abandon()
         self.offline.pop(doomed.slot, None)
         for found in self._directories.find(name):
-            target = found.with_name(f"{name}.{uuid.uuid4().hex}-delete")
+            target = found.with_name(aside_name(found.name, DELETED_DIRECTORY_SUFFIX))
             try:
+                topic_id = read_partition_metadata(found / PARTITION_METADATA_FILE)
+                if topic_id and doomed.key not in (partition_key(*name, topic_id), partition_key(*name, "")):
+                    _log.error("directory kept, it is not the deleted topic's path=%s topic_id=%s", found, topic_id)
+                    continue
                 os.rename(found, target)
             except OSError as failure:
                 self._directories.take_offline(found.parent, failure)
@@ -541,20 +580,6 @@ class Replicas:
             else:
                 _log.info("replica deleted partition=%s renamed_to=%s", name, target.name)
         self._publish_state(doomed.slot, doomed.key, RowState.DELETED, self._seat.generation)
-
-    def _checkpointed(self, file_name: str, name: TopicPartition, topic_id: str) -> int:
-        """What a checkpoint says of a partition, in whichever directory: a move may have been cut short. 0 for nothing"""
-        found = (checkpoints.offset(file_name, name, topic_id) for checkpoints in self._checkpoints)
-        return max((offset for offset in found if offset is not None), default=0)
-
-    def _read_checkpoints(self) -> list[TopicCheckpoints]:
-        read = []
-        for directory in self._directories.usable:
-            try:
-                read.append(TopicCheckpoints.read(directory))
-            except OSError as failure:
-                _log.warning("checkpoints ignored directory=%s reason=%s", directory, failure)
-        return read
 
 
 def _finish_log(replica: Replica) -> Exception | None:

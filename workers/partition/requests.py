@@ -12,7 +12,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 
-from headrace.errors import BadFrame, HeadraceError
+from headrace.errors import BadFrame, HeadraceError, KafkaError
+from headrace.protocol.compression import CompressionError
+from headrace.protocol.record_batch import CorruptRecord
 from headrace.shm.messages import ADMIN_HEADER
 from headrace.workers.partition.answers import Answers
 
@@ -58,7 +60,7 @@ class Requests:
 
         try:
             self._handlers[api_key](version, message[ADMIN_HEADER.size :], reply)
-        except BadFrame as failure:
+        except (BadFrame, CompressionError, CorruptRecord, KafkaError) as failure:
             _log.warning("request refused api_key=%d reason=%s", api_key, failure)
             reply(NO_ANSWER_IS_RIGHT)
         except HeadraceError:

@@ -44,4 +44,4 @@ def test_without_zookeeper_a_retriable_error(new_node):
     node = new_node()
     node.zk.is_connected = False
     response = ask(node)
-    assert (response.error_code, response.producer_id, response.producer_epoch) == (15, -1, -1)
+    assert (response.error_code, response.producer_id, response.producer_epoch) == (14, -1, -1)

@@ -21,7 +21,7 @@ from headrace.protocol.codec import decode_request, encode_response
 from headrace.shm.partition_table import PartitionRow
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.handlers.a01_fetch import READ_COMMITTED, refusal_of
+from headrace.workers.network.handlers.a01_fetch import CONSUMER_REPLICA_ID_MAX, READ_COMMITTED, refusal_of
 from headrace.workers.network.routes import Route
 
 LATEST = -1
@@ -65,6 +65,8 @@ def _list_one(context: Context, exchange: Exchange, request: Any, topic: str, wa
     route = context.routes.partition(topic, index)
     if route is None:
         return _PartitionResponse(partition_index=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if request.replica_id > CONSUMER_REPLICA_ID_MAX:
+        return _PartitionResponse(partition_index=index, error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     if wanted.timestamp < 0 and exchange.api_version < FIRST_VERSIONS.get(wanted.timestamp, NO_VERSION):
         return _PartitionResponse(partition_index=index, error_code=ErrorCode.UNSUPPORTED_VERSION)
     row = context.seat.partitions.read(route.slot) if route.slot >= 0 else None

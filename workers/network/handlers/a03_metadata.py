@@ -132,7 +132,7 @@ def _by_name(context: Context, name: str, errors: dict[str, int]) -> Any:
     if not is_valid_topic_name(name):
         return _Topic(error_code=int(ErrorCode.INVALID_TOPIC_EXCEPTION), name=name, partitions=[])
     error = errors.get(name, 0)
-    if error == ErrorCode.REQUEST_TIMED_OUT:  # there was no time for it yet
+    if error in (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_CONTROLLER):  # no time for it yet, or no ZooKeeper
         error = ErrorCode.LEADER_NOT_AVAILABLE
     elif error in (0, ErrorCode.TOPIC_ALREADY_EXISTS):
         error = ErrorCode.LEADER_NOT_AVAILABLE if name in errors else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -19,7 +19,7 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.group_owners import partition_of_group, with_offsets_topic
+from headrace.workers.network.group_owners import check_named, partition_of_group, with_offsets_topic
 
 VERSION_OF_MANY_KEYS = 4
 GROUP = 0
@@ -36,6 +36,7 @@ _Coordinator = messages.FindCoordinatorResponse.Coordinator
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     """Answer from the view, after the offsets topic was made."""
     request = decode_request(ApiKey.FIND_COORDINATOR, exchange.api_version, body)
+    check_named(context, request.coordinator_keys or ())
     if request.key_type == GROUP:
         with_offsets_topic(context, exchange, lambda: _respond(context, exchange, request))
     else:

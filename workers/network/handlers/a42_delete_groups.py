@@ -12,13 +12,14 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.group_owners import ask_owners, owner_of_group
+from headrace.workers.network.group_owners import ask_owners, check_named, owner_of_group
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     """Ask each owner to delete its groups; one row a group."""
     version = exchange.api_version
     request = decode_request(ApiKey.DELETE_GROUPS, version, body)
+    check_named(context, request.groups_names)
     by_owner: dict[int, list[str]] = {}
     for group_id in dict.fromkeys(request.groups_names):
         by_owner.setdefault(owner_of_group(context, group_id), []).append(group_id)

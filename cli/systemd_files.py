@@ -1,0 +1,86 @@
+"""`headrace systemd-files`: units, sysusers, tmpfiles and an example server.properties, from the installed package.
+
+Runs in: the command itself. The files keep their places below the directory given; ExecStart= names the program that
+writes them.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+# our file -> where it goes; what an operator edits is never written over
+PLACES = {
+    "headrace.service": "etc/systemd/system/headrace.service",
+    "headrace.service.d/data-disks.conf": "etc/systemd/system/headrace.service.d/data-disks.conf",
+    "headrace.service.d/restart-delay.conf": "etc/systemd/system/headrace.service.d/restart-delay.conf",
+    "headrace.slice": "etc/systemd/system/headrace.slice",
+    "spark.slice": "etc/systemd/system/spark.slice",
+    "headrace.sysusers.conf": "etc/sysusers.d/headrace.conf",
+    "headrace.tmpfiles.conf": "etc/tmpfiles.d/headrace.conf",
+    "server.properties": "etc/headrace/server.properties",
+}
+EDITED = frozenset({"server.properties", "headrace.service.d/data-disks.conf", "headrace.slice", "spark.slice"})
+NEWER_SYSTEMD = {"headrace.service.d/restart-delay.conf": 254}
+SHIPPED_PROGRAM = "/opt/headrace/bin/headrace"
+MODE = 0o644
+EXAMPLES = """
+[bold]Examples[/bold]
+
+headrace systemd-files /
+
+headrace systemd-files ./to-look-at
+"""
+
+
+def systemd_files(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Root to write below: / installs, anything else is to look at.")
+    ],
+) -> int:
+    """Write the units and what belongs to them, each in its place below DIR.
+
+    What operators edit (server.properties, slices, data-disks.conf) is left alone where it is there. After
+
+    [bold]headrace systemd-files /[/bold]
+
+    come systemd-sysusers, systemd-tmpfiles --create, and systemctl daemon-reload.
+    """
+    program = Path(sys.prefix) / "bin" / "headrace"
+    for name, place in PLACES.items():
+        if _systemd_version() < NEWER_SYSTEMD.get(name, 0):
+            print(f"left out {directory / place}: systemd {NEWER_SYSTEMD[name]} or later")
+            continue
+        target = directory / place
+        if name in EDITED and target.exists():
+            print(f"kept     {target}")
+            continue
+        text = shipped(name).replace(SHIPPED_PROGRAM, str(program))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+        target.chmod(MODE)
+        print(f"written  {target}")
+    return 0
+
+
+def shipped(name: str) -> str:
+    """A file of the systemd folder."""
+    from importlib.resources import files
+
+    return files("headrace.systemd").joinpath(name).read_text()
+
+
+def _systemd_version() -> int:
+    """The number that systemctl tells; the newest there may be, where it does not."""
+    import re
+    import subprocess
+
+    try:
+        told = subprocess.run(["systemctl", "--version"], capture_output=True, text=True).stdout
+    except OSError:
+        told = ""
+    found = re.match(r"systemd (\d+)", told)
+    return int(found[1]) if found else 1 << 16

@@ -1,0 +1,68 @@
+"""Keys of Kafka's that a node must not ignore: they promise protection, and it is not built yet.
+
+Runs in: whoever parses settings. A node that started without would be open where its file says that it is not. Keys
+without a text promise nothing, and neither do the values in `_HARMLESS`.
+
+Source: Kafka 3.9 `KafkaConfig`, `SslConfigs`, `SaslConfigs`, `SecurityConfig`, `AclAuthorizer`, `PasswordEncoderConfigs`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from headrace.errors import ConfigError
+
+PLAINTEXT = "PLAINTEXT"
+PROTOCOL_MAP = "listener.security.protocol.map"
+_LISTENER = re.compile(r"listener\.name\.[^.]+\.")  # such keys hold for one listener
+_PROMISES = re.compile(
+    r"(authorizer|ssl|sasl|security|delegation\.token|password\.encoder|zookeeper\.ssl)\."
+    r"|super\.users$|allow\.everyone\.if\.no\.acl\.found$|principal\.builder\.class$|connections\.max\.reauth\.ms$"
+    r"|zookeeper\.set\.acl$"
+)
+_MECHANISM = re.compile(r".+\.sasl\.")  # of a listener: listener.name.x.scram-sha-256.sasl.jaas.config
+_HARMLESS = {
+    "security.inter.broker.protocol": PLAINTEXT,
+    "connections.max.reauth.ms": "0",
+    "zookeeper.set.acl": "false",
+    "zookeeper.ssl.client.enable": "false",
+}
+_QUOTAS = re.compile(r"(^|\.)quota\.|\.replication\.throttled\.")
+
+
+def refuse_promises(given: Mapping[str, str]) -> None:
+    """raises ConfigError, for the first key that promises what no node keeps"""
+    for key, text in given.items():
+        text = text.strip()
+        if key == PROTOCOL_MAP and text:
+            _refuse_protocols(text)
+        elif text and _is_promise(key, text):
+            raise ConfigError(
+                key, _shown(key, text), "not built yet, and a node without it would be open: remove the key"
+            )
+
+
+def _is_promise(key: str, text: str) -> bool:
+    plain = _LISTENER.sub("", key, count=1)
+    if not _PROMISES.match(plain) and (plain == key or not _MECHANISM.match(plain)):
+        return False
+    return _HARMLESS.get(plain, "").lower() != text.lower()
+
+
+def is_quota(key: str) -> bool:
+    """Whether a key bounds what clients or replication may use; nothing here does."""
+    return _QUOTAS.search(key) is not None
+
+
+def _refuse_protocols(text: str) -> None:
+    for entry in text.split(","):
+        protocol = entry.rpartition(":")[2].strip()
+        if protocol.upper() != PLAINTEXT:
+            raise ConfigError(PROTOCOL_MAP, text, f"{protocol} is not built yet, only {PLAINTEXT}")
+
+
+def _shown(key: str, text: str) -> str:
+    """The value, unless it is a secret: what we print is kept by others."""
+    is_secret = re.search(r"password|secret|jaas|\.key$|keystore\.key|certificate", key) is not None
+    return "(hidden)" if is_secret else text

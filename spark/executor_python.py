@@ -1,0 +1,55 @@
+"""The interpreter of Spark's Python workers: it has to be one that has this package.
+
+Runs in: Spark's driver. PySpark takes PYSPARK_PYTHON, and where that is not set the first `python3` of PATH, which is not the virtual
+environment that `.venv/bin/python job.py` runs in. Whoever set it, or came through `spark-submit`, knows better and is left alone.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import Any
+
+VARIABLE = "PYSPARK_PYTHON"
+GATEWAY = "PYSPARK_GATEWAY_PORT"  # set by spark-submit, which has its own ways to name the interpreter
+CHECK_DEADLINE_S = 30
+
+
+def choose_python(environment: MutableMapping[str, str], executable: str) -> None:
+    """Before there is a session: make this interpreter the workers', where PySpark would take another one."""
+    if VARIABLE in environment or GATEWAY in environment or not executable:
+        return
+    found = shutil.which("python3", path=environment.get("PATH"))
+    if found is None or Path(found).parent != Path(executable).parent:
+        environment[VARIABLE] = executable
+
+
+def check_python(spark: Any) -> None:
+    """With a session that runs: see that its workers can import this package. Of local sessions only.
+
+    raises   RuntimeError, naming PYSPARK_PYTHON
+    """
+    context = getattr(spark, "sparkContext", None) if hasattr(spark, "_jsparkSession") else None
+    if context is None or not str(context.master).startswith("local"):
+        return
+    python = str(context.pythonExec)
+    found = shutil.which(python)
+    if found is not None and Path(found).parent == Path(sys.executable).parent:
+        return
+    if found is None or not _has_package(found):
+        raise RuntimeError(
+            f"this session's Python workers run {python}, which has no headrace: set {VARIABLE}={sys.executable} before the "
+            "session is made, or import headrace.spark before it, which does so"
+        )
+
+
+def _has_package(python: str) -> bool:
+    command = "import importlib.util as u, sys; sys.exit(u.find_spec('headrace') is None)"
+    try:
+        done = subprocess.run([python, "-c", command], capture_output=True, timeout=CHECK_DEADLINE_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0

@@ -1,0 +1,45 @@
+"""`refresh`: a DataFrame of `.format("headrace")` that looks for its offsets again.
+
+Spark asks a Python data source once for each `load()` what there is to read, and keeps the answer for every action, view and DataFrame
+made from it (`PythonDataSourceV2.getOrCreateReadInfo`); the connector, which is Scala, looks again at each action. Tasks could look for
+themselves, but then a task that runs again, or a cached block that is computed again, would read other rows, and a shuffle over them
+loses or repeats some (docs/decisions/022).
+
+Runs in: Spark's driver, PySpark Classic. Spark Connect has no such way: call `load()` again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+
+def refresh(frame: DataFrame) -> DataFrame:
+    """The same query over what is there now; the views and DataFrames that share its `load()` see it as well.
+
+    raises   ValueError, where nothing of it is read by `.format("headrace")` in a classic session
+    """
+    plan = getattr(getattr(frame, "_jdf", None), "queryExecution", None)
+    if plan is None:
+        raise ValueError("refresh needs a classic session: with Spark Connect call load() again")
+    leaves = plan().analyzed().collectLeaves()
+    sources = [_source(leaves.apply(index)) for index in range(leaves.size())]
+    if not any(source is not None for source in sources):
+        raise ValueError('nothing of this DataFrame is read by .format("headrace")')
+    for source in sources:
+        if source is not None:
+            source.setReadInfo(None)
+    return frame.select("*")
+
+
+def _source(leaf: Any) -> Any:
+    """The JVM's side of our data source, None for other leaves of a plan."""
+    if leaf.getClass().getSimpleName() != "DataSourceV2Relation":
+        return None
+    table = leaf.table()
+    if table.getClass().getSimpleName() != "PythonTable" or table.name().lower() != "headrace":
+        return None
+    held = table.getClass().getDeclaredField("ds")
+    held.setAccessible(True)
+    return held.get(table)

@@ -1,0 +1,75 @@
+"""A range, or the rest of one, fetched from the partition's leader.
+
+Runs in: Spark's Python workers. A broker that is away is waited for as long as the range's patience lasts, which is the connector's
+`kafkaConsumer.pollTimeoutMs`. The topic's id is compared before the first fetch and after the last, where the broker tells ids.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from headrace.client.cluster import EARLIEST, LATEST, Cluster
+from headrace.client.connection import ConnectionFailed
+from headrace.errors import ErrorCode, KafkaError
+from headrace.ids import TopicPartition
+from headrace.spark.errors import TopicRecreated
+from headrace.spark.rows import Rows
+
+if TYPE_CHECKING:
+    from headrace.spark.ranges import OffsetRange
+
+_log = logging.getLogger("headrace.spark")
+
+
+def read_remote(one: OffsetRange, rows: Rows) -> Iterator[pa.RecordBatch]:
+    """What is left of the range from `rows.next_offset` on.
+
+    raises   KafkaError OFFSET_OUT_OF_RANGE, where records are gone and that was not allowed; TopicRecreated; ConnectionFailed
+    """
+    name = TopicPartition(one.topic, one.partition)
+    with Cluster(one.bootstrap_servers, patience_s=one.patience_s) as cluster:
+        cluster.retried(lambda: _check_topic(cluster, one), {one.topic})
+        while rows.next_offset < one.end:
+            try:
+                for blob in cluster.fetch(name, rows.next_offset, one.end):
+                    data = np.frombuffer(blob, np.uint8)
+                    yield from rows.add(data, 0, len(data), f"fetch of {name}")
+                rows.next_offset = one.end
+            except KafkaError as failure:
+                if failure.code != ErrorCode.OFFSET_OUT_OF_RANGE:
+                    raise
+                rows.next_offset = _after_loss(cluster, one, name, rows.next_offset)
+        if one.topic_id:
+            with suppress(KafkaError, ConnectionFailed):  # it was deleted when all was read, or nobody can say
+                cluster.refresh([one.topic])
+            _check_topic(cluster, one)
+
+
+def _after_loss(cluster: Cluster, one: OffsetRange, name: TopicPartition, offset: int) -> int:
+    """Where to go on, when the log does not hold `offset` any more. raises KafkaError"""
+    earliest = cluster.offsets({name: EARLIEST})[name]
+    latest = cluster.offsets({name: LATEST})[name]
+    what = f"{name}: offset {offset} of the range {one.start}..{one.end} is not in the log, which holds {earliest}..{latest}"
+    if one.fails_on_data_loss or earliest <= offset:
+        raise KafkaError(
+            ErrorCode.OFFSET_OUT_OF_RANGE,
+            f"{what}: records were deleted after the read was planned; load it again, or read what is left with "
+            "failOnDataLoss=false (scan: fail_on_data_loss=False)",
+        )
+    _log.warning("records lost, going on as failOnDataLoss=false says: %s", what)
+    return min(earliest, one.end)
+
+
+def _check_topic(cluster: Cluster, one: OffsetRange) -> None:
+    found = cluster.topic_ids.get(one.topic)
+    if one.topic_id and found and found != one.topic_id:
+        raise TopicRecreated(
+            f"{one.topic}-{one.partition}: the topic was deleted and created again since this read was planned "
+            f"(its id was {one.topic_id}, the cluster has {found} now); load it again"
+        )

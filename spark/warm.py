@@ -1,0 +1,32 @@
+"""`warm`: the kernels compiled, or loaded from their cache, before tasks need them.
+
+Runs in: Spark's driver (`scan`, `register`), once a process; `python -c "from headrace.spark.warm import warm; warm()"` when an
+executor's image is built. What
+is compiled lies in Numba's cache then (`compiled.py`), and the workers on the same host load it instead of each compiling it.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from headrace.protocol.compression import Codec
+from headrace.protocol.record_batch import Record, build_batch
+from headrace.spark.columns import ALL_COLUMNS
+from headrace.spark.decode import whole
+from headrace.spark.ranges import OffsetRange
+from headrace.spark.rows import Rows
+
+ROWS = 8
+
+
+@functools.cache
+def warm() -> int:
+    """Send a few records through every kernel; returns how many came out."""
+    records = [Record(0, 0, b"k", b"v", ())]
+    batches = [build_batch(records, base_offset=number, codec=codec) for number, codec in enumerate((0, Codec.GZIP))]
+    data = np.frombuffer(b"".join(batches), np.uint8)
+    rows = Rows(OffsetRange("warm", 0, 0, len(batches), "", ""), ALL_COLUMNS, ROWS)
+    found = [*rows.add(data, 0, whole(data, 0, len(data), len(batches)), "warm"), *rows.finish()]
+    return sum(batch.num_rows for batch in found)

@@ -1,0 +1,1 @@
+"""Units, and what belongs to them: data files for `headrace systemd-files`."""

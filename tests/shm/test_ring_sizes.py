@@ -1,0 +1,58 @@
+"""Sizes of the rings: what the settings say, while it keeps within the bound."""
+
+import pytest
+
+from headrace.errors import ConfigError
+from headrace.limits import ANSWER_RING_BYTES, CONTROL_RING_BYTES
+from headrace.settings import Settings
+from headrace.shm.ring_sizes import RingSizes, bound_bytes, ring_sizes, shm_bytes
+
+MEBIBYTE = 1 << 20
+GIBIBYTE = 1 << 30
+
+
+def settings(network, partition, **more):
+    return Settings({"headrace.network.workers": str(network), "headrace.partition.workers": str(partition), **more})
+
+
+def test_a_small_node_has_what_the_settings_say():
+    given = settings(2, 1)
+    assert ring_sizes(given, GIBIBYTE) == RingSizes(8 * MEBIBYTE, ANSWER_RING_BYTES, CONTROL_RING_BYTES)
+    assert shm_bytes(given, ring_sizes(given, GIBIBYTE)) < 64 * MEBIBYTE
+
+
+def test_a_node_of_sixteen_cores_takes_its_share_and_no_more():
+    given = settings(16, 8)
+    bound = 64 * GIBIBYTE // 100
+    assert shm_bytes(given, ring_sizes(given, GIBIBYTE * 4)) > 1_300_000_000, "as large as the settings say"
+    assert shm_bytes(given, ring_sizes(given, bound)) <= bound
+
+
+@pytest.mark.parametrize(("network", "partition"), [(1, 1), (4, 2), (32, 64)])
+@pytest.mark.parametrize("bound", [MEBIBYTE, 100 * MEBIBYTE, GIBIBYTE, 100 * GIBIBYTE])
+def test_rings_are_powers_of_two_that_hold_a_largest_batch_twice(network, partition, bound):
+    given = settings(network, partition)
+    sizes = ring_sizes(given, bound)
+    for size in (sizes.request, sizes.answer, sizes.control, sizes.upkeep):
+        assert size & (size - 1) == 0
+    assert sizes.request >= 2 * (given["message.max.bytes"] + 4096)
+    if sizes.request < given["headrace.request.ring.bytes"]:
+        assert shm_bytes(given, RingSizes(2 * sizes.request, sizes.answer, sizes.control)) > bound
+
+
+def test_a_ring_size_that_is_given_stays():
+    given = settings(16, 8, **{"headrace.request.ring.bytes": str(8 * MEBIBYTE)})
+    assert ring_sizes(given, MEBIBYTE).request == 8 * MEBIBYTE
+
+
+def test_a_bound_that_is_given_is_kept_or_refused_with_what_it_takes():
+    given = settings(2, 1, **{"headrace.shm.bytes.max": str(40 * MEBIBYTE)})
+    assert bound_bytes(given, "/dev/shm") == 40 * MEBIBYTE
+    assert shm_bytes(given, ring_sizes(given, 40 * MEBIBYTE)) <= 40 * MEBIBYTE
+    small = settings(2, 1, **{"headrace.shm.bytes.max": str(MEBIBYTE)})
+    with pytest.raises(ConfigError, match=r"headrace.shm.bytes.max: this node needs \d+ bytes"):
+        ring_sizes(small, bound_bytes(small, "/dev/shm"))
+
+
+def test_the_bound_is_a_share_of_the_memory_where_none_is_given():
+    assert 0 < bound_bytes(settings(1, 1), "/dev/shm") < GIBIBYTE * 100

@@ -1,0 +1,36 @@
+"""The cookbook of docs/spark.md runs as it stands."""
+
+import ast
+import re
+from pathlib import Path
+
+from headrace.ids import TopicPartition
+from headrace.protocol.record_batch import Record
+from headrace.spark import refresh, register, scan, write_parquet
+
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "spark.md"
+
+
+def test_every_recipe_of_the_cookbook_gives_what_it_says(spark, log, broker, tmp_path):
+    values = [b'{"page": "home", "ms": %d}' % number for number in range(99)] + [b"an error"]
+    records = [Record(offset, 1_700_000_000_000 + offset, None, value) for offset, value in enumerate(values)]
+    log.append(TopicPartition("clicks", 0), records)
+    (fence,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    names = {"spark": spark, "b": broker.address, "scan": scan, "write_parquet": write_parquet, "refresh": refresh}
+    register(spark)
+    results = []
+    for statement in ast.parse(fence.replace("/data/clicks", str(tmp_path / "clicks"))).body:
+        if isinstance(statement, ast.Expr):
+            results.append(eval(compile(ast.Expression(statement.value), "guide", "eval"), names))
+        else:
+            exec(compile(ast.Module([statement], []), "guide", "exec"), names)
+    json, errors, sizes, pattern, _view, files = results
+    assert [(row.page, row["count"]) for row in json.collect()] == [("home", 99), (None, 1)]
+    assert errors.count() == 1
+    assert sizes.first()[0] == sum(map(len, values))
+    assert pattern.columns[-1] == "headers"
+    assert pattern.count() == 100
+    assert sum(row.rows for row in files) == 100
+    assert spark.sql("SELECT count(*) FROM clicks").first()[0] == 100
+    assert refresh(spark.table("clicks")).count() == 100
+    spark.catalog.dropTempView("clicks")

@@ -1,0 +1,54 @@
+"""Values of settings: what is read, and what is refused with key, value and reason."""
+
+import pytest
+
+from headrace.errors import ConfigError
+from headrace.settings import Settings, check_topic_value, parse_cpus, parse_listener
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "value"),
+    [
+        ("broker.id", " 7 ", 7),
+        ("broker.id", "+7", 7),
+        ("log.retention.ms", "-1", -1),
+        ("log.cleaner.min.cleanable.ratio", "0.25", 0.25),
+        ("log.cleaner.min.cleanable.ratio", ".5", 0.5),
+        ("log.cleaner.min.cleanable.ratio", "1e-1", 0.1),
+        ("log.cleaner.min.cleanable.ratio", "1.", 1.0),
+    ],
+)
+def test_numbers_are_read_as_kafka_reads_them(key, text, value):
+    assert Settings({key: text})[key] == value
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("retention.ms", "1_000"),
+        ("retention.ms", "\u0663"),
+        ("retention.ms", "0x10"),
+        ("retention.ms", "9" * 20),
+        ("retention.ms", ""),
+        ("min.cleanable.dirty.ratio", "nan"),
+        ("min.cleanable.dirty.ratio", "NaN"),
+        ("min.cleanable.dirty.ratio", "inf"),
+        ("min.cleanable.dirty.ratio", "1e999"),
+        ("min.cleanable.dirty.ratio", "0.1_5"),
+    ],
+)
+def test_what_only_python_takes_for_a_number_is_refused(key, text):
+    with pytest.raises(ConfigError, match=f"for {key}: must be a"):
+        check_topic_value(key, text)
+
+
+@pytest.mark.parametrize("port", ["\u00b2", "\u0663", "1_0", "70000", "+80", ""])
+def test_a_port_that_is_none_is_refused(port):
+    with pytest.raises(ConfigError, match="must look like PLAINTEXT://host:port"):
+        parse_listener(f"PLAINTEXT://localhost:{port}")
+
+
+@pytest.mark.parametrize("text", ["\u00b2", "1-\u0663", "1_0", "-1", ""])
+def test_processors_that_are_none_are_refused(text):
+    with pytest.raises(ConfigError, match="must look like 0-3,8"):
+        parse_cpus(text)

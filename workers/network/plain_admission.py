@@ -1,0 +1,113 @@
+"""An uncompressed batch of v2 on its way in: its records are what its header says, whatever the topic asks for.
+
+Runs in: a network worker, in the receive buffer. A batch whose header or checksum is wrong is passed as it is: the log's
+owner names that fault. The checksum is computed here only where a record is at fault, or where the header's largest
+timestamp is not that of the records, which is mended as Kafka does.
+
+Source: Kafka `LogValidator.assignOffsetsNonCompressed`.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from crc32c import crc32c
+
+from headrace.errors import ErrorCode, KafkaError
+from headrace.log.validator import TIME_MAX, TIME_MIN
+from headrace.protocol.plain_records import WHOLE_RECORDS_MAX, scan_plain
+from headrace.protocol.record_batch import (
+    ATTRIBUTES_POSITION,
+    CRC_POSITION,
+    HEADER_BYTES,
+    LOG_OVERHEAD_BYTES,
+    MAX_TIMESTAMP_POSITION,
+    CorruptRecord,
+    parse_header,
+)
+from headrace.protocol.record_scan import scan_records
+
+# Of a batch's header: length, last offset delta, base and largest timestamp, count.
+_FIELDS = Struct(">8xi11xiqq14xi")
+_unpack_fields = _FIELDS.unpack_from
+_HEAD = Struct("8B")  # of the first record
+_unpack_head = _HEAD.unpack_from
+_CRC = Struct(">I")
+_TIMESTAMP = Struct(">q")
+
+assert _FIELDS.size == HEADER_BYTES
+
+
+def check_plain(batch: memoryview) -> None:
+    """Compare the records of an uncompressed batch with its header; a wrong largest timestamp is mended in place.
+
+    raises   KafkaError INVALID_RECORD or INVALID_TIMESTAMP
+    """
+    length, last_delta, base_timestamp, max_timestamp, count = _unpack_fields(batch)
+    if length + LOG_OVERHEAD_BYTES != len(batch) or count <= 0 or last_delta != count - 1:
+        return
+    if count == 1 and base_timestamp == max_timestamp >= 0 and _is_one(batch):
+        return
+    data = bytes(batch[HEADER_BYTES:])
+    try:
+        most = scan_plain(data, count)
+    except CorruptRecord as failure:
+        if not _is_sound(batch):
+            return
+        raise KafkaError(ErrorCode.INVALID_RECORD, str(failure)) from None
+    if base_timestamp >= 0 and (count > WHOLE_RECORDS_MAX or base_timestamp + (most >> 1) == max_timestamp):
+        return
+    if _is_sound(batch):
+        _mend(batch, data, max_timestamp)
+
+
+def _is_one(batch: memoryview) -> bool:
+    """Whether the batch holds one record that is right and as most are: one byte of offset and timestamp delta, a key below
+    64 bytes or none, a value below 8 KiB, no headers. Of others nothing is said."""
+    total = len(batch)
+    if total < HEADER_BYTES + _HEAD.size:
+        return False
+    bits, high, time, offset, key, size, more, last = _unpack_head(batch, HEADER_BYTES)
+    body = HEADER_BYTES + 1
+    if bits >= 128:
+        if high >= 128:
+            return False
+        bits += (high << 7) - 128
+        body += 1
+        time, offset, key, size, more = offset, key, size, more, last
+    if time or offset or bits & 1 or body + (bits >> 1) != total or batch[total - 1]:
+        return False
+    place = body + 4  # behind attributes, both deltas and the key's length
+    if key != 1:
+        place += key >> 1
+        if key & 1 or key >= 128 or place + 2 > total:
+            return False
+        size, more = batch[place], batch[place + 1]
+    if size >= 128:
+        if more >= 128:
+            return False
+        size += (more << 7) - 128
+        place += 1
+    return place + 2 + (0 if size & 1 else size >> 1) == total
+
+
+def _is_sound(batch: memoryview) -> bool:
+    (crc,) = _CRC.unpack_from(batch, CRC_POSITION)
+    return bool(crc32c(batch[ATTRIBUTES_POSITION:]) == crc)
+
+
+def _mend(batch: memoryview, data: bytes, max_timestamp: int) -> None:
+    """The largest timestamp into the header. raises KafkaError, where it fits none"""
+    scan = scan_records(data, parse_header(batch))
+    check_range(scan.min_timestamp_ms, scan.max_timestamp_ms)
+    if scan.max_timestamp_ms != max_timestamp:
+        _TIMESTAMP.pack_into(batch, MAX_TIMESTAMP_POSITION, scan.max_timestamp_ms)
+        _CRC.pack_into(batch, CRC_POSITION, crc32c(batch[ATTRIBUTES_POSITION:]))
+
+
+def check_range(earliest_ms: int, latest_ms: int) -> None:
+    """Whether timestamps fit 64 bits, with room for those who compute with them. raises KafkaError"""
+    if earliest_ms < TIME_MIN or latest_ms > TIME_MAX:
+        raise KafkaError(
+            ErrorCode.INVALID_TIMESTAMP, f"timestamps from {earliest_ms} to {latest_ms} are not within 64 bits"
+        )

@@ -1,0 +1,89 @@
+"""Which logs a partition worker has still to open, and in what order.
+
+    1  asked for      somebody wants to produce there: in the order in which they asked
+    2  coordinators   `__consumer_offsets`: every group of a consumer waits for one of them
+    3  others         in the order of the view
+
+What can't be opened for want of room is postponed: it is tried again now and then, until one fails again.
+
+Runs in: a partition worker. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headrace.shm.partition_table import PartitionRow
+
+ASKED, COORDINATORS, OTHERS = range(3)
+
+
+class OpeningQueue:
+    """Slots of the partition table whose log is to be opened; each is in it once.
+
+    postponed   by slot, what their row said before the first try, and whether it was torn
+    """
+
+    __slots__ = ("_lanes", "postponed")
+
+    def __init__(self) -> None:
+        self._lanes: tuple[dict[int, None], ...] = ({}, {}, {})
+        self.postponed: dict[int, tuple[PartitionRow, bool]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._lanes))
+
+    def __bool__(self) -> bool:
+        return any(self._lanes)
+
+    def __contains__(self, slot: object) -> bool:
+        return any(slot in lane for lane in self._lanes)
+
+    def __iter__(self) -> Iterator[int]:
+        """The slots in their order."""
+        for lane in self._lanes:
+            yield from lane
+
+    def add(self, slot: int, *, is_coordinator: bool = False) -> None:
+        """One more, last among its kind; where it waits already, it keeps its place."""
+        if slot not in self:
+            self._lanes[COORDINATORS if is_coordinator else OTHERS][slot] = None
+
+    def ask(self, slot: int) -> None:
+        """Somebody wants this one, if it waits: it comes before those that nobody has asked for."""
+        for lane in self._lanes[COORDINATORS:]:
+            if slot in lane:
+                del lane[slot]
+                self._lanes[ASKED][slot] = None
+
+    def take(self) -> int | None:
+        """The next one, which leaves the queue; None where nothing waits."""
+        for lane in self._lanes:
+            if lane:
+                slot = next(iter(lane))
+                del lane[slot]
+                return slot
+        return None
+
+    def discard(self, slot: int) -> None:
+        """It needs no opening any more."""
+        self.postponed.pop(slot, None)
+        self._leave(slot)
+
+    def postpone(self, slot: int, row: PartitionRow, is_torn: bool) -> bool:
+        """There was no room for it; returns whether that is news. Where it is not, the others that wait for room wait on."""
+        is_news = self.postponed.pop(slot, None) is None
+        self.postponed[slot] = (row, is_torn)  # the last one now: another is tried first the next time
+        if not is_news:
+            for other in self.postponed:
+                self._leave(other)
+        return is_news
+
+    def try_again(self) -> None:
+        """There may be room again."""
+        for slot in self.postponed:
+            self.add(slot)
+
+    def _leave(self, slot: int) -> None:
+        for lane in self._lanes:
+            lane.pop(slot, None)
