@@ -135,10 +135,13 @@ class LogDirectories:
         return found
 
     def emptiest(self) -> Path | None:
-        """The directory with the fewest partitions, for a new one; None where all have failed. raises OSError"""
+        """For a new partition: the directory with the fewest, of those that have room where one has; None where all have failed.
+
+        raises   OSError
+        """
         if len(self.usable) < 2:
             return self.usable[0] if self.usable else None
-        return min(self.usable, key=lambda path: len(os.listdir(path)))
+        return min(self.usable, key=lambda path: (path in self.full, len(os.listdir(path))))
 
     def _follow_failures(self) -> bool:
         mask = self._seat.offline_dirs()
