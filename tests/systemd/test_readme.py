@@ -1,12 +1,10 @@
 """The fenced commands of systemd/README.md, word for word, in a fresh clone on a machine that has nothing of ours."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from fences import BadFence, Walk, fences
-from waiting import wait_until
 
 sys.path.insert(0, str(Path(__file__).parent))  # for machine.py beside this file
 
