@@ -9,15 +9,22 @@ LINKS := build/typing/headrace
 FOLDERS := protocol shm log client workers controller node spark cli systemd
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-# make demo FILE="my lines.txt";   make chaos KILLS=100
-FILE ?=
-KILLS ?= 1000
+# make demo FILE="my lines.txt";   make chaos FAULTS=10000 SEEDS="1 2 3" CLASSES="kill zk-flap"
+# FILE reaches the shell by the environment, whatever is in it
+export FILE ?=
+FAULTS ?= $(or $(KILLS),1000)
+SEEDS ?= $(shell date +%s)
+CLASSES ?=
 # of pytest, one a core; each keeps to whole files
 SHARDS ?= $(shell nproc)
 GROUP_KILLS ?= 100
 # make foreign PEER=kafka SUITES=kgo
 PEER ?= headrace
 SUITES ?=
+
+# A dot now and then while what follows in the same shell is silent
+DOTS = (for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4; do sleep 3 >/dev/null 2>&1; \
+  printf . >&2; done; done; done) & dots=$$!; trap 'kill $$dots 2>/dev/null; echo >&2' EXIT; trap 'exit 130' INT TERM;
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -44,15 +51,15 @@ $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(PIP) install -c constraints.txt setuptools wheel
 	@echo "setup 2/3: PySpark, built from its source distribution of 450 MB (some minutes the first time)"
-	@$(PIP) install -c constraints.txt pyspark
-	@echo "setup 3/3: everything else"
-	@$(PIP) install -c constraints.txt -e '.[spark,dev]'
+	@$(DOTS) $(PIP) install -c constraints.txt pyspark
+	@echo "setup 3/3: everything else (a minute or two)"
+	@$(DOTS) $(PIP) install -c constraints.txt -e '.[spark,dev]'
 	@$(BIN)/python -c 'from headrace.spark.warm import warm; warm()'
 	@touch $@
 	@echo "setup done"
 
 demo: $(STAMP) ## a client writes, Spark reads the page cache (FILE=lines.txt for lines of your own)
-	@$(BIN)/headrace demo $(if $(FILE),"$(FILE)")
+	@$(BIN)/headrace demo $${FILE:+-- "$$FILE"}
 
 test: lint ## lint, types, and the suite but for interop and chaos
 	$(BIN)/python -m pytest -n $(SHARDS) --dist loadfile --no-loadscope-reorder -m 'not interop and not chaos and not systemd'
@@ -74,15 +81,17 @@ bench: $(STAMP) ## Headrace against Apache Kafka on this machine (needs mvn; som
 interop: $(STAMP) ## Kafka's own tools and other clients against a node (needs mvn)
 	$(BIN)/python -m pytest -m interop --timeout=900
 
-chaos: $(STAMP) ## KILLS=1000 SIGKILLs under load, GROUP_KILLS=100 of coordinators, judged
-	$(BIN)/python tests/chaos/campaign.py --kills $(KILLS)
+chaos: $(STAMP) ## FAULTS=1000 under load for each of SEEDS, GROUP_KILLS=100 of coordinators, judged
+	@failed=; for seed in $(SEEDS); do \
+	  $(BIN)/python tests/chaos/campaign.py --faults $(FAULTS) --seed $$seed $(if $(CLASSES),--classes $(CLASSES)) || failed="$$failed $$seed"; \
+	done; test -z "$$failed" || { echo "anomalies with seeds$$failed" >&2; exit 1; }
 	$(BIN)/python tests/chaos/group_campaign.py --kills $(GROUP_KILLS)
 
 foreign: $(STAMP) ## other people's suites against a node, or PEER=kafka; SUITES="kgo trogdor" (needs mvn, go, cargo, gcc)
 	$(BIN)/python -m tests.foreign.run --peer $(PEER) $(SUITES)
 
-readme: $(STAMP) ## every fenced command of README.md, word for word, in a fresh clone
-	$(BIN)/python tests/docs/fences.py README.md
+readme: $(STAMP) ## every fenced command of README.md and docs/operations.md, word for word, in a fresh clone
+	$(BIN)/python tests/docs/fences.py README.md docs/operations.md
 
 systemd: $(STAMP) ## the shipped unit under a systemd of its own (needs root and systemd-nspawn; some ten minutes)
 	$(BIN)/python -m pytest -m systemd --timeout=900 -rs tests/systemd

@@ -10,7 +10,7 @@ _ADVICE = {
     ErrorCode.INVALID_TOPIC_EXCEPTION: "choose another name",
     ErrorCode.INVALID_PARTITIONS: "ask for more partitions than there are; a topic never shrinks",
     ErrorCode.INVALID_REPLICATION_FACTOR: "ask for at most as many replicas as there are live brokers",
-    ErrorCode.INVALID_CONFIG: "`headrace topics describe --all-configs` shows the keys and their values",
+    ErrorCode.INVALID_CONFIG: "`headrace settings --topics` shows the keys, `headrace topics describe --all-configs` what holds now",
     ErrorCode.TOPIC_DELETION_DISABLED: "set delete.topic.enable=true in server.properties",
     ErrorCode.POLICY_VIOLATION: "the node's limits stand in its server.properties",
     ErrorCode.OFFSET_OUT_OF_RANGE: "choose an offset in the range, or earliest or latest",

@@ -1,7 +1,8 @@
 """What all commands that talk to a cluster have in common: where it is, and a file with client settings.
 
-    --bootstrap-servers HOST:PORT[,...]     wins over the file; 127.0.0.1:9092 where neither tells
-    --command-config FILE                   Kafka's client properties
+    --bootstrap-servers HOST:PORT[,...]     wins over the others (also --bootstrap-server, as Kafka's tools spell it)
+    HEADRACE_BOOTSTRAP_SERVERS              of the environment, wins over the file
+    --command-config FILE                   Kafka's client properties; 127.0.0.1:9092 where nobody tells
 
 A key of the file that we don't know is named on standard error, a value that can't be is refused (exit code 78).
 """
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from headrace.client.cluster import Cluster
 
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
+BOOTSTRAP_VARIABLE = "HEADRACE_BOOTSTRAP_SERVERS"
 REQUEST_TIMEOUT_MS_DEFAULT = 30_000
 REQUEST_TIMEOUT_MS_MAX = 3_600_000
 
@@ -25,7 +27,9 @@ Bootstrap = Annotated[
     str,
     typer.Option(
         "--bootstrap-servers",
+        "--bootstrap-server",
         "-b",
+        envvar=BOOTSTRAP_VARIABLE,
         metavar="HOST:PORT,...",
         help=f"Brokers to begin with.  [dim]\\[default: {DEFAULT_BOOTSTRAP}][/dim]",
         show_default=False,

@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,15 +32,32 @@ STOP_DEADLINE_S = 15
 KEYWORDS_SHOWN = 10
 QUEUE_MESSAGES_MAX = 200_000
 READ_BYTES = 65_536
+MESSAGE_BYTES_MAX = 1_000_000  # of a line and its file's name, librdkafka's default
+
+RATE_BYTES_MIN = 1_000_000  # of less than that a rate says nothing
+SPARK_LOGGING = """\
+rootLogger.level = error
+logger.python.name = org.apache.spark.api.python.PythonGatewayServer
+logger.python.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %p %c{1}: %m%n%ex
+"""
 
 
 def run_demo(file: Path | None) -> int:
     """Run it all; 0 where every check held."""
     from rich.console import Console
+    from rich.markup import escape
 
     console = Console(highlight=False)
-    if file is not None and not file.is_file():
-        console.print(f"[red]{file} is no file[/red]")
+    try:
+        sources = _read(console, file)
+    except BadFile as failure:
+        console.print(f"[red]{escape(str(failure))}[/red]", soft_wrap=True)
         return 1
     directory = Path(tempfile.mkdtemp(prefix="headrace-demo-"))
     node = None
@@ -52,9 +70,9 @@ def run_demo(file: Path | None) -> int:
             raise KeyboardInterrupt
         bootstrap = _await_ready(node, directory)
         console.print(f"the node serves on [bold]{bootstrap}[/bold]\n")
-        written, seconds, expected = _produce(console, bootstrap, file)
-        console.print(_rate("librdkafka wrote", written, seconds))
-        return _count(console, bootstrap, expected, file)
+        seconds = _produce(console, bootstrap, sources.lines)
+        console.print(_rate("librdkafka wrote", (len(sources.lines), sources.size), seconds), soft_wrap=True)
+        return _count(console, bootstrap, sources.expected, file, directory)
     finally:
         if node is not None:
             terminate(node, STOP_DEADLINE_S)
@@ -72,6 +90,44 @@ class _Expected:
     def __init__(self) -> None:
         self.lines: Counter[str] = Counter()  # by package
         self.keywords: Counter[str] = Counter()
+
+
+class _Sources:
+    """Every line, what they take with their keys, and what an independent count says."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[str, bytes]] = []
+        self.size = 0
+        self.expected = _Expected()
+
+
+class BadFile(Exception):
+    """A file whose lines can't be shown; the text names it."""
+
+
+def _read(console: Any, file: Path | None) -> _Sources:
+    """All lines, before anything is started for them. raises BadFile"""
+    import keyword
+
+    console.print("reading the files ...")
+    reserved = set(keyword.kwlist)
+    sources = _Sources()
+    try:
+        for number, (name, line) in enumerate(_lines(file), 1):
+            size = len(name.encode()) + len(line)
+            if size > MESSAGE_BYTES_MAX:
+                raise BadFile(
+                    f"{file or name}, line {number}: {len(line)} bytes; the demo's lines are records of {MESSAGE_BYTES_MAX} bytes at most"
+                )
+            sources.lines.append((name, line))
+            sources.size += size
+            sources.expected.lines[package_of(name)] += 1
+            sources.expected.keywords.update(word for word in words_of(line) if word in reserved)
+    except OSError as failure:
+        raise BadFile(f"{failure.filename or file}: {failure.strerror}") from None
+    if not sources.lines:
+        raise BadFile(f"{file} holds no line: nothing to write, nothing to count")
+    return sources
 
 
 def _start_node(directory: Path) -> subprocess.Popen[bytes]:
@@ -107,8 +163,9 @@ def _lines(file: Path | None) -> Iterator[tuple[str, bytes]]:
     """(file name, line) of the sources, or of one file."""
     if file is not None:
         with open(file, "rb") as lines:
+            name = file.name.encode("utf-8", "replace").decode()
             for line in lines:
-                yield file.name, line.rstrip(b"\r\n")
+                yield name, line.rstrip(b"\r\n")
         return
     root = Path(sysconfig.get_paths()["stdlib"])
     for path in sorted(root.rglob("*.py")):
@@ -132,10 +189,8 @@ def words_of(line: bytes) -> list[str]:
     return re.findall(r"[A-Za-z_]+", line.decode("utf-8", "replace"))
 
 
-def _produce(console: Any, bootstrap: str, file: Path | None) -> tuple[tuple[int, int], float, _Expected]:
-    """Stream the lines; ((lines, bytes), seconds, what the files say)."""
-    import keyword
-
+def _produce(console: Any, bootstrap: str, lines: list[tuple[str, bytes]]) -> float:
+    """Stream the lines, of names of files and what stands there; the seconds that took."""
     from confluent_kafka import Producer
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
@@ -143,16 +198,6 @@ def _produce(console: Any, bootstrap: str, file: Path | None) -> tuple[tuple[int
 
     admin = AdminClient({"bootstrap.servers": bootstrap})
     admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result()
-    console.print("reading the files ...")
-    expected = _Expected()
-    lines = []
-    total_bytes = 0
-    reserved = set(keyword.kwlist)
-    for name, line in _lines(file):
-        lines.append((name, line))
-        total_bytes += len(name) + len(line)
-        expected.lines[package_of(name)] += 1
-        expected.keywords.update(word for word in words_of(line) if word in reserved)
     producer = Producer(
         {
             "bootstrap.servers": bootstrap,
@@ -160,6 +205,7 @@ def _produce(console: Any, bootstrap: str, file: Path | None) -> tuple[tuple[int
             "enable.idempotence": True,
             "linger.ms": 20,
             "queue.buffering.max.messages": QUEUE_MESSAGES_MAX,
+            "message.max.bytes": MESSAGE_BYTES_MAX,
         }
     )
     failures: list[str] = []
@@ -186,27 +232,29 @@ def _produce(console: Any, bootstrap: str, file: Path | None) -> tuple[tuple[int
         progress.update(task, completed=len(lines))
     if failures or left:
         raise SystemExit(f"{len(failures) + left} lines were not acknowledged: {failures[:3]}")
-    return (len(lines), total_bytes), time.monotonic() - begun, expected
+    return time.monotonic() - begun
 
 
-def _count(console: Any, bootstrap: str, expected: _Expected, file: Path | None) -> int:
+def _count(console: Any, bootstrap: str, expected: _Expected, file: Path | None, directory: Path) -> int:
     """Count with Spark, print, compare."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    from rich.markup import escape
     from rich.table import Table
 
     console.print("\nstarting Spark ...")
     begun = time.monotonic()
-    spark = _spark_session()
+    spark = _spark_session(directory)
     try:
-        spark.range(1).mapInArrow(lambda batches: batches, "id bigint").count()
+        with _elapsed("starting Spark's Python"):
+            spark.range(1).mapInArrow(lambda batches: batches, "id bigint").count()
         console.print(f"Spark's own start, to its first Python task: {time.monotonic() - begun:.1f} s")
         for when in ("first query: workers import and plan", "the same query again, warm"):
             begun = time.monotonic()
             rows = _package_counts(spark, bootstrap)
             seconds = time.monotonic() - begun
             total = (sum(row["lines"] for row in rows), sum(row["bytes"] for row in rows))
-            console.print(_rate(f"Spark read from the page cache ({when})", total, seconds))
+            console.print(_rate(f"Spark read from the page cache ({when})", total, seconds), soft_wrap=True)
         lines = {row["package"]: row["lines"] for row in rows}
         counted = _keyword_counts(spark, bootstrap)
     finally:
@@ -215,7 +263,7 @@ def _count(console: Any, bootstrap: str, expected: _Expected, file: Path | None)
     table.add_column("package")
     table.add_column("lines", justify="right")
     for package, count in Counter(lines).most_common(12):
-        table.add_row(package, f"{count:,}")
+        table.add_row(escape(package), f"{count:,}")
     console.print(table)
     top = counted.most_common(KEYWORDS_SHOWN)
     if top:
@@ -229,24 +277,38 @@ def _count(console: Any, bootstrap: str, expected: _Expected, file: Path | None)
         console.print("[red]the counts differ from the files[/red]")
         return 1
     what = file.name if file is not None else "the standard library's sources"
-    console.print(f"[green]checked: Spark's counts are those of {what}[/green]")
+    console.print(f"[green]checked: Spark's counts are those of {escape(what)}[/green]")
     return 0
 
 
-def _spark_session() -> Any:
+def _spark_session(directory: Path) -> Any:
+    """A session; how long it takes is shown meanwhile. Of what Spark logs, errors are shown."""
     from pyspark.sql import SparkSession
 
-    session = (
+    logging = directory / "log4j2.properties"
+    logging.write_text(SPARK_LOGGING)
+    builder = (
         SparkSession.builder.master("local[*]")
         .appName("headrace demo")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.log.level", "ERROR")
+        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={logging}")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.python.unix.domain.socket.enabled", "true")
-        .getOrCreate()
     )
-    return session
+    with _elapsed("starting Spark"):
+        return builder.getOrCreate()
+
+
+@contextmanager
+def _elapsed(what: str) -> Iterator[None]:
+    """On a terminal, the seconds that it has taken so far; the line is gone at the end."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn("line"), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, transient=True, disable=not sys.stdout.isatty()) as progress:
+        progress.add_task(what, total=None)
+        yield
 
 
 def _package_counts(spark: Any, bootstrap: str) -> list[Any]:
@@ -315,6 +377,8 @@ def _keyword_counts(spark: Any, bootstrap: str) -> Counter[str]:
 
 def _rate(what: str, amount: tuple[int, int], seconds: float) -> str:
     lines, size = amount
+    if size < RATE_BYTES_MIN:
+        return f"{what}: {lines:,} lines, {size:,} bytes in {seconds:.2f} s"
     return (
         f"{what}: {lines:,} lines, {size / 1e6:.1f} MB in {seconds:.2f} s "
         f"= [bold]{lines / seconds:,.0f} lines/s, {size / 1e6 / seconds:.1f} MB/s[/bold]"

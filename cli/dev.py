@@ -16,7 +16,6 @@ import typer
 
 DEFAULT_DIRECTORY = Path("headrace-dev")
 DEFAULT_PORT = 9092
-NO_ZOOKEEPER_YET = "127.0.0.1:1"
 EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -53,12 +52,14 @@ def dev(
     from headrace.node.supervisor import Supervisor
 
     set_up_logging()
-    settings = checked(given_settings(directory, port, zookeeper, parse_changes(changes or [])))
+    given = given_settings(directory, port, zookeeper, parse_changes(changes or []))
+    is_embedded = "zookeeper.connect" not in given
+    settings = checked(given)
     log_dirs = LogDirs(settings["log.dirs"])
     log_dirs.lock()  # before ZooKeeper: a second one on the same data would ruin it
     embedded = None
     try:
-        if settings["zookeeper.connect"] == NO_ZOOKEEPER_YET:
+        if is_embedded:
             embedded = EmbeddedZooKeeper(directory.absolute() / "zookeeper")
             embedded.start()
             settings = settings.with_values({"zookeeper.connect": embedded.connect})
@@ -76,12 +77,12 @@ def dev(
 
 
 def given_settings(directory: Path, port: int, zookeeper: str, changes: dict[str, str]) -> dict[str, str]:
-    """What the arguments mean as settings; `changes` win."""
+    """What the arguments mean as settings; `changes` win. Without zookeeper.connect, the embedded one is meant."""
     return {
         "broker.id": "0",
         "listeners": f"PLAINTEXT://127.0.0.1:{port}",
         "log.dirs": str((directory / "logs").absolute()),
-        "zookeeper.connect": zookeeper or NO_ZOOKEEPER_YET,
+        **({"zookeeper.connect": zookeeper} if zookeeper else {}),
         "group.initial.rebalance.delay.ms": "0",  # one member is what a developer starts
         "offsets.topic.replication.factor": "1",
         **changes,

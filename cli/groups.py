@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,7 +57,7 @@ def list_(
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
 ) -> int:
-    """Print groups with their states."""
+    """Print groups with their states, types (classic or consumer, as Kafka 3.8 and later tell) and protocols."""
     from headrace.cli.table import print_table
     from headrace.client.admin import Admin
 
@@ -65,10 +66,12 @@ def list_(
         groups = Admin(cluster).list_groups(wanted)
     if as_json:
         for group in groups:
-            print(json.dumps({"group": group.group_id, "state": group.state, "type": group.protocol_type}))
+            fields = {"group": group.group_id, "state": group.state, "type": group.group_type}
+            print(json.dumps({**fields, "protocol_type": group.protocol_type}))
     else:
         print_table(
-            ["GROUP", "STATE", "TYPE"], [[group.group_id, group.state, group.protocol_type] for group in groups]
+            ["GROUP", "STATE", "TYPE", "PROTOCOL"],
+            [[group.group_id, group.state, group.group_type, group.protocol_type] for group in groups],
         )
     return 0
 
@@ -106,17 +109,18 @@ def describe(
 )
 def lag(
     log_dir: Annotated[Path, typer.Argument(metavar="LOG_DIR", help="The first of the node's log.dirs, on this host.")],
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[GROUP]...", help="These groups; all without it.")
-    ] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="GROUP", help="These groups; all without it.")] = None,
     as_json: AsJson = False,
 ) -> int:
     """Show how far groups are behind, in records and seconds, out of a node's shared memory: no request is made."""
     from headrace.cli.table import print_table
+    from headrace.errors import ErrorCode, KafkaError
     from headrace.shm.observer import Observer
 
     with Observer(log_dir) as node:
         lags = sorted(row for row in node.lags(time.time_ns() // 1_000_000) if not names or row.group in names)
+    shown = {row.group for row in lags}
+    missing = [name for name in dict.fromkeys(names or []) if name not in shown]
     if as_json:
         for row in lags:
             print(json.dumps(row._asdict()))
@@ -125,7 +129,13 @@ def lag(
             ["GROUP", "TOPIC", "PARTITION", "COMMITTED", "END", "LAG", "SECONDS"],
             [[*row[:-1], "?" if row.seconds is None else f"{row.seconds:.1f}"] for row in lags],
         )
-    return 0
+    return report(
+        {
+            name: KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"group {name} has no offset on this node")
+            for name in missing
+        },
+        "shown",
+    )
 
 
 @app.command(
@@ -161,7 +171,7 @@ def reset_offsets(
     command_config: CommandConfig = None,
 ) -> int:
     """Let a group go on from elsewhere. Without --execute it is only shown. A group with live members is refused."""
-    from headrace.cli.offset_reset import new_offsets, partitions_of
+    from headrace.cli.offset_reset import new_offsets, partitions_of, shiftable
     from headrace.client.admin import Admin
     from headrace.errors import ErrorCode, KafkaError
 
@@ -177,7 +187,11 @@ def reset_offsets(
         stored = admin.group_offsets(name)
         if all_topics and not stored:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"group {name} has no stored offset")
-        wanted = new_offsets(cluster, partitions_of(cluster, scope, stored), stored, reset)
+        names = partitions_of(cluster, scope, stored)
+        shifted = names if reset.target is not None else shiftable(names, scope, stored)
+        for left_out in sorted(set(names) - set(shifted)):
+            print(f"headrace: left out {left_out}: it has no stored offset to shift", file=sys.stderr)
+        wanted = new_offsets(cluster, shifted, stored, reset)
         if execute and wanted:
             admin.alter_group_offsets(name, wanted)
     _print_reset(name, stored, wanted, execute, as_json)

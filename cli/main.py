@@ -13,6 +13,7 @@ to standard error. Exit codes:
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import Protocol, cast
@@ -28,6 +29,7 @@ from headrace.cli import (
     groups,
     import_07,
     produce,
+    settings,
     start,
     systemd_files,
     topics,
@@ -38,17 +40,17 @@ from headrace.cli import (
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 EXIT_USAGE = 2
-STDOUT_FD = 1
 
 app = typer.Typer(
     name="headrace",
     help="A Kafka-compatible log whose segments Spark reads from the page cache.",
     epilog="Begin with [bold]headrace dev[/bold], or see everything at work with [bold]headrace demo[/bold].",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.callback()(version.options)
 app.command(epilog=dev.EXAMPLES)(dev.dev)
 app.command(epilog=start.EXAMPLES)(start.start)
 app.command(epilog="[bold]Examples[/bold]\n\nheadrace demo\n\nheadrace demo access.log")(demo.demo)
@@ -60,6 +62,7 @@ app.add_typer(topics.app)
 app.command(epilog=produce.EXAMPLES)(produce.produce)
 app.command(epilog=consume.EXAMPLES)(consume.consume)
 app.add_typer(groups.app)
+app.command(epilog=settings.EXAMPLES)(settings.settings)
 app.command(epilog=version.EXAMPLES)(version.version)
 
 
@@ -73,14 +76,16 @@ class _UsageError(Protocol):
 
 def main() -> int:
     """Entry point of the `headrace` program."""
+    from headrace.cli.standard_streams import STDOUT_FD, occupy_closed_streams
     from headrace.errors import ConfigError, HeadraceError
 
+    closed = occupy_closed_streams()
     for argument in sys.argv[1:]:
         if not _is_text(argument) and not os.path.lexists(argument):
             print(f"headrace: argument {argument!a} is neither UTF-8 nor a file that is there", file=sys.stderr)
             return EXIT_USAGE
     try:
-        result = app(standalone_mode=False)
+        result = app(standalone_mode=False, prog_name="headrace")
         sys.stdout.flush()
     except (OSError, SystemExit) as ending:
         cause = (
@@ -91,7 +96,8 @@ def main() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT_FD)  # the interpreter flushes once more at its end
         if isinstance(cause, BrokenPipeError):
             return EXIT_BROKEN_PIPE
-        print(f"headrace: {cause}", file=sys.stderr)
+        is_closed = cause.errno == errno.EBADF and STDOUT_FD in closed
+        print(f"headrace: {'standard output is closed' if is_closed else cause}", file=sys.stderr)
         return exit_codes.FAILED
     except HeadraceError as failure:
         from headrace.cli.advice import advice_for

@@ -47,15 +47,33 @@ def partitions_of(
     return sorted(found)
 
 
+def shiftable(
+    names: Sequence[TopicPartition],
+    scope: Sequence[tuple[str, list[int] | None]],
+    stored: Mapping[TopicPartition, int],
+) -> list[TopicPartition]:
+    """Those with a stored offset. Of a topic that was given without partitions, the others are left out: nothing was read of them.
+
+    raises   KafkaError, where a partition that was given by its number has none, or all of them
+    source   Kafka's tool refuses all of it where one has none
+    """
+    given = {TopicPartition(topic, index) for topic, indexes in scope for index in indexes or []}
+    found = [name for name in names if name in stored]
+    for name in names:
+        if name not in stored and (name in given or not found):
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{name} has no stored offset to shift from")
+    return found
+
+
 def new_offsets(
     cluster: Cluster, names: Sequence[TopicPartition], stored: Mapping[TopicPartition, int], reset: Reset
 ) -> dict[TopicPartition, int]:
-    """raises   KafkaError OFFSET_OUT_OF_RANGE, for an offset that a partition does not have, or nothing to shift from"""
+    """Of each partition; a shift is of those that have a stored offset (`shiftable`).
+
+    raises   KafkaError OFFSET_OUT_OF_RANGE, for an offset that a partition does not have
+    """
     target = reset.target
     if target is None:
-        for name in names:
-            if name not in stored:
-                raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{name} has no stored offset to shift from")
         offsets = {name: stored[name] + reset.shift for name in names}
     elif target.offset is not None:
         offsets = dict.fromkeys(names, target.offset)

@@ -57,8 +57,9 @@ def produce(
         typer.Argument(metavar="FILE", help="Files of lines; - or none: standard input."),
     ] = None,
     key_separator: Annotated[
-        str, typer.Option("--key-separator", "-K", metavar="TEXT", help="What stands before it in a line is the key.")
-    ] = "",
+        str | None,
+        typer.Option("--key-separator", "-K", metavar="TEXT", help="What stands before it in a line is the key."),
+    ] = None,
     headers: Annotated[
         list[str] | None,
         typer.Option("--header", "-H", metavar="NAME=VALUE", help="A header of every record; may be repeated."),
@@ -90,8 +91,8 @@ def produce(
     """
     from headrace.cli.interrupt import Interrupt
     from headrace.cli.line_source import STANDARD_INPUT, read_lines
-    from headrace.client.producer import Producer
-    from headrace.errors import HeadraceError
+    from headrace.client.producer import DeliveryFailed, Producer
+    from headrace.errors import ErrorCode, HeadraceError, KafkaError
 
     parse_topic("TOPIC", topic)
     for file in files or []:
@@ -100,9 +101,14 @@ def produce(
     target = _partition(partition)
     header_list = [(name, value.encode()) for name, value in parse_pair_list("--header", headers or [])]
     options = _options(codec, acks, timeout_s)
-    separator = key_separator.encode()
+    if key_separator == "":
+        raise bad("--key-separator", "", "separates nothing: leave the option out for records without keys")
+    separator = (key_separator or "").encode()
     cluster = open_cluster(bootstrap, command_config)
-    meter = Meter(sys.stderr.isatty() if progress is None else progress)
+    places = Places()
+    meter = Meter(
+        sys.stderr.isatty() if progress is None else progress, "sent" if acks is Acks.NONE else "acknowledged"
+    )
     with Interrupt() as interrupt:
         producer = Producer(cluster, options)
         cluster.refresh([topic])  # a topic that is not there should say so before a line was read
@@ -112,21 +118,51 @@ def produce(
                     producer.poll()
                 else:
                     key, value = _split(line, separator, empty_is_null)
-                    producer.send(topic, value, key, header_list, target)
+                    places.note(line)
+                    try:
+                        producer.send(topic, value, key, header_list, target)
+                    except KafkaError as failure:
+                        if failure.code is not ErrorCode.MESSAGE_TOO_LARGE:
+                            raise
+                        raise KafkaError(failure.code, f"{line.place}: {failure.message}") from None
                 meter.show(producer)
+            producer.close()
+        except DeliveryFailed as failure:
+            if failure.record is not None:
+                print(f"headrace: {places.of(failure.record)} was not taken", file=sys.stderr)
+            raise
         except HeadraceError:
             producer.close()  # what was read before is delivered all the same
             raise
-        producer.close()
         meter.show(producer, is_last=True)
         return interrupt.exit_code
+
+
+class Places:
+    """Which line became which record: the first record of each source is remembered, no line."""
+
+    def __init__(self) -> None:
+        self._sources: list[tuple[int, str]] = []  # (number of its first record, its name)
+        self._records = 0
+
+    def note(self, line: Line) -> None:
+        """This line is the next record."""
+        if line.number == 1:
+            self._sources.append((self._records, line.source))
+        self._records += 1
+
+    def of(self, record: int) -> str:
+        """Where a record stands, numbered from 0 in the order of `note`."""
+        first, source = max(place for place in self._sources if place[0] <= record)
+        return f"{source}, line {record - first + 1}"
 
 
 class Meter:
     """What has been acknowledged so far, rewritten in place on standard error."""
 
-    def __init__(self, is_shown: bool) -> None:
+    def __init__(self, is_shown: bool, done: str = "acknowledged") -> None:
         self._is_shown = is_shown
+        self._done = done
         self._start_s = time.monotonic()
         self._next_s = self._start_s + PROGRESS_EVERY_S
 
@@ -138,7 +174,7 @@ class Meter:
             return
         self._next_s = now_s + PROGRESS_EVERY_S
         seconds = max(now_s - self._start_s, 1e-3)
-        text = f"{producer.acknowledged} records acknowledged, {producer.acknowledged / seconds:,.0f} a second"
+        text = f"{producer.acknowledged} records {self._done}, {producer.acknowledged / seconds:,.0f} a second"
         text += f", {producer.acknowledged_bytes / seconds / 1e6:.1f} MB/s"
         if sys.stderr.isatty():
             text = f"\r{text}\x1b[K"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -70,17 +71,22 @@ def create(
 
 
 @app.command(
-    name="list", epilog="[bold]Examples[/bold]\n\nheadrace topics list\n\nheadrace topics list -b broker1:9092"
+    name="list",
+    epilog="[bold]Examples[/bold]\n\nheadrace topics list\n\nheadrace topics list -b broker1:9092 --json | jq -r .topic",
 )
 def list_(
     internal: Annotated[bool, typer.Option("--internal", help="Kafka's own topics too.")] = False,
+    as_json: AsJson = False,
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
 ) -> int:
     """Print the names of all topics, one a line."""
     with open_cluster(bootstrap, command_config) as cluster:
-        for name in _all_topics(cluster, internal):
-            print(name)
+        names = _all_topics(cluster, internal)
+        counts = Counter(partition.topic for partition in cluster.partitions)
+        for name in names:
+            fields = {"topic": name, "partitions": counts[name], "internal": name in cluster.internal_topics}
+            print(json.dumps(fields) if as_json else name)
     return 0
 
 

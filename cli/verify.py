@@ -13,7 +13,7 @@ import typer
 EXAMPLES = """
 [bold]Examples[/bold]
 
-headrace verify /var/lib/headrace
+headrace verify /var/lib/headrace/logs
 
 headrace verify data/clicks-0 --deep
 """
@@ -36,7 +36,7 @@ def verify(
     Findings go to standard output: the file, the byte, what is wrong, what to do. A [bold]note[/bold] is no loss: a tail
     that the next start cuts, an index that is rebuilt.
 
-    Exit codes: 0 no fault, 1 a fault, or the directory can't be read.
+    Exit codes: 0 no fault, 1 a fault, or the directory can't be read, or it is no log directory.
     """
     from headrace.cli.verify_run import run
 

@@ -1,8 +1,11 @@
-"""`headrace version`: which Headrace, on which Python."""
+"""`headrace version` and `headrace --version`: which Headrace, on which Python."""
 
 from __future__ import annotations
 
 import platform
+from typing import Annotated
+
+import typer
 
 EXAMPLES = "[bold]Example[/bold]   headrace version"
 
@@ -12,3 +15,17 @@ def version() -> None:
     from headrace import __version__
 
     print(f"headrace {__version__} (Python {platform.python_version()})")
+
+
+def _print_and_end(is_asked: bool) -> None:
+    if is_asked:
+        version()
+        raise typer.Exit
+
+
+def options(
+    _is_version_asked: Annotated[
+        bool, typer.Option("--version", callback=_print_and_end, is_eager=True, help="The same as `headrace version`.")
+    ] = False,
+) -> None:
+    """A Kafka-compatible log whose segments Spark reads from the page cache."""

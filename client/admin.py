@@ -56,6 +56,7 @@ class Group(NamedTuple):
     group_id: str
     protocol_type: str
     state: str  # '' where the broker does not tell
+    group_type: str = ""  # classic or consumer, since Kafka 3.8
 
 
 class Member(NamedTuple):
@@ -162,7 +163,7 @@ class Admin:
             if answer.error_code:
                 raise error_of(answer.error_code, f"groups of broker {node_id}")
             for row in answer.groups:
-                found[row.group_id] = Group(row.group_id, row.protocol_type, row.group_state)
+                found[row.group_id] = Group(row.group_id, row.protocol_type, row.group_state, row.group_type)
         return found
 
     def describe_group(self, group_id: str) -> GroupDescription:

@@ -10,6 +10,7 @@ A topic's id tells a topic from another of its name, deleted and created again; 
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
@@ -30,6 +31,8 @@ RETRY_PAUSE_MAX_S = 1.0
 FETCH_WAIT_MS = 500
 FETCH_BYTES = 4 << 20
 EMPTY_FETCHES_MAX = 20  # in a row: 10 s without a byte below an end that was there when it was frozen
+PORT_MAX = 65_535
+_ADDRESS = re.compile(r"(?:\[(?P<literal>[0-9A-Fa-f:.%\w]+)\]|(?P<name>[^][/\s]+)):(?P<port>[0-9]{1,9})")
 
 T = TypeVar("T")
 
@@ -303,7 +306,9 @@ def error_of(error_code: int, what: str) -> KafkaError:
 
 
 def _parse_address(text: str) -> tuple[str, int]:
-    host, _, port = text.strip().rpartition(":")
-    if not host or not port.isdigit():
-        raise ValueError(f"bootstrap server {text!r} is not host:port")
-    return host.strip("[]"), int(port)
+    match = _ADDRESS.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"bootstrap server {text.strip()!r} is not host:port")
+    if not 1 <= int(match["port"]) <= PORT_MAX:
+        raise ValueError(f"bootstrap server {text.strip()!r}: ports are 1 to {PORT_MAX}")
+    return match["name"] or match["literal"], int(match["port"])

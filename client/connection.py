@@ -20,7 +20,7 @@ from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response
-from headrace.protocol.frames import build_request, parse_response_header
+from headrace.protocol.frames import build_request, describe_foreign, parse_response_header
 
 RESPONSE_BYTES_MAX = 256 << 20
 CLIENT_ID = "headrace"
@@ -42,15 +42,15 @@ class Connection:
     """A socket and the versions that its broker serves."""
 
     def __init__(self, host: str, port: int, timeout_s: float = 30.0, client_id: str = CLIENT_ID) -> None:
-        self.address = (host, port)
+        self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._timeout_s = timeout_s
         self._client_id = client_id
         self._correlation_id = 0
         self._sent: _Sent | None = None
         try:
-            self._socket = socket.create_connection(self.address, timeout=timeout_s)
+            self._socket = socket.create_connection((host, port), timeout=timeout_s)
         except OSError as failure:
-            raise ConnectionFailed(f"{host}:{port}: {failure}") from None
+            raise ConnectionFailed(f"{self.address}: {failure}") from None
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         answer = self.request(ApiKey.API_VERSIONS, 0, messages.ApiVersionsRequest())
         self._served = {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
@@ -62,11 +62,11 @@ class Connection:
         """
         served = self._served.get(api_key)
         if served is None or served[1] < low or served[0] > high:
-            name, host, port = ApiKey(api_key).api_name, *self.address
+            name = ApiKey(api_key).api_name
             has = f"v{served[0]} to v{served[1]}" if served else "none"
             raise KafkaError(
                 ErrorCode.UNSUPPORTED_VERSION,
-                f"{name} v{low} to v{high} is needed, the broker at {host}:{port} serves {has}",
+                f"{name} v{low} to v{high} is needed, the broker at {self.address} serves {has}",
             )
         return int(min(high, served[1]))
 
@@ -100,8 +100,14 @@ class Connection:
         """The response to what was sent. The deadline counts from here. Raises as `request`."""
         assert self._sent is not None, "nothing was asked"
         sent, self._sent = self._sent, None
+        wait_s = timeout_s or self._timeout_s
         try:
-            return self._receive_response(sent, time.monotonic() + (timeout_s or self._timeout_s))
+            return self._receive_response(sent, time.monotonic() + wait_s)
+        except TimeoutError:
+            self.close()
+            raise ConnectionFailed(
+                f"{self.address}: timed out: connected, but no whole answer within {wait_s:g} s"
+            ) from None
         except OSError as failure:
             self.close()
             raise ConnectionFailed(f"{self.address}: {failure}") from None
@@ -117,7 +123,10 @@ class Connection:
         self._socket.close()
 
     def _receive_response(self, sent: _Sent, deadline_s: float) -> Any:
-        (size,) = struct.unpack(">i", self._receive(4, deadline_s))
+        head = self._receive(4, deadline_s)
+        (size,) = struct.unpack(">i", head)
+        if foreign := describe_foreign(bytes(head)):
+            raise BadFrame(f"{self.address} answers with {foreign}: no Kafka listener without TLS is there")
         if not 4 <= size <= RESPONSE_BYTES_MAX:
             raise BadFrame(f"response of {size} bytes from {self.address}")
         frame = memoryview(self._receive(size, deadline_s))
@@ -133,7 +142,7 @@ class Connection:
         while done < size:
             left_s = deadline_s - time.monotonic()
             if left_s <= 0:
-                raise TimeoutError(f"timed out with {done} of {size} bytes received")
+                raise TimeoutError
             self._socket.settimeout(left_s)
             count = self._socket.recv_into(view[done:])
             if not count:

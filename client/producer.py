@@ -51,13 +51,17 @@ class DeliveryFailed(HeadraceError):
     partition   of the batch that failed
     lost        records that were not acknowledged, of all partitions (the broker may have some of them)
     cause       KafkaError or ConnectionFailed
+    record      the one that a broker refused, numbered from 0 in the order of `send`; None, where it is not one alone
     """
 
-    def __init__(self, partition: TopicPartition, lost: int, tries: int, cause: HeadraceError) -> None:
+    def __init__(
+        self, partition: TopicPartition, lost: int, tries: int, cause: HeadraceError, record: int | None = None
+    ) -> None:
         super().__init__(f"{cause} (partition {partition}, after {tries} tries; {lost} records were not acknowledged)")
         self.partition = partition
         self.lost = lost
         self.cause = cause
+        self.record = record
 
 
 class _Request(NamedTuple):
@@ -81,6 +85,7 @@ class Producer:
         self.options = options or ProducerOptions()
         self.acknowledged = 0  # records; with acks 0: sent
         self.acknowledged_bytes = 0
+        self._taken = 0  # records
         self._cluster = cluster
         self._on_delivered = on_delivered
         self._clock_s = clock_s
@@ -153,6 +158,8 @@ class Producer:
         if timestamp_ms is None:
             timestamp_ms = int(time.time() * 1000)
         batch.records.append(Record(len(batch.records), timestamp_ms, key, value, tuple(headers)))
+        batch.numbers.append(self._taken)
+        self._taken += 1
         batch.size += size
         self._buffered_bytes += size
         if is_full or now_s >= self._next_turn_s:
@@ -391,7 +398,9 @@ class Producer:
             self._fail(name, batch, cause)
 
     def _fail(self, name: TopicPartition, batch: Batch, cause: HeadraceError) -> None:
-        self._failure = DeliveryFailed(name, self.outstanding, batch.tries, cause)
+        is_refused = isinstance(cause, KafkaError) and not cause.code.retriable and len(batch.numbers) == 1
+        record = batch.numbers[0] if is_refused else None
+        self._failure = DeliveryFailed(name, self.outstanding, batch.tries, cause, record)
         self._queues.clear()
         self._requests.clear()
         self._buffered_bytes = 0

@@ -18,10 +18,11 @@ LETTER_BYTES_MAX = 4  # of a header's name, in UTF-8
 class Batch:
     """Records of one partition, in the order they were sent."""
 
-    __slots__ = ("created_s", "failure", "records", "retry_at_s", "sequence", "size", "tries")
+    __slots__ = ("created_s", "failure", "numbers", "records", "retry_at_s", "sequence", "size", "tries")
 
     def __init__(self, created_s: float) -> None:
         self.records: list[Record] = []
+        self.numbers: list[int] = []  # of the same records, in the order in which the producer was given them
         self.size = HEADER_BYTES
         self.created_s = created_s
         self.sequence = -1  # of the first record, once it was sent
@@ -33,8 +34,9 @@ class Batch:
         """Two batches in place of one that is too large; they take no further records."""
         middle = len(self.records) // 2
         found = []
-        for records in (self.records[:middle], self.records[middle:]):
+        for part in (slice(middle), slice(middle, None)):
             half = Batch(self.created_s)
+            records, half.numbers = self.records[part], self.numbers[part]
             half.records = [record._replace(offset=index) for index, record in enumerate(records)]
             half.size += sum(record_bytes(record.key, record.value, record.headers) for record in records)
             half.tries = 1

@@ -22,7 +22,7 @@ from headrace.controller.zk import ZkConflict, ZkSession
 from headrace.controller.znodes import PartitionState, TopicAssignment
 from headrace.errors import ConfigError, ErrorCode, KafkaError
 from headrace.limits import CONFIG_VALUE_LENGTH_MAX, TOPIC_NAME_LENGTH_MAX
-from headrace.settings import Settings, check_topic_fit, check_topic_value
+from headrace.settings import Settings, check_topic_value
 
 PARTITIONS_PER_COMMIT = 200
 PARTITIONS_PER_TOPIC_MAX = 100_000
@@ -74,12 +74,8 @@ def check_total(partitions: int) -> None:
         raise KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
 
 
-def check_configs(configs: dict[str, str | None], settings: Settings | None = None) -> dict[str, str]:
-    """The overrides without nulls.
-
-    settings   of this node, where it has to be able to do what they say
-    raises     KafkaError INVALID_CONFIG
-    """
+def check_configs(configs: dict[str, str | None]) -> dict[str, str]:
+    """The overrides without nulls. raises   KafkaError INVALID_CONFIG"""
     kept = {}
     for key, value in configs.items():
         if value is None:
@@ -87,9 +83,7 @@ def check_configs(configs: dict[str, str | None], settings: Settings | None = No
         try:
             if len(value) > CONFIG_VALUE_LENGTH_MAX:
                 raise ConfigError(key, f"{value[:20]}...", f"{CONFIG_VALUE_LENGTH_MAX} characters at most")
-            parsed = check_topic_value(key, value)
-            if settings is not None:
-                check_topic_fit(settings, key, parsed)
+            check_topic_value(key, value)
         except ConfigError as failure:
             raise KafkaError(ErrorCode.INVALID_CONFIG, str(failure)) from None
         kept[key] = value

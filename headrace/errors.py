@@ -195,10 +195,10 @@ class HeadraceError(Exception):
 
 
 class ConfigError(HeadraceError):
-    """A setting that can't be used; names key, value and reason."""
+    """A setting that can't be used; names key, value and reason. A value of None: nothing was given, something is missing."""
 
     def __init__(self, key: str, value: object, reason: str) -> None:
-        super().__init__(f"invalid value {value!r} for {key}: {reason}")
+        super().__init__(f"{key}: {reason}" if value is None else f"invalid value {value!r} for {key}: {reason}")
         self.key = key
         self.value = value
         self.reason = reason

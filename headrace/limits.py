@@ -60,12 +60,16 @@ NOTICES_PER_INTERVAL_MAX = 100  # such lines of one network worker, of all peers
 OPENED_BYTES_MAX = 64 * 1024 * 1024  # what comes out of one batch
 OPENED_RECORDS_MAX = 250_000  # in one batch or set: 70 MB of objects, half a second of a network worker
 OPENED_RATIO_MAX = 32  # of a request: beyond OPENED_BYTES_MAX, times its size
+RECORD_ERRORS_MAX = 1_000  # of a batch that is refused, told to its producer
 OPENED_RECORD_COST = 256  # what a record costs besides its bytes, as bytes
 COMPACTED_RECORDS_MAX = 2_000_000  # in one batch of a log that is compacted: 400 MB of columns
 CONVERTED_BYTES_MAX = 1024 * 1024  # of the log, for one Fetch of an old version, shared by its partitions
 
 # Topics that left the view without having been deleted
 RELEASED_TOPICS_MAX = 10_000  # remembered by one process, so that another one of such a name is known for another
+
+# Batches that go through a ring in parts
+BATCH_PARTS_AGE_MS_MAX = 60_000  # from the first part to the end; whoever began it has gone
 
 # Log lines that peers cause, of one kind and process
 PEER_LINES_INTERVAL_MS = 10_000

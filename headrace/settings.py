@@ -166,7 +166,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("log.index.interval.bytes", _I, "4096", "Bytes of log between index entries.", 0, _INT_MAX),
     Setting("log.index.size.max.bytes", _I, "10485760", "Largest index file.", 16, _INT_MAX),
     Setting("log.flush.interval.messages", _L, str(_LONG_MAX), "Records between fsyncs.", 1, _LONG_MAX),
-    Setting("log.flush.interval.ms", _L, None, "Time between fsyncs; no bound where unset.", 0, _LONG_MAX),
+    Setting("log.flush.interval.ms", _L, None, "Time between fsyncs; log.flush.scheduler.interval.ms where unset.", 0, _LONG_MAX),
     Setting("log.flush.scheduler.interval.ms", _L, str(_LONG_MAX), "How often due fsyncs are looked for.", 1, _LONG_MAX),
     Setting("log.flush.offset.checkpoint.interval.ms", _I, "60000", "Interval of recovery point checkpoints.", 1, _INT_MAX),
     Setting("log.flush.start.offset.checkpoint.interval.ms", _I, "60000", "Interval of log start checkpoints.", 1, _INT_MAX),
@@ -233,7 +233,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("headrace.network.worker.cpus", _S, None, "Cores of the network workers; their share of headrace.worker.cpus where unset."),
     Setting("headrace.partition.worker.cpus", _S, None, "Cores of the partition workers; their share of headrace.worker.cpus where unset."),
     Setting("headrace.shm.bytes.max", _L, "-1", "Shared memory of the node: rings shrink to fit; -1: a hundredth of the memory, a quarter of /dev/shm at most.", -1, _LONG_MAX),
-    Setting("headrace.request.ring.bytes", _I, "8388608", "Ring from a network to a partition worker, smaller where headrace.shm.bytes.max asks for it and this is not set; a power of two, twice message.max.bytes at least.", limits.RING_BYTES_MIN, limits.RING_BYTES_MAX),
+    Setting("headrace.request.ring.bytes", _I, "8388608", "Ring from a network to a partition worker; a power of two. Batches above half of it go in parts, at one copy more. Halved where headrace.shm.bytes.max wants it and the key is not given.", limits.RING_BYTES_MIN, limits.RING_BYTES_MAX),
     Setting("headrace.partitions.max", _I, "16384", "Rows of the partition table: replicas this node can hold.", 16, 1 << 20),
     Setting("headrace.producer.snapshot.interval.bytes", _L, "67108864", "Bytes of log between producer snapshots: bounds a worker's restart.", 1 << 20, _LONG_MAX),
     Setting("headrace.flush.before.ack", _B, "false", "Sync a log before its appends are acknowledged: one fdatasync a cycle for all that came."),
@@ -294,8 +294,6 @@ TOPIC_SETTINGS: dict[str, str] = {
     "unclean.leader.election.enable": "unclean.leader.election.enable",
 }
 # fmt: on
-
-RING_MESSAGE_OVERHEAD_BYTES = 4_096  # beside a batch, in a ring's half
 
 _BROKER_KEYS = frozenset(setting.key for setting in BROKER_SETTINGS)
 _BY_KEY: dict[str, Setting] = {setting.key: setting for setting in (*BROKER_SETTINGS, *TOPIC_ONLY_SETTINGS)}
@@ -372,6 +370,8 @@ class Settings(Mapping[str, Any]):
             else:
                 minutes = values["log.retention.hours"] * 60
             values["log.retention.ms"] = minutes * 60_000 if minutes >= 0 else -1
+        if values["log.flush.interval.ms"] is None:
+            values["log.flush.interval.ms"] = values["log.flush.scheduler.interval.ms"]
         if values["advertised.listeners"] is None:
             values["advertised.listeners"] = values["listeners"]
         cores = len(os.sched_getaffinity(0))
@@ -399,12 +399,6 @@ class Settings(Mapping[str, Any]):
         ring_bytes = values["headrace.request.ring.bytes"]
         if ring_bytes & (ring_bytes - 1):
             raise ConfigError("headrace.request.ring.bytes", ring_bytes, "must be a power of two")
-        if ring_bytes < request_ring_bytes_min(values["message.max.bytes"]):
-            raise ConfigError(
-                "headrace.request.ring.bytes",
-                ring_bytes,
-                f"must be at least twice message.max.bytes ({values['message.max.bytes']}) plus 8192",
-            )
         for key in ("log.message.format.version", "inter.broker.protocol.version"):
             _check_version(key, values[key])
         for key in CPU_KEYS:
@@ -465,18 +459,6 @@ def topic_values(settings: Settings, overrides: Mapping[str, str]) -> dict[str, 
         if key in TOPIC_SETTINGS:  # another broker may know more keys than we do
             values[key] = check_topic_value(key, text)
     return values
-
-
-def check_topic_fit(settings: Settings, key: str, value: Any) -> None:
-    """Whether this node can do what a topic's value says, beyond its being a value. raises ConfigError"""
-    if key == "max.message.bytes":
-        most = settings["headrace.request.ring.bytes"] // 2 - RING_MESSAGE_OVERHEAD_BYTES
-        if value > most:
-            raise ConfigError(
-                key,
-                value,
-                f"at most {most}: no larger batch goes through headrace.request.ring.bytes, which is to be raised first",
-            )
 
 
 def check_topic_value(key: str, text: str) -> Any:

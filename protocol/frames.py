@@ -118,10 +118,14 @@ def parse_response_header(frame: memoryview, api_key: int, version: int) -> tupl
 
 def describe_foreign(head: bytes) -> str | None:
     """What the first bytes of a connection are, where they are another protocol's; None where they are not known."""
-    if len(head) >= 3 and head[0] == 0x16 and head[1] == 3 and head[2] <= 4:
-        return "a TLS hello"
+    if len(head) >= 3 and head[0] in (0x15, 0x16) and head[1] == 3 and head[2] <= 4:
+        return "a TLS hello" if head[0] == 0x16 else "a TLS alert"
     if head[:4] in (b"GET ", b"HEAD", b"POST", b"PUT ", b"DELE", b"OPTI", b"PATC", b"CONN", b"PRI "):
         return "an HTTP request"
+    if head[:4] == b"HTTP":
+        return "an HTTP response"
+    if head[:4] == b"SSH-":
+        return "an SSH banner"
     return None
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from headrace.limits import OPENED_BYTES_MAX
+from headrace.limits import OPENED_BYTES_MAX, RECORD_ERRORS_MAX
 from headrace.protocol.compression import decompress
 from headrace.protocol.record_batch import HEADER_BYTES, Buffer, CorruptRecord, RecordBatchHeader
 from headrace.protocol.varint import read_varlong, read_zigzag
@@ -19,12 +19,12 @@ from headrace.protocol.varint import read_varlong, read_zigzag
 class RecordScan(NamedTuple):
     """What a walk found.
 
-    keyless              index of the first record with a null key, -1 where each has one
+    keyless              indexes of the records with a null key, RECORD_ERRORS_MAX of them at most
     min_timestamp_ms,    over the records, as their clients made them
     max_timestamp_ms
     """
 
-    keyless: int
+    keyless: list[int]
     min_timestamp_ms: int
     max_timestamp_ms: int
 
@@ -43,7 +43,7 @@ def scan_records(data: bytes, header: RecordBatchHeader) -> RecordScan:
     total = len(data)
     position = index = 0
     earliest, latest = (2**63, -(2**63)) if header.record_count > 0 else (0, 0)
-    keyless = -1
+    keyless: list[int] = []
     try:
         # Most varints are of one byte or two and are read in place; `bits` as of `read_zigzag`: an odd length is null.
         for index in range(header.record_count):
@@ -88,8 +88,8 @@ def scan_records(data: bytes, header: RecordBatchHeader) -> RecordScan:
                 bits, position = read_zigzag(data, position)
             if not bits & 1:
                 position += bits >> 1
-            elif keyless < 0:
-                keyless = index
+            elif len(keyless) < RECORD_ERRORS_MAX:
+                keyless.append(index)
             if (bits := data[position]) < 128:
                 position += 1
             elif (high := data[position + 1]) < 128:

@@ -4,13 +4,15 @@ Runs in: network workers, partition workers, the controller. All integers are na
 order). A ring frames each message by (kind, length); what follows here is the body. Layouts drawn, sizes in
 bytes:
 
-    PRODUCE       request_id 8 | slot 4 | key 4 | index 4 | timeout_ms 4 | acks 2 | api_version 2 | pad 4 |
+    PRODUCE       request_id 8 | slot 4 | key 4 | index 4 | timeout_ms 4 | acks 2 | api_version 2 | begun 4 |
     batch ...
+    PRODUCE_PART  request_id 8 | index 4 | pad 4 | the next bytes of a batch that no message holds: the PRODUCE has its end, and
+                  in `begun` how many bytes came before
     RESULT        n x ( request_id 8 | index 4 | error 2 | pad 2 | base_offset 8 | log_append_time_ms 8 |
     log_start_offset 8 )
     RESULT_TEXT   request_id 8 | index 4 | pad 4 | UTF-8 ...
     ADVANCED      n x slot 4
-    ADMIN         request_id 8 | api_key 2 | api_version 2 | pad 4 | request body ...
+    ADMIN         request_id 8 | api_key 2 | api_version 2 | begun 4 | request body ...
     ADMIN_RESULT  request_id 8 | response body ...
     ADMIN_PART    request_id 8 | the beginning of a response body that no message holds; the ADMIN_RESULT has its end
 
@@ -51,6 +53,7 @@ ADVANCED = 4
 ADMIN = 5
 ADMIN_RESULT = 6
 ADMIN_PART = 7
+PRODUCE_PART = 8
 
 # Api keys of the housekeeper's requests
 DELETE_SEGMENTS = -1
@@ -71,7 +74,8 @@ class DeletionRule(IntEnum):
         return ("log start offset", "retention.ms", "retention.bytes", "headrace.retention.policy")[self]
 
 
-PRODUCE_HEADER = Struct("=QIIIihHxxxx")
+PRODUCE_HEADER = Struct("=QIIIihHI")
+PRODUCE_PART_HEADER = Struct("=QIxxxx")
 RESULT_ENTRY = Struct("=QIhxxqqq")
 RESULT_TEXT_HEADER = Struct("=QIxxxx")
 SLOT_ENTRY = Struct("=I")
@@ -87,6 +91,7 @@ DESCRIBED_LOG = Struct("=II")
 CLIENT_HEADER = Struct("=HH")
 
 assert PRODUCE_HEADER.size == 32
+assert PRODUCE_PART_HEADER.size == 16
 assert RESULT_ENTRY.size == 40
 assert RESULT_TEXT_HEADER.size == 16
 assert ADMIN_HEADER.size == 16

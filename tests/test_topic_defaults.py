@@ -49,3 +49,10 @@ def test_a_topic_key_without_effect_is_checked_as_kafka_does(key, good, bad):
 def test_a_key_that_kafka_has_not_is_told_with_its_value():
     with pytest.raises(ConfigError, match="'1000' for nix"):
         check_topic_value("nix", "1000")
+
+
+def test_every_setting_of_a_topic_has_a_value_to_show():
+    """Clients write back what they read (librdkafka's AlterConfigs): a null is no value."""
+    values = topic_values(Settings(), {})
+    assert not [key for key, value in values.items() if value is None]
+    assert values["flush.ms"] == values["flush.messages"] == 2**63 - 1

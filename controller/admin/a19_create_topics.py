@@ -106,7 +106,7 @@ class _Creation:
                 f" node back, or delete it first",
             )
         self._names.check(topic.name)
-        configs = check_configs({config.name: config.value for config in topic.configs}, office.settings)
+        configs = check_configs({config.name: config.value for config in topic.configs})
         asked = len(topic.assignments) or max(topic.num_partitions, 1)
         if asked <= PARTITIONS_PER_TOPIC_MAX:
             check_total(self._partitions + asked)

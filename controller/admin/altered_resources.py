@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from headrace.controller import znodes
@@ -70,7 +69,7 @@ def _alter_one(office: Office, resource: Any, change: Change, is_trial: bool) ->
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
 
     def checked(current: dict[str, str]) -> dict[str, str]:
-        wanted = change(resource, current, partial(check_configs, settings=office.settings))
+        wanted = change(resource, current, check_configs)
         growth = len(json.dumps(wanted)) - len(json.dumps(current))
         if growth > 0 and not is_trial and not office.cluster.reserve(growth):
             raise KafkaError(

@@ -26,6 +26,7 @@ from headrace.log.checkpoints import CLEAN_SHUTDOWN_FILE, read_offset_checkpoint
 from headrace.log.inspection.fault import Fault
 from headrace.log.inspection.partition_check import (
     IGNORED,
+    OFFSET_NAME,
     PASSING_NAME,
     Checkpoints,
     PartitionFolder,
@@ -48,6 +49,8 @@ LOCK_FILE = ".lock"
 PLAIN_FILES = frozenset(
     (*OFFSET_CHECKPOINTS, META_PROPERTIES_FILE, CLEAN_SHUTDOWN_FILE, LOCK_FILE, CHECKPOINT_TOPICS_FILE)
 )
+STATE_FILES = PLAIN_FILES - {LOCK_FILE}
+OWN_PREFIX = ".headrace-"  # of what the node keeps for itself in a log directory
 SWAP_S = 0.5  # within this a running node has removed what it compacted into another segment
 READ_AGAIN_MAX = 3  # times that a segment which changes while it is read is read again
 IN_FLIGHT_PER_PROCESS = 4
@@ -72,12 +75,23 @@ class Totals:
     is_running: bool = False
 
 
+class NoLogDirectory(HeadraceError):
+    """Nothing in a directory says that a node or a broker ever kept logs there; names those just below it."""
+
+    def __init__(self, directory: Path) -> None:
+        below = [entry.path for entry in sorted(os.scandir(directory), key=lambda entry: entry.name) if _is_dir(entry)]
+        found = [path for path in below if is_log_dir(Path(path))]
+        told = f"; below it there is {', '.join(found)}" if found else ""
+        super().__init__(
+            f"{directory}: no log directory: no meta.properties, no checkpoint, no segment in a partition{told}"
+        )
+
+
 class LogDirCheck:
     """The check of one directory: a log directory, or that of one partition. `totals` is there all the while."""
 
     def __init__(self, directory: Path, *, is_deep: bool = False, processes: int = 0) -> None:
-        """raises   NotADirectoryError, FileNotFoundError"""
-        os.listdir(directory)
+        """raises   NotADirectoryError, FileNotFoundError; NoLogDirectory, where nothing says that it is one"""
         self._directory = directory
         self._is_deep = is_deep
         self._processes = processes or len(os.sched_getaffinity(0))
@@ -85,6 +99,8 @@ class LogDirCheck:
         has_segments = any(name.endswith(LOG_SUFFIX) for name in os.listdir(directory))
         self._is_partition = self._own is not None and has_segments
         self._log_dir = directory.resolve().parent if self._is_partition else directory
+        if not self._is_partition and not is_log_dir(directory):
+            raise NoLogDirectory(directory)
         self.totals = Totals(is_running=is_locked(self._log_dir / LOCK_FILE))
         self._is_clean = (self._log_dir / CLEAN_SHUTDOWN_FILE).exists() and not self.totals.is_running
 
@@ -180,7 +196,7 @@ class LogDirCheck:
         for entry in sorted(os.scandir(self._directory), key=lambda entry: entry.name):
             path = self._directory / entry.name
             if not entry.is_dir():
-                if entry.name not in PLAIN_FILES and not entry.name.endswith(".tmp"):
+                if entry.name not in PLAIN_FILES and not entry.name.startswith(OWN_PREFIX) and path.suffix != ".tmp":
                     self._note(path, "is no file of a log directory")
                 continue
             name = partition_of(path)
@@ -241,6 +257,24 @@ class LogDirCheck:
             return 0
 
 
+def is_log_dir(directory: Path) -> bool:
+    """Whether it holds a state file of a log directory, or a directory that is named for a partition and has a segment.
+
+    raises   NotADirectoryError, FileNotFoundError, PermissionError, for `directory` itself
+    """
+    for entry in os.scandir(directory):
+        if entry.name in STATE_FILES:
+            return True
+        if _is_dir(entry) and partition_of(Path(entry.path)) is not None:
+            try:
+                names = os.listdir(entry.path)
+            except OSError:
+                continue
+            if any(OFFSET_NAME.fullmatch(name) for name in names):
+                return True
+    return False
+
+
 def is_locked(path: Path) -> bool:
     """Whether a node, or a Kafka broker, holds the lock of a log directory. Asks, takes nothing."""
     try:
@@ -254,6 +288,11 @@ def is_locked(path: Path) -> bool:
         return False  # a file system without locks
     finally:
         os.close(fd)
+
+
+def _is_dir(entry: os.DirEntry[str]) -> bool:
+    """A directory that is there to be read."""
+    return entry.is_dir() and os.access(entry.path, os.R_OK | os.X_OK)
 
 
 def _begin(words: Any, slots: Any) -> None:

@@ -295,11 +295,17 @@ def _aborted(path: Path) -> Iterator[Item]:
 def _state_file(path: Path) -> Iterator[Item]:
     kind, rows = rows_of(path)
     if not kind:
-        yield _finding(Fault(str(path), -1, "its name is none that this command knows"))
+        yield _finding(Fault(str(path), -1, _why_unknown(path)))
         return
     for row in rows:
         yield {"type": kind, **row}
     yield {"type": "end", "entries": len(rows)}
+
+
+def _why_unknown(path: Path) -> str:
+    if path.is_dir():
+        return "is a directory: name the files in it; `headrace verify` takes directories"
+    return "its name is none that this command knows" if path.exists() else "No such file or directory"
 
 
 def _take(findings: Findings) -> Iterator[Item]:

@@ -1,448 +1,224 @@
-"""A campaign of kills: SIGKILL spread over the roles of a node, under load with acks=all, and the judgement at its end.
+"""The chaos campaign: faults by the thousand under load, in rounds, and the judgement of each.
 
-Runs in: a test or `make chaos` (`python tests/chaos/campaign.py --kills 1000 --seed 7`). It starts its own
-ZooKeeper and its own node in a directory and ends only those, by pid.
+Runs in: `make chaos`, a short one in the suite. `python tests/chaos/campaign.py --faults 1000 --seed 7`
 
-    producers (2 confluent-kafka, one idempotent)  ->  node  <-  killer: every `pause_s` one SIGKILL, roles in
-    turn every value is unique; each delivery report is ok (with its offset), or unknown
-
-    judged at the end by a fresh consumer that reads everything:
-      lost-write            an acknowledged value that is not at its offset
-      inconsistent-offsets  two values at one offset
-      duplicate             one value at two offsets (idempotent producer only)
-    and besides: the znode of the node outlives a kill of the controller process, nothing is left in /dev/shm after
-    the clean stop. A run that killed too little or acknowledged too little failed.
-
-    measured after each kill, over all partitions:
-      serves again          a record on a new connection is acknowledged: the node's part
-      clients went on       one of each producer's own is: librdkafka's reconnects and timers besides
-
-Source: Jepsen's Kafka workload; hazards, "How delivery is judged".
+Every round (`round.py`) begins with an empty directory and settings by lot, fires some hundred faults (`*_faults.py`), and is judged
+(`judge.py`, `key_judge.py`). A round with an anomaly keeps its directory. A campaign whose faults did not fire, or that
+acknowledged little, failed. Faults that need mounts of the node's own (a full /dev/shm, a full disk) fire where this process
+is root, in every third round; elsewhere the table says that they did not.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import os
 import random
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
 
-import children
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
-from waiting import DEADLINE_S
+from judge import Anomaly
+from private_mounts import PrivateMounts
+from process_faults import PROCESS_FAULTS
+from room_faults import ROOM_FAULTS
+from round import Report, Round
+from stage import Fault
+from topic_faults import TOPIC_FAULTS
+from zookeeper_faults import ZOOKEEPER_FAULTS
 
-from headrace.client.connection import Connection
-from headrace.errors import HeadraceError
-from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
-from headrace.protocol import messages
-from headrace.protocol.apis import ApiKey
-from headrace.protocol.record_batch import build_batch
-from headrace.shm.region import region_prefix
-
-TOPIC = "chaos"
-PARTITIONS = 4
-ROLES = ("network", "partition", "controller", "housekeeper", "supervisor")
-IN_FLIGHT_MAX = 200
-SERVES_DEADLINE_S = 60.0
+FAULTS: list[Fault] = [*PROCESS_FAULTS, *TOPIC_FAULTS, *ZOOKEEPER_FAULTS, *ROOM_FAULTS]
+ROUND_FAULTS = 400
+PRIVATE_EVERY = 3  # rounds
+FIRED_SHARE_MIN = 0.9
+ACKNOWLEDGED_PER_FAULT_MIN = 5
+TOLD_MAX = 8
 
 
 @dataclass
 class Verdict:
-    """What a campaign saw."""
+    """What a campaign saw, over all its rounds."""
 
     seed: int
-    kills: Counter[str] = field(default_factory=Counter)
+    fired: Counter[str] = field(default_factory=Counter)
+    times_s: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    anomalies: list[tuple[str, Anomaly]] = field(default_factory=list)  # with the seed of the round
+    operations: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)
     acknowledged: int = 0
-    unknown: int = 0
-    lost: list[str] = field(default_factory=list)
-    duplicates: list[str] = field(default_factory=list)
-    inconsistent: list[str] = field(default_factory=list)
-    serves_ms: dict[str, list[float]] = field(default_factory=dict)
-    went_on_ms: dict[str, list[float]] = field(default_factory=dict)
-    znode_survived: int = 0
-    znode_lost: int = 0
-    left_in_shm: list[str] = field(default_factory=list)
-    exit_code: int | None = None
+    seconds: float = 0.0
+    not_run: list[str] = field(default_factory=list)
 
-    def faults(self, kills_wanted: int, acknowledged_wanted: int) -> list[str]:
-        """Why this run failed; empty where it passed."""
-        checks = [
-            (sum(self.kills.values()) < kills_wanted, f"only {sum(self.kills.values())} kills fired"),
-            (self.acknowledged < acknowledged_wanted, f"only {self.acknowledged} records acknowledged"),
-            (bool(self.lost), f"lost-write: {self.lost[:5]} ({len(self.lost)} in all)"),
-            (bool(self.duplicates), f"duplicate: {self.duplicates[:5]} ({len(self.duplicates)} in all)"),
-            (bool(self.inconsistent), f"inconsistent-offsets: {self.inconsistent[:5]}"),
-            (self.znode_lost > 0, f"znode lost by {self.znode_lost} kills of the controller"),
-            (bool(self.left_in_shm), f"left in /dev/shm: {self.left_in_shm[:5]}"),
-            (_is_late(self.serves_ms), "did not serve again within the deadline after a kill"),
-            (self.exit_code != 0, f"clean stop ended with {self.exit_code}"),
-        ]
-        return [text for failed, text in checks if failed]
+    def add(self, report: Report) -> None:
+        self.fired += report.fired
+        self.operations += report.operations
+        self.notes += report.notes
+        self.acknowledged += report.acknowledged
+        self.seconds += report.seconds
+        self.anomalies += [(report.seed, anomaly) for anomaly in report.anomalies]
+        for name, times in report.times_s.items():
+            self.times_s[name] += times
 
-    def summary(self) -> str:
-        lines = [f"seed={self.seed} kills={dict(self.kills)} acknowledged={self.acknowledged} unknown={self.unknown}"]
-        for role in self.serves_ms:
-            lines.append(
-                f"after a kill of {role}: serves again {_spread(self.serves_ms[role])}; "
-                f"clients went on {_spread(self.went_on_ms[role])}; n={len(self.serves_ms[role])}"
-            )
-        lines.append(
-            f"lost={len(self.lost)} duplicates={len(self.duplicates)} inconsistent={len(self.inconsistent)} "
-            f"znode survived={self.znode_survived} lost={self.znode_lost} left in shm={len(self.left_in_shm)}"
-        )
+    def failures(self, faults_wanted: int) -> list[str]:
+        """Why this campaign failed; empty where it passed."""
+        fired = sum(self.fired.values())
+        found = []
+        if fired < faults_wanted * FIRED_SHARE_MIN:
+            found.append(f"only {fired} of {faults_wanted} faults fired")
+        if self.acknowledged < faults_wanted * ACKNOWLEDGED_PER_FAULT_MIN:
+            found.append(f"only {self.acknowledged} records acknowledged")
+        kinds = Counter(anomaly.kind for _seed, anomaly in self.anomalies)
+        found += [f"{kind}: {count}" for kind, count in kinds.most_common()]
+        return found
+
+    def table(self) -> str:
+        """Faults with the times to serve again, operations, anomalies."""
+        rate = sum(self.fired.values()) / self.seconds if self.seconds else 0.0
+        lines = [f"seed {self.seed}: {sum(self.fired.values())} faults in {self.seconds:.0f} s ({rate:.1f}/s)", ""]
+        lines.append(f"{'fault':<18} {'fired':>6} {'serves again: median':>22} {'worst':>10}")
+        for name, count in sorted(self.fired.items(), key=lambda pair: -pair[1]):
+            times = sorted(self.times_s.get(name, ()))
+            median, worst = (times[len(times) // 2], times[-1]) if times else (0.0, 0.0)
+            lines.append(f"{name:<18} {count:>6} {median * 1000:>19.0f} ms {worst * 1000:>7.0f} ms")
+        lines += [f"{name:<18}      - not run" for name in self.not_run]
+        lines += ["", f"records acknowledged: {self.acknowledged}"]
+        lines += [f"{name:<18} {count:>9}" for name, count in sorted(self.operations.items())]
+        lines += ["", *(f"{name}: {count}" for name, count in sorted(self.notes.items()))]
+        kinds = Counter(anomaly.kind for _seed, anomaly in self.anomalies)
+        lines += ["", "anomalies: " + (", ".join(f"{kind} {n}" for kind, n in kinds.most_common()) or "none")]
+        for kind in kinds:
+            told = [(seed, one) for seed, one in self.anomalies if one.kind == kind]
+            lines += [f"  {kind} (round {seed}): {one.text[:300]}" for seed, one in told[:TOLD_MAX]]
         return "\n".join(lines)
 
 
-def _is_late(times_ms: dict[str, list[float]]) -> bool:
-    return any(max(times) >= SERVES_DEADLINE_S * 1000 for times in times_ms.values())
+def choose(classes: Sequence[str]) -> list[Fault]:
+    """The faults of these names (or whose names begin so); all where none is named. raises ValueError"""
+    chosen = [fault for fault in FAULTS if not classes or any(fault.name.startswith(one) for one in classes)]
+    if not chosen:
+        raise ValueError(f"no fault is named {', '.join(classes)}; there are {', '.join(one.name for one in FAULTS)}")
+    return chosen
 
 
-def _spread(times_ms: list[float]) -> str:
-    ordered = sorted(times_ms)
-    return f"median {ordered[len(ordered) // 2]:.0f} ms, worst {ordered[-1]:.0f} ms"
-
-
-class Node:
-    """A node started from a properties file; its port stays the same over restarts."""
-
-    def __init__(self, directory: Path, zookeeper: str, workers: int, settings: str = "") -> None:
-        self.directory = directory
-        self._settings = settings  # further lines for the properties file
-        self.properties = directory / "server.properties"
-        self.log_path = directory / "node.log"
-        self.zookeeper = zookeeper
-        self._workers = workers
-        self.port = 0
-        self.process: subprocess.Popen[str] | None = None
-
-    def start(self) -> None:
-        self.properties.write_text(
-            f"broker.id=7\nlisteners=PLAINTEXT://127.0.0.1:{self.port}\nlog.dirs={self.directory / 'logs'}\n"
-            f"zookeeper.connect={self.zookeeper}\nzookeeper.session.timeout.ms=18000\n"
-            f"headrace.network.workers={self._workers}\nheadrace.partition.workers={self._workers}\n"
-            f"log.segment.bytes=4194304\n{self._settings}"
-        )
-        with open(self.log_path, "a") as log:
-            self.process = children.start(
-                [sys.executable, "-m", "headrace.cli.main", "start", str(self.properties)],
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-            )
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            if line.startswith("ready "):
-                self.port = int(line.split("bootstrap=")[1].split()[0].rpartition(":")[2])
-                return
-        tail = "\n".join(self.log_path.read_text().splitlines()[-20:])
-        raise RuntimeError(f"node not ready; its log ends with:\n{tail}")
-
-    @property
-    def bootstrap(self) -> str:
-        return f"127.0.0.1:{self.port}"
-
-    def children(self) -> dict[str, list[int]]:
-        """Pids of the node's processes by role, from their names."""
-        assert self.process is not None
-        found: dict[str, list[int]] = {"supervisor": [self.process.pid]}
-        path = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
-        try:
-            pids = [int(text) for text in Path(path).read_text().split()]
-        except OSError:
-            return found
-        for pid in pids:
-            try:
-                name = Path(f"/proc/{pid}/comm").read_text().strip()
-            except OSError:
-                continue
-            for role in ROLES:
-                if name.startswith(f"hr-{role[:9]}"):
-                    found.setdefault(role, []).append(pid)
-        return found
-
-    def stop(self) -> int:
-        assert self.process is not None
-        return children.end(self.process)
-
-
-@contextmanager
-def started_node(directory: Path, topic: str, partitions: int, workers: int, settings: str = "") -> Iterator[Node]:
-    """A node with one topic, and its ZooKeeper, in a directory."""
-    zookeeper = EmbeddedZooKeeper(directory / "zookeeper")
-    node: Node | None = None
-    try:
-        zookeeper.start()
-        node = Node(directory, zookeeper.connect, workers, settings)
-        node.start()
-        admin = AdminClient({"bootstrap.servers": node.bootstrap})
-        admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(DEADLINE_S)
-        yield node
-    finally:
-        if node is not None and node.process is not None:
-            node.stop()
-        zookeeper.stop()
-
-
-class Load:
-    """One producer in a thread: unique values, acks=all, every outcome written down."""
-
-    def __init__(self, name: str, bootstrap: str, idempotent: bool) -> None:
-        self.name = name
-        self.idempotent = idempotent
-        self.acknowledged: dict[str, tuple[int, int]] = {}
-        self.unknown: set[str] = set()
-        self.last_ok = [0.0] * PARTITIONS
-        self._in_flight = 0
-        self._stop = threading.Event()
-        self._producer = Producer(
-            {
-                "bootstrap.servers": bootstrap,
-                "acks": "all",
-                "enable.idempotence": idempotent,
-                "linger.ms": 2,
-                "message.timeout.ms": 60_000,
-                "socket.timeout.ms": 5_000,
-                "retry.backoff.ms": 20,
-                "retry.backoff.max.ms": 100,  # its default of a second would be what "serves again" measures
-                "reconnect.backoff.ms": 20,
-                "reconnect.backoff.max.ms": 100,
-                "topic.metadata.refresh.fast.interval.ms": 50,
-            }
-        )
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stop.set()
-        self._thread.join()
-        self._producer.flush(60)
-
-    def abandon(self) -> None:
-        """No word more of it, where the campaign broke off."""
-        self._stop.set()
-        self._producer.purge()
-
-    def _run(self) -> None:
-        for number in itertools.count():
-            if self._stop.is_set():
-                return
-            while self._in_flight >= IN_FLIGHT_MAX and not self._stop.is_set():
-                self._producer.poll(0.01)
-            value = f"{self.name}-{number}"
-            self._in_flight += 1
-            self._producer.produce(
-                TOPIC,
-                value.encode(),
-                partition=number % PARTITIONS,
-                on_delivery=lambda error, message, value=value: self._delivered(value, error, message),
-            )
-            self._producer.poll(0)
-            if number % 50 == 0:
-                time.sleep(0.005)
-
-    def _delivered(self, value: str, error: object, message: object) -> None:
-        self._in_flight -= 1
-        if error is not None:
-            self.unknown.add(value)
-            return
-        self.acknowledged[value] = (message.partition(), message.offset())  # type: ignore[attr-defined]
-        self.last_ok[message.partition()] = time.monotonic()  # type: ignore[attr-defined]
-
-
-def read_everything(bootstrap: str) -> dict[tuple[int, int], str]:
-    """Every record of the topic by (partition, offset), read by a fresh consumer up to the end offsets."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": bootstrap,
-            "group.id": "judge",
-            "enable.auto.commit": False,
-            "fetch.wait.max.ms": 50,
-        }
-    )
-    ends = {
-        partition: consumer.get_watermark_offsets(TopicPartition(TOPIC, partition), timeout=DEADLINE_S)[1]
-        for partition in range(PARTITIONS)
-    }
-    consumer.assign([TopicPartition(TOPIC, partition, OFFSET_BEGINNING) for partition in ends])
-    seen: dict[tuple[int, int], str] = {}
-    position = dict.fromkeys(ends, 0)
-    deadline = time.monotonic() + 300
-    while any(position[partition] < end for partition, end in ends.items()):
-        if time.monotonic() > deadline:
-            raise RuntimeError(f"read stalled at {position}, ends are {ends}")
-        for message in consumer.consume(10_000, timeout=1.0):
-            if message.error():
-                raise KafkaException(message.error())
-            place = (message.partition(), message.offset())
-            seen[place] = message.value().decode()
-            position[message.partition()] = message.offset() + 1
-    consumer.close()
-    return seen
-
-
-def serves(port: int, partition: int) -> bool:
-    """Whether a record is acknowledged on a connection of its own."""
-    request = messages.ProduceRequest
-    data = request.PartitionProduceData(partition, build_batch([(None, b"probe")], timestamp_ms=1))
-    message = request(acks=-1, timeout_ms=1000, topic_data=[request.TopicProduceData(TOPIC, [data])])
-    try:
-        connection = Connection("127.0.0.1", port, timeout_s=2.0)
-        try:
-            answer = connection.request(ApiKey.PRODUCE, 8, message)
-        finally:
-            connection.close()
-    except HeadraceError:
+def has_mounts() -> bool:
+    """Whether this process may give a node mounts of its own."""
+    if os.geteuid():
         return False
-    return not answer.responses[0].partition_responses[0].error_code
-
-
-def judge(verdict: Verdict, loads: list[Load], seen: dict[tuple[int, int], str]) -> None:
-    """Compare what was acknowledged with what is there."""
-    idempotent = tuple(load.name for load in loads if load.idempotent)
-    places: dict[str, tuple[int, int]] = {}
-    for place, value in seen.items():
-        if value in places and value.startswith(idempotent):
-            verdict.duplicates.append(f"{value} at {places[value]} and {place}")
-        places[value] = place
-    taken: dict[tuple[int, int], str] = {}
-    for load in loads:
-        verdict.acknowledged += len(load.acknowledged)
-        verdict.unknown += len(load.unknown)
-        for value, place in load.acknowledged.items():
-            if seen.get(place) != value:
-                verdict.lost.append(f"{value} acknowledged at {place}, there is {seen.get(place)!r}")
-            if place in taken:
-                verdict.inconsistent.append(f"{place}: {taken[place]} and {value}")
-            taken[place] = value
+    try:
+        PrivateMounts({Path("/dev/shm"): 1 << 20}).close()
+    except OSError:
+        return False
+    return True
 
 
 def run_campaign(
-    directory: Path, kills: int, seed: int, pause_s: float = 0.25, workers: int = 2, quiet: bool = False
+    directory: Path,
+    faults: int,
+    seed: int,
+    *,
+    classes: Sequence[str] = (),
+    pause_s: float = 0.15,
+    round_faults: int = ROUND_FAULTS,
+    private: bool | None = None,
+    only_round: int | None = None,
+    quiet: bool = False,
 ) -> Verdict:
-    """Run one campaign in a directory."""
-    chance = random.Random(seed)
+    """Run rounds until so many faults have fired.
+
+    private      whether nodes may have mounts of their own; None: where this process may make some
+    only_round   the number of the one round to run
+    """
+    chosen = choose(classes)
+    private = has_mounts() if private is None else private
     verdict = Verdict(seed)
-    loads: list[Load] = []
-    try:
-        with started_node(directory, TOPIC, PARTITIONS, workers) as node:
-            loads = [Load("idem", node.bootstrap, True), Load("plain", node.bootstrap, False)]
-            for load in loads:
-                load.start()
-            time.sleep(1.0)
-            for number in range(kills):
-                role = ROLES[number % len(ROLES)] if number % 25 < 20 else chance.choice(ROLES[:4])
-                _kill_one(node, role, chance, verdict, loads)
-                if not quiet and (number + 1) % 25 == 0:
-                    done = sum(len(load.acknowledged) for load in loads)
-                    print(f"kills {number + 1}/{kills} acknowledged {done}", flush=True)
-                time.sleep(chance.uniform(0.2, 1.0) * pause_s)
-            for load in loads:
-                load.stop()
-            judge(verdict, loads, read_everything(node.bootstrap))
-            verdict.exit_code = node.stop()
-            prefix = f"{region_prefix(7, node.directory / 'logs')}-"
-            verdict.left_in_shm = [name for name in os.listdir("/dev/shm") if name.startswith(prefix)]
-    finally:
-        for load in loads:
-            load.abandon()
+    verdict.not_run = [] if private else [fault.name for fault in chosen if fault.is_private]
+    is_all_private = bool(classes) and any(fault.is_private for fault in chosen)  # somebody asked for them
+    numbers = [only_round] if only_round is not None else range(-(-faults // round_faults))
+    began = time.monotonic()
+    for number in numbers:
+        count = min(round_faults, faults - number * round_faults) if only_round is None else round_faults
+        mounts = private and (is_all_private or number % PRIVATE_EVERY == PRIVATE_EVERY - 1)
+        place = directory / f"round-{number}"
+        place.mkdir(parents=True)
+        say = (lambda _text: None) if quiet else _print
+        report = Round(place, f"{seed}:{number}", chosen, mounts=mounts, pause_s=pause_s, say=say).run(count)
+        verdict.add(report)
+        if not report.anomalies:
+            shutil.rmtree(place, ignore_errors=True)
+        if not quiet:
+            _print_progress(verdict, report, faults, time.monotonic() - began)
     return verdict
 
 
-def keep_or_remove(directory: Path, faults: list[str]) -> None:
-    """The directory of a campaign that failed is kept for a look."""
-    for fault in faults:
-        print(f"FAILED: {fault}")
-    if faults:
-        print(f"kept for a look: {directory}", file=sys.stderr)
-    else:
-        shutil.rmtree(directory, ignore_errors=True)
+def _print(text: str) -> None:
+    print(text, flush=True)
 
 
-def _kill_one(node: Node, role: str, chance: random.Random, verdict: Verdict, loads: list[Load]) -> None:
-    pids = node.children().get(role)
-    if not pids:
-        return  # it is being restarted; the verdict counts what fired
-    pid = chance.choice(pids)
-    owner_before = _registration(node.zookeeper) if role == "controller" and verdict.kills[role] % 10 == 0 else None
-    killed_at = time.monotonic()
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-    verdict.kills[role] += 1
-    if role == "supervisor":
-        assert node.process is not None
-        node.process.wait()
-        node.start()
-    deadline = killed_at + SERVES_DEADLINE_S
-    for partition in range(PARTITIONS):
-        while not serves(node.port, partition) and time.monotonic() < deadline:
-            time.sleep(0.002)
-    verdict.serves_ms.setdefault(role, []).append((time.monotonic() - killed_at) * 1000)
-    while time.monotonic() < deadline and not all(
-        max(load.last_ok[partition] for load in loads) > killed_at for partition in range(PARTITIONS)
-    ):
-        time.sleep(0.005)
-    verdict.went_on_ms.setdefault(role, []).append((time.monotonic() - killed_at) * 1000)
-    if owner_before is not None:
-        time.sleep(1.0)
-        if _registration(node.zookeeper) == owner_before:
-            verdict.znode_survived += 1
-        else:
-            verdict.znode_lost += 1
-
-
-def _registration(zookeeper: str) -> tuple[int, int] | None:
-    """(creation zxid, ephemeral owner) of the node's znode."""
-    from kazoo.client import KazooClient
-
-    client = KazooClient(hosts=zookeeper)
-    client.start(timeout=DEADLINE_S)
-    try:
-        stat = client.exists("/brokers/ids/7")
-        return (stat.czxid, stat.ephemeralOwner) if stat else None
-    finally:
-        client.stop()
-        client.close()
+def _print_progress(verdict: Verdict, report: Report, faults: int, seconds: float) -> None:
+    done = sum(verdict.fired.values())
+    left_s = (faults - done) * seconds / max(1, done)
+    found = Counter(anomaly.kind for anomaly in report.anomalies)
+    print(
+        f"faults {done}/{faults} acknowledged {verdict.acknowledged} {done / seconds:.1f}/s, some {left_s / 60:.0f} min left"
+        f"; round {report.seed}: {dict(found) or 'clean'}",
+        flush=True,
+    )
+    for anomaly in report.anomalies[:TOLD_MAX]:
+        print(f"    {anomaly.kind}: {anomaly.text[:300]}", flush=True)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description="Kill the processes of a node under load and judge what was acknowledged.",
-        epilog="example: python tests/chaos/campaign.py --kills 1000 --seed 7",
+        description="Let faults happen to a node under load, and judge what its clients were told.",
+        epilog="example: python tests/chaos/campaign.py --faults 1000 --seed 7; faults: "
+        + ", ".join(fault.name for fault in FAULTS),
     )
-    parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--faults", "--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
-    parser.add_argument("--pause", type=float, default=0.25, help="mean pause between kills in seconds")
-    parser.add_argument("--workers", type=int, default=2, help="network and partition workers each")
+    parser.add_argument("--classes", nargs="+", default=(), metavar="FAULT", help="only these (or beginning so)")
+    parser.add_argument("--pause", type=float, default=0.15, help="mean pause between faults in seconds")
+    parser.add_argument("--round-faults", type=int, default=ROUND_FAULTS, help="faults between two judgements")
+    parser.add_argument("--round", type=int, help="only the round of this number, as a report names it: SEED:ROUND")
+    parser.add_argument("--directory", type=Path, help="where rounds live; a temporary one by default")
     parser.add_argument("--json", type=Path, help="also write the verdict here")
     arguments = parser.parse_args()
-    directory = Path(tempfile.mkdtemp(prefix="headrace-chaos-"))
-    verdict = run_campaign(directory, arguments.kills, arguments.seed, arguments.pause, arguments.workers)
-    print(verdict.summary())
-    faults = verdict.faults(int(arguments.kills * 0.9), arguments.kills * 5)
-    keep_or_remove(directory, faults)
+    directory = Path(tempfile.mkdtemp(prefix="headrace-chaos-", dir=arguments.directory))
+    verdict = run_campaign(
+        directory,
+        arguments.faults,
+        arguments.seed,
+        classes=arguments.classes,
+        pause_s=arguments.pause,
+        round_faults=arguments.round_faults,
+        only_round=arguments.round,
+    )
+    print(verdict.table())
+    wanted = arguments.faults if arguments.round is None else arguments.round_faults
+    failures = verdict.failures(wanted)
+    keep_or_remove(directory, failures)
     if arguments.json:
-        arguments.json.write_text(json.dumps({"summary": verdict.summary(), "faults": faults}, indent=1))
-    return 1 if faults else 0
+        told = [(seed, *anomaly) for seed, anomaly in verdict.anomalies]
+        arguments.json.write_text(
+            json.dumps({"table": verdict.table(), "anomalies": told, "failures": failures}, indent=1)
+        )
+    return 1 if failures else 0
+
+
+def keep_or_remove(directory: Path, failures: list[str]) -> None:
+    """The directory of a campaign that failed is kept for a look."""
+    for failure in failures:
+        print(f"FAILED: {failure}")
+    if failures:
+        print(f"kept for a look: {directory}", file=sys.stderr)
+    else:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 if __name__ == "__main__":

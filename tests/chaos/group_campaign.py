@@ -30,8 +30,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from campaign import Node, keep_or_remove, started_node
+from campaign import keep_or_remove
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from running_node import Node, started_node
 from waiting import DEADLINE_S
 
 TOPIC = "work"
@@ -42,7 +43,11 @@ COMMITTERS = 3
 SESSION_MS = 6_000
 STAND_STILL_S = SESSION_MS / 1000 + 4.0  # a session, and what a rebalance takes behind it
 DRAIN_S = DEADLINE_S
-SETTINGS = "group.initial.rebalance.delay.ms=100\noffsets.topic.num.partitions=8\noffsets.topic.segment.bytes=65536\n"
+SETTINGS = {
+    "group.initial.rebalance.delay.ms": "100",
+    "offsets.topic.num.partitions": "8",
+    "offsets.topic.segment.bytes": "65536",
+}
 CLIENT = {
     "retry.backoff.ms": 50,
     "reconnect.backoff.ms": 20,

@@ -66,6 +66,12 @@ def test_a_zookeeper_of_ones_own_is_used_and_none_is_started(happened, tmp_path)
     assert settings["zookeeper.connect"] == "zk:2181/chroot"
 
 
+def test_no_address_of_a_zookeeper_means_the_embedded_one(happened, tmp_path):
+    dev.dev(directory=tmp_path, zookeeper="127.0.0.1:1")
+    dev.dev(directory=tmp_path, changes=["zookeeper.connect=127.0.0.1:1"])
+    assert [(event[0], event[1]["zookeeper.connect"]) for event in happened] == [("node", "127.0.0.1:1")] * 2
+
+
 def test_changes_win_over_arguments(happened, tmp_path):
     dev.dev(directory=tmp_path, port=1, changes=["listeners=PLAINTEXT://:2", "num.partitions=3"])
     settings = happened[1][1]

@@ -155,6 +155,18 @@ def test_resets_are_shown_first_and_done_when_told(program, topic, group):
     assert "nothing was changed: --execute does it" in shown
 
 
+def test_a_shift_leaves_out_what_has_no_offset_unless_it_was_asked_for(program, topic, group):
+    program("groups", "reset-offsets", group, "--topic", f"{topic}:1", "--to-offset", "9", "--execute")
+    done = program.run("groups", "reset-offsets", group, "--topic", topic, "--shift-by", "-4", "--execute", "--json")
+    assert done.returncode == 0
+    assert [json.loads(line)["new"] for line in done.stdout.splitlines()] == [5]
+    assert f"left out {topic}-0: it has no stored offset to shift" in done.stderr.decode()
+    for scope in (f"{topic}:0,1", f"{topic}:0"):
+        said = program.fails("groups", "reset-offsets", group, "--topic", scope, "--shift-by", "-4", "--execute")
+        assert f"{topic}-0 has no stored offset to shift from" in said
+    assert offsets(program, group) == {(topic, 1): 5}
+
+
 @pytest.mark.parametrize(
     ("options", "exit_code", "complaint"),
     [
@@ -184,7 +196,10 @@ def test_a_reset_that_can_not_be_is_named_and_changes_nothing(program, topic, gr
 def test_groups_are_listed_and_deleted(program, topic, group):
     program("consume", topic, "--group", group)
     rows = [json.loads(line) for line in program("groups", "list", "--json").splitlines()]
-    assert {"group": group, "state": "Empty", "type": "consumer"} in rows
+    assert {"group": group, "state": "Empty", "type": "classic", "protocol_type": "consumer"} in rows
+    heads, *lines = program("groups", "list").decode().splitlines()
+    assert heads.split() == ["GROUP", "STATE", "TYPE", "PROTOCOL"]
+    assert [group, "Empty", "classic", "consumer"] in [line.split() for line in lines]
     assert group in program("groups", "list").decode()
     assert group in program("groups", "list", "--state", "stable", "--state", "empty").decode()
     assert group not in program("groups", "list", "--state", "Stable").decode()
@@ -220,13 +235,17 @@ def test_lag_is_read_from_the_shared_memory_of_a_node_on_this_host(node):
 
     def rows_of_group():
         done = show_lag(node.log_dir, group, "--json")
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == int(not done.stdout), done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     # the coordinator's worker writes rows twice a second: not before it answers
     rows = wait_until(lambda: (rows := rows_of_group()) and sum(row["committed"] for row in rows) == 5 and rows)
     assert {row["topic"] for row in rows} == {topic}
     assert all(row["records"] == row["end"] - row["committed"] for row in rows)
+    done = show_lag(node.log_dir, group, f"{group}-none", "--json")
+    assert done.returncode == 1
+    assert len(done.stdout.splitlines()) == len(rows), "one that is not there hides no other"
+    assert f"group {group}-none has no offset on this node" in done.stderr
     shown = show_lag(node.log_dir).stdout.splitlines()
     assert shown[0].split() == ["GROUP", "TOPIC", "PARTITION", "COMMITTED", "END", "LAG", "SECONDS"]
     assert any(line.split()[0] == group for line in shown)

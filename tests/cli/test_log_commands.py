@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import zlib
@@ -56,6 +57,8 @@ def test_dump_log_ends_with_1_and_names_the_fault_on_standard_error(folder):
     assert done.stderr.startswith(f"fault: {folder / FIRST}.log byte 0: its checksum is wrong")
     assert "WRONG" in done.stdout
     assert headrace("dump-log", folder / "nowhere.log").returncode == 1
+    assert headrace("dump-log", folder / "nowhere").stderr == f"fault: {folder}/nowhere: No such file or directory\n"
+    assert f"fault: {folder}: is a directory: name the files in it" in headrace("dump-log", folder).stderr
 
 
 def test_dump_log_ends_quietly_when_its_reader_has_seen_enough(folder):
@@ -89,6 +92,42 @@ def test_verify_of_what_is_no_directory(tmp_path):
         assert done.returncode == 1
         assert done.stderr.startswith(f"headrace: {path}: ")
         assert "Traceback" not in done.stderr
+
+
+def test_verify_of_a_directory_that_holds_no_logs_finds_no_fault_in_them(tmp_path):
+    (tmp_path / "conf.d-1").mkdir()
+    (tmp_path / "conf.d-1" / "site.conf").write_text("")
+    (tmp_path / ".lock").write_text("")
+    for path in (tmp_path, "/etc"):
+        done = headrace("verify", path)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == (
+            f"headrace: {path}: no log directory: no meta.properties, no checkpoint, no segment in a partition\n"
+        )
+
+
+def test_verify_names_the_log_directories_below_the_one_that_was_given(folder, tmp_path):
+    logs = folder.parent.rename(tmp_path.parent / f"{tmp_path.name}-logs")
+    home = tmp_path.parent / f"{tmp_path.name}-home"
+    for name in ("logs", "more"):
+        shutil.copytree(logs, home / name)
+    done = headrace("verify", home)
+    assert done.returncode == 1
+    assert f"below it there is {home}/logs, {home}/more" in done.stderr
+    assert headrace("verify", home / "logs").returncode == 0
+
+
+def test_verify_of_a_log_directory_without_a_partition_yet_is_sound(tmp_path):
+    (tmp_path / "meta.properties").write_text("version=0\nbroker.id=0\n")
+    done = headrace("verify", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_verify_calls_the_nodes_own_files_no_strays(node):
+    done = headrace("verify", node.log_dir, "--json", "-q")
+    strays = [item for item in map(json.loads, done.stdout.splitlines()) if "is no file" in item.get("what", "")]
+    assert (node.log_dir / ".headrace-session").exists()
+    assert strays == []
 
 
 class Terminal:

@@ -1,6 +1,7 @@
 """The command line from outside: what it prints, how it ends, what it costs to start."""
 
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ COMMANDS = [
     "import-07",
     "produce",
     "consume",
+    "settings",
     "systemd-files",
     "version",
     *(f"topics {name}" for name in ("create", "list", "describe", "alter", "delete")),
@@ -76,6 +78,49 @@ def test_the_version_is_the_packages():
     assert done.stdout.startswith(f"headrace {__version__} (Python 3.")
 
 
+def test_what_everybody_tries_first_works():
+    assert headrace("-h").stdout == headrace("--help").stdout
+    assert "Usage: headrace topics" in headrace("topics", "-h").stdout
+    assert headrace("--version").stdout == headrace("version").stdout
+
+
+def test_the_environment_says_where_the_brokers_are_and_the_option_wins():
+    environment = {"HEADRACE_BOOTSTRAP_SERVERS": "elsewhere:0"}
+    assert "'elsewhere:0'" in headrace("topics", "list", **environment).stderr
+    for option in ("-b", "--bootstrap-server", "--bootstrap-servers"):
+        assert "'here:0'" in headrace("topics", "list", option, "here:0", **environment).stderr
+    help_text = headrace("topics", "list", "--help").stdout
+    assert "HEADRACE_BOOTSTRAP_SERVERS" in help_text
+
+
+def test_the_shell_completes():
+    done = headrace(_HEADRACE_COMPLETE="complete_bash", COMP_WORDS="headrace gr", COMP_CWORD="1")
+    assert done.stdout.strip() == "groups"
+
+
+@pytest.mark.parametrize(
+    ("closing", "arguments", "exit_code", "stdout", "stderr"),
+    [
+        (">&-", "version", 1, "", "headrace: standard output is closed"),
+        (">&-", "bogus", 2, "", "bogus"),
+        ("2>&-", "bogus", 2, "", ""),
+        ("2>&-", "version", 0, "headrace ", ""),
+        ("<&- 2>&-", "topics list -b 127.0.0.1:1", 1, "", ""),
+        ("<&- >&- 2>&-", "version", 1, "", ""),
+        (">/dev/full", "version", 1, "", "No space left"),
+    ],
+)
+def test_a_closed_stream_is_no_traceback_and_nothing_takes_its_place(closing, arguments, exit_code, stdout, stderr):
+    command = f"{shlex.quote(sys.executable)} -m headrace.cli.main {arguments} {closing}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert done.returncode == exit_code
+    assert done.stdout.startswith(stdout)
+    assert bool(done.stdout) == bool(stdout)
+    assert stderr in done.stderr
+    assert "Traceback" not in done.stderr
+    assert bool(done.stderr) == bool(stderr)
+
+
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "complaint"),
     [
@@ -83,6 +128,8 @@ def test_the_version_is_the_packages():
         (["dev", "--set", "broker.id=x"], 78, "headrace: invalid value 'x' for broker.id: must be a whole number"),
         (["dev", "--set", "nonsense"], 78, "headrace: invalid value 'nonsense' for --set: must look like key=value"),
         (["dev", "--port", "99999"], 2, "--port"),
+        (["topics", "list", "-b", "127.0.0.1:99999"], 2, "'127.0.0.1:99999': ports are 1 to 65535"),
+        (["produce", "t", "-K", ""], 2, "separates nothing"),
         (["dev", "--bogus"], 2, "--bogus"),
         (["bogus"], 2, "bogus"),
         (["start"], 2, "FILE.properties"),
@@ -100,6 +147,12 @@ def test_a_log_level_that_does_not_exist_is_refused(tmp_path):
     done = headrace("dev", "--dir", str(tmp_path), HEADRACE_LOG_LEVEL="LOUD")
     assert done.returncode == 78
     assert "HEADRACE_LOG_LEVEL" in done.stderr
+
+
+def test_what_is_missing_is_named_without_a_value_that_nobody_gave(tmp_path):
+    done = headrace("dev", "--dir", str(tmp_path), "--port", "0", PATH="/nowhere")
+    assert "headrace: java: the embedded ZooKeeper needs Java" in done.stderr
+    assert "None" not in done.stderr
 
 
 @pytest.mark.usefixtures("root_logger_as_before")
@@ -123,3 +176,10 @@ def test_a_file_that_may_not_be_read_is_a_setting_that_cannot_be_used(monkeypatc
                 os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 78
     assert f"'{file}' for FILE: Permission denied" in capfd.readouterr().err
+
+
+def test_a_demo_without_its_libraries_says_what_to_install_and_starts_nothing():
+    program = "import sys; sys.modules['confluent_kafka'] = None; from headrace.cli.main import main; sys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", program, "demo"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("headrace: the demo needs confluent_kafka: pip install 'headrace[spark,demo]'")

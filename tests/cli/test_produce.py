@@ -85,6 +85,22 @@ def test_a_record_that_is_too_large_is_an_error_that_tells_what_was_lost(program
     assert "max.message.bytes" in said
 
 
+def test_the_line_of_a_record_that_is_too_large_is_named(program, tmp_path):
+    name = f"small-{uuid.uuid4().hex[:8]}"
+    program("topics", "create", name, "--config", "max.message.bytes=1000", "--partitions", "3")
+    (tmp_path / "fine").write_bytes(b"a\n" * 50)
+    (tmp_path / "large").write_bytes(b"".join(b"%d\n" % number for number in range(20)) + b"x" * 2_000 + b"\nlast\n")
+    said = program.fails("produce", name, str(tmp_path / "fine"), str(tmp_path / "large"))
+    assert f"{tmp_path}/large, line 21 was not taken" in said
+    assert "MESSAGE_TOO_LARGE" in said
+
+
+def test_the_line_of_a_record_that_no_buffer_holds_is_named(program, topic):
+    said = program.fails("produce", topic, stdin=b"a\n" + b"x" * (32 << 20) + b"\n")
+    assert "MESSAGE_TOO_LARGE: standard input, line 2: a record of" in said
+    assert program("consume", topic) == b"a\n", "what was read before is delivered"
+
+
 def test_the_first_ctrl_c_delivers_what_was_read(program, topic):
     run = program.start("produce", topic, "-p", "0")
     run.stdin.write(b"read\n")
@@ -105,6 +121,8 @@ def test_progress_is_told_on_standard_error_alone(program, topic):
     done = program.run("produce", topic, "--progress", stdin=b"a\nb\n")
     assert done.stdout == b""
     assert b"2 records acknowledged" in done.stderr
+    done = program.run("produce", topic, "--progress", "--acks", "0", stdin=b"a\nb\n")
+    assert b"2 records sent" in done.stderr, "nobody acknowledged them"
     assert program.run("produce", topic, stdin=b"a\n").stderr == b""
 
 

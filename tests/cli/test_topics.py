@@ -25,6 +25,12 @@ def test_a_topic_is_created_listed_described_altered_and_deleted(program):
     assert name not in program("topics", "list").decode()
 
 
+def test_topics_are_listed_as_json(program, topic):
+    rows = [json.loads(line) for line in program("topics", "list", "--internal", "--json").splitlines()]
+    assert {"topic": topic, "partitions": 3, "internal": False} in rows
+    assert [row["topic"] for row in rows] == program("topics", "list", "--internal").decode().split()
+
+
 def test_the_servers_errors_have_kafkas_names_and_advice(program, topic):
     said = program.fails("topics", "create", topic)
     assert "TOPIC_ALREADY_EXISTS" in said

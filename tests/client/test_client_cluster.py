@@ -1,5 +1,6 @@
 """A cluster through its protocol: offsets, directories, bytes; retries that end."""
 
+import re
 import socket
 import threading
 
@@ -153,3 +154,24 @@ def test_an_error_code_of_a_later_kafka_is_an_error_of_ours(clicks, cluster, bro
     broker.fail[ApiKey.LIST_OFFSETS, 9999] = 1
     with pytest.raises(KafkaError, match=r"UNKNOWN_SERVER_ERROR: clicks-0: error code 9999"):
         cluster.offsets({clicks: LATEST})
+
+
+@pytest.mark.parametrize(
+    "text", ["h:0", "h:65536", "h:99999", "h:²", "h:-1", "h", ":9092", "http://h:9092", "[::1", "a b:1"]
+)
+def test_an_address_that_can_not_be_is_named_and_nothing_is_asked(text):
+    with pytest.raises(ValueError, match=re.escape(repr(text))):
+        Cluster(f"127.0.0.1:9092,{text}")
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        (" h:1", ("h", 1)),
+        ("[::1]:9092", ("::1", 9092)),
+        ("[fe80::1%eth0]:2", ("fe80::1%eth0", 2)),
+        ("::1:65535", ("::1", 65535)),
+    ],
+)
+def test_addresses_are_hosts_and_ports(text, address):
+    assert Cluster(text)._bootstrap == [address]

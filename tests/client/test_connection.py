@@ -43,7 +43,7 @@ def test_metadata_of_every_version_is_read(log, broker, version):
 def test_a_connection_that_the_broker_closes_is_a_failure_not_a_hang(broker):
     connection = Connection("127.0.0.1", broker.port)
     broker.drop_connections = 1
-    with pytest.raises(ConnectionFailed, match="closed by the broker"):
+    with pytest.raises(ConnectionFailed, match=rf"^127\.0\.0\.1:{broker.port}: closed by the broker"):
         connection.request(ApiKey.METADATA, 9, messages.MetadataRequest(topics=[]))
     connection.close()
 
@@ -55,8 +55,16 @@ def test_nobody_listens():
             Connection("127.0.0.1", bound.getsockname()[1], timeout_s=DEADLINE_S)
 
 
-@pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n", b"\0\0\0\x04\0\0\0\x63"])
-def test_a_peer_that_speaks_something_else_is_refused(answer):
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        (b"HTTP/1.1 400 Bad Request\r\n", r"127\.0\.0\.1:\d+ answers with an HTTP response"),
+        (b"\x15\x03\x03\0\x02\x02\x46", "answers with a TLS alert"),
+        (b"\x7f\xff\xff\xff", r"response of 2147483647 bytes from 127\.0\.0\.1:\d+$"),
+        (b"\0\0\0\x04\0\0\0\x63", r"response 99 from 127\.0\.0\.1:\d+, 1 is due"),
+    ],
+)
+def test_a_peer_that_speaks_something_else_is_refused_by_its_name(answer, complaint):
     gone = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
@@ -68,13 +76,14 @@ def test_a_peer_that_speaks_something_else_is_refused(answer):
                 gone.wait(DEADLINE_S)
 
         threading.Thread(target=serve, daemon=True).start()
-        with pytest.raises(BadFrame):
+        with pytest.raises(BadFrame, match=complaint):
             Connection("127.0.0.1", listener.getsockname()[1], timeout_s=DEADLINE_S)
         gone.set()
 
 
-def test_a_silent_peer_ends_at_the_deadline():
-    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(ConnectionFailed, match="timed out"):
+def test_a_silent_peer_ends_at_the_deadline_and_is_told_from_one_that_is_not_there():
+    said = r"timed out: connected, but no whole answer within 0\.1 s"
+    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(ConnectionFailed, match=said):
         Connection("127.0.0.1", listener.getsockname()[1], timeout_s=0.1)
 
 

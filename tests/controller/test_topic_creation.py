@@ -6,7 +6,6 @@ from headrace.controller import topic_creation, znodes
 from headrace.controller.election import OfficeLost
 from headrace.controller.topic_creation import check_assignment, check_configs, check_name, place
 from headrace.errors import ErrorCode, KafkaError
-from headrace.settings import Settings
 
 
 def code_of(call, *arguments):
@@ -36,24 +35,14 @@ def test_names_that_metrics_could_not_tell_apart(name, other):
 
 
 def test_overrides_are_checked_and_an_error_names_key_and_value():
-    assert check_configs({"retention.ms": "-1", "cleanup.policy": "compact,delete"}, Settings()) == {
+    assert check_configs({"retention.ms": "-1", "cleanup.policy": "compact,delete"}) == {
         "retention.ms": "-1",
         "cleanup.policy": "compact,delete",
     }
     for bad in ({"retention.ms": "soon"}, {"no.such.key": "1"}, {"retention.ms": None}):
         with pytest.raises(KafkaError, match=next(iter(bad))) as failure:
-            check_configs(bad, Settings())
+            check_configs(bad)
         assert failure.value.code is ErrorCode.INVALID_CONFIG
-
-
-def test_a_topic_takes_no_larger_batches_than_the_rings_of_this_node():
-    """A value that is taken and then refused to every producer is told to nobody who could mend it."""
-    most = (8 << 20) // 2 - 4_096
-    assert check_configs({"max.message.bytes": str(most)}, Settings())
-    with pytest.raises(KafkaError, match=f"max.message.bytes.*at most {most}.*headrace.request.ring.bytes"):
-        check_configs({"max.message.bytes": str(most + 1)}, Settings())
-    larger = Settings({"headrace.request.ring.bytes": str(64 << 20)})
-    assert check_configs({"max.message.bytes": "20000000"}, larger)
 
 
 def test_the_nodes_defaults_stand_in_for_minus_one(new_node):

@@ -9,7 +9,7 @@ from fences import BadFence, Fence, Walk, fences
 ROOT = Path(__file__).parent.parent.parent
 
 
-@pytest.mark.parametrize("page", ["README.md", "systemd/README.md"])
+@pytest.mark.parametrize("page", ["README.md", "systemd/README.md", "docs/operations.md"])
 def test_every_fence_of_a_page_says_what_it_is(page):
     assert fences((ROOT / page).read_text())
 

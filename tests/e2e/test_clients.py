@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import threading
 import uuid
 
 import pytest
@@ -146,6 +147,36 @@ def test_a_record_of_a_mebibyte_goes_through(node):
     large = os.urandom(1_048_000)
     write_with_confluent(node.bootstrap, topic, "none", [(b"k", large, [])], **{"message.max.bytes": 2_000_000})
     assert read_with_confluent(node.bootstrap, topic, 1) == [(b"k", large, [])]
+
+
+def test_a_record_that_no_ring_message_holds_goes_through_beside_small_ones(node):
+    """Rings take 4 MiB at a time here: the batch goes in three parts, while others write to the same worker."""
+    topic, small = topic_name("larger"), topic_name("beside")
+    admin = AdminClient({"bootstrap.servers": node.bootstrap})
+    made = admin.create_topics([NewTopic(topic, 1, 1, config={"max.message.bytes": "10485760"}), NewTopic(small, 1, 1)])
+    for future in made.values():
+        future.result(DEADLINE_S)
+    records = [(b"%d" % number, os.urandom(10_000_000), []) for number in range(3)]
+    beside = [(None, b"%d" % number, []) for number in range(500)]
+    writer = threading.Thread(target=write_with_confluent, args=(node.bootstrap, small, "none", beside))
+    writer.start()
+    write_with_confluent(node.bootstrap, topic, "none", records, **{"message.max.bytes": 20_000_000})
+    writer.join(DEADLINE_S)
+    assert read_with_confluent(node.bootstrap, topic, len(records)) == records
+    assert read_with_confluent(node.bootstrap, small, len(beside)) == beside
+
+
+def test_a_batch_above_the_limit_is_refused_whatever_a_ring_holds(node):
+    topic = topic_name("too-large-for-both")
+    failures = []
+    producer = Producer(
+        {"bootstrap.servers": node.bootstrap, "message.max.bytes": 9_000_000, "message.timeout.ms": 60_000}
+    )
+    producer.produce(topic, os.urandom(8_500_000), on_delivery=lambda e, _m: failures.append(e and e.name()))
+    producer.flush(DEADLINE_S)
+    producer.produce(topic, b"small", on_delivery=lambda e, _m: failures.append(e and e.name()))
+    producer.flush(DEADLINE_S)
+    assert failures == ["MSG_SIZE_TOO_LARGE", None]
 
 
 def test_a_batch_above_the_limit_is_refused_and_the_connection_lives(node):

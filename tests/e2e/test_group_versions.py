@@ -157,7 +157,7 @@ def test_offsets_are_deleted_one_by_one(ask):
 
 
 def test_transactions_have_no_coordinator_yet_and_other_keys_never(ask):
-    for key_type, error in ((1, "COORDINATOR_NOT_AVAILABLE"), (7, "INVALID_REQUEST")):
+    for key_type, error in ((1, "CLUSTER_AUTHORIZATION_FAILED"), (7, "INVALID_REQUEST")):
         answer = ask(ApiKey.FIND_COORDINATOR, 3, key="x", key_type=key_type)
         assert ErrorCode(answer.error_code).name == error
         assert answer.error_message

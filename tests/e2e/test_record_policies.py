@@ -38,17 +38,16 @@ def test_a_compacted_topic_refuses_records_without_a_key_and_takes_the_others(no
     assert write(node, topic, codec, [(b"a", b"1"), (b"b", None)]) == [None, None]
 
 
-def test_the_response_names_the_record_at_fault(node):
+def test_the_response_names_every_record_at_fault(node):
     topic = created(node, "policy-which", cleanup_policy="compact")
     client = OldClient(*node.address)
-    batch = build_batch([(b"a", b"1"), (b"b", b"2"), (None, b"3")], timestamp_ms=NOW_MS)
+    batch = build_batch([(b"a", b"1"), (None, b"2"), (None, b"3")], timestamp_ms=NOW_MS)
     for version in (3, 8, 9):
         result = client.produce(version, topic, batch)
         assert result.error_code == ErrorCode.INVALID_RECORD
         if version >= 8:
-            assert result.error_message == "record 2: it has no key, which a compacted topic needs"
-            (fault,) = result.record_errors
-            assert fault.batch_index == 2
+            assert result.error_message == "2 records from 1 on: no key, which a compacted topic needs"
+            assert [fault.batch_index for fault in result.record_errors] == [1, 2]
     client.connection.close()
 
 

@@ -22,7 +22,7 @@ from headrace.log.checkpoints import (
     write_partition_metadata,
 )
 from headrace.log.inspection import log_dir_check
-from headrace.log.inspection.log_dir_check import LogDirCheck, is_locked
+from headrace.log.inspection.log_dir_check import LogDirCheck, NoLogDirectory, is_locked
 from headrace.log.segment import SUFFIXES
 from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import Record, build_batch
@@ -249,8 +249,9 @@ def test_a_segment_that_vanishes_meanwhile_is_left_out(log_dir, monkeypatch):
     assert not faults(check(log_dir))
 
 
-def test_an_empty_directory_and_one_that_is_none(tmp_path):
-    assert check(tmp_path).faults == []
+def test_an_empty_directory_is_no_log_directory_perhaps_its_disk_is_not_mounted(tmp_path):
+    with pytest.raises(NoLogDirectory):
+        check(tmp_path)
     with pytest.raises(FileNotFoundError):
         check(tmp_path / "nowhere")
 

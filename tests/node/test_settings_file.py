@@ -121,5 +121,7 @@ def test_what_is_no_pair_is_refused(text):
     ("text", "value"), [("0.25", 0.25), (".5", 0.5), ("1.", 1.0), ("2e-1", 0.2), ("0.5f", 0.5), ("+1D", 1.0)]
 )
 def test_numbers_are_written_as_java_reads_them(tmp_path, text, value):
-    settings = load_settings(write(tmp_path, f"log.cleaner.min.cleanable.ratio={text}\nnum.partitions=+4\n"), {})
+    settings = load_settings(
+        write(tmp_path, f"broker.id=1\nlog.cleaner.min.cleanable.ratio={text}\nnum.partitions=+4\n"), {}
+    )
     assert (settings["log.cleaner.min.cleanable.ratio"], settings["num.partitions"]) == (value, 4)

@@ -27,7 +27,7 @@ def scan(batch, **how):
 def test_keys_and_times_are_those_of_the_records(codec, rows):
     found = scan(build_batch([Record(index, *row) for index, row in enumerate(rows)], codec=codec))
     times = [row[0] for row in rows]
-    assert found.keyless == next((index for index, row in enumerate(rows) if row[1] is None), -1)
+    assert found.keyless == [index for index, row in enumerate(rows) if row[1] is None]
     assert (found.min_timestamp_ms, found.max_timestamp_ms) == (min(times), max(times))
 
 

@@ -11,6 +11,8 @@ def test_kinds_differ_and_are_none_of_the_rings_own():
         messages.ADVANCED,
         messages.ADMIN,
         messages.ADMIN_RESULT,
+        messages.ADMIN_PART,
+        messages.PRODUCE_PART,
     ]
     assert len(set(kinds)) == len(kinds)
     assert all(layout.KIND_PADDING < kind <= layout.KIND_MAX for kind in kinds)
@@ -22,7 +24,7 @@ def test_a_batch_after_its_header_stays_aligned():
 
 
 def test_the_widest_values_survive():
-    fields = (2**64 - 1, 2**32 - 1, 2**32 - 1, 2**32 - 1, -(2**31), -1, 2**16 - 1)
+    fields = (2**64 - 1, 2**32 - 1, 2**32 - 1, 2**32 - 1, -(2**31), -1, 2**16 - 1, 2**32 - 1)
     assert messages.PRODUCE_HEADER.unpack(messages.PRODUCE_HEADER.pack(*fields)) == fields
     result = (2**64 - 1, 7, -1, 2**63 - 1, -1, -(2**63))
     assert messages.RESULT_ENTRY.unpack(messages.RESULT_ENTRY.pack(*result)) == result

@@ -62,7 +62,7 @@ class Worker:
     def send(self, topic, acks=1):
         (partition,) = self.view.topics[topic].partitions
         self._next_id += 1
-        header = PRODUCE_HEADER.pack(self._next_id, partition.slot, partition.key, 0, 1000, acks, 9)
+        header = PRODUCE_HEADER.pack(self._next_id, partition.slot, partition.key, 0, 1000, acks, 9, 0)
         self.seat.readers[0].messages.append((PRODUCE, memoryview(bytearray(header + bytes(batch())))))
 
     def cycle(self):

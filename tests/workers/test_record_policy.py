@@ -121,7 +121,7 @@ def test_a_compacted_topic_needs_keys(codec):
     batch = build_batch(RECORDS, codec=codec)
     assert bytes(admitted(asked, batch)) == batch
     keyless = [*RECORDS[:3], RECORDS[3]._replace(key=None)]
-    with pytest.raises(KafkaError, match="record 3: it has no key") as caught:
+    with pytest.raises(KafkaError, match="record 3: no key") as caught:
         admitted(asked, build_batch(keyless, codec=codec))
     assert caught.value.code is ErrorCode.INVALID_RECORD
     assert refusal(asked, build_message_set(keyless, 1, min(codec, 3)), "convert") is ErrorCode.INVALID_RECORD

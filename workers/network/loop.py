@@ -36,7 +36,16 @@ from headrace.shm.counters import (
     CONNECTIONS_OPEN,
     REQUESTS,
 )
-from headrace.shm.messages import ADMIN_PART, ADMIN_RESULT, ADVANCED, PRODUCE, RESULT, RESULT_TEXT, SLOT_ENTRY
+from headrace.shm.messages import (
+    ADMIN_PART,
+    ADMIN_RESULT,
+    ADVANCED,
+    PRODUCE,
+    PRODUCE_PART,
+    RESULT,
+    RESULT_TEXT,
+    SLOT_ENTRY,
+)
 from headrace.shm.seat import Seat
 from headrace.workers.network.connection import Connection
 from headrace.workers.network.context import Context
@@ -87,7 +96,7 @@ class NetworkLoop:
         self._idle_max_ms = settings["connections.max.idle.ms"]
         self._send_buffer_bytes = settings["socket.send.buffer.bytes"]
         self._receive_buffer_bytes = settings["socket.receive.buffer.bytes"]
-        self._is_accepting = True
+        self._is_accepting = seat.view.version() > 0  # who has no view yet would say that no topic is known
         self._deferred: dict[Connection, None] = {}  # who got nothing in this cycle, in order
         self._served: dict[Connection, None] = {}  # who has more to say, behind those
         self._cycle = 0
@@ -97,7 +106,7 @@ class NetworkLoop:
         self.is_draining = False
         listener.setblocking(False)
         seat.counters.add(CONNECTIONS_OPEN, -seat.counters.get(CONNECTIONS_OPEN))  # those of a predecessor
-        self._epoll.register(listener.fileno(), _READ)
+        self._epoll.register(listener.fileno(), _READ if self._is_accepting else 0)
         self._epoll.register(seat.doorbell.fd, _READ)
 
     def do_work(self, timeout_s: float = 0.0) -> int:
@@ -207,6 +216,12 @@ class NetworkLoop:
         if deadline_ms is None:
             return most_ms
         return max(0, min(most_ms, deadline_ms - self._context.now_ms))
+
+    def begin_accepting(self) -> None:
+        """Let connections in, those that wait in the backlog first; the first view of the cluster has to be there."""
+        assert self._listener is not None
+        self._epoll.modify(self._listener.fileno(), _READ)
+        self._is_accepting = True
 
     def stop_accepting(self) -> None:
         """Begin to drain: no new connections, no new frames."""
@@ -389,9 +404,8 @@ class NetworkLoop:
         if self._closed >= CLOSED_BEFORE_TRIM:
             self._closed = 0
             trim_heap()
-        if self._listener is not None and not self._is_accepting:
-            self._epoll.modify(self._listener.fileno(), _READ)
-            self._is_accepting = True
+        if self._listener is not None and not self._is_accepting and self._seat.view.version() > 0:
+            self.begin_accepting()
         now_ms = self._context.now_ms
         for connection in list(self._connections.values()):
             idle_ms = now_ms - connection.last_active_ms
@@ -425,7 +439,8 @@ class NetworkLoop:
         self._served.pop(connection, None)
         context = self._context
         for kind, header in context.sender.drop(connection):
-            (context.produce if kind == PRODUCE else context.admin).forget_unsent(header)
+            if kind != PRODUCE_PART:  # the owner lets go of what was begun
+                (context.produce if kind == PRODUCE else context.admin).forget_unsent(header)
         if connection.exchanges:
             context.fetches.drop(connection)
         connection.close()

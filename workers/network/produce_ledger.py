@@ -42,7 +42,9 @@ class PendingProduce:
         self.owners = [-1] * count  # process id that owes the result
         self.remaining = count
         self.texts: dict[int, str] | None = None  # error messages by index
-        self.record_errors: dict[int, tuple[int, str]] | None = None  # of those that have a text: (record, reason)
+        self.record_errors: dict[int, tuple[list[int], str]] | None = (
+            None  # of those that have a text: (records, reason)
+        )
         self.respond = respond
 
     def settle(self, index: int, result: Result) -> None:

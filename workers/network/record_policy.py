@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from itertools import islice
 from struct import Struct
 from typing import Any, NoReturn
 
@@ -27,7 +28,7 @@ from crc32c import crc32c
 
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import NO_TIMESTAMP_MS
-from headrace.limits import OPENED_RECORDS_MAX
+from headrace.limits import OPENED_RECORDS_MAX, RECORD_ERRORS_MAX
 from headrace.log.config import LogConfig
 from headrace.log.validator import CODEC_MAX, BatchRules, rules_at
 from headrace.protocol.compression import Codec, CompressionError, DecompressedTooLarge, compress, decompress
@@ -71,12 +72,13 @@ _TIMESTAMP = Struct(">q")
 Buffer = bytes | bytearray | memoryview
 
 
-class RejectedRecord(KafkaError):
-    """One record of a batch is at fault; a response tells which since v8 (KIP-467)."""
+class RejectedRecords(KafkaError):
+    """Some records of a batch are at fault; a response tells which since v8 (KIP-467)."""
 
-    def __init__(self, code: ErrorCode, index: int, reason: str) -> None:
-        super().__init__(code, f"record {index}: {reason}")
-        self.index = index
+    def __init__(self, code: ErrorCode, indexes: list[int], reason: str) -> None:
+        which = f"record {indexes[0]}" if len(indexes) == 1 else f"{len(indexes)} records from {indexes[0]} on"
+        super().__init__(code, f"{which}: {reason}")
+        self.indexes = indexes
         self.reason = reason
 
 
@@ -155,8 +157,8 @@ class RecordPolicy:
             _refuse(failure, ErrorCode.CORRUPT_MESSAGE)
         budget.spend_records(opened.records)
         if self._is_compacted:
-            keyless = next((index for index, record in enumerate(opened.records) if record.key is None), -1)
-            _check_keys(keyless)
+            keyless = (index for index, record in enumerate(opened.records) if record.key is None)
+            _check_keys(list(islice(keyless, RECORD_ERRORS_MAX)))
         rules = rules_at(self._config, now_ms)
         no_negative = rules._replace(earliest_ms=max(rules.earliest_ms, 0))
         _check_times({record.timestamp_ms for record in opened.records}, no_negative)
@@ -232,9 +234,9 @@ def _sound_header(batch: memoryview, max_message_bytes: int) -> RecordBatchHeade
     return header if is_sound else None
 
 
-def _check_keys(keyless: int) -> None:
-    if keyless >= 0:
-        raise RejectedRecord(ErrorCode.INVALID_RECORD, keyless, "it has no key, which a compacted topic needs")
+def _check_keys(keyless: list[int]) -> None:
+    if keyless:
+        raise RejectedRecords(ErrorCode.INVALID_RECORD, keyless, "no key, which a compacted topic needs")
 
 
 def _check_times(times_ms: Iterable[int], rules: BatchRules) -> None:

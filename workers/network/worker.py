@@ -34,6 +34,7 @@ def run(seat: Seat, listener: socket.socket, clock: Clock | None = None) -> int:
         loop = NetworkLoop(seat, context, listener)
         while not stop.is_set:
             if seat.view.version() > 0:
+                loop.begin_accepting()
                 seat.set_state(ProcessState.READY)
                 break
             _cycle(seat, loop, 0)

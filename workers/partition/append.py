@@ -14,10 +14,11 @@ from __future__ import annotations
 from headrace.errors import ErrorCode, StorageFailed
 from headrace.limits import APPENDS_PER_CYCLE_MAX, GROUP_REQUESTS_PER_CYCLE_MAX, REQUEST_BYTES_PER_CYCLE_MAX
 from headrace.shm.counters import PRODUCE_BATCHES, PRODUCE_BYTES, PRODUCE_ERRORS
-from headrace.shm.messages import PRODUCE, PRODUCE_HEADER
+from headrace.shm.messages import PRODUCE, PRODUCE_HEADER, PRODUCE_PART
 from headrace.shm.partition_table import RowState
 from headrace.shm.seat import Seat
 from headrace.workers.partition.answers import Answers
+from headrace.workers.partition.large_batches import LargeBatches
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replicas import Replicas
@@ -54,6 +55,7 @@ class Appender:
         self._answers = answers
         self._purgatory = purgatory
         self._requests = requests
+        self._large = LargeBatches(seat.wiring.settings["socket.request.max.bytes"])
         self._monotonic_ms = 0
         self._messages_max = APPENDS_PER_CYCLE_MAX  # of a ring in this cycle; fewer behind one in which groups asked
 
@@ -82,10 +84,20 @@ class Appender:
             taken += len(messages)
             for kind, body in messages:
                 if kind != PRODUCE:
+                    if kind == PRODUCE_PART:
+                        self._large.take(process_id, body, monotonic_ms)
+                        continue
                     others += 1
                     self._requests.take(process_id, body)
                     continue
-                request_id, slot, key, index, timeout_ms, acks, _version = unpack_header(body)
+                request_id, slot, key, index, timeout_ms, acks, _version, begun = unpack_header(body)
+                batch = body[header_bytes:]
+                if begun:
+                    whole = self._large.finish(process_id, request_id, index, begun, batch)
+                    if whole is None:
+                        answers.refuse(process_id, request_id, index, _NOT_LEADER)
+                        continue
+                    batch = whole
                 replica = replicas.get(slot)
                 if replica is None or replica.key != key or not replica.is_leader:
                     answers.refuse(process_id, request_id, index, self._why_not(replica, slot, key))
@@ -95,10 +107,10 @@ class Appender:
                     ticket = (process_id, request_id, index, acks, timeout_ms)
                     group = work.get(replica)
                     if group is None:
-                        work[replica] = ([ticket], [body[header_bytes:]])
+                        work[replica] = ([ticket], [batch])
                     else:
                         group[0].append(ticket)
-                        group[1].append(body[header_bytes:])
+                        group[1].append(batch)
         for replica, (tickets, batches) in work.items():
             self._append(replica, tickets, batches, now_ms)
         work.clear()
@@ -108,6 +120,14 @@ class Appender:
         if taken:
             self._messages_max = GROUP_REQUESTS_PER_CYCLE_MAX if others else APPENDS_PER_CYCLE_MAX
         return taken
+
+    def look(self, monotonic_ms: int) -> None:
+        """Let go of large batches whose end never came."""
+        self._large.expire(monotonic_ms)
+
+    def forget(self, process_id: int) -> None:
+        """A network worker died."""
+        self._large.forget(process_id)
 
     def _why_not(self, replica: Replica | None, slot: int, key: int) -> int:
         """Why a slot takes no appends for a partition. One whose log is still to be opened is opened before others."""

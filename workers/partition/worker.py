@@ -74,6 +74,7 @@ class PartitionWorker:
         self._groups.turn(now_ms, monotonic_ms)
         for process_id in seat.changed():
             self._answers.forget(process_id)
+            self._appender.forget(process_id)
             self._purgatory.forget(process_id)
             self._requests.forget(process_id)
         if seat.view.version() != self._view_version:
@@ -87,6 +88,7 @@ class PartitionWorker:
         self._purgatory.expire(monotonic_ms)
         if monotonic_ms >= self._next_flush_look_ms:
             self._next_flush_look_ms = monotonic_ms + FLUSH_LOOK_INTERVAL_MS
+            self._appender.look(monotonic_ms)
             self._settle(self._replicas.look(now_ms, monotonic_ms))
         done += self._replicas.has_unopened and not self._is_closing
         return done + self._answers.flush()

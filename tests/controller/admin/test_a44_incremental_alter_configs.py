@@ -177,7 +177,6 @@ def test_a_trial_changes_no_setting_of_a_broker(new_node):
         ("0", "nix", "7", "server.properties"),
         ("0", "log.retention.ms", "soon", "soon"),
         ("0", "log.cleanup.policy", "burn", "burn"),
-        ("0", "message.max.bytes", "1000000", "headrace.request.ring.bytes"),
         ("7", "log.retention.ms", "7", "ask that broker"),
         ("x", "log.retention.ms", "7", "ask that broker"),
     ],

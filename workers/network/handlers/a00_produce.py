@@ -18,14 +18,16 @@ from headrace.limits import TOPIC_NAME_LENGTH_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
+from headrace.settings import topic_values
 from headrace.shm.counters import PRODUCE_REQUESTS
-from headrace.shm.messages import PRODUCE, PRODUCE_HEADER
+from headrace.shm.messages import PRODUCE, PRODUCE_HEADER, PRODUCE_PART, PRODUCE_PART_HEADER
+from headrace.workers.network.connection import Connection
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.opening_budget import OpeningBudget
 from headrace.workers.network.plain_admission import check_plain
 from headrace.workers.network.produce_ledger import PendingProduce, Result
-from headrace.workers.network.record_policy import RejectedRecord
+from headrace.workers.network.record_policy import RejectedRecords
 from headrace.workers.network.routes import Route
 
 BATCH_BYTES_MIN = 61
@@ -89,18 +91,43 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
                     check_plain(records)
                 except KafkaError as failure:
                     error = _keep_reason(pending, index, failure)
+            begun = 0
+            if not error and PRODUCE_HEADER.size + len(records) > context.sender.message_bytes_max(route.owner):  # type: ignore[union-attr]
+                error, begun = _begin(context, connection, request_id, index, route, records)
             if error:
                 _refuse(pending, index, error, acks, f"{name}-{partition.index}")
             else:
                 assert route is not None
                 pending.owners[index] = route.owner
-                header = _pack_header(request_id, route.slot, route.key, index, timeout_ms, acks, version)
-                context.sender.send(connection, route.owner, PRODUCE, header, records)
+                header = _pack_header(request_id, route.slot, route.key, index, timeout_ms, acks, version, begun)
+                context.sender.send(
+                    connection, route.owner, PRODUCE, header, memoryview(records)[begun:] if begun else records
+                )
             index += 1
     if budget is not None and budget.is_heavy:
         context.heavy_requests += 1
     if acks != 0 and pending.remaining == 0:
         context.produce.close(request_id)
+
+
+def _begin(
+    context: Context, connection: Connection, request_id: int, index: int, route: Any, records: Any
+) -> tuple[int, int]:
+    """Send ahead what no message holds of a large batch.
+
+    returns   (error or 0, how many bytes went); more than the topic takes is not copied only to be refused
+    """
+    values = topic_values(context.topic_defaults.settings, context.view.topics[route.topic].configs)
+    if len(records) > int(values["max.message.bytes"]):
+        return ErrorCode.MESSAGE_TOO_LARGE, 0
+    view = memoryview(records)
+    header = PRODUCE_PART_HEADER.pack(request_id, index)
+    room = context.sender.message_bytes_max(route.owner) - PRODUCE_HEADER.size
+    begun = 0
+    while len(view) - begun > room:
+        context.sender.send(connection, route.owner, PRODUCE_PART, header, view[begun : begun + room])
+        begun += room
+    return 0, begun
 
 
 def _refusal(context: Context, version: int, acks: int, records: memoryview | None, route: Route | None) -> int:
@@ -114,8 +141,6 @@ def _refusal(context: Context, version: int, acks: int, records: memoryview | No
     bytes_min = BATCH_BYTES_MIN if version >= VERSION_OF_MAGIC_2 else MESSAGE_BYTES_MIN
     if records is None or len(records) < bytes_min:
         return ErrorCode.INVALID_RECORD
-    if PRODUCE_HEADER.size + len(records) > context.sender.message_bytes_max(route.owner):
-        return ErrorCode.MESSAGE_TOO_LARGE
     if records[MAGIC_BYTE] == MAGIC_V2:
         attributes = records[ATTRIBUTES_LOW_BYTE]
         if attributes & TRANSACTIONAL_BIT:  # no coordinator here would ever end it, and its readers wait for that
@@ -144,16 +169,14 @@ def _apply_policy(
             records = route.policy.admit(records, context.clock.now_ms(), budget)
     except KafkaError as failure:
         return _keep_reason(pending, index, failure), None
-    if PRODUCE_HEADER.size + len(records) > context.sender.message_bytes_max(route.owner):
-        return ErrorCode.MESSAGE_TOO_LARGE, None
     return 0, records
 
 
 def _keep_reason(pending: PendingProduce, index: int, failure: KafkaError) -> int:
     """What the response will say beside the error, which is returned."""
     pending.texts = {**(pending.texts or {}), index: failure.message}
-    if isinstance(failure, RejectedRecord):
-        pending.record_errors = {**(pending.record_errors or {}), index: (failure.index, failure.reason)}
+    if isinstance(failure, RejectedRecords):
+        pending.record_errors = {**(pending.record_errors or {}), index: (failure.indexes, failure.reason)}
     return failure.code
 
 
@@ -191,7 +214,7 @@ def _respond(pending: PendingProduce) -> None:
 
 
 def _partition_response(
-    index: int, result: Result, text: str | None, record_error: tuple[int, str] | None = None
+    index: int, result: Result, text: str | None, record_error: tuple[list[int], str] | None = None
 ) -> Any:
     error, base_offset, append_time_ms, log_start_offset = result
     return _PartitionResponse(
@@ -200,7 +223,7 @@ def _partition_response(
         base_offset=base_offset,
         log_append_time_ms=append_time_ms,
         log_start_offset=log_start_offset,
-        record_errors=[_RecordError(*record_error)] if record_error is not None else [],
+        record_errors=[_RecordError(record, record_error[1]) for record in record_error[0]] if record_error else [],
         error_message=text,
     )
 

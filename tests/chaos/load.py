@@ -1,0 +1,341 @@
+"""Foreign clients under which faults fire: idempotent producers, consumers that read on and on, a group, writers of keys.
+
+Used by: the campaign. Each is a thread around confluent-kafka that writes down every outcome (`history.py`). A message has
+MESSAGE_TIMEOUT_S, longer than any fault: a producer that still can't get rid of it is wedged, and says so.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import random
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections import Counter
+from typing import Any
+
+import payload
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from history import NO_OFFSET, Commit, Committed, History, Outcome, Poll, Record, Send
+from key_judge import Write
+
+IN_FLIGHT_MAX = 100
+MESSAGE_TIMEOUT_S = 600
+FLUSH_S = 60.0
+COMMIT_S = 10.0  # without an answer to a commit
+STOP_S = FLUSH_S + 30.0
+CLIENT: dict[str, Any] = {
+    "retry.backoff.ms": 20,
+    "retry.backoff.max.ms": 100,
+    "reconnect.backoff.ms": 20,
+    "reconnect.backoff.max.ms": 100,
+    "socket.timeout.ms": 5_000,
+    "topic.metadata.refresh.fast.interval.ms": 50,
+    "topic.metadata.refresh.interval.ms": 5_000,  # a consumer that was told that a topic is unknown stands still until then
+    "log_level": 0,
+}
+
+_silent = logging.getLogger("chaos.clients")
+_silent.addHandler(logging.NullHandler())
+_silent.propagate = False
+
+
+class Client(ABC):
+    """Something that runs in a thread until it is stopped."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.failure: str | None = None  # that ended it, or that it can't get over
+        self.errors: Counter[str] = Counter()  # of deliveries
+        self.refused = 0  # records that confluent-kafka would not take, since the node does not know the topic
+        self.stopping = threading.Event()
+        self.thread = threading.Thread(target=self._guarded, name=name, daemon=True)
+
+    def start(self) -> None:
+        self.thread.start()
+
+    def stop(self) -> None:
+        self.stopping.set()
+        self.thread.join(STOP_S)
+        if self.thread.is_alive():
+            self.failure = f"{self.name}: waits for an answer, {STOP_S:.0f} s after the last fault"
+
+    def _guarded(self) -> None:
+        try:
+            self.run()
+        except Exception as failure:  # the campaign fails with it, rather than going on without a client
+            self.failure = f"{self.name}: {type(failure).__name__}: {failure}"
+
+    def _refused(self, failure: KafkaException) -> None:
+        """The client library remembers for a while that the node said so. raises KafkaException, for anything else"""
+        if failure.args[0].code() != KafkaError._UNKNOWN_TOPIC:
+            raise failure
+        self.refused += 1
+        self.stopping.wait(0.1)
+
+    @abstractmethod
+    def run(self) -> None:
+        """Until `stopping` is set."""
+
+
+class IdempotentProducer(Client):
+    """Unique values, round robin over the partitions of a topic."""
+
+    def __init__(
+        self, name: str, bootstrap: str, history: History, topic: str, partitions: int, pause_s: float = 0.01
+    ) -> None:
+        super().__init__(name)
+        self.acknowledged = 0
+        self.unknown = 0
+        self._history, self._topic, self._partitions, self._pause_s = history, topic, partitions, pause_s
+        self._in_flight = 0
+        self._producer = Producer(
+            {
+                "bootstrap.servers": bootstrap,
+                "enable.idempotence": True,
+                "acks": "all",
+                "linger.ms": 2,
+                "message.timeout.ms": MESSAGE_TIMEOUT_S * 1000,
+                "error_cb": self._failed,
+                **CLIENT,
+            },
+            logger=_silent,
+        )
+
+    def run(self) -> None:
+        for number in itertools.count():
+            if self.stopping.is_set():
+                break
+            while self._in_flight >= IN_FLIGHT_MAX and not self.stopping.is_set():
+                self._producer.poll(0.02)
+            for index in range(3):
+                self._send(f"{self.name}-{3 * number + index}", number % self._partitions)
+            self._producer.poll(0)
+            self.stopping.wait(self._pause_s)
+        left = self._producer.flush(FLUSH_S)
+        if left and not self.failure:
+            self.failure = f"{self.name}: wedged, {left} records are not acknowledged after {FLUSH_S:.0f} s"
+        self._producer.purge()
+        self._producer.flush(1)
+
+    def _send(self, value: str, partition: int) -> None:
+        began = time.monotonic()
+        self._in_flight += 1
+
+        def delivered(error: Any, message: Any) -> None:
+            self._in_flight -= 1
+            outcome = Outcome.UNKNOWN if error is not None else Outcome.OK
+            offset = _offset_of(message) if error is None else NO_OFFSET
+            self.acknowledged += error is None
+            self.unknown += error is not None
+            if error is not None:
+                self.errors[error.name()] += 1
+            self._history.add(
+                Send(self.name, self._topic, 0, partition, (value,), outcome, offset, began, time.monotonic())
+            )
+
+        try:
+            self._producer.produce(self._topic, payload.encode(value), partition=partition, on_delivery=delivered)
+        except KafkaException as failure:
+            self._refused(failure)
+            self._in_flight -= 1
+
+    def _failed(self, error: Any) -> None:
+        if error.fatal():
+            self.failure = f"{self.name}: wedged, fatal error {error.str()}"
+
+
+class Tail(Client):
+    """A consumer by assignment from the beginning, which reads on and on."""
+
+    def __init__(self, name: str, bootstrap: str, history: History, topic: str, partitions: int) -> None:
+        super().__init__(name)
+        self.positions = dict.fromkeys(range(partitions), 0)
+        self._history, self._topic = history, topic
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": bootstrap,
+                "group.id": name,
+                "enable.auto.commit": False,
+                "auto.offset.reset": "earliest",
+                "fetch.wait.max.ms": 50,
+                "fetch.error.backoff.ms": 20,
+                "check.crcs": True,
+                **CLIENT,
+            },
+            logger=_silent,
+        )
+
+    def run(self) -> None:
+        self._consumer.assign(
+            [TopicPartition(self._topic, partition, OFFSET_BEGINNING) for partition in self.positions]
+        )
+        while not self.stopping.is_set():
+            began = time.monotonic()
+            records = []
+            for message in self._consumer.consume(500, timeout=0.2):
+                if message.error():
+                    self.refused += message.error().code() == KafkaError.UNKNOWN_TOPIC_OR_PART
+                    continue
+                records.append(Record(message.partition(), message.offset(), payload.decode(message.value())))
+                self.positions[message.partition()] = message.offset() + 1
+            if records:
+                self._history.add(
+                    Poll(self.name, self._topic, 0, tuple(records), began, time.monotonic(), is_buffered=True)
+                )
+        self._consumer.close()
+
+
+class Member(Client):
+    """The one member of a group: reads, and commits what it read, one commit at a time.
+
+    Commits are asynchronous: confluent-kafka's synchronous one was seen to wait for ever once the log of the group's offsets had
+    been full for some time.
+    """
+
+    def __init__(self, name: str, bootstrap: str, history: History, topic: str) -> None:
+        super().__init__(name)
+        self.commits = 0
+        self._bootstrap, self._history, self._topic = bootstrap, history, topic
+        self._ends: dict[int, int] = {}  # read, not committed
+        self._pending: dict[int, int] = {}  # of the commit that is on its way
+        self._began = 0.0
+
+    def run(self) -> None:
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self._bootstrap,
+                "group.id": self.name,
+                "enable.auto.commit": False,
+                "auto.offset.reset": "earliest",
+                "session.timeout.ms": 6_000,
+                "heartbeat.interval.ms": 500,
+                "partition.assignment.strategy": "range",
+                "on_commit": self._committed,
+                **CLIENT,
+            },
+            logger=_silent,
+        )
+        consumer.subscribe([self._topic], on_assign=self._assigned)
+        while not self.stopping.is_set():
+            for message in consumer.consume(200, timeout=0.2):
+                if not message.error():
+                    self._ends[message.partition()] = message.offset() + 1
+            if self._pending and time.monotonic() > self._began + COMMIT_S:
+                self._end_commit({})
+            if self._ends and not self._pending:
+                self._commit(consumer)
+        self._end_commit({})
+        consumer.close()
+
+    def _assigned(self, _consumer: Consumer, _partitions: object) -> None:
+        """It reads on from what is committed; what it read before and did not commit, it reads again."""
+        self._ends = {}
+
+    def _commit(self, consumer: Consumer) -> None:
+        self._pending, self._ends, self._began = self._ends, {}, time.monotonic()
+        try:
+            consumer.commit(
+                offsets=[TopicPartition(self._topic, partition, end) for partition, end in self._pending.items()],
+                asynchronous=True,
+            )
+        except KafkaException:
+            self._end_commit({})
+        if random.random() < 0.1:
+            self._read_back(consumer)
+
+    def _committed(self, error: Any, rows: list[TopicPartition]) -> None:
+        if error is not None or {row.partition: row.offset for row in rows} == self._pending:
+            self._end_commit({row.partition: row.offset for row in rows if error is None and row.error is None})
+
+    def _end_commit(self, stored: dict[int, int]) -> None:
+        for partition, end in self._pending.items():
+            outcome = Outcome.OK if stored.get(partition) == end else Outcome.UNKNOWN
+            self.commits += outcome is Outcome.OK
+            self._history.add(Commit(self.name, self._topic, 0, partition, end, outcome, self._began, time.monotonic()))
+        self._pending = {}
+
+    def _read_back(self, consumer: Consumer) -> None:
+        began = time.monotonic()
+        try:
+            rows = consumer.committed([TopicPartition(self._topic, 0)], timeout=2)
+        except KafkaException:
+            return
+        if rows[0].error is None:
+            offset = max(rows[0].offset, NO_OFFSET)
+            self._history.add(Committed(self.name, self._topic, 0, 0, offset, began, time.monotonic()))
+
+
+class KeyWriter(Client):
+    """Writes few keys again and again, tombstones among them, to a compacted topic."""
+
+    def __init__(self, name: str, bootstrap: str, topic: str, partitions: int, seed: int, keys: int = 40) -> None:
+        super().__init__(name)
+        self.writes: list[Write] = []
+        self.acknowledged = 0
+        self._topic, self._partitions, self._keys = topic, partitions, keys
+        self._chance = random.Random(seed)
+        self._in_flight = 0
+        self._producer = Producer(
+            {
+                "bootstrap.servers": bootstrap,
+                "enable.idempotence": True,
+                "linger.ms": 2,
+                "message.timeout.ms": MESSAGE_TIMEOUT_S * 1000,
+                **CLIENT,
+            },
+            logger=_silent,
+        )
+
+    def run(self) -> None:
+        number = 0
+        while not self.stopping.is_set():
+            while self._in_flight >= IN_FLIGHT_MAX and not self.stopping.is_set():
+                self._producer.poll(0.02)
+            for _ in range(4):
+                number += 1
+                self._send(number)
+            self._producer.poll(0)
+            self.stopping.wait(0.02)
+        left = self._producer.flush(FLUSH_S)
+        if left:
+            self.failure = f"{self.name}: wedged, {left} records are not acknowledged after {FLUSH_S:.0f} s"
+        self._producer.purge()
+        self._producer.flush(1)
+
+    def _send(self, number: int) -> None:
+        key = self._chance.randrange(self._keys)
+        value = None if self._chance.random() < 0.1 else f"{self.name}-{number}"
+        index = len(self.writes)
+        partition = key % self._partitions
+        self.writes.append(Write(partition, f"k{key}", value, Outcome.UNKNOWN, NO_OFFSET))
+        self._in_flight += 1
+
+        def delivered(error: Any, message: Any) -> None:
+            self._in_flight -= 1
+            if error is not None:
+                self.errors[error.name()] += 1
+            else:
+                self.acknowledged += 1
+                if (offset := _offset_of(message)) != NO_OFFSET:
+                    self.writes[index] = self.writes[index]._replace(outcome=Outcome.OK, offset=offset)
+
+        try:
+            self._producer.produce(
+                self._topic,
+                payload.encode(value) if value is not None else None,
+                key=f"k{key}",
+                partition=partition,
+                on_delivery=delivered,
+            )
+        except KafkaException as failure:
+            self._refused(failure)
+            self._in_flight -= 1
+            del self.writes[index]
+
+
+def _offset_of(message: Any) -> int:
+    """NO_OFFSET where the broker knew a batch again, and did not say where it is."""
+    offset = message.offset()
+    return offset if offset is not None and offset >= 0 else NO_OFFSET
