@@ -151,6 +151,10 @@ class _Import:
         try:
             offset = self._target.send(number, payloads, writer, self._timestamp_ms(number, group[0]))
         except KafkaError as failure:
+            if failure.code is ErrorCode.UNKNOWN_PRODUCER_ID and row.next_sequence:
+                row.next_sequence = 0  # forgotten after a day, and so is no duplicate: nothing of this batch is there
+                self._states.write(state)
+                return self._send(number, row, group)
             place = group[0].place
             where = f"{self._logs[number].path_of(place.segment)} byte {place.position}"
             if failure.code is ErrorCode.MESSAGE_TOO_LARGE:

@@ -27,7 +27,6 @@ SEQUENCE_MASK = (1 << 31) - 1
 ALREADY_THERE = (
     ErrorCode.DUPLICATE_SEQUENCE_NUMBER,
     ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-    ErrorCode.UNKNOWN_PRODUCER_ID,
 )
 
 
@@ -91,7 +90,8 @@ class ImportTopic:
     def send(self, partition: int, payloads: Sequence[bytes], writer: Writer, timestamp_ms: int) -> int:
         """Write one batch, acknowledged by all replicas; returns its offset, -1 where it was there already.
 
-        raises   KafkaError; ConnectionFailed
+        raises   KafkaError: UNKNOWN_PRODUCER_ID, where the partition forgot the writer, and the sequence is not 0;
+                 ConnectionFailed
         """
         name = TopicPartition(self.topic, partition)
         batch = build_batch(

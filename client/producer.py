@@ -336,6 +336,11 @@ class Producer:
     def _take_result(self, name: TopicPartition, batch: Batch, row: Any) -> None:
         if row.error_code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             self._acknowledge(name, batch, -1 if row.error_code else row.base_offset)
+        elif row.error_code == ErrorCode.UNKNOWN_PRODUCER_ID and batch.sequence > 0:
+            # The partition forgot us: idle for a day, or the topic was made anew. One batch is under way at a time, and it
+            # is not there, so its sequences begin anew.
+            batch.sequence, self._sequences[name] = -1, 0
+            self._try_again(name, batch, error_of(row.error_code, row.error_message or str(name)))
         elif row.error_code == ErrorCode.MESSAGE_TOO_LARGE and len(batch.records) > 1:
             self._split(name, batch)
         else:

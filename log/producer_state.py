@@ -51,6 +51,7 @@ _CRC_START = 6
 
 _NONE = 0
 _OUT_OF_ORDER = int(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+_UNKNOWN = int(ErrorCode.UNKNOWN_PRODUCER_ID)
 _OLD_EPOCH = int(ErrorCode.INVALID_PRODUCER_EPOCH)
 _NO_TRANSACTION = int(ErrorCode.INVALID_TXN_STATE)
 _OLD_COORDINATOR = int(ErrorCode.TRANSACTION_COORDINATOR_FENCED)
@@ -161,7 +162,10 @@ class ProducerState:
         """
         producer = self.producers.get(producer_id)
         if producer is None:
-            return _NEXT  # its state may have expired: any sequence starts it (KIP-360)
+            # Not so in Kafka since KIP-360: any sequence starts what is unknown. But a producer has five batches in flight.
+            # Where the first one is refused (no room, no leader yet) and the second one finds the log in service, the second
+            # would make the first one out of order for ever, and librdkafka takes it for stored: it is lost.
+            return _NEXT if not first_sequence else (_UNKNOWN, None)
         if epoch == producer.epoch:
             batches = producer.batches
             if first_sequence == (batches[-1].last_sequence + 1 if batches else 0) & SEQUENCE_MASK:

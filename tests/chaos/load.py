@@ -190,8 +190,8 @@ class Tail(Client):
 class Member(Client):
     """The one member of a group: reads, and commits what it read, one commit at a time.
 
-    Commits are asynchronous: confluent-kafka's synchronous one was seen to wait for ever once the log of the group's offsets had
-    been full for some time.
+    Commits are asynchronous: a synchronous one that librdkafka's own deadlock (docs/decisions/023) catches never returns, and the
+    member could not be stopped.
     """
 
     def __init__(self, name: str, bootstrap: str, history: History, topic: str) -> None:

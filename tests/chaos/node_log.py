@@ -12,6 +12,8 @@ from pathlib import Path
 
 LOOP_DEATHS = 4
 _DIED = re.compile(r"process died role=(\S+) pid=(\d+) (.*?) lived_ms=")
+_LOSS = re.compile(r"process died role=|process did not stop cleanly role=\S+ signal=9")
+_SERVES = "headrace.node.supervisor: serving bootstrap="
 _HANGS = re.compile(r"process hangs, killed role=(\S+) pid=(\d+)")
 
 
@@ -28,6 +30,7 @@ class NodeLog:
         self.tracebacks: list[str] = []
         self.last_error = ""
         self.looping: str | None = None  # the role that does
+        self.has_losses = False  # a process died since the node serves, ours or not
         self._in_a_row: Counter[str] = Counter()
         self._position = 0
         self._partial = ""
@@ -53,6 +56,7 @@ class NodeLog:
             self.deaths.append(line.strip())
             self.killed.add(int(hang[2]))  # its death is told once
             return
+        self.has_losses = (self.has_losses or _LOSS.search(line) is not None) and _SERVES not in line
         died = _DIED.search(line)
         if died is None:
             return

@@ -14,6 +14,8 @@ from running_node import WORKERS
 from stage import Fault, Kind, Stage
 from waiting import DEADLINE_S
 
+from headrace.exit_codes import FAILED
+
 PAUSE_MAX_S = 0.4
 LONG_PAUSE_MAX_S = 4.0
 START_MAX_S = 3.0
@@ -109,7 +111,10 @@ class Restart(Fault):
     def fire(self, stage: Stage, chance: random.Random) -> float | None:
         now = time.monotonic()
         code = stage.stop_node()
-        if code:
+        stage.node.log.look()
+        if code and not (
+            code == FAILED and stage.node.log.has_losses
+        ):  # a worker killed just before has not opened its logs
             stage.blame("exit-code", f"SIGTERM to a node that serves ended with {code}")
         stage.node.start()
         return now

@@ -21,7 +21,8 @@ from node_log import NodeLog
 from private_mounts import PrivateMounts
 from waiting import DEADLINE_S
 
-from headrace.log.checkpoints import LOG_START_OFFSET_FILE, read_offset_checkpoint, read_partition_metadata
+from headrace.log.checkpoints import LOG_START_OFFSET_FILE, read_partition_metadata
+from headrace.log.topic_checkpoints import TopicCheckpoints, ids_in_directories
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 
 NODE_ID = 7
@@ -173,10 +174,12 @@ class Node:
         return next(filter(None, ids), "")
 
     def log_starts(self) -> dict[tuple[str, int], int]:
-        """What the log start checkpoints on disk say, by (topic, partition)."""
+        """What the log start checkpoints on disk say of the partitions that are there, by (topic, partition)."""
         found: dict[tuple[str, int], int] = {}
         for log_dir in self.log_dirs:
-            for name, offset in read_offset_checkpoint(log_dir / LOG_START_OFFSET_FILE).items():
+            checkpoints = TopicCheckpoints.read(log_dir)
+            for name, topic_id in ids_in_directories(log_dir, checkpoints.names()).items():
+                offset = checkpoints.offset(LOG_START_OFFSET_FILE, name, topic_id) or 0  # 0: of an older incarnation
                 found[name.topic, name.partition] = max(offset, found.get((name.topic, name.partition), 0))
         return found
 

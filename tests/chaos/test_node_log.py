@@ -35,6 +35,23 @@ def test_deaths_in_a_row_are_a_crash_loop(tmp_path):
     assert log.looping == "controller"
 
 
+def test_a_life_in_which_a_process_died_is_told_from_one_in_which_none_did(tmp_path):
+    log = NodeLog(tmp_path / "node.log")
+    serves = "2026-11-22 INFO [1] headrace.node.supervisor: serving bootstrap=127.0.0.1:9 processes=4"
+    seen = []
+    for line in (
+        death(1),
+        serves,
+        "WARNING process did not stop cleanly role=hr-partition-0 exit_code=1",
+        death(2),
+        serves,
+    ):
+        log.take(line)
+        seen.append(log.has_losses)
+    log.take("WARNING process did not stop cleanly role=hr-network-0 signal=9 (Killed)")
+    assert [*seen, log.has_losses] == [True, False, False, True, False, True]
+
+
 def test_a_process_that_hung_is_told_once(tmp_path):
     log = NodeLog(tmp_path / "node.log")
     log.take("ERROR process hangs, killed role=network-0 pid=7 timeout_ms=30000")

@@ -42,6 +42,8 @@ class Topic:
             for _offset, one in self.batches.get(partition, [])
             if parse_header(one).producer_id == header.producer_id
         ]
+        if header.base_sequence and not (mine and self.remembers):
+            raise KafkaError(ErrorCode.UNKNOWN_PRODUCER_ID, "who is that")
         if mine and self.remembers:
             last = parse_header(mine[-1])
             if (header.base_sequence, header.record_count) == (last.base_sequence, last.record_count):

@@ -295,12 +295,17 @@ class FakeBroker:
             return ErrorCode.CORRUPT_MESSAGE
         if header.producer_id >= 0:
             due = self._sequences.get((header.producer_id, name), 0)
+            if not due and header.base_sequence:
+                return ErrorCode.UNKNOWN_PRODUCER_ID
             if header.base_sequence < due:
                 return ErrorCode.DUPLICATE_SEQUENCE_NUMBER
             if header.base_sequence > due:
                 return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
             self._sequences[header.producer_id, name] = due + header.record_count
         return 0
+
+    def forget_producers(self) -> None:
+        self._sequences.clear()
 
     def _init_producer_id(self, _request: Any, error: int) -> Any:
         kind = messages.InitProducerIdResponse

@@ -110,6 +110,17 @@ def test_a_retry_of_what_was_stored_is_stored_once(log, topic, broker, new_produ
     assert producer.acknowledged == 20
 
 
+def test_a_partition_that_forgot_the_producer_takes_what_follows_in_order_and_once(log, topic, broker, new_producer):
+    with new_producer(batch_bytes=200) as producer:
+        for number in range(40):
+            producer.send(topic, b"%d" % number, partition=number % 2)
+            if number == 20:
+                producer.flush()
+                broker.forget_producers()
+    for partition in range(2):
+        assert values(log, partition) == [b"%d" % number for number in range(partition, 40, 2)]
+
+
 def test_connections_that_break_keep_the_order(log, topic, broker, new_producer):
     with new_producer(batch_bytes=300) as producer:
         for number in range(200):

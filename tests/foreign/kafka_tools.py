@@ -118,9 +118,10 @@ class _Tools:
     def compatibility(self) -> None:
         arguments = ["--topic", f"{self._topic}-compatibility", "--bootstrap-server", self._bootstrap]
         arguments += ["--num-cluster-nodes", "1", "--expect-record-too-large-exception", "False"]
-        for feature in ("offsets-for-times", "cluster-id", "create-topics", "describe-configs", "idempotent-producer"):
+        for feature in (
+            "offsets-for-times", "cluster-id", "create-topics", "describe-acls", "describe-configs", "idempotent-producer"
+        ):  # fmt: skip
             arguments += [f"--{feature}-supported", "True"]
-        arguments += ["--describe-acls-supported", "False"]
         self._run("org.apache.kafka.tools.ClientCompatibilityTest", *arguments)
 
     def replica_verification(self) -> None:

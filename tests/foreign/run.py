@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 import time
@@ -42,6 +43,7 @@ _console = Console(width=160, soft_wrap=True)
 
 
 def main() -> int:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what was started is stopped
     parser = _parser()
     arguments = parser.parse_args()
     if unknown := set(arguments.suites) - set(NAMES):

@@ -20,12 +20,12 @@ from headrace.protocol.record_batch import iterate_batches, iterate_records
 CONFIG = LogConfig(segment_bytes=2500, index_interval_bytes=300, flush_messages=7)
 
 
-def one_batch(number, producer_id=5):
+def one_batch(number, producer_id=5, first=0):
     return batch(
         timestamp_ms=NOW_MS + number,
         producer_id=producer_id,
         producer_epoch=0,
-        base_sequence=number,
+        base_sequence=number - first,
         size=50 + number % 90,
     )
 
@@ -57,16 +57,20 @@ def stamped(number):
 
 
 def offsets_on_disk(log):
+    return [header.base_offset for header in headers_on_disk(log)]
+
+
+def headers_on_disk(log):
     reader = LogReader(log.directory)
     reader.refresh(1)
-    offsets = []
+    headers = []
     for base in reader.segment_bases():
         data = (log.directory / f"{base:020d}.log").read_bytes()
         end = log.end_position if base == log.end_segment else len(data)
         for _position, header, whole in iterate_batches(data[:end]):
             assert len(list(iterate_records(whole))) == header.record_count
-            offsets.append(header.base_offset)
-    return offsets
+            headers.append(header)
+    return headers
 
 
 def calls_of_a_good_run(maker):
@@ -96,6 +100,48 @@ def test_a_failure_of_any_call_takes_the_log_out_of_service_and_keeps_what_was_a
         assert offsets_on_disk(log) == list(range(log.log_end_offset)), fail_at
         log.append_as_leader([one_batch(log.log_end_offset)], 9, NOW_MS)
         log.close()
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_after_a_full_disk_each_batch_is_in_the_log_once_whatever_was_in_flight(maker, is_killed):
+    """A producer has three batches in flight. After a failure those behind come first, then all again, from the failed one on."""
+    for fail_at in range(24):
+        disk = FaultyDisk(fail_at, errno.ENOSPC, ("pwritev", "fallocate", "rename"))
+        fresh(maker, f"t-{fail_at}").disk = disk
+        log, stored, has_failed = None, [], False
+        while len(stored) < 20:
+            in_flight = [len(stored) + number for number in range(3)]
+            end = (0, 0) if log is None else (log.end_segment, log.end_position)  # as published
+            try:
+                log = log or maker.open(CONFIG)
+                for number in in_flight:
+                    stored.append(accepted(log, number))
+            except StorageExhausted:
+                has_failed = True
+                if log is not None:
+                    end = end if is_killed else (log.end_segment, log.end_position)
+                    log.abandon()
+                log = maker.open(CONFIG, trusted=end)
+                for number in range(len(stored) + 1, in_flight[-1] + 1):
+                    error, offset, _time = log.append_as_leader([one_batch(number)], 0, NOW_MS)[0]
+                    if not error:  # its client takes all before it for stored
+                        stored += range(len(stored), number)
+                        stored.append(offset)
+        assert has_failed, fail_at
+        assert stored == list(range(len(stored))), f"call {fail_at}: {disk.calls[fail_at]}"
+        assert offsets_on_disk(log) == stored, f"call {fail_at}: {disk.calls[fail_at]}"
+        assert [header.base_sequence for header in headers_on_disk(log)] == stored, (
+            f"call {fail_at}: {disk.calls[fail_at]}"
+        )
+        log.abandon()
+        disk.close()
+
+
+def accepted(log, number):
+    """The offset of a batch that may not be refused."""
+    error, offset, _time = log.append_as_leader([one_batch(number)], 0, NOW_MS)[0]
+    assert not error, number
+    return offset
 
 
 def test_after_a_failed_fsync_nothing_is_tried_again(maker):
@@ -135,7 +181,7 @@ def test_a_crash_of_the_machine_keeps_what_was_synced_and_what_is_left_is_in_ord
         assert {offset for offset in before if offset < synced} <= set(left) <= before, f"seed {seed}"
         written = log.log_end_offset
         for number in range(written, written + chance.randrange(40)):
-            one = one_batch(number, 100 + crash)  # another producer: the last one may have lost sequences
+            one = one_batch(number, 100 + crash, written)  # another producer: the last one may have lost sequences
             result = log.append_as_leader([one], number // 15, NOW_MS)
             assert result == [(0, number, -1)], f"seed {seed}"
             if chance.random() < 0.05:

@@ -127,6 +127,7 @@ def test_sequences_and_epochs_are_judged(maker, sequence, epoch, error):
 def test_sequences_wrap_around(maker):
     log = maker.open()
     last = 2**31 - 2
+    log.producers.update(9, 0, last - 1, 0, 0, NOW_MS)
     assert append(log, idempotent(last, 2), idempotent(0))[1] == (0, 2, -1)
 
 

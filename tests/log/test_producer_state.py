@@ -13,6 +13,7 @@ from headrace.log.producer_state import ProducerBudget, ProducerState, read_snap
 from headrace.protocol.record_batch import TRANSACTIONAL_BIT
 
 LAST = 2**31 - 1
+UNKNOWN = (int(ErrorCode.UNKNOWN_PRODUCER_ID), -1)
 
 
 def one(producer_id, sequence, count=1, epoch=0, *, is_transactional=False):
@@ -39,6 +40,8 @@ def test_several_producers_with_duplicates_in_one_append(maker):
 
 def test_a_sequence_may_wrap_within_a_batch_and_between_two(maker):
     log = maker.open()
+    for producer_id in (1, 2):
+        log.producers.update(producer_id, 0, LAST - 2, 0, 0, NOW_MS)
     assert append(log, one(1, LAST - 1, 2), one(1, 0)) == [(0, 0), (0, 2)]
     assert append(log, one(2, LAST - 1, 4), one(2, 2)) == [(0, 3), (0, 7)]
     assert append(log, one(2, LAST - 1, 4), one(2, 4)) == [(0, 3), (int(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER), -1)]
@@ -68,12 +71,18 @@ def test_idle_producers_expire_and_those_in_a_transaction_do_not(maker):
     assert sorted(log.producers.producers) == [2, 3]
 
 
-def test_an_expired_producer_may_go_on_with_any_sequence(maker):
+def test_an_expired_producer_is_told_that_it_is_unknown_and_begins_anew(maker):
     log = maker.open(producer_expiration_ms=1000)
     append(log, one(1, 0))
     maker.clock.ms += 2000
     log.producers.expire(maker.clock.ms)
-    assert append(log, one(1, 17)) == [(0, 1)]
+    assert append(log, one(1, 17), one(1, 0), one(1, 1)) == [UNKNOWN, (0, 1), (0, 2)]
+
+
+def test_what_follows_a_refused_first_batch_is_refused_too(maker):
+    """It was in flight, and comes before the retry: accepted, it would make the first batch out of order for ever."""
+    log = maker.open()
+    assert append(log, one(1, 3), one(1, 4), one(1, 0, 3), one(1, 3)) == [UNKNOWN, UNKNOWN, (0, 0), (0, 3)]
 
 
 def test_the_number_of_producers_is_bounded_and_open_transactions_are_kept(maker):

@@ -6,7 +6,7 @@ import pytest
 from group_fixtures import Desk, lag_table
 from log_fixtures import LogMaker
 
-from headrace.errors import BadFrame, ErrorCode, HeadraceError
+from headrace.errors import BadFrame, ErrorCode, HeadraceError, StorageExhausted
 from headrace.ids import OFFSETS_TOPIC, TopicPartition
 from headrace.limits import GROUP_STRING_LENGTH_MAX
 from headrace.log.config import LogConfig
@@ -43,6 +43,11 @@ class Rows:
         return (1,)
 
 
+def fail(replica, failure):
+    if not isinstance(failure, StorageExhausted):
+        replica.take_out(str(failure))
+
+
 class Bench:
     """A host with one offsets partition."""
 
@@ -50,9 +55,7 @@ class Bench:
         self.logs = LogMaker(tmp_path)
         self.log = self.logs.open()
         self.rows = Rows()
-        self.replica = Replica(
-            TopicPartition(OFFSETS_TOPIC, 0), self.log, 3, 9, self.rows, 1, 0, lambda one, why: one.take_out(str(why))
-        )
+        self.replica = Replica(TopicPartition(OFFSETS_TOPIC, 0), self.log, 3, 9, self.rows, 1, 0, fail)
         self.lags = lag_table(8)
         self.lead()
         self.advanced = []
@@ -183,6 +186,20 @@ def test_a_disk_that_fails_is_said_and_takes_the_replica_out_of_service(bench):
     bench.host.do_work()
     assert bench.error_of(got) == "NOT_COORDINATOR"
     assert bench.replica.state is RowState.OFFLINE
+
+
+def test_a_full_disk_sends_no_member_to_look_for_another_coordinator(bench):
+    """librdkafka sends no heartbeats while it does, and its member is out of the group."""
+    bench.load()
+    bench.replica.is_full = True
+    got = bench.commit(7)
+    bench.host.do_work()
+    assert bench.error_of(got) == "COORDINATOR_LOAD_IN_PROGRESS"
+    bench.replica.is_full = False
+    got = bench.commit(8)
+    bench.host.do_work()
+    assert bench.error_of(got) == "NONE"
+    assert bench.committed() == 8
 
 
 def test_an_append_above_the_largest_batch_is_refused_and_its_neighbours_are_not(bench):

@@ -169,7 +169,7 @@ class Appender:
             process_id, request_id, index, acks, timeout_ms = ticket
             if error != _NONE:
                 self._seat.counters.add(PRODUCE_ERRORS, 1)
-                answers.result(process_id, request_id, index, error, -1, -1, -1)
+                answers.result(process_id, request_id, index, error, -1, -1, log_start)  # by it Java begins anew
             elif acks == ACKS_LEADER or (acks == ACKS_ALL and is_committed):
                 answers.result(process_id, request_id, index, _NONE, base_offset, append_time_ms, log_start)
             elif acks == ACKS_ALL:

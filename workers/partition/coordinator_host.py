@@ -22,7 +22,7 @@ import uuid
 from collections import deque
 from collections.abc import Iterable
 
-from headrace.errors import ErrorCode, HeadraceError, StorageFailed
+from headrace.errors import ErrorCode, HeadraceError, StorageExhausted, StorageFailed
 from headrace.ids import OFFSETS_TOPIC, coordinator_partition
 from headrace.limits import RELEASED_TOPICS_MAX
 from headrace.protocol.codec import encode_response
@@ -67,6 +67,10 @@ _REASONS = {
     "static member changed the protocol": REBALANCES_METADATA,
     "not synced in time": REBALANCES_NOT_SYNCED,
 }
+# A full disk gives no group another coordinator. A member that is sent to look for one is out of its group before it is back:
+# librdkafka sends no heartbeats meanwhile. So it is told to try here again, as while a group is loaded.
+_NO_ROOM, _LOST = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.KAFKA_STORAGE_ERROR
+
 _log = logging.getLogger(__name__)
 
 # (reply, api key, api version): who is to get a response, and how it is encoded
@@ -378,7 +382,7 @@ class CoordinatorHost:
             results = replica.append(batches, self.now_ms)
         except StorageFailed as failure:
             replica.fail(failure)
-            return self._refuse(appends, ErrorCode.KAFKA_STORAGE_ERROR)
+            return self._refuse(appends, _NO_ROOM if isinstance(failure, StorageExhausted) else _LOST)
         self._publish(replica, start_offset, start_bytes)
         deadline_ms = self.now_ms + self._commit_timeout_ms
         called = False
