@@ -232,7 +232,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("headrace.worker.cpus", _S, None, "Cores to pin workers to, as in taskset: 0-3,8; no pinning where unset."),
     Setting("headrace.network.worker.cpus", _S, None, "Cores of the network workers; their share of headrace.worker.cpus where unset."),
     Setting("headrace.partition.worker.cpus", _S, None, "Cores of the partition workers; their share of headrace.worker.cpus where unset."),
-    Setting("headrace.shm.bytes.max", _L, "-1", "Shared memory of the node: rings shrink to fit; -1: a hundredth of the memory, a quarter of /dev/shm at most.", -1, _LONG_MAX),
+    Setting("headrace.shm.bytes.max", _L, "-1", "Shared memory of the node: rings shrink to fit, as far as they can; -1: a hundredth of the memory, and a quarter of /dev/shm.", -1, _LONG_MAX),
     Setting("headrace.request.ring.bytes", _I, "8388608", "Ring from a network to a partition worker; a power of two. Batches above half of it go in parts, at one copy more. Halved where headrace.shm.bytes.max wants it and the key is not given.", limits.RING_BYTES_MIN, limits.RING_BYTES_MAX),
     Setting("headrace.partitions.max", _I, "16384", "Rows of the partition table: replicas this node can hold.", 16, 1 << 20),
     Setting("headrace.producer.snapshot.interval.bytes", _L, "67108864", "Bytes of log between producer snapshots: bounds a worker's restart.", 1 << 20, _LONG_MAX),

@@ -87,7 +87,7 @@ _NAMES = {key: "".join(word.capitalize() for word in key.name.split("_")) for ke
 # Fetch v0 to v3 and Produce v0 to v2 carry the old message formats: the node converts.
 ADVERTISED: dict[int, tuple[int, int]] = {
     ApiKey.PRODUCE: (0, 9),
-    ApiKey.FETCH: (0, 12),
+    ApiKey.FETCH: (0, 13),
     ApiKey.LIST_OFFSETS: (0, 9),
     ApiKey.METADATA: (0, 12),
     ApiKey.OFFSET_COMMIT: (0, 8),

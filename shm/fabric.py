@@ -221,16 +221,20 @@ def _ring_capacity(wiring: Wiring, writer: int, reader: int) -> int:
 
 def _tell_sizes(settings: Settings, sizes: RingSizes, bound: int) -> None:
     """What is reserved; that rings are smaller than they might be is worth knowing where producers are large."""
+    reserved = shm_bytes(settings, sizes)
+    hint = ""
+    if reserved > bound:
+        hint = " hint=rings can't be smaller: headrace.network.workers and headrace.partition.workers set what it takes"
+    elif sizes.request < settings["headrace.request.ring.bytes"]:
+        hint = " hint=headrace.shm.bytes.max allows larger"
     _log.info(
         "shared memory bytes=%d of=%d request_rings=%d answer_rings=%d control_rings=%d%s",
-        shm_bytes(settings, sizes),
+        reserved,
         bound,
         sizes.request,
         sizes.answer,
         sizes.control,
-        ""
-        if sizes.request == settings["headrace.request.ring.bytes"]
-        else " hint=headrace.shm.bytes.max allows larger",
+        hint,
     )
 
 

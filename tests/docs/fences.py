@@ -1,4 +1,4 @@
-"""Every fenced command of a README, word for word, in a fresh clone: `make readme`.
+"""Every fenced command of a README, word for word, in a fresh clone: `make readme`, and in a booted systemd `make systemd`.
 
     python tests/docs/fences.py                  README.md
     python tests/docs/fences.py docs/other.md    another page of the clone
@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,10 +59,14 @@ def fences(page: str) -> list[Fence]:
 
 
 class Walk:
-    """The fences of one page, run in a clone; servers live until the walk is closed."""
+    """The fences of one page, run in a clone; servers live until the walk is closed.
 
-    def __init__(self, clone: Path) -> None:
+    enter   a command that runs what follows it in the clone of another machine; by default the clone is a directory here
+    """
+
+    def __init__(self, clone: Path, enter: Sequence[str] = ()) -> None:
         self._clone = clone
+        self._enter = enter
         self._servers: list[subprocess.Popen[str]] = []
 
     def run(self, fence: Fence) -> None:
@@ -88,6 +93,7 @@ class Walk:
                 server.wait()
 
     def _finish(self, fence: Fence, command: list[str]) -> None:
+        command = [*self._enter, *command]
         process = subprocess.Popen(command, cwd=self._clone, stdin=subprocess.DEVNULL, start_new_session=True)
         try:
             code = process.wait(FENCE_DEADLINE_S)
@@ -100,7 +106,7 @@ class Walk:
 
     def _serve(self, fence: Fence) -> None:
         server = subprocess.Popen(
-            ["bash", "-euo", "pipefail", "-c", fence.text],
+            [*self._enter, "bash", "-euo", "pipefail", "-c", fence.text],
             cwd=self._clone,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

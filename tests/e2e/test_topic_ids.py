@@ -6,12 +6,13 @@ import uuid
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 from confluent_kafka.admin import AdminClient, NewTopic
-from waiting import DEADLINE_S
+from waiting import DEADLINE_S, wait_until
 
 from headrace.client.connection import Connection
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
+from headrace.protocol.record_batch import build_batch
 
 NO_ID = bytes(16)
 OTHER_ID = b"\x01" * 16
@@ -45,6 +46,89 @@ def metadata(connection, version, *topics, **more):
 def delete(connection, *topics):
     request = messages.DeleteTopicsRequest(topics=list(topics), timeout_ms=int(DEADLINE_S * 1000))
     return connection.request(ApiKey.DELETE_TOPICS, 6, request).responses
+
+
+def produce(connection, name, value, partition=0):
+    records = bytes(build_batch([(None, value)]))
+    row = messages.ProduceRequest.PartitionProduceData(index=partition, records=records)
+    data = messages.ProduceRequest.TopicProduceData(name=name, partition_data=[row])
+    request = messages.ProduceRequest(acks=-1, timeout_ms=int(DEADLINE_S * 1000), topic_data=[data])
+
+    def is_taken():
+        return connection.request(ApiKey.PRODUCE, 9, request).responses[0].partition_responses[0].error_code == 0
+
+    wait_until(is_taken)
+
+
+def fetch(*wanted, **more):
+    """Of (topic id, partition, offset)."""
+    topics = [
+        messages.FetchRequest.FetchTopic(
+            topic_id=topic_id,
+            partitions=[
+                messages.FetchRequest.FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=1 << 20)
+            ],
+        )
+        for topic_id, index, offset in wanted
+    ]
+    return messages.FetchRequest(topics=topics, max_bytes=1 << 20, min_bytes=1, **more)
+
+
+def fetched(response):
+    """(topic id, partition, error, records) of each partition."""
+    return [
+        (topic.topic_id, row.partition_index, row.error_code, bytes(row.records or b""))
+        for topic in response.responses
+        for row in topic.partitions
+    ]
+
+
+def test_records_are_fetched_by_the_id_of_their_topic(connection, topic):
+    names = [topic, f"{topic}-2"]
+    ids = [create(connection, name).topic_id for name in names]
+    for name in names:
+        produce(connection, name, name.encode())
+        produce(connection, name, b"other", partition=1)
+    wanted = [(ids[0], 0, 0), (OTHER_ID, 0, 0), (ids[1], 0, 0), (ids[0], 1, 0), (NO_ID, 0, 0), (ids[0], 7, 0)]
+    rows = fetched(connection.request(ApiKey.FETCH, 13, fetch(*wanted, max_wait_ms=0)))
+    assert [row[:3] for row in rows] == [
+        (ids[0], 0, 0),
+        (OTHER_ID, 0, ErrorCode.UNKNOWN_TOPIC_ID),
+        (ids[1], 0, 0),
+        (ids[0], 1, 0),
+        (NO_ID, 0, ErrorCode.UNKNOWN_TOPIC_ID),
+        (ids[0], 7, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ]
+    assert [row[3].count(name.encode()) for row, name in zip((rows[0], rows[2]), names, strict=True)] == [1, 1]
+
+
+def test_of_a_partition_that_is_named_twice_by_id_the_last_mention_counts(connection, topic):
+    topic_id = create(connection, topic).topic_id
+    produce(connection, topic, b"one")
+    wanted = [(topic_id, 0, 99), (OTHER_ID, 0, 0), (topic_id, 0, 0)]
+    rows = fetched(connection.request(ApiKey.FETCH, 13, fetch(*wanted, max_wait_ms=0)))
+    assert [row[:3] for row in rows] == [(topic_id, 0, 0), (OTHER_ID, 0, ErrorCode.UNKNOWN_TOPIC_ID)]
+    assert b"one" in rows[0][3]
+
+
+def test_a_fetch_that_waits_by_id_never_gets_another_topic_of_the_name(node, connection, topic):
+    """The fetch waits at the end of the first topic; the second one has a record at that very offset."""
+    first = create(connection, topic).topic_id
+    produce(connection, topic, b"one")
+    waiting = Connection(*node.address)
+    waiting.send(ApiKey.FETCH, 13, fetch((first, 0, 1), max_wait_ms=int(DEADLINE_S * 1000)))
+    delete(connection, _Deleted(name=topic))
+    second = create(connection, topic).topic_id
+    for value in (b"two", b"three"):
+        produce(connection, topic, value)
+    (row,) = fetched(waiting.receive(DEADLINE_S))
+    waiting.close()
+    assert row[2] in (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.NOT_LEADER_OR_FOLLOWER)  # as its log was closed
+    assert row[3] == b""
+    old, new = fetched(connection.request(ApiKey.FETCH, 13, fetch((first, 0, 1), (second, 0, 1), max_wait_ms=0)))
+    assert old == (first, 0, ErrorCode.UNKNOWN_TOPIC_ID, b"")
+    assert new[2] == 0
+    assert b"three" in new[3]
 
 
 def test_a_topic_is_found_by_the_id_that_its_creation_told(connection, topic):

@@ -66,10 +66,11 @@ def platformatic(tmp_path_factory):
     return directory
 
 
-def test_platformatic_makes_and_deletes_a_topic(node, platformatic, topic):
+def test_platformatic_makes_reads_and_deletes_a_topic(node, platformatic, topic):
     command = ["node", PLATFORMATIC.name, node.bootstrap, topic]
     done = subprocess.run(command, cwd=platformatic, capture_output=True, timeout=120)
     assert done.returncode == 0, done.stderr.decode(errors="replace")[-2000:]
     said = json.loads(done.stdout)
     assert (said["name"], said["partitions"], said["offsets"], said["left"]) == (topic, 2, [[1, 0]], False)
+    assert said["read"] == [topic, 1, "k", "v"]
     assert said["id"].replace("-", "").strip("0")

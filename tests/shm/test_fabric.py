@@ -1,6 +1,7 @@
 """The fabric of a boot: made, renewed after deaths, taken down; stopped writers that wake up too late."""
 
 import gc
+import logging
 import os
 import random
 import signal
@@ -60,6 +61,15 @@ def test_a_new_boot_sweeps_the_last_one(new_fabric):
     assert fabric.wiring.boot_id != dead.wiring.boot_id
     assert not left & set(names_of(fabric))
     assert len(names_of(fabric)) == len(left)
+
+
+@pytest.mark.parametrize(("bound", "hint"), [(1, "rings can't be smaller"), (1 << 40, None)])
+def test_what_is_reserved_beyond_its_bound_says_what_would_make_it_less(new_fabric, monkeypatch, caplog, bound, hint):
+    monkeypatch.setattr(fabric_module, "bound_bytes", lambda *_: bound)
+    with caplog.at_level(logging.INFO):
+        new_fabric()
+    (said,) = [record.getMessage() for record in caplog.records if "shared memory bytes" in record.getMessage()]
+    assert hint in said if hint else "hint" not in said
 
 
 def test_no_fabric_on_a_machine_with_another_memory_order(new_fabric, monkeypatch):

@@ -5,6 +5,10 @@ give and to take. /opt holds the Python that runs the tests, its packages and th
 
     /opt/python     the interpreter              /opt/headrace   a virtual environment made by hand
     /opt/source     the repository               /data           where a second disk would be mounted
+
+A bare machine has only the interpreter, and a fresh clone of the repository with the wheels that pip needs for it:
+
+    /root/headrace  the clone                    /root/wheels    headrace's dependencies, built outside
 """
 
 import os
@@ -27,6 +31,9 @@ sys.path.insert(0, "/opt/source/build/typing")
 from headrace.cli.main import main
 sys.exit(main())
 """
+HOME = "/root"
+CLONE = f"{HOME}/headrace"
+WHEELS = f"{HOME}/wheels"
 MASKED = ("systemd-firstboot.service", "systemd-logind.service", "systemd-resolved.service", "systemd-networkd.service")
 
 
@@ -51,14 +58,8 @@ class Machine:
         self._leader = 0
 
     def prepare(self):
-        """The tree: what `headrace systemd-files /` writes, and what takes the place of an installation."""
-        for name in ("etc/systemd/system", "var", "run", "root", "tmp", "dev", "proc", "sys", "usr", "data"):
-            (self.root / name).mkdir(parents=True)
-        for name in ("bin", "lib", "lib64", "sbin"):
-            (self.root / name).symlink_to(f"usr/{name}")
-        shutil.copy("/etc/os-release", self.root / "etc/os-release")
-        for name in MASKED:
-            (self.root / "etc/systemd/system" / name).symlink_to("/dev/null")
+        """A tree with what takes the place of an installation."""
+        self._plant()
         subprocess.run(["make", "--no-print-directory", "links"], cwd=REPOSITORY, check=True)
         headrace = self.root / "opt/headrace"
         (headrace / "bin").mkdir(parents=True)
@@ -68,23 +69,50 @@ class Machine:
         (headrace / "bin/headrace.py").write_text(SCRIPT)
         (headrace / "pyvenv.cfg").write_text("home = /opt/python/bin\n")
         packages = headrace / "lib" / _python() / "site-packages"
-        for place in ("/opt/python", "/opt/source"):
-            (self.root / place[1:]).mkdir(parents=True)
         packages.mkdir(parents=True)
-        self._binds = {
-            "/usr": "/usr",
-            sys.base_prefix: "/opt/python",
-            sysconfig.get_path("purelib"): f"/{packages.relative_to(self.root)}",
-            str(REPOSITORY): "/opt/source",
-        }
+        self._bind(sysconfig.get_path("purelib"), f"/{packages.relative_to(self.root)}")
+        self._bind(REPOSITORY, "/opt/source")
+
+    def prepare_bare(self):
+        """A tree with nothing of ours but a fresh clone, and wheels: pip in there needs no network and no configuration."""
+        self._plant()
+        subprocess.run(["git", "clone", "--quiet", str(REPOSITORY), str(self.root / CLONE[1:])], check=True)
+        pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "-w", str(self.root / WHEELS[1:])]
+        subprocess.run([*pip, "-c", "constraints.txt", ".", "setuptools"], cwd=self.root / CLONE[1:], check=True)
+        (self.root / "etc/ld.so.conf").write_text("/opt/python/lib\n")
+
+    def walker(self):
+        """A command that runs what follows it inside, in the clone, with the environment of a login."""
+        environment = [f"HOME={HOME}", "PATH=/opt/python/bin:/usr/sbin:/usr/bin", "LANG=C.UTF-8"]
+        pip = ["PIP_NO_INDEX=1", f"PIP_FIND_LINKS={WHEELS}"]
+        return [*self._enter(), "env", "--ignore-environment", f"--chdir={CLONE}", *environment, *pip]
+
+    def _plant(self):
+        """A tree in which systemd boots, with the host's /usr and the interpreter."""
+        self._binds = []
+        for name in ("etc/systemd/system", "var", "run", "root", "tmp", "dev", "proc", "sys", "usr", "data"):
+            (self.root / name).mkdir(parents=True)
+        for name in ("bin", "lib", "lib64", "sbin"):
+            (self.root / name).symlink_to(f"usr/{name}")
+        shutil.copy("/etc/os-release", self.root / "etc/os-release")
+        for name in MASKED:
+            (self.root / "etc/systemd/system" / name).symlink_to("/dev/null")
+        self._bind("/usr", "/usr")
+        self._bind(sys.base_prefix, "/opt/python")
+
+    def _bind(self, source, target):
+        (self.root / target[1:]).mkdir(parents=True, exist_ok=True)
+        self._binds.append(f"--bind-ro={source}:{target}")
 
     def boots(self):
         """Whether systemd comes up, whatever of it fails in so small a tree."""
-        binds = [f"--bind-ro={source}:{target}" for source, target in self._binds.items()]
         command = ["systemd-nspawn", "--boot", "--quiet", "--register=no", "--keep-unit", "--console=pipe"]
         with open(self._log, "ab") as log:
             self._process = children.start(
-                [*command, "--directory", str(self.root), *binds], stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                [*command, "--directory", str(self.root), *self._binds],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
         wait_until(lambda: self._find_leader() or self._process.poll() is not None, self.boot_log)
         if self._process.poll() is not None:
@@ -93,9 +121,7 @@ class Machine:
         return True
 
     def run(self, *command):
-        return subprocess.run(
-            ["nsenter", "--target", str(self._leader), "--all", *command], capture_output=True, text=True
-        )
+        return subprocess.run([*self._enter(), *command], capture_output=True, text=True)
 
     def check(self, *command):
         done = self.run(*command)
@@ -122,6 +148,9 @@ class Machine:
 
     def boot_log(self):
         return self._log.read_text(errors="replace")[-3000:]
+
+    def _enter(self):
+        return ["nsenter", "--target", str(self._leader), "--all"]
 
     def _is_up(self):
         return self.run("systemctl", "is-system-running").stdout.strip() in ("running", "degraded")

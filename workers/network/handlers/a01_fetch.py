@@ -1,7 +1,8 @@
-"""Fetch (key 1), v0 to v12: rows, index look-ups and file ranges; the leader process is never asked.
+"""Fetch (key 1), v0 to v13: rows, index look-ups and file ranges; the leader process is never asked.
 
 Sessions (KIP-227) are always declined with session id 0, which is legal; a full response then names exactly
-the partitions asked for. v0 to v3 want the old message formats: `down_conversion.py`.
+the partitions asked for. v0 to v3 want the old message formats: `down_conversion.py`. v13 names topics by id: who asked for
+a topic that was deleted never gets records of another one of its name, however long the fetch waited.
 
 A connection whose answers take OUTBOX_BYTES_MAX already gets file ranges only, and an old version nothing yet: fetches
 that wait behind a slow answer all come due in the end.
@@ -40,6 +41,7 @@ READ_COMMITTED = 1
 CONSUMER_REPLICA_ID_MAX = -1
 VERSION_OF_FIRST_MESSAGE_WHOLE = 3
 VERSION_OF_ZSTD = 10
+VERSION_OF_TOPIC_IDS = 13
 
 _TopicRequest = messages.FetchRequest.FetchTopic
 _PartitionData = messages.FetchResponse.PartitionData
@@ -90,10 +92,17 @@ class _Fetch:
         has_error = False
         slots = []
         responses = []
+        is_by_id = self.exchange.api_version >= VERSION_OF_TOPIC_IDS
         for topic in request.topics:
+            name = context.topic_of_id(topic.topic_id) if is_by_id else topic.topic
+            if name is None:
+                has_error = True
+                unknown = [_unknown(wanted.partition, ErrorCode.UNKNOWN_TOPIC_ID) for wanted in topic.partitions]
+                responses.append(_TopicResponse(topic_id=topic.topic_id, partitions=unknown))
+                continue
             partitions = []
             for wanted in topic.partitions:
-                route = context.routes.partition(topic.topic, wanted.partition)
+                route = context.routes.partition(name, wanted.partition)
                 if route is not None and route.slot >= 0:
                     slots.append(route.slot)
                 limit = min(wanted.partition_max_bytes, budget - gathered)
@@ -101,7 +110,7 @@ class _Fetch:
                 gathered += size
                 has_error = has_error or data.error_code != 0
                 partitions.append(data)
-            responses.append(_TopicResponse(topic=topic.topic, partitions=partitions))
+            responses.append(_TopicResponse(topic=name, topic_id=topic.topic_id, partitions=partitions))
         self.slots = slots
         if not (is_last or has_error or gathered >= wanted_bytes):
             return False
@@ -136,7 +145,7 @@ class _Fetch:
         """PartitionData of one partition, and the number of record bytes in it."""
         index = wanted.partition
         if route is None:
-            return _refusal(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)._replace(aborted_transactions=[]), 0
+            return _unknown(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), 0
         if self.request.replica_id > CONSUMER_REPLICA_ID_MAX:
             return _refusal(index, ErrorCode.CLUSTER_AUTHORIZATION_FAILED), 0  # CVE-2018-1288
         if route.slot < 0:
@@ -223,14 +232,17 @@ def _each_once(request: Any) -> Any:
         request = request._replace(forgotten_topics_data=[])
     if len(topics) == 1 and len(topics[0].partitions) == 1:
         return request
-    wanted = {(topic.topic, row.partition): row for topic in topics for row in topic.partitions}
+    wanted = {(topic.topic, topic.topic_id, row.partition): row for topic in topics for row in topic.partitions}
     if len(wanted) == sum(len(topic.partitions) for topic in topics) and all(topic.partitions for topic in topics):
         return request
-    rows: dict[str, list[Any]] = {}
-    for (topic, _partition), row in wanted.items():
-        rows.setdefault(topic, []).append(row)
+    rows: dict[tuple[str, bytes], list[Any]] = {}
+    for (name, topic_id, _partition), row in wanted.items():
+        rows.setdefault((name, topic_id), []).append(row)
     return request._replace(
-        topics=[_TopicRequest(topic=topic, partitions=partitions) for topic, partitions in rows.items()]
+        topics=[
+            _TopicRequest(topic=name, topic_id=topic_id, partitions=partitions)
+            for (name, topic_id), partitions in rows.items()
+        ]
     )
 
 
@@ -248,6 +260,10 @@ def refusal_of(route: Route, row: PartitionRow, client_epoch: int) -> ErrorCode 
         if client_epoch > row.leader_epoch:
             return ErrorCode.UNKNOWN_LEADER_EPOCH
     return 0
+
+
+def _unknown(index: int, error: ErrorCode) -> Any:
+    return _refusal(index, error)._replace(aborted_transactions=[])
 
 
 def _refusal(index: int, error: ErrorCode | int) -> Any:
