@@ -198,6 +198,16 @@ def test_a_topic_that_was_unreadable_for_a_while_is_not_taken_for_a_new_one(node
     assert not (node.dirs[1] / "t-0").exists()
 
 
+def test_a_new_partition_goes_where_there_is_room_whatever_lies_there(node):
+    node.replicas.follow(view_of(("t", 4)))
+    bound = node.seat.wiring.settings["headrace.log.dir.free.bytes.min"]
+    node.disk.free_bytes = lambda path: bound - 1 if path == node.dirs[0] else 2 * bound
+    node.look()
+    node.replicas.follow(view_of(("t", 4), ("u", 3)))
+    assert [node.dir_of(slot) for slot in (4, 5, 6)] == [node.dirs[1]] * 3
+    assert all(node.append(slot) for slot in (4, 5, 6))
+
+
 def test_a_full_directory_refuses_appends_early_and_takes_them_again_when_there_is_room(node):
     view = view_of(("t", 2))
     node.replicas.follow(view)
