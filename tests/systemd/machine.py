@@ -8,7 +8,7 @@ give and to take. /opt holds the Python that runs the tests, its packages and th
 
 A bare machine has only the interpreter, and a fresh clone of the repository with the wheels that pip needs for it:
 
-    /root/headrace  the clone                    /root/wheels    headrace's dependencies, built outside
+    ~/headrace      the clone                    ~/wheels        headrace's dependencies, built outside
 """
 
 import os
