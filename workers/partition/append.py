@@ -32,6 +32,7 @@ _NONE = int(ErrorCode.NONE)
 _NOT_LEADER = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 _NOT_ENOUGH_REPLICAS = int(ErrorCode.NOT_ENOUGH_REPLICAS)
 _STORAGE_ERROR = int(ErrorCode.KAFKA_STORAGE_ERROR)
+_UNKNOWN_PRODUCER = int(ErrorCode.UNKNOWN_PRODUCER_ID)
 
 # (process_id of the network worker, request_id, index, acks, timeout_ms)
 Ticket = tuple[int, int, int, int, int]
@@ -169,7 +170,8 @@ class Appender:
             process_id, request_id, index, acks, timeout_ms = ticket
             if error != _NONE:
                 self._seat.counters.add(PRODUCE_ERRORS, 1)
-                answers.result(process_id, request_id, index, error, -1, -1, log_start)  # by it Java begins anew
+                told = log_start if error == _UNKNOWN_PRODUCER else -1  # Java's producer tries for ever without it
+                answers.result(process_id, request_id, index, error, -1, -1, told)
             elif acks == ACKS_LEADER or (acks == ACKS_ALL and is_committed):
                 answers.result(process_id, request_id, index, _NONE, base_offset, append_time_ms, log_start)
             elif acks == ACKS_ALL:
