@@ -5,15 +5,18 @@ import dataclasses
 import errno
 import mmap
 import random
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from fake_broker import FakeBroker
 from range_reading import NAME, compared, expected, range_of, rows_of
 
-from headrace.client.cluster import RETRIES_MAX, Cluster
+from headrace.client.cluster import Cluster
 from headrace.client.connection import ConnectionFailed
 from headrace.errors import HeadraceError, KafkaError
+from headrace.limits import CLIENT_RETRIES_MAX
 from headrace.log.checkpoints import write_partition_metadata
 from headrace.log.segment import path_of
 from headrace.protocol.apis import ApiKey
@@ -34,7 +37,7 @@ from headrace.spark import ranges as ranges_module
 from headrace.spark import rows as rows_module
 from headrace.spark.columns import ALL_COLUMNS
 from headrace.spark.decode import gather, walk, whole
-from headrace.spark.errors import CorruptSegment, TimestampOverflow, TopicRecreated, TransactionsUnsupported
+from headrace.spark.errors import CorruptRange, TimestampOverflow, TopicRecreated, TransactionsUnsupported
 from headrace.spark.local_range import local_directory
 from headrace.spark.options import ScanOptions
 from headrace.spark.planner import plan
@@ -207,7 +210,7 @@ def test_a_sealed_segment_that_was_cut_is_an_error_not_a_gap(log, broker):
     one = range_of(broker)
     path = path_of(log.partition_directory(NAME), 0, ".log")
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2 + 20])
-    with pytest.raises(CorruptSegment, match=r"20 bytes at byte"):
+    with pytest.raises(CorruptRange, match=r"20 bytes at byte"):
         rows_of(one)
 
 
@@ -276,7 +279,7 @@ def test_bytes_that_contradict_themselves_name_file_and_position(log, broker, da
     size = path_of(log.partition_directory(NAME), 0, ".log").stat().st_size
     log.append_bytes(NAME, (1).to_bytes(8, "big") + data[8:])
     log.ends[NAME] += 1
-    with pytest.raises(CorruptSegment, match=rf"{0:020d}\.log: .*byte {size}"):
+    with pytest.raises(CorruptRange, match=rf"{0:020d}\.log: .*byte {size}"):
         rows_of(range_of(broker))
 
 
@@ -288,7 +291,7 @@ def test_a_batch_that_does_not_decompress_names_file_and_position(log, broker, c
     log.create(*NAME)
     log.append_bytes(NAME, signed(bytes(data)))
     log.ends[NAME] = 1
-    with pytest.raises(CorruptSegment, match=rf"{0:020d}\.log: the batch at byte 0"):
+    with pytest.raises(CorruptRange, match=rf"{0:020d}\.log: the batch at byte 0"):
         rows_of(range_of(broker))
 
 
@@ -298,7 +301,7 @@ def test_a_compressed_batch_that_announces_too_many_records_takes_no_memory(log,
     log.create(*NAME)
     log.append_bytes(NAME, signed(bytes(data)))
     log.ends[NAME] = 1
-    with pytest.raises(CorruptSegment, match="records"):
+    with pytest.raises(CorruptRange, match="records"):
         rows_of(range_of(broker))
 
 
@@ -350,10 +353,10 @@ def test_a_damaged_batch_is_told_with_topic_offset_file_and_both_sums(log, broke
     path.write_bytes(data)
     told = rf"damaged: its checksum is {compute_crc(data[size : 2 * size]):#010x}, {was:#010x} was written"
     with pytest.raises(
-        CorruptSegment, match=rf"clicks-0: the batch at offset 1 \(.*{0:020d}\.log, byte {size}\) is {told}"
+        CorruptRange, match=rf"clicks-0: the batch at offset 1 \(.*{0:020d}\.log, byte {size}\) is {told}"
     ):
         rows_of(range_of(broker))
-    with pytest.raises(CorruptSegment, match=rf"offset 1 \(fetch of clicks-0, byte {size}\) is {told}"):
+    with pytest.raises(CorruptRange, match=rf"offset 1 \(fetch of clicks-0, byte {size}\) is {told}"):
         rows_of(range_of(remote_broker))
     as_it_is = [row["value"] for row in rows_of(dataclasses.replace(range_of(broker), checks_crcs=False))]
     assert as_it_is == [b"value-0", bytes(data[2 * size - 8 : 2 * size - 1]), b"value-2"]
@@ -479,6 +482,11 @@ def test_a_topic_created_again_between_two_fetches_is_refused(log, remote_broker
         rows_of(one)
 
 
+def pauses_go_to(sleep, monkeypatch):
+    """The client's pauses, and no other thread's: a background thread of another test sleeps by the same module."""
+    monkeypatch.setattr("headrace.client.cluster.time", SimpleNamespace(monotonic=time.monotonic, sleep=sleep))
+
+
 def test_a_node_that_is_away_longer_than_the_clients_tries_is_waited_for(log, monkeypatch):
     for number in range(20):
         log.append(NAME, [(None, b"%03d" % number)])
@@ -489,32 +497,32 @@ def test_a_node_that_is_away_longer_than_the_clients_tries_is_waited_for(log, mo
 
         def wait(seconds):
             pauses.append(seconds)
-            if len(pauses) == 3 * RETRIES_MAX:  # some 27 s
+            if len(pauses) == 3 * CLIENT_RETRIES_MAX:  # some 27 s
                 back.enter_context(FakeBroker(log, tells_directories=False, port=one_port))
 
         one_port = first.port
-        monkeypatch.setattr("headrace.client.cluster.time.sleep", wait)
+        pauses_go_to(wait, monkeypatch)
         reading = read_range(one, ["offset"], rows_per_batch=1)
         found = [next(reading)]
         first.__exit__()
         found += reading
     assert [offset for batch in found for offset in batch["offset"].to_pylist()] == list(range(20))
-    assert len(pauses) == 3 * RETRIES_MAX
+    assert len(pauses) == 3 * CLIENT_RETRIES_MAX
 
 
 def test_patience_ends_and_is_not_spent_on_a_topic_that_is_gone(log, monkeypatch):
     log.append(NAME, [(None, b"a")])
     pauses = []
-    monkeypatch.setattr("headrace.client.cluster.time.sleep", pauses.append)
+    pauses_go_to(pauses.append, monkeypatch)
     with FakeBroker(log, tells_directories=False) as broker:
         one = range_of(broker)
         log.ends.clear()
         with pytest.raises(KafkaError, match="UNKNOWN_TOPIC_OR_PARTITION"):
             rows_of(one)
-        assert len(pauses) == RETRIES_MAX
+        assert len(pauses) == CLIENT_RETRIES_MAX
     with pytest.raises(ConnectionFailed, match="no broker answers"):
         rows_of(dataclasses.replace(one, patience_s=0))
-    assert len(pauses) == 2 * RETRIES_MAX
+    assert len(pauses) == 2 * CLIENT_RETRIES_MAX
 
 
 def test_a_cluster_that_tells_no_ids_is_read_as_before(log, remote_broker):
