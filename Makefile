@@ -6,7 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.headrace-setup
 LINKS := build/typing/headrace
-FOLDERS := protocol shm log client workers controller node spark cli systemd
+FOLDERS := shm runtime log client workers controller node spark cli systemd
+STUBBED := $(addprefix $(LINKS)/,settings.py protocol/messages.py protocol/codec.py)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # make demo FILE="my lines.txt";   make chaos FAULTS=10000 SEEDS="1 2 3" CLASSES="kill zk-flap"
@@ -28,7 +29,7 @@ DOTS = (for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4 5 6 7 8 9; do for _ 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools demo test lint links bench interop chaos foreign readme systemd clean
+.PHONY: help setup check-tools demo test lint links stubs bench interop chaos foreign readme systemd clean
 
 help: ## this text
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -64,16 +65,24 @@ demo: $(STAMP) ## a client writes, Spark reads the page cache (FILE=lines.txt fo
 test: lint ## lint, types, and the suite but for interop and chaos
 	$(BIN)/python -m pytest -n $(SHARDS) --dist loadfile --no-loadscope-reorder -m 'not interop and not chaos and not systemd'
 
-lint: $(STAMP) links ## ruff and mypy
+lint: $(STAMP) links stubs ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy -p headrace
+	$(BIN)/mypy --cache-dir .mypy_cache/stubbed --follow-imports silent $(STUBBED)
 
 # Type checkers don't read setuptools' import hook: they see the packages through links.
 links:
 	@mkdir -p $(LINKS)
 	@find $(LINKS) -xtype l -delete
+	@test ! -L $(LINKS)/protocol || rm $(LINKS)/protocol
+	@mkdir -p $(LINKS)/protocol
 	@ln -sfn $(addprefix ../../../,$(wildcard headrace/*.py) headrace/py.typed $(FOLDERS)) $(LINKS)/
+	@ln -sfn $(addprefix ../../../../,$(wildcard protocol/*.py) protocol/schema) $(LINKS)/protocol/
+
+# They see messages and settings with a type for each field and key. The sources behind are checked by themselves.
+stubs: $(STAMP) links
+	@$(BIN)/python tests/support/write_stubs.py $(LINKS)
 
 bench: $(STAMP) ## Headrace against Apache Kafka on this machine (needs mvn; some 25 minutes)
 	$(BIN)/python -m bench.run

@@ -1,4 +1,5 @@
-"""The parts of `make bench` that start servers of their own: recovery, compaction, groups. Each is a program; this reads its figures.
+"""The parts of `make bench` that start servers of their own: recovery, compaction, groups, control. Each is a program;
+this reads its figures.
 
 Sizes are those that the aims name: an unclean log of 5 GB, 10,000 groups of 10 members, 1,000,000 committed offsets.
 """
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 RECOVERY_AIM = 0.5
+CONTROL_AIM_MS = 1.0
+IDLE_AIM_PERCENT = 1.0
 GROUP_ROWS = (  # figure, what, unit, aim, whether it is at most that
     ("memory_mb", "groups: memory of the broker with all members", "MB", 0.5, True),
     ("join_ms_median", "groups: 100 groups of 10 join", "ms", 1.0, True),
@@ -46,6 +49,24 @@ def bench_compaction(table: Table, is_quick: bool) -> None:
     records = 200_000 if is_quick else 1_000_000
     report = json.loads(_run("bench.compaction", "--records", str(records), "--json").splitlines()[-1])
     table.add("compaction", f"compaction of {records:,} records", "MB/s", report["headrace"], report["kafka"])
+
+
+def bench_control(table: Table, is_quick: bool) -> None:
+    """CPU that a change of a large cluster costs each process, and what an idle node takes; there is no such figure of Kafka."""
+    changes, idle_s = ("50", "10") if is_quick else ("200", "60")
+    report = json.loads(_run("bench.control", "--changes", changes, "--idle", idle_s, "--json").splitlines()[-1])
+    for row in report["changes"]:
+        aim = None if row["process"] == "controller process" else CONTROL_AIM_MS
+        table.add("control", f"{row['what']}: CPU of {row['process']}", "ms", row["cpu_ms"], None, aim, True)
+    table.add(
+        "control",
+        "idle node, 10,000 partitions in the cluster",
+        "% of a core",
+        report["idle"],
+        None,
+        IDLE_AIM_PERCENT,
+        True,
+    )
 
 
 def bench_groups(table: Table, is_quick: bool) -> None:

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import typer
 
-PARTITIONS_MAX = 100_000
+from headrace.limits import PARTITIONS_PER_TOPIC_MAX, STRING_BYTES_MAX
+
 OFFSET_MAX = 2**63 - 1
-STRING_BYTES_MAX = 2**15 - 1  # of Kafka's strings
 EARLIEST = "earliest"
 LATEST = "latest"
 
@@ -93,8 +93,10 @@ def parse_partitions(option: str, texts: Iterable[str]) -> list[int]:
             if not _NUMBER.match(first) or (dash and not _NUMBER.match(last)):
                 raise bad(option, text, "names no partitions: 0, 0,2 or 3-5")
             low, high = int(first), int(last or first)
-            if not low <= high < PARTITIONS_MAX:
-                raise bad(option, text, f"names no partitions: 0 to {PARTITIONS_MAX - 1}, the smaller one first")
+            if not low <= high < PARTITIONS_PER_TOPIC_MAX:
+                raise bad(
+                    option, text, f"names no partitions: 0 to {PARTITIONS_PER_TOPIC_MAX - 1}, the smaller one first"
+                )
             found.update(range(low, high + 1))
     return sorted(found)
 

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headrace.limits import REQUEST_TIMEOUT_MS_MAX
+
 if TYPE_CHECKING:
     from headrace.client.cluster import Cluster
 
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
 BOOTSTRAP_VARIABLE = "HEADRACE_BOOTSTRAP_SERVERS"
 REQUEST_TIMEOUT_MS_DEFAULT = 30_000
-REQUEST_TIMEOUT_MS_MAX = 3_600_000
 
 Bootstrap = Annotated[
     str,

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.cli.interrupt import Interrupt
+from headrace.limits import DEMO_MESSAGE_BYTES_MAX, DEMO_QUEUE_MESSAGES_MAX, RATE_BYTES_MIN
 from headrace.node.termination import terminate
 
 TOPIC = "sources"
@@ -30,11 +31,8 @@ NODE_LOG = "node.log"
 READY_DEADLINE_S = 60
 STOP_DEADLINE_S = 15
 KEYWORDS_SHOWN = 10
-QUEUE_MESSAGES_MAX = 200_000
 READ_BYTES = 65_536
-MESSAGE_BYTES_MAX = 1_000_000  # of a line and its file's name, librdkafka's default
 
-RATE_BYTES_MIN = 1_000_000  # of less than that a rate says nothing
 SPARK_LOGGING = """\
 rootLogger.level = error
 logger.python.name = org.apache.spark.api.python.PythonGatewayServer
@@ -115,9 +113,10 @@ def _read(console: Any, file: Path | None) -> _Sources:
     try:
         for number, (name, line) in enumerate(_lines(file), 1):
             size = len(name.encode()) + len(line)
-            if size > MESSAGE_BYTES_MAX:
+            if size > DEMO_MESSAGE_BYTES_MAX:
                 raise BadFile(
-                    f"{file or name}, line {number}: {len(line)} bytes; the demo's lines are records of {MESSAGE_BYTES_MAX} bytes at most"
+                    f"{file or name}, line {number}: {len(line)} bytes; "
+                    f"the demo's lines are records of {DEMO_MESSAGE_BYTES_MAX} bytes at most"
                 )
             sources.lines.append((name, line))
             sources.size += size
@@ -204,8 +203,8 @@ def _produce(console: Any, bootstrap: str, lines: list[tuple[str, bytes]]) -> fl
             "acks": "all",
             "enable.idempotence": True,
             "linger.ms": 20,
-            "queue.buffering.max.messages": QUEUE_MESSAGES_MAX,
-            "message.max.bytes": MESSAGE_BYTES_MAX,
+            "queue.buffering.max.messages": DEMO_QUEUE_MESSAGES_MAX,
+            "message.max.bytes": DEMO_MESSAGE_BYTES_MAX,
         }
     )
     failures: list[str] = []

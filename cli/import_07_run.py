@@ -18,11 +18,10 @@ from headrace.cli.progress import ProgressLine, bytes_text
 from headrace.client.cluster import Cluster
 from headrace.client.import_topic import ImportTopic, Writer, following
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
+from headrace.limits import DAMAGES_SHOWN_MAX, IMPORTED_BATCH_RECORDS_MAX
 from headrace.log.log_07 import Carried, Damage, Log07, partitions_07
 
 RECORD_OVERHEAD_BYTES = 24  # of a record without a key: varints, and a little more
-RECORDS_MAX = 50_000  # in a batch
-DAMAGES_SHOWN_MAX = 20
 
 
 class Damaged(HeadraceError):
@@ -181,7 +180,7 @@ class _Import:
         size = 0
         for one in log.read(row.start, lambda damage: self._on_damage(row, damage)):
             cost = len(one.payload) + RECORD_OVERHEAD_BYTES
-            if group and (size + cost > limit or len(group) >= RECORDS_MAX):
+            if group and (size + cost > limit or len(group) >= IMPORTED_BATCH_RECORDS_MAX):
                 yield group
                 group, size = [], 0
             group.append(one)
@@ -248,7 +247,7 @@ class _Import:
         for payload in self._target.payloads(number, row.first_offset, row.target_end, self._state.producer_id):
             checksum = add_to_checksum(checksum, payload)
             count += 1
-            if not count % RECORDS_MAX:
+            if not count % IMPORTED_BATCH_RECORDS_MAX:
                 self._line.show(f"read back  partition {number}  {count} of {row.count} messages")
         self._line.clear()
         is_equal = (count, checksum) == (row.count, row.checksum)

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from headrace.errors import HeadraceError
+from headrace.limits import IMPORT_STATE_BYTES_MAX
 from headrace.log.disk import Disk
 from headrace.log.log_07 import Place
 
 VERSION = 1
-STATE_BYTES_MAX = 16 << 20
 
 
 class BadState(HeadraceError):
@@ -88,8 +88,8 @@ class StateFile:
     def read(self) -> ImportState | None:
         """None where there is no file yet; raises BadState."""
         try:
-            if self.path.stat().st_size > STATE_BYTES_MAX:
-                raise BadState(f"{self.path}: more than {STATE_BYTES_MAX} bytes")
+            if self.path.stat().st_size > IMPORT_STATE_BYTES_MAX:
+                raise BadState(f"{self.path}: more than {IMPORT_STATE_BYTES_MAX} bytes")
             content = json.loads(self.path.read_bytes())
         except FileNotFoundError:
             return None

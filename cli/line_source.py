@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headrace.errors import HeadraceError
+from headrace.limits import LINE_BYTES_MAX
 
 READ_BYTES = 256 << 10
-LINE_BYTES_MAX = 32 << 20
 STANDARD_INPUT = Path("-")
 
 

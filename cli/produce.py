@@ -13,6 +13,7 @@ import typer
 
 from headrace.cli.arguments import bad, parse_pair_list, parse_partitions, parse_topic
 from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
+from headrace.limits import PRODUCE_TIMEOUT_S_MAX
 
 if TYPE_CHECKING:
     from headrace.cli.line_source import Line
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from headrace.client.producer_options import ProducerOptions
 
 PROGRESS_EVERY_S = 0.5
-TIMEOUT_S_MAX = 86_400
 EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -76,7 +76,10 @@ def produce(
         bool, typer.Option("--empty-is-null", help="An empty key or value is null: in compacted topics a deletion.")
     ] = False,
     timeout_s: Annotated[
-        int, typer.Option("--timeout", metavar="SECONDS", min=1, max=TIMEOUT_S_MAX, help="How long a record may take.")
+        int,
+        typer.Option(
+            "--timeout", metavar="SECONDS", min=1, max=PRODUCE_TIMEOUT_S_MAX, help="How long a record may take."
+        ),
     ] = 120,
     progress: Annotated[
         bool | None,

@@ -12,12 +12,12 @@ import typer
 
 from headrace.cli.arguments import bad, parse_pairs, parse_topic
 from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
+from headrace.limits import PARTITIONS_PER_TOPIC_MAX
 
 if TYPE_CHECKING:
     from headrace.client.admin import Admin, Errors
     from headrace.client.cluster import Cluster
 
-PARTITIONS_MAX = 100_000
 REPLICAS_MAX = 32_767
 
 app = typer.Typer(
@@ -43,7 +43,9 @@ def create(
     names: Names,
     partitions: Annotated[
         int | None,
-        typer.Option(min=1, max=PARTITIONS_MAX, help="How many; the broker's num.partitions where not given."),
+        typer.Option(
+            min=1, max=PARTITIONS_PER_TOPIC_MAX, help="How many; the broker's num.partitions where not given."
+        ),
     ] = None,
     replication_factor: Annotated[
         int | None,
@@ -126,7 +128,7 @@ def describe(
 def alter(
     name: Annotated[str, typer.Argument(metavar="TOPIC", help="Name of the topic.")],
     partitions: Annotated[
-        int | None, typer.Option(min=1, max=PARTITIONS_MAX, help="Let it grow to so many partitions.")
+        int | None, typer.Option(min=1, max=PARTITIONS_PER_TOPIC_MAX, help="Let it grow to so many partitions.")
     ] = None,
     configs: Configs = None,
     deleted: Annotated[

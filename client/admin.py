@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from headrace.client.assignors import decode_assignment
 from headrace.client.cluster import Cluster, error_of
@@ -29,6 +29,7 @@ VERSION_OF_STATES = 4  # of ListGroups
 ADMIN_TIMEOUT_MS = 25_000
 SOURCES = {1: "topic", 2: "broker", 3: "cluster", 4: "server.properties", 5: "default"}
 
+T = TypeVar("T")
 Errors = dict[str, KafkaError | None]
 
 
@@ -103,7 +104,7 @@ class Admin:
         """Topics that are gone when this returns."""
         request = messages.DeleteTopicsRequest(topic_names=list(names), timeout_ms=ADMIN_TIMEOUT_MS)
         answer = self._ask_controller(ApiKey.DELETE_TOPICS, (1, 5), request, lambda found: found.responses)
-        return _errors((row.name, row.error_code, row.error_message) for row in answer.responses)
+        return _errors((row.name or "", row.error_code, row.error_message) for row in answer.responses)
 
     def create_partitions(self, counts: Mapping[str, int], validate_only: bool = False) -> Errors:
         """Let topics grow to so many partitions."""
@@ -226,11 +227,11 @@ class Admin:
             coordinator.close()
 
     def _ask_controller(
-        self, api_key: int, versions: tuple[int, int], request: Any, rows: Callable[[Any], Iterable[Any]]
-    ) -> Any:
+        self, api_key: int, versions: tuple[int, int], request: messages.Request[T], rows: Callable[[T], Iterable[Any]]
+    ) -> T:
         """Ask the active controller; where it says that it is not, it refused all of it, and the right one is asked."""
 
-        def attempt() -> Any:
+        def attempt() -> T:
             self._cluster.refresh([])
             connection = self._controller()
             answer = connection.request(

@@ -66,7 +66,7 @@ def encode_subscription(topics: Sequence[str]) -> bytes:
 
 def decode_subscription(data: bytes) -> list[str]:
     """The topics; raises BadFrame"""
-    return list(_decoded("ConsumerProtocolSubscription", data).topics)
+    return list(decode_struct("ConsumerProtocolSubscription", *_split("ConsumerProtocolSubscription", data)).topics)
 
 
 def encode_assignment(partitions: Sequence[TopicPartition]) -> bytes:
@@ -84,7 +84,7 @@ def decode_assignment(data: bytes) -> list[TopicPartition]:
     """The partitions in order; none of no bytes, as a coordinator hands out to whom the leader forgot. raises BadFrame"""
     if not data:
         return []
-    rows = _decoded("ConsumerProtocolAssignment", data).assigned_partitions
+    rows = decode_struct("ConsumerProtocolAssignment", *_split("ConsumerProtocolAssignment", data)).assigned_partitions
     return sorted(TopicPartition(row.topic, partition) for row in rows for partition in row.partitions)
 
 
@@ -92,11 +92,11 @@ def _with_version(name: str, version: int, message: Any) -> bytes:
     return struct.pack(">h", version) + encode_struct(name, version, message)
 
 
-def _decoded(name: str, data: bytes) -> Any:
-    """A later version is read as the last one that we know: fields are only ever added."""
+def _split(name: str, data: bytes) -> tuple[int, memoryview]:
+    """(version, the rest). A later version is read as the last one that we know: fields are only ever added."""
     if len(data) < 2:
         raise BadFrame(f"{name} of {len(data)} bytes")
     (version,) = struct.unpack_from(">h", data)
     if version < 0:
         raise BadFrame(f"{name} of version {version}")
-    return decode_struct(name, min(version, KNOWN_VERSION_MAX), memoryview(data)[2:])
+    return min(version, KNOWN_VERSION_MAX), memoryview(data)[2:]

@@ -1,8 +1,9 @@
 """A cluster seen through its protocol: brokers, leaders, offsets, log directories, bytes of a partition.
 
-Errors that a retry may cure are retried with growing pauses, RETRIES_MAX times, or as long as the patience lasts that the caller gave: a
-broker that is away comes back; reading the metadata anew is part of the attempt. A topic that nobody knows is not waited for longer than
-RETRIES_MAX tries. Others raise KafkaError with the partition's name. A fetch that stays empty below its end gives up after
+Errors that a retry may cure are retried with growing pauses, CLIENT_RETRIES_MAX times, or as long as the patience lasts
+that the caller gave: a broker that is away comes back; reading the metadata again is part of the attempt. A topic that no
+broker knows is not waited for longer than CLIENT_RETRIES_MAX tries. Others raise KafkaError with the
+partition's name. A fetch that stays empty below its end gives up after
 EMPTY_FETCHES_MAX answers.
 
 A topic's id tells a topic from another of its name, deleted and created again; brokers before Metadata v10 (KIP-516) tell none.
@@ -13,11 +14,12 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from headrace.client.connection import CLIENT_ID, Connection, ConnectionFailed
 from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
+from headrace.limits import CLIENT_RETRIES_MAX, EMPTY_FETCHES_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.messages import ZERO_UUID
@@ -25,12 +27,10 @@ from headrace.protocol.record_batch import LOG_OVERHEAD_BYTES, MAGIC_POSITION, M
 
 LATEST = -1
 EARLIEST = -2
-RETRIES_MAX = 10
 RETRY_PAUSE_FIRST_S = 0.05
 RETRY_PAUSE_MAX_S = 1.0
 FETCH_WAIT_MS = 500
 FETCH_BYTES = 4 << 20
-EMPTY_FETCHES_MAX = 20  # in a row: 10 s without a byte below an end that was there when it was frozen
 PORT_MAX = 65_535
 _ADDRESS = re.compile(r"(?:\[(?P<literal>[0-9A-Fa-f:.%\w]+)\]|(?P<name>[^][/\s]+)):(?P<port>[0-9]{1,9})")
 
@@ -89,21 +89,24 @@ class Cluster:
         self.cluster_id = answer.cluster_id or ""
         self.controller_id = answer.controller_id
         self.brokers = {broker.node_id: Broker(broker.node_id, broker.host, broker.port) for broker in answer.brokers}
+        found = []
         for topic in answer.topics:
-            if topic.error_code:
-                raise error_of(topic.error_code, f"topic {topic.name}")
+            name = topic.name
+            if topic.error_code or name is None:
+                raise error_of(topic.error_code or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name}")
+            found.append(name)
             if topic.is_internal:
-                self.internal_topics.add(topic.name)
+                self.internal_topics.add(name)
             if topic.topic_id != ZERO_UUID:
-                self.topic_ids[topic.name] = topic.topic_id.hex()
+                self.topic_ids[name] = topic.topic_id.hex()
             for partition in topic.partitions:
-                self.partitions[TopicPartition(topic.name, partition.partition_index)] = Partition(
+                self.partitions[TopicPartition(name, partition.partition_index)] = Partition(
                     partition.leader_id,
                     tuple(partition.isr_nodes),
                     tuple(partition.replica_nodes),
                     tuple(partition.offline_replicas),
                 )
-        return [topic.name for topic in answer.topics]
+        return found
 
     def offsets(self, wanted: dict[TopicPartition, int], read_committed: bool = False) -> dict[TopicPartition, int]:
         """Offsets for timestamps (LATEST, EARLIEST, or milliseconds); -1 where no record is that late."""
@@ -154,7 +157,7 @@ class Cluster:
         request_type = messages.ListOffsetsRequest
         found: dict[TopicPartition, int] = {}
         for leader, names in self._by_leader(wanted).items():
-            topics: dict[str, list[Any]] = {}
+            topics: dict[str, list[messages.ListOffsetsRequest.ListOffsetsPartition]] = {}
             for name in names:
                 topics.setdefault(name.topic, []).append(
                     request_type.ListOffsetsPartition(partition_index=name.partition, timestamp=wanted[name])
@@ -230,7 +233,7 @@ class Cluster:
         """A connection of one's own; raises ConnectionFailed."""
         return Connection(host, port, self._timeout_s, self._client_id)
 
-    def ask_any(self, api_key: int, versions: tuple[int, int], request: Any) -> Any:
+    def ask_any(self, api_key: int, versions: tuple[int, int], request: messages.Request[T]) -> T:
         """Ask whichever broker answers first, over a connection of its own; raises ConnectionFailed, where none does."""
         failures = []
         addresses = [(broker.host, broker.port) for broker in self.brokers.values()] + self._bootstrap
@@ -254,7 +257,7 @@ class Cluster:
         is_stale = not topics <= {name.topic for name in self.partitions}
         deadline_s = time.monotonic() + self._patience_s
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        tries_left = RETRIES_MAX
+        tries_left = CLIENT_RETRIES_MAX
         while True:
             try:
                 if is_stale:
@@ -288,7 +291,7 @@ def _whole_batches(data: memoryview) -> tuple[int, int]:
     return position, next_offset
 
 
-def _topic_wanted(name: str) -> Any:
+def _topic_wanted(name: str) -> messages.MetadataRequest.MetadataRequestTopic:
     return messages.MetadataRequest.MetadataRequestTopic(name=name)
 
 

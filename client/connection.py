@@ -14,16 +14,18 @@ import socket
 import struct
 import time
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
+from headrace.limits import RESPONSE_BYTES_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response
 from headrace.protocol.frames import build_request, describe_foreign, parse_response_header
 
-RESPONSE_BYTES_MAX = 256 << 20
 CLIENT_ID = "headrace"
+
+T = TypeVar("T")
 
 
 class ConnectionFailed(HeadraceError):
@@ -70,7 +72,7 @@ class Connection:
             )
         return int(min(high, served[1]))
 
-    def request(self, api_key: int, version: int, message: Any, timeout_s: float | None = None) -> Any:
+    def request(self, api_key: int, version: int, message: messages.Request[T], timeout_s: float | None = None) -> T:
         """Send a request and wait for its response.
 
         timeout_s   for the response, where it may take longer than others
@@ -78,9 +80,10 @@ class Connection:
                     can't be
         """
         self.send(api_key, version, message)
-        return self.receive(timeout_s)
+        response: T = self.receive(timeout_s)
+        return response
 
-    def send(self, api_key: int, version: int, message: Any, is_answered: bool = True) -> None:
+    def send(self, api_key: int, version: int, message: messages.Request[Any], is_answered: bool = True) -> None:
         """Send a request whose response is left to `receive`; a produce with acks=0 has none.
 
         raises   ConnectionFailed

@@ -14,8 +14,8 @@ from __future__ import annotations
 import heapq
 import select
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from headrace.client.cluster import EARLIEST, LATEST, Cluster, error_of
 from headrace.client.connection import Connection, ConnectionFailed, wait_for_answers
@@ -130,7 +130,7 @@ class Consumer:
 
     def _send_fetch(self, node_id: int, offsets: dict[TopicPartition, int]) -> None:
         kind = messages.FetchRequest
-        topics: dict[str, list[Any]] = {}
+        topics: dict[str, list[messages.FetchRequest.FetchPartition]] = {}
         for name, offset in offsets.items():
             row = kind.FetchPartition(
                 partition=name.partition, fetch_offset=offset, partition_max_bytes=PARTITION_BYTES
@@ -170,7 +170,7 @@ class Consumer:
     def _take_answer(self, node_id: int) -> list[Fetched]:
         request = self._requests.pop(node_id)
         try:
-            answer = request.connection.receive()
+            answer: messages.FetchResponse = request.connection.receive()
             if answer.error_code:
                 raise error_of(answer.error_code, f"broker {node_id}")
         except (ConnectionFailed, BadFrame, KafkaError) as failure:
@@ -190,7 +190,9 @@ class Consumer:
 
     # Partitions
 
-    def _take_partition(self, name: TopicPartition, offset: int, row: Any) -> list[Record]:
+    def _take_partition(
+        self, name: TopicPartition, offset: int, row: messages.FetchResponse.PartitionData
+    ) -> list[Record]:
         if row.error_code:
             failure = error_of(row.error_code, f"{name} at offset {offset}")
             if not failure.code.retriable:
@@ -264,7 +266,7 @@ def check_range(cluster: Cluster, offsets: Mapping[TopicPartition, int]) -> None
 
 
 def _readable(
-    name: TopicPartition, data: memoryview, aborted: list[Any] | None
+    name: TopicPartition, data: memoryview, aborted: Sequence[messages.FetchResponse.AbortedTransaction] | None
 ) -> Iterator[tuple[int, memoryview | None]]:
     """(last offset, bytes) of each whole entry of a fetch; None in place of bytes whose records are not for the reader.
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from headrace.client.cluster import RETRIES_MAX, RETRY_PAUSE_FIRST_S, RETRY_PAUSE_MAX_S, Cluster, error_of
+from headrace.client.cluster import RETRY_PAUSE_FIRST_S, RETRY_PAUSE_MAX_S, Cluster, error_of
 from headrace.client.connection import Connection, ConnectionFailed
 from headrace.errors import ErrorCode, KafkaError
+from headrace.limits import CLIENT_RETRIES_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 
@@ -39,17 +40,18 @@ class Coordinator:
         self,
         api_key: int,
         versions: tuple[int, int],
-        request: Any,
-        error_of_response: Callable[[Any], int],
+        request: messages.Request[T],
+        error_of_response: Callable[[T], int],
         timeout_s: float | None = None,
-    ) -> Any:
+    ) -> T:
         """The coordinator's response; one that says it has moved, or is loading, or a lost connection, is asked again.
 
         error_of_response   the error code of a response that tells so for the whole group
-        raises              KafkaError or ConnectionFailed, where it has not come after RETRIES_MAX tries. Other errors are in the response
+        raises              KafkaError or ConnectionFailed, where it has not come after CLIENT_RETRIES_MAX tries. Other errors
+                            are in the response
         """
 
-        def attempt() -> Any:
+        def attempt() -> T:
             connection = self.connection()
             answer = connection.request(api_key, connection.version(api_key, *versions), request, timeout_s)
             code = error_of_response(answer)
@@ -62,7 +64,7 @@ class Coordinator:
     def retried(self, attempt: Callable[[], T]) -> T:
         """What `attempt` returns, tried again at a coordinator found anew."""
         pause_s = RETRY_PAUSE_FIRST_S
-        for tries_left in range(RETRIES_MAX, -1, -1):
+        for tries_left in range(CLIENT_RETRIES_MAX, -1, -1):
             try:
                 return attempt()
             except (ConnectionFailed, KafkaError) as failure:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from headrace.client.assignors import (
     ASSIGNORS,
@@ -28,13 +27,12 @@ from headrace.client.cluster import Cluster, error_of
 from headrace.client.coordinator import Coordinator
 from headrace.client.offset_store import commit_topics, committed_offsets
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
-from headrace.ids import TopicPartition
+from headrace.ids import NO_GENERATION, TopicPartition
+from headrace.limits import JOINS_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 
 PROTOCOL_TYPE = "consumer"
-NO_GENERATION = -1
-JOINS_MAX = 30  # in a row, each overtaken by the next rebalance
 ANSWER_EXTRA_S = 10.0  # behind the rebalance timeout, which a join may take
 
 # the group goes on without us, or with us in another generation: join again
@@ -196,7 +194,7 @@ class GroupMember:
         self.member_id = ""
         self._coordinator.close()
 
-    def _ask_to_join(self) -> Any:
+    def _ask_to_join(self) -> messages.JoinGroupResponse | None:
         """The JoinGroup response, None where it has to be asked again."""
         kind = messages.JoinGroupRequest
         subscription = encode_subscription(self._topics)
@@ -223,7 +221,7 @@ class GroupMember:
             raise error_of(code, f"joining group {self.group_id}")
         return None
 
-    def _sync(self, joined: Any) -> bytes | None:
+    def _sync(self, joined: messages.JoinGroupResponse) -> bytes | None:
         """Our assignment, None where the group has begun to rebalance again."""
         kind = messages.SyncGroupRequest
         assignments = []
@@ -247,9 +245,9 @@ class GroupMember:
         self._still_member(answer.error_code)
         return None
 
-    def _assign(self, joined: Any) -> dict[str, bytes]:
+    def _assign(self, joined: messages.JoinGroupResponse) -> dict[str, bytes]:
         """What the leader does: everybody's share, by the protocol that the coordinator chose."""
-        assignor = ASSIGNORS.get(joined.protocol_name)
+        assignor = ASSIGNORS.get(joined.protocol_name or "")
         if assignor is None:
             raise KafkaError(
                 ErrorCode.INCONSISTENT_GROUP_PROTOCOL, f"assignor {joined.protocol_name!r} was never offered"
@@ -283,10 +281,10 @@ class GroupMember:
         return False
 
 
-def _code(answer: Any) -> int:
+def _code(answer: messages.JoinGroupResponse | messages.SyncGroupResponse | messages.HeartbeatResponse) -> int:
     return int(answer.error_code)
 
 
-def _first_code(answer: Any) -> int:
+def _first_code(answer: messages.OffsetCommitResponse) -> int:
     """Of OffsetCommit: what is wrong with the group is wrong with each partition."""
     return next((row.error_code for topic in answer.topics for row in topic.partitions if row.error_code), 0)

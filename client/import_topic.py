@@ -19,11 +19,10 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.compression import Codec
 from headrace.protocol.message_set import iterate_headers
-from headrace.protocol.record_batch import Record, RecordBatchHeader, build_batch, iterate_records
+from headrace.protocol.record_batch import SEQUENCE_MASK, Record, RecordBatchHeader, build_batch, iterate_records
 
 PRODUCE_TIMEOUT_MS = 30_000
 PRODUCE_VERSIONS = (3, 9)
-SEQUENCE_MASK = (1 << 31) - 1
 ALREADY_THERE = (
     ErrorCode.DUPLICATE_SEQUENCE_NUMBER,
     ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,

@@ -6,15 +6,12 @@ Source: Kafka `KafkaAdminClient.listConsumerGroupOffsets`, `alterConsumerGroupOf
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from headrace.client.cluster import error_of
 from headrace.client.coordinator import Coordinator
-from headrace.ids import TopicPartition
+from headrace.ids import NO_GENERATION, TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
-
-NO_GENERATION = -1
 
 
 def committed_offsets(
@@ -26,7 +23,7 @@ def committed_offsets(
     raises   KafkaError with the group or partition; ConnectionFailed
     """
     kind = messages.OffsetFetchRequest
-    topics: list[Any] | None = None
+    topics: list[messages.OffsetFetchRequest.OffsetFetchRequestTopic] | None = None
     if names is not None:
         by_topic: dict[str, list[int]] = {}
         for name in names:
@@ -65,15 +62,15 @@ def store_offsets(coordinator: Coordinator, offsets: Mapping[TopicPartition, int
                 raise error_of(row.error_code, f"offset of {name} in group {coordinator.group_id}")
 
 
-def commit_topics(offsets: Mapping[TopicPartition, int]) -> list[Any]:
+def commit_topics(offsets: Mapping[TopicPartition, int]) -> list[messages.OffsetCommitRequest.OffsetCommitRequestTopic]:
     """Offsets as the topics of an OffsetCommit request."""
     kind = messages.OffsetCommitRequest
-    topics: dict[str, list[Any]] = {}
+    topics: dict[str, list[messages.OffsetCommitRequest.OffsetCommitRequestPartition]] = {}
     for name, offset in sorted(offsets.items()):
         row = kind.OffsetCommitRequestPartition(name.partition, offset, committed_metadata="")
         topics.setdefault(name.topic, []).append(row)
     return [kind.OffsetCommitRequestTopic(topic, rows) for topic, rows in topics.items()]
 
 
-def _first_code(answer: Any) -> int:
+def _first_code(answer: messages.OffsetCommitResponse) -> int:
     return next((row.error_code for topic in answer.topics for row in topic.partitions if row.error_code), 0)

@@ -20,7 +20,7 @@ import select
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from headrace.client.cluster import Cluster, error_of
 from headrace.client.connection import Connection, ConnectionFailed, wait_for_answers
@@ -32,14 +32,13 @@ from headrace.ids import NO_PRODUCER_ID, TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.compression import Codec
-from headrace.protocol.record_batch import HEADER_BYTES, Header, Record, build_batch
+from headrace.protocol.record_batch import HEADER_BYTES, SEQUENCE_MASK, Header, Record, build_batch
 
 REQUEST_BYTES = 4 << 20  # of records in one request; one batch always fits
 RETRY_PAUSE_FIRST_S = 0.05
 RETRY_PAUSE_MAX_S = 1.0
 ANSWER_EXTRA_S = 2.0  # behind request_timeout_ms, which the broker may use up
 WAIT_MAX_S = 0.5  # for an answer, between two looks at deadlines
-SEQUENCE_MASK = 0x7FFFFFFF
 
 # Called for each batch that was acknowledged: partition, offset of its first record (-1: not told), number of records.
 OnDelivered = Callable[[TopicPartition, int, int], None]
@@ -257,7 +256,7 @@ class Producer:
     def _send(self, node_id: int, batches: dict[TopicPartition, Batch]) -> None:
         kind = messages.ProduceRequest
         options = self.options
-        topics: dict[str, list[Any]] = {}
+        topics: dict[str, list[messages.ProduceRequest.PartitionProduceData]] = {}
         try:
             if options.is_idempotent and self._producer_id == NO_PRODUCER_ID:
                 self._take_producer_id()
@@ -318,7 +317,7 @@ class Producer:
         connection, batches, _deadline_s = self._requests.pop(node_id)
         open_batches = dict(batches)
         try:
-            answer = connection.receive()
+            answer: messages.ProduceResponse = connection.receive()
             for topic in answer.responses:
                 for row in topic.partition_responses:
                     name = TopicPartition(topic.name, row.index)
@@ -333,7 +332,9 @@ class Producer:
             for name, batch in open_batches.items():
                 self._settle_failure(name, batch, failure)
 
-    def _take_result(self, name: TopicPartition, batch: Batch, row: Any) -> None:
+    def _take_result(
+        self, name: TopicPartition, batch: Batch, row: messages.ProduceResponse.PartitionProduceResponse
+    ) -> None:
         if row.error_code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             self._acknowledge(name, batch, -1 if row.error_code else row.base_offset)
         elif row.error_code == ErrorCode.UNKNOWN_PRODUCER_ID and batch.sequence > 0:

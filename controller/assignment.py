@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace.controller.znodes import PartitionState
-
-NO_LEADER = -1
+from headrace.ids import NO_LEADER
 
 
 def assign_replicas(

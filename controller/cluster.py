@@ -24,26 +24,26 @@ from headrace.controller.slots import NO_SLOT, Slots
 from headrace.controller.zk import ZkSession
 from headrace.controller.znodes import BadZnode, PartitionState, Registration, TopicAssignment
 from headrace.errors import ConfigError
-from headrace.ids import INTERNAL_TOPICS, partition_key
-from headrace.limits import CONFIG_VALUE_LENGTH_MAX, RELEASED_TOPICS_MAX
+from headrace.ids import INTERNAL_TOPICS, NO_KEY, NO_LEADER, partition_key
+from headrace.limits import ASSIGNMENT_TOLD_MAX, CONFIG_VALUE_LENGTH_MAX, RELEASED_TOPICS_MAX, RELEASES_TOLD_MAX
 from headrace.settings import DYNAMIC_KEYS, TOPIC_SETTINGS, check_dynamic_value, check_topic_value
+from headrace.shm.cluster_table import ROW_IDS_MAX
 from headrace.shm.cluster_view import (
     BrokerView,
     ClusterView,
-    ClusterViewWriter,
     DeletedTopic,
     DoomedReplica,
     PartitionView,
     ReleasedTopic,
     TopicView,
 )
+from headrace.shm.view_writer import DELETED_REPLICA_BYTES, ClusterViewWriter
 
-NO_LEADER = -1
 VIEW_MARGIN_BYTES = 512 * 1024  # for what grows by itself: epochs, lists of offline brokers
 JSON_BYTES_PER_CHARACTER_MAX = 6
+ID_BYTES_MAX = 5  # of a broker or a row in the view
+PARTITION_BYTES_MAX = DELETED_REPLICA_BYTES + 2 * ID_BYTES_MAX
 NO_STATE = PartitionState(NO_LEADER, 0, (), 0)
-RELEASES_TOLD_MAX = 100  # by name, at a time
-ASSIGNMENT_TOLD_MAX = 2_000  # bytes of it
 
 # Changed settings grow by themselves as well: those of all brokers and of this one, each as long as it may be
 assert 2 * len(DYNAMIC_KEYS) * JSON_BYTES_PER_CHARACTER_MAX * (CONFIG_VALUE_LENGTH_MAX + 100) < VIEW_MARGIN_BYTES
@@ -106,9 +106,15 @@ class Cluster:
         self._published = writer.read()
         self._closing: dict[str, tuple[list[int], int]] = {}  # released topic -> partitions with a slot, version
         self._reserved_bytes = 0  # of the view, for what was written since it was published
+        self._reserved_rows = 0  # the same, of the cluster table
         self._made: dict[str, tuple[Any, TopicView]] = {}  # by topic: what its last view was made of, that view
         self._unhosted = 0  # replicas without a slot in the last view
         self._restore(self._published)
+
+    @property
+    def rows(self) -> int:
+        """How many partitions of all brokers the view takes."""
+        return self._writer.rows
 
     @property
     def is_waiting(self) -> bool:
@@ -345,14 +351,17 @@ class Cluster:
         if deleted is not None:
             self.deleted.setdefault(deleted, 0)
 
-    def reserve(self, size_bytes: int) -> bool:
+    def reserve(self, size_bytes: int, partitions: int = 0) -> bool:
         """Room in the view for what is about to be written to ZooKeeper; False where there is none.
 
         A view that does not fit is not published, and a node that starts then serves nothing at all.
         """
         if self._reserved_bytes + size_bytes > self._writer.room_bytes() - VIEW_MARGIN_BYTES:
             return False
+        if self._reserved_rows + partitions > self._writer.room_rows():
+            return False
         self._reserved_bytes += size_bytes
+        self._reserved_rows += partitions
         return True
 
     def publish(self) -> bool:
@@ -385,7 +394,7 @@ class Cluster:
         has_changed = view != self._published
         if has_changed:
             self._published = self._writer.publish(view)
-        self._reserved_bytes = 0
+        self._reserved_bytes = self._reserved_rows = 0
         version = self._published.version
         self.deleted = {topic: since or version for topic, since in self.deleted.items()}
         self._closing = {name: (held, since or version) for name, (held, since) in self._closing.items()}
@@ -397,28 +406,31 @@ class Cluster:
         known = self._made.get(topic.name)
         if known is not None and known[0] == what and self._unhosted == 0:
             return known
-        return what, self._topic_view(topic)
+        kept: list[PartitionView | None] = [None] * len(topic.states)
+        if known is not None and self._unhosted == 0 and (known[0][0], known[0][4]) == (topic.topic_id, live):
+            _id, replicas, _configs, states, _live = known[0]
+            for index, state in enumerate(states[: len(kept)]):
+                if state is topic.states[index] and replicas[index] == topic.replicas[index]:
+                    kept[index] = known[1].partitions[index]
+        partitions = tuple(one or self._partition_view(topic, index) for index, one in enumerate(kept))
+        return what, TopicView(topic.name, topic.topic_id, topic.name in INTERNAL_TOPICS, topic.configs, partitions)
 
-    def _topic_view(self, topic: Topic) -> TopicView:
-        partitions = []
-        for index, (replicas, state) in enumerate(zip(topic.replicas, topic.states, strict=True)):
-            slot = NO_SLOT
-            if self.node_id in replicas and state is not None:
-                slot = self.slots.take(topic.name, index)
-            leader, leader_epoch, isr, *_ = state or NO_STATE
-            partitions.append(
-                PartitionView(
-                    index,
-                    leader if leader in self.brokers else NO_LEADER,
-                    leader_epoch,
-                    isr,
-                    replicas,
-                    tuple(replica for replica in replicas if replica not in self.brokers),
-                    slot,
-                    partition_key(topic.name, index, topic.topic_id) if slot != NO_SLOT else 0,
-                )
-            )
-        return TopicView(topic.name, topic.topic_id, topic.name in INTERNAL_TOPICS, topic.configs, tuple(partitions))
+    def _partition_view(self, topic: Topic, index: int) -> PartitionView:
+        replicas, state = topic.replicas[index], topic.states[index]
+        slot = NO_SLOT
+        if self.node_id in replicas and state is not None:
+            slot = self.slots.take(topic.name, index)
+        leader, leader_epoch, isr, *_ = state or NO_STATE
+        return PartitionView(
+            index,
+            leader if leader in self.brokers else NO_LEADER,
+            leader_epoch,
+            isr,
+            replicas,
+            tuple(replica for replica in replicas if replica not in self.brokers),
+            slot,
+            partition_key(topic.name, index, topic.topic_id) if slot != NO_SLOT else NO_KEY,
+        )
 
     def _released_view(self, topic: Topic) -> ReleasedTopic:
         slots = tuple(self.slots.get(topic.name, index) for index in range(len(topic.replicas)))
@@ -467,9 +479,12 @@ def view_bytes_of(name: str, replicas: Sequence[Sequence[int]], configs: Mapping
     """What a topic, or new partitions of it, will take in the view; rather more than less."""
     if not replicas:
         return 0
-    ids = len(replicas[0]) * (1 + max(len(str(node_id)) for node_id in replicas[0]))
+    factor = len(replicas[0])
+    ids = (
+        ID_BYTES_MAX * factor * (1 if 2 * factor <= ROW_IDS_MAX else 3)
+    )  # those that a row can't hold stand there again
     of_configs = len(json.dumps(dict(configs)))
-    return 80 + len(name) + of_configs + len(replicas) * (60 + 2 * ids)
+    return 80 + len(name) + of_configs + len(replicas) * (PARTITION_BYTES_MAX + ids)
 
 
 def usable_settings(changed: dict[str, str]) -> dict[str, str]:

@@ -4,9 +4,12 @@ Runs in: the controller process. Each step can be run again; a process that is k
 /admin/delete_topics, and the next active controller goes on from there. Kafka's own tools and other brokers
 make such marks as well.
 
-    mark in /admin/delete_topics  ->  topic out of the view, its replicas here doomed  ->  owners rename the
-    directories, rows DELETED; coordinators forget its offsets; every partition worker has followed the view
-    ->  znodes removed, the mark last  ->  slots and name free (`Office`)
+    mark in /admin/delete_topics
+        ->  topic out of the view, its replicas here doomed
+        ->  owners rename the directories, rows DELETED; coordinators forget its offsets; every partition worker has
+            followed the view
+        ->  znodes removed, the mark last
+        ->  slots and name free (`Office`)
 
 The znodes hold the name until then: a topic made under it finds neither files nor committed offsets of the old one.
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 from headrace.controller import znodes
 from headrace.controller.transaction import Transaction
 from headrace.controller.zk import ZkConflict, ZkSession
+from headrace.limits import ELECTION_TRIES_MAX
 
 NOBODY = -1
-TRIES_MAX = 10  # each is lost to another node that was faster, or to one that resigned just then
 
 
 class OfficeLost(ZkConflict):
@@ -36,7 +36,7 @@ class Election:
 
         returns   the id of the active controller, NOBODY where it changes hands all the time (the watch tells)
         """
-        for _ in range(TRIES_MAX):
+        for _ in range(ELECTION_TRIES_MAX):
             holder = self._zk.get(znodes.CONTROLLER, watch=True)
             if holder is not None:
                 return self._follow(holder.ephemeral_owner, znodes.decode_controller(holder.data))

@@ -29,6 +29,7 @@ from headrace.controller.zk import ZkConflict, ZkSession
 from headrace.controller.znodes import PartitionState
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import owner_of, partition_key
+from headrace.limits import REQUEST_WORK_MS_MAX
 from headrace.settings import Settings
 from headrace.shm.cluster_view import DoomedReplica, ViewError
 from headrace.shm.counters import TOPICS_RELEASED
@@ -36,7 +37,6 @@ from headrace.shm.partition_table import RowState
 from headrace.shm.seat import Seat
 
 CHANGES_PER_COMMIT = 400
-REQUEST_WORK_MS_MAX = 10_000  # of one request on ZooKeeper: others wait for their turn, and so do changes of leaders
 StateChange = tuple[Topic, int, PartitionState]  # of one partition
 _SERVING = (RowState.LEADER, RowState.FOLLOWER, RowState.OFFLINE)
 

@@ -1,10 +1,13 @@
-"""The controller process: the ZooKeeper session, the admin rings, the cluster view.
+"""The controller process: the ZooKeeper session, requests of the other processes, the cluster view.
 
 Runs in: one process, forked by the supervisor; it serves no client and no data, so its death costs nobody a
 record. A duty cycle:
 
-    session lost or new -> what changed in ZooKeeper -> admin rings -> answers that wait for rows -> deletions
-    -> park on the doorbell
+    session lost or new -> what changed in ZooKeeper -> mailbox -> deletions -> answers that wait for rows
+                        -> park on the doorbell
+
+Partition workers say when rows have moved (FOLLOWED): only then, or where something changed here, or after
+IDLE_WAIT_MAX_MS, is looked at what an answer or a deletion waits for.
 
 Whatever ZooKeeper does not answer is tried again later, for as long as it takes, at the node's start as well; meanwhile
 the node serves by the last view. Exit code 78 (EX_CONFIG) means that a restart won't help: what a setting or a log
@@ -14,8 +17,8 @@ directory's meta.properties says. A broker id that another session holds ends th
 from __future__ import annotations
 
 import logging
-import select
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from headrace.clock import Clock, SystemClock
@@ -37,27 +40,20 @@ from headrace.controller.session_file import SessionFile
 from headrace.controller.waiting import Waiting
 from headrace.controller.zk import ZkConflict, ZkError, ZkSession
 from headrace.controller.znodes import BadZnode
-from headrace.errors import BadFrame, ConfigError, Fenced, HeadraceError
-from headrace.limits import ADMIN_RESPONSE_BYTES_MAX, IDLE_WAIT_MAX_MS
+from headrace.errors import HeadraceError
+from headrace.limits import CONTROLLER_REQUESTS_PER_CYCLE_MAX, IDLE_WAIT_MAX_MS, PENDING_RESPONSES_MAX
 from headrace.protocol.apis import ApiKey
+from headrace.runtime import duty_cycle
+from headrace.runtime.mailbox import Mailbox, Reply
+from headrace.runtime.poller import Poller
+from headrace.runtime.stop_flag import StopFlag
 from headrace.shm.counters import ZOOKEEPER_CONNECTIONS_LOST, ZOOKEEPER_SESSIONS_LOST
-from headrace.shm.messages import ADMIN, ADMIN_HEADER, ADMIN_PART, ADMIN_RESULT, ADMIN_RESULT_HEADER
-from headrace.shm.process_table import ProcessState
+from headrace.shm.messages import VIEW_FOLLOWED, RequestKind
 from headrace.shm.seat import Seat
-from headrace.stop_flag import StopFlag
 
-EXIT_CLEAN = 0
-EXIT_FAILED = 1
-EXIT_CONFIG = 78
-REQUESTS_PER_CYCLE_MAX = 64
-WAITING_MAX = 10_000
-ANSWER_LOOK_MS = 1  # between two looks at the rows an answer waits for
-DELETION_LOOK_MS = 20  # the same, where nobody waits
 RETRY_MS = 200  # between two tries of what ZooKeeper did not answer
 ID_WAIT_SESSIONS = 3  # how many session timeouts a broker id is waited for
 PROBE_INTERVAL_S = 2.0  # between two looks whether ZooKeeper refuses us, once our session must be over
-
-assert ANSWER_LOOK_MS <= DELETION_LOOK_MS <= IDLE_WAIT_MAX_MS
 
 Handler = Callable[[Office, int, memoryview], Waiting]
 HANDLERS: dict[int, Handler] = {
@@ -74,12 +70,8 @@ HANDLERS: dict[int, Handler] = {
 _log = logging.getLogger(__name__)
 
 
-class Stopped(Exception):
-    """SIGTERM came."""
-
-
-class ControllerProcess:
-    """One controller process's state and its duty cycle.
+class ControllerProcess(duty_cycle.Process):
+    """One controller process's state, and its part of the duty cycle.
 
     alive   called where something takes long; may raise Stopped
     """
@@ -109,10 +101,11 @@ class ControllerProcess:
         self._complaint = Reminder()  # of what ZooKeeper has and we can't follow
         self._next_probe_s = 0.0  # of an outage
         self._retry_ns = 0  # not before this
-        # (process id of the network worker, its request id, answer in the making)
-        self._waiting: list[tuple[int, int, Waiting]] = []
-        # (process id, kind, header, body); what found its ring full stays
-        self._answers: list[tuple[int, int, bytes, bytes | memoryview]] = []
+        self._mailbox = Mailbox(seat, {api: partial(self._take_request, handler) for api, handler in HANDLERS.items()})
+        self._mailbox.serve(RequestKind.FOLLOWED, self._take_followed)
+        self._waiting: list[tuple[Reply, Waiting]] = []  # the way back, and the answer in the making
+        self._is_stirred = False  # what answers and deletions wait for may have come
+        self._next_poll_ms = 0  # of what they wait for, where nothing said so
 
     def start(self) -> None:
         """Look for ZooKeeper; the duty cycle joins the cluster once it is found."""
@@ -120,26 +113,36 @@ class ControllerProcess:
         self._zk.begin()
 
     def do_work(self) -> int:
-        """One cycle; 0 lets the loop sleep."""
-        self._beat()
-        for process_id in self._seat.changed():
-            self._waiting = [entry for entry in self._waiting if entry[0] != process_id]
-            self._answers = [entry for entry in self._answers if entry[0] != process_id]
+        """One cycle; 0 lets the process sleep."""
         done = self._follow_zookeeper()
         done += self._take_requests()
-        done += self._work_on_deletions()
-        done += self._poll_waiting()
-        return done + self._send_answers()
+        now_ms = self._monotonic_ms()
+        if done or self._is_stirred or now_ms >= self._next_poll_ms:
+            self._next_poll_ms = now_ms + IDLE_WAIT_MAX_MS
+            deleted = self._work_on_deletions()
+            self._is_stirred = deleted > 0
+            done += deleted + self._poll_waiting(now_ms)
+        self._mailbox.flush()
+        return done
+
+    def peers_changed(self, process_ids: frozenset[int]) -> None:
+        """Nobody waits any more for answers to processes that died."""
+        for process_id in process_ids:
+            self._mailbox.forget(process_id)
+        self._is_stirred = True
+
+    def is_ready(self) -> bool:
+        """Whether it has joined the cluster."""
+        return self._session_id != 0
 
     def sleep_bound_ms(self) -> int:
-        """How long the loop may sleep when there was nothing to do."""
-        if self._waiting or self._answers:
-            return ANSWER_LOOK_MS
-        return DELETION_LOOK_MS if self._office.has_deletions else IDLE_WAIT_MAX_MS
+        """Until what an answer or a deletion waits for is looked at, though nobody said that it came."""
+        return max(0, min(IDLE_WAIT_MAX_MS, self._next_poll_ms - self._monotonic_ms()))
 
-    def stop(self) -> None:
+    def close(self) -> bool:
         """End the session; the node's ephemeral nodes go with it."""
         self._zk.stop()
+        return True
 
     def _monotonic_ms(self) -> int:
         return self._clock.monotonic_ns() // 1_000_000
@@ -171,7 +174,6 @@ class ControllerProcess:
         self._office.producer_ids.prepare()
         self._session_id = session_id
         self._complaint.reset()
-        self._seat.set_state(ProcessState.READY)
         _log.info(
             "joined cluster id=%s node=%d controller=%d topics=%d session=0x%x",
             cluster_id,
@@ -286,123 +288,58 @@ class ControllerProcess:
     # Requests
 
     def _take_requests(self) -> int:
-        done = 0
-        for process_id, reader in self._seat.readers.items():
-            if len(self._waiting) >= WAITING_MAX:
-                return done
-            messages = reader.poll(REQUESTS_PER_CYCLE_MAX)
-            for kind, body in messages:
-                assert kind == ADMIN, kind
-                self._take_request(process_id, body)
-            if messages:
-                reader.release()
-                done += len(messages)
+        """What partition workers tell, always; requests of network workers, while not too many answers are in the making."""
+        wiring = self._seat.wiring
+        done = self._mailbox.poll(wiring.partition_ids, CONTROLLER_REQUESTS_PER_CYCLE_MAX)
+        for process_id in wiring.network_ids:
+            if len(self._waiting) >= PENDING_RESPONSES_MAX:
+                break
+            if process_id in self._mailbox.congested:
+                continue
+            done += self._mailbox.poll((process_id,), CONTROLLER_REQUESTS_PER_CYCLE_MAX)
         return done
 
-    def _take_request(self, process_id: int, body: memoryview) -> None:
-        request_id, api_key, version = ADMIN_HEADER.unpack_from(body)
-        try:
-            waiting = HANDLERS[api_key](self._office, version, body[ADMIN_HEADER.size :])
-        except BadFrame as failure:
-            # no answer is right: an empty one makes the network worker close the connection
-            _log.warning("admin request refused api=%s reason=%s", ApiKey(api_key).name, failure)
-            waiting = Waiting.done(b"")
-        except (HeadraceError, Stopped):
-            raise
-        except Exception:  # a client that asks again must not kill the process again and again
-            _log.exception("a handler failed, its connection is closed api=%s", ApiKey(api_key).name)
-            waiting = Waiting.done(b"")
-        self._waiting.append((process_id, request_id, waiting))
+    def _take_request(self, handler: Handler, version: int, body: memoryview, reply: Reply) -> None:
+        self._waiting.append((reply, handler(self._office, version, body)))
 
-    def _poll_waiting(self) -> int:
-        if not self._waiting:
-            return 0
-        now_ms = self._monotonic_ms()
+    def _take_followed(self, _version: int, body: memoryview, _reply: Reply) -> None:
+        """A partition worker has published rows: the cycle that took this looks at them.
+
+        The version that it has followed stands in the process table.
+        """
+        VIEW_FOLLOWED.unpack(body)
+
+    def _poll_waiting(self, now_ms: int) -> int:
+        """Answer what is there, or too late; of askers that died, nothing."""
+        done = 0
         still = []
-        for process_id, request_id, waiting in self._waiting:
+        for reply, waiting in self._waiting:
+            if not reply.is_wanted:
+                continue
             try:
                 response = waiting.poll(now_ms)
             except HeadraceError:
                 raise
             except Exception:  # as where the request was taken
-                _log.exception("an answer failed, its connection is closed")
-                response = b""
+                _log.exception("an answer failed, its request is refused")
+                reply.refuse()
+                done += 1
+                continue
             if response is None:
-                still.append((process_id, request_id, waiting))
+                still.append((reply, waiting))
+                self._next_poll_ms = min(self._next_poll_ms, waiting.deadline_ms)
             else:
-                self._owe(process_id, ADMIN_RESULT_HEADER.pack(request_id), response)
-        done = len(self._waiting) - len(still)
+                reply(response)
+                done += 1
         self._waiting = still
-        return done
-
-    def _owe(self, process_id: int, header: bytes, response: bytes) -> None:
-        """An answer, in parts where no message holds it."""
-        room = self._seat.writers[process_id].message_bytes_max - len(header)
-        rest = memoryview(response if len(response) <= ADMIN_RESPONSE_BYTES_MAX else b"")
-        while len(rest) > room:
-            self._answers.append((process_id, ADMIN_PART, header, rest[:room]))
-            rest = rest[room:]
-        self._answers.append((process_id, ADMIN_RESULT, header, rest))
-
-    def _send_answers(self) -> int:
-        if not self._answers:
-            return 0
-        kept, full, rung = [], set(), set()
-        for answer in self._answers:
-            process_id, kind, header, response = answer
-            if process_id in full or not self._seat.writers[process_id].write(kind, header, response):
-                full.add(process_id)
-                kept.append(answer)
-            else:
-                rung.add(process_id)
-        for process_id in rung:
-            self._seat.writers[process_id].commit()
-            self._seat.ring(process_id)
-        done = len(self._answers) - len(kept)
-        self._answers = kept
         return done
 
 
 def run(seat: Seat, clock: Clock | None = None) -> int:
     """Work until SIGTERM."""
-    stop = StopFlag()
+    clock = clock or SystemClock()
 
-    def alive() -> None:
-        if stop.is_set:
-            raise Stopped
+    def begin(_poller: Poller, stop: StopFlag) -> ControllerProcess:
+        return ControllerProcess(seat, clock, stop.check)
 
-    process = None
-    try:
-        process = ControllerProcess(seat, clock or SystemClock(), alive)
-        process.start()
-        _work(seat, process)
-    except Stopped:
-        pass
-    except ConfigError as failure:
-        _log.error("node can't start: %s", failure)
-        return EXIT_CONFIG
-    except (registration.IdHeld, ZkError, BadZnode) as failure:
-        _log.error("controller process ends, another one begins reason=%s", failure)
-        return EXIT_FAILED
-    except Fenced as reason:
-        _log.warning("controller process fenced reason=%s", reason)
-        return EXIT_FAILED
-    seat.set_state(ProcessState.DRAINING)
-    if process is not None:
-        process.stop()
-    seat.set_state(ProcessState.STOPPED)
-    return EXIT_CLEAN
-
-
-def _work(seat: Seat, process: ControllerProcess) -> None:
-    """Duty cycles, until one of them raises Stopped."""
-    doorbell = seat.doorbell
-    poll = select.poll()
-    poll.register(doorbell.fd, select.POLLIN)
-    while True:
-        if process.do_work():
-            continue
-        doorbell.park()
-        if not process.do_work():
-            poll.poll(process.sleep_bound_ms())
-        doorbell.unpark()
+    return duty_cycle.run(seat, clock, begin, restarts=(registration.IdHeld, ZkError, BadZnode))

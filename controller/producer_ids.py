@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from headrace.controller import znodes
 from headrace.controller.zk import ZkConflict, ZkError, ZkSession
+from headrace.limits import PRODUCER_ID_TRIES_MAX
 
 BLOCK = 1000
 PRODUCER_ID_MAX = 2**63 - 1
-TRIES_MAX = 20  # each is lost to another node that claimed at the same time
 
 
 class ProducerIds:
@@ -38,7 +38,7 @@ class ProducerIds:
         return self._next - 1
 
     def _claim(self) -> None:
-        for _ in range(TRIES_MAX):
+        for _ in range(PRODUCER_ID_TRIES_MAX):
             node = self._zk.get(znodes.PRODUCER_ID_BLOCK)
             if node is None:
                 self._zk.ensure(znodes.PRODUCER_ID_BLOCK)
@@ -53,4 +53,4 @@ class ProducerIds:
                 continue
             self._next, self._end = first, first + BLOCK
             return
-        raise ZkError(f"no producer id block in {TRIES_MAX} tries")
+        raise ZkError(f"no producer id block in {PRODUCER_ID_TRIES_MAX} tries")

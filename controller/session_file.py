@@ -16,8 +16,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from headrace.limits import SESSION_PASSWORD_BYTES_MAX
+
 SESSION_FILE = ".headrace-session"
-PASSWORD_BYTES_MAX = 64  # ZooKeeper's have 16
 
 Session = tuple[int, bytes]  # id and password
 
@@ -42,7 +43,7 @@ class SessionFile:
                 serial, session = int(stored.get("serial", 0)), (int(stored["id"]), bytes.fromhex(stored["password"]))
             except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
                 continue
-            if not (-(2**63) <= session[0] < 2**63 and len(session[1]) <= PASSWORD_BYTES_MAX):
+            if not (-(2**63) <= session[0] < 2**63 and len(session[1]) <= SESSION_PASSWORD_BYTES_MAX):
                 continue
             if latest is None or serial > self._serial:
                 latest, self._serial = session, serial

@@ -22,11 +22,10 @@ from headrace.controller.topic_creation import check_configs
 from headrace.controller.transaction import Transaction
 from headrace.controller.zk import ZkConflict, ZkError, ZkSession
 from headrace.errors import ErrorCode, KafkaError
-from headrace.settings import DYNAMIC_KEYS, TOPIC_SETTINGS, Kind, Settings, broker_setting, format_value
+from headrace.limits import CONFIG_PURGES_MAX, CONFIG_WRITE_TRIES_MAX
+from headrace.settings import DYNAMIC_KEYS, TOPIC_SETTINGS, Kind, Settings, broker_setting
 
-TRIES_MAX = 5  # each is lost to somebody who wrote in between
 CHANGE_LIFETIME_MS = 15 * 60_000  # Kafka's
-PURGES_MAX = 200  # at a time
 
 _log = logging.getLogger(__name__)
 
@@ -98,7 +97,7 @@ def alter(
     returns   the overrides as they are now (or would be)
     raises    KafkaError, from `change`; ZkConflict, where others write all the time or the topic has gone; ZkLost
     """
-    for tries_left in range(TRIES_MAX - 1, -1, -1):
+    for tries_left in range(CONFIG_WRITE_TRIES_MAX - 1, -1, -1):
         node = zk.get(path)
         current = znodes.decode_config(path, node.data) if node else {}
         wanted = change(current)
@@ -124,7 +123,7 @@ def alter(
 def purge(zk: ZkSession, now_ms: int) -> int:
     """Remove notifications that every broker has had time to see; returns how many. Failures wait for the next call."""
     try:
-        names = zk.children(znodes.CONFIG_CHANGES)[:PURGES_MAX]  # the oldest: they are numbered
+        names = zk.children(znodes.CONFIG_CHANGES)[:CONFIG_PURGES_MAX]  # the oldest: they are numbered
         paths = [f"{znodes.CONFIG_CHANGES}/{name}" for name in names]
         old = [
             path
@@ -152,7 +151,7 @@ def _edited(key: str, operation: Operation, value: str, overrides: Mapping[str, 
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"unknown configuration key {key!r}")
     if broker_setting(broker_key).kind is not Kind.LIST:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"{key} is no list: {operation.name.lower()} can't be")
-    inherited = format_value(settings[broker_key]) or ""
+    inherited = settings.text(broker_key) or ""
     elements = _elements(overrides.get(key, inherited))
     named = _elements(value)
     if operation is Operation.APPEND:

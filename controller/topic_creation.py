@@ -21,13 +21,17 @@ from headrace.controller.transaction import Transaction
 from headrace.controller.zk import ZkConflict, ZkSession
 from headrace.controller.znodes import PartitionState, TopicAssignment
 from headrace.errors import ConfigError, ErrorCode, KafkaError
-from headrace.limits import CONFIG_VALUE_LENGTH_MAX, TOPIC_NAME_LENGTH_MAX
+from headrace.limits import (
+    CONFIG_VALUE_LENGTH_MAX,
+    PARTITIONS_PER_REQUEST_MAX,
+    PARTITIONS_PER_TOPIC_MAX,
+    TOPIC_NAME_LENGTH_MAX,
+    TOPIC_NODE_BYTES_MAX,
+)
 from headrace.settings import Settings, check_topic_value
+from headrace.shm.view_writer import ROWS_KEY
 
 PARTITIONS_PER_COMMIT = 200
-PARTITIONS_PER_TOPIC_MAX = 100_000
-PARTITIONS_PER_REQUEST_MAX = 100_000
-TOPIC_NODE_BYTES_MAX = 900_000  # ZooKeeper drops the connection of who sends more than a MiB (jute.maxbuffer)
 
 
 class TopicNames:
@@ -180,8 +184,12 @@ def check_room(
             f"{here} more replicas are too many for node {cluster.node_id} "
             f"(headrace.partitions.max={cluster.slots.count})",
         )
-    if not cluster.reserve(view_bytes_of(name, replicas, configs or {})):
-        raise KafkaError(ErrorCode.POLICY_VIOLATION, f"node {cluster.node_id} has no room for more topics in its view")
+    if not cluster.reserve(view_bytes_of(name, replicas, configs or {}), len(replicas)):
+        raise KafkaError(
+            ErrorCode.POLICY_VIOLATION,
+            f"node {cluster.node_id} has no room for {len(replicas)} more partitions of the cluster in its view: "
+            f"{ROWS_KEY}={cluster.rows}",
+        )
 
 
 def complete(zk: ZkSession, election: Election, topic: Topic, live: Sequence[int]) -> None:

@@ -14,9 +14,10 @@ from headrace.controller import znodes
 from headrace.controller.assignment import assign_replicas
 from headrace.controller.cluster import Cluster, Topic
 from headrace.controller.election import Election
-from headrace.controller.topic_creation import PARTITIONS_PER_TOPIC_MAX, check_room, encode_assignment, write_states
+from headrace.controller.topic_creation import check_room, encode_assignment, write_states
 from headrace.controller.zk import ZkSession
 from headrace.errors import ErrorCode, KafkaError
+from headrace.limits import PARTITIONS_PER_TOPIC_MAX
 
 Replicas = tuple[tuple[int, ...], ...]
 

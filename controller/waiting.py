@@ -1,7 +1,7 @@
 """An answer that waits until this node is as the request wanted it.
 
-Runs in: the controller process. Looked at in every cycle while it is open; a look goes on from the first item that
-was not there at the last one, so that all looks together cost a check for each item, and one more each.
+Runs in: the controller process. Polled where something has moved; a poll goes on from the first item that was not there
+at the last one, so that all polls together cost a check for each item, and one more each.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ class Waiting:
     items      what has to come
     is_there   whether an item has come; not asked again once it said so
     respond    the response body; told whether all came in time
+    deadline_ms   when it is answered whatever has come
     """
 
-    __slots__ = ("_deadline_ms", "_is_there", "_open", "_respond")
+    __slots__ = ("_is_there", "_open", "_respond", "deadline_ms")
 
     def __init__(
         self,
@@ -30,7 +31,7 @@ class Waiting:
         respond: Callable[[bool], bytes],
     ) -> None:
         self._open = list(reversed(items))
-        self._deadline_ms = deadline_ms
+        self.deadline_ms = deadline_ms
         self._is_there = is_there
         self._respond = respond
 
@@ -45,4 +46,4 @@ class Waiting:
             self._open.pop()
         if not self._open:
             return self._respond(True)
-        return self._respond(False) if now_ms >= self._deadline_ms else None
+        return self._respond(False) if now_ms >= self.deadline_ms else None

@@ -179,7 +179,7 @@ def decode_broker(node_id: int, data: bytes) -> Registration:
         rack = fields.get("rack")
         if not (rack is None or isinstance(rack, str)) or not -1 <= int(port) < 1 << 16:
             raise ValueError(f"rack {rack!r}, port {port}")
-        return Registration(node_id, (host or "").strip("[]"), int(port), rack)
+        return Registration(_int32(node_id), _text((host or "").strip("[]")), int(port), rack and _text(rack))
 
 
 def encode_topic(assignment: TopicAssignment) -> bytes:
@@ -244,7 +244,7 @@ def decode_config(path: str, data: bytes) -> dict[str, str]:
     if not data:
         return {}
     with _reading(path):
-        return {str(key): str(value) for key, value in json.loads(data).get("config", {}).items()}
+        return {_text(key): _text(value) for key, value in json.loads(data).get("config", {}).items()}
 
 
 def encode_config_change(config_path: str) -> bytes:
@@ -258,7 +258,7 @@ def encode_controller(node_id: int, now_ms: int) -> bytes:
 
 def decode_controller(data: bytes) -> int:
     with _reading(CONTROLLER):
-        return int(json.loads(data)["brokerid"])
+        return _int32(json.loads(data)["brokerid"])
 
 
 def decode_controller_epoch(data: bytes) -> int:
@@ -272,7 +272,7 @@ def encode_cluster_id(cluster_id: str) -> bytes:
 
 def decode_cluster_id(data: bytes) -> str:
     with _reading(CLUSTER_ID):
-        return str(json.loads(data)["id"])
+        return _text(json.loads(data)["id"])
 
 
 def encode_producer_id_block(node_id: int, first: int, last: int) -> bytes:
@@ -305,6 +305,11 @@ def decode_uuid(text: str) -> str:
     if len(digits) not in (0, 32):
         raise ValueError(f"{text!r} is no uuid")
     return digits
+
+
+def _text(value: object) -> str:
+    """As UTF-8 can write it: for half of a surrogate pair, which JSON may have, stands a question mark."""
+    return str(value).encode(errors="replace").decode()
 
 
 def _int32(value: object) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-MESSAGE_LENGTH_MAX = 4_000  # characters of what a client is told, names from its request among them: fits an int16
+from headrace.limits import MESSAGE_LENGTH_MAX
 
 
 class ErrorCode(IntEnum):

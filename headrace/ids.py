@@ -9,17 +9,24 @@ import zlib
 from functools import lru_cache
 from typing import NamedTuple, NewType
 
+from headrace.limits import KEPT_KEY_LENGTH_MAX
+
+# Numbers that stand beside others of other kinds: a type checker tells them apart
 BrokerId = NewType("BrokerId", int)
+PartitionKey = NewType("PartitionKey", int)  # of `partition_key`; beside it stands the slot
+RequestId = NewType("RequestId", int)  # chosen by a network worker; beside it stand a process id and an index
+
+NO_KEY = PartitionKey(0)  # of a partition that is not hosted here
 
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
 INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 
 NO_EPOCH = -1
+NO_LEADER = -1
+NO_GENERATION = -1
 NO_TIMESTAMP_MS = -1
 NO_PRODUCER_ID = -1
-
-KEPT_KEY_LENGTH_MAX = 256  # of a group id whose partition is remembered; 16,384 of the longest would take 512 MiB
 
 
 class TopicPartition(NamedTuple):
@@ -43,9 +50,9 @@ def owner_of(topic: str, partition: int, worker_count: int) -> int:
     return (zlib.crc32(topic.encode()) + partition) % worker_count
 
 
-def partition_key(topic: str, partition: int, topic_id: str = "") -> int:
+def partition_key(topic: str, partition: int, topic_id: str = "") -> PartitionKey:
     """A 32-bit fingerprint that ring messages carry, so that a reused slot is noticed."""
-    return zlib.crc32(f"{topic}\0{partition}\0{topic_id}".encode())
+    return PartitionKey(zlib.crc32(f"{topic}\0{partition}\0{topic_id}".encode()))
 
 
 def coordinator_partition(key: str, partition_count: int) -> int:

@@ -17,6 +17,7 @@ RENEWAL_LOOK_MS = 2  # between two looks whether a dead process's rings can be u
 RENEWAL_RETRY_MS = 500  # between two tries to make new ones, while /dev/shm is full
 STOP_DEADLINE_MS = 9_000  # the whole clean stop; systemd's own limit is longer
 IDLE_WAIT_MAX_MS = 100  # no sleep is longer, so a lost wake-up costs this much at most
+DRAIN_MAX_MS = 3_000  # of a process that stops, for what it has taken
 
 # Rings (bytes are powers of two; a message is at most half of its ring)
 RING_BYTES_MIN = 64 * 1024
@@ -26,6 +27,8 @@ ANSWER_RING_BYTES_MIN = 1 << 18  # where there are so many that they shrink
 CONTROL_RING_BYTES = 1 << 22
 CONTROL_RING_BYTES_MIN = 1 << 20
 UPKEEP_RING_BYTES = 1 << 17  # between the housekeeper and a partition worker
+PEER_RING_BYTES = 1 << 16  # between a partition worker and another one, or the controller
+PEER_RING_BYTES_MIN = 1 << 13  # where there are so many that they shrink
 SHM_SHARE_OF_MEMORY = 100  # all shared memory of a node: one part in so many of the machine's
 SHM_SHARE_OF_DIRECTORY = 4  # and of /dev/shm, which others use as well
 REQUESTS_PER_CYCLE_MAX = 512
@@ -40,7 +43,13 @@ REQUEST_BYTES_PER_CYCLE_MAX = 1 << 20  # of one ring: its writer fills it again 
 PARTITION_ROW_WORDS = 32
 SEQLOCK_TRIES_MAX = 64
 SEQLOCK_YIELDS_MAX = 8  # further tries, each behind a yield of the processor
-CLUSTER_VIEW_BYTES_MAX = 16 * 1024 * 1024
+CLUSTER_VIEW_BYTES_MIN = 4 * 1024 * 1024  # of a half of the cluster view
+CLUSTER_VIEW_BYTES_PER_ROW = 64  # the same, for each partition that the cluster may have
+
+# Deadlines
+DEADLINES_MAX = 10_000_000  # of one heap; what is scheduled has nearer bounds of its own
+CANCELLED_DEADLINES_MAX = 64  # kept in a heap that has few others
+PARKED_PRODUCES_MAX = 100_000  # acks=all requests of one partition worker that wait for replicas
 
 # Connections
 RECEIVE_BYTES_FIRST = 16 * 1024
@@ -50,6 +59,7 @@ RECEIVE_BYTES_KEPT = (
 )  # of a connection between two large frames, while it is busy and nobody waits for memory
 PIPELINED_REQUESTS_MAX = 256  # in flight per connection; reading stops beyond
 PARKED_PARTITIONS_MAX = 10_000  # that fetches of one connection wait for; reading stops beyond
+REFUSED_PARTITIONS_MAX = 1_000  # of one connection, on which a batch found its partition out of service
 OUTBOX_BYTES_MAX = 4 * 1024 * 1024  # answers of one connection (file ranges do not count); reading stops beyond
 TRICKLE_DEADLINE_MS = 30_000  # a started frame has to be whole by then
 FRAME_PATIENCE_MS = 2_000  # then a large one has to keep the pace for it, while others wait for memory
@@ -81,7 +91,17 @@ PEER_TRACES_MAX = 10  # the same, of lines with a traceback
 TOPIC_NAME_LENGTH_MAX = 249
 CONFIG_VALUE_LENGTH_MAX = 1_000  # of a topic's override as it stands in ZooKeeper and in the view, blanks and all
 
-ADMIN_RESPONSE_BYTES_MAX = 64 * 1024 * 1024  # of a partition worker's answer, over all its parts
+# Requests of one process of the node to another (`runtime/mailbox.py`)
+MAIL_REQUESTS_MAX = 100_000  # of one process, that another has not answered
+MAIL_UPKEEP_REQUESTS_MAX = 2_000  # of the housekeeper, to one partition worker: the rest is asked at a later scan
+MAIL_REQUEST_BYTES_MAX = 4 << 20  # of a body, over all its parts: what the default request ring takes whole
+MAIL_REPLY_BYTES_MAX = 64 << 20  # the same, of a reply
+MAIL_BEGUN_REQUESTS_BYTES_MAX = 16 << 20  # of one asker, of which the ends have not come
+MAIL_BEGUN_REPLIES_BYTES_MAX = 128 << 20  # of one process that was asked
+MAIL_BEGUN_COST = 256  # of a body in parts besides its bytes, as bytes
+MAIL_BACKLOG_MESSAGES_MAX = 4 * REQUESTS_PER_CYCLE_MAX  # that wait for room in a ring: no more requests are taken then
+MAIL_BACKLOG_BYTES_MAX = MAIL_REPLY_BYTES_MAX
+
 GROUP_STRING_LENGTH_MAX = (
     8_182  # group, instance ids, protocol names: 4 bytes a character and MEMBER_SUFFIX_BYTES fit an int16
 )
@@ -100,11 +120,16 @@ RECALL_BYTES_FIRST = 64 << 10  # most logs need no more
 RECALL_SEGMENTS_MAX = 16
 RECALL_AGE_MS = 300_000  # a producer that is silent for longer has nothing in flight
 
+# Coordinators
+RELOAD_FIRST_MS = 100  # until the partition of a coordinator that failed is loaded again, doubled each time
+RELOAD_MAX_MS = 10_000
+
 # Files
 FILE_NAME_BYTES_MAX = 255
 OPEN_SEGMENTS_MAX = 4_096  # held open for reading by one process, the least recently used closed first
 OPEN_SEGMENTS_MIN = 64  # however few descriptors there are
 DESCRIPTORS_RESERVED = 256  # of a process: doorbells, listeners, checkpoints, indexes while they are looked at
+DESCRIPTORS_PER_PEER = 3  # of a partition worker: two rings and a doorbell
 DESCRIPTORS_PER_SEGMENT = 2  # held open for reading: the segment and its index
 DESCRIPTORS_PER_LOG = 6  # of its owner: a segment, its two indexes, their maps, and one while it rolls
 IOV_MAX = 1024
@@ -122,8 +147,121 @@ QUARANTINE_MAX_MS = 600_000
 QUARANTINE_ENTRIES_MAX = 10_000  # failures that are remembered
 REOPEN_INTERVAL_MS = 1_000  # between two tries to open logs that ran out of room
 
+# Codecs and schemas
+STRING_BYTES_MAX = 2**15 - 1  # of Kafka's strings: their length is an int16
+LZ4_FIRST_BYTES_MIN = 64 * 1024  # taken for the output without having seen any of it
+COMPRESSORS_MAX = 32  # kept, by codec and level
+PLAIN_WHOLE_RECORDS_MAX = 32
+PLAIN_RUN_RECORDS_MIN = 8  # fewer cost more than they save
+PLAIN_RUN_RECORDS_MAX = 1_024  # what one that turns out to be none may cost
+DECOMPRESSED_BYTES_MAX = 256 * 1024 * 1024
+COMPRESSED_MEMBERS_MAX = 256  # gzip members, lz4 or zstd frames in one batch: writers make one
+DECODED_BYTES_MAX = 256 * 1024 * 1024
+DECODED_REQUEST_BYTES_MAX = 64 * 1024 * 1024  # some 200,000 partitions
+HEADER_TAGS_MAX = 1024  # of which none is known so far
+NESTING_07_MAX = 4
+PAYLOADS_07_MAX = 1_000_000  # in one compressed message
+OLD_RUN_BYTES_MAX = 1 << 20
+
+# Seats and views
+VIEW_READ_TRIES_MAX = 100  # a try fails only where the controller published twice while one copy was made
+JOIN_TRIES_MAX = 1_000
+
+# Logs
+RUN_MESSAGES_MAX = 1_000
+LANES_MIN = 64  # a step costs as much as some 60 records by themselves
+KEY_WORDS_MAX = 32  # longer keys are hashed one by one
+INSPECTED_ENTRY_BYTES_MAX = 128 << 20
+STATE_FILE_BYTES_MAX = 64 << 20
+STATE_FILE_LINES_MAX = 1000  # of a file of keys and values
+READ_AGAIN_MAX = 3  # times that a segment which changes while it is read is read again
+FAULTS_MAX = 50  # kept of one file: a file of noise would name each of its bytes
+INSPECTED_EPOCHS_MAX = 10_000  # runs of one leader epoch that are remembered of a segment
+INSPECTED_ABORTS_MAX = 100_000
+PROBES_MAX = 64  # index entries that are tried behind a bad place
+OLD_ENTRY_BYTES_MAX = 256 << 20  # of v0 and v1, which are looked at in one piece
+READER_SEGMENTS_MAX = 8
+GROUP_SEGMENTS_MAX = 1000
+MESSAGE_07_BYTES_MAX = 64 << 20
+SEARCH_07_BYTES_MAX = 1 << 30
+
+# Clients
+CLIENT_RETRIES_MAX = 10
+EMPTY_FETCHES_MAX = 20  # in a row: 10 s without a byte below an end that was there when it was frozen
+RESPONSE_BYTES_MAX = 256 << 20
+JOINS_MAX = 30  # in a row, each overtaken by the next rebalance
+
+# Network workers
+TEMPLATES_MAX = 4096
+CREATED_AT_ONCE_MAX = 500  # topics of one request; the others are LEADER_NOT_AVAILABLE until the client asks again
+LOGGED_ID_LENGTH_MAX = 200  # of a transactional id in a log line
+ACCEPTS_PER_CYCLE_MAX = 64
+SHARE_BYTES_MIN = 16 * 1024
+EMPTY_RANGES_MAX = 64  # of markers alone, one behind the other
+PRODUCE_IN_FLIGHT_MAX = 5  # of an idempotent producer, for one partition: as many as a log remembers
+SENDFILE_BYTES_MAX = 2 << 20  # for one cycle, so that one reader does not hold the loop
+OUTBOX_JOIN_BYTES_MAX = 64 * 1024
+READERS_MAX = 2_000
+
+# Partition workers
+OTHERS_CYCLES_MAX = 8  # busy cycles after which the rings of other than network workers are read all the same
+PARKED_PRODUCES_MAX = 100_000  # over all replicas of one worker; beyond, requests time out at once
+ROWS_PER_FLUSH_MAX = 5_000
+BACKLOG_ENTRIES_MAX = 4 * REQUESTS_PER_CYCLE_MAX
+COORDINATOR_CYCLE_MS_MAX = 1_000
+
+# Coordinators
+LOAD_REPORTS_MAX = 20  # log lines of one load; the sum stands in the last one
+LOAD_REPORT_LENGTH_MAX = 200  # characters of what somebody wrote into the log, in a line of ours
+TOMBSTONES_BYTES_MAX = 64 * 1024  # of one append
+COMMIT_PREFIX_BYTES_MAX = 4 * 1024 * 1024  # that a group's id takes in the records of one commit
+REBALANCE_REASON_LENGTH_MAX = 255  # of a client's reason, in the log; Kafka's clients send no more
+CANCELLED_KEPT_MAX = 64
+
+# Housekeeper
+SEGMENTS_PER_REQUEST_MAX = 1_000
+CLEANER_FAILURES_MAX = 10
+LAG_ROWS_PER_SCAN_MAX = 2_000  # at a time; the others have their turn in the next ones
+
+# Controller
+CONFIGS_RETURNED_MAX = 100  # topics of one answer: 140 KB, and a connection may have 256 requests in flight
+CONFIG_WRITE_TRIES_MAX = 5  # each is lost to somebody who wrote in between
+CONFIG_PURGES_MAX = 200  # at a time
+RELEASES_TOLD_MAX = 100  # by name, at a time
+ASSIGNMENT_TOLD_MAX = 2_000  # bytes of it
+PARTITIONS_PER_TOPIC_MAX = 100_000
+PARTITIONS_PER_REQUEST_MAX = 100_000
+TOPIC_NODE_BYTES_MAX = 900_000  # ZooKeeper drops the connection of who sends more than a MiB (jute.maxbuffer)
+CONTROLLER_REQUESTS_PER_CYCLE_MAX = 64
+PENDING_RESPONSES_MAX = 10_000
+REQUEST_WORK_MS_MAX = 10_000  # of one request on ZooKeeper: others wait for their turn, and so do changes of leaders
+ELECTION_TRIES_MAX = 10  # each is lost to another node that was faster, or to one that resigned just then
+SESSION_PASSWORD_BYTES_MAX = 64  # ZooKeeper's have 16
+PRODUCER_ID_TRIES_MAX = 20  # each is lost to another node that claimed at the same time
+
+# Node
+KEY_SIMILARITY_MIN = 0.85  # of an unknown key to the one that was perhaps meant
+ZOOKEEPER_START_TRIES_MAX = 5
+LOCK_HOLDER_BYTES_MAX = 64
+
+# Command line
+DEMO_QUEUE_MESSAGES_MAX = 200_000
+DEMO_MESSAGE_BYTES_MAX = 1_000_000  # of a line and its file's name, librdkafka's default
+RATE_BYTES_MIN = 1_000_000  # of less than that a rate says nothing
+REQUEST_TIMEOUT_MS_MAX = 3_600_000
+LINE_BYTES_MAX = 32 << 20
+IMPORTED_BATCH_RECORDS_MAX = 50_000  # in a batch
+DAMAGES_SHOWN_MAX = 20
+IMPORT_STATE_BYTES_MAX = 16 << 20
+PRODUCE_TIMEOUT_S_MAX = 86_400
+
+# Vocabulary
+KEPT_KEY_LENGTH_MAX = 256  # of a group id whose partition is remembered; 16,384 of the longest would take 512 MiB
+MESSAGE_LENGTH_MAX = 4_000  # characters of what a client is told, names from its request among them: fits an int16
+
 assert CONNECTION_REQUESTS_PER_CYCLE_MAX <= PIPELINED_REQUESTS_MAX <= NETWORK_REQUESTS_PER_CYCLE_MAX
 assert 10 * NETWORK_CYCLE_MS_MAX <= WORKER_HANG_TIMEOUT_MS_MIN  # a beat in each cycle, whatever the last request took
+assert CANCELLED_DEADLINES_MAX < PARKED_PRODUCES_MAX <= DEADLINES_MAX
 assert FRAME_PATIENCE_MS < TRICKLE_DEADLINE_MS
 assert 0 < PEER_TRACES_MAX <= PEER_LINES_MAX
 assert GROUPS_NAMED_MANY < GROUPS_NAMED_MAX
@@ -132,9 +270,13 @@ assert RING_BYTES_MIN & (RING_BYTES_MIN - 1) == 0
 assert RING_BYTES_MIN <= ANSWER_RING_BYTES_MIN <= ANSWER_RING_BYTES
 assert RING_BYTES_MIN <= CONTROL_RING_BYTES_MIN <= CONTROL_RING_BYTES
 assert UPKEEP_RING_BYTES >= RING_BYTES_MIN
+assert PEER_RING_BYTES_MIN <= PEER_RING_BYTES <= UPKEEP_RING_BYTES
+assert MAIL_REQUEST_BYTES_MAX + MAIL_BEGUN_COST <= MAIL_BEGUN_REQUESTS_BYTES_MAX
+assert MAIL_REPLY_BYTES_MAX + MAIL_BEGUN_COST <= MAIL_BEGUN_REPLIES_BYTES_MAX
 assert RESTART_BACKOFF_FIRST_MS <= RESTART_BACKOFF_MAX_MS
 assert 4 * GROUP_STRING_LENGTH_MAX + MEMBER_SUFFIX_BYTES < 1 << 15
 assert STOP_DEADLINE_MS < 10_000
+assert RELOAD_FIRST_MS <= RELOAD_MAX_MS
 assert QUARANTINE_FIRST_MS <= QUARANTINE_MAX_MS
 assert OPEN_SEGMENTS_MIN <= OPEN_SEGMENTS_MAX
 assert RECALL_BYTES_FIRST <= RECALL_BYTES_MAX

@@ -4,6 +4,8 @@ A setting has a key, a type, a default, a check and a sentence. Values come from
 unknown keys warn (`Settings.unknown`), bad values raise `ConfigError` with key, value and reason. Topic
 settings inherit from the broker key that Kafka pairs them with (`segment.bytes` from `log.segment.bytes`).
 
+Type checkers see each key with the type of its value: `make lint` writes them a stub (`settings_stub.py`).
+
 Source: Kafka 3.9 `KafkaConfig`, `ServerLogConfigs`, `TopicConfig`.
 """
 
@@ -16,7 +18,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Literal, get_args
 
 from headrace import limits
 from headrace.errors import ConfigError
@@ -234,6 +236,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("headrace.partition.worker.cpus", _S, None, "Cores of the partition workers; their share of headrace.worker.cpus where unset."),
     Setting("headrace.shm.bytes.max", _L, "-1", "Shared memory of the node: rings shrink to fit, as far as they can; -1: a hundredth of the memory, and a quarter of /dev/shm.", -1, _LONG_MAX),
     Setting("headrace.request.ring.bytes", _I, "8388608", "Ring from a network to a partition worker; a power of two. Batches above half of it go in parts, at one copy more. Halved where headrace.shm.bytes.max wants it and the key is not given.", limits.RING_BYTES_MIN, limits.RING_BYTES_MAX),
+    Setting("headrace.cluster.partitions.max", _I, "65536", "Partitions of the whole cluster that this node can know of.", 64, 1 << 22),
     Setting("headrace.partitions.max", _I, "16384", "Rows of the partition table: replicas this node can hold.", 16, 1 << 20),
     Setting("headrace.producer.snapshot.interval.bytes", _L, "67108864", "Bytes of log between producer snapshots: bounds a worker's restart.", 1 << 20, _LONG_MAX),
     Setting("headrace.flush.before.ack", _B, "false", "Sync a log before its appends are acknowledged: one fdatasync a cycle for all that came."),
@@ -300,17 +303,24 @@ _BY_KEY: dict[str, Setting] = {setting.key: setting for setting in (*BROKER_SETT
 _THROTTLED_REPLICA = re.compile(r"[0-9]+:[0-9]+")
 
 # Broker settings that can be changed while the node runs: what topics inherit, and nothing else reads
-DYNAMIC_KEYS = (_BROKER_KEYS & frozenset(TOPIC_SETTINGS.values())) - {
+DYNAMIC_KEYS: frozenset[str] = (_BROKER_KEYS & frozenset(TOPIC_SETTINGS.values())) - {
     "log.message.format.version",
     "log.segment.delete.delay.ms",  # the housekeeper's, for directories
     "headrace.flush.before.ack",
 }
-CPU_KEYS = ("headrace.worker.cpus", "headrace.network.worker.cpus", "headrace.partition.worker.cpus")
+CpuKey = Literal["headrace.worker.cpus", "headrace.network.worker.cpus", "headrace.partition.worker.cpus"]
+CPU_KEYS: tuple[CpuKey, ...] = get_args(CpuKey)
 _DERIVED_KEYS = {"log.dir": "log.dirs"}  # Kafka's singular spellings
 
 
-class Settings(Mapping[str, Any]):
+# Values by topic key; the stub says which key has which type
+TopicValues = dict[str, Any]
+
+
+class Settings:
     """Parsed broker settings: `settings["log.dirs"]`. Keys that were not given hold their defaults.
+
+    Iterating gives the keys. A key that a variable holds is asked for with `value` or `text`.
 
     explicit   the texts as given, by key
     unknown    keys that are no settings of ours, in the order given (the caller warns)
@@ -338,8 +348,9 @@ class Settings(Mapping[str, Any]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
 
-    def __len__(self) -> int:
-        return len(self._values)
+    def value(self, key: str) -> Any:
+        """The value of any key. Raises KeyError, where there is no such setting."""
+        return self._values[key]
 
     def text(self, key: str) -> str | None:
         """The value as DescribeConfigs shows it, None where none is set."""
@@ -452,9 +463,9 @@ def topic_setting(key: str, text: str = "") -> Setting:
     return _BY_KEY[TOPIC_SETTINGS[key]]
 
 
-def topic_values(settings: Settings, overrides: Mapping[str, str]) -> dict[str, Any]:
+def topic_values(settings: Settings, overrides: Mapping[str, str]) -> TopicValues:
     """Every topic key with its parsed value: the topic's own where set, else the broker's."""
-    values = {key: settings[broker_key] for key, broker_key in TOPIC_SETTINGS.items()}
+    values: TopicValues = {key: settings.value(broker_key) for key, broker_key in TOPIC_SETTINGS.items()}
     for key, text in overrides.items():
         if key in TOPIC_SETTINGS:  # another broker may know more keys than we do
             values[key] = check_topic_value(key, text)

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from crc32c import crc32c
 
+from headrace.ids import NO_TIMESTAMP_MS
 from headrace.limits import COMPACTED_RECORDS_MAX
 from headrace.log.offset_map import OffsetMap
 from headrace.log.record_columns import PADDING_BYTES, Ints, RecordColumns, hash_keys, walk_lanes
@@ -45,7 +46,6 @@ from headrace.protocol.record_batch import (
 from headrace.protocol.varint import encode_varlong
 
 NO_HORIZON_MS = -1
-NO_TIMESTAMP_MS = -1
 RECORD_BYTES_USUAL = 64  # columns and what is computed from them take some 200 bytes a record
 _BODY_CRC_START = ATTRIBUTES_POSITION
 _INT64 = np.iinfo(np.int64)

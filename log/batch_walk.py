@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from crc32c import crc32c
 
+from headrace.limits import OLD_ENTRY_BYTES_MAX
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, compute_message_crc, peek_entry
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
@@ -33,7 +34,6 @@ from headrace.protocol.record_batch import (
 LENGTH_MIN = HEADER_BYTES - LOG_OVERHEAD_BYTES
 CHECKED_WINDOW_BYTES = 512 * 1024
 HEADER_WINDOW_BYTES = 64 * 1024
-OLD_ENTRY_BYTES_MAX = 256 << 20  # of v0 and v1, which are looked at in one piece
 
 assert HEADER_BYTES <= HEADER_WINDOW_BYTES <= CHECKED_WINDOW_BYTES
 

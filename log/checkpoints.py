@@ -1,10 +1,8 @@
 """The small text files of a log directory, in Kafka's formats, each replaced as a whole.
 
     *-checkpoint               version (0), count, then `topic partition offset` a line
-    leader-epoch-checkpoint    version (0), count, then `epoch start_offset` a line        (in the partition's
-    directory)
-    partition.metadata         `version: 0`, `topic_id: <base64url of 16 bytes>`           (in the partition's
-    directory)
+    leader-epoch-checkpoint    in a partition's directory: version (0), count, then `epoch start_offset` a line
+    partition.metadata         in a partition's directory: `version: 0`, `topic_id: <base64url of 16 bytes>`
     .kafka_cleanshutdown       JSON, written last by a clean stop, removed by the next start
 
 Source: Kafka `CheckpointFile`, `OffsetCheckpointFile`, `PartitionMetadataFile`, `CleanShutdownFileHandler`.

@@ -15,20 +15,12 @@ from pathlib import Path
 
 from headrace.errors import HeadraceError
 from headrace.log.disk import Buffer, Disk
+from headrace.log.names import CLEANED_SUFFIX, INDEX_SUFFIX, LOG_SUFFIX, SUFFIXES, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX
 from headrace.log.offset_index import ENTRY as OFFSET_ENTRY
-from headrace.log.segment import (
-    INDEX_SUFFIX,
-    LOG_SUFFIX,
-    RELATIVE_OFFSET_MAX,
-    SUFFIXES,
-    TIME_INDEX_SUFFIX,
-    TXN_INDEX_SUFFIX,
-    path_of,
-)
+from headrace.log.segment import RELATIVE_OFFSET_MAX, path_of
 from headrace.log.time_index import ENTRY as TIME_ENTRY
 from headrace.protocol.record_batch import RecordBatchHeader
 
-CLEANED_SUFFIX = ".cleaned"
 POSITION_MAX = 2**31 - 1
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_TRUNC
 

@@ -28,21 +28,15 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.errors import HeadraceError
+from headrace.limits import GROUP_SEGMENTS_MAX
 from headrace.log.batch_cleaner import BatchCleaner, Lanes, decode, empty_batch
 from headrace.log.cleaned_segment import CleanedSegment, remove_cleaned
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
+from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX
 from headrace.log.offset_map import OffsetMap
 from headrace.log.record_columns import hash_keys
-from headrace.log.segment import (
-    INDEX_SUFFIX,
-    LOG_SUFFIX,
-    RELATIVE_OFFSET_MAX,
-    TIME_INDEX_SUFFIX,
-    TXN_INDEX_SUFFIX,
-    path_of,
-    segment_bases,
-)
+from headrace.log.segment import RELATIVE_OFFSET_MAX, path_of, segment_bases
 from headrace.log.segment_chunks import Batch, read_chunks
 from headrace.log.segment_file import SegmentFile
 from headrace.log.transaction_index import ENTRY as TXN_ENTRY
@@ -51,7 +45,6 @@ from headrace.protocol.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT, Recor
 
 PLAIN_BYTES_RATIO = 2  # decompressed bytes at a time, in chunks
 SCAN_STEP_BATCHES = 4096
-GROUP_SEGMENTS_MAX = 1000
 Flags = npt.NDArray[np.bool_]
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from headrace.settings import TopicValues
 
 NEVER = 2**63 - 1
 
@@ -38,7 +38,7 @@ class LogConfig:
     flush_before_ack: bool = False
 
     @classmethod
-    def from_values(cls, values: Mapping[str, Any]) -> LogConfig:
+    def from_values(cls, values: TopicValues) -> LogConfig:
         """From `headrace.settings.topic_values`."""
         flush_ms = values["flush.ms"]
         both_max_ms = values["message.timestamp.difference.max.ms"]  # KIP-937: where the newer keys are not set

@@ -12,10 +12,10 @@ import logging
 from bisect import bisect_right
 from pathlib import Path
 
+from headrace.ids import NO_EPOCH
 from headrace.log.checkpoints import LEADER_EPOCH_FILE, BadCheckpoint, read_leader_epochs, write_leader_epochs
 from headrace.log.disk import Disk
 
-NO_EPOCH = -1
 UNDEFINED = (NO_EPOCH, -1)
 
 _log = logging.getLogger(__name__)

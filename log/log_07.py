@@ -5,7 +5,7 @@
 A message's offset is its byte: the segment's name plus its position in the file. Segments follow each other without a gap.
 What is damaged is told and passed over: one message, where its length leads to the next; else everything up to the next two
 messages in a row (`segment_file_07.py`). What is cut at the end of the last segment was being written: it ends the log, and is no
-damage. As much as MESSAGE_BYTES_MAX may come out of a compressed message.
+damage. As much as MESSAGE_07_BYTES_MAX may come out of a compressed message.
 
 Source: Kafka 0.7 `Log`, `FileMessageSet`.
 """
@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
-from headrace.log.segment_file_07 import MESSAGE_BYTES_MAX, SegmentFile07
+from headrace.limits import MESSAGE_07_BYTES_MAX
+from headrace.log.segment_file_07 import SegmentFile07
 from headrace.protocol.compression import CompressionError
 from headrace.protocol.message_07 import CutMessage, Message07, payloads_of
 from headrace.protocol.record_batch import CorruptRecord
@@ -124,7 +125,7 @@ class Log07:
                 )
 
             try:
-                payloads = payloads_of(message, MESSAGE_BYTES_MAX, damaged)
+                payloads = payloads_of(message, MESSAGE_07_BYTES_MAX, damaged)
             except (CorruptRecord, CompressionError) as failure:
                 on_damage(Damage(str(path), Place(base, position), f"a compressed set: {failure}", message.size))
                 skip = 0

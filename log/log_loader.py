@@ -31,20 +31,12 @@ from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.log.index_reader import IndexReader
 from headrace.log.leader_epochs import LeaderEpochs
+from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX
 from headrace.log.offset_index import ENTRY as OFFSET_ENTRY
 from headrace.log.producer_state import ProducerState
 from headrace.log.recovery import Progress, Recovery
 from headrace.log.replay import NEVER_OFFSET, ProducerReplay
-from headrace.log.segment import (
-    INDEX_SUFFIX,
-    LOG_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    TXN_INDEX_SUFFIX,
-    Segment,
-    bases_among,
-    path_of,
-    segment_bases,
-)
+from headrace.log.segment import Segment, bases_among, path_of, segment_bases
 from headrace.log.segment_swap import finish_swaps
 from headrace.log.stray import put_aside
 from headrace.log.time_index import ENTRY as TIME_ENTRY

@@ -25,9 +25,12 @@ class OffsetMap:
     """
 
     def __init__(self, memory_bytes: int, load_factor: float, keys_expected: int = 2**62) -> None:
-        """At most `memory_bytes`; less, where `keys_expected` need less."""
-        wanted = min(memory_bytes // SLOT_BYTES, int(keys_expected / load_factor) + 1)
-        slots = _prime_at_or_below(max(wanted, SLOTS_MIN))
+        """At most `memory_bytes`; less, where `keys_expected` need less: room for all of them, they may come in one batch."""
+        most = max(memory_bytes // SLOT_BYTES, SLOTS_MIN)
+        wanted = int(keys_expected / load_factor) + 1
+        slots = _prime(max(wanted, SLOTS_MIN), 1) if wanted < most else _prime(most, -1)
+        if slots > most:
+            slots = _prime(most, -1)
         self._slots = np.uint64(slots)
         self._first = np.zeros(slots, np.uint64)
         self._second = np.zeros(slots, np.uint64)
@@ -90,8 +93,8 @@ class OffsetMap:
         return first % self._slots, second % (self._slots - np.uint64(1)) + np.uint64(1)
 
 
-def _prime_at_or_below(number: int) -> int:
-    """The largest prime; by trial division, some thousand steps for a map of 100 GB."""
+def _prime(number: int, step: int) -> int:
+    """The next prime from a number on, upwards or downwards; by trial division, some thousand steps for a map of 100 GB."""
     while not all(number % divisor for divisor in range(2, int(number**0.5) + 1)):
-        number -= 1
+        number += step
     return number

@@ -36,13 +36,14 @@ from headrace.log.config import LogConfig
 from headrace.log.disk import Disk, storage_failure
 from headrace.log.leader_epochs import LeaderEpochs
 from headrace.log.log_loader import LogLoader, Opening
+from headrace.log.names import LOG_SUFFIX
 from headrace.log.open_segments import OpenSegments
 from headrace.log.producer_state import ProducerBudget, ProducerState
 from headrace.log.reader import LogReader
 from headrace.log.recovery import Progress
 from headrace.log.replicated_append import ReplicatedAppend
 from headrace.log.retention import newest_timestamp
-from headrace.log.segment import LOG_SUFFIX, RELATIVE_OFFSET_MAX, Segment, path_of, sync_segment
+from headrace.log.segment import RELATIVE_OFFSET_MAX, Segment, path_of, sync_segment
 from headrace.log.segment_deletion import retire_segment
 from headrace.log.segment_swap import swap_segments
 from headrace.log.truncation import TruncationMark

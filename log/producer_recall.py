@@ -13,9 +13,9 @@ from collections import defaultdict, deque
 from collections.abc import Iterator
 
 from headrace.limits import RECALL_AGE_MS, RECALL_BYTES_FIRST, RECALL_BYTES_MAX, RECALL_SEGMENTS_MAX
-from headrace.log.producer_state import BATCHES_KEPT, SEQUENCE_MASK, Appended, ProducerState
+from headrace.log.producer_state import BATCHES_KEPT, Appended, ProducerState
 from headrace.log.reader import LogReader
-from headrace.protocol.record_batch import CONTROL_BIT, RecordBatchHeader
+from headrace.protocol.record_batch import CONTROL_BIT, SEQUENCE_MASK, RecordBatchHeader
 
 
 def recall_batches(

@@ -33,15 +33,15 @@ from crc32c import crc32c
 
 from headrace.errors import ErrorCode, HeadraceError
 from headrace.log.disk import Disk
+from headrace.log.names import SNAPSHOT_SUFFIX
 from headrace.log.segment import bases_among
 from headrace.log.transaction_index import AbortedTransaction
+from headrace.protocol.record_batch import SEQUENCE_MASK
 
-SNAPSHOT_SUFFIX = ".snapshot"
 SNAPSHOT_VERSION = 1
 SNAPSHOTS_KEPT = 2  # besides those at the beginning of a segment
 BATCHES_KEPT = 5
 EVICTED_SHARE = 16  # of all producers: that part of them is forgotten at a time
-SEQUENCE_MASK = (1 << 31) - 1
 
 _log = logging.getLogger(__name__)
 
@@ -194,8 +194,8 @@ class ProducerState:
         """Remember a batch that is in the log, or goes into it in this call.
 
         is_transactional   not 0: it belongs to a transaction, and begins one where none is open
-        timestamp_ms   when it was appended, not what its records say: records of long ago must not expire their
-                       producer at once (KAFKA-9144)
+        timestamp_ms       when it was appended, not what its records say: records of long ago must not expire their
+                           producer at once (KAFKA-9144)
         """
         producer = self.producers.get(producer_id)
         if producer is None:

@@ -8,7 +8,7 @@ on where the last range ended skips the index; where it also told what offset fo
 
 The rule for descriptors: a `FileRange` holds its `SegmentFile`, and that closes its descriptor when nobody holds
 it any more. So a range can be sent whatever became of the segment, the reader or its cache meanwhile; keep the
-range, not the number. A reader itself keeps SEGMENTS_MAX of them, those of a process share a bound (`open_segments.py`).
+range, not the number. A reader itself keeps READER_SEGMENTS_MAX of them, those of a process share a bound (`open_segments.py`).
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from headrace.limits import READER_SEGMENTS_MAX
 from headrace.log.batch_walk import Found
 from headrace.log.index_reader import Entry, IndexReader
+from headrace.log.names import LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX
 from headrace.log.open_segments import OpenSegments
-from headrace.log.segment import LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, bases_among, path_of
+from headrace.log.segment import bases_among, path_of
 from headrace.log.segment_file import CorruptSegment, SegmentFile
 from headrace.log.time_index import ENTRY as TIME_ENTRY
 from headrace.log.transaction_index import AbortedTransaction, read_aborted
 from headrace.protocol.message_set import iterate_entry_records
 
 __all__ = ["CorruptSegment", "FileRange", "LogReader", "SegmentFile", "TimestampOffset"]
-
-SEGMENTS_MAX = 8
 
 
 class FileRange(NamedTuple):
@@ -66,7 +66,7 @@ class LogReader:
     ) -> None:
         self.directory = directory
         self.confirm = confirm
-        self._shared = shared or OpenSegments(SEGMENTS_MAX)
+        self._shared = shared or OpenSegments(READER_SEGMENTS_MAX)
         self._version = -1
         self._bases: list[int] = []
         self._aborted_in: frozenset[int] = frozenset()  # segments with a transaction index, as of the listing
@@ -105,7 +105,7 @@ class LogReader:
             segment = self._shared.open(self.directory, base)
             self.confirm()
             self._shared.hold(segment, self._open)
-            if len(self._open) > SEGMENTS_MAX:
+            if len(self._open) > READER_SEGMENTS_MAX:
                 self._shared.release(next(iter(self._open.values())))
         else:
             self._shared.use(segment)

@@ -24,13 +24,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from headrace.protocol.record_batch import CorruptRecord
+from headrace.limits import KEY_WORDS_MAX, LANES_MIN
+from headrace.protocol.record_batch import RECORD_BYTES_MIN, CorruptRecord
 from headrace.protocol.varint import ZIGZAGS, read_varlong
 
 PADDING_BYTES = 64  # behind the last lane: steps load 8 bytes at a time, and look before they judge
-LANES_MIN = 64  # a step costs as much as some 60 records by themselves
-KEY_WORDS_MAX = 32  # longer keys are hashed one by one
-_RECORD_BYTES_MIN = 7  # each field in a byte
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -75,7 +73,7 @@ def walk_lanes(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints, counts: In
     counts           records of each lane
     raises           CorruptRecord
     """
-    if np.any(counts < 0) or np.any(counts * _RECORD_BYTES_MIN > ends - starts):
+    if np.any(counts < 0) or np.any(counts * RECORD_BYTES_MIN > ends - starts):
         raise CorruptRecord("a batch announces more records than it has bytes for")
     if np.any((counts == 0) & (starts != ends)):
         raise CorruptRecord("bytes in a batch without records")
@@ -111,7 +109,7 @@ def _record_starts(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints, counts
         found[place[:lanes] + depth] = position[:lanes]
         length, body = _varints(words, position[:lanes])
         position[:lanes] = body + length
-        if np.any(length < _RECORD_BYTES_MIN - 1) or np.any(position[:lanes] > end[:lanes]):
+        if np.any(length < RECORD_BYTES_MIN - 1) or np.any(position[:lanes] > end[:lanes]):
             raise CorruptRecord("a record is longer than its batch, or too short")
         depth += 1
     plain = data.data
@@ -157,7 +155,7 @@ def _decode_fields(
     expected[:-1] = starts[1:]
     last = np.cumsum(counts)[counts > 0] - 1
     expected[last] = lane_ends[counts > 0]
-    if np.any(length < _RECORD_BYTES_MIN - 1) or np.any(ends != expected):
+    if np.any(length < RECORD_BYTES_MIN - 1) or np.any(ends != expected):
         raise CorruptRecord("records that are too short, or don't end where their batch does")
     timestamp_delta, timestamp_end = _varints(words, body + 1)
     offset_delta, key_at = _varints(words, timestamp_end)

@@ -17,10 +17,11 @@ from typing import NamedTuple
 from headrace.errors import HeadraceError
 from headrace.log.batch_walk import Run, size_of
 from headrace.log.disk import Disk
+from headrace.log.names import TXN_INDEX_SUFFIX
 from headrace.log.producer_recall import recall_batches
 from headrace.log.producer_state import ProducerState
 from headrace.log.reader import LogReader
-from headrace.log.segment import TXN_INDEX_SUFFIX, path_of
+from headrace.log.segment import path_of
 from headrace.log.segment_file import SegmentFile
 from headrace.log.transaction_index import AbortedTransaction, TransactionIndex
 from headrace.protocol.control_record import ABORT, COMMIT, CONTROL_KEY, MARKER_VALUE, control_type

@@ -16,10 +16,11 @@ from typing import NoReturn
 from crc32c import crc32c
 
 from headrace.errors import HeadraceError, StorageFailed
+from headrace.ids import NO_EPOCH
 from headrace.log.batch_walk import Step
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
-from headrace.log.leader_epochs import NO_EPOCH, LeaderEpochs
+from headrace.log.leader_epochs import LeaderEpochs
 from headrace.log.producer_state import ProducerState
 from headrace.log.replay import build_marker_record, replay_batch
 from headrace.log.segment import Segment

@@ -23,7 +23,8 @@ from typing import NamedTuple
 from headrace.errors import ConfigError
 from headrace.log.config import LogConfig
 from headrace.log.index_reader import IndexReader
-from headrace.log.segment import LOG_SUFFIX, TIME_INDEX_SUFFIX, path_of, segment_bases
+from headrace.log.names import LOG_SUFFIX, TIME_INDEX_SUFFIX
+from headrace.log.segment import path_of, segment_bases
 from headrace.log.time_index import ENTRY as TIME_ENTRY
 from headrace.protocol.record_batch import HEADER_BYTES, MAGIC_POSITION, MAGIC_V2, parse_header
 

@@ -18,15 +18,11 @@ import os
 from pathlib import Path
 
 from headrace.log.disk import Disk
+from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, SUFFIXES, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX
 from headrace.log.offset_index import OffsetIndex
 from headrace.log.time_index import TimeIndex
 from headrace.log.transaction_index import TransactionIndex
 
-LOG_SUFFIX = ".log"
-INDEX_SUFFIX = ".index"
-TIME_INDEX_SUFFIX = ".timeindex"
-TXN_INDEX_SUFFIX = ".txnindex"
-SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 RELATIVE_OFFSET_MAX = 2**31 - 1
 BASE_OFFSET_MAX = 2**63 - 1 - 2 * RELATIVE_OFFSET_MAX  # a file of a larger name is a mistake: nothing fits behind it
 NAME_DIGITS = 20

@@ -14,6 +14,7 @@ from struct import Struct
 
 from crc32c import crc32c
 
+from headrace.limits import RUN_MESSAGES_MAX
 from headrace.log.segment_file import SegmentFile
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, Message, read_message, records_of
 from headrace.protocol.record_batch import (
@@ -30,8 +31,6 @@ from headrace.protocol.record_batch import (
     build_batch,
     parse_header,
 )
-
-RUN_MESSAGES_MAX = 1_000
 
 Batch = tuple[RecordBatchHeader, memoryview]
 

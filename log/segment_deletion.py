@@ -16,9 +16,8 @@ import os
 from pathlib import Path
 
 from headrace.log.disk import Disk
-from headrace.log.segment import SUFFIXES, path_of
-
-DELETED_SUFFIX = ".deleted"
+from headrace.log.names import DELETED_SUFFIX, SUFFIXES
+from headrace.log.segment import path_of
 
 
 def retire_segment(directory: Path, base_offset: int, disk: Disk) -> None:

@@ -18,8 +18,9 @@ from pathlib import Path
 from headrace.errors import HeadraceError
 from headrace.log.batch_walk import Found
 from headrace.log.index_reader import Entry, IndexReader
+from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX
 from headrace.log.offset_index import ENTRY as OFFSET_ENTRY
-from headrace.log.segment import INDEX_SUFFIX, LOG_SUFFIX, path_of
+from headrace.log.segment import path_of
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
 from headrace.protocol.record_batch import (
     HEADER,

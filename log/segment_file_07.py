@@ -1,8 +1,8 @@
 """A `.kafka` segment, open for reading: the message at a byte, and where messages begin again behind a bad place.
 
-Reads in windows of WINDOW_BYTES; a message has at most MESSAGE_BYTES_MAX. The search behind a bad place believes a message if its
+Reads in windows of WINDOW_BYTES; a message has at most MESSAGE_07_BYTES_MAX. The search behind a bad place believes a message if its
 checksum is right and another one follows, or the end of the segment. It knows messages below 16 MiB, whose length begins with a zero,
-and gives up when it has taken checksums of SEARCH_BYTES_MAX: what looks like a message on every byte must not take for ever.
+and gives up when it has taken checksums of SEARCH_07_BYTES_MAX: what looks like a message on every byte must not take for ever.
 """
 
 from __future__ import annotations
@@ -10,20 +10,19 @@ from __future__ import annotations
 import os
 import re
 
+from headrace.limits import MESSAGE_07_BYTES_MAX, SEARCH_07_BYTES_MAX
 from headrace.protocol.compression import Codec
 from headrace.protocol.message_07 import LENGTH_BYTES, CutMessage, Message07, message_size, read_message_07
 from headrace.protocol.record_batch import CorruptRecord
 
 WINDOW_BYTES = 1 << 20
-MESSAGE_BYTES_MAX = 64 << 20
-SEARCH_BYTES_MAX = 1 << 30
 HEAD_BYTES = LENGTH_BYTES + 2  # that tell a message's size
 
 # A length of 1 to 2**24 - 1, and a magic.
 _CANDIDATE = re.compile(rb"\x00(?:[^\x00]..|.[^\x00].|..[^\x00])[\x00\x01]", re.DOTALL)
 _CANDIDATE_BYTES = 5
 
-assert MESSAGE_BYTES_MAX >= 1 << 24 > WINDOW_BYTES
+assert MESSAGE_07_BYTES_MAX >= 1 << 24 > WINDOW_BYTES
 
 
 class SegmentFile07:
@@ -44,8 +43,8 @@ class SegmentFile07:
         if not 0 <= place <= len(self._window) - HEAD_BYTES:
             place = self._load(position, WINDOW_BYTES)
         whole = message_size(self._window, place, place + self.size_bytes - position)
-        if whole > MESSAGE_BYTES_MAX:
-            raise CorruptRecord(f"a message of {whole} bytes, {MESSAGE_BYTES_MAX} is the bound")
+        if whole > MESSAGE_07_BYTES_MAX:
+            raise CorruptRecord(f"a message of {whole} bytes, {MESSAGE_07_BYTES_MAX} is the bound")
         if place + whole > len(self._window):
             place = self._load(position, max(whole, WINDOW_BYTES))
         if whole > len(self._window):
@@ -64,7 +63,7 @@ class SegmentFile07:
 
     def next_message(self, start: int) -> int:
         """The first byte from `start` on where messages begin again; the end of the segment where they don't."""
-        budget = SEARCH_BYTES_MAX
+        budget = SEARCH_07_BYTES_MAX
         position = start
         while position < self.size_bytes:
             block = os.pread(self._fd, WINDOW_BYTES + _CANDIDATE_BYTES - 1, position)

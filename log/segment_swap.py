@@ -3,11 +3,11 @@
     .cleaned    the housekeeper's: written and synced by it, garbage whenever it is not at work
     .swap       the owner's: complete, and going in. The `.log.swap` is renamed last, and goes last
 
-    1  .index.cleaned, ... -> .swap, then .log.cleaned -> .log.swap       from here on the swap happens, crash or not
-    2  the old index of the first segment away                          its entries would point into other batches
-    3  a second name of .log.swap renamed over the first segment's .log  readers find the old batches or the new ones
-    4  .index.swap -> .index, and so on; the transaction index only now, and over the old one: a reader of the old batches
-     must not miss an aborted transaction
+    1  .index.cleaned, ... -> .swap, then .log.cleaned -> .log.swap: from here on the swap happens, crash or not
+    2  the old index of the first segment away: its entries would point into other batches
+    3  a second name of .log.swap renamed over the first segment's .log: readers find the old batches or the new ones
+    4  .index.swap -> .index, and so on; the transaction index only now, and over the old one: a reader of the old
+       batches must not miss an aborted transaction
     5  the other segments -> .deleted, the last one first
     6  .log.swap away
 
@@ -28,22 +28,20 @@ import os
 from pathlib import Path
 
 from headrace.log.batch_walk import walk
-from headrace.log.cleaned_segment import CLEANED_SUFFIX
 from headrace.log.disk import Disk
-from headrace.log.segment import (
+from headrace.log.names import (
+    CLEANED_SUFFIX,
     INDEX_SUFFIX,
     LOG_SUFFIX,
     SUFFIXES,
+    SWAP_SUFFIX,
+    SWAPPED_SUFFIX,
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
-    base_of,
-    path_of,
-    segment_bases,
 )
+from headrace.log.segment import base_of, path_of, segment_bases
 from headrace.log.segment_deletion import retire_file, retire_segment
 
-SWAP_SUFFIX = ".swap"
-_NAME_SUFFIX = ".swapped"  # the second name of a .log.swap, for one rename
 _SIDE_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 
 _log = logging.getLogger(__name__)
@@ -84,7 +82,7 @@ def finish_swaps(directory: Path, disk: Disk) -> int:
         stem, _, suffix = name.partition(".")
         base = base_of(stem)
         is_orphan = f".{suffix}" in _SIDE_SUFFIXES and base is not None and base not in kept
-        if is_orphan or name.endswith((SWAP_SUFFIX, _NAME_SUFFIX)):  # without its log: not all of it was there
+        if is_orphan or name.endswith((SWAP_SUFFIX, SWAPPED_SUFFIX)):  # without its log: not all of it was there
             (directory / name).unlink(missing_ok=True)
     return done
 
@@ -96,7 +94,7 @@ def _go_in(directory: Path, base: int, others: list[int], disk: Disk) -> None:
     if not (target.exists() and target.samefile(swap)):
         for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):
             retire_file(path_of(directory, base, suffix), disk)
-        second = path_of(directory, base, LOG_SUFFIX + _NAME_SUFFIX)
+        second = path_of(directory, base, LOG_SUFFIX + SWAPPED_SUFFIX)
         second.unlink(missing_ok=True)
         disk.link(swap, second)
         disk.rename(second, target)

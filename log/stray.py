@@ -14,8 +14,8 @@ import re
 from pathlib import Path
 
 from headrace.log.disk import Disk
-from headrace.log.names import STRAY_SUFFIX, aside_name
-from headrace.log.segment import SUFFIXES, path_of
+from headrace.log.names import STRAY_SUFFIX, SUFFIXES, aside_name
+from headrace.log.segment import path_of
 
 _COPY = re.compile(r"\.[0-9a-f]{32}-future$")
 

@@ -21,7 +21,8 @@ from pathlib import Path
 
 from headrace.log.checkpoints import BadCheckpoint, read_lines, write_lines
 from headrace.log.disk import Disk
-from headrace.log.segment import LOG_SUFFIX, path_of, remove_segment, segment_bases
+from headrace.log.names import LOG_SUFFIX
+from headrace.log.segment import path_of, remove_segment, segment_bases
 from headrace.protocol.record_batch import MAGIC_POSITION, MAGIC_V2
 
 TRUNCATION_FILE = "headrace.truncation"

@@ -7,8 +7,10 @@ that has nothing wrong with it, and asks here which error to answer, or whether 
     format v0 or v1                                    UNSUPPORTED_FOR_MESSAGE_FORMAT
     another magic, a length or checksum that is wrong  CORRUPT_MESSAGE
     above `max.message.bytes`                          MESSAGE_TOO_LARGE
-    base offset not 0, count <= 0, count and offsets that disagree, a count that the bytes can't hold, a control
-    batch, a producer id without epoch or sequence     INVALID_RECORD
+    base offset not 0, a control batch                 INVALID_RECORD
+    count <= 0, or more than the bytes can hold        INVALID_RECORD
+    count and offsets that disagree                    INVALID_RECORD
+    a producer id without epoch or sequence            INVALID_RECORD
     codec 5 to 7                                       UNSUPPORTED_COMPRESSION_TYPE
     timestamp out of range                             INVALID_TIMESTAMP
 

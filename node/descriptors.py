@@ -10,7 +10,13 @@ from __future__ import annotations
 import logging
 import resource
 
-from headrace.limits import DESCRIPTORS_PER_LOG, DESCRIPTORS_PER_SEGMENT, DESCRIPTORS_RESERVED, OPEN_SEGMENTS_MAX
+from headrace.limits import (
+    DESCRIPTORS_PER_LOG,
+    DESCRIPTORS_PER_PEER,
+    DESCRIPTORS_PER_SEGMENT,
+    DESCRIPTORS_RESERVED,
+    OPEN_SEGMENTS_MAX,
+)
 from headrace.settings import Settings
 
 # Of a process without partitions and connections.
@@ -22,9 +28,10 @@ _log = logging.getLogger(__name__)
 def wanted_descriptors(settings: Settings) -> dict[str, int]:
     """Of one process of each kind that has many, when everything is at its bound."""
     logs = -(-settings["headrace.partitions.max"] // settings["headrace.partition.workers"])
+    peers = DESCRIPTORS_PER_PEER * (settings["headrace.network.workers"] + settings["headrace.partition.workers"])
     return {
         "network worker": _LEAST + settings["max.connections"],
-        "partition worker": _LEAST + DESCRIPTORS_PER_LOG * logs,
+        "partition worker": _LEAST + peers + DESCRIPTORS_PER_LOG * logs,
     }
 
 

@@ -39,6 +39,7 @@ from pathlib import Path
 from headrace.controller import zk
 from headrace.controller.handshake import SESSION_TIMEOUT_MS, opens_sessions
 from headrace.errors import ConfigError, HeadraceError
+from headrace.limits import ZOOKEEPER_START_TRIES_MAX
 from headrace.node.termination import terminate
 
 JARS = ("zookeeper-3", "zookeeper-jute", "slf4j-api", "metrics-core", "snappy-java")
@@ -46,7 +47,6 @@ MAIN_CLASS = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 JVM_FLAGS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xmx128m", "-Xshare:auto")
 HOST = "127.0.0.1"
 TICK_MS = 1000
-START_TRIES_MAX = 5
 UP_DEADLINE_S = 20.0
 UP_LOOK_S = 0.01
 HANDSHAKE_FIRST_S = 0.05  # doubled with each try, so that a slow machine gets there too
@@ -108,7 +108,7 @@ class EmbeddedZooKeeper:
         """
         command = self._command()
         self._directory.mkdir(mode=0o750, parents=True, exist_ok=True)
-        for attempt in range(START_TRIES_MAX):
+        for attempt in range(ZOOKEEPER_START_TRIES_MAX):
             with self._lock() as lock:
                 self.port = self._choose_port(attempt)
                 self._spawn([*command, str(self._write_config())], lock)
@@ -118,7 +118,7 @@ class EmbeddedZooKeeper:
             self.stop()  # another process was faster with the port, as a rule
         tail = (self._directory / LOG_FILE).read_text(errors="replace")[-LOG_TAIL_CHARACTERS:]
         raise ZooKeeperFailed(
-            f"ZooKeeper did not start in {START_TRIES_MAX} tries, the last one on port {self.port}; "
+            f"ZooKeeper did not start in {ZOOKEEPER_START_TRIES_MAX} tries, the last one on port {self.port}; "
             f"{self._directory / LOG_FILE} ends with:\n{tail}"
         )
 

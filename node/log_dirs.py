@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from headrace.errors import ConfigError, NotAvailable, StorageFailed
+from headrace.limits import LOCK_HOLDER_BYTES_MAX
 from headrace.log.checkpoints import take_clean_shutdown
 from headrace.log.disk import EXHAUSTED
 from headrace.log.topic_checkpoints import seal
@@ -29,7 +30,6 @@ _log = logging.getLogger(__name__)
 LOCK_FILE = ".lock"
 ORPHANS_DEADLINE_MS = 10_000  # the kernel ends a killed supervisor's children at once, unless disk or load hold them
 ORPHANS_LOOK_MS = 5
-HOLDER_BYTES_MAX = 64
 
 
 class LogDirs:
@@ -111,7 +111,7 @@ def _lock_directory(path: Path) -> int:
     path.mkdir(mode=0o750, parents=True, exist_ok=True)
     os.listdir(path)
     fd = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
-    holder = os.pread(fd, HOLDER_BYTES_MAX, 0).decode(errors="replace").strip() or "another process"
+    holder = os.pread(fd, LOCK_HOLDER_BYTES_MAX, 0).decode(errors="replace").strip() or "another process"
     try:
         fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

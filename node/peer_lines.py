@@ -11,7 +11,12 @@ import logging
 
 from headrace.limits import PEER_LINES_INTERVAL_MS, PEER_LINES_MAX, PEER_TRACES_MAX
 
-PEER_MODULES = ("headrace.workers.network.", "headrace.workers.coordinators.", "headrace.controller.admin.")
+PEER_MODULES = (
+    "headrace.workers.network.",
+    "headrace.workers.coordinators.",
+    "headrace.controller.admin.",
+    "headrace.runtime.mailbox",
+)
 
 
 class PeerLines(logging.Filter):

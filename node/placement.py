@@ -8,23 +8,24 @@ a core only where there is but one. The controller and the housekeeper are not p
 from __future__ import annotations
 
 import os
+from typing import Final
 
 from headrace.errors import ConfigError, NotAvailable
 from headrace.settings import CPU_KEYS, Settings, parse_cpus
 
-NETWORK_KEY = "headrace.network.worker.cpus"
-PARTITION_KEY = "headrace.partition.worker.cpus"
-BOTH_KEY = "headrace.worker.cpus"
+NETWORK_KEY: Final = "headrace.network.worker.cpus"
+PARTITION_KEY: Final = "headrace.partition.worker.cpus"
+BOTH_KEY: Final = "headrace.worker.cpus"
 
 
 def placement(settings: Settings) -> dict[int, int]:
     """process id -> core, of the workers that are pinned."""
     network_count, partition_count = settings["headrace.network.workers"], settings["headrace.partition.workers"]
     network_cpus, partition_cpus = _divided(settings, network_count, partition_count)
-    if settings[NETWORK_KEY] is not None:
-        network_cpus = parse_cpus(settings[NETWORK_KEY], NETWORK_KEY)
-    if settings[PARTITION_KEY] is not None:
-        partition_cpus = parse_cpus(settings[PARTITION_KEY], PARTITION_KEY)
+    if (text := settings[NETWORK_KEY]) is not None:
+        network_cpus = parse_cpus(text, NETWORK_KEY)
+    if (text := settings[PARTITION_KEY]) is not None:
+        partition_cpus = parse_cpus(text, PARTITION_KEY)
     places = {}
     for first, count, cpus in ((0, network_count, network_cpus), (network_count, partition_count, partition_cpus)):
         if cpus:
@@ -37,22 +38,24 @@ def check_cpus(settings: Settings) -> None:
     configured = os.sysconf("SC_NPROCESSORS_CONF")
     usable = os.sched_getaffinity(0)
     for key in CPU_KEYS:
-        if settings[key] is None:
+        text = settings[key]
+        if text is None:
             continue
-        for core in parse_cpus(settings[key], key):
+        for core in parse_cpus(text, key):
             if core in usable:
                 continue
             reason = f"core {core} can't be used, only {sorted(usable)} (sched_getaffinity)"
             if core >= configured:
-                raise ConfigError(key, settings[key], f"{reason}; the machine has {configured}")
-            raise NotAvailable(f"{key}={settings[key]}: {reason}")
+                raise ConfigError(key, text, f"{reason}; the machine has {configured}")
+            raise NotAvailable(f"{key}={text}: {reason}")
 
 
 def _divided(settings: Settings, network_count: int, partition_count: int) -> tuple[list[int], list[int]]:
     """The cores of `headrace.worker.cpus` by kind."""
-    if settings[BOTH_KEY] is None:
+    text = settings[BOTH_KEY]
+    if text is None:
         return [], []
-    cpus = parse_cpus(settings[BOTH_KEY], BOTH_KEY)
+    cpus = parse_cpus(text, BOTH_KEY)
     if len(cpus) == 1:
         return cpus, cpus
     share = max(1, round(len(cpus) * partition_count / (network_count + partition_count)))

@@ -13,11 +13,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from headrace.errors import ConfigError
+from headrace.limits import KEY_SIMILARITY_MIN
 from headrace.properties import read_properties_file
 from headrace.refused_settings import is_quota
 from headrace.settings import Settings, broker_setting
-
-SIMILARITY_MIN = 0.85  # of an unknown key to the one that was perhaps meant
 
 _log = logging.getLogger(__name__)
 
@@ -47,7 +46,7 @@ def checked(given: Mapping[str, str]) -> Settings:
         if is_quota(key):
             _log.warning("quota ignored, nobody is throttled yet key=%s", key)
             continue
-        meant = difflib.get_close_matches(key, settings, n=1, cutoff=SIMILARITY_MIN)
+        meant = difflib.get_close_matches(key, settings, n=1, cutoff=KEY_SIMILARITY_MIN)
         _log.warning("unknown setting ignored key=%s%s", key, f" perhaps_meant={meant[0]}" if meant else "")
     for key in settings.explicit:
         if broker_setting(key).is_inert:

@@ -13,13 +13,16 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from headrace.node.early_stop import is_early
+
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 HANDLED = (*STOP_SIGNALS, signal.SIGHUP, signal.SIGCHLD)
 DRAIN_BYTES = 4096
 
 
 class SignalInbox:
-    """Handlers are in place between `__enter__` and `__exit__`; the earlier ones come back after that.
+    """Handlers are in place between `__enter__` and `__exit__`; the earlier ones come back after that, but for those of a
+    stop before the start (`early_stop.py`): the signals are ignored then, the process ends anyway.
 
     hang_up_stops   whether SIGHUP asks for a stop (the terminal is gone) or for a reload
     stop_signal     name of the first signal that asked for a stop, or None
@@ -44,7 +47,7 @@ class SignalInbox:
 
     def __exit__(self, *_failure: object) -> None:
         for number, handler in self._handlers_before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if is_early(handler) else handler)
         signal.set_wakeup_fd(self._wakeup_before)
         os.close(self._reading)
         os.close(self._writing)

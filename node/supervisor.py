@@ -402,7 +402,7 @@ class Supervisor:
         for role, share_ms in STOP_PLAN.items():
             children = [child for child in self._children if self.wiring.role(child.process_id) is role]
             if role is Role.HOUSEKEEPER:
-                self._fabric.processes.set_clean_stop(self._logs_are_closed())
+                self._fabric.processes.set_clean_stop(self._may_mark_clean())
             for child in children:
                 if child.pid:
                     os.kill(child.pid, signal.SIGTERM)
@@ -414,13 +414,27 @@ class Supervisor:
                 self._reap()
             self._kill_late(children)
 
-    def _logs_are_closed(self) -> bool:
-        """Whether every partition worker ended its last life with 0, so that nothing needs recovery."""
-        return all(
-            not child.pid and child.exit_code == exit_codes.CLEAN
-            for child in self._children
-            if self.wiring.role(child.process_id) is Role.PARTITION
-        )
+    def _may_mark_clean(self) -> bool:
+        """Whether what the rows say of who had a log open is true: then the housekeeper may judge each directory by it."""
+        workers = [child for child in self._children if self.wiring.role(child.process_id) is Role.PARTITION]
+        in_order = [self._left_in_order(child) for child in workers]  # each of them says so where it is not
+        return all(in_order)
+
+    def _left_in_order(self, child: Child) -> bool:
+        """A partition worker closed what its rows show, or they are of a generation that is void. Says so where not."""
+        assert child.exit_code is not None
+        title, ended = self.wiring.title(child.process_id), _reason(child.exit_code)
+        if child.due_ms is not None:
+            _log.warning(
+                "stopped before a dead process was started again role=%s %s: a directory with a log that it had open gets "
+                "no clean-shutdown marker, the next start recovers the logs there",
+                title, ended,
+            )  # fmt: skip
+            return True
+        if child.exit_code in ORDINARY_STOPS:
+            return True
+        _log.warning("no clean-shutdown marker in any directory: logs were not closed role=%s %s", title, ended)
+        return False
 
     def _kill_late(self, children: list[Child]) -> None:
         late = [child for child in children if child.pid]

@@ -22,29 +22,27 @@ from collections.abc import Callable
 from enum import IntEnum
 
 from headrace.errors import HeadraceError
+from headrace.limits import COMPRESSED_MEMBERS_MAX, DECOMPRESSED_BYTES_MAX, LZ4_FIRST_BYTES_MIN
 from headrace.protocol.varint import read_uvarint
 
-DECOMPRESSED_BYTES_MAX = 256 * 1024 * 1024
-MEMBERS_MAX = 256  # gzip members, lz4 or zstd frames in one batch: writers make one
 XERIAL_MAGIC = b"\x82SNAPPY\x00"
 XERIAL_HEADER = XERIAL_MAGIC + (1).to_bytes(4, "big") + (1).to_bytes(4, "big")
 XERIAL_BLOCK_BYTES = 32 * 1024
 XERIAL_BLOCK_BYTES_MIN = (
-    1024  # the smallest that snappy-java makes; MEMBERS_MAX of a stream may be smaller, where it was flushed
+    1024  # the smallest that snappy-java makes; COMPRESSED_MEMBERS_MAX of a stream may be smaller, where it was flushed
 )
 GZIP_LEVEL = 1
 ZSTD_LEVEL = 3
 
 _SNAPPY_RATIO_MAX = 22  # 3 bytes copy 64
 _SNAPPY_BLOCK_BYTES_MIN = 64
-_LZ4_FIRST_BYTES_MIN = 64 * 1024  # taken for the output without having seen any of it
 _LZ4_FIRST_RATIO = 8
 _ZSTD_BLOCK_BYTES_MAX = 128 * 1024
 _ZSTD_BLOCK_HEADER_BYTES = 3
 _ZSTD_CHECKSUM_BYTES = 4
 _ZSTD_RUN = 1  # a block type: one byte, repeated
 
-assert _LZ4_FIRST_BYTES_MIN < DECOMPRESSED_BYTES_MAX
+assert LZ4_FIRST_BYTES_MIN < DECOMPRESSED_BYTES_MAX
 
 Buffer = bytes | bytearray | memoryview
 
@@ -102,7 +100,7 @@ def _decompress_gzip(data: memoryview, limit: int) -> bytes:
     out = []
     rest: Buffer = data
     total = 0
-    for _ in range(MEMBERS_MAX):
+    for _ in range(COMPRESSED_MEMBERS_MAX):
         engine = isal_zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
         try:
             plain = engine.decompress(rest, max_length=limit + 1 - total)
@@ -117,7 +115,7 @@ def _decompress_gzip(data: memoryview, limit: int) -> bytes:
         rest = engine.unused_data
         if not rest:
             return out[0] if len(out) == 1 else b"".join(out)
-    raise CompressionError(f"gzip: more than {MEMBERS_MAX} members")
+    raise CompressionError(f"gzip: more than {COMPRESSED_MEMBERS_MAX} members")
 
 
 def _compress_xerial(data: Buffer) -> bytes:
@@ -139,7 +137,7 @@ def _decompress_snappy(data: memoryview, limit: int) -> bytes:
     total = blocks = 0
     while position < len(data):
         blocks += 1
-        if blocks > MEMBERS_MAX + total // XERIAL_BLOCK_BYTES_MIN:
+        if blocks > COMPRESSED_MEMBERS_MAX + total // XERIAL_BLOCK_BYTES_MIN:
             raise CompressionError(f"snappy: {blocks} blocks of {total} bytes")
         size = int.from_bytes(data[position : position + 4], "big")
         position += 4
@@ -184,7 +182,7 @@ def _decompress_lz4(data: memoryview, limit: int) -> bytes:
     out = []
     rest: Buffer = data
     total = members = 0
-    step = _LZ4_FIRST_RATIO * len(data) + _LZ4_FIRST_BYTES_MIN
+    step = _LZ4_FIRST_RATIO * len(data) + LZ4_FIRST_BYTES_MIN
     while True:
         try:
             plain = engine.decompress(rest, max_length=min(step, limit + 1 - total))
@@ -200,8 +198,8 @@ def _decompress_lz4(data: memoryview, limit: int) -> bytes:
             members += 1
             if not rest:
                 return out[0] if len(out) == 1 else b"".join(out)
-            if members == MEMBERS_MAX:
-                raise CompressionError(f"lz4: more than {MEMBERS_MAX} frames")
+            if members == COMPRESSED_MEMBERS_MAX:
+                raise CompressionError(f"lz4: more than {COMPRESSED_MEMBERS_MAX} frames")
             engine.reset()
         elif engine.needs_input:
             raise CompressionError("lz4: the frame is cut short")
@@ -236,7 +234,7 @@ def _decompress_zstd(data: memoryview, limit: int) -> bytes:
     """Frame by frame: where the first does not say its size, the library is silent about those behind it."""
     out = []
     total = 0
-    for _ in range(MEMBERS_MAX):
+    for _ in range(COMPRESSED_MEMBERS_MAX):
         end, most = _measure_zstd_frame(data)
         plain = _decompress_zstd_frame(data[:end], most, limit - total, limit)
         total += len(plain)
@@ -244,7 +242,7 @@ def _decompress_zstd(data: memoryview, limit: int) -> bytes:
         data = data[end:]
         if not data:
             return out[0] if len(out) == 1 else b"".join(out)
-    raise CompressionError(f"zstd: more than {MEMBERS_MAX} frames")
+    raise CompressionError(f"zstd: more than {COMPRESSED_MEMBERS_MAX} frames")
 
 
 def _decompress_zstd_frame(frame: memoryview, most: int, room: int, limit: int) -> bytes:

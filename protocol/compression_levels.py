@@ -8,12 +8,12 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
+from headrace.limits import COMPRESSORS_MAX
 from headrace.protocol.compression import Buffer, Codec
 
 # What Kafka's defaults are: the codec's usual way.
 DEFAULT_LEVELS = {Codec.GZIP: -1, Codec.LZ4: 9, Codec.ZSTD: 3}
 _GZIP_WINDOW_BITS = 16 + zlib.MAX_WBITS
-_COMPRESSORS_MAX = 32
 
 _zstd_compressors: dict[int, Any] = {}  # by level: making one costs more than a small batch
 
@@ -31,7 +31,7 @@ def compress_at(codec: int, data: Buffer, level: int) -> bytes:
     if compressor is None:
         import zstandard
 
-        if len(_zstd_compressors) >= _COMPRESSORS_MAX:
+        if len(_zstd_compressors) >= COMPRESSORS_MAX:
             _zstd_compressors.clear()
         compressor = _zstd_compressors[level] = zstandard.ZstdCompressor(level=level)
     return bytes(compressor.compress(data))

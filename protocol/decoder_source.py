@@ -2,7 +2,7 @@
 
 It trusts nothing. A length or count is compared with the bytes that remain before anything is made of it, a
 tag's content with its announced size, and what all arrays and tags of a message would take in memory with
-DECODED_BYTES_MAX, of a request with REQUEST_BYTES_MAX: anybody may send one. Unknown tags are skipped. Bytes behind
+DECODED_BYTES_MAX, of a request with DECODED_REQUEST_BYTES_MAX: anybody may send one. Unknown tags are skipped. Bytes behind
 the last field are let be, as Kafka does: librdkafka sends one too many in a Metadata v9 for all topics.
 
 Memory, beside the frame itself: at most so many bytes for objects, and four bytes for each byte of text.
@@ -18,19 +18,10 @@ from collections.abc import Callable
 from struct import calcsize, unpack_from
 from typing import Any
 
+from headrace.limits import DECODED_BYTES_MAX, DECODED_REQUEST_BYTES_MAX, STRING_BYTES_MAX
 from headrace.protocol.field_tables import PRIMITIVES, Field, StructType
-from headrace.protocol.function_source import (
-    FIXED_TYPES,
-    STRING_BYTES_MAX,
-    FunctionSource,
-    element_of,
-    is_fixed,
-    is_sized,
-)
+from headrace.protocol.function_source import FIXED_TYPES, FunctionSource, element_of, is_fixed, is_sized
 from headrace.protocol.varint import read_uvarint
-
-DECODED_BYTES_MAX = 256 * 1024 * 1024
-REQUEST_BYTES_MAX = 64 * 1024 * 1024  # some 200,000 partitions
 
 # Upper estimates of objects in memory (CPython, 64 bits), without the text or bytes in them
 SLOT_BYTES = 20  # in a list that grows: the old and the new at once
@@ -64,7 +55,7 @@ class DecoderSource(FunctionSource):
 
     def _bytes_max(self) -> int:
         is_request = self.message.name.endswith("Request")
-        return min(DECODED_BYTES_MAX, REQUEST_BYTES_MAX) if is_request else DECODED_BYTES_MAX
+        return min(DECODED_BYTES_MAX, DECODED_REQUEST_BYTES_MAX) if is_request else DECODED_BYTES_MAX
 
     def _struct(self, struct: StructType) -> str:
         """Put the reading of a struct; returns the expression that makes it."""

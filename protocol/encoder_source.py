@@ -11,15 +11,9 @@ from collections.abc import Callable
 from struct import pack
 from typing import Any
 
+from headrace.limits import STRING_BYTES_MAX
 from headrace.protocol.field_tables import Field, StructType
-from headrace.protocol.function_source import (
-    FIXED_TYPES,
-    STRING_BYTES_MAX,
-    FunctionSource,
-    element_of,
-    is_fixed,
-    is_sized,
-)
+from headrace.protocol.function_source import FIXED_TYPES, FunctionSource, element_of, is_fixed, is_sized
 from headrace.protocol.varint import UVARINTS, encode_uvarint
 
 SMALL_RECORDS_BYTES = 32 * 1024  # bytes up to this are joined with what is around them

@@ -16,12 +16,11 @@ import struct
 from typing import Any, NamedTuple
 
 from headrace.errors import BadFrame
+from headrace.limits import HEADER_TAGS_MAX
 from headrace.protocol.apis import ApiKey, request_header_version, response_header_version
 from headrace.protocol.codec import encode_request, request_name
 from headrace.protocol.field_tables import load_message
 from headrace.protocol.varint import read_uvarint
-
-HEADER_TAGS_MAX = 1024  # of which none is known so far
 
 _FIXED = struct.Struct(">hhih")
 _FIXED_V0 = struct.Struct(">hhi")

@@ -18,7 +18,6 @@ from headrace.protocol.field_tables import NO_VERSIONS, PRIMITIVES, Field, Messa
 
 INDENT = "    "
 FIRST_LINE = 2  # of the body: the first is `def`
-STRING_BYTES_MAX = 32767
 
 # type -> struct letter, bytes
 FIXED_TYPES = {

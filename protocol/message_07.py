@@ -19,14 +19,13 @@ from struct import Struct
 from typing import NamedTuple
 from zlib import crc32
 
+from headrace.limits import NESTING_07_MAX, PAYLOADS_07_MAX
 from headrace.protocol.compression import Codec, CompressionError, compress, decompress
 from headrace.protocol.record_batch import CorruptRecord
 
 LENGTH_BYTES = 4
 HEADER_BYTES = (5, 6)  # by magic: behind the length, before the payload
 CODEC_MASK_07 = 0x03
-NESTING_MAX = 4
-PAYLOADS_MAX = 1_000_000  # in one compressed message
 
 _LENGTH = Struct(">i")
 _HEADERS = (Struct(">bI"), Struct(">bbI"))
@@ -90,7 +89,7 @@ def payloads_of(message: Message07, limit: int, damaged: Callable[[int, str], No
     limit      most bytes that may come out of all its sets together
     damaged    is told the place in the list, and what is wrong there; a damaged message is None in the list, and what follows a
                place where no message begins is left out
-    raises     CompressionError, for a payload that doesn't decompress; CorruptRecord, for sets in sets beyond NESTING_MAX
+    raises     CompressionError, for a payload that doesn't decompress; CorruptRecord, for sets in sets beyond NESTING_07_MAX
     """
     if not message.codec:
         return [bytes(message.payload)]
@@ -116,16 +115,16 @@ def _unpack(
     message: Message07, limit: int, depth: int, found: list[bytes | None], damaged: Callable[[int, str], None]
 ) -> int:
     """Add what is in a compressed message; returns how much of the limit is left."""
-    if depth > NESTING_MAX:
-        raise CorruptRecord(f"more than {NESTING_MAX} compressed sets in one another")
+    if depth > NESTING_07_MAX:
+        raise CorruptRecord(f"more than {NESTING_07_MAX} compressed sets in one another")
     if message.codec > Codec.SNAPPY:
         raise CompressionError(f"codec {message.codec} is none of Kafka 0.7")
     data = memoryview(decompress(message.codec, message.payload, limit))
     limit -= len(data)
     position = 0
     while position < len(data):
-        if len(found) >= PAYLOADS_MAX:
-            raise CorruptRecord(f"more than {PAYLOADS_MAX} messages in one compressed set")
+        if len(found) >= PAYLOADS_07_MAX:
+            raise CorruptRecord(f"more than {PAYLOADS_07_MAX} messages in one compressed set")
         try:
             inner = read_message_07(data, position, len(data))
         except CorruptRecord as failure:

@@ -28,8 +28,9 @@ from typing import NamedTuple
 
 from isal.isal_zlib import crc32  # 4 times as fast as zlib's over a message of 100 bytes, 10 times over large ones
 
-from headrace.limits import OPENED_BYTES_MAX, OPENED_RECORDS_MAX
-from headrace.protocol.compression import DECOMPRESSED_BYTES_MAX, Codec, compress, decompress
+from headrace.ids import NO_TIMESTAMP_MS
+from headrace.limits import DECOMPRESSED_BYTES_MAX, OPENED_BYTES_MAX, OPENED_RECORDS_MAX
+from headrace.protocol.compression import Codec, compress, decompress
 from headrace.protocol.lz4_checksum import with_old_checksum, with_right_checksum
 from headrace.protocol.record_batch import (
     CODEC_MASK,
@@ -49,7 +50,6 @@ MAGIC_V0 = 0
 MAGIC_V1 = 1
 ATTRIBUTES_POSITION = 17
 ENTRY_BYTES_MIN = 26  # v0, without key and value
-NO_TIMESTAMP_MS = -1
 
 Buffer = bytes | bytearray | memoryview
 

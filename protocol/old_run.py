@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from headrace.limits import OLD_RUN_BYTES_MAX
 from headrace.protocol.message_set import peek_entry, read_message, records_of
 from headrace.protocol.record_batch import LOG_APPEND_TIME_BIT, CorruptRecord, Record, build_batch
-
-RUN_BYTES_MAX = 1 << 20
 
 
 class OldRun(NamedTuple):
@@ -28,7 +27,7 @@ class OldRun(NamedTuple):
 
 
 def read_run(data: Any, position: int, end: int, high: int) -> OldRun:
-    """The old entries from `position` on, at least one, at most RUN_BYTES_MAX, up to the one that holds `high - 1`.
+    """The old entries from `position` on, at least one, at most OLD_RUN_BYTES_MAX, up to the one that holds `high - 1`.
 
     data     bytes of a segment, as an array or a view
     raises   CorruptRecord, where no whole entry of v0 or v1 begins at `position`; CompressionError
@@ -36,7 +35,7 @@ def read_run(data: Any, position: int, end: int, high: int) -> OldRun:
     view = memoryview(data)
     records: list[Record] = []
     start = position
-    while position - start < RUN_BYTES_MAX and not (records and records[-1].offset >= high - 1):
+    while position - start < OLD_RUN_BYTES_MAX and not (records and records[-1].offset >= high - 1):
         entry = peek_entry(view, position, end)
         if entry is None:
             break

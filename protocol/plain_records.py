@@ -2,7 +2,7 @@
 
 On the hot path of every produce, and in Python, so what is looked at goes with the number of records:
 
-    WHOLE_RECORDS_MAX and fewer   every field of every record, 0.4 us a record
+    PLAIN_WHOLE_RECORDS_MAX and fewer   every field of every record, 0.4 us a record
     more                          the first FIRST_RECORDS of them so; of the others the length, 0.1 us a record, 0.01 us where
                                   neighbours have the same one and are compared at once
 
@@ -15,14 +15,12 @@ Source: Kafka `LogValidator.assignOffsetsNonCompressed`, `DefaultRecord.readFrom
 
 from __future__ import annotations
 
+from headrace.limits import PLAIN_RUN_RECORDS_MAX, PLAIN_RUN_RECORDS_MIN, PLAIN_WHOLE_RECORDS_MAX
 from headrace.protocol.record_batch import RECORD_BYTES_MIN, CorruptRecord
 from headrace.protocol.record_scan import skip_headers
 from headrace.protocol.varint import read_zigzag
 
-WHOLE_RECORDS_MAX = 32
 FIRST_RECORDS = 4
-RUN_RECORDS_MIN = 8  # fewer cost more than they save
-RUN_RECORDS_MAX = 1_024  # what one that turns out to be none may cost
 LENGTHS_BEFORE_RUN = 32  # records that are walked before the next run is tried for; each failure doubles it
 
 _BODY_BITS_MIN = 2 * (RECORD_BYTES_MIN - 1)  # zigzag of the shortest length
@@ -39,7 +37,7 @@ def scan_plain(data: bytes, count: int) -> int:
         raise CorruptRecord(f"{count} records in {len(data)} bytes")
     position = 0
     try:
-        if count <= WHOLE_RECORDS_MAX:
+        if count <= PLAIN_WHOLE_RECORDS_MAX:
             position, most = _walk_whole(data, count)
         else:
             position, most = _walk_whole(data, FIRST_RECORDS)
@@ -55,7 +53,7 @@ def _walk_lengths(data: bytes, position: int, count: int) -> int:
     """Position behind so many records, or some position that is not the end. raises CorruptRecord, IndexError, ValueError"""
     walk = LENGTHS_BEFORE_RUN
     while count > 0:
-        run, size = _measure_run(data, position, min(count, RUN_RECORDS_MAX))
+        run, size = _measure_run(data, position, min(count, PLAIN_RUN_RECORDS_MAX))
         if run:
             position += run * size
             count -= run
@@ -82,13 +80,13 @@ def _measure_run(data: bytes, start: int, most: int) -> tuple[int, int]:
     bits, body = read_zigzag(data, start)
     size = body - start + (bits >> 1)
     run = min(most, (len(data) - start) // size)
-    if bits & 1 or bits < _BODY_BITS_MIN or run < RUN_RECORDS_MIN or data[start + size] != data[start]:
+    if bits & 1 or bits < _BODY_BITS_MIN or run < PLAIN_RUN_RECORDS_MIN or data[start + size] != data[start]:
         return 0, 0
     for place in range(start, body):
         column = data[place : place + (run - 1) * size + 1 : size]
         if column != column[:1] * run:
             run -= len(column.lstrip(column[:1]))
-            if run < RUN_RECORDS_MIN:
+            if run < PLAIN_RUN_RECORDS_MIN:
                 return 0, 0
     return run, size
 

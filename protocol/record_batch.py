@@ -29,7 +29,9 @@ from typing import NamedTuple
 from crc32c import crc32c
 
 from headrace.errors import HeadraceError
-from headrace.protocol.compression import DECOMPRESSED_BYTES_MAX, compress, decompress
+from headrace.ids import NO_PRODUCER_ID
+from headrace.limits import DECOMPRESSED_BYTES_MAX
+from headrace.protocol.compression import compress, decompress
 from headrace.protocol.varint import encode_varlong, read_varlong, read_zigzag
 
 HEADER = Struct(">qiibIhiqqqhii")
@@ -46,18 +48,17 @@ MAGIC_V2 = 2
 CODEC_MASK = 0x07
 LOG_APPEND_TIME_BIT = 0x08
 TRANSACTIONAL_BIT = 0x10
+SEQUENCE_MASK = 2**31 - 1  # sequences go on with 0 after it
 CONTROL_BIT = 0x20
 DELETE_HORIZON_BIT = 0x40
 
-NO_PRODUCER_ID = -1
 NO_SEQUENCE = -1
 
 Buffer = bytes | bytearray | memoryview
 Header = tuple[str, bytes | None]
 
 _NEAR_MS = 1 << 61
-_SMALL_MAX = 4096
-_SMALL = tuple(encode_varlong(value) for value in range(_SMALL_MAX))
+_SMALL = tuple(encode_varlong(value) for value in range(4096))
 
 _new = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 
@@ -280,8 +281,7 @@ def build_batch(
 ) -> bytes:
     """One batch.
 
-    records      (key, value) pairs at `timestamp_ms`, or whole Records, whose `offset` is relative to
-    `base_offset`
+    records      (key, value) pairs at `timestamp_ms`, or whole Records, whose `offset` is relative to `base_offset`
     attributes   further bits: LOG_APPEND_TIME_BIT, TRANSACTIONAL_BIT, CONTROL_BIT
     """
     whole = [
@@ -317,7 +317,7 @@ def build_batch(
 
 def _encode_records(records: list[Record], base_timestamp: int) -> bytes:
     """Most numbers are small, so their varints come out of a table."""
-    small, small_max = _SMALL, _SMALL_MAX
+    small, small_max = _SMALL, len(_SMALL)
     out: list[bytes] = []
     append = out.append
     for offset, timestamp_ms, key, value, headers in records:

@@ -19,9 +19,8 @@ from headrace.protocol.varint import read_varlong, read_zigzag
 class RecordScan(NamedTuple):
     """What a walk found.
 
-    keyless              indexes of the records with a null key, RECORD_ERRORS_MAX of them at most
-    min_timestamp_ms,    over the records, as their clients made them
-    max_timestamp_ms
+    keyless                              indexes of the records with a null key, RECORD_ERRORS_MAX of them at most
+    min_timestamp_ms, max_timestamp_ms   over the records, as their clients made them
     """
 
     keyless: list[int]

@@ -1,8 +1,8 @@
 """Waking a process that sleeps: an eventfd and a parked word.
 
-The sleeper:  parked = 1  -> fence -> looks at its rings once more -> sleeps on the eventfd (with a timeout)
--> parked = 0
-The ringer:   ring's tail stored       -> fence -> looks at parked -> writes the eventfd if it is set
+    the sleeper:  parked = 1          -> fence -> looks at its rings once more
+                                      -> sleeps on the eventfd (with a timeout) -> parked = 0
+    the ringer:   ring's tail stored  -> fence -> looks at parked -> writes the eventfd if it is set
 
 Each side stores, fences, then loads what the other stored: one of the two always sees the other (Dekker). A
 process that is busy is never rung, which is why a loaded node makes no system call here.
@@ -43,9 +43,14 @@ class Doorbell:
         self._words[self._parked] = 1
         fence()
 
-    def unpark(self) -> None:
-        """Back at work."""
+    def unpark(self, is_rung: bool = True) -> None:
+        """Back at work.
+
+        is_rung   whether it may ring: then it is silenced. One that was rung unseen ends the next sleep at once, no more
+        """
         self._words[self._parked] = 0
+        if not is_rung:
+            return
         try:
             os.eventfd_read(self.fd)
         except BlockingIOError:

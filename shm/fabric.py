@@ -3,14 +3,15 @@
 Runs in: the supervisor, which creates and unlinks and otherwise does not touch it. Order of a renewal, which
 the peers rely on:
 
-    waitpid has returned  ->  new rings created, old ones unlinked  ->  generation raised, epoch moved
-    ->  doorbells forced  ->  fork
+    waitpid has returned  ->  new rings created, old ones unlinked
+                          ->  generation raised, epoch moved  ->  doorbells forced  ->  fork
 
 A process that still held the old rings (it was stopped, say) writes into memory that nobody reads, and finds
 its generation void. Where /dev/shm has no room for new rings, the old ones are handed on, whose pages are ours:
 
-    waitpid has returned  ->  generation raised, epoch moved  ->  doorbells forced  ->  each peer that runs has let
-    go of them and says so (`released`)  ->  emptied, renamed  ->  doorbells forced  ->  fork
+    waitpid has returned  ->  generation raised, epoch moved  ->  doorbells forced
+                          ->  each peer that runs has let go of them and says so (`released`)
+                          ->  emptied, renamed  ->  doorbells forced  ->  fork
 
 So a renewal needs no room that the node has not had from its start.
 """
@@ -31,7 +32,7 @@ from headrace.shm.doorbell import Doorbell
 from headrace.shm.fence import check_machine
 from headrace.shm.process_table import ProcessTable
 from headrace.shm.region import SHM_DIRECTORY, Region, region_prefix, rename, sweep, unlink
-from headrace.shm.ring_sizes import VIEW_BUFFER_BYTES, RingSizes, bound_bytes, ring_sizes, shm_bytes
+from headrace.shm.ring_sizes import RingSizes, bound_bytes, cluster_rows, ring_sizes, shm_bytes, view_region_bytes
 from headrace.shm.wiring import Role, Wiring
 
 PROCESSES = "processes"
@@ -94,10 +95,12 @@ class Fabric:
             for what, size in (
                 (PROCESSES, layout.process_region_bytes(count)),
                 (PARTITIONS, layout.partition_region_bytes(settings["headrace.partitions.max"])),
-                (VIEW, layout.view_region_bytes(VIEW_BUFFER_BYTES)),
+                (VIEW, view_region_bytes(settings)),
                 (LAG, layout.lag_region_bytes(settings["headrace.lag.rows.max"] * wiring.partition_count)),
             ):
                 regions.append(Region.create(wiring.region_name(what), size, boot_id=wiring.boot_id))
+                if what == VIEW:
+                    layout.lay_out_view(regions[-1].words, cluster_rows(settings))
             fabric = cls(wiring, ProcessTable(regions[0]), regions)
             for process_id in range(count):
                 fabric.processes.raise_generation(process_id)
@@ -125,7 +128,7 @@ class Fabric:
 
     def settle(self, process_id: int) -> bool:
         """Whether a renewed process has its rings, and may be forked now; to be asked again where it may not."""
-        pairs = [pair for pair in self.wiring.pairs() if process_id in pair and self._names[pair] != self._name(*pair)]
+        pairs = [pair for pair in self.wiring.pairs_of(process_id) if self._names[pair] != self._name(*pair)]
         if pairs and not self._hand_on(pairs):
             if time.monotonic_ns() < self._retry_ns or not self._make_rings(process_id, self._generation(process_id)):
                 return False
@@ -136,15 +139,15 @@ class Fabric:
     def holders(self, process_id: int) -> list[int]:
         """Peers that have not let go of the rings that a dead process had."""
         void_since = self._void_since.get(process_id, 0)
-        peers = {end for pair in self.wiring.pairs() if process_id in pair for end in pair}
+        peers = (process_id, *self.wiring.targets(process_id))
         return [peer for peer in sorted(peers) if self.processes.released(peer) < void_since]
 
     def _make_rings(self, process_id: int, generation: int) -> bool:
         """Every ring of a process's generation in new memory, the old ones unlinked; False: /dev/shm is full."""
         made: dict[tuple[int, int], str] = {}
         try:
-            for pair in self.wiring.pairs():
-                if process_id in pair and self._names[pair] != self._name(*pair, (process_id, generation)):
+            for pair in self.wiring.pairs_of(process_id):
+                if self._names[pair] != self._name(*pair, (process_id, generation)):
                     made[pair] = self._create_ring(*pair, (process_id, generation))
         except StorageFailed as failure:
             for name in made.values():
@@ -212,11 +215,14 @@ class Fabric:
 
 def _ring_capacity(wiring: Wiring, writer: int, reader: int) -> int:
     sizes = wiring.ring_sizes
-    if wiring.controller_id in (writer, reader):
-        return sizes.control
-    if wiring.housekeeper_id in (writer, reader):
+    roles = (wiring.role(writer), wiring.role(reader))
+    if Role.HOUSEKEEPER in roles:
         return sizes.upkeep
-    return sizes.request if wiring.role(writer) is Role.NETWORK else sizes.answer
+    if Role.NETWORK not in roles:
+        return sizes.peer
+    if Role.CONTROLLER in roles:
+        return sizes.control
+    return sizes.request if roles[0] is Role.NETWORK else sizes.answer
 
 
 def _tell_sizes(settings: Settings, sizes: RingSizes, bound: int) -> None:
@@ -228,12 +234,13 @@ def _tell_sizes(settings: Settings, sizes: RingSizes, bound: int) -> None:
     elif sizes.request < settings["headrace.request.ring.bytes"]:
         hint = " hint=headrace.shm.bytes.max allows larger"
     _log.info(
-        "shared memory bytes=%d of=%d request_rings=%d answer_rings=%d control_rings=%d%s",
+        "shared memory bytes=%d of=%d request_rings=%d answer_rings=%d control_rings=%d peer_rings=%d%s",
         reserved,
         bound,
         sizes.request,
         sizes.answer,
         sizes.control,
+        sizes.peer,
         hint,
     )
 

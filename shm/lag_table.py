@@ -24,14 +24,13 @@ from struct import Struct
 from typing import NamedTuple
 from zlib import crc32
 
-from headrace.limits import SEQLOCK_TRIES_MAX
+from headrace.limits import SEQLOCK_TRIES_MAX, TOPIC_NAME_LENGTH_MAX
 from headrace.shm.cluster_view import ClusterView
 from headrace.shm.layout import LAG_ROW_BYTES, LAG_ROWS, LAG_TEXT, WORD
 from headrace.shm.partition_table import PartitionTable
 from headrace.shm.region import Region
 
 TEXT_BYTES = LAG_ROW_BYTES - LAG_TEXT
-TOPIC_BYTES_MAX = 249
 
 _FIELDS = Struct("=qqIHH")
 _PLACE = Struct("=qq")
@@ -44,7 +43,7 @@ _IS_NAME = 1 << 32  # beside a checksum, which may be 0
 assert _FIELDS_START + _FIELDS.size <= _STAMP_START
 assert _STAMP_START + _STAMP.size <= _NAME_START
 assert _NAME_START + WORD <= LAG_TEXT
-assert TEXT_BYTES > TOPIC_BYTES_MAX
+assert TEXT_BYTES > TOPIC_NAME_LENGTH_MAX
 
 
 class LagRow(NamedTuple):
@@ -89,7 +88,7 @@ class LagTable:
 
     def write(self, place: int, group: str, topic: str, partition: int, committed: int, commit_ms: int) -> None:
         """Fill a row; only the section's worker may."""
-        topic_bytes = topic.encode()[:TOPIC_BYTES_MAX]
+        topic_bytes = topic.encode()[:TOPIC_NAME_LENGTH_MAX]
         group_bytes = group.encode()[: TEXT_BYTES - len(topic_bytes)]
         fields = _FIELDS.pack(committed, commit_ms, partition, len(group_bytes), len(topic_bytes))
         text = topic_bytes + group_bytes

@@ -36,10 +36,16 @@ region, of the row or of the message:
     partition row    0  sequence              odd while being written, then the fields: the owner
     wait bytes       n  1 while network worker n has fetches parked on the slot
 
-    view           128  version               controller; the current buffer is version & 1
-                   136  length, crc32         of buffer 0
-                   152  length, crc32         of buffer 1
-                   256  buffer 0, buffer 1
+    view           128  version               controller; commits all of a publication, its descriptor is version & 1
+                   136  flips, end, changes,  of the publication of an even version: the half that it lies in is flips & 1,
+                        crc32                 up to `end`; the journal's entries so far; of these and the version
+                   168  the same              of an odd version
+                   200  claimed               journal entries that may be written over from now on
+                   208  incarnation           the last that a topic was given
+                   216  rows                  of the cluster table; the supervisor, at the start
+                   256  journal               a word for each entry: the row that changed
+                        row 0, row 1, ...     cluster table, drawn in cluster_table.py
+                        half 0, half 1        logs of what changes seldom, drawn in cluster_view.py
 
     lag            128  row 0, row 1, ...     a section for each partition worker; the row is drawn in lag_table.py
 """
@@ -52,7 +58,7 @@ WORD = 8
 LINE = 128
 
 MAGIC = 0x3145434152444845  # "EHDRACE1" as it lies in memory
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
 HEADER_MAGIC = 0
 HEADER_VERSION = 1
 HEADER_SIZE = 2
@@ -91,10 +97,15 @@ PARTITION_ROW_BYTES = PARTITION_ROW_WORDS * WORD
 WAIT_ROW_BYTES = NETWORK_WORKERS_MAX
 
 VIEW_VERSION = HEADER_BYTES // WORD
-VIEW_LENGTH = VIEW_VERSION + 1  # of buffer 0; buffer 1 has VIEW_DESCRIPTOR_WORDS more
-VIEW_CRC = VIEW_VERSION + 2
-VIEW_DESCRIPTOR_WORDS = 2
-VIEW_BUFFERS = HEADER_BYTES + LINE
+VIEW_DESCRIPTORS = VIEW_VERSION + 1  # of even versions; that of odd ones has VIEW_DESCRIPTOR_WORDS more
+VIEW_DESCRIPTOR_WORDS = 4
+VIEW_CLAIMED = VIEW_DESCRIPTORS + 2 * VIEW_DESCRIPTOR_WORDS
+VIEW_INCARNATION = VIEW_CLAIMED + 1
+VIEW_ROWS = VIEW_CLAIMED + 2
+VIEW_JOURNAL = (HEADER_BYTES + LINE) // WORD
+CLUSTER_ROW_BYTES = LINE
+JOURNAL_ENTRIES_MIN = 64
+JOURNAL_SHARE = 4  # an entry for so many rows: who is further behind than that reads all of them
 
 LAG_ROWS = HEADER_BYTES
 LAG_ROW_BYTES = 3 * LINE
@@ -113,7 +124,7 @@ assert (PROCESS_ROW_WORDS * WORD) % LINE == 0  # the supervisor's words of a row
 assert PARTITION_ROWS % LINE == 0
 assert PARTITION_ROW_BYTES % LINE == 0
 assert WAIT_ROW_BYTES % WORD == 0
-assert VIEW_CRC + VIEW_DESCRIPTOR_WORDS < VIEW_BUFFERS // WORD
+assert VIEW_ROWS < VIEW_JOURNAL
 
 
 def ring_region_bytes(capacity: int) -> int:
@@ -152,5 +163,26 @@ def lag_region_bytes(rows: int) -> int:
     return LAG_ROWS + rows * LAG_ROW_BYTES
 
 
-def view_region_bytes(buffer_bytes: int) -> int:
-    return VIEW_BUFFERS + 2 * buffer_bytes
+def journal_entries(rows: int) -> int:
+    """How many changes of a cluster table's rows its journal holds: a power of two."""
+    return max(JOURNAL_ENTRIES_MIN, (1 << rows.bit_length()) // JOURNAL_SHARE)
+
+
+def cluster_rows_start(rows: int) -> int:
+    """Byte at which the cluster table's rows begin."""
+    return (VIEW_JOURNAL + journal_entries(rows)) * WORD
+
+
+def view_halves_start(rows: int) -> int:
+    """Byte at which the halves begin."""
+    return cluster_rows_start(rows) + rows * CLUSTER_ROW_BYTES
+
+
+def lay_out_view(words: memoryview, rows: int) -> None:
+    """Say in a new region how many rows its cluster table has."""
+    words[VIEW_ROWS] = rows
+
+
+def view_region_bytes(half_bytes: int, rows: int) -> int:
+    assert half_bytes % WORD == 0
+    return view_halves_start(rows) + 2 * half_bytes

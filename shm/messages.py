@@ -1,20 +1,23 @@
 """The messages that cross the rings, as struct layouts; controller and workers share these, not code.
 
-Runs in: network workers, partition workers, the controller. All integers are native (one machine, one byte
+Runs in: all processes of a node but the supervisor. All integers are native (one machine, one byte
 order). A ring frames each message by (kind, length); what follows here is the body. Layouts drawn, sizes in
 bytes:
 
-    PRODUCE       request_id 8 | slot 4 | key 4 | index 4 | timeout_ms 4 | acks 2 | api_version 2 | begun 4 |
-    batch ...
+    PRODUCE       request_id 8 | slot 4 | key 4 | index 4 | timeout_ms 4 | acks 2 | api_version 2 | begun 4 | batch ...
     PRODUCE_PART  request_id 8 | index 4 | pad 4 | the next bytes of a batch that no message holds: the PRODUCE has its end, and
                   in `begun` how many bytes came before
-    RESULT        n x ( request_id 8 | index 4 | error 2 | pad 2 | base_offset 8 | log_append_time_ms 8 |
-    log_start_offset 8 )
+    RESULT        n x ( request_id 8 | index 4 | error 2 | pad 2 |
+                        base_offset 8 | log_append_time_ms 8 | log_start_offset 8 )
     RESULT_TEXT   request_id 8 | index 4 | pad 4 | UTF-8 ...
     ADVANCED      n x slot 4
-    ADMIN         request_id 8 | api_key 2 | api_version 2 | begun 4 | request body ...
-    ADMIN_RESULT  request_id 8 | response body ...
-    ADMIN_PART    request_id 8 | the beginning of a response body that no message holds; the ADMIN_RESULT has its end
+    REQUEST       request_id 8 | kind 2 | version 2 | begun 4 | body ...
+    REQUEST_PART  request_id 8 | begun 4 | pad 4 | the next bytes of a body that no message holds; the REQUEST has its end
+    REPLY         request_id 8 | status 2 | pad 2 | begun 4 | body ...
+    REPLY_PART    as REQUEST_PART; the REPLY has the end
+
+`begun` says how many bytes of a body came before. The kinds of requests are Kafka's api keys, for what a client has
+asked, and those of `RequestKind`, which no client can send:
 
     DELETE_SEGMENTS  slot 4 | key 4 | roll_before_ms 8 | active segment 8 | largest timestamp 8 | rule 2 | pad 6 |
                      n x base offset 8
@@ -23,20 +26,18 @@ bytes:
     NOTE_SYNCED      slot 4 | key 4 | segments_version 8 | recovery point 8
     SWAP_SEGMENTS    slot 4 | key 4 | segments_version 8 | n x ( base offset 8 | size 8 )
                      the first segment's `.cleaned` files replace all of them, if no truncation came since that version
+    FOLLOWED         view_version 8
+                     a partition worker to the controller: rows have moved; that version of the view is acted on to the end
     UPKEEP_RESULT    error 2
     DESCRIBED_LOG    slot 4 | key 4
 
-The first four are bodies of ADMIN and ADMIN_RESULT between the housekeeper and a partition worker, under api keys that no
-client can send. A DescribeProducers' ADMIN body is n x DESCRIBED_LOG; its answer is in that order. Either may be asked again at any time.
-A JoinGroup's ADMIN body begins with who sent it, which its request does not say:
+UPKEEP_RESULT is the reply to the first three; FOLLOWED has none. The body of a DescribeProducers is n x DESCRIBED_LOG, its
+reply in that order. All of these may be asked again at any time. The body of a JoinGroup begins with who sent it, which the
+client's request does not say:
 
     CLIENT        id length 2 | host length 2 | client id, UTF-8 | host, UTF-8 | request body ...
 
-ADMIN goes to the controller process, or to the partition worker whose business it is: the owner of a
-partition's log, or the coordinator of a group. The response body of an ADMIN_RESULT is ready to send; an empty one says that no
-answer is right.
-
-`request_id` is chosen by the network worker and returned untouched; `index` is the ordinal of the partition
+`request_id` is chosen by the asker and returned untouched; 0 wants no reply. `index` is the ordinal of the partition
 in its request. `key` is `partition_key()` of the partition the sender meant: the owner refuses the message if
 its slot holds another.
 """
@@ -50,15 +51,29 @@ PRODUCE = 1
 RESULT = 2
 RESULT_TEXT = 3
 ADVANCED = 4
-ADMIN = 5
-ADMIN_RESULT = 6
-ADMIN_PART = 7
+REQUEST = 5
+REPLY = 6
+REPLY_PART = 7
 PRODUCE_PART = 8
+REQUEST_PART = 9
 
-# Api keys of the housekeeper's requests
-DELETE_SEGMENTS = -1
-SWAP_SEGMENTS = -2
-NOTE_SYNCED = -3
+
+class RequestKind(IntEnum):
+    """Requests that no client can send: below every api key."""
+
+    DELETE_SEGMENTS = -1
+    SWAP_SEGMENTS = -2
+    NOTE_SYNCED = -3
+    FOLLOWED = -4
+
+
+class ReplyStatus(IntEnum):
+    """What became of a request; PEER_DIED is never sent, the asker finds it out."""
+
+    ANSWERED = 0
+    REFUSED = 1
+    UNKNOWN_KIND = 2
+    PEER_DIED = 3
 
 
 class DeletionRule(IntEnum):
@@ -79,8 +94,10 @@ PRODUCE_PART_HEADER = Struct("=QIxxxx")
 RESULT_ENTRY = Struct("=QIhxxqqq")
 RESULT_TEXT_HEADER = Struct("=QIxxxx")
 SLOT_ENTRY = Struct("=I")
-ADMIN_HEADER = Struct("=Qhhxxxx")
-ADMIN_RESULT_HEADER = Struct("=Q")
+REQUEST_HEADER = Struct("=QhhI")
+REPLY_HEADER = Struct("=QhxxI")
+PART_HEADER = Struct("=QIxxxx")
+VIEW_FOLLOWED = Struct("=Q")
 DELETE_SEGMENTS_HEADER = Struct("=IIqqqhxxxxxx")
 SWAP_SEGMENTS_HEADER = Struct("=IIq")
 SYNCED_ENTRY = Struct("=IIqq")
@@ -94,4 +111,4 @@ assert PRODUCE_HEADER.size == 32
 assert PRODUCE_PART_HEADER.size == 16
 assert RESULT_ENTRY.size == 40
 assert RESULT_TEXT_HEADER.size == 16
-assert ADMIN_HEADER.size == 16
+assert REQUEST_HEADER.size == REPLY_HEADER.size == PART_HEADER.size == 16

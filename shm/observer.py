@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
-from headrace.shm.cluster_view import ClusterViewReader
 from headrace.shm.fabric import LAG, PARTITIONS, VIEW
 from headrace.shm.lag_table import GroupLag, LagTable, lags_of
 from headrace.shm.partition_table import PartitionTable
 from headrace.shm.region import SHM_DIRECTORY, Region, RegionError, region_prefix
+from headrace.shm.view_reader import ClusterViewReader
 
 ANY_BROKER = 0
 

@@ -1,8 +1,7 @@
 """What is readable of each partition: one seqlock row a replica, written by its owner alone.
 
     writer:   sequence odd  ->  fields  ->  sequence even          (stores stay in order on x86-64)
-    reader:   sequence even?  ->  fields  ->  the same sequence?   (at most SEQLOCK_TRIES_MAX times, then
-    None)
+    reader:   sequence even?  ->  fields  ->  the same sequence?   (SEQLOCK_TRIES_MAX times at most, then None)
 
 A writer killed between the two leaves the row odd: readers get None, until the owner's successor, which may
 look at what stands there (`recover_row`), publishes anew.
@@ -20,6 +19,7 @@ from enum import IntEnum
 from struct import Struct
 from typing import NamedTuple
 
+from headrace.ids import PartitionKey
 from headrace.limits import PARTITION_ROW_WORDS, SEQLOCK_TRIES_MAX, SEQLOCK_YIELDS_MAX
 from headrace.shm.layout import PARTITION_ROW_BYTES, PARTITION_ROWS, WAIT_ROW_BYTES, WORD
 from headrace.shm.region import Region
@@ -40,7 +40,7 @@ class PartitionRow(NamedTuple):
     """One row. Offsets are log offsets; `*_segment` is a segment's base offset, `*_position` a byte in its .log file."""
 
     state: int
-    key: int  # partition_key() of the replica: a slot may be used again
+    key: PartitionKey  # partition_key() of the replica: a slot may be used again
     generation: int  # of the owner that published it
     leader_epoch: int
     log_start_offset: int

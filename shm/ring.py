@@ -63,7 +63,7 @@ class RingWriter:
         self._head = self._words[_HEAD]
         self.message_bytes_max = self._capacity // 2 - MESSAGE_HEADER_BYTES
 
-    def write(self, kind: int, header: bytes, payload: memoryview | bytes | None = None) -> bool:
+    def write(self, kind: int, header: bytes, payload: memoryview | bytes | bytearray | None = None) -> bool:
         """Copy one message into the ring; nobody sees it before `commit`.
 
         kind      1 to KIND_MAX

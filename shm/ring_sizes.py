@@ -1,23 +1,29 @@
 """How large the rings of a boot are: what the settings say, halved until all of it keeps within its bound.
 
 Runs in: the supervisor, before it makes them. Rings come by pairs of processes, so their memory grows with network
-workers times partition workers, all of it reserved at the start. What takes the most is halved first, down to what
-still works: a request ring that holds a largest batch twice, smaller rings for answers and for the controller.
+workers times partition workers, and with the square of these, all of it reserved at the start. What takes the most is
+halved first, down to what still works: a request ring that holds a largest batch twice, smaller rings for answers and for
+the controller, two pages between partition workers (docs/decisions/030).
 A `headrace.request.ring.bytes` that is given stays as it is.
 """
 
 from __future__ import annotations
 
+import mmap
 import os
 from dataclasses import dataclass, replace
+from typing import Final
 
 from headrace.errors import ConfigError
 from headrace.limits import (
     ANSWER_RING_BYTES,
     ANSWER_RING_BYTES_MIN,
-    CLUSTER_VIEW_BYTES_MAX,
+    CLUSTER_VIEW_BYTES_MIN,
+    CLUSTER_VIEW_BYTES_PER_ROW,
     CONTROL_RING_BYTES,
     CONTROL_RING_BYTES_MIN,
+    PEER_RING_BYTES,
+    PEER_RING_BYTES_MIN,
     RING_BYTES_MIN,
     SHM_SHARE_OF_DIRECTORY,
     SHM_SHARE_OF_MEMORY,
@@ -26,9 +32,8 @@ from headrace.limits import (
 from headrace.settings import Settings, request_ring_bytes_min
 from headrace.shm import layout
 
-BOUND_KEY = "headrace.shm.bytes.max"
-REQUEST_KEY = "headrace.request.ring.bytes"
-VIEW_BUFFER_BYTES = CLUSTER_VIEW_BYTES_MAX // 4
+BOUND_KEY: Final = "headrace.shm.bytes.max"
+REQUEST_KEY: Final = "headrace.request.ring.bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,7 @@ class RingSizes:
     answer: int = ANSWER_RING_BYTES  # partition to network worker
     control: int = CONTROL_RING_BYTES  # network worker and controller, either way
     upkeep: int = UPKEEP_RING_BYTES  # housekeeper and partition worker, either way
+    peer: int = PEER_RING_BYTES  # partition worker and another one, or the controller, either way
 
 
 def ring_sizes(settings: Settings, bound_bytes: int) -> RingSizes:
@@ -47,12 +53,14 @@ def ring_sizes(settings: Settings, bound_bytes: int) -> RingSizes:
     raises   ConfigError, where the bound is the operator's own and even the smallest don't keep to it
     """
     sizes = RingSizes(settings[REQUEST_KEY])
-    floors = RingSizes(_smallest_request(settings), ANSWER_RING_BYTES_MIN, CONTROL_RING_BYTES_MIN)
+    floors = RingSizes(
+        _smallest_request(settings), ANSWER_RING_BYTES_MIN, CONTROL_RING_BYTES_MIN, peer=PEER_RING_BYTES_MIN
+    )
+    counts = ring_counts(settings)
     while shm_bytes(settings, sizes) > bound_bytes:
-        kinds = [kind for kind in ("request", "answer", "control") if getattr(sizes, kind) > getattr(floors, kind)]
+        kinds = [kind for kind in counts if getattr(sizes, kind) > getattr(floors, kind)]
         if not kinds:
             break
-        counts = _ring_counts(settings)
         largest = max(kinds, key=lambda kind: counts[kind] * getattr(sizes, kind))
         sizes = replace(sizes, **{largest: getattr(sizes, largest) // 2})
     least = shm_bytes(settings, sizes)
@@ -69,30 +77,50 @@ def shm_bytes(settings: Settings, sizes: RingSizes) -> int:
     tables = (
         layout.process_region_bytes(network + partition + 2)
         + layout.partition_region_bytes(settings["headrace.partitions.max"])
-        + layout.view_region_bytes(VIEW_BUFFER_BYTES)
+        + view_region_bytes(settings)
         + layout.lag_region_bytes(settings["headrace.lag.rows.max"] * partition)
     )
-    counts = _ring_counts(settings)
-    return tables + sum(count * layout.ring_region_bytes(getattr(sizes, kind)) for kind, count in counts.items())
+    return tables + sum(ring_bytes(settings, sizes).values())
+
+
+def ring_bytes(settings: Settings, sizes: RingSizes) -> dict[str, int]:
+    """What the rings of each kind take together, in whole pages."""
+    return {
+        kind: count * -(-layout.ring_region_bytes(getattr(sizes, kind)) // mmap.PAGESIZE) * mmap.PAGESIZE
+        for kind, count in ring_counts(settings).items()
+    }
+
+
+def cluster_rows(settings: Settings) -> int:
+    """Rows of the cluster table: the cluster has no fewer partitions than this node."""
+    return int(max(settings["headrace.cluster.partitions.max"], settings["headrace.partitions.max"]))
+
+
+def view_region_bytes(settings: Settings) -> int:
+    """Of the region with the cluster table and the log of what changes seldom."""
+    rows = cluster_rows(settings)
+    return layout.view_region_bytes(max(CLUSTER_VIEW_BYTES_MIN, CLUSTER_VIEW_BYTES_PER_ROW * rows), rows)
 
 
 def bound_bytes(settings: Settings, directory: str) -> int:
     """What the setting says, or a share of the memory and of the file system that holds the regions."""
     if settings[BOUND_KEY] >= 0:
-        return int(settings[BOUND_KEY])
+        return settings[BOUND_KEY]
     memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     filesystem = os.statvfs(directory)
     return min(memory_bytes // SHM_SHARE_OF_MEMORY, filesystem.f_blocks * filesystem.f_frsize // SHM_SHARE_OF_DIRECTORY)
 
 
-def _ring_counts(settings: Settings) -> dict[str, int]:
+def ring_counts(settings: Settings) -> dict[str, int]:
+    """Rings by kind."""
     network, partition = settings["headrace.network.workers"], settings["headrace.partition.workers"]
     pairs = network * partition
-    return {"request": pairs, "answer": pairs, "control": 2 * network, "upkeep": 2 * partition}
+    peers = partition * (partition - 1) + 2 * partition
+    return {"request": pairs, "answer": pairs, "control": 2 * network, "upkeep": 2 * partition, "peer": peers}
 
 
 def _smallest_request(settings: Settings) -> int:
     if REQUEST_KEY in settings.explicit:
-        return int(settings[REQUEST_KEY])
+        return settings[REQUEST_KEY]
     least = max(RING_BYTES_MIN, request_ring_bytes_min(settings["message.max.bytes"]))
-    return min(1 << (least - 1).bit_length(), int(settings[REQUEST_KEY]))
+    return min(1 << (least - 1).bit_length(), settings[REQUEST_KEY])

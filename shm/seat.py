@@ -10,7 +10,7 @@ import gc
 import time
 
 from headrace.errors import Fenced
-from headrace.shm.cluster_view import ClusterViewReader, ClusterViewWriter
+from headrace.limits import JOIN_TRIES_MAX
 from headrace.shm.doorbell import Doorbell
 from headrace.shm.fabric import LAG, PARTITIONS, PROCESSES, VIEW
 from headrace.shm.lag_table import LagTable
@@ -19,9 +19,10 @@ from headrace.shm.partition_table import PartitionTable
 from headrace.shm.process_table import ProcessState, ProcessTable
 from headrace.shm.region import Region, RegionError
 from headrace.shm.ring import RingReader, RingWriter
+from headrace.shm.view_reader import ClusterViewReader
+from headrace.shm.view_writer import ClusterViewWriter
 from headrace.shm.wiring import Role, Wiring
 
-JOIN_TRIES_MAX = 1_000
 JOIN_PAUSE_S = 0.001  # a renewal by the supervisor takes a few of these
 
 _NOTHING: frozenset[int] = frozenset()
@@ -30,8 +31,8 @@ _NOTHING: frozenset[int] = frozenset()
 class Seat:
     """One process's ends of everything.
 
-    readers, writers   ring ends by the peer's process id; the dicts stay the same objects, their values
-    change with generations
+    readers, writers   ring ends by the peer's process id; the dicts stay the same objects, their values change with
+                       generations
 
     raises   RegionError, where the node's regions are gone or of another boot
     """

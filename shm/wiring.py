@@ -29,8 +29,8 @@ class Wiring:
     eventfds            doorbells by process id
     host, port          what clients are told (advertised)
     clean_directories   log directories that the last stop left with their clean-shutdown marker
-    offline_directories   those that could not be used at the start
-    ring_sizes            capacities of the rings, by kind
+    offline_directories those that could not be used at the start
+    ring_sizes          capacities of the rings, by kind
     """
 
     prefix: str
@@ -104,9 +104,14 @@ class Wiring:
         if role is Role.NETWORK:
             return (*self.partition_ids, self.controller_id)
         if role is Role.PARTITION:
-            return (*self.network_ids, self.housekeeper_id)
-        return tuple(self.network_ids) if role is Role.CONTROLLER else tuple(self.partition_ids)
+            others = [other for other in self.partition_ids if other != process_id]
+            return (*self.network_ids, *others, self.controller_id, self.housekeeper_id)
+        return (*self.network_ids, *self.partition_ids) if role is Role.CONTROLLER else tuple(self.partition_ids)
 
     def pairs(self) -> list[tuple[int, int]]:
         """Every (writer, reader) that is joined by a ring."""
         return [(writer, reader) for writer in range(self.process_count) for reader in self.targets(writer)]
+
+    def pairs_of(self, process_id: int) -> list[tuple[int, int]]:
+        """The pairs that a process is in."""
+        return [pair for peer in self.targets(process_id) for pair in ((process_id, peer), (peer, process_id))]

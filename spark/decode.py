@@ -25,6 +25,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from headrace.protocol.record_batch import RECORD_BYTES_MIN
 from headrace.spark.checksum import crc32c
 from headrace.spark.compiled import compiled
 
@@ -40,8 +41,6 @@ WALK_CHECKSUM = -2  # the batch at the position is not what its checksum says
 
 HEADER_BYTES = 61
 ENTRY_BYTES_MIN = 17  # of a batch or an old entry whose length and format can be told
-TRANSACTIONAL_BIT = 0x10
-RECORD_BYTES_MIN = 7  # length, attributes, two deltas, two lengths, header count: a byte each
 
 
 @compiled(inline="always")

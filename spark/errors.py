@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace.errors import HeadraceError
 
 
-class CorruptSegment(HeadraceError):
+class CorruptRange(HeadraceError):
     """Bytes that are no batches, or not those that were written; names file and position."""
 
 

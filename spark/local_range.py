@@ -28,13 +28,13 @@ import numpy as np
 import pyarrow as pa
 
 from headrace.log.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
+from headrace.log.names import LOG_SUFFIX, SWAP_SUFFIX
 from headrace.log.reader import SegmentFile
-from headrace.log.segment import LOG_SUFFIX, bases_among
-from headrace.log.segment_swap import SWAP_SUFFIX
+from headrace.log.segment import bases_among
 from headrace.properties import read_properties_file
 from headrace.protocol.record_batch import LOG_OVERHEAD_BYTES
 from headrace.spark.decode import whole
-from headrace.spark.errors import CorruptSegment, TopicRecreated
+from headrace.spark.errors import CorruptRange, TopicRecreated
 from headrace.spark.rows import Rows
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _window(fd: int, origin: int, length: int) -> Any:
         while done < length:
             count = os.preadv(fd, [view[done:]], origin + done)
             if not count:
-                raise CorruptSegment(f"a segment was cut at byte {origin + done} while it was read") from None
+                raise CorruptRange(f"a segment was cut at byte {origin + done} while it was read") from None
             done += count
         return np.frombuffer(view.toreadonly(), np.uint8)
     mapped.madvise(mmap.MADV_SEQUENTIAL)

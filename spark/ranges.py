@@ -60,7 +60,7 @@ def read_range(
 ) -> Iterator[pa.RecordBatch]:
     """The records of a range as Arrow batches.
 
-    raises   CorruptSegment and TransactionsUnsupported, naming file and position; TopicRecreated; TimestampOverflow; KafkaError
+    raises   CorruptRange and TransactionsUnsupported, naming file and position; TopicRecreated; TimestampOverflow; KafkaError
              or ConnectionFailed over the network
     """
     rows = Rows(one, columns, rows_per_batch)

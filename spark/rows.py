@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from headrace.protocol.compression import DECOMPRESSED_BYTES_MAX, CompressionError, decompress
+from headrace.limits import DECOMPRESSED_BYTES_MAX
+from headrace.protocol.compression import CompressionError, decompress
 from headrace.protocol.old_run import read_run
 from headrace.protocol.record_batch import (
     HEADER_BYTES,
     MAGIC_POSITION,
     MAGIC_V2,
+    RECORD_BYTES_MIN,
+    TRANSACTIONAL_BIT,
     CorruptRecord,
     RecordBatchHeader,
     compute_crc,
@@ -25,8 +28,6 @@ from headrace.protocol.record_batch import (
 )
 from headrace.spark.columns import OFFSET, Chunk
 from headrace.spark.decode import (
-    RECORD_BYTES_MIN,
-    TRANSACTIONAL_BIT,
     WALK_BAD,
     WALK_CHECKSUM,
     WALK_COMPRESSED,
@@ -39,7 +40,7 @@ from headrace.spark.decode import (
     walk,
     walk_records,
 )
-from headrace.spark.errors import CorruptSegment, TransactionsUnsupported
+from headrace.spark.errors import CorruptRange, TransactionsUnsupported
 
 if TYPE_CHECKING:
     from headrace.spark.ranges import OffsetRange
@@ -113,7 +114,7 @@ class Rows:
         if outcome == WALK_CHECKSUM:
             header = parse_header(data[position : position + HEADER_BYTES].tobytes())
             computed = compute_crc(data[position : position + header.size_bytes])
-            return CorruptSegment(
+            return CorruptRange(
                 f"{self._range.topic}-{self._range.partition}: the batch at offset {header.base_offset} ({self._where}, byte "
                 f"{at}) is damaged: its checksum is {computed:#010x}, {header.crc:#010x} was written; "
                 "checkCrcs=false (scan: check_crcs=False) reads it as it is"
@@ -124,8 +125,8 @@ class Rows:
                 "aborted, read_uncommitted reads it"
             )
         if outcome == WALK_BAD:
-            return CorruptSegment(f"{self._where}: no valid record batch at byte {at}")
-        return CorruptSegment(f"{self._where}: {end - position} bytes at byte {at} are no whole batch")
+            return CorruptRange(f"{self._where}: no valid record batch at byte {at}")
+        return CorruptRange(f"{self._where}: {end - position} bytes at byte {at} are no whole batch")
 
     def _add_compressed(self, data: Any, position: int, header: RecordBatchHeader) -> Iterator[pa.RecordBatch]:
         what = f"{self._where}: the batch at byte {self._origin + position}"
@@ -133,10 +134,10 @@ class Rows:
         try:
             plain = np.frombuffer(decompress(header.codec, body, DECOMPRESSED_BYTES_MAX), np.uint8)
         except CompressionError as failure:
-            raise CorruptSegment(f"{what}: {failure}") from None
+            raise CorruptRange(f"{what}: {failure}") from None
         plain.flags.writeable = False
         if not 0 <= header.record_count <= len(plain) // RECORD_BYTES_MIN:
-            raise CorruptSegment(f"{what}: {header.record_count} records in {len(plain)} bytes")
+            raise CorruptRange(f"{what}: {header.record_count} records in {len(plain)} bytes")
         is_full = self._chunk.rows + header.record_count > self._chunk.capacity
         if is_full or self._chunk.size_bytes + len(plain) > BYTES_PER_BATCH:
             yield from self._flush(header.record_count)
@@ -155,7 +156,7 @@ class Rows:
             chunk.columns,
         )
         if last < 0:
-            raise CorruptSegment(f"{what}: its records contradict their lengths")
+            raise CorruptRange(f"{what}: its records contradict their lengths")
         self._take(plain, last)
 
     def _add_old(self, data: Any, position: int, end: int) -> Generator[pa.RecordBatch, None, int]:
@@ -166,7 +167,7 @@ class Rows:
             run = read_run(data, position, end, high)
         except (CorruptRecord, CompressionError) as failure:
             name = f"{self._range.topic}-{self._range.partition}"
-            raise CorruptSegment(f"{name}: {where}: the entry at byte {origin + position}: {failure}") from None
+            raise CorruptRange(f"{name}: {where}: the entry at byte {origin + position}: {failure}") from None
         yield from self.add(np.frombuffer(run.batch, np.uint8), 0, len(run.batch), where, origin + position)
         self._where, self._origin = where, origin
         if run.last_offset >= high - 1:
@@ -177,7 +178,7 @@ class Rows:
         try:
             self._chunk.take(source, last)
         except CorruptRecord as failure:
-            raise CorruptSegment(f"{self._where}: {failure}") from None
+            raise CorruptRange(f"{self._where}: {failure}") from None
         if last:
             self.next_offset = max(self.next_offset, int(self._chunk.columns[OFFSET, last - 1]) + 1)
 

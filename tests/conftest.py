@@ -45,6 +45,9 @@ def pytest_sessionstart(session):
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, interrupt)
+    for number in (signal.SIGINT, signal.SIGHUP):  # a shell's `&` and nohup ignore them, in what we start as well
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda _number, _frame: None)
 
 
 def pytest_collection_modifyitems(items):

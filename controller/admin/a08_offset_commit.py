@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
 
 from headrace.controller import znodes
 from headrace.controller.office import Office
@@ -49,7 +48,13 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
     return Waiting.done(encode_response(ApiKey.OFFSET_COMMIT, version, messages.OffsetCommitResponse(topics=topics)))
 
 
-def _commit(office: Office, group_id: str, topic: str, row: Any, check_time: Callable[[], None]) -> ErrorCode:
+def _commit(
+    office: Office,
+    group_id: str,
+    topic: str,
+    row: messages.OffsetCommitRequest.OffsetCommitRequestPartition,
+    check_time: Callable[[], None],
+) -> ErrorCode:
     if not znodes.is_path_part(group_id):
         return ErrorCode.INVALID_GROUP_ID
     known = office.cluster.topics.get(topic)

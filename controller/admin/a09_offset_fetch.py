@@ -33,7 +33,7 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
     check_time = office.time_limit()
     found: dict[tuple[str, int], tuple[int, ErrorCode]] = {}
     topics = []
-    for topic in request.topics:
+    for topic in request.topics or ():
         rows = []
         for index in topic.partition_indexes:
             place = (topic.name, index)

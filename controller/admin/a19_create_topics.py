@@ -9,29 +9,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from headrace.controller.admin.failures import answer_to
 from headrace.controller.internal_topics import plan_internal_topic
 from headrace.controller.office import Office
-from headrace.controller.topic_creation import (
-    PARTITIONS_PER_TOPIC_MAX,
-    TopicNames,
-    check_assignment,
-    check_configs,
-    check_total,
-    create,
-    place,
-)
+from headrace.controller.topic_creation import TopicNames, check_assignment, check_configs, check_total, create, place
 from headrace.controller.waiting import Waiting
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
+from headrace.limits import CONFIGS_RETURNED_MAX, PARTITIONS_PER_TOPIC_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.settings import TOPIC_SETTINGS, format_value, topic_values
 
 VERSION_OF_CONFIGS = 5
-CONFIGS_TOLD_MAX = 100  # topics of one answer: 140 KB, and a connection may have 256 requests in flight
 
 # Kafka's DescribeConfigsResponse.ConfigSource
 SOURCE_TOPIC = 1
@@ -49,7 +40,7 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
     request = decode_request(ApiKey.CREATE_TOPICS, version, body)
     counts = Counter(topic.name for topic in request.topics)
     creation = _Creation(office, version, request.validate_only)
-    results: dict[str, Any] = {}
+    results: dict[str, _Result] = {}
     created = []
     for topic in request.topics:
         if topic.name in results:
@@ -90,10 +81,10 @@ class _Creation:
         self._check_time = office.time_limit()
         self._names = TopicNames(office.cluster.topics)
         self._partitions = 0
-        self._configs: dict[frozenset[tuple[str, str]], list[Any]] = {}  # by the topic's own
-        self._configs_left = CONFIGS_TOLD_MAX if version >= VERSION_OF_CONFIGS else 0
+        self._configs: dict[frozenset[tuple[str, str]], list[_Config]] = {}  # by the topic's own
+        self._configs_left = CONFIGS_RETURNED_MAX if version >= VERSION_OF_CONFIGS else 0
 
-    def create(self, topic: Any) -> Any:
+    def create(self, topic: messages.CreateTopicsRequest.CreatableTopic) -> _Result:
         """The result of one topic; raises HeadraceError"""
         office, cluster = self._office, self._office.cluster
         self._check_time()
@@ -132,7 +123,7 @@ class _Creation:
             return self._tell(topic.name, replicas, configs)._replace(topic_id=bytes.fromhex(made.topic_id))
         return self._tell(topic.name, replicas, configs)
 
-    def _tell(self, name: str, replicas: Sequence[Sequence[int]], configs: dict[str, str]) -> Any:
+    def _tell(self, name: str, replicas: Sequence[Sequence[int]], configs: dict[str, str]) -> _Result:
         """With all settings of the topic, for the first ones: of thousands no message would hold them."""
         result = _Result(name=name, error_code=0, error_message=None, configs=None)
         if not self._configs_left:
@@ -146,7 +137,7 @@ class _Creation:
         )
 
 
-def _describe(office: Office, overrides: dict[str, str]) -> list[Any]:
+def _describe(office: Office, overrides: dict[str, str]) -> list[_Config]:
     """Every topic setting as it holds for the new topic."""
     rows = []
     cluster = office.cluster

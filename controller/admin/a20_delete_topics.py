@@ -8,7 +8,7 @@ Source: Kafka `ZkAdminManager.deleteTopics`, `TopicDeletionManager`; KIP-516 for
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from headrace.controller.admin.failures import answer_to
 from headrace.controller.office import Office
@@ -17,9 +17,9 @@ from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
+from headrace.protocol.messages import ZERO_UUID
 
 VERSION_OF_IDS = 6
-NO_ID = bytes(16)
 
 _Result = messages.DeleteTopicsResponse.DeletableTopicResult
 _State = messages.DeleteTopicsRequest.DeleteTopicState
@@ -31,7 +31,7 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
     request = decode_request(ApiKey.DELETE_TOPICS, version, body)
     asked = request.topics if version >= VERSION_OF_IDS else [_State(name=name) for name in request.topic_names]
     names = _names_by_id(office, asked)
-    results: dict[_Place, Any] = {}
+    results: dict[_Place, _Result] = {}
     marked: dict[str, _Place] = {}
     check_time = office.time_limit()
     for place in dict.fromkeys((topic.name, topic.topic_id) for topic in asked):
@@ -65,9 +65,9 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
     return office.wait_deleted(list(marked), request.timeout_ms, respond)
 
 
-def _names_by_id(office: Office, asked: list[Any]) -> dict[bytes, str]:
+def _names_by_id(office: Office, asked: Sequence[_State]) -> dict[bytes, str]:
     """Of all topics, where one is asked for by its id."""
-    if all(topic.topic_id == NO_ID for topic in asked):
+    if all(topic.topic_id == ZERO_UUID for topic in asked):
         return {}
     known = (*office.cluster.topics.values(), *office.cluster.released.values())
     return {bytes.fromhex(topic.topic_id): topic.name for topic in known}
@@ -76,7 +76,7 @@ def _names_by_id(office: Office, asked: list[Any]) -> dict[bytes, str]:
 def _name_of(place: _Place, names: dict[bytes, str]) -> str:
     """raises   KafkaError, for a topic that is named by nothing, by both, or by an id that none has"""
     name, topic_id = place
-    if (name is None) == (topic_id == NO_ID):
+    if (name is None) == (topic_id == ZERO_UUID):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "a topic is named either by its name or by its id")
     name = names.get(topic_id) if name is None else name
     if name is None:
@@ -92,4 +92,4 @@ def _mark(office: Office, name: str) -> bytes:
     if topic is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
     office.deletions.mark(name)
-    return bytes.fromhex(topic.topic_id) or NO_ID
+    return bytes.fromhex(topic.topic_id) or ZERO_UUID

@@ -7,8 +7,6 @@ Source: Kafka `ZkAdminManager.alterConfigs`; KIP-339 replaced it by key 44.
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.controller.admin.altered_resources import alter_all
 from headrace.controller.office import Office
 from headrace.controller.topic_configs import Check, replaced
@@ -30,5 +28,7 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
     return Waiting.done(encode_response(ApiKey.ALTER_CONFIGS, version, messages.AlterConfigsResponse(responses=rows)))
 
 
-def _change(resource: Any, _current: dict[str, str], check: Check) -> dict[str, str]:
+def _change(
+    resource: messages.AlterConfigsRequest.AlterConfigsResource, _current: dict[str, str], check: Check
+) -> dict[str, str]:
     return replaced([(config.name, config.value) for config in resource.configs], check)

@@ -8,14 +8,14 @@ Source: Kafka `ZkAdminManager.createPartitions`, `KafkaApis.handleCreatePartitio
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from headrace.controller.admin.failures import answer_to
 from headrace.controller.office import Office
-from headrace.controller.topic_creation import PARTITIONS_PER_TOPIC_MAX, check_total
+from headrace.controller.topic_creation import check_total
 from headrace.controller.topic_growth import grow, placed
 from headrace.controller.waiting import Waiting
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
+from headrace.limits import PARTITIONS_PER_TOPIC_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -60,7 +60,7 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
     return office.wait_served(grown, request.timeout_ms, respond)
 
 
-def _grow_one(office: Office, wanted: Any, is_trial: bool) -> None:
+def _grow_one(office: Office, wanted: messages.CreatePartitionsRequest.CreatePartitionsTopic, is_trial: bool) -> None:
     cluster = office.cluster
     if wanted.name in office.deletions:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"topic {wanted.name} is being deleted")

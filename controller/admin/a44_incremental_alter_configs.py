@@ -7,8 +7,6 @@ Source: Kafka `ZkAdminManager.incrementalAlterConfigs`; KIP-339.
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.controller.admin.altered_resources import alter_all
 from headrace.controller.office import Office
 from headrace.controller.topic_configs import Check, changed
@@ -24,7 +22,9 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
     """Answered as soon as ZooKeeper has it."""
     request = decode_request(ApiKey.INCREMENTAL_ALTER_CONFIGS, version, body)
 
-    def change(resource: Any, current: dict[str, str], check: Check) -> dict[str, str]:
+    def change(
+        resource: messages.IncrementalAlterConfigsRequest.AlterConfigsResource, current: dict[str, str], check: Check
+    ) -> dict[str, str]:
         changes = [(config.name, config.config_operation, config.value) for config in resource.configs]
         return changed(current, changes, office.topic_defaults(), check)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-FAULTS_MAX = 50  # kept of one file: a file of noise would name each of its bytes
+from headrace.limits import FAULTS_MAX
 
 
 class Fault(NamedTuple):

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.errors import HeadraceError
+from headrace.limits import READ_AGAIN_MAX
 from headrace.log.checkpoints import CLEAN_SHUTDOWN_FILE, read_offset_checkpoint
 from headrace.log.inspection.fault import Fault
 from headrace.log.inspection.partition_check import (
@@ -42,7 +43,8 @@ from headrace.log.inspection.state_files import (
     BadStateFile,
     read_properties,
 )
-from headrace.log.segment import LOG_SUFFIX, SUFFIXES, path_of
+from headrace.log.names import LOG_SUFFIX, SUFFIXES
+from headrace.log.segment import path_of
 from headrace.log.topic_checkpoints import CHECKPOINT_TOPICS_FILE
 
 LOCK_FILE = ".lock"
@@ -52,7 +54,6 @@ PLAIN_FILES = frozenset(
 STATE_FILES = PLAIN_FILES - {LOCK_FILE}
 OWN_PREFIX = ".headrace-"  # of what the node keeps for itself in a log directory
 SWAP_S = 0.5  # within this a running node has removed what it compacted into another segment
-READ_AGAIN_MAX = 3  # times that a segment which changes while it is read is read again
 IN_FLIGHT_PER_PROCESS = 4
 LOOK_S = 0.2
 _FLOCK = struct.Struct("hhqqi4x")

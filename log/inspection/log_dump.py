@@ -5,7 +5,9 @@
     file            each file, first: path, kind
     batch, record   segments; records if asked, keys and values if asked
     message-07      segments of Kafka 0.7 (.kafka); what they carry if asked
-    index-entry, time-index-entry, aborted, producer, checkpoint, leader-epoch, partition-metadata, meta-properties
+    index-entry     indexes, as are time-index-entry and aborted
+    producer        snapshots
+    checkpoint      checkpoint files, as are leader-epoch, partition-metadata and meta-properties
     fault, note     findings: position, what, advice
     end             each file, last: what was counted
 
@@ -23,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.errors import HeadraceError
+from headrace.limits import MESSAGE_07_BYTES_MAX
 from headrace.log.inspection.entry_scan import Entry, EntryScan
 from headrace.log.inspection.fault import Fault, Findings
 from headrace.log.inspection.index_audit import REBUILD, OffsetIndexAudit, TimeIndexAudit, check_size
@@ -30,8 +33,7 @@ from headrace.log.inspection.index_entries import aborted_entries, offset_entrie
 from headrace.log.inspection.records import entry_records, marker_of
 from headrace.log.inspection.state_files import rows_of
 from headrace.log.log_07 import SEGMENT_SUFFIX_07, Damage, read_segment_07
-from headrace.log.segment import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX
-from headrace.log.segment_file_07 import MESSAGE_BYTES_MAX
+from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX
 from headrace.log.transaction_index import ENTRY as TXN_ENTRY
 from headrace.log.transaction_index import VERSION as TXN_VERSION
 from headrace.protocol.compression import Codec
@@ -160,7 +162,7 @@ def _payloads_07(
         findings.fault(position, f"message {inner} of the set: {what}")
 
     try:
-        payloads = payloads_of(message, MESSAGE_BYTES_MAX, damaged)
+        payloads = payloads_of(message, MESSAGE_07_BYTES_MAX, damaged)
     except HeadraceError as failure:
         findings.fault(position, f"the set can't be read: {failure}")
         return

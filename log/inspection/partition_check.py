@@ -28,8 +28,16 @@ from headrace.log.checkpoints import (
 from headrace.log.inspection.fault import Fault, Findings
 from headrace.log.inspection.segment_check import RESTORE, SegmentReport
 from headrace.log.inspection.state_files import rows_of, topic_id_of
-from headrace.log.producer_state import SNAPSHOT_SUFFIX
-from headrace.log.segment import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX
+from headrace.log.names import (
+    CLEANED_SUFFIX,
+    DELETED_SUFFIX,
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    SNAPSHOT_SUFFIX,
+    SWAP_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+)
 
 OFFSET_NAME = re.compile(r"[0-9]{20}(\.[a-z]+)")
 FOLDER_NAME = re.compile(
@@ -37,7 +45,7 @@ FOLDER_NAME = re.compile(
 )
 PASSING_NAME = re.compile(r".*-(delete|stray)")
 SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, SNAPSHOT_SUFFIX)
-UNFINISHED_SUFFIXES = (".cleaned", ".swap", ".tmp")
+UNFINISHED_SUFFIXES = (CLEANED_SUFFIX, SWAP_SUFFIX, ".tmp")
 STATE_NAMES = (LEADER_EPOCH_FILE, PARTITION_METADATA_FILE)
 NEXT_START = "nothing: the next start of the node finishes or removes it"
 EPOCHS_ANEW = (
@@ -82,7 +90,7 @@ def list_partition(path: Path, name: TopicPartition) -> PartitionFolder:
         suffix = match.group(1) if match else ""
         if file.endswith(UNFINISHED_SUFFIXES):
             findings.note(-1, f"{file} is left from a write or a compaction that was interrupted", NEXT_START)
-        elif file.endswith(".deleted"):
+        elif file.endswith(DELETED_SUFFIX):
             continue  # on its way out
         elif match and match.group(0) == file and suffix == LOG_SUFFIX:
             folder.bases.append(int(file[:20]))

@@ -1,6 +1,6 @@
 """The records inside of an entry, decoded with a bound on memory.
 
-An entry above ENTRY_BYTES_MAX, or one that would grow beyond it, is refused by name: no node takes such a batch.
+An entry above INSPECTED_ENTRY_BYTES_MAX, or one that would grow beyond it, is refused by name: no node takes such a batch.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from headrace.limits import INSPECTED_ENTRY_BYTES_MAX
 from headrace.log.inspection.entry_scan import Entry
 from headrace.protocol.control_record import ABORT, COMMIT, CONTROL_KEY, MARKER_VALUE
 from headrace.protocol.message_set import iterate_entry_records
 from headrace.protocol.record_batch import CorruptRecord, Record
-
-ENTRY_BYTES_MAX = 128 << 20
 
 
 class Marker(NamedTuple):
@@ -29,8 +28,8 @@ def entry_data(fd: int, entry: Entry) -> memoryview:
     """The bytes of a whole entry; raises CorruptRecord, where they are too many or gone; OSError."""
     if entry.data is not None:
         return entry.data
-    if entry.size > ENTRY_BYTES_MAX:
-        raise CorruptRecord(f"an entry of {entry.size} bytes is not decoded, {ENTRY_BYTES_MAX} is the bound")
+    if entry.size > INSPECTED_ENTRY_BYTES_MAX:
+        raise CorruptRecord(f"an entry of {entry.size} bytes is not decoded, {INSPECTED_ENTRY_BYTES_MAX} is the bound")
     data = os.pread(fd, entry.size, entry.position)
     if len(data) < entry.size:
         raise CorruptRecord(f"{len(data)} of {entry.size} bytes are left: the file was cut")
@@ -39,7 +38,7 @@ def entry_data(fd: int, entry: Entry) -> memoryview:
 
 def entry_records(fd: int, entry: Entry) -> Iterator[Record]:
     """raises   CorruptRecord or CompressionError, where they are not what the header says; OSError"""
-    return iterate_entry_records(entry_data(fd, entry), ENTRY_BYTES_MAX)
+    return iterate_entry_records(entry_data(fd, entry), INSPECTED_ENTRY_BYTES_MAX)
 
 
 def marker_of(record: Record) -> Marker | None:

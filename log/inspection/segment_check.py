@@ -20,25 +20,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headrace.errors import HeadraceError
+from headrace.limits import INSPECTED_ABORTS_MAX, INSPECTED_EPOCHS_MAX, PROBES_MAX
 from headrace.log.inspection.entry_scan import Entry, EntryScan
 from headrace.log.inspection.fault import Fault, Findings
 from headrace.log.inspection.index_audit import REBUILD, OffsetIndexAudit, TimeIndexAudit, check_size
 from headrace.log.inspection.index_entries import aborted_entries, offset_entries
 from headrace.log.inspection.records import entry_records, marker_of
-from headrace.log.segment import (
-    INDEX_SUFFIX,
-    LOG_SUFFIX,
-    RELATIVE_OFFSET_MAX,
-    TIME_INDEX_SUFFIX,
-    TXN_INDEX_SUFFIX,
-    path_of,
-)
+from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX
+from headrace.log.segment import RELATIVE_OFFSET_MAX, path_of
 from headrace.log.transaction_index import ENTRY as TXN_ENTRY
 from headrace.log.transaction_index import VERSION as TXN_VERSION
 
-EPOCHS_MAX = 10_000  # runs of one leader epoch that are remembered of a segment
-ABORTS_MAX = 100_000
-PROBES_MAX = 64  # index entries that are tried behind a bad place
 RESTORE = "bring the segment back from another replica or a backup: what is lost here, the node can't make again"
 CUT_AT_START = "nothing: the next start of the node cuts it off"
 
@@ -147,7 +139,7 @@ class _Walk:
         report.batches += 1
         report.records += max(entry.record_count, 0)
         is_new_epoch = entry.leader_epoch >= 0 and (not report.epochs or report.epochs[-1][0] != entry.leader_epoch)
-        if is_new_epoch and len(report.epochs) < EPOCHS_MAX:
+        if is_new_epoch and len(report.epochs) < INSPECTED_EPOCHS_MAX:
             report.epochs.append((entry.leader_epoch, entry.base_offset))
         for audit in self._audits:
             audit.saw(entry)
@@ -180,7 +172,7 @@ class _Walk:
                 last_offset = record.offset
                 if entry.is_control:
                     marker = marker_of(record)
-                    if marker is not None and not marker.is_commit and len(self.report.aborts) < ABORTS_MAX:
+                    if marker is not None and not marker.is_commit and len(self.report.aborts) < INSPECTED_ABORTS_MAX:
                         self.report.aborts[record.offset] = entry.producer_id
             self.report.records += count if entry.record_count < 0 else 0
         except HeadraceError as failure:

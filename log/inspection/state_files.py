@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.errors import HeadraceError
+from headrace.limits import STATE_FILE_BYTES_MAX, STATE_FILE_LINES_MAX
 from headrace.log.checkpoints import (
     CLEANER_OFFSET_FILE,
     LEADER_EPOCH_FILE,
@@ -32,13 +33,12 @@ from headrace.log.checkpoints import (
     read_leader_epochs,
     read_offset_checkpoint,
 )
-from headrace.log.producer_state import SNAPSHOT_SUFFIX, read_snapshot
+from headrace.log.names import SNAPSHOT_SUFFIX
+from headrace.log.producer_state import read_snapshot
 
 META_PROPERTIES_FILE = "meta.properties"
 OFFSET_CHECKPOINTS = (RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE, LOG_START_OFFSET_FILE, CLEANER_OFFSET_FILE)
-STATE_FILE_BYTES_MAX = 64 << 20
 TOPIC_ID_BYTES = 16
-LINES_MAX = 1000  # of a file of keys and values
 
 Row = dict[str, Any]
 
@@ -141,8 +141,8 @@ def _pairs(path: Path, separator: str) -> dict[str, str]:
         lines = path.read_text().splitlines()
     except UnicodeDecodeError:
         raise BadStateFile(f"{path}: no text") from None
-    if len(lines) > LINES_MAX:
-        raise BadStateFile(f"{path}: {len(lines)} lines, {LINES_MAX} is the bound")
+    if len(lines) > STATE_FILE_LINES_MAX:
+        raise BadStateFile(f"{path}: {len(lines)} lines, {STATE_FILE_LINES_MAX} is the bound")
     found = {}
     for line in lines:
         key, found_separator, value = line.partition(separator)

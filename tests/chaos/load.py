@@ -13,6 +13,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import payload
@@ -39,6 +40,17 @@ CLIENT: dict[str, Any] = {
 _silent = logging.getLogger("chaos.clients")
 _silent.addHandler(logging.NullHandler())
 _silent.propagate = False
+
+
+def _logger(path: Path) -> logging.Logger:
+    """What librdkafka says, for the reader of a round that failed."""
+    logger = logging.getLogger(f"chaos.clients.{path}")
+    handler = logging.FileHandler(path)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    logger.propagate = False
+    return logger
 
 
 class Client(ABC):
@@ -80,15 +92,26 @@ class Client(ABC):
 
 
 class IdempotentProducer(Client):
-    """Unique values, round robin over the partitions of a topic."""
+    """Unique values, round robin over the partitions of a topic.
+
+    log   where librdkafka writes what it does about sequences and producer ids
+    """
 
     def __init__(
-        self, name: str, bootstrap: str, history: History, topic: str, partitions: int, pause_s: float = 0.01
+        self,
+        name: str,
+        bootstrap: str,
+        history: History,
+        topic: str,
+        partitions: int,
+        pause_s: float = 0.01,
+        log: Path | None = None,
     ) -> None:
         super().__init__(name)
         self.acknowledged = 0
         self.unknown = 0
         self._history, self._topic, self._partitions, self._pause_s = history, topic, partitions, pause_s
+        self._log = log
         self._in_flight = 0
         self._producer = Producer(
             {
@@ -99,8 +122,9 @@ class IdempotentProducer(Client):
                 "message.timeout.ms": MESSAGE_TIMEOUT_S * 1000,
                 "error_cb": self._failed,
                 **CLIENT,
+                **({"debug": "eos", "log_level": 7} if log else {}),
             },
-            logger=_silent,
+            logger=_logger(log) if log else _silent,
         )
 
     def run(self) -> None:
@@ -140,6 +164,10 @@ class IdempotentProducer(Client):
         except KafkaException as failure:
             self._refused(failure)
             self._in_flight -= 1
+
+    def new_epochs(self) -> int:
+        """How often it lost its sequence, and began a new epoch: what has no answer then may be stored twice."""
+        return self._log.read_text().count("bumped epoch") if self._log else 0
 
     def _failed(self, error: Any) -> None:
         if error.fatal():

@@ -14,7 +14,7 @@ from running_node import WORKERS
 from stage import Fault, Kind, Stage
 from waiting import DEADLINE_S
 
-from headrace.exit_codes import FAILED
+from headrace.exit_codes import CLEAN, FAILED
 
 PAUSE_MAX_S = 0.4
 LONG_PAUSE_MAX_S = 4.0
@@ -141,10 +141,19 @@ class EarlyEnd(Fault):
             if self.number == signal.SIGKILL:
                 stage.kill_tree()
             else:
-                code = stage.node.stop()
-                stage.notes[f"SIGTERM in a start ends with {code}"] += 1
+                early_stop(stage, "in a start")
         stage.node.start()
         return now
+
+
+def early_stop(stage: Stage, when: str) -> None:
+    """SIGTERM to a node that does not serve yet: it ends with 0, or as the interpreter does that has not come to our code."""
+    hears = stage.node.hears
+    code = stage.node.stop()
+    stage.notes[f"SIGTERM {when} ends with {code}{'' if hears else ', before our first line'}"] += 1
+    allowed = (CLEAN, FAILED) if hears else (CLEAN, -signal.SIGTERM)
+    if code not in allowed:
+        stage.blame("exit-code", f"SIGTERM {when} ended with {code}")
 
 
 PROCESS_FAULTS: list[Fault] = [

@@ -196,7 +196,10 @@ class Round:
             client.create()
         stage.resting = [self._rest(f"rest-{n}") for n in range(RESTING)]
         self._producers = [
-            IdempotentProducer(f"idem{n}", node.bootstrap, history, STABLE, PARTITIONS) for n in range(2)
+            IdempotentProducer(
+                f"idem{n}", node.bootstrap, history, STABLE, PARTITIONS, log=self._directory / f"idem{n}.log"
+            )
+            for n in range(2)
         ]
         self._tails = [Tail("tail", node.bootstrap, history, STABLE, PARTITIONS)]
         self._keys = KeyWriter("keys", node.bootstrap, KEYED, 2, chance.randrange(1 << 30))
@@ -372,6 +375,7 @@ class Round:
         report.acknowledged = self._keys.acknowledged + sum(
             len(one.values) for one in stage.history.operations if isinstance(one, Send) and one.outcome is Outcome.OK
         )
+        report.notes["new epochs of producers"] += sum(one.new_epochs() for one in self._producers)
         report.times_s = {name: list(times) for name, times in stage.prober.times_s.items()}
         report.notes = stage.notes
 

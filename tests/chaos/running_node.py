@@ -168,6 +168,17 @@ class Node:
         assert self.process is not None
         return children.end(self.process)
 
+    @property
+    def hears(self) -> bool:
+        """Whether it has a handler for SIGTERM: the interpreter itself takes some time until ours can be set."""
+        assert self.process is not None
+        try:
+            lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        except OSError:
+            return False
+        caught = next(line for line in lines if line.startswith("SigCgt:"))
+        return bool(int(caught.split()[1], 16) >> signal.SIGTERM - 1 & 1)
+
     def topic_id(self, topic: str) -> str:
         """As it stands beside the files of its first partition; empty where there are none."""
         ids = (read_partition_metadata(path / f"{topic}-0" / "partition.metadata") for path in self.log_dirs)

@@ -21,6 +21,7 @@ from functools import partial
 from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import KazooTimeoutError
+from process_faults import early_stop
 from raw_client import EARLIEST, raw_client, until
 from running_node import Node
 from session_thief import end_session
@@ -127,7 +128,7 @@ class StartWithout(Fault):
         outcome = node.wait_ready(WAITING_START_S)
         stage.notes[f"a start without ZooKeeper: {'waits' if outcome == 'late' else outcome}"] += 1
         if outcome == "late" and chance.random() < 0.4:
-            stage.notes[f"SIGTERM to a start that waits ends with {node.stop()}"] += 1
+            early_stop(stage, "to a start that waits")
             outcome = 0
         stage.zookeeper.start()
         if outcome == "late":

@@ -11,6 +11,7 @@ import pytest
 
 from headrace import __version__
 from headrace.cli import main as cli_main
+from headrace.node.log_dirs import LogDirs
 
 COMMANDS = [
     "dev",
@@ -176,6 +177,22 @@ def test_a_file_that_may_not_be_read_is_a_setting_that_cannot_be_used(monkeypatc
                 os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 78
     assert f"'{file}' for FILE: Permission denied" in capfd.readouterr().err
+
+
+def test_what_somebody_else_holds_ends_with_1_and_a_text_with_78(tmp_path):
+    """The unit starts a node again that ended with 1, and leaves one with 78 alone."""
+    file = tmp_path / "server.properties"
+    file.write_text(f"broker.id=1\nlog.dirs={tmp_path / 'logs'}\n")
+    predecessor = LogDirs([tmp_path / "logs"])
+    predecessor.lock()
+    try:
+        done = headrace("start", str(file))
+    finally:
+        predecessor.unlock()
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"in use by pid {os.getpid()}: stop it first" in done.stderr
+    file.write_text("broker.id=1\nlog.dirs=\n")
+    assert headrace("start", str(file)).returncode == 78
 
 
 def test_a_demo_without_its_libraries_says_what_to_install_and_starts_nothing():

@@ -8,10 +8,11 @@ import pytest
 from fake_broker import CLUSTER_ID, FakeBroker
 
 from headrace.client import cluster as cluster_module
-from headrace.client.cluster import EARLIEST, LATEST, RETRIES_MAX, Cluster
+from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.connection import ConnectionFailed
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
+from headrace.limits import CLIENT_RETRIES_MAX
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.record_batch import iterate_batches
 
@@ -111,7 +112,7 @@ def test_retries_end(clicks, cluster, broker):
     broker.fail[ApiKey.LIST_OFFSETS, ErrorCode.NOT_LEADER_OR_FOLLOWER] = 1000
     with pytest.raises(KafkaError, match="clicks-0"):
         cluster.offsets({clicks: LATEST})
-    assert broker.asked[ApiKey.LIST_OFFSETS] == RETRIES_MAX + 1
+    assert broker.asked[ApiKey.LIST_OFFSETS] == CLIENT_RETRIES_MAX + 1
 
 
 def test_a_final_error_is_not_retried(clicks, cluster, broker):

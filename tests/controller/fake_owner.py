@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from headrace.runtime.mailbox import Mailbox
+from headrace.shm.messages import VIEW_FOLLOWED, RequestKind
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.shm.seat import Seat
+from headrace.shm.wiring import Role
 
 
 class FakeOwner:
@@ -20,6 +23,8 @@ class FakeOwner:
         self.strays: list[int] = []
         self.is_deaf = False
         self.follows = True
+        self._told: tuple[int, bool] = (0, False)
+        self._mailbox = Mailbox(seat) if seat.role is Role.PARTITION else None
 
     def follow(self) -> None:
         """One look at the view."""
@@ -48,6 +53,17 @@ class FakeOwner:
             self._publish(doomed.slot, RowState.DELETED, doomed.key, -1)
         for process_id in self._seat.wiring.partition_ids if self.follows else ():
             self._seat.processes.set_followed(process_id, view.version)
+        if self._mailbox is not None:
+            self._tell(self._mailbox, (view.version, self.follows))
+
+    def _tell(self, mailbox: Mailbox, news: tuple[int, bool]) -> None:
+        """Say to the controller process that rows have moved, as a partition worker does."""
+        for process_id in self._seat.changed():
+            mailbox.forget(process_id)
+        controller_id = self._seat.wiring.controller_id
+        if news != self._told and mailbox.tell(controller_id, RequestKind.FOLLOWED, VIEW_FOLLOWED.pack(news[0])):
+            self._told = news
+        mailbox.flush()
 
     def _publish(self, slot: int, state: RowState, key: int, leader_epoch: int) -> None:
         self._seat.partitions.publish(slot, PartitionRow(state, key, 1, leader_epoch, *(0,) * 15))

@@ -3,8 +3,9 @@ from collections import Counter
 
 import pytest
 
-from headrace.controller.assignment import NO_LEADER, assign_replicas, elect, initial_state
+from headrace.controller.assignment import assign_replicas, elect, initial_state
 from headrace.controller.znodes import PartitionState
+from headrace.ids import NO_LEADER
 
 
 def test_replicas_go_round_the_brokers_and_shift_after_each_round():

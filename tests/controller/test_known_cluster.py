@@ -1,6 +1,8 @@
 import json
 
 import pytest
+from fake_node import Node
+from fake_zk import Killed
 
 from headrace.controller import znodes
 from headrace.controller.admin import a19_create_topics, a20_delete_topics
@@ -11,8 +13,14 @@ from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
+from headrace.shm.cluster_table import ClusterTable
 from headrace.shm.cluster_view import DeletedTopic
 from headrace.shm.counters import TOPICS_RELEASED
+from headrace.shm.fabric import VIEW
+from headrace.shm.region import Region
+from headrace.shm.seat import Seat
+from headrace.shm.view_reader import ClusterViewReader
+from headrace.shm.view_writer import ClusterViewWriter
 
 
 def make(node, name, partitions=1, configs=None):
@@ -81,6 +89,20 @@ def test_a_broken_broker_is_left_out(new_node, ensemble):
     ensemble.put(znodes.broker_path(7), b"[]")
     ensemble.put(f"{znodes.BROKER_IDS}/not-a-number", b"{}")
     assert list(new_node().view.brokers) == [0]
+
+
+def test_what_no_view_can_hold_stops_no_publication(new_node, ensemble):
+    """Half of a surrogate pair, a broker id beyond 64 bits: others wrote them."""
+    broker = znodes.encode_broker("host", 9092, "rack", 0)
+    ensemble.put(f"{znodes.BROKER_IDS}/{1 << 64}", broker)
+    ensemble.put(znodes.broker_path(3), broker.replace(b':"rack"', b':"r\\ud800"'))
+    node = new_node()
+    make(node, "t")
+    ensemble.put(znodes.topic_config_path("t"), b'{"version":1,"config":{"others.key":"\\udfff"}}')
+    ensemble.put(f"{znodes.CONFIG_CHANGES}/config_change_0000000001", b"{}")
+    node.turn()
+    assert node.view.topics["t"].configs == {"others.key": "?"}
+    assert {node_id: one.rack for node_id, one in node.view.brokers.items()} == {0: None, 3: "r?"}
 
 
 def test_broken_overrides_leave_those_of_before(new_node, ensemble):
@@ -371,21 +393,59 @@ def test_what_did_not_change_is_not_made_again_for_a_view(new_node, monkeypatch)
     for name in ("a", "b"):
         make(node, name, 3)
     made = []
-    topic_view = Cluster._topic_view
+    partition_view = Cluster._partition_view
     monkeypatch.setattr(
         Cluster,
-        "_topic_view",
-        lambda self, topic: (made.append(topic.name), topic_view(self, topic))[1],
+        "_partition_view",
+        lambda self, topic, index: (made.append((topic.name, index)), partition_view(self, topic, index))[1],
     )
     make(node, "c")
-    assert made == ["c"]
+    assert made == [("c", 0)]
     node.cluster.topics["b"].configs = {"retention.ms": "7"}
     state = node.cluster.topics["a"].states[1]
     node.cluster.topics["a"].states[1] = state._replace(leader_epoch=state.leader_epoch + 1)
     assert node.cluster.publish()
-    assert made == ["c", "a", "b"]
+    assert made == [("c", 0), ("a", 1)]
     assert node.view.topics["b"].configs == {"retention.ms": "7"}
     assert [row.leader_epoch for row in node.view.topics["a"].partitions] == [0, 1, 0]
     node.cluster.brokers.pop(0)
     assert node.cluster.publish()
     assert [row.leader for row in node.view.topics["c"].partitions] == [-1]
+
+
+@pytest.mark.parametrize("place", ["claim", "write", "write again", "note", "announce"])
+def test_a_controller_process_killed_while_it_publishes_has_a_successor_that_tells_everybody(
+    new_node, ensemble, monkeypatch, place
+):
+    """Two leaders changed: rows of both may have, or of one, and nobody was told."""
+    node = new_node()
+    make(node, "t", 4)
+    reader = ClusterViewReader(Region.attach(node.seat.wiring.region_name(VIEW), writable=False))
+    assert [one.leader_epoch for one in reader.follow()[0].topics["t"].partitions] == [0] * 4
+    topic = node.cluster.topics["t"]
+    for index in (1, 3):
+        state = topic.states[index]._replace(leader_epoch=7)
+        topic.states[index] = state
+        ensemble.put(znodes.state_path("t", index), znodes.encode_state(state))
+    owner, name = (ClusterViewWriter, "_announce") if place == "announce" else (ClusterTable, place.split()[0])
+    called = []
+
+    def killed(*arguments):
+        called.append(arguments)
+        if len(called) > place.count("again"):
+            raise Killed
+        return kept(*arguments)
+
+    kept = getattr(owner, name)
+    monkeypatch.setattr(owner, name, killed)
+    with pytest.raises(Killed):
+        node.office.publish()
+    monkeypatch.undo()
+    assert reader.follow()[1] == {}
+    seat = Seat(node.seat.wiring, node.seat.process_id)
+    successor = Node(seat, node.zk.successor(), node.owner)
+    successor.join()
+    view, changes = reader.follow()
+    assert [one.leader_epoch for one in view.topics["t"].partitions] == [0, 7, 0, 7]
+    assert changes == {"t": {1, 3}} or changes == {"t": None}
+    assert view == successor.view

@@ -5,6 +5,7 @@ import logging
 import os
 import shutil
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,15 +25,17 @@ from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
+from headrace.runtime.mailbox import Mailbox
 from headrace.shm.counters import ZOOKEEPER_CONNECTIONS_LOST, ZOOKEEPER_SESSIONS_LOST
 from headrace.shm.fabric import Fabric
-from headrace.shm.messages import ADMIN, ADMIN_HEADER, ADMIN_PART, ADMIN_RESULT, ADMIN_RESULT_HEADER
+from headrace.shm.messages import VIEW_FOLLOWED, ReplyStatus, RequestKind
 from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
 
 SESSION_MS = 30_000  # no restart takes that long on any machine: what a kill must not cost is not lost to a slow one
 REQUEST_MS = 600_000  # an answer before DEADLINE_S did not wait for this
 NETWORK = 0
+TEST_KIND = -99
 VERSIONS = {ApiKey.CREATE_TOPICS: 6, ApiKey.DELETE_TOPICS: 5, ApiKey.INIT_PRODUCER_ID: 4}
 
 
@@ -51,9 +54,9 @@ class Node:
         self.log_dir = settings["log.dirs"][0]
         self.log_file = f"{self.log_dir}.log"
         self.seat = Seat(self.wiring, NETWORK)
+        self.mailbox = Mailbox(self.seat)
         self.owner = FakeOwner(Seat(self.wiring, self.wiring.partition_ids[0]))
         self.pid = 0
-        self._requests = 0
 
     def start(self, wait=True):
         parent = os.getpid()
@@ -77,7 +80,8 @@ class Node:
         assert end(self.pid) == -signal.SIGKILL
         self.pid = 0
         self.fabric.renew(self.wiring.controller_id)
-        self.seat.changed()
+        for process_id in self.seat.changed():
+            self.mailbox.forget(process_id)
 
     def terminate(self):
         pid, self.pid = self.pid, 0
@@ -91,28 +95,27 @@ class Node:
         wait_until(lambda: condition() or self.owner.follow())
 
     def send(self, api, request):
-        self._requests += 1
         body = encode_request(api, VERSIONS[api], request)
-        writer = self.seat.writers[self.wiring.controller_id]
-        assert writer.write(ADMIN, ADMIN_HEADER.pack(self._requests, api, VERSIONS[api]), body)
-        writer.commit()
-        self.seat.ring(self.wiring.controller_id)
-        return self._requests
+        replies = []
+        assert self.mailbox.ask(
+            self.wiring.controller_id,
+            api,
+            body,
+            lambda *reply: replies.append((reply[0], bytes(reply[1]))),
+            version=VERSIONS[api],
+        )
+        self.mailbox.flush()
+        return replies
 
-    def receive(self, api, request_id):
-        found = []
+    def receive(self, api, replies):
+        def has_come():
+            self.mailbox.poll([self.wiring.controller_id])
+            return replies
 
-        def look():
-            reader = self.seat.readers[self.wiring.controller_id]
-            for kind, body in reader.poll(10):
-                assert kind == ADMIN_RESULT
-                if ADMIN_RESULT_HEADER.unpack_from(body)[0] == request_id:
-                    found.append(bytes(body[ADMIN_RESULT_HEADER.size :]))
-            reader.release()
-            return found
-
-        self.wait_for(look)
-        return decode_response(api, VERSIONS[api], memoryview(found[0]))
+        self.wait_for(has_come)
+        [(status, body)] = replies
+        assert status is ReplyStatus.ANSWERED
+        return decode_response(api, VERSIONS[api], memoryview(body))
 
     def ask(self, api, request):
         return self.receive(api, self.send(api, request))
@@ -339,6 +342,7 @@ def test_a_zookeeper_put_back_to_an_earlier_state_takes_no_topic_away(new_node, 
     node.wait_for(lambda: "late-0" in node.owner.directories)
     server.stop()
     view = node.seat.view.read()
+    keys = [one.partitions[0].key for one in view.topics.values()]
     shutil.move(data, later)
     server.start()
     node.wait_for(lambda: node.said("ZooKeeper's state is older than what this node has seen of it"))
@@ -363,9 +367,7 @@ def test_a_zookeeper_put_back_to_an_earlier_state_takes_no_topic_away(new_node, 
     shutil.move(later, data)
     server.start()
     node.wait_for(lambda: "late" in node.seat.view.read().topics)
-    assert [one.partitions[0].key for one in node.seat.view.read().topics.values()] == [
-        one.partitions[0].key for one in view.topics.values()
-    ]
+    assert [one.partitions[0].key for one in node.seat.view.read().topics.values()] == keys
     assert node.owner.strays == []
 
 
@@ -404,38 +406,89 @@ def test_sigterm_while_the_start_waits_for_zookeeper(new_node):
     assert node.terminate() == 0  # or the test's own time is over
 
 
-def test_an_answer_that_fails_costs_its_connection_and_not_the_process(tmp_path):
+@pytest.fixture
+def pair(tmp_path):
+    """A controller process that is not run, and the mailbox of a network worker."""
     fabric = Fabric.create(settings_of(tmp_path), host="127.0.0.1", port=19092)
-    try:
-        worker = process.ControllerProcess(
-            Seat(fabric.wiring, fabric.wiring.controller_id), SystemClock(), lambda: None
-        )
-        worker._waiting = [(NETWORK, 7, Waiting((), 0, bool, lambda _is_done: bytes("ü", "ascii")))]
-        assert worker._poll_waiting() == 1
-        assert worker._answers == [(NETWORK, ADMIN_RESULT, ADMIN_RESULT_HEADER.pack(7), b"")]
-    finally:
-        fabric.destroy()
+    network = Seat(fabric.wiring, NETWORK)
+    worker = process.ControllerProcess(Seat(fabric.wiring, fabric.wiring.controller_id), SystemClock(), lambda: None)
+    yield worker, Mailbox(network), fabric.wiring.controller_id
+    fabric.destroy()
 
 
-def test_an_answer_that_no_message_holds_goes_in_parts(tmp_path):
-    fabric = Fabric.create(settings_of(tmp_path), host="127.0.0.1", port=19092)
-    try:
-        network = Seat(fabric.wiring, NETWORK)
-        worker = process.ControllerProcess(
-            Seat(fabric.wiring, fabric.wiring.controller_id), SystemClock(), lambda: None
-        )
-        body = os.urandom(5 << 20)
-        worker._waiting = [(NETWORK, 7, Waiting.done(body))]
-        worker._poll_waiting()
-        got, kinds = b"", []
-        while worker._answers:
-            worker._send_answers()
-            reader = network.readers[fabric.wiring.controller_id]
-            for kind, message in reader.poll(10):
-                kinds.append(kind)
-                got += message[ADMIN_RESULT_HEADER.size :]
-            reader.release()
-        assert got == body
-        assert kinds == [ADMIN_PART] * (len(kinds) - 1) + [ADMIN_RESULT]
-    finally:
-        fabric.destroy()
+def told(pair, waiting):
+    """What a network worker is told where the controller makes `waiting` of its request."""
+    worker, asker, controller_id = pair
+    worker._mailbox.serve(TEST_KIND, partial(worker._take_request, lambda office, version, body: waiting))
+    replies = []
+    assert asker.ask(controller_id, TEST_KIND, b"", lambda *reply: replies.append((reply[0], bytes(reply[1]))))
+    asker.flush()
+    assert worker._take_requests() == 1
+    assert worker._poll_waiting(0) == 1
+    for _ in range(100):
+        worker._mailbox.flush()
+        asker.poll([controller_id])
+    return replies
+
+
+def test_an_answer_that_fails_costs_its_connection_and_not_the_process(pair):
+    assert told(pair, Waiting((), 0, bool, lambda _is_done: bytes("ü", "ascii"))) == [(ReplyStatus.REFUSED, b"")]
+
+
+def test_an_answer_that_no_message_holds_goes_in_parts(pair):
+    body = os.urandom(5 << 20)
+    assert told(pair, Waiting.done(body)) == [(ReplyStatus.ANSWERED, body)]
+
+
+def test_rows_are_looked_at_when_an_owner_says_that_they_have_moved_and_not_each_millisecond(pair):
+    worker, asker, controller_id = pair
+    looks = []
+    waiting = Waiting(["row"], REQUEST_MS + worker._monotonic_ms(), lambda item: looks.append(item) and False, bytes)
+    worker._mailbox.serve(TEST_KIND, partial(worker._take_request, lambda office, version, body: waiting))
+    asker.ask(controller_id, TEST_KIND, b"", lambda *_reply: None)
+    asker.flush()
+    worker.do_work()
+    assert len(looks) == 1
+    worker._next_poll_ms += REQUEST_MS  # but for what is told
+    for _ in range(20):
+        worker.do_work()
+    assert len(looks) == 1
+    owner = Mailbox(Seat(worker._seat.wiring, worker._seat.wiring.partition_ids[0]))
+    assert owner.tell(controller_id, RequestKind.FOLLOWED, VIEW_FOLLOWED.pack(1))
+    owner.flush()
+    worker.do_work()
+    assert len(looks) == 2
+
+
+def test_while_an_answer_is_in_the_making_the_process_sleeps_as_long_as_ever_but_to_its_deadline(pair):
+    worker, asker, controller_id = pair
+    waits_ms = iter((REQUEST_MS, 30))
+    worker._mailbox.serve(
+        TEST_KIND,
+        lambda version, body, reply: worker._waiting.append(
+            (
+                reply,
+                Waiting(["row"], worker._monotonic_ms() + next(waits_ms), lambda item: False, lambda is_done: b"late"),
+            )
+        ),
+    )
+    bounds_ms = []
+    for _ in range(2):
+        asker.ask(controller_id, TEST_KIND, b"", lambda *_reply: None)
+        asker.flush()
+        worker.do_work()
+        bounds_ms.append(worker.sleep_bound_ms())
+    assert bounds_ms[0] > 30 >= bounds_ms[1]
+
+
+def test_an_asker_that_died_is_not_waited_for(pair):
+    worker, asker, controller_id = pair
+    waiting = Waiting(["row"], REQUEST_MS + worker._monotonic_ms(), lambda item: False, bytes)
+    worker._mailbox.serve(TEST_KIND, partial(worker._take_request, lambda office, version, body: waiting))
+    asker.ask(controller_id, TEST_KIND, b"", lambda *_reply: None)
+    asker.flush()
+    worker.do_work()
+    assert len(worker._waiting) == 1
+    worker._mailbox.forget(NETWORK)
+    worker._poll_waiting(0)
+    assert not worker._waiting

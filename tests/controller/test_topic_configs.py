@@ -139,7 +139,7 @@ def test_somebody_who_writes_all_the_time_is_a_conflict(new_node, ensemble):
 
     with pytest.raises(ZkConflict):
         alter_topic(node, change, False)
-    assert next(numbers) == topic_configs.TRIES_MAX
+    assert next(numbers) == topic_configs.CONFIG_WRITE_TRIES_MAX
 
 
 def test_overrides_of_a_topic_that_has_gone_are_not_written(new_node, ensemble):

@@ -16,6 +16,7 @@ A fence without one of these is an error: nobody should have to guess whether it
 from __future__ import annotations
 
 import os
+import queue
 import re
 import signal
 import subprocess
@@ -114,20 +115,24 @@ class Walk:
             start_new_session=True,
         )
         self._servers.append(server)
-        is_ready = threading.Event()
-        threading.Thread(target=_pass_on, args=(server, is_ready), daemon=True).start()
-        if not is_ready.wait(READY_DEADLINE_S) or server.poll() is not None:
+        news: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        threading.Thread(target=_pass_on, args=(server, news), daemon=True).start()
+        try:
+            is_ready = news.get(timeout=READY_DEADLINE_S)
+        except queue.Empty:
+            is_ready = False
+        if not is_ready:
             raise BadFence(f"line {fence.line}: no line that begins with `ready `\n{fence.text}")
 
 
-def _pass_on(server: subprocess.Popen[str], is_ready: threading.Event) -> None:
-    """Show what a server prints, and look for its ready line."""
+def _pass_on(server: subprocess.Popen[str], news: queue.SimpleQueue[bool]) -> None:
+    """Show what a server prints, and tell whether its ready line came (True) or its output ended (False)."""
     assert server.stdout is not None
     for line in server.stdout:
         print(line, end="", flush=True)
         if line.startswith("ready "):
-            is_ready.set()
-    is_ready.set()
+            news.put(True)
+    news.put(False)
 
 
 def main() -> int:

@@ -174,10 +174,10 @@ def test_committed_offsets_come_back_with_their_metadata(node, topic, group):
 
 def lags(node, group):
     """The group's lag as shared memory has it, by partition."""
-    from headrace.shm.cluster_view import ClusterViewReader
     from headrace.shm.lag_table import LagTable, lags_of
     from headrace.shm.partition_table import PartitionTable
     from headrace.shm.region import SHM_DIRECTORY, Region, region_prefix
+    from headrace.shm.view_reader import ClusterViewReader
 
     prefix = region_prefix(0, node.log_dir)
     names = [name for name in os.listdir(SHM_DIRECTORY) if name.startswith(prefix)]

@@ -11,7 +11,7 @@ from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import Cluster
 from headrace.client.producer import Producer
 from headrace.errors import KafkaError
-from headrace.spark.errors import CorruptSegment, TopicRecreated
+from headrace.spark.errors import CorruptRange, TopicRecreated
 from headrace.spark.local_range import local_directory
 from headrace.spark.options import ScanOptions
 from headrace.spark.planner import plan
@@ -69,5 +69,5 @@ def test_a_bit_that_flipped_on_the_disk_is_found(node, topic):
     data[data.index(b"value-000050")] ^= 1
     with open(path, "r+b") as file:
         file.write(data)
-    with pytest.raises(CorruptSegment, match=rf"{topic}-0: the batch at offset \d+ \({path}, byte \d+\) is damaged"):
+    with pytest.raises(CorruptRange, match=rf"{topic}-0: the batch at offset \d+ \({path}, byte \d+\) is damaged"):
         values(one)

@@ -24,8 +24,9 @@ from headrace.log import batch_cleaner
 from headrace.log.cleaned_segment import SegmentOverflow
 from headrace.log.compaction import CompactionFailed, Swap
 from headrace.log.config import LogConfig
+from headrace.log.names import TIME_INDEX_SUFFIX
 from headrace.log.reader import LogReader
-from headrace.log.segment import TIME_INDEX_SUFFIX, path_of
+from headrace.log.segment import path_of
 from headrace.log.segment_file import CorruptSegment
 from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import (
@@ -163,6 +164,14 @@ def test_a_full_map_ends_the_pass_and_the_next_one_goes_on(maker):
     assert len(values(maker.directory)) == 10 * count
     assert values(maker.directory)[10 * count] == (b"0", b"w")
     assert 0 not in values(maker.directory)
+
+
+def test_a_dirty_part_of_one_large_batch_fits(maker):
+    rows = [(b"%d" % (number % 10), b"v") for number in range(4000)]
+    log = opened(maker, [keyed(0, *rows)])
+    done = run(log, compaction_of(log, CONFIG))
+    assert done.end_offset == 4000
+    assert set(values(maker.directory)) == set(range(3990, 4000))
 
 
 def test_a_batch_above_the_map_is_reported(maker):

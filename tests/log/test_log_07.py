@@ -87,7 +87,7 @@ def test_the_search_goes_over_windows_and_is_quick_over_zeros_and_noise(tmp_path
 
 
 def test_the_search_gives_up_at_its_bound(tmp_path, monkeypatch):
-    monkeypatch.setattr(segment_file_07, "SEARCH_BYTES_MAX", 10_000)
+    monkeypatch.setattr(segment_file_07, "SEARCH_07_BYTES_MAX", 10_000)
     directory = write_segments(tmp_path, "clicks", 0, [[b"\x00\x00\x40\x00\x00" * 5_000, build_message_07(b"x")]])
     with open(directory / f"{0:020d}.kafka", "rb") as file:
         source = SegmentFile07(file.fileno())

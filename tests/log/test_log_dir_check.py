@@ -23,7 +23,7 @@ from headrace.log.checkpoints import (
 )
 from headrace.log.inspection import log_dir_check
 from headrace.log.inspection.log_dir_check import LogDirCheck, NoLogDirectory, is_locked
-from headrace.log.segment import SUFFIXES
+from headrace.log.names import SUFFIXES
 from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import Record, build_batch
 

@@ -46,3 +46,17 @@ def test_it_fills_up_to_its_load_factor_and_finds_everything(load_factor):
 
 def test_it_takes_no_more_memory_than_the_keys_need():
     assert OffsetMap(1 << 40, 0.9, 10_000).memory_bytes < 12_000 * SLOT_BYTES
+
+
+@pytest.mark.parametrize("load_factor", [0.3, 0.9, 1.0])
+def test_what_is_expected_fits_whatever_primes_there_are(load_factor):
+    for expected in (*range(900, 1_200), 4_000, 30_011, 1_000_000):
+        mapped = OffsetMap(1 << 30, load_factor, expected)
+        assert mapped.keys_max >= expected
+        assert mapped.memory_bytes < 1.2 * max(expected / load_factor, 1_021) * SLOT_BYTES
+
+
+def test_no_more_memory_is_taken_than_allowed():
+    for slots in range(5_000, 5_100):
+        for expected in (slots - 10, slots, slots + 10):
+            assert OffsetMap(slots * SLOT_BYTES, 1.0, expected).memory_bytes <= slots * SLOT_BYTES

@@ -20,6 +20,7 @@ from headrace.shm.wiring import Role
 
 TURN_S = 0.005
 LIFE_S = 60.0
+AWAY_SINCE_MS = 1_700_000_000_000
 
 Entry = Callable[..., int]
 
@@ -86,6 +87,17 @@ def deaf(seat: Seat, _listener: object = None) -> int:
 def never_ready(seat: Seat, _listener: object = None) -> int:
     """Works, but is never ready."""
     return _turn_until_told(seat, is_ready=False)
+
+
+def lacking_the_world(is_ready: bool) -> Entry:
+    """Works, without ZooKeeper and without the first log directory."""
+
+    def run(seat: Seat, _listener: object = None) -> int:
+        seat.processes.set_away_since(seat.process_id, AWAY_SINCE_MS)
+        seat.processes.add_offline_dirs(seat.process_id, seat.wiring.log_dir_bit(seat.wiring.settings["log.dirs"][0]))
+        return _turn_until_told(seat, is_ready)
+
+    return run
 
 
 def dying_of_its_first_work(seat: Seat, _listener: object = None) -> int:

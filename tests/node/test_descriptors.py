@@ -76,3 +76,13 @@ def test_a_limit_that_does_for_thousands_of_partitions_is_no_warning(limit, capl
     with caplog.at_level("INFO"):
         prepare_descriptors(settings())
     assert {record.levelname for record in caplog.records} == {"INFO"}
+
+
+def test_a_partition_worker_has_rings_with_every_other_process():
+    few, many = (
+        wanted_descriptors(
+            settings(**{"headrace.partition.workers": str(count), "headrace.partitions.max": str(16 * count)})
+        )
+        for count in (2, 64)
+    )
+    assert many["partition worker"] - few["partition worker"] >= 2 * 62

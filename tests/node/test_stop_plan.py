@@ -1,17 +1,17 @@
 """The stop's shares, against what the workers need."""
 
-from headrace.limits import STOP_DEADLINE_MS
+from headrace.limits import DRAIN_MAX_MS, STOP_DEADLINE_MS
 from headrace.node.stop_plan import STOP_PLAN
 from headrace.shm.wiring import Role
-from headrace.workers.network.worker import DRAIN_MAX_MS
 
 
 def test_nobody_writes_after_the_one_who_needs_its_result():
     assert list(STOP_PLAN) == [Role.NETWORK, Role.PARTITION, Role.HOUSEKEEPER, Role.CONTROLLER]
 
 
-def test_the_network_workers_share_covers_their_drain():
+def test_each_share_covers_a_drain():
     assert STOP_PLAN[Role.NETWORK] > DRAIN_MAX_MS
+    assert STOP_PLAN[Role.PARTITION] - STOP_PLAN[Role.NETWORK] > DRAIN_MAX_MS
 
 
 def test_the_whole_stop_stays_below_ten_seconds():

@@ -12,6 +12,7 @@ import fake_processes as fakes
 import pytest
 from waiting import DEADLINE_S, wait_until
 
+from headrace.controller.outage import clock_text
 from headrace.errors import StorageFailed
 from headrace.limits import DEATHS_BEFORE_READY_MAX
 from headrace.node import stop_plan, supervisor
@@ -129,6 +130,9 @@ def test_a_partition_worker_that_could_not_close_makes_the_stop_unclean(fork_nod
     node.wait_ready()
     assert node.stop() == 1
     assert told.read_text() == "hr-housekeep-0 clean=False\n"
+    assert (
+        "no clean-shutdown marker in any directory: logs were not closed role=hr-partition-0 exit_code=1" in node.log()
+    )
 
 
 def test_a_partition_worker_killed_in_the_stop_makes_it_unclean(fork_node, tmp_path, monkeypatch):
@@ -141,6 +145,30 @@ def test_a_partition_worker_killed_in_the_stop_makes_it_unclean(fork_node, tmp_p
     assert told.read_text() == "hr-housekeep-0 clean=False\n"
     assert "not stopped in time, killed role=hr-partition-0" in node.log()
     assert node.regions() == []
+
+
+def test_a_stop_while_a_killed_worker_waits_for_its_start_says_so_and_leaves_the_directories_to_be_judged(
+    fork_node, tmp_path, monkeypatch
+):
+    """Its generation is void: what it had open shows in the rows."""
+    monkeypatch.setattr(supervisor.restart_policy, "backoff_ms", lambda _deaths: 1_000_000)
+    told = tmp_path / "told"
+    node = fork_node(housekeeper=fakes.telling(told))
+    node.wait_ready()
+    os.kill(node.child(PARTITION), signal.SIGKILL)
+    wait_until(lambda: "process died role=hr-partition-0" in node.log())
+    assert node.stop() == 0
+    assert told.read_text() == "hr-housekeep-0 clean=True\n"
+    assert "stopped before a dead process was started again role=hr-partition-0 signal=9" in node.log()
+
+
+def test_a_worker_that_had_not_begun_has_nothing_to_close(fork_node, tmp_path):
+    told = tmp_path / "told"
+    node = fork_node(partition=fakes.unprepared, housekeeper=fakes.telling(told))
+    wait_until(lambda: node.regions() and len(node.children()) == 4)
+    time.sleep(0.1)
+    assert node.stop() == 0
+    assert told.read_text() == "hr-housekeep-0 clean=True\n"
 
 
 def test_a_deaf_network_worker_does_not_cost_the_others_their_clean_stop(fork_node, tmp_path, monkeypatch):
@@ -217,21 +245,24 @@ def test_the_status_names_a_process_that_is_down(fork_node, tmp_path):
 
 
 def test_more_time_is_asked_for_only_while_a_start_gets_on(fork_node, tmp_path):
-    """Two processes come up; a third one beats and never serves."""
+    """All but one come up; that one beats and never serves."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "notify"))
-        node = fork_node(environment={"NOTIFY_SOCKET": str(tmp_path / "notify")}, partition=fakes.never_ready)
+        environment = {"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "500000"}
+        node = fork_node(environment=environment, partition=fakes.never_ready)
         heard = []
 
-        def has_come_to(line):
+        def has_come_to(line, times=1):
             heard.extend(all_datagrams(manager))
-            return line in heard
+            return heard.count(line) >= times
 
         wait_until(lambda: has_come_to("STATUS=starting: 3 of 4 processes"))
-        wait_until(lambda: has_come_to("EXTEND_TIMEOUT_USEC=30000000"))
-        beats = node.from_table(lambda table: table.heartbeat_ns(PARTITION))
-        wait_until(lambda: node.from_table(lambda table: table.heartbeat_ns(PARTITION)) > beats + 1_500_000_000)
-        assert all_datagrams(manager) == [], "five looks later"
+        fed = heard.count("WATCHDOG=1")
+        wait_until(lambda: has_come_to("WATCHDOG=1", fed + 1))  # the last word of a look
+        assert "EXTEND_TIMEOUT_USEC=30000000" in heard
+        heard.clear()
+        wait_until(lambda: has_come_to("WATCHDOG=1", 5))
+        assert set(heard) == {"WATCHDOG=1"}
         assert node.stop() == 0
 
 
@@ -285,6 +316,63 @@ def test_a_misconfigured_child_stops_the_node_with_its_code(fork_node):
     assert node.wait() == 78
     assert "a setting can't work role=hr-controlle-0" in node.log()
     assert node.regions() == []
+
+
+def test_a_start_that_waits_for_zookeeper_is_given_time_and_says_so(fork_node, tmp_path):
+    """A minute or an hour: nothing hangs."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        environment = {"NOTIFY_SOCKET": str(tmp_path / "notify")}
+        node = fork_node(environment=environment, controller=fakes.lacking_the_world(is_ready=False))
+        heard = []
+
+        def hears(line, times):
+            heard.extend(all_datagrams(manager))
+            return sum(said.startswith(line) for said in heard) >= times
+
+        since = clock_text(fakes.AWAY_SINCE_MS)
+        waiting = (
+            f"STATUS=starting: 3 of 4 processes, log directories offline: {node.log_dir}, ZooKeeper at 127.0.0.1:1"
+        )
+        wait_until(lambda: hears(f"{waiting} away since {since}", 1), node.log)
+        heard.clear()  # from here on nothing gets on
+        wait_until(lambda: hears("EXTEND_TIMEOUT_USEC=30000000", 3), node.log)
+        assert node.stop() == 0
+
+
+def test_a_serving_node_says_what_the_world_lacks(fork_node, tmp_path):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        environment = {"NOTIFY_SOCKET": str(tmp_path / "notify")}
+        node = fork_node(environment=environment, controller=fakes.lacking_the_world(is_ready=True))
+        node.wait_ready()
+        since = clock_text(fakes.AWAY_SINCE_MS)
+        troubles = f"degraded: log directories offline: {node.log_dir}, ZooKeeper at 127.0.0.1:1 away since {since}"
+        wait_until(lambda: any(troubles in said for said in all_datagrams(manager)), node.log)
+        assert node.stop() == 0
+
+
+def test_where_a_node_listens_is_said_beside_what_clients_are_told(fork_node, tmp_path):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        changes = {"advertised.listeners": "PLAINTEXT://log.example:9"}
+        node = fork_node(changes, {"NOTIFY_SOCKET": str(tmp_path / "notify")})
+        told, listening = node.wait_ready().split()[1:3]
+        assert told == "bootstrap=log.example:9"
+        port = int(listening.removeprefix("listening=127.0.0.1:"))
+        socket.create_connection(("127.0.0.1", port), DEADLINE_S).close()
+        status = f"STATUS=serving on log.example:9, listening on 127.0.0.1:{port}"
+        wait_until(lambda: any(status in said for said in all_datagrams(manager)), node.log)
+        assert node.stop() == 0
+
+
+def test_where_workers_are_pinned_is_said(fork_node):
+    core = min(os.sched_getaffinity(0))
+    node = fork_node({"headrace.worker.cpus": str(core)})
+    node.wait_ready()
+    assert f"workers pinned hr-network-0={core} hr-partition-0={core}" in node.log()
+    assert os.sched_getaffinity(node.child(PARTITION)) == {core}
+    assert node.stop() == 0
 
 
 def test_a_process_that_hangs_is_killed_and_started_again(fork_node):

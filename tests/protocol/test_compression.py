@@ -11,8 +11,8 @@ import pytest
 import snappy
 import zstandard
 
+from headrace.limits import COMPRESSED_MEMBERS_MAX
 from headrace.protocol.compression import (
-    MEMBERS_MAX,
     XERIAL_BLOCK_BYTES,
     XERIAL_HEADER,
     Codec,
@@ -96,9 +96,9 @@ def test_lz4_with_linked_blocks_checksums_and_sizes_is_read(data):
 def test_several_members_are_one_stream(member):
     codec = {gzip.compress: Codec.GZIP, lz4.frame.compress: Codec.LZ4}.get(member, Codec.ZSTD)
     assert decompress(codec, member(TEXT) + member(b"") + member(b"end")) == TEXT + b"end"
-    assert decompress(codec, member(b"ab") * MEMBERS_MAX) == b"ab" * MEMBERS_MAX
-    with pytest.raises(CompressionError, match=f"more than {MEMBERS_MAX}"):
-        decompress(codec, member(b"") * (MEMBERS_MAX + 1))
+    assert decompress(codec, member(b"ab") * COMPRESSED_MEMBERS_MAX) == b"ab" * COMPRESSED_MEMBERS_MAX
+    with pytest.raises(CompressionError, match=f"more than {COMPRESSED_MEMBERS_MAX}"):
+        decompress(codec, member(b"") * (COMPRESSED_MEMBERS_MAX + 1))
 
 
 @pytest.mark.parametrize("codec", COMPRESSING)
@@ -206,8 +206,8 @@ def xerial(*blocks):
 def test_blocks_of_a_xerial_stream_are_bounded_by_what_comes_out_of_them():
     block = bytes(snappy.compress(bytes(1_024)))
     assert len(decompress(Codec.SNAPPY, xerial(*[block] * 5_000))) == 5_000 * 1_024
-    assert decompress(Codec.SNAPPY, xerial(*[b"\0"] * MEMBERS_MAX)) == b""
-    for blocks in ([b"\0"] * (MEMBERS_MAX + 1), [b"\0"] * 200_000, [bytes(snappy.compress(b"x"))] * 1_000):
+    assert decompress(Codec.SNAPPY, xerial(*[b"\0"] * COMPRESSED_MEMBERS_MAX)) == b""
+    for blocks in ([b"\0"] * (COMPRESSED_MEMBERS_MAX + 1), [b"\0"] * 200_000, [bytes(snappy.compress(b"x"))] * 1_000):
         with pytest.raises(CompressionError, match="blocks"):
             decompress(Codec.SNAPPY, xerial(*blocks))
     with pytest.raises(CompressionError):

@@ -83,7 +83,7 @@ def test_the_budget_is_one_for_all_arrays_of_a_message(monkeypatch):
 
 
 def test_a_request_has_less_to_spend_than_a_response(monkeypatch):
-    monkeypatch.setattr(decoder_source, "REQUEST_BYTES_MAX", BUDGET_BYTES)
+    monkeypatch.setattr(decoder_source, "DECODED_REQUEST_BYTES_MAX", BUDGET_BYTES)
     coordinator = messages.FindCoordinatorResponse.Coordinator("group")
     answer = messages.FindCoordinatorResponse(coordinators=[coordinator] * 2000)
     compile_decoder("FindCoordinatorResponse", 4)(memoryview(codec.encode_struct("FindCoordinatorResponse", 4, answer)))

@@ -7,15 +7,10 @@ import message_generator as generator
 import pytest
 
 from headrace.errors import BadFrame
+from headrace.limits import HEADER_TAGS_MAX
 from headrace.protocol import codec, messages
 from headrace.protocol.apis import ApiKey
-from headrace.protocol.frames import (
-    HEADER_TAGS_MAX,
-    build_request,
-    describe_foreign,
-    parse_request_header,
-    parse_response_header,
-)
+from headrace.protocol.frames import build_request, describe_foreign, parse_request_header, parse_response_header
 from headrace.protocol.varint import encode_uvarint
 
 BODY = b"body"

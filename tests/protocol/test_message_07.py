@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.limits import NESTING_07_MAX
 from headrace.protocol.compression import CompressionError, compress
 from headrace.protocol.message_07 import (
-    NESTING_MAX,
     CutMessage,
     build_message_07,
     build_set_07,
@@ -56,7 +56,7 @@ def test_raw_snappy_is_read_as_well():
 
 def test_sets_in_sets_are_opened_up_to_a_bound():
     message = build_message_07(b"deep")
-    for _ in range(NESTING_MAX):
+    for _ in range(NESTING_07_MAX):
         message = build_message_07(compress(1, message), codec=1)
     assert payloads(message) == [b"deep"]
     with pytest.raises(CorruptRecord, match="in one another"):

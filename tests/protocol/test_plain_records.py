@@ -4,12 +4,13 @@ import random
 
 import pytest
 
-from headrace.protocol.plain_records import FIRST_RECORDS, RUN_RECORDS_MIN, WHOLE_RECORDS_MAX, scan_plain
+from headrace.limits import PLAIN_RUN_RECORDS_MIN, PLAIN_WHOLE_RECORDS_MAX
+from headrace.protocol.plain_records import FIRST_RECORDS, scan_plain
 from headrace.protocol.record_batch import HEADER_BYTES, CorruptRecord, Record, build_batch, parse_header
 from headrace.protocol.record_scan import scan_records
 from headrace.protocol.varint import read_varlong
 
-COUNTS = (1, 2, RUN_RECORDS_MIN, WHOLE_RECORDS_MAX, WHOLE_RECORDS_MAX + 1, 63, 64, 65, 150, 3_000)
+COUNTS = (1, 2, PLAIN_RUN_RECORDS_MIN, PLAIN_WHOLE_RECORDS_MAX, PLAIN_WHOLE_RECORDS_MAX + 1, 63, 64, 65, 150, 3_000)
 
 
 def body_of(records):
@@ -37,7 +38,7 @@ def test_records_that_are_what_their_header_says_pass_and_the_largest_delta_is_k
     lot = random.Random(count)
     data, header = body_of(list(shape(name, count, lot)))
     most = scan_plain(data, count)
-    if count > WHOLE_RECORDS_MAX:
+    if count > PLAIN_WHOLE_RECORDS_MAX:
         return  # of the first ones
     scan = scan_records(data, header)
     furthest = max(
@@ -59,7 +60,7 @@ def test_another_count_is_told(name, count):
             scan_plain(wrong, count)
 
 
-@pytest.mark.parametrize("count", [FIRST_RECORDS, WHOLE_RECORDS_MAX, 150])
+@pytest.mark.parametrize("count", [FIRST_RECORDS, PLAIN_WHOLE_RECORDS_MAX, 150])
 @pytest.mark.parametrize("wrong", range(FIRST_RECORDS))
 def test_another_offset_delta_is_told(count, wrong):
     records = list(shape("equal", count, random.Random(1)))
@@ -71,14 +72,14 @@ def test_another_offset_delta_is_told(count, wrong):
 
 
 @pytest.mark.parametrize("place", [0, 3, 4, 5, 26])
-@pytest.mark.parametrize("index", [0, 5, WHOLE_RECORDS_MAX - 1])
+@pytest.mark.parametrize("index", [0, 5, PLAIN_WHOLE_RECORDS_MAX - 1])
 def test_in_small_batches_every_byte_of_the_framing_is_looked_at(place, index):
     """Length, offset delta, lengths of key and value, count of headers."""
-    data, _header = body_of([(None, b"v" * 20)] * WHOLE_RECORDS_MAX)
+    data, _header = body_of([(None, b"v" * 20)] * PLAIN_WHOLE_RECORDS_MAX)
     changed = bytearray(data)
     changed[27 * index + place] += 1
     with pytest.raises(CorruptRecord):
-        scan_plain(bytes(changed), WHOLE_RECORDS_MAX)
+        scan_plain(bytes(changed), PLAIN_WHOLE_RECORDS_MAX)
 
 
 @pytest.mark.parametrize("by", [2, 4, 128, 253])

@@ -60,6 +60,7 @@ def small_settings(log_dir: Path, network_workers: int = 1, partition_workers: i
             "headrace.request.ring.bytes": "65536",
             "message.max.bytes": "16384",
             "headrace.partitions.max": "64",
+            "headrace.cluster.partitions.max": "64",
         }
     )
 

@@ -37,7 +37,7 @@ def test_a_boot_has_its_tables_and_a_pair_of_rings_for_each_pair_that_talks(new_
     fabric = new_fabric(network_workers=2, partition_workers=2)
     names = names_of(fabric)
     rings = [name for name in names if "-ring." in name]
-    assert len(rings) == 2 * (2 * 2 + 2 + 2)
+    assert len(rings) == 2 * (2 * 2 + 2 + 2) + 2 * 1 + 2 * 2
     assert len(names) == len(rings) + 4
     assert all(fabric.processes.generation(process_id) == 1 for process_id in range(fabric.wiring.process_count))
 
@@ -70,6 +70,18 @@ def test_what_is_reserved_beyond_its_bound_says_what_would_make_it_less(new_fabr
         new_fabric()
     (said,) = [record.getMessage() for record in caplog.records if "shared memory bytes" in record.getMessage()]
     assert hint in said if hint else "hint" not in said
+
+
+def test_a_boot_takes_what_its_bound_leaves_it(new_fabric, monkeypatch):
+    def taken(fabric):
+        return sum(os.stat(f"{SHM_DIRECTORY}/{name}").st_size for name in names_of(fabric))
+
+    whole = taken(new_fabric())
+    monkeypatch.setattr(fabric_module, "bound_bytes", lambda *_: whole * 3 // 4)
+    fabric = new_fabric()
+    assert taken(fabric) <= whole * 3 // 4
+    fabric.renew(PARTITION)
+    assert taken(fabric) <= whole * 3 // 4
 
 
 def test_no_fabric_on_a_machine_with_another_memory_order(new_fabric, monkeypatch):

@@ -9,10 +9,11 @@ def test_kinds_differ_and_are_none_of_the_rings_own():
         messages.RESULT,
         messages.RESULT_TEXT,
         messages.ADVANCED,
-        messages.ADMIN,
-        messages.ADMIN_RESULT,
-        messages.ADMIN_PART,
+        messages.REQUEST,
+        messages.REPLY,
+        messages.REPLY_PART,
         messages.PRODUCE_PART,
+        messages.REQUEST_PART,
     ]
     assert len(set(kinds)) == len(kinds)
     assert all(layout.KIND_PADDING < kind <= layout.KIND_MAX for kind in kinds)

@@ -6,7 +6,10 @@ The real modules pass the same checks at the head of each list (no edits).
 import pytest
 from mutants import load_copy
 from order_checks import (
+    check_cluster_row_publication,
+    check_cluster_row_reading,
     check_doorbell,
+    check_journal,
     check_nap,
     check_ring_distrust,
     check_ring_publication,
@@ -14,20 +17,28 @@ from order_checks import (
     check_row_publication,
     check_row_reading,
     check_view_publication,
+    check_view_reuse,
 )
+from role_shapes import SHAPES, network_shape_of
 
 from headrace.errors import HeadraceError
 
 RING = "headrace.shm.ring"
 TABLE = "headrace.shm.partition_table"
-VIEW = "headrace.shm.cluster_view"
+WRITER = "headrace.shm.view_writer"
+READER = "headrace.shm.view_reader"
+CLUSTER = "headrace.shm.cluster_table"
 DOORBELL = "headrace.shm.doorbell"
-WORKER = "headrace.workers.partition.worker"
-HOUSEKEEPER = "headrace.workers.housekeeper.worker"
+DUTY_CYCLE = "headrace.runtime.duty_cycle"
+POLLER = "headrace.runtime.poller"
+NETWORK = "headrace.workers.network.loop"
 
 RING_CHECKS = (check_ring_publication, check_ring_reuse, check_ring_distrust)
 TABLE_CHECKS = (check_row_publication, check_row_reading)
-VIEW_CHECKS = (check_view_publication,)
+VIEW_CHECKS = (check_view_publication, check_view_reuse)
+CLUSTER_CHECKS = (check_cluster_row_publication, check_cluster_row_reading, check_journal)
+
+REAL = {RING: RING_CHECKS, TABLE: TABLE_CHECKS, WRITER: VIEW_CHECKS, READER: VIEW_CHECKS, CLUSTER: CLUSTER_CHECKS}
 
 BIG_ENDIAN_RING = (
     ("self._words[_TAIL] = self._tail", 'Struct(">Q").pack_into(self._memory, RING_TAIL, self._tail)'),
@@ -69,16 +80,59 @@ MUTANTS = {
     "row: reader takes odd rows": (TABLE, TABLE_CHECKS, ("if sequence & 1:", "if False:")),
     "row: reader does not look again": (TABLE, TABLE_CHECKS, ("if words[base] == sequence:", "if True:")),
     "view: version first": (
-        VIEW, VIEW_CHECKS, ("        buffer = version & 1\n        start =",
-                            "        words[VIEW_VERSION] = version\n        buffer = version & 1\n        start ="),
+        WRITER, VIEW_CHECKS, ("        words[first] = publication.flips\n",
+                              "        words[VIEW_VERSION] = publication.version\n        words[first] = publication.flips\n"),
     ),
-    "view: one buffer": (VIEW, VIEW_CHECKS, ("buffer = version & 1", "buffer = 0")),
-    "view: one length for both buffers": (VIEW, VIEW_CHECKS, ("VIEW_LENGTH + buffer * VIEW_DESCRIPTOR_WORDS", "VIEW_LENGTH")),
+    "view: version before the block": (
+        WRITER, VIEW_CHECKS, ("        start = self._halves_start + (flips & 1) * self._half_bytes + end\n",
+                              "        self._announce(Publication(delta.version, flips, end + len(block), changes))\n"
+                              "        start = self._halves_start + (flips & 1) * self._half_bytes + end\n"),
+    ),
+    "view: one descriptor": (
+        WRITER, VIEW_CHECKS, ("VIEW_DESCRIPTORS + (publication.version & 1) * VIEW_DESCRIPTOR_WORDS", "VIEW_DESCRIPTORS"),
+    ),
+    "view: blocks over each other": (
+        WRITER, VIEW_CHECKS, ("(flips & 1) * self._half_bytes + end\n", "(flips & 1) * self._half_bytes\n"),
+    ),
+    "view: one half": (WRITER, VIEW_CHECKS, ("(flips & 1) * self._half_bytes", "0 * self._half_bytes")),
     "view: version as >Q": (
-        VIEW, VIEW_CHECKS,
-        ("        words[VIEW_VERSION] = version\n", '        Struct(">Q").pack_into(self._region.memory, VIEW_VERSION * 8, version)\n'),
-        ("words[VIEW_VERSION]", "int.from_bytes(words[VIEW_VERSION].to_bytes(8, 'little'), 'big')"),
+        WRITER, VIEW_CHECKS,
+        ("        words[VIEW_VERSION] = publication.version\n",
+         '        Struct(">Q").pack_into(self._region.memory, VIEW_VERSION * 8, publication.version)\n'),
     ),
+    "view: what was claimed is not asked for": (
+        WRITER, VIEW_CHECKS, ("if self._table.claimed() > self._published.changes:", "if False:"),
+    ),
+    "view: rows are not noted": (
+        WRITER, VIEW_CHECKS,
+        ("        table.note(self._published.changes, [row for row, _fields in plan.rows])\n", ""),
+    ),
+    "view: rows are used again at once": (
+        WRITER, VIEW_CHECKS,
+        ("        free = iter(self._free.peek(wanted))\n",
+         "        free = iter([*(row for name, entry in self._entries.items() if all(one.name != name for one in others) "
+         "for row in entry.rows), *self._free.peek(wanted)])\n"),
+    ),
+    "view: rows of other topics are believed": (
+        READER, VIEW_CHECKS, ("(row.incarnation, row.index) != (entry.incarnation, index)", "False"),
+    ),
+    "view: other halves are read on": (READER, VIEW_CHECKS, ("flips == self._seen.flips and", "")),
+    "view: the journal is not read": (READER, VIEW_CHECKS, ("            self._note_row(row)\n", "            pass\n")),
+    "view: the far behind read on": (READER, VIEW_CHECKS, ("        if rows is None:\n", "        if rows is None:\n            return\n")),
+    "cluster row: sequence first": (
+        CLUSTER, CLUSTER_CHECKS, ("        place = start + WORD + (sequence & 1)",
+                                  "        words[start // WORD] = sequence\n        place = start + WORD + (sequence & 1)"),
+    ),
+    "cluster row: one copy": (CLUSTER, CLUSTER_CHECKS, ("(sequence & 1) * _COPY_BYTES", "0 * _COPY_BYTES")),
+    "cluster row: reader does not look again": (CLUSTER, CLUSTER_CHECKS, ("if words[base] == sequence:", "if True:")),
+    "journal: claimed last": (
+        CLUSTER, CLUSTER_CHECKS, ("        self._words[VIEW_CLAIMED] = claimed\n        return claimed\n", "        return claimed\n"),
+        ("        words, mask = self._words, self.entries - 1\n        for place",
+         "        words, mask = self._words, self.entries - 1\n"
+         "        words[VIEW_CLAIMED] = changes if changes + len(rows) <= self.entries else changes\n        for place"),
+    ),
+    "journal: overtaken readers go on": (CLUSTER, CLUSTER_CHECKS, ("if words[VIEW_CLAIMED] - since > self.entries or any", "if any")),
+    "journal: rows believed": (CLUSTER, CLUSTER_CHECKS, (" or any(row >= self.rows for row in rows)", "")),
 }  # fmt: skip
 
 DOORBELL_MUTANTS = {
@@ -91,8 +145,31 @@ DOORBELL_MUTANTS = {
     "park is not announced": ("self._words[self._parked] = 1", "pass"),
 }  # fmt: skip
 
+DUTY_CYCLE_MUTANTS = {
+    "parks without looking again": ("0 if self._process.look_again() else ", ""),
+    "looks before it is parked": (
+        "        doorbell.park()\n        bound_ms = 0 if self._process.look_again() else self._process.sleep_bound_ms()\n",
+        "        bound_ms = 0 if self._process.look_again() else self._process.sleep_bound_ms()\n        doorbell.park()\n",
+    ),
+    "sleeps without being parked": ("        doorbell.park()\n", ""),
+}  # fmt: skip
 
-@pytest.mark.parametrize(("name", "checks"), [(RING, RING_CHECKS), (TABLE, TABLE_CHECKS), (VIEW, VIEW_CHECKS)])
+LOOK_MUTANTS = {
+    "not at the rings": ("return self.take_answers() + (", "return 0 + ("),
+    "not at the view": (" + (self._seat.view.version() != self._context.view_version)", ""),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "checks"),
+    [
+        (RING, RING_CHECKS),
+        (TABLE, TABLE_CHECKS),
+        (WRITER, VIEW_CHECKS),
+        (READER, VIEW_CHECKS),
+        (CLUSTER, CLUSTER_CHECKS),
+    ],
+)
 def test_the_real_modules_keep_their_order(name, checks):
     module = load_copy(name)
     for check in checks:
@@ -118,21 +195,21 @@ def test_a_mutated_doorbell_is_caught(mutation):
         check_doorbell(load_copy(DOORBELL, DOORBELL_MUTANTS[mutation]))
 
 
-def test_the_partition_worker_looks_again_before_it_sleeps():
-    check_nap(load_copy(DOORBELL), load_copy(WORKER))
+@pytest.mark.parametrize("role", SHAPES)
+def test_every_role_looks_again_before_it_sleeps(role):
+    check_nap(load_copy(DOORBELL), load_copy(DUTY_CYCLE), load_copy(POLLER), SHAPES[role])
 
 
-def test_the_housekeeper_looks_again_before_it_sleeps():
-    check_nap(load_copy(DOORBELL), load_copy(HOUSEKEEPER), "Housekeeper")
-
-
-def test_a_housekeeper_that_parks_without_looking_again_is_caught():
-    edit = ("if not housekeeper.do_work() and not stop.is_set:", "if not stop.is_set:")
+@pytest.mark.parametrize("role", SHAPES)
+@pytest.mark.parametrize("mutation", DUTY_CYCLE_MUTANTS)
+def test_a_mutated_duty_cycle_is_caught(role, mutation):
+    mutant = load_copy(DUTY_CYCLE, DUTY_CYCLE_MUTANTS[mutation])
     with pytest.raises(AssertionError, match="sleeps for ever"):
-        check_nap(load_copy(DOORBELL), load_copy(HOUSEKEEPER, edit), "Housekeeper")
+        check_nap(load_copy(DOORBELL), mutant, load_copy(POLLER), SHAPES[role])
 
 
-def test_a_worker_that_parks_without_looking_again_is_caught():
-    edit = ("if not worker.do_work() and not stop.is_set:", "if not stop.is_set:")
+@pytest.mark.parametrize("mutation", LOOK_MUTANTS)
+def test_a_network_worker_that_looks_at_less_is_caught(mutation):
+    mutant = network_shape_of(load_copy(NETWORK, LOOK_MUTANTS[mutation]).NetworkLoop)
     with pytest.raises(AssertionError, match="sleeps for ever"):
-        check_nap(load_copy(DOORBELL), load_copy(WORKER, edit))
+        check_nap(load_copy(DOORBELL), load_copy(DUTY_CYCLE), load_copy(POLLER), mutant)

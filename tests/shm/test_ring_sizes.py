@@ -1,11 +1,14 @@
 """Sizes of the rings: what the settings say, while it keeps within the bound."""
 
+import os
+
 import pytest
 
 from headrace.errors import ConfigError
 from headrace.limits import ANSWER_RING_BYTES, CONTROL_RING_BYTES
 from headrace.settings import Settings
-from headrace.shm.ring_sizes import RingSizes, bound_bytes, ring_sizes, shm_bytes
+from headrace.shm.fabric import Fabric
+from headrace.shm.ring_sizes import RingSizes, bound_bytes, ring_bytes, ring_sizes, shm_bytes
 
 MEBIBYTE = 1 << 20
 GIBIBYTE = 1 << 30
@@ -28,12 +31,33 @@ def test_a_node_of_sixteen_cores_takes_its_share_and_no_more():
     assert shm_bytes(given, ring_sizes(given, bound)) <= bound
 
 
+@pytest.mark.parametrize(("partition", "most", "least"), [(2, 0.5, 0.1), (16, 20, 4), (64, 280, 50)])
+def test_rings_among_partition_workers_and_the_controller_stay_a_small_share(partition, most, least):
+    given = settings(partition // 2, partition)
+    for bound, mebibytes in ((100 * GIBIBYTE, most), (0, least)):
+        sizes = ring_sizes(given, bound)
+        assert ring_bytes(given, sizes)["peer"] <= mebibytes * MEBIBYTE
+        assert ring_bytes(given, sizes)["peer"] * 50 < shm_bytes(given, sizes)
+
+
+def test_what_a_boot_reserves_is_what_is_said(tmp_path):
+    small = {"log.dirs": str(tmp_path), "headrace.request.ring.bytes": "65536", "message.max.bytes": "16384"}
+    given = settings(2, 3, **small)
+    fabric = Fabric.create(given)
+    try:
+        names = [name for name in os.listdir("/dev/shm") if name.startswith(fabric.wiring.prefix)]
+        reserved = sum(os.stat(f"/dev/shm/{name}").st_size for name in names)
+        assert 0 <= reserved - shm_bytes(given, fabric.wiring.ring_sizes) < 4 * 4096
+    finally:
+        fabric.destroy()
+
+
 @pytest.mark.parametrize(("network", "partition"), [(1, 1), (4, 2), (32, 64)])
 @pytest.mark.parametrize("bound", [MEBIBYTE, 100 * MEBIBYTE, GIBIBYTE, 100 * GIBIBYTE])
 def test_rings_are_powers_of_two_that_hold_a_largest_batch_twice(network, partition, bound):
     given = settings(network, partition)
     sizes = ring_sizes(given, bound)
-    for size in (sizes.request, sizes.answer, sizes.control, sizes.upkeep):
+    for size in (sizes.request, sizes.answer, sizes.control, sizes.upkeep, sizes.peer):
         assert size & (size - 1) == 0
     assert sizes.request >= 2 * (given["message.max.bytes"] + 4096)
     if sizes.request < given["headrace.request.ring.bytes"]:

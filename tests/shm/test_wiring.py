@@ -26,9 +26,21 @@ def test_titles_are_unique_and_short_enough_for_the_kernel(wiring):
 
 def test_every_ring_has_its_way_back(wiring):
     pairs = wiring.pairs()
-    assert len(pairs) == len(set(pairs)) == 2 * (2 * 3 + 2 + 3)
+    assert len(pairs) == len(set(pairs)) == 2 * (2 * 3 + 2 + 3) + 3 * 2 + 2 * 3
     assert {(reader, writer) for writer, reader in pairs} == set(pairs)
     assert {writer for writer, reader in pairs if reader == wiring.housekeeper_id} == set(wiring.partition_ids)
+    assert not [writer for writer, reader in pairs if writer == reader]
+
+
+def test_a_partition_worker_has_rings_with_every_other_process(wiring):
+    for process_id in wiring.partition_ids:
+        assert set(wiring.targets(process_id)) == set(range(wiring.process_count)) - {process_id}
+
+
+def test_the_pairs_of_a_process_are_those_that_it_is_in(wiring):
+    for process_id in range(wiring.process_count):
+        own = wiring.pairs_of(process_id)
+        assert sorted(own) == sorted(pair for pair in wiring.pairs() if process_id in pair)
 
 
 def test_a_new_generation_of_either_end_is_a_new_name(wiring):

@@ -3,9 +3,11 @@
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
+from headrace.spark import register, scan, write_parquet
 from headrace.spark.compiled import private_directory
 from headrace.spark.warm import warm
 
@@ -23,6 +25,19 @@ tempfile.TemporaryFile = refuse
 
 def test_warming_sends_a_record_of_each_kind_through_the_kernels():
     assert warm() == 2
+
+
+def test_kernels_are_compiled_here_once_before_any_worker_needs_them(monkeypatch, tmp_path):
+    nobody = {"bootstrap_servers": "127.0.0.1:1"}
+    readers = {
+        "headrace.spark.datasource": register,
+        "headrace.spark.scan": lambda spark: scan(spark, "t", **nobody),
+        "headrace.spark.parquet": lambda spark: write_parquet(spark, "t", tmp_path / "out", **nobody),
+    }
+    for module, read in readers.items():
+        monkeypatch.setattr(sys.modules[module], "warm", lambda: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            read(SimpleNamespace())
 
 
 @pytest.mark.parametrize("has_temporary", [True, False])

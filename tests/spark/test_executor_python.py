@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from headrace.spark import register, scan, write_parquet
 from headrace.spark.executor_python import check_python, choose_python
 
 
@@ -46,6 +47,17 @@ def test_a_session_whose_workers_lack_the_package_is_refused_in_one_sentence(pyt
         check_python(session(python3))
     with pytest.raises(RuntimeError, match="PYSPARK_PYTHON"):
         check_python(session("/nowhere/python3"))
+
+
+def test_whoever_reads_is_told_before_anything_is_planned(python3, tmp_path):
+    nobody = {"bootstrap_servers": "127.0.0.1:1"}
+    for read in (
+        register,
+        lambda spark: scan(spark, "t", **nobody),
+        lambda spark: write_parquet(spark, "t", tmp_path / "out", **nobody),
+    ):
+        with pytest.raises(RuntimeError, match="PYSPARK_PYTHON"):
+            read(session(python3))
 
 
 def test_other_sessions_are_left_alone(python3):

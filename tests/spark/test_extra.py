@@ -2,8 +2,11 @@
 
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 WITHOUT = """
 import sys
@@ -27,3 +30,12 @@ def test_the_extra_is_named(module):
         done.stdout
         == f"headrace.spark needs the extra spark: pip install 'headrace[spark]' (No module named '{module}')\n"
     )
+
+
+def test_any_pyspark_from_4_0_on_will_do():
+    """Nobody's cluster has the one that we develop with."""
+    project = tomllib.loads((Path(__file__).parent.parent.parent / "pyproject.toml").read_text())["project"]
+    requirements = map(Requirement, project["optional-dependencies"]["spark"])
+    (pyspark,) = (one for one in requirements if one.name == "pyspark")
+    for version, is_taken in (("3.5.9", False), ("4.0.0", True), ("4.0.5", True), ("4.3.0", True)):
+        assert pyspark.specifier.contains(version) is is_taken, version

@@ -8,7 +8,7 @@ from headrace.protocol import old_run
 from headrace.protocol.message_set import build_message_set, encode_message
 from headrace.protocol.old_run import read_run
 from headrace.protocol.record_batch import CorruptRecord, Record, iterate_records
-from headrace.spark.errors import CorruptSegment
+from headrace.spark.errors import CorruptRange
 
 NOW_MS = 1_700_000_000_000
 
@@ -52,7 +52,7 @@ def test_every_range_of_an_old_log_is_what_the_plain_reader_gives(old_log, broke
 def test_runs_are_bounded_and_end_where_append_time_begins(old_log, monkeypatch):
     data = np.frombuffer(b"".join(encode_message(n, 1, NOW_MS, None, b"v" * 20) for n in range(10)), np.uint8)
     assert read_run(data, 0, len(data), 4).last_offset == 3
-    monkeypatch.setattr(old_run, "RUN_BYTES_MAX", 100)
+    monkeypatch.setattr(old_run, "OLD_RUN_BYTES_MAX", 100)
     run = read_run(data, 0, len(data), 99)
     assert (run.last_offset, run.end) == (1, 108)
     assert [record.offset for record in iterate_records(run.batch)] == [0, 1]
@@ -64,7 +64,7 @@ def test_damaged_old_entries_are_refused_by_file_and_position(log, broker):
         NAME, encode_message(0, 1, NOW_MS, b"k", b"v") + encode_message(1, 1, NOW_MS, b"k", b"v")[:-1] + b"x"
     )
     log.ends[NAME] = 2
-    with pytest.raises(CorruptSegment, match=r"0\.log: the entry at byte 0: .*checksum is wrong"):
+    with pytest.raises(CorruptRange, match=r"0\.log: the entry at byte 0: .*checksum is wrong"):
         rows_of(range_of(broker))
     with pytest.raises(CorruptRecord, match="no entry of a known format"):
         read_run(bytes(100), 0, 100, 5)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from headrace.ids import partition_key
 from headrace.settings import Settings
-from headrace.shm.cluster_view import EMPTY_VIEW, PartitionView, TopicView
+from headrace.shm.cluster_view import EMPTY_VIEW, PartitionView, TopicView, changed_topics
 from headrace.shm.counters import Counters
 from headrace.shm.layout import partition_region_bytes
 from headrace.shm.partition_table import PartitionTable
@@ -23,6 +23,34 @@ class Memory:
 
     def close(self):
         pass
+
+
+class SilentRing:
+    """Both ends of a ring that takes everything and brings nothing."""
+
+    message_bytes_max = 1 << 15
+
+    def write(self, kind, header, payload=None):
+        return True
+
+    def commit(self):
+        pass
+
+    def poll(self, limit, bytes_max=0):
+        return []
+
+    def release(self):
+        return False
+
+
+class Followed:
+    """The end of a fake view that processes follow: topics that are other objects have changed."""
+
+    _followed = EMPTY_VIEW
+
+    def follow(self):
+        before, self._followed = self._followed, self.read()
+        return self._followed, changed_topics(before.topics, self._followed.topics)
 
 
 class FakeSeat:

@@ -3,19 +3,41 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from types import SimpleNamespace
 
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request, encode_struct
+from headrace.protocol.record_batch import build_batch, parse_header
 from headrace.shm import layout
 from headrace.shm.lag_table import LagTable
 from headrace.workers.coordinators.commit_request import read_commit
 from headrace.workers.coordinators.config import GroupConfig
-from headrace.workers.coordinators.effects import Answer, Append, Began
+from headrace.workers.coordinators.coordinator import (
+    Appended,
+    AppendFailed,
+    Loaded,
+    TopicsDeleted,
+    Unloaded,
+    Upkeep,
+)
+from headrace.workers.coordinators.effects import Answer, Append, CancelTimer, LogLine, SetTimer
 from headrace.workers.coordinators.group_coordinator import GroupCoordinator
-from headrace.workers.coordinators.membership import Client
+from headrace.workers.coordinators.group_events import (
+    Client,
+    Commit,
+    CommitTransactional,
+    DeleteGroup,
+    DeleteOffsets,
+    Heartbeat,
+    Join,
+    Leave,
+    MarkerAppended,
+    Sync,
+)
+from headrace.workers.coordinators.rebalance_reason import RebalanceStarted
 from headrace.workers.coordinators.timers import Timers
 
 GROUP = "g"
@@ -60,15 +82,21 @@ class Desk:
         self._effects = []
         self.config = GroupConfig(**config)
         self.coordinator = GroupCoordinator(
-            0,
+            "offsets-0",
             self.config,
-            self.timers,
-            self._effects.append,
             lambda: f"id{next(self._ids)}",
+            itertools.count(1).__next__,
             lambda topic, partition: topic.startswith("t") and 0 <= partition < partitions,
         )
         if not loading:
-            self.coordinator.loaded({}, self.now_ms)
+            self.load([])
+
+    def load(self, records):
+        """The log has these records, and nothing more."""
+        if records:
+            batch = build_batch(records, timestamp_ms=self.now_ms)
+            self.coordinator.load(parse_header(batch), memoryview(batch))
+        self.step(Loaded())
 
     @property
     def group(self):
@@ -78,18 +106,41 @@ class Desk:
     def state(self):
         return self.group.state.value if self.group else None
 
+    def step(self, event):
+        """One event, and all that follows from it at once; returns the effects of the event itself."""
+        effects = self._stepped(event)
+        self.perform()
+        return effects
+
+    def _stepped(self, event):
+        effects = self.coordinator.step(event, self.now_ms)
+        self._effects += effects
+        return effects
+
     def perform(self):
         while self._effects:
-            effect = self._effects.pop(0)
-            if isinstance(effect, Answer):
-                assert effect.ticket not in self.answers, "answered twice"
-                self.answers[effect.ticket] = self._message(effect)
-            elif isinstance(effect, Began):
-                self.reasons.append(effect.reason)
-            elif self.holds:
-                self.held.append(effect)
-            else:
-                self._append(effect, self.error)
+            self._perform_one(self._effects.pop(0))
+
+    def _perform_one(self, effect):
+        if isinstance(effect, Answer):
+            assert effect.ticket not in self.answers, "answered twice"
+            self.answers[effect.ticket] = self._message(effect)
+        elif isinstance(effect, SetTimer):
+            self.timers.set(effect.serial, effect.deadline_ms, self, effect.event)
+        elif isinstance(effect, CancelTimer):
+            self.timers.cancel(effect.serial)
+        elif isinstance(effect, LogLine):
+            logging.getLogger("desk").log(effect.level, effect.text, *effect.arguments)
+        elif isinstance(effect, RebalanceStarted):
+            self.reasons.append(effect.reason.value)
+        else:
+            self._take_append(effect)
+
+    def _take_append(self, effect):
+        if self.holds:
+            self.held.append(effect)
+        else:
+            self._append(effect, self.error)
 
     def _message(self, effect: Answer):
         if isinstance(effect.message, bytes):
@@ -99,7 +150,7 @@ class Desk:
     def _append(self, effect: Append, error):
         if not error:
             self.log += effect.records
-        effect.then(error, len(self.log) - 1 if not error else -1, self.now_ms)
+        self._stepped(AppendFailed(effect.what, error) if error else Appended(effect.what, len(self.log) - 1))
 
     def settle(self, error=ErrorCode.NONE):
         """What was held is committed, or fails."""
@@ -113,9 +164,13 @@ class Desk:
         until = self.now_ms + milliseconds
         while (due := self.timers.next_ms()) is not None and due <= until:
             self.now_ms = max(self.now_ms, due)
-            self.timers.tick(self.now_ms)
-            self.perform()
+            self.tick()
         self.now_ms = until
+
+    def tick(self):
+        """What is due now comes."""
+        while (due := self.timers.pop_due(self.now_ms)) is not None:
+            self.step(due[1])
 
     def keep_alive(self, ids, milliseconds):
         """Time passes, and these members send their heartbeats."""
@@ -124,18 +179,39 @@ class Desk:
                 self.heartbeat(each)
             self.advance(1_000)
 
-    def ask(self, key, version, request, client=None):
-        """Returns the ticket."""
+    def ask(self, kind, request, *more):
+        """A request becomes an event; returns the ticket."""
         ticket = next(self._tickets)
-        self.coordinator.handle(key, version, request, client or Client("c", "/10.0.0.1"), ticket, self.now_ms)
-        self.perform()
+        self.step(kind(request.group_id, request, *more, ticket))
+        return ticket
+
+    # Events of the node
+
+    def unload(self):
+        self.step(Unloaded())
+
+    def expire(self):
+        """How many offsets went."""
+        effects = self.step(Upkeep())
+        return sum(line.arguments[1] for line in effects if isinstance(line, LogLine) and "expired" in line.text)
+
+    def end_transaction(self, producer_id, is_commit):
+        self.step(MarkerAppended(producer_id, is_commit))
+
+    def topics_deleted(self, *names):
+        self.step(TopicsDeleted(frozenset(names)))
+
+    def delete_group(self, group=GROUP):
+        """The ticket, which is answered with an error."""
+        ticket = next(self._tickets)
+        self.step(DeleteGroup(group, ticket))
         return ticket
 
     def error_of(self, ticket):
         """Name of the error that a ticket was answered with, None where it still waits."""
         answer = self.answers.get(ticket)
-        if answer is None:
-            return None
+        if answer is None or isinstance(answer, ErrorCode):
+            return None if answer is None else answer.name
         code = getattr(answer, "error_code", 0)
         if hasattr(answer, "topics"):
             codes = {row.error_code for topic in answer.topics for row in topic.partitions} or {code}
@@ -158,7 +234,7 @@ class Desk:
             protocols=[row(name=name, metadata=metadata) for name, metadata in protocols.items()],
             reason=reason,
         )
-        return self.ask(ApiKey.JOIN_GROUP, version, request, Client(client_id, "/10.0.0.1"))
+        return self.ask(Join, request, version, Client(client_id, "/10.0.0.1"))
 
     def sync(self, member_id, generation=None, assignments=None, *, instance=None, version=4, **fields):
         row = messages.SyncGroupRequest.SyncGroupRequestAssignment
@@ -170,7 +246,7 @@ class Desk:
             assignments=[row(member_id=key, assignment=value) for key, value in (assignments or {}).items()],
             **fields,
         )
-        return self.ask(ApiKey.SYNC_GROUP, version, request)
+        return self.ask(Sync, request, version)
 
     def heartbeat(self, member_id, generation=None, *, instance=None):
         request = messages.HeartbeatRequest(
@@ -179,7 +255,7 @@ class Desk:
             member_id=member_id,
             group_instance_id=instance,
         )
-        return self.ask(ApiKey.HEARTBEAT, 4, request)
+        return self.ask(Heartbeat, request)
 
     def leave(self, *members, version=5):
         row = messages.LeaveGroupRequest.MemberIdentity
@@ -190,7 +266,7 @@ class Desk:
             request = messages.LeaveGroupRequest(
                 group_id=GROUP, members=[row(member_id=each, group_instance_id=instance) for each, instance in rows]
             )
-        return self.ask(ApiKey.LEAVE_GROUP, version, request)
+        return self.ask(Leave, request, version)
 
     def commit(self, offset=5, *, topic="t", partition=0, member_id="", generation=-1, metadata="", retention_ms=-1,
                instance=None, version=8, group=GROUP):  # fmt: skip
@@ -210,10 +286,14 @@ class Desk:
             ],
         )
         body = encode_request(ApiKey.OFFSET_COMMIT, version, request)
+        return self.send_commit(version, body)
+
+    def send_commit(self, version, body):
+        """An OffsetCommit as it came."""
         ticket = next(self._tickets)
         self.versions[ticket] = version
-        self.coordinator.commit(read_commit(version, memoryview(body)), ticket, self.now_ms)
-        self.perform()
+        request = read_commit(version, memoryview(body))
+        self.step(Commit(request.group_id, request, ticket))
         return ticket
 
     def commit_transactional(self, offset, *, producer_id=77, partition=0, generation=-1, member_id="", group=GROUP):
@@ -227,7 +307,7 @@ class Desk:
             member_id=member_id,
             topics=[topic_row(name="t", partitions=[row(partition_index=partition, committed_offset=offset)])],
         )
-        return self.ask(ApiKey.TXN_OFFSET_COMMIT, 3, request)
+        return self.ask(CommitTransactional, request)
 
     def delete_offset(self, topic="t", partition=0, group=GROUP):
         topic_row = messages.OffsetDeleteRequest.OffsetDeleteRequestTopic
@@ -235,7 +315,7 @@ class Desk:
         request = messages.OffsetDeleteRequest(
             group_id=group, topics=[topic_row(name=topic, partitions=[row(partition_index=partition)])]
         )
-        return self.ask(ApiKey.OFFSET_DELETE, 0, request)
+        return self.ask(DeleteOffsets, request)
 
     def committed(self, partition=0, topic="t", *, stable=False, group=GROUP):
         """(offset, name of the error)"""

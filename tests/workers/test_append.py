@@ -8,8 +8,10 @@ from faulty_disk import FaultyDisk
 from log_fixtures import NOW_MS, FakeClock, batch
 
 from headrace.errors import ErrorCode
+from headrace.runtime.mailbox import Mailbox
 from headrace.shm.messages import PRODUCE, PRODUCE_HEADER
 from headrace.workers.partition.append import Appender
+from headrace.workers.partition.intake import Intake
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
 from headrace.workers.partition.replicas import Replicas
 
@@ -18,7 +20,7 @@ class Reader:
     def __init__(self):
         self.messages = []
 
-    def poll(self, limit, bytes_max):
+    def poll(self, limit, bytes_max=0):
         taken, self.messages = self.messages[:limit], self.messages[limit:]
         return taken
 
@@ -56,7 +58,10 @@ class Worker:
         self.replicas.follow(view)
         self.answers = Answers(self.disk)
         purgatory = ProducePurgatory(self.answers)
-        self.appender = Appender(self.seat, 0, self.replicas, self.answers, purgatory, None)
+        appender = Appender(self.seat, 0, self.replicas, self.answers, purgatory)
+        self.seat.writers = {}
+        self.seat.readers |= {peer: Reader() for peer in self.seat.wiring.targets(self.seat.process_id) if peer}
+        self.intake = Intake(self.seat, self.answers, appender, Mailbox(self.seat))
         self._next_id = 0
 
     def send(self, topic, acks=1):
@@ -66,7 +71,7 @@ class Worker:
         self.seat.readers[0].messages.append((PRODUCE, memoryview(bytearray(header + bytes(batch())))))
 
     def cycle(self):
-        self.appender.do_work(NOW_MS, NOW_MS)
+        self.intake.do_work(NOW_MS, NOW_MS)
         given, self.answers.given = self.answers.given, []
         return given
 

@@ -239,10 +239,10 @@ def test_a_lost_owner_costs_the_pass_and_no_more(house, caplog):
 def test_a_partition_that_fails_for_ever_is_not_tried_for_ever(house, caplog):
     house.add("a", twice())
     house.owners.mode = "refuse"
-    for _ in range(3 * cleaner_module.FAILURES_MAX):
+    for _ in range(3 * cleaner_module.CLEANER_FAILURES_MAX):
         house.run()
         house.clock.ns += BACKOFF_MS * 1_000_000
-    assert house.owners.asked == cleaner_module.FAILURES_MAX
+    assert house.owners.asked == cleaner_module.CLEANER_FAILURES_MAX
     assert caplog.text.count("partition uncleanable") == 1
     assert house.seat.counters.counts[PARTITIONS_UNCLEANABLE] == 1
 
@@ -375,7 +375,7 @@ def test_a_checkpoint_of_another_topic_of_the_same_name_is_not_believed(house, c
 def test_a_replica_that_moves_is_waited_for(house, caplog):
     log = house.add("a", twice())
     house.owners.mode = "moving"
-    for _ in range(2 * cleaner_module.FAILURES_MAX):
+    for _ in range(2 * cleaner_module.CLEANER_FAILURES_MAX):
         house.run()
         house.clock.ns += BACKOFF_MS * 1_000_000
     assert not caplog.text
@@ -399,7 +399,7 @@ def test_a_full_disk_is_waited_for(house, caplog):
             raise OSError(errno.ENOSPC, "injected")
 
     disk, house.cleaner._disk = house.cleaner._disk, FullDisk()
-    for _ in range(2 * cleaner_module.FAILURES_MAX):
+    for _ in range(2 * cleaner_module.CLEANER_FAILURES_MAX):
         house.run()
         house.clock.ns += BACKOFF_MS * 1_000_000
     assert "uncleanable" not in caplog.text

@@ -2,7 +2,10 @@
 
 import pytest
 
-from headrace.workers.network.fetch_purgatory import ANSWERED_MAX, FetchPurgatory
+from headrace.limits import CANCELLED_DEADLINES_MAX
+from headrace.runtime.deadlines import NEVER
+from headrace.workers.network import fetch_purgatory
+from headrace.workers.network.fetch_purgatory import FetchPurgatory
 
 
 class FakeTable:
@@ -65,7 +68,7 @@ def test_a_fetch_that_finds_enough_at_its_second_look_is_not_parked(purgatory, t
     attempt = Attempts()
     attempt.is_there = True
     purgatory.park(Peer("a"), [1], 1_000, attempt)
-    assert (attempt.answered, len(purgatory), purgatory.next_deadline_ms(), table.waiting) == (1, 0, None, set())
+    assert (attempt.answered, len(purgatory), purgatory.next_deadline_ms(), table.waiting) == (1, 0, NEVER, set())
 
 
 def test_a_closed_connection_takes_its_fetches_along(purgatory, table):
@@ -81,13 +84,22 @@ def test_a_closed_connection_takes_its_fetches_along(purgatory, table):
 
 
 def test_answered_fetches_do_not_fill_the_memory_until_their_deadline(purgatory):
-    for _ in range(3 * ANSWERED_MAX):
+    for _ in range(3 * CANCELLED_DEADLINES_MAX):
         attempt = Attempts()
         purgatory.park(Peer("a"), [1], 2**40, attempt)
         attempt.is_there = True
         assert purgatory.advance([1]) == 1
-    assert len(purgatory._deadlines) <= ANSWERED_MAX + 1
+    assert len(purgatory._deadlines) <= CANCELLED_DEADLINES_MAX + 1
     assert not purgatory._by_connection
+
+
+def test_fetches_that_are_too_many_do_not_wait(table, monkeypatch):
+    monkeypatch.setattr(fetch_purgatory, "DEADLINES_MAX", 1)
+    purgatory, attempts = FetchPurgatory(table, 0), [Attempts(), Attempts()]
+    for attempt in attempts:
+        purgatory.park(Peer("a"), [1], 1_000, attempt)
+    assert [attempt.answered for attempt in attempts] == [0, 1]
+    assert len(purgatory) == 1
 
 
 def test_a_fetch_of_many_slots_that_moved_is_tried_once(purgatory):

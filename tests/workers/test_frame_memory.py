@@ -9,7 +9,7 @@ from test_network_turns import VERSIONS
 
 from headrace.limits import RECEIVE_BYTES_BUSY, RECEIVE_BYTES_FIRST, RECEIVE_BYTES_KEPT, TRICKLE_DEADLINE_MS
 from headrace.workers.network import loop as loop_module
-from headrace.workers.network.frame_memory import FrameMemory, frame_memory_max
+from headrace.workers.network.frame_memory import frame_memory_max
 from headrace.workers.network.loop import LOOK_AT_CONNECTIONS_INTERVAL_MS, SHRINK_AFTER_IDLE_MS
 
 FRAME = 6 << 20
@@ -18,8 +18,7 @@ BYTES_MAX = 13 << 20  # two frames
 
 @pytest.fixture
 def bench(tmp_path, monkeypatch):
-    bench = Bench(tmp_path)
-    bench.loop._frame_memory = FrameMemory(BYTES_MAX)
+    bench = Bench(tmp_path, {"queued.max.request.bytes": str(BYTES_MAX), "socket.request.max.bytes": str(FRAME)})
     bench.handled = []
     real = loop_module.route
 
@@ -33,8 +32,9 @@ def bench(tmp_path, monkeypatch):
     yield bench
     for client in bench.clients:
         client.close()
-    bench.loop.stop_accepting()
+    bench.loop.drain()
     bench.loop.close()
+    bench.poller.close()
     os.close(bench.seat.doorbell.fd)
     assert bench.loop._frame_memory.used == 0, "whatever happened, all of it was given back"
 
@@ -64,7 +64,7 @@ def turn(bench, senders, is_so):
             return
         for sender in senders:
             sender.push()
-        bench.loop.do_work(0)
+        bench.turn()
     raise AssertionError("it never came")
 
 
@@ -78,7 +78,7 @@ def test_frames_that_do_not_end_take_no_more_than_the_bound_however_many_there_a
     turn(bench, senders, lambda: len(bench.loop._frame_memory.waiting) == 4)
     for _ in range(50):
         turn(bench, senders, lambda: True)
-        bench.loop.do_work(0)
+        bench.turn()
     assert buffers(bench) <= bench.loop._frame_memory.used <= BYTES_MAX
     small = bench.connect()
     small.sendall(VERSIONS)
@@ -96,7 +96,7 @@ def test_who_waits_for_memory_keeps_its_connection_and_who_trickles_does_not(ben
     turn(bench, senders, lambda: sum(not sender.left for sender in senders) == 2)
     turn(bench, senders, lambda: len(bench.loop._frame_memory.waiting) == 1)
     bench.clock.ms += TRICKLE_DEADLINE_MS + LOOK_AT_CONNECTIONS_INTERVAL_MS
-    bench.loop.do_work(0)
+    bench.turn()
     assert len(bench.connections) == 1, "the two that held it and did not end are gone"
     for sender in senders:
         sender.finish()
@@ -110,7 +110,7 @@ def test_who_sends_too_slowly_to_end_in_time_is_given_up_as_soon_as_others_wait(
     turn(bench, [idle, steady], lambda: not idle.left and not steady.left and bench.loop._frame_memory.used > FRAME + 4)
     bench.clock.ms += TRICKLE_DEADLINE_MS // 3
     turn(bench, [], lambda: True)
-    bench.loop.do_work(0)
+    bench.turn()
     assert len(bench.connections) == 2, "nobody waits"
     late = Sender(bench)
     turn(bench, [late], lambda: len(bench.loop._frame_memory.waiting) == 1)
@@ -129,7 +129,7 @@ def test_memory_is_given_back_by_those_that_leave_idle_or_are_not_at_it(bench):
     gone.client.close()
     turn(bench, [], lambda: memory.used == (3 << 20) + 4)
     bench.clock.ms += SHRINK_AFTER_IDLE_MS + LOOK_AT_CONNECTIONS_INTERVAL_MS
-    bench.loop.do_work(0)
+    bench.turn()
     assert memory.used == 0
     assert len(bench.connections[0]._buffer) == RECEIVE_BYTES_FIRST
 

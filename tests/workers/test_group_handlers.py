@@ -28,7 +28,7 @@ class Owners:
     def __init__(self):
         self.asked = {}
         self.context = SimpleNamespace(
-            admin=self,
+            forwarder=self,
             view=SimpleNamespace(topics={OFFSETS_TOPIC: SimpleNamespace(partitions=[None] * 8)}),
             seat=SimpleNamespace(wiring=SimpleNamespace(network_count=1, partition_count=PARTITION_WORKERS)),
         )

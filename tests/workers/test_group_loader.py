@@ -25,8 +25,7 @@ from headrace.workers.coordinators.group_records import (
     suffix_of,
 )
 from headrace.workers.coordinators.loader import Loader
-from headrace.workers.coordinators.offsets import Offsets
-from headrace.workers.partition.offsets_batch import build_offsets_batch, size_of
+from headrace.workers.partition.coordinator_batch import build_coordinator_batch, size_of
 
 PRODUCER = 55
 
@@ -136,8 +135,8 @@ def test_a_transaction_without_a_marker_is_still_open():
     )
     group = groups["g"]
     assert offsets_of(groups) == {suffix_of("t", 0): 1, suffix_of("t", 2): 3}
-    assert Offsets.is_unstable(group, suffix_of("t", 0))
-    Offsets.end_transaction(group, PRODUCER, True)
+    assert group.is_unstable(suffix_of("t", 0))
+    group.end_transaction(PRODUCER, True)
     assert offsets_of(groups)[suffix_of("t", 0)] == 9
 
 
@@ -226,7 +225,7 @@ def test_any_history_loads_as_its_last_words(steps, codec):
     st.one_of(st.none(), st.just((9, 2))),
 )
 def test_our_batches_are_batches(records, codec, producer):
-    batch = build_offsets_batch(records, 123, codec, producer)
+    batch = build_coordinator_batch(records, 123, codec, producer)
     ((_, header, whole),) = iterate_batches(batch)
     assert whole == batch
     found = [(record.key, record.value) for record in iterate_records(batch)]

@@ -1,12 +1,10 @@
 """A coordinator that loads or unloads; and a walk of random events that must leave every count right."""
 
-from group_fixtures import DELAY_MS, GROUP, REBALANCE_MS, SESSION_MS, Desk
+from group_fixtures import DELAY_MS, REBALANCE_MS, SESSION_MS, Desk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.errors import ErrorCode
-from headrace.workers.coordinators.group import Group
-from headrace.workers.coordinators.group_records import decode_group
 
 # Loading, unloading
 
@@ -23,14 +21,12 @@ def test_while_it_loads_members_stay_and_everyone_else_is_sent_away():
 def test_unloading_in_mid_rebalance_tells_everyone_who_waits():
     desk = Desk()
     ids = desk.preparing()
-    desk.coordinator.unload(desk.now_ms)
-    desk.perform()
+    desk.unload()
     assert desk.error_of(desk.waiting) == "NOT_COORDINATOR"
     desk = Desk()
     ids = desk.completing()
     waiting = desk.sync(ids[1])
-    desk.coordinator.unload(desk.now_ms)
-    desk.perform()
+    desk.unload()
     assert desk.error_of(waiting) == "NOT_COORDINATOR"
     desk.advance(10 * REBALANCE_MS)
     assert not desk.held
@@ -40,7 +36,7 @@ def test_timers_of_an_unloaded_group_touch_nothing():
     desk = Desk()
     desk.stable()
     desk.join()
-    desk.coordinator.unload(desk.now_ms)
+    desk.unload()
     before = len(desk.log)
     desk.advance(10 * REBALANCE_MS)
     assert len(desk.log) == before
@@ -50,10 +46,8 @@ def test_timers_of_an_unloaded_group_touch_nothing():
 def test_a_group_above_a_lowered_size_sends_the_last_ones_away_when_it_is_loaded():
     before = Desk()
     ids = before.stable(3)
-    _key, value = before.log[-1]
     desk = Desk(loading=True, members_max=2)
-    desk.coordinator.loaded({GROUP: Group.from_message(GROUP, decode_group(value))}, desk.now_ms)
-    desk.perform()
+    desk.load(before.log[-1:])
     assert (desk.state, desk.reasons) == ("PreparingRebalance", ["over group.max.size"])
     waiting = [desk.join(each) for each in ids[:2]]
     assert {desk.error_of(each) for each in waiting} == {None}

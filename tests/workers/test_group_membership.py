@@ -7,11 +7,14 @@ import pytest
 from group_fixtures import DELAY_MS, REBALANCE_MS, SESSION_MS, Desk, subscription
 
 from headrace.errors import ErrorCode
+from headrace.limits import CANCELLED_KEPT_MAX
 from headrace.protocol import messages
-from headrace.protocol.apis import ApiKey
-from headrace.workers.coordinators import membership
+from headrace.workers.coordinators import pending_ids
+from headrace.workers.coordinators.coordinator import NO_ROOM
+from headrace.workers.coordinators.group_events import Client, Join
 from headrace.workers.coordinators.group_records import decode_group, group_key
-from headrace.workers.coordinators.timers import CANCELLED_KEPT_MAX, Timers
+from headrace.workers.coordinators.syncing import STORE_AGAIN_MS
+from headrace.workers.coordinators.timers import Timers
 
 # Membership
 
@@ -225,6 +228,44 @@ def test_an_assignment_that_cannot_be_stored_is_tried_again_by_a_rebalance(desk)
     assert desk.group.members[ids[1]].assignment == b""
 
 
+def test_an_assignment_waits_for_room_on_the_disk_and_is_stored_once_there_is_some(desk):
+    first, second = ids = desk.completing()
+    desk.error = NO_ROOM
+    waiting = [desk.sync(first, assignments={each: each.encode() for each in ids}), desk.sync(second)]
+    desk.advance(desk.config.store_timeout_ms - STORE_AGAIN_MS)
+    assert [desk.error_of(each) for each in waiting] == [None, None]
+    desk.error = ErrorCode.NONE
+    desk.advance(STORE_AGAIN_MS)
+    assert [desk.answers[each].assignment for each in waiting] == [each.encode() for each in ids]
+    assert desk.state == "Stable"
+    assert desk.reasons == ["member joined"]
+
+
+def test_a_disk_that_stays_full_makes_a_rebalance_in_some_seconds_and_not_a_thousand_in_one(desk):
+    """librdkafka joins again at once, and asks for its assignment again."""
+    [member] = desk.completing(1)
+    desk.error = NO_ROOM
+    begun_ms, generation = desk.now_ms, desk.group.generation
+    while desk.now_ms - begun_ms < 60_000:
+        asked = desk.sync(member, assignments={member: b""})
+        while desk.error_of(asked) is None:
+            desk.advance(STORE_AGAIN_MS)
+        assert desk.error_of(asked) == "REBALANCE_IN_PROGRESS"  # no coordinator to look for
+        assert desk.error_of(desk.join(member)) == "NONE"
+    assert desk.group.generation - generation == 60_000 // desk.config.store_timeout_ms
+
+
+def test_a_rebalance_ends_the_wait_for_room(desk):
+    first, second = ids = desk.completing()
+    desk.error = NO_ROOM
+    waiting = desk.sync(first, assignments={each: each.encode() for each in ids})
+    desk.leave(second)
+    assert desk.error_of(waiting) == "REBALANCE_IN_PROGRESS"
+    desk.error = ErrorCode.NONE
+    desk.advance(2 * STORE_AGAIN_MS)
+    assert desk.log == []
+
+
 def test_an_assignment_stored_too_late_changes_nothing(desk):
     ids = desk.completing()
     desk.holds = True
@@ -358,7 +399,7 @@ def test_a_protocol_named_twice_counts_once(desk):
         protocol_type="consumer",
         protocols=[row(name="range", metadata=b"first"), row(name="range", metadata=b"second")],
     )
-    ticket = desk.ask(ApiKey.JOIN_GROUP, 3, request)
+    ticket = desk.ask(Join, request, 3, Client("c", "/10.0.0.1"))
     desk.advance(DELAY_MS)
     answer = desk.answers[ticket]
     assert (answer.error_code, answer.protocol_name) == (0, "range")
@@ -395,12 +436,12 @@ def test_groups_that_are_unloaded_are_not_kept_until_their_sessions_would_have_e
         desk.join(version=3, rebalance_ms=WEEKS_MS, group=f"g{number}")
         desk.join(version=9, session_ms=1_800_000, group=f"g{number}")
     desk.advance(DELAY_MS)
-    desk.coordinator.unload(desk.now_ms)
+    desk.unload()
     assert len(desk.timers) <= TIMERS_MAX
 
 
 def test_ids_that_were_handed_out_are_bounded_and_the_oldest_makes_room(desk, monkeypatch):
-    monkeypatch.setattr(membership, "PENDING_MEMBERS_MAX", 10)
+    monkeypatch.setattr(pending_ids, "PENDING_MEMBERS_MAX", 10)
     ids = [desk.answers[desk.join(group=f"g{number % 7}")].member_id for number in range(100)]
     groups = desk.coordinator.groups.values()
     assert sorted(each for group in groups for each in group.pending) == sorted(ids[-10:])
@@ -414,9 +455,9 @@ def test_ids_that_were_handed_out_are_bounded_and_the_oldest_makes_room(desk, mo
 def test_cancelled_timers_do_not_come_up_and_the_others_do_in_their_order():
     chance = random.Random(7)
     timers, came, wanted = Timers(), [], []
-    for _ in range(2_000):
+    for serial in range(1, 2_001):
         deadline_ms = chance.randrange(1_000)
-        serial = timers.set(deadline_ms, lambda subject, serial, _now_ms: came.append((subject, serial)), deadline_ms)
+        timers.set(serial, deadline_ms, "owner", (deadline_ms, serial))
         if chance.random() < 0.9:
             timers.cancel(serial)
         else:
@@ -424,7 +465,8 @@ def test_cancelled_timers_do_not_come_up_and_the_others_do_in_their_order():
     timers.cancel(0)
     assert len(timers) < 700
     for now_ms in range(0, 1_001, 50):
-        timers.tick(now_ms)
+        while (due := timers.pop_due(now_ms)) is not None:
+            came.append(due[1])
     assert came == sorted(wanted)
     assert len(timers) == 0
 
@@ -451,7 +493,7 @@ def test_static_members_that_are_away_are_waited_for_whatever_their_rebalance_ti
     assert desk.state == "PreparingRebalance"
     for _ in range(10):
         before_ms = desk.now_ms = desk.timers.next_ms()
-        desk.timers.tick(desk.now_ms)
+        desk.tick()
         if desk.state == "Empty":
             break
         assert desk.timers.next_ms() > before_ms

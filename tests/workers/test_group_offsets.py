@@ -10,7 +10,7 @@ from headrace.limits import GROUP_STRING_LENGTH_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import encode_request
-from headrace.workers.coordinators.commit_request import read_commit
+from headrace.workers.coordinators.group_events import DeleteOffsets
 
 
 def test_a_commit_is_visible_once_the_log_has_it(desk):
@@ -89,7 +89,7 @@ def test_a_transactions_offsets_wait_for_its_marker(desk):
     desk.commit_transactional(9)
     assert desk.committed() == (1, "NONE")
     assert desk.committed(stable=True) == (-1, "UNSTABLE_OFFSET_COMMIT")
-    desk.coordinator.end_transaction(77, True)
+    desk.end_transaction(77, True)
     assert desk.committed(stable=True) == (9, "NONE")
 
 
@@ -105,7 +105,7 @@ def test_who_wants_a_stable_offset_waits_for_a_transactional_commit_on_its_way(d
 def test_an_aborted_transaction_leaves_nothing(desk):
     desk.commit(1)
     desk.commit_transactional(9)
-    desk.coordinator.end_transaction(77, False)
+    desk.end_transaction(77, False)
     assert desk.committed(stable=True) == (1, "NONE")
     assert not desk.group.transactions
 
@@ -115,14 +115,14 @@ def test_an_offset_that_is_deleted_does_not_come_back_with_the_marker(desk):
     desk.commit_transactional(9)
     desk.delete_offset()
     assert desk.committed(stable=True) == (-1, "NONE")
-    desk.coordinator.end_transaction(77, is_commit=True)
+    desk.end_transaction(77, is_commit=True)
     assert desk.committed() == (-1, "NONE")
 
 
 def test_a_plain_commit_behind_a_transactional_one_wins(desk):
     desk.commit_transactional(9)
     desk.commit(5)
-    desk.coordinator.end_transaction(77, True)
+    desk.end_transaction(77, True)
     assert desk.committed() == (5, "NONE")
     assert not desk.group.overwritten
 
@@ -131,7 +131,7 @@ def test_a_transactional_commit_behind_a_plain_one_wins(desk):
     desk.commit_transactional(1, producer_id=5)
     desk.commit(5)
     desk.commit_transactional(9)
-    desk.coordinator.end_transaction(77, True)
+    desk.end_transaction(77, True)
     assert desk.committed() == (9, "NONE")
 
 
@@ -140,12 +140,12 @@ def test_offsets_of_an_empty_group_expire_with_its_retention():
     ids = desk.stable()
     desk.commit(1, member_id=ids[0], generation=1)
     desk.keep_alive(ids, 2_000_000)
-    assert desk.coordinator.expire(desk.now_ms) == 0, "somebody reads the topic"
+    assert desk.expire() == 0, "somebody reads the topic"
     desk.leave(*ids)
     desk.advance(999_999)
-    assert desk.coordinator.expire(desk.now_ms) == 0
+    assert desk.expire() == 0
     desk.advance(1)
-    assert desk.coordinator.expire(desk.now_ms) == 1
+    assert desk.expire() == 1
     desk.perform()
     assert desk.group is None
     assert [value for _key, value in desk.log[-2:]] == [None, None], "tombstones for the offset and the group"
@@ -157,7 +157,7 @@ def test_offsets_of_topics_that_nobody_reads_any_more_expire():
     desk.commit(1, member_id=ids[0], generation=1)
     desk.commit(1, topic="t-left", member_id=ids[0], generation=1)
     desk.keep_alive(ids, 1_000_000)
-    assert desk.coordinator.expire(desk.now_ms) == 1
+    assert desk.expire() == 1
     desk.perform()
     assert desk.committed(topic="t-left") == (-1, "NONE")
     assert desk.committed() == (1, "NONE")
@@ -169,7 +169,7 @@ def test_offsets_without_a_group_expire_one_by_one():
     desk.advance(600)
     desk.commit(1, partition=1)
     desk.advance(400)
-    assert desk.coordinator.expire(desk.now_ms) == 1
+    assert desk.expire() == 1
     desk.perform()
     assert (desk.committed()[0], desk.committed(1)[0]) == (-1, 1)
 
@@ -178,7 +178,7 @@ def test_an_offset_with_a_retention_of_its_own_expires_at_its_time(desk):
     desk.commit(1, retention_ms=500, version=2)
     desk.commit(1, partition=1, retention_ms=2**62, version=2)
     desk.advance(500)
-    assert desk.coordinator.expire(desk.now_ms) == 1
+    assert desk.expire() == 1
 
 
 def test_an_offset_that_is_being_committed_does_not_expire():
@@ -187,7 +187,7 @@ def test_an_offset_that_is_being_committed_does_not_expire():
     desk.advance(1_000)
     desk.holds = True
     desk.commit(2)
-    assert desk.coordinator.expire(desk.now_ms) == 0
+    assert desk.expire() == 0
     desk.settle()
     assert desk.committed() == (2, "NONE")
 
@@ -196,8 +196,7 @@ def test_a_deleted_topic_takes_its_offsets_along(desk):
     ids = desk.stable()
     desk.commit(1, topic="t-gone", member_id=ids[0], generation=1)
     desk.commit(1, member_id=ids[0], generation=1)
-    desk.coordinator.topics_deleted({"t-gone", "t-none"}, lambda _error: None, desk.now_ms)
-    desk.perform()
+    desk.topics_deleted("t-gone", "t-none")
     assert desk.committed(topic="t-gone") == (-1, "NONE")
     assert desk.committed() == (1, "NONE")
     assert desk.log[-1][1] is None
@@ -222,7 +221,7 @@ def test_an_empty_group_goes_with_the_last_of_its_offsets(desk):
 def test_a_group_without_offsets_outlives_a_deletion_of_nothing(desk):
     desk.empty()
     request = messages.OffsetDeleteRequest(group_id=GROUP, topics=[])
-    assert desk.error_of(desk.ask(ApiKey.OFFSET_DELETE, 0, request)) == "NONE"
+    assert desk.error_of(desk.ask(DeleteOffsets, request)) == "NONE"
     assert desk.state == "Empty"
 
 
@@ -246,11 +245,9 @@ def test_a_group_that_is_deleted_under_a_commit_leaves_nothing_behind(desk):
     desk.commit(1)
     desk.holds = True
     desk.commit(2, partition=1)
-    results = []
-    desk.coordinator.delete_group("g", results.append, desk.now_ms)
-    desk.perform()
+    deletion = desk.delete_group()
     desk.settle()
-    assert results == [ErrorCode.NONE]
+    assert desk.error_of(deletion) == "NONE"
     last = dict(desk.log)
     assert set(last.values()) == {None}, "the log's last word on every key"
 
@@ -259,25 +256,21 @@ def test_a_group_of_many_offsets_is_deleted_in_parts_that_fit():
     desk = Desk(partitions=10_000)
     for partition in range(5_000):
         desk.commit(1, partition=partition)
-    results = []
     desk.holds = True
-    desk.coordinator.delete_group("g", results.append, desk.now_ms)
-    desk.perform()
+    deletion = desk.delete_group()
     assert len(desk.held) > 2
     assert max(sum(len(key) + 24 for key, _value in effect.records) for effect in desk.held) <= 64 * 1024
     assert sum(len(effect.records) for effect in desk.held) == 5_000
-    assert results == []
+    assert desk.error_of(deletion) is None
     desk.settle()
-    assert results == [ErrorCode.NONE]
+    assert desk.error_of(deletion) == "NONE"
 
 
 def test_a_deletion_that_fails_says_so_and_keeps_the_offset(desk):
     desk.commit(3)
+    desk.commit(4, partition=1)
     desk.error = ErrorCode.NOT_ENOUGH_REPLICAS
-    group = desk.group
-    desk.coordinator.offsets.delete(group, list(group.offsets), desk.reasons.append)
-    desk.perform()
-    assert desk.reasons == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+    assert desk.error_of(desk.delete_offset()) == "COORDINATOR_NOT_AVAILABLE"
     assert desk.committed() == (3, "NONE")
 
 
@@ -291,10 +284,7 @@ def test_a_long_group_id_is_not_kept_for_each_of_many_partitions(desk):
         rows = [row(partition_index=0, committed_offset=each) for each in range(count)]
         request = messages.OffsetCommitRequest(group_id=group_id, topics=[topic(name="t", partitions=rows)])
         body = encode_request(ApiKey.OFFSET_COMMIT, 8, request)
-        ticket = f"commit of {count}"
-        desk.versions[ticket] = 8
-        desk.coordinator.commit(read_commit(8, memoryview(body)), ticket, desk.now_ms)
-        desk.perform()
+        ticket = desk.send_commit(8, body)
         return desk.error_of(ticket)
 
     assert commit(1_000) == "INVALID_COMMIT_OFFSET_SIZE"

@@ -5,10 +5,8 @@ import random
 from group_fixtures import DELAY_MS, GROUP, REBALANCE_MS, SESSION_MS, Desk, subscription
 
 from headrace.errors import ErrorCode
-from headrace.protocol import messages
-from headrace.protocol.apis import ApiKey
 from headrace.protocol.record_batch import build_batch, parse_header
-from headrace.workers.coordinators.effects import Answer, Began
+from headrace.workers.coordinators.coordinator import Appended, AppendFailed
 from headrace.workers.coordinators.group import GroupState
 from headrace.workers.coordinators.loader import Loader
 
@@ -49,43 +47,28 @@ class Historian(Desk):
         self.refuses = False
         self.lost = False
 
-    def perform(self):
-        while self._effects:
-            effect = self._effects.pop(0)
-            if isinstance(effect, Answer):
-                assert effect.ticket not in self.answers, "answered twice"
-                self.answers[effect.ticket] = self._message(effect)
-            elif isinstance(effect, Began):
-                pass
-            elif self.refuses:
-                self.lost |= any(key[1] == 2 or value is None for key, value in effect.records)
-                effect.then(ErrorCode.NOT_ENOUGH_REPLICAS, -1, self.now_ms)
-            else:
-                offset = self._write(effect)
-                if self.holds:
-                    self.held.append((effect, offset))
-                else:
-                    effect.then(ErrorCode.NONE, offset, self.now_ms)
+    def _take_append(self, effect):
+        if self.refuses:
+            self.lost |= any(key[1] == 2 or value is None for key, value in effect.records)
+            self._stepped(AppendFailed(effect.what, ErrorCode.NOT_ENOUGH_REPLICAS))
+            return
+        offset = self._write(effect)
+        if self.holds:
+            self.held.append((effect, offset))
+        else:
+            self._stepped(Appended(effect.what, offset))
 
     def _write(self, append):
         self.batches.append(build_batch(append.records, base_offset=len(self.log)))
         self.log += append.records
         return len(self.log) - 1
 
-    def settle(self, error=ErrorCode.NONE):
+    def settle(self):
         self.holds = False
         held, self.held = self.held, []
         for effect, offset in held:
-            effect.then(error, offset, self.now_ms)
+            self._stepped(Appended(effect.what, offset))
         self.perform()
-
-    def delete_offset(self, partition):
-        topic = messages.OffsetDeleteRequest.OffsetDeleteRequestTopic
-        row = messages.OffsetDeleteRequest.OffsetDeleteRequestPartition
-        request = messages.OffsetDeleteRequest(
-            group_id=GROUP, topics=[topic(name="t", partitions=[row(partition_index=partition)])]
-        )
-        return self.ask(ApiKey.OFFSET_DELETE, 0, request)
 
     def loaded(self):
         """The groups that a successor has."""
@@ -163,13 +146,13 @@ def step(desk, action, chance):
         desk.join(member_id, instance=desk.group.members[member_id].instance_id, version=5,
                   protocols={"range": subscription(chance.choice(["t", "t2"]))})  # fmt: skip
     elif action == "delete_offset":
-        desk.delete_offset(partition)
+        desk.delete_offset(partition=partition)
     elif action == "delete_group":
-        desk.coordinator.delete_group(GROUP, lambda _error: None, desk.now_ms)
+        desk.delete_group()
     elif action == "topic_gone":
-        desk.coordinator.topics_deleted({"t2"}, lambda _error: None, desk.now_ms)
+        desk.topics_deleted("t2")
     elif action == "expire":
-        desk.coordinator.expire(desk.now_ms)
+        desk.expire()
     elif action == "wait":
         desk.advance(chance.choice([100, DELAY_MS]))
     elif action == "wait_long":

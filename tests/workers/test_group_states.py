@@ -155,15 +155,11 @@ def events():
 
     @event
     def group_is_deleted(desk, ids):
-        results = []
-        desk.coordinator.delete_group("g", results.append, desk.now_ms)
-        desk.perform()
-        return results[0].name
+        return desk.delete_group()
 
     @event
     def leadership_is_lost(desk, ids):
-        desk.coordinator.unload(desk.now_ms)
-        desk.perform()
+        desk.unload()
         return "NONE"
 
     return found

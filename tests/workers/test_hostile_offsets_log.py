@@ -6,9 +6,10 @@ Whoever calls itself `__admin_client` may write that log, as Kafka's tools do.
 import random
 
 import pytest
-from test_coordinator_host import Bench, join
+from host_bench import join
 
-from headrace.log.segment import LOG_SUFFIX, path_of
+from headrace.log.names import LOG_SUFFIX
+from headrace.log.segment import path_of
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.message_set import build_message_set
@@ -52,11 +53,6 @@ def group_value(generation=3, members=1, **fields):
     )
 
 
-@pytest.fixture
-def bench(tmp_path):
-    return Bench(tmp_path)
-
-
 def put(bench, *records, attributes=0, codec=0):
     """Records into the log as they are, beside one that is sound."""
     whole = build_batch(records, attributes=attributes, codec=codec, timestamp_ms=bench.logs.clock.ms)
@@ -80,7 +76,7 @@ def put_raw(bench, data):
 def use(bench):
     """Ask for everything that a loaded group can be asked for; every answer is encoded."""
     bench.load()
-    bench.host.now_ms += 1_000
+    bench.host.clock.now_ms += 1_000
     bench.host.do_work()
     groups = list(bench.host.by_partition[0].coordinator.groups)
     for group in groups:
@@ -93,7 +89,7 @@ def use(bench):
         bench.host.do_work()
     bench.ask(ApiKey.LIST_GROUPS, 3, messages.ListGroupsRequest(states_filter=[], types_filter=[]))
     for _ in range(30):
-        bench.host.now_ms += 2**23
+        bench.host.clock.now_ms += 2**23
         bench.host.do_work()
     return groups
 
@@ -109,9 +105,9 @@ def test_a_group_of_the_last_generation_goes_on_with_the_first_one(bench):
     put(bench, (group_key("g"), group_value(GENERATION_MAX)))
     bench.load()
     got = join(bench)
-    bench.host.now_ms += 20_000
+    bench.host.clock.now_ms += 20_000
     bench.host.do_work()
-    bench.host.now_ms += 1
+    bench.host.clock.now_ms += 1
     bench.host.do_work()
     assert [answer.generation_id for answer in got] == [1]
 
@@ -149,7 +145,7 @@ def test_what_is_left_out_is_told_in_so_many_lines_of_a_bounded_length(bench, ca
     put(bench, *[(b"\0\x63" + b"k" * 5_000, b"") for _ in range(100)])
     bench.load()
     told = [each for each in caplog.records if "left out partition" in each.getMessage()]
-    assert len(told) == loading.REPORTS_MAX
+    assert len(told) == loading.LOAD_REPORTS_MAX
     assert {each.levelname for each in told} == {"WARNING"}
     assert max(len(each.getMessage()) for each in told) < 400
 

@@ -24,12 +24,13 @@ def bench(tmp_path):
     def ask(_exchange, key, version, body, _on_result, _owner=None):
         bench.asked.append(decode_request(key, version, memoryview(body)))
 
-    bench.context.admin.ask = ask
+    bench.context.forwarder.ask = ask
     yield bench
     for client in bench.clients:
         client.close()
-    bench.loop.stop_accepting()
+    bench.loop.drain()
     bench.loop.close()
+    bench.poller.close()
 
 
 def send(bench, key, version, request):

@@ -1,24 +1,29 @@
 """The housekeeper over disks that fail, and over topics that come again under their name."""
 
 import errno
+import os
 import shutil
 import time
+from types import SimpleNamespace
 
 import pytest
-from fake_seat import FakeSeat, view_of
+from fake_seat import FakeSeat, Followed, view_of
 from log_fixtures import NOW_MS, FakeClock, batch
 
 from headrace.clock import SystemClock
+from headrace.errors import StorageExhausted
 from headrace.ids import TopicPartition, partition_key
+from headrace.limits import OPENING_SLICE_MS
 from headrace.log.checkpoints import (
     LOG_START_OFFSET_FILE,
     RECOVERY_POINT_FILE,
     read_offset_checkpoint,
     take_clean_shutdown,
 )
+from headrace.log.partition_log import PartitionLog
 from headrace.log.topic_checkpoints import CHECKPOINT_TOPICS_FILE, seal
 from headrace.shm.cluster_view import EMPTY_VIEW, DoomedReplica
-from headrace.shm.messages import ADMIN_HEADER
+from headrace.shm.messages import REQUEST_HEADER
 from headrace.workers.housekeeper import checkpoints, segment_sync
 from headrace.workers.housekeeper.hosted import HostedReplicas
 from headrace.workers.housekeeper.worker import Housekeeper
@@ -28,7 +33,7 @@ from headrace.workers.partition.upkeep import Upkeep
 SETTINGS = {"log.segment.bytes": "2000", "log.flush.offset.checkpoint.interval.ms": "60000"}
 
 
-class View:
+class View(Followed):
     """Views as they are published, one version after the other."""
 
     def __init__(self):
@@ -54,6 +59,8 @@ class NoLags:
 class Owner:
     """The ring to the partition worker, which handles what was asked at once."""
 
+    message_bytes_max = 1 << 16
+
     def __init__(self, node):
         self.node = node
         self.requests = []
@@ -66,13 +73,17 @@ class Owner:
         handlers = Upkeep(self.node.replicas.by_slot, lambda slot: False).handlers()
         while self.requests:
             request = memoryview(self.requests.pop(0))
-            _id, api_key, version = ADMIN_HEADER.unpack_from(request)
-            handlers[api_key](version, request[ADMIN_HEADER.size :], lambda response: None)
+            _id, kind, version, _begun = REQUEST_HEADER.unpack_from(request)
+            handlers[kind](version, request[REQUEST_HEADER.size :], lambda response: None)
 
 
 class Processes:
     def __init__(self, seat):
         self.seat = seat
+        self.is_clean = True
+
+    def is_clean_stop(self):
+        return self.is_clean
 
     def generation(self, process_id):
         return self.seat.generation
@@ -110,7 +121,8 @@ class Node:
 
     def stop(self):
         """As the supervisor does; returns where a marker was left."""
-        self.housekeeper.close(self.replicas.close())
+        self.seat.processes.is_clean = self.replicas.close()
+        self.housekeeper.close()
         return [(one / ".kafka_cleanshutdown").exists() for one in self.dirs]
 
     def kill_worker(self):
@@ -174,7 +186,7 @@ def test_a_rolled_segment_that_cannot_be_synced_takes_its_directory_offline(node
     monkeypatch.setattr(segment_sync, "sync_segment", sync)
     node.work()
     assert node.seat.mask == 1 << node.dirs.index(lost)
-    node.housekeeper.close(is_clean=True)
+    node.housekeeper.close()
     assert [(one / ".kafka_cleanshutdown").exists() for one in node.dirs] == [one != lost for one in node.dirs]
 
 
@@ -220,6 +232,42 @@ def test_what_was_put_aside_is_removed_by_people_alone(node):
     node.clock.ms = SystemClock().now_ms() + 100_000_000
     node.housekeeper.do_work()
     assert [path.name.rpartition("-")[2] for path in node.dirs[0].glob("gone-0.*")] == ["stray"]
+
+
+@pytest.fixture
+def syncs(node, monkeypatch):
+    """Syncs that were called; `unannounced` are those before which nobody said that life may pause."""
+    seen = SimpleNamespace(announced=0, unannounced=[])
+    due_ns = [0]
+    node.seat.beat = lambda now_ns: due_ns.append(now_ns)
+    for name, call in (("fsync", os.fsync), ("fdatasync", os.fdatasync)):
+
+        def watched(fd, call=call):
+            if due_ns[-1] > node.clock.monotonic_ns():
+                seen.announced += 1
+            else:
+                seen.unannounced.append(os.readlink(f"/proc/self/fd/{fd}"))
+            call(fd)
+
+        monkeypatch.setattr(os, name, watched)
+    return seen
+
+
+def test_no_sync_of_a_worker_or_of_the_housekeeper_comes_unannounced(node, syncs):
+    """Each may last longer than a process may be silent."""
+    log = node.fill(0)
+    log.flush(NOW_MS)
+    by_worker = syncs.announced
+    assert by_worker > 1
+    node.fill(1)
+    node.work()
+    by_syncs = syncs.announced
+    assert by_syncs - by_worker >= len(node.replicas.by_slot[1].log.segment_bases) - 1
+    node.write_checkpoints()
+    assert syncs.announced > by_syncs
+    node.seat.processes.is_clean = False
+    node.housekeeper.close()
+    assert syncs.unannounced == []
 
 
 def test_a_topic_that_is_deleted_while_others_are_synced(node, monkeypatch):
@@ -316,6 +364,72 @@ def test_a_log_whose_owner_was_killed_is_not_called_clean_before_it_was_opened_a
     again.kill_worker()
     again.follow(view_of(("other", 1)))
     assert not again.stop()[again.dirs.index(lost)]
+
+
+class PassingClock(FakeClock):
+    """Every look at it takes a slice of opening, so that each slice opens one log."""
+
+    def monotonic_ns(self):
+        self.ms += OPENING_SLICE_MS
+        return self.ms * 1_000_000
+
+
+def test_a_stop_while_logs_wait_to_be_opened_is_clean_where_they_are_as_a_clean_stop_left_them(node):
+    assert node.stop() == [True, True]
+    (node.dirs[1] / ".kafka_cleanshutdown").unlink()
+    again = node.restart()
+    again.replicas = Replicas(again.seat, 0, PassingClock())
+    again.follow(view_of(("t", 4)))
+    assert len(again.replicas.by_slot) == 1
+    assert again.stop() == [True, False]
+
+
+def test_a_stop_while_logs_of_a_killed_predecessor_wait_to_be_opened_is_clean_where_none_of_them_is(node):
+    assert node.stop() == [True, True]
+    again = node.restart(view_of(("t", 2)))
+    again.kill_worker()
+    again.replicas = Replicas(again.seat, 0, PassingClock())
+    again.follow(view_of(("t", 2)))
+    [opened] = again.replicas.by_slot.values()
+    assert again.stop() == [one == opened.log.directory.parent for one in again.dirs]
+
+
+def test_a_log_that_waits_for_room_costs_its_directory_the_marker(node, monkeypatch):
+    assert node.stop() == [True, True]
+    lost = node.replicas.by_slot[1].log.directory.parent
+    opened = PartitionLog.open
+
+    def refuse(directory, *arguments, **options):
+        if directory.parent == lost:
+            raise StorageExhausted(f"{directory}: too many open files")
+        return opened(directory, *arguments, **options)
+
+    monkeypatch.setattr(PartitionLog, "open", refuse)
+    again = node.restart(view_of(("t", 2)))
+    assert again.stop() == [one != lost for one in again.dirs]
+
+
+def test_a_stop_while_the_owner_waits_for_its_start_leaves_the_directories_clean_that_it_had_nothing_in(
+    tmp_path, caplog
+):
+    node = Node(tmp_path, view_of(("t", 1)))
+    lost = node.fill(0).directory.parent
+    node.kill_worker()  # and no successor opens it again
+    assert node.stop() == [one != lost for one in node.dirs]
+    assert (
+        f"no clean-shutdown marker, the next start recovers the logs directory={lost} reason=t-0 was not" in caplog.text
+    )
+
+
+def test_a_stop_in_which_a_worker_could_not_close_says_which_directories_have_no_marker(node, caplog):
+    node.seat.processes.is_clean = False
+    node.housekeeper.close()
+    assert [
+        f"directory={one} reason=a partition worker did not close its logs" in caplog.text for one in node.dirs
+    ] == [
+        True,
+        True,
+    ]
 
 
 def test_after_a_clean_stop_apache_kafka_may_believe_every_checkpoint(node):

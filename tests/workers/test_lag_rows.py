@@ -6,9 +6,10 @@ from group_fixtures import lag_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headrace.limits import ROWS_PER_FLUSH_MAX
 from headrace.shm.lag_table import lags_of
 from headrace.workers.coordinators.group_records import encode_offset, group_key, offset_key_prefix, suffix_of
-from headrace.workers.partition.lag_rows import ROWS_PER_FLUSH_MAX, LagRows
+from headrace.workers.partition.lag_rows import LagRows
 
 KEY = 5
 

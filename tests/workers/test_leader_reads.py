@@ -32,8 +32,9 @@ def bench(tmp_path):
     yield bench
     for client in bench.clients:
         client.close()
-    bench.loop.stop_accepting()
+    bench.loop.drain()
     bench.loop.close()
+    bench.poller.close()
     os.close(bench.seat.doorbell.fd)
 
 
@@ -51,7 +52,7 @@ def ask(bench, key, version, request):
     client.settimeout(0.01)
     data = b""
     for _ in range(1_000):
-        bench.loop.do_work(0.01)
+        bench.turn(10)
         try:
             data += client.recv(1 << 20)
         except TimeoutError:

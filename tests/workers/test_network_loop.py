@@ -6,7 +6,7 @@ import socket
 import struct
 
 import pytest
-from fake_seat import FakeSeat, view_of
+from fake_seat import FakeSeat, Followed, view_of
 
 from headrace.errors import ErrorCode
 from headrace.limits import OUTBOX_BYTES_MAX, PIPELINED_REQUESTS_MAX, TRICKLE_DEADLINE_MS
@@ -15,8 +15,9 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, decode_response, encode_response
 from headrace.protocol.frames import build_request
 from headrace.protocol.record_batch import build_batch
+from headrace.runtime.poller import Poller
 from headrace.shm.counters import CONNECTIONS_OPEN, Counters
-from headrace.shm.messages import ADMIN_RESULT, ADMIN_RESULT_HEADER, ADVANCED, SLOT_ENTRY
+from headrace.shm.messages import ADVANCED, REPLY, REPLY_HEADER, SLOT_ENTRY, ReplyStatus
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.workers.network import loop as loop_module
 from headrace.workers.network.context import Context
@@ -76,7 +77,7 @@ class FakeReader:
         return self.is_crowded
 
 
-class FakeView:
+class FakeView(Followed):
     def __init__(self, view):
         self.view = view
 
@@ -115,13 +116,14 @@ class NetworkSeat(FakeSeat):
 class Bench:
     """A loop and its parts."""
 
-    def __init__(self, log_dir):
-        self.seat = NetworkSeat(log_dir, {"socket.send.buffer.bytes": "8192"})
+    def __init__(self, log_dir, settings=None):
+        self.seat = NetworkSeat(log_dir, {"socket.send.buffer.bytes": "8192", **(settings or {})})
         self.clock = FakeClock()
         self.context = Context(self.seat, self.clock, DESCRIPTORS)
         listener = socket.create_server(("127.0.0.1", 0))
         self.address = listener.getsockname()
-        self.loop = NetworkLoop(self.seat, self.context, listener)
+        self.poller = Poller(self.seat.doorbell)
+        self.loop = NetworkLoop(self.seat, self.context, listener, self.poller)
         self.clients = []
 
     def connect(self):
@@ -132,11 +134,16 @@ class Bench:
         self.clients.append(client)
         return client
 
+    def turn(self, wait_ms=0):
+        """A cycle as the process has it."""
+        self.poller.wait(wait_ms)
+        self.loop.do_work()
+
     def turn_until(self, is_so):
         for _ in range(CYCLES_MAX):
             if is_so():
                 return
-            self.loop.do_work(0.01)
+            self.turn(10)
         raise AssertionError("it never came")
 
     @property
@@ -150,8 +157,9 @@ def bench(tmp_path):
     yield bench
     for client in bench.clients:
         client.close()
-    bench.loop.stop_accepting()
+    bench.loop.drain()
     bench.loop.close()
+    bench.poller.close()
     os.close(bench.seat.doorbell.fd)
 
 
@@ -179,7 +187,7 @@ def test_connections_beyond_the_nodes_bound_are_refused_whichever_worker_has_the
     bench.turn_until(lambda: bench.loop._refused == 3)
     assert [client.recv(1) for client in refused] == [b""] * 3
     bench.clock.ms += LOOK_AT_CONNECTIONS_INTERVAL_MS
-    bench.loop.do_work(0)
+    bench.turn()
     assert [record.getMessage().split(" ")[:2] for record in caplog.records if "refused" in record.getMessage()] == [
         ["connection", "refused"],
         ["connections", "refused"],
@@ -188,7 +196,9 @@ def test_connections_beyond_the_nodes_bound_are_refused_whichever_worker_has_the
     bench.connect()
     bench.turn_until(lambda: len(bench.connections) == 2)
     assert bench.seat.counters.get(CONNECTIONS_OPEN) == 2
-    NetworkLoop(bench.seat, bench.context, socket.create_server(("127.0.0.1", 0))).close()
+    successor = NetworkLoop(bench.seat, bench.context, socket.create_server(("127.0.0.1", 0)), bench.poller)
+    successor.drain()
+    successor.close()
     assert bench.seat.counters.get(CONNECTIONS_OPEN) == 0, "a successor has none"
 
 
@@ -216,18 +226,18 @@ def test_a_forwarded_request_that_stalled_is_forgotten_with_its_connection(bench
     client = bench.connect()
     client.sendall(create_frame())
     bench.turn_until(lambda: bench.context.sender.stalled)
-    assert len(bench.context.admin) == 1
+    assert len(bench.context.mailbox) == 1
     reset(client)
     bench.turn_until(lambda: not bench.connections)
-    assert len(bench.context.admin) == 0
+    assert len(bench.context.mailbox) == 0
 
 
 def test_a_partition_worker_that_may_sleep_on_a_full_answer_ring_is_woken(bench):
     reader = bench.seat.readers[PARTITION_WORKER]
-    reader.messages = [(ADMIN_RESULT, memoryview(ADMIN_RESULT_HEADER.pack(77)))]
+    reader.messages = [(REPLY, memoryview(REPLY_HEADER.pack(77, ReplyStatus.ANSWERED, 0)))]
     bench.loop.take_answers()
     assert bench.seat.rung == []
-    reader.messages = [(ADMIN_RESULT, memoryview(ADMIN_RESULT_HEADER.pack(78)))]
+    reader.messages = [(REPLY, memoryview(REPLY_HEADER.pack(78, ReplyStatus.ANSWERED, 0)))]
     reader.is_crowded = True
     bench.loop.take_answers()
     assert bench.seat.rung == [PARTITION_WORKER]
@@ -236,7 +246,7 @@ def test_a_partition_worker_that_may_sleep_on_a_full_answer_ring_is_woken(bench)
 def answer_controller(bench):
     """Answer the last request that the controller was asked."""
     header = bench.seat.writers[CONTROLLER].written[-1][1]
-    bench.seat.readers[CONTROLLER].messages = [(ADMIN_RESULT, memoryview(header[:8] + b"done"))]
+    bench.seat.readers[CONTROLLER].messages = [(REPLY, memoryview(header[:8] + bytes(8) + b"done"))]
 
 
 def receive_answers(bench, client, count):
@@ -249,7 +259,7 @@ def receive_answers(bench, client, count):
             data = data[4 + size :]
         if len(ids) == count:
             return ids
-        bench.loop.do_work(0)
+        bench.turn()
         try:
             data += client.recv(1 << 20)
         except BlockingIOError:
@@ -306,8 +316,8 @@ def big_answer(bench, client, size):
     client.sendall(create_frame())
     bench.turn_until(lambda: bench.seat.writers[CONTROLLER].written)
     header = bench.seat.writers[CONTROLLER].written[-1][1]
-    body = memoryview(header[:8] + bytes(size))
-    bench.seat.readers[CONTROLLER].messages = [(ADMIN_RESULT, body)]
+    body = memoryview(header[:8] + bytes(8 + size))
+    bench.seat.readers[CONTROLLER].messages = [(REPLY, body)]
     bench.turn_until(lambda: bench.connections[0].sending_since_ms)
 
 
@@ -322,8 +332,8 @@ def test_a_reader_that_is_slow_but_reads_keeps_its_connection(bench):
         assert piece, "the node closed the connection"
         left -= len(piece)
         bench.clock.ms += SLOW_READER_DEADLINE_MS // 100
-        bench.loop.do_work(0.001)
-        bench.loop.do_work(0.001)
+        bench.turn(1)
+        bench.turn(1)
     assert bench.clock.ms - began_ms > SLOW_READER_DEADLINE_MS, "it was too fast to tell"
     assert len(bench.connections) == 1
 
@@ -349,7 +359,7 @@ def test_a_frame_that_the_node_itself_does_not_read_is_no_trickle(bench):
     open_exchanges, connection.exchanges = connection.exchanges, [object()] * PIPELINED_REQUESTS_MAX
     for _ in range(3):
         bench.clock.ms += TRICKLE_DEADLINE_MS
-        bench.loop.do_work(0)
+        bench.turn()
     connection.exchanges = open_exchanges
     connection.mark_dirty()
     client.sendall(frame[-1:])
@@ -394,7 +404,7 @@ def test_the_files_of_a_deleted_topic_are_let_go(bench, tmp_path):
     descriptors = [segment.fd for segment in segments]
     del segments
     bench.seat.view.view = view_of(("t", 1))._replace(version=2)
-    bench.loop.do_work(0)
+    bench.turn()
     os.fstat(descriptors[0])
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(descriptors[1])
@@ -402,7 +412,7 @@ def test_the_files_of_a_deleted_topic_are_let_go(bench, tmp_path):
 
 def test_unknown_topics_by_the_thousand_are_made_some_at_a_time(bench):
     asked = []
-    bench.context.admin.ask = lambda _exchange, _key, version, body, on_result: asked.append((version, body, on_result))
+    bench.context.forwarder.ask = lambda _exchange, _key, version, *rest: asked.append((version, *rest))
     request = messages.MetadataRequest
     names = [f"new{index}" for index in range(700)]
     body = request(topics=[request.MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=True)
@@ -444,7 +454,7 @@ def test_a_peer_that_left_while_nothing_is_received_is_noticed(bench):
     bench.turn_until(lambda: len(bench.context.fetches) == PIPELINED_REQUESTS_MAX)
     for _ in range(3):
         bench.clock.ms += 2 * LOOK_AT_CONNECTIONS_INTERVAL_MS
-        bench.loop.do_work(0)
+        bench.turn()
     assert bench.connections  # it waits, and is there
     client.close()
 
@@ -463,7 +473,7 @@ def test_the_partitions_that_a_connection_waits_for_are_bounded(bench, monkeypat
     client.sendall(b"".join(fetch_frame(number, (0, 1)) for number in range(10)))
     bench.turn_until(lambda: len(bench.context.fetches) == 3)
     for _ in range(5):
-        bench.loop.do_work(0)
+        bench.turn()
     assert len(bench.context.fetches) == 3
     bench.clock.ms += 1 << 30
     assert receive_answers(bench, client, 3) == [0, 1, 2]

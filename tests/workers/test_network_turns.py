@@ -20,9 +20,11 @@ from headrace.errors import CorruptRing
 from headrace.limits import CONNECTION_REQUESTS_PER_CYCLE_MAX, NETWORK_CYCLE_MS_MAX, TRICKLE_DEADLINE_MS
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
+from headrace.protocol.compression import Codec
 from headrace.protocol.frames import build_request
-from headrace.protocol.record_batch import CorruptRecord
-from headrace.shm.messages import ADMIN_RESULT, ADVANCED, RESULT, RESULT_ENTRY, SLOT_ENTRY
+from headrace.protocol.message_set import build_message_set
+from headrace.protocol.record_batch import CorruptRecord, Record
+from headrace.shm.messages import ADVANCED, REPLY, RESULT, RESULT_ENTRY, SLOT_ENTRY
 from headrace.workers.network import loop as loop_module
 from headrace.workers.network.fetch_purgatory import FetchPurgatory
 from headrace.workers.network.handlers import a01_fetch, a10_find_coordinator
@@ -36,8 +38,9 @@ def bench(tmp_path):
     yield bench
     for client in bench.clients:
         client.close()
-    bench.loop.stop_accepting()
+    bench.loop.drain()
     bench.loop.close()
+    bench.poller.close()
     os.close(bench.seat.doorbell.fd)
 
 
@@ -72,7 +75,7 @@ def test_a_connection_that_pipelines_gets_so_many_requests_a_cycle_and_the_other
     modest.sendall(VERSIONS)
     for _ in range(CYCLES_MAX):
         before = len(handled)
-        bench.loop.do_work(0.01)
+        bench.turn(10)
         assert handled[before:].count(name_of(greedy)) <= CONNECTION_REQUESTS_PER_CYCLE_MAX
         if name_of(modest) in handled:
             break
@@ -98,7 +101,7 @@ def test_all_connections_have_their_turn_however_few_requests_a_cycle_takes(benc
         client.sendall(VERSIONS * 100)
     for _ in range(20):  # each takes 40: one turn and the beginning of another
         before = len(handled)
-        bench.loop.do_work(0.01)
+        bench.turn(10)
         assert len(handled) - before <= 40
     assert len(set(handled)) == 20, "those that were left out come first"
     bench.turn_until(lambda: len(handled) == 2_000)
@@ -120,7 +123,7 @@ def test_a_cycle_ends_by_the_time_it_took_and_beats_in_between(bench, handled, m
     longest = 0
     while len(handled) < 150:
         before, seen = len(handled), len(beats)
-        bench.loop.do_work(0.01)
+        bench.turn(10)
         longest = max(longest, len(handled) - before)
         assert len(beats) > seen
     assert longest <= loop_module.CLOCK_MASK + 1
@@ -143,16 +146,37 @@ def test_fetches_that_come_due_together_are_answered_some_at_a_time(bench, monke
     client.sendall(b"".join(fetch_frame(number, (0,)) for number in range(20)))
     bench.turn_until(lambda: len(bench.context.fetches) == 20)
     bench.clock.ms += 1 << 30
-    bench.loop.do_work(0)
+    bench.turn()
     assert len(bench.context.fetches) == 19
     assert receive_answers(bench, client, 20) == list(range(20))
     client.sendall(b"".join(fetch_frame(number, (0,)) for number in range(3)))
     bench.turn_until(lambda: len(bench.context.fetches) == 3)
     bench.seat.readers[PARTITION_WORKER].messages = [(ADVANCED, memoryview(SLOT_ENTRY.pack(0)))]
-    bench.loop.do_work(0)
+    bench.turn()
     assert bench.context.fetches.moved_count == 2
     bench.turn_until(lambda: not bench.context.fetches.moved_count)
     assert len(bench.context.fetches) == 3, "tried, and nothing was there"
+
+
+def test_batches_of_one_produce_that_cost_much_together_end_the_turn_and_beat_in_between(bench):
+    """Each is within its bound. A thousand of them took longer than a worker may be silent."""
+    (client,) = connected(bench, 1)
+    broken = bytearray(build_message_set([Record(0, 1, b"k", bytes(10))], 1, Codec.GZIP))
+    broken[30] ^= 255
+    request = messages.ProduceRequest
+    data = [request.PartitionProduceData(0, bytes(broken))] * 200
+    body = request(acks=1, timeout_ms=1000, topic_data=[request.TopicProduceData("t", data)])
+    client.sendall(build_request(ApiKey.PRODUCE, 2, 7, "bench", body))
+    beats, heavy = [], []
+    bench.seat.beat = beats.append
+
+    def is_heavy():
+        heavy.append(bench.context.heavy_requests)
+        return heavy[-1]
+
+    bench.turn_until(is_heavy)
+    assert heavy[-1] == 1
+    assert len(beats) > len(heavy) + len(data) // 2
 
 
 def test_a_frame_that_trickles_is_given_up_after_its_deadline(bench):
@@ -162,7 +186,7 @@ def test_a_frame_that_trickles_is_given_up_after_its_deadline(bench):
     bench.turn_until(lambda: any(each.frame_since_ms for each in bench.connections))
     for place in range(3):
         bench.clock.ms += TRICKLE_DEADLINE_MS // 3
-        bench.loop.do_work(0)
+        bench.turn()
         assert len(bench.connections) == 2, place
     bench.clock.ms += 1_001
     bench.turn_until(lambda: len(bench.connections) == 1)
@@ -251,7 +275,7 @@ def test_an_answer_of_another_process_that_can_not_be_used_closes_its_connection
         raise CorruptRecord("no")
 
     monkeypatch.setattr(a10_find_coordinator, "_respond", fail)
-    bench.seat.readers[CONTROLLER].messages = [(ADMIN_RESULT, memoryview(written[-1][1][:8] + b"\0"))]
+    bench.seat.readers[CONTROLLER].messages = [(REPLY, memoryview(written[-1][1][:8] + bytes(8) + b"\0"))]
     assert_only_closes(bench, broken, other)
 
 

@@ -3,12 +3,11 @@
 from types import SimpleNamespace
 
 import pytest
-from fake_seat import FakeSeat, view_of
+from fake_seat import FakeSeat, Followed, SilentRing, view_of
 from log_fixtures import FakeClock
 
 from headrace.limits import OPENING_SLICE_MS
 from headrace.shm.cluster_view import EMPTY_VIEW, DeletedTopic
-from headrace.shm.process_table import ProcessState
 from headrace.workers.partition.worker import PartitionWorker
 
 PARTITIONS = 6
@@ -22,7 +21,7 @@ class PassingClock(FakeClock):
         return self.ms * 1_000_000
 
 
-class View:
+class View(Followed):
     def __init__(self):
         self.now = EMPTY_VIEW
 
@@ -39,16 +38,15 @@ class Seat(FakeSeat):
     def __init__(self, log_dirs):
         super().__init__(log_dirs)
         self.view = View()
-        self.readers, self.writers = {}, {}
-        self.states = []
+        self.readers = self.writers = dict.fromkeys(self.wiring.targets(self.process_id), SilentRing())
         self.followed = []
         self.lags = SimpleNamespace(first_of=lambda section: 0, rows_of_section=0)
 
     def changed(self):
         return frozenset()
 
-    def set_state(self, state):
-        self.states.append(state)
+    def ring(self, process_id):
+        pass
 
     def set_followed(self, view_version):
         self.followed.append(view_version)
@@ -62,15 +60,16 @@ def seat(tmp_path):
 def test_a_cycle_opens_a_few_logs_and_the_worker_does_not_sleep_until_all_are_open(seat):
     worker = PartitionWorker(seat, PassingClock())
     assert not worker.do_work()
+    assert not worker.is_ready()
     seat.view.now = view_of(("t", PARTITIONS))
     opened = []
     while worker.do_work():
         opened.append(len(worker._replicas.by_slot))
-        assert not seat.states
+        assert not worker.is_ready()
         assert not seat.followed
     assert opened == list(range(1, PARTITIONS))
     assert len(worker._replicas.by_slot) == PARTITIONS
-    assert seat.states == [ProcessState.READY]
+    assert worker.is_ready()
     assert seat.followed == [1]
 
 
@@ -100,5 +99,7 @@ def test_a_worker_that_stops_opens_no_further_logs(seat):
     worker = PartitionWorker(seat, PassingClock())
     seat.view.now = view_of(("t", PARTITIONS))
     worker.do_work()
+    assert worker.drain()
+    assert not worker.do_work()
     assert worker.close()
     assert len(worker._replicas.by_slot) == 1

@@ -41,8 +41,9 @@ def bench(tmp_path):
     yield bench
     for client in bench.clients:
         client.close()
-    bench.loop.stop_accepting()
+    bench.loop.drain()
     bench.loop.close()
+    bench.poller.close()
     os.close(bench.seat.doorbell.fd)
 
 
@@ -69,7 +70,7 @@ def produce(bench, client, batch):
     client.settimeout(0.01)
     answer = b""
     for _ in range(1_000):
-        bench.loop.do_work(0.01)
+        bench.turn(10)
         if len(written) > before:
             return None
         try:

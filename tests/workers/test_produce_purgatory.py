@@ -3,8 +3,10 @@
 import pytest
 
 from headrace.errors import ErrorCode
+from headrace.limits import CANCELLED_DEADLINES_MAX
 from headrace.shm.partition_table import RowState
-from headrace.workers.partition.produce_purgatory import ANSWERED_MAX, ProducePurgatory
+from headrace.workers.partition import produce_purgatory
+from headrace.workers.partition.produce_purgatory import ProducePurgatory
 
 
 class FakeAnswers:
@@ -83,14 +85,14 @@ def test_requests_of_a_dead_network_worker_are_never_answered(parked):
 def test_answered_requests_do_not_fill_the_memory_until_their_deadline():
     answers, replica = FakeAnswers(), FakeReplica()
     purgatory = ProducePurgatory(answers)
-    for request_id in range(2 * ANSWERED_MAX):
+    for request_id in range(2 * CANCELLED_DEADLINES_MAX):
         replica.high_watermark = request_id
         purgatory.park(replica, (0, request_id, 0, -1, 2**31 - 1), request_id, -1, request_id + 1, 2**40)
         replica.high_watermark = request_id + 1
         assert purgatory.complete(replica) == 1
-    assert len(answers.given) == 2 * ANSWERED_MAX
+    assert len(answers.given) == 2 * CANCELLED_DEADLINES_MAX
     assert len(purgatory) == 0
-    assert len(purgatory._deadlines) <= ANSWERED_MAX + 1
+    assert len(purgatory._deadlines) <= CANCELLED_DEADLINES_MAX + 1
 
 
 def test_what_waits_for_an_earlier_replica_of_the_slot_is_refused(parked):
@@ -100,3 +102,16 @@ def test_what_waits_for_an_earlier_replica_of_the_slot_is_refused(parked):
     assert purgatory.complete(successor) == 2
     assert {error for *_, error, _offset in answers.given} == {int(ErrorCode.NOT_LEADER_OR_FOLLOWER)}
     assert {offset for *_, offset in answers.given} == {-1}
+
+
+def test_requests_that_are_too_many_time_out_at_once(monkeypatch):
+    monkeypatch.setattr(produce_purgatory, "PARKED_PRODUCES_MAX", 2)
+    answers, replica = FakeAnswers(), FakeReplica()
+    purgatory = ProducePurgatory(answers)
+    for request_id in range(3):
+        purgatory.park(replica, (0, request_id, 0, -1, 100), request_id, -1, request_id + 1, 1_000)
+    assert answers.given == [(0, 2, 0, int(ErrorCode.REQUEST_TIMED_OUT), -1)]
+    replica.high_watermark = 1
+    assert purgatory.complete(replica) == 1
+    purgatory.park(replica, (0, 3, 0, -1, 100), 3, -1, 4, 1_000)
+    assert len(purgatory) == 2, "what was answered makes room, whatever its deadline"

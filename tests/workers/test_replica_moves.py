@@ -7,7 +7,7 @@ import shutil
 import pytest
 from fake_seat import FakeSeat, view_of
 from log_fixtures import NOW_MS, batch
-from test_replicas import Node
+from replica_fixtures import Node
 
 from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition

@@ -20,7 +20,8 @@ from headrace.log.retention import expired_segments
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
-from headrace.shm.messages import ADMIN_HEADER, ADMIN_RESULT, ADMIN_RESULT_HEADER, UPKEEP_RESULT
+from headrace.runtime.mailbox import Mailbox
+from headrace.shm.messages import REPLY, REPLY_HEADER, REQUEST_HEADER, UPKEEP_RESULT, ReplyStatus
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.workers.housekeeper.hosted import Hosted
 from headrace.workers.housekeeper.owners import Owners
@@ -31,6 +32,7 @@ from headrace.workers.partition.upkeep import Upkeep
 
 OWNER = 1
 SLOT, KEY = 4, 99
+IN_FLIGHT_MAX = 2
 NAME = TopicPartition("topic", 0)
 
 
@@ -49,6 +51,8 @@ class FakeTable:
 
 class FakeRing:
     """What the housekeeper writes goes to the owner's handlers at once; answers come with the next poll."""
+
+    message_bytes_max = 1 << 16
 
     def __init__(self):
         self.requests = []
@@ -109,7 +113,8 @@ class Pair:
         self.moving = set()
         self.upkeep = Upkeep({SLOT: self.replica}, self.moving.__contains__)
         self.seat = FakeSeat()
-        self.owners = Owners(self.seat)
+        self.mailbox = Mailbox(self.seat, in_flight_max=IN_FLIGHT_MAX)
+        self.owners = Owners(self.mailbox)
         self.told = []
 
     @property
@@ -123,14 +128,18 @@ class Pair:
         """The owner handles what was asked; the housekeeper hears of it."""
         ring = self.seat.ring_to_owner
         for request in ring.requests:
-            request_id, api_key, version = ADMIN_HEADER.unpack_from(request)
+            request_id, kind, version, _begun = REQUEST_HEADER.unpack_from(request)
 
             def reply(body, request_id=request_id):
-                ring.answers.append((ADMIN_RESULT, memoryview(ADMIN_RESULT_HEADER.pack(request_id) + body)))
+                header = REPLY_HEADER.pack(request_id, ReplyStatus.ANSWERED, 0)
+                ring.answers.append((REPLY, memoryview(header + body)))
 
-            self.upkeep.handlers()[api_key](version, memoryview(request)[ADMIN_HEADER.size :], reply)
+            self.upkeep.handlers()[kind](version, memoryview(request)[REQUEST_HEADER.size :], reply)
         ring.requests.clear()
-        self.owners.take_answers()
+        self.take_answers()
+
+    def take_answers(self):
+        self.mailbox.poll([OWNER])
 
     def delete(self, bases, roll_before_ms=-1, **changes):
         assert self.owners.delete_segments(self.hosted(**changes), bases, roll_before_ms, self.told.append)
@@ -257,23 +266,33 @@ def test_delete_records_is_refused_for_a_reason(pair):
     assert pair.delete_records(2) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
 
 
-def test_a_full_ring_is_said_so_and_a_lost_owner_too(pair):
+def test_what_a_full_ring_does_not_take_waits_up_to_a_bound_and_a_lost_owner_is_said_so(pair):
     pair.seat.ring_to_owner.is_full = True
+    for _ in range(IN_FLIGHT_MAX):
+        assert pair.owners.delete_segments(pair.hosted(), [0], -1, pair.told.append)
     assert not pair.owners.delete_segments(pair.hosted(), [0], -1, pair.told.append)
     pair.seat.ring_to_owner.is_full = False
-    assert pair.owners.delete_segments(pair.hosted(), [0], -1, pair.told.append)
-    pair.seat.lost = frozenset({OWNER})
-    assert pair.owners.take_answers() == 1
-    assert pair.told == [None]
-    pair.serve()  # an answer to a question that nobody has any more
-    assert pair.told == [None]
+    pair.mailbox.flush()
+    pair.mailbox.forget(OWNER)
+    assert pair.told == [None] * IN_FLIGHT_MAX
+    pair.serve()  # answers to questions that were given up
+    assert pair.told == [None] * IN_FLIGHT_MAX
 
 
 def test_an_owner_without_an_answer_is_no_answer(pair):
     assert pair.owners.delete_segments(pair.hosted(), [0], -1, pair.told.append)
-    pair.seat.ring_to_owner.answers.append((ADMIN_RESULT, memoryview(ADMIN_RESULT_HEADER.pack(1))))
+    pair.seat.ring_to_owner.answers.append((REPLY, memoryview(REPLY_HEADER.pack(1, ReplyStatus.REFUSED, 0))))
     pair.seat.ring_to_owner.answers.append((77, memoryview(UPKEEP_RESULT.pack(0))))
-    pair.owners.take_answers()
+    pair.take_answers()
+    assert pair.told == [None]
+
+
+@pytest.mark.parametrize("body", [b"", b"\0", bytes(3), UPKEEP_RESULT.pack(32_000)])
+def test_an_answer_that_is_no_error_code_is_no_answer(pair, body):
+    assert pair.owners.delete_segments(pair.hosted(), [0], -1, pair.told.append)
+    header = REPLY_HEADER.pack(1, ReplyStatus.ANSWERED, 0)
+    pair.seat.ring_to_owner.answers.append((REPLY, memoryview(header + body)))
+    pair.take_answers()
     assert pair.told == [None]
 
 

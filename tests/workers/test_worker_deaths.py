@@ -25,10 +25,12 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
 from headrace.protocol.record_batch import build_batch, iterate_batches, iterate_records
 from headrace.shm import partition_table
-from headrace.shm.messages import CLIENT_HEADER, SWAP_SEGMENTS, SWAP_SEGMENTS_HEADER, SWAPPED_SEGMENT, UPKEEP_RESULT
+from headrace.shm.messages import CLIENT_HEADER, SWAP_SEGMENTS_HEADER, SWAPPED_SEGMENT, UPKEEP_RESULT, RequestKind
 from headrace.workers.partition import coordinator_host, replica, upkeep
 from headrace.workers.partition.coordinator_host import CoordinatorHost
 from headrace.workers.partition.group_requests import GroupRequests
+from headrace.workers.partition.groups import Groups
+from headrace.workers.partition.known_topics import KnownTopics
 from headrace.workers.partition.replicas import Replicas
 from headrace.workers.partition.upkeep import Upkeep
 
@@ -129,8 +131,9 @@ class GroupWorker(Worker):
         super().__init__(path, view, seat)
         self.seat.lags = lag_table(8)
         answers = SimpleNamespace(advanced=lambda worker, slot: None, flush=lambda: 0)
-        self.host = CoordinatorHost(self.seat, answers, self.replicas.by_slot, self.clock.ms)
-        self.host.follow(view)
+        topics = KnownTopics()
+        self.host = CoordinatorHost(Groups(self.seat), topics, self.seat, answers, self.replicas.by_slot, self.clock.ms)
+        self.host.follow(topics.follow(view))
         self.handlers = GroupRequests(self.host).handlers()
         while self.host.by_partition[0].coordinator.is_loading:
             self.host.do_work()
@@ -316,7 +319,7 @@ def swap(worker, pipe):
     handlers = Upkeep(worker.replicas.by_slot, lambda slot: False).handlers()
     body = SWAP_SEGMENTS_HEADER.pack(SLOT, worker.replica.key, worker.replica.log.segments_version)
     body += b"".join(SWAPPED_SEGMENT.pack(base, size) for base, size in worker.swap.segments)
-    handlers[SWAP_SEGMENTS](0, memoryview(body), lambda answer: pipe.tell(*UPKEEP_RESULT.unpack(answer)))
+    handlers[RequestKind.SWAP_SEGMENTS](0, memoryview(body), lambda answer: pipe.tell(*UPKEEP_RESULT.unpack(answer)))
 
 
 def test_a_worker_killed_while_compacted_segments_go_in_leaves_the_log_as_it_was_or_as_it_is_to_be(tmp_path):

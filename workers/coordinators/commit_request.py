@@ -22,7 +22,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from headrace.errors import BadFrame
-from headrace.limits import TOPIC_NAME_LENGTH_MAX
+from headrace.limits import STRING_BYTES_MAX, TOPIC_NAME_LENGTH_MAX
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request
 from headrace.protocol.frames import skip_tags
@@ -35,7 +35,6 @@ VERSION_OF_NO_RETENTION = 5
 VERSION_OF_LEADER_EPOCH = 6
 VERSION_OF_INSTANCE_ID = 7
 VERSION_OF_TAGS = 8
-STRING_BYTES_MAX = 2**15 - 1
 STORED_NAME_BYTES_MAX = 2 + 4 * TOPIC_NAME_LENGTH_MAX  # of a topic's name with its length
 
 _INT = Struct(">i")

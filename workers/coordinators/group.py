@@ -12,6 +12,7 @@ Source: Kafka `GroupMetadata`, `MemberMetadata`.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
@@ -21,7 +22,6 @@ from headrace.protocol import messages
 from headrace.protocol.codec import decode_struct
 
 CONSUMER_PROTOCOL = "consumer"
-NO_GENERATION = -1
 SUBSCRIPTION_VERSION_MAX = 3
 GENERATION_MAX = 2**31 - 1
 
@@ -29,7 +29,15 @@ Protocols = tuple[tuple[str, bytes], ...]  # (name, metadata), preferred first
 
 
 class GroupState(Enum):
-    """The value is the name on the wire."""
+    """The value is the name on the wire.
+
+    column   of the state in `group_table.py`
+    """
+
+    column: int
+
+    def __init__(self, _name: str) -> None:
+        self.column = len(type(self).__members__)
 
     EMPTY = "Empty"
     PREPARING = "PreparingRebalance"
@@ -38,13 +46,13 @@ class GroupState(Enum):
     DEAD = "Dead"
 
 
-# target -> states it can be entered from
+# target -> states it can be entered from. (`group_table.py` says by which events; one event may take several such steps.)
 TRANSITIONS: dict[GroupState, frozenset[GroupState]] = {
     GroupState.EMPTY: frozenset({GroupState.PREPARING}),
     GroupState.PREPARING: frozenset({GroupState.EMPTY, GroupState.COMPLETING, GroupState.STABLE}),
     GroupState.COMPLETING: frozenset({GroupState.PREPARING}),
     GroupState.STABLE: frozenset({GroupState.COMPLETING}),
-    GroupState.DEAD: frozenset(GroupState),
+    GroupState.DEAD: frozenset(set(GroupState) - {GroupState.DEAD}),
 }
 
 
@@ -181,10 +189,6 @@ class Group:
         self.since_ms = now_ms
 
     @property
-    def can_rebalance(self) -> bool:
-        return self.state in TRANSITIONS[GroupState.PREPARING]
-
-    @property
     def all_joined(self) -> bool:
         return not self.pending and self.awaiting_join == len(self.members)
 
@@ -287,7 +291,38 @@ class Group:
         member.member_id = member_id
         self.static[member.instance_id] = member_id
 
-    def to_message(self, assignments: dict[str, bytes] | None = None) -> Any:
+    def is_over(self, gone: int) -> bool:
+        """Whether nothing is left of it without so many of its offsets."""
+        is_idle = self.state is GroupState.EMPTY and not self.pending and not self.in_flight
+        return is_idle and not self.transactions and gone == len(self.offsets)
+
+    # Offsets of transactions
+
+    def hold(self, producer_id: int, suffixes: Iterable[tuple[bytes, bytes]], offset: int) -> None:
+        """Keep a transaction's offsets until its marker; `offset` is that of their record."""
+        held = self.transactions.setdefault(producer_id, {})
+        for suffix, value in suffixes:
+            held[suffix] = (value, offset)
+
+    def end_transaction(self, producer_id: int, is_commit: bool) -> None:
+        """A marker came: what the transaction committed stands, unless a later plain commit does."""
+        held = self.transactions.pop(producer_id, {})
+        if is_commit:
+            for suffix, (value, offset) in held.items():
+                if self.overwritten.get(suffix, -1) < offset:
+                    self.offsets[suffix] = value
+                    if self.transactions:
+                        self.overwritten[suffix] = offset
+        if not self.transactions:
+            self.overwritten.clear()
+
+    def is_unstable(self, suffix: bytes) -> bool:
+        """Whether a commit of this partition is on its way into the log, or in a transaction that is not over."""
+        return suffix in self.in_flight or any(suffix in held for held in self.transactions.values())
+
+    # The log's form
+
+    def to_message(self, assignments: dict[str, bytes] | None = None) -> messages.GroupMetadataValue:
         """The group as `GroupMetadataValue`; `assignments` in place of those that the members have."""
         row = messages.GroupMetadataValue.MemberMetadata
         return messages.GroupMetadataValue(
@@ -312,7 +347,7 @@ class Group:
         )
 
     @classmethod
-    def from_message(cls, group_id: str, value: Any) -> Group:
+    def from_message(cls, group_id: str, value: messages.GroupMetadataValue) -> Group:
         """The group that a `GroupMetadataValue` describes: Stable, or Empty.
 
         raises   BadFrame, for what no coordinator writes: members or static members twice, names that no response carries
@@ -350,7 +385,7 @@ def next_generation(generation: int) -> int:
     return generation + 1 if generation < GENERATION_MAX else 1
 
 
-def _check_stored(value: Any) -> None:
+def _check_stored(value: messages.GroupMetadataValue) -> None:
     """Whether a `GroupMetadataValue` is one that a coordinator may have written. raises BadFrame"""
     names = [value.protocol_type, value.protocol or ""]
     ids = [value.leader or ""]

@@ -21,14 +21,17 @@ from __future__ import annotations
 
 from functools import lru_cache
 from struct import Struct, error
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from headrace.errors import BadFrame
+from headrace.protocol import messages
 from headrace.protocol.codec import decode_struct, encode_struct
 
 GROUP_VALUE_VERSION = 3
 GROUP_VALUE_VERSION_MAX = 4
 OFFSET_VALUE_VERSION = 3
+
+METADATA_BYTES_MAX = 2**15 - 1  # its length is an int16
 
 NO_EXPIRY_MS = -1
 
@@ -145,12 +148,12 @@ def _decode_other_offset(version: int, value: bytes) -> CommittedOffset:
     )
 
 
-def encode_group(message: Any) -> bytes:
+def encode_group(message: messages.GroupMetadataValue) -> bytes:
     """A `GroupMetadataValue` as it stands in the log."""
     return _pack_length(GROUP_VALUE_VERSION) + encode_struct("GroupMetadataValue", GROUP_VALUE_VERSION, message)
 
 
-def decode_group(value: bytes) -> Any:
+def decode_group(value: bytes) -> messages.GroupMetadataValue:
     """A `GroupMetadataValue` of any version.
 
     raises   BadFrame

@@ -20,7 +20,14 @@ from __future__ import annotations
 import logging
 
 from headrace.errors import BadFrame
-from headrace.limits import OPENED_BYTES_MAX, OPENED_RECORD_COST, OPENED_RECORDS_MAX, TOPIC_NAME_LENGTH_MAX
+from headrace.limits import (
+    LOAD_REPORT_LENGTH_MAX,
+    LOAD_REPORTS_MAX,
+    OPENED_BYTES_MAX,
+    OPENED_RECORD_COST,
+    OPENED_RECORDS_MAX,
+    TOPIC_NAME_LENGTH_MAX,
+)
 from headrace.protocol.compression import decompress
 from headrace.protocol.control_record import COMMIT, control_type
 from headrace.protocol.old_run import read_run
@@ -35,11 +42,8 @@ from headrace.protocol.record_batch import (
 )
 from headrace.protocol.varint import ZIGZAGS, read_varlong
 from headrace.workers.coordinators.group import Group, GroupState
-from headrace.workers.coordinators.group_records import decode_group, decode_offset
-from headrace.workers.coordinators.offsets import METADATA_BYTES_MAX, Offsets
+from headrace.workers.coordinators.group_records import METADATA_BYTES_MAX, decode_group, decode_offset
 
-REPORTS_MAX = 20  # log lines of one load; the sum stands in the last one
-REPORT_LENGTH_MAX = 200  # characters of what somebody wrote into the log, in a line of ours
 OFFSET_KEY_VERSIONS = (0, 1)
 SUFFIX_BYTES_MIN = 6  # an empty topic and a partition
 VALUE_BYTES_MIN = 20  # of an offset: version, offset, empty metadata, commit timestamp
@@ -94,8 +98,10 @@ class Loader:
     def report(self, what: str) -> None:
         """Something is left out."""
         self.faults += 1
-        if self.faults <= REPORTS_MAX:
-            _log.warning("offsets log corrupt, left out partition=%s what=%s", self._name, what[:REPORT_LENGTH_MAX])
+        if self.faults <= LOAD_REPORTS_MAX:
+            _log.warning(
+                "offsets log corrupt, left out partition=%s what=%s", self._name, what[:LOAD_REPORT_LENGTH_MAX]
+            )
 
     def _take_plain(self, header: RecordBatchHeader, batch: memoryview) -> None:
         """The hot loop: framing read in place, key split into group and suffix, value kept as it is."""
@@ -227,7 +233,7 @@ class Loader:
                 group = _group_of(groups, name, now_ms)
                 wanted = {suffix: pending for suffix, (pending, _offset) in entries.items() if pending is not None}
                 for suffix, pending in self._readable(group.group_id, wanted).items():
-                    Offsets.hold(group, producer_id, [(suffix, pending)], entries[suffix][1])
+                    group.hold(producer_id, [(suffix, pending)], entries[suffix][1])
                 group.overwritten.update(self._places.get(name, {}))
         self._offsets, self._groups, self._transactions, self._places = {}, {}, {}, {}
         return groups

@@ -1,48 +1,69 @@
-"""The response to a group request that meets no group: the same error wherever the message has a place for it.
+"""The answer to a group request that is refused: the same error wherever the message has a place for it.
 
 Source: Kafka `AbstractRequest.getErrorResponse` of each request.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from headrace.errors import ErrorCode
+from headrace.ids import NO_GENERATION
 from headrace.protocol import messages
-from headrace.protocol.apis import ApiKey
-from headrace.workers.coordinators.rebalance import join_refusal
+from headrace.workers.coordinators.group_events import (
+    Commit,
+    CommitTransactional,
+    DeleteGroup,
+    DeleteOffsets,
+    Heartbeat,
+    Join,
+    Leave,
+    Sync,
+)
 
-VERSION_OF_LEFT_MEMBERS = 3
+_TxnTopic = messages.TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic
+_TxnPartition = messages.TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition
 
 
-def refusal_of(api_key: int, request: Any, error: ErrorCode) -> Any:
-    """A response message for a request that concerns one group. (`CommitRequest` has its own.)"""
+def refusal_of(event: Any, error: ErrorCode) -> Any:
+    """What the Answer to a request has for its message."""
+    return _REFUSALS[type(event)](event, error)
+
+
+def join_refusal(member_id: str, error: ErrorCode) -> Any:
+    """A JoinGroup response without a generation."""
+    return messages.JoinGroupResponse(
+        error_code=int(error), generation_id=NO_GENERATION, protocol_name="", leader="", member_id=member_id
+    )
+
+
+def sync_refusal(error: ErrorCode) -> Any:
+    return messages.SyncGroupResponse(error_code=int(error))
+
+
+def _refuse_transactional(event: CommitTransactional, error: ErrorCode) -> Any:
     code = int(error)
-    if api_key == ApiKey.JOIN_GROUP:
-        return join_refusal(request.member_id, error)
-    if api_key == ApiKey.SYNC_GROUP:
-        return messages.SyncGroupResponse(error_code=code)
-    if api_key == ApiKey.HEARTBEAT:
-        return messages.HeartbeatResponse(error_code=code)
-    if api_key == ApiKey.LEAVE_GROUP:
-        return messages.LeaveGroupResponse(error_code=code, members=[])
-    if api_key == ApiKey.OFFSET_DELETE:
-        return messages.OffsetDeleteResponse(error_code=code, topics=[])
-    assert api_key == ApiKey.TXN_OFFSET_COMMIT, api_key
-    return _transactional_refusal(request, code)
-
-
-def _transactional_refusal(request: Any, code: int) -> Any:
-    topic_row = messages.TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic
-    row = messages.TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition
     return messages.TxnOffsetCommitResponse(
         topics=[
-            topic_row(
+            _TxnTopic(
                 name=topic.name,
                 partitions=[
-                    row(partition_index=partition.partition_index, error_code=code) for partition in topic.partitions
+                    _TxnPartition(partition_index=row.partition_index, error_code=code) for row in topic.partitions
                 ],
             )
-            for topic in request.topics
+            for topic in event.request.topics
         ]
     )
+
+
+_REFUSALS: dict[type, Callable[[Any, ErrorCode], Any]] = {
+    Join: lambda event, error: join_refusal(event.request.member_id, error),
+    Sync: lambda event, error: sync_refusal(error),
+    Heartbeat: lambda event, error: messages.HeartbeatResponse(error_code=int(error)),
+    Leave: lambda event, error: messages.LeaveGroupResponse(error_code=int(error), members=[]),
+    Commit: lambda event, error: event.request.response(error),
+    CommitTransactional: _refuse_transactional,
+    DeleteOffsets: lambda event, error: messages.OffsetDeleteResponse(error_code=int(error), topics=[]),
+    DeleteGroup: lambda event, error: error,
+}

@@ -1,40 +1,33 @@
 """Deadlines of a worker's coordinators: one heap. An entry that is cancelled stays in it until they are half of it.
 
-A heartbeat moves a deadline by one store; the heap hears of it when the old entry comes up. Whoever is called
-looks whether the deadline still stands. Who is gone cancels: clients choose how long a session and a rebalance may
-last (weeks), and an entry holds its member and its group.
+A heartbeat moves a deadline by one store; the heap hears of it when the old entry comes up. The coordinator that gets an
+event looks whether its deadline still stands. It cancels what it does not want any more: clients choose how long a session
+and a rebalance may last (weeks), and an entry holds its member and its group.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
 from typing import Any
 
-# Called with (the object that was given, serial of the entry, now in ms).
-OnTime = Callable[[Any, int, int], None]
-
-CANCELLED_KEPT_MAX = 64
+from headrace.limits import CANCELLED_KEPT_MAX
 
 
 class Timers:
-    """Entries (deadline, serial, callback, object), earliest first; equal deadlines in the order they were set."""
+    """Entries (deadline, serial, owner, event), earliest first; equal deadlines in the order of their serials."""
 
-    __slots__ = ("_cancelled", "_entries", "_serial")
+    __slots__ = ("_cancelled", "_entries")
 
     def __init__(self) -> None:
-        self._entries: list[tuple[int, int, OnTime, Any]] = []
+        self._entries: list[tuple[int, int, Any, Any]] = []
         self._cancelled: set[int] = set()  # serials of entries
-        self._serial = 0
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def set(self, deadline_ms: int, on_time: OnTime, subject: Any) -> int:
-        """Call `on_time` at `deadline_ms` or later; returns the entry's serial, never 0."""
-        self._serial += 1
-        heapq.heappush(self._entries, (deadline_ms, self._serial, on_time, subject))
-        return self._serial
+    def set(self, serial: int, deadline_ms: int, owner: Any, event: Any) -> None:
+        """`event` is due for `owner` at `deadline_ms`; no other entry ever had this serial."""
+        heapq.heappush(self._entries, (deadline_ms, serial, owner, event))
 
     def cancel(self, serial: int) -> None:
         """Forget an entry that has not come up; 0 is none."""
@@ -51,14 +44,11 @@ class Timers:
         """When the next entry is due, None where there is none."""
         return self._entries[0][0] if self._entries else None
 
-    def tick(self, now_ms: int) -> int:
-        """Call what is due; returns how many entries were."""
-        done = 0
+    def pop_due(self, now_ms: int) -> tuple[Any, Any] | None:
+        """(owner, event) of the first entry that is due, None where none is."""
         while self._entries and self._entries[0][0] <= now_ms:
-            _deadline, serial, on_time, subject = heapq.heappop(self._entries)
-            if serial in self._cancelled:
-                self._cancelled.discard(serial)
-                continue
-            on_time(subject, serial, now_ms)
-            done += 1
-        return done
+            _deadline, serial, owner, event = heapq.heappop(self._entries)
+            if serial not in self._cancelled:
+                return owner, event
+            self._cancelled.discard(serial)
+        return None

@@ -1,11 +1,12 @@
 """Whether a log directory may get its clean-shutdown marker: that promises a whole and synced log in every directory of
 a partition, and the next start believes it.
 
-Partition workers that ended with 0 closed every log that they had open. So a log is as promised, where
+Partition workers that ended with 0 closed every log that they had open; one that was killed, and waits to be started
+again, has another generation since. So a log is as promised, where
 
-    its row was published by the owner that has just ended             it was open, and is closed
-    the directory was clean at the start, and no owner of this boot     it is as that stop left it
-    published a row of it
+    it was open, and is closed        its row was published by the owner that has just ended
+    it is as the last stop left it    the directory was clean at the start, and no owner of this boot published a
+                                      row of it
 
 Anything else is unknown: a log that was never opened after an unclean end (ZooKeeper was not there, the stop came early,
 the view left the topic out), one whose owner was killed and whose successor had not opened it yet.
@@ -19,21 +20,24 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from headrace.ids import TopicPartition, owner_of, partition_key
+from headrace.ids import NO_KEY, PartitionKey, TopicPartition, owner_of, partition_key
 from headrace.log.checkpoints import PARTITION_MAX, PARTITION_METADATA_FILE, is_number, read_partition_metadata
 from headrace.shm.cluster_view import ClusterView
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.shm.seat import Seat
 
 IN_SERVICE = (RowState.LEADER, RowState.FOLLOWER)
-_NOWHERE = (-1, 0)  # slot, key
+_NOWHERE = (-1, NO_KEY)  # slot, key
 
 
-def open_logs_are_closed(log_dir: Path, seat: Seat, view: ClusterView, seen: Mapping[Path, int]) -> bool:
-    """After every partition worker ended with 0.
+def unclosed_log(
+    log_dir: Path, seat: Seat, view: ClusterView, seen: Mapping[Path, int]
+) -> tuple[TopicPartition, str] | None:
+    """A log that nobody vouches for, and why; after every partition worker that ran ended with 0.
 
-    seen     generation of the owner by directory, of replicas that were in service: the view may not show them any more
-    raises   OSError
+    seen      generation of the owner by directory, of replicas that were in service: the view may not show them any more
+    returns   None where all of the directory are closed
+    raises    OSError
     """
     was_clean = str(log_dir) in seat.wiring.clean_directories
     places = {
@@ -47,22 +51,22 @@ def open_logs_are_closed(log_dir: Path, seat: Seat, view: ClusterView, seen: Map
         row = _row_of(seat, *places.get(name, _NOWHERE))
         if row is None:
             if not was_clean:
-                return False
+                return name, "was not opened since an unclean end"
             rows = _rows_by_key(seat) if rows is None else rows
             topic_id = read_partition_metadata(log_dir / str(name) / PARTITION_METADATA_FILE)
             row = rows.get(partition_key(*name, topic_id))
         if row is not None and row.generation > 0:
             if row.state not in IN_SERVICE:
-                return False
+                return name, "could not be opened, or was lost"
             published = row.generation
         else:
             published = seen.get(log_dir / str(name), 0)
         if published:
             if published != _owner_generation(name, seat):
-                return False
+                return name, "was not closed by its owner"
         elif not was_clean:
-            return False
-    return True
+            return name, "was not opened since an unclean end"
+    return None
 
 
 def _partitions_in(log_dir: Path) -> list[TopicPartition]:
@@ -74,7 +78,7 @@ def _partitions_in(log_dir: Path) -> list[TopicPartition]:
     return found
 
 
-def _row_of(seat: Seat, slot: int, key: int) -> PartitionRow | None:
+def _row_of(seat: Seat, slot: int, key: PartitionKey) -> PartitionRow | None:
     """The row of a partition of the view, None where it has none."""
     if slot < 0:
         return None

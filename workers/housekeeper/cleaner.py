@@ -6,7 +6,7 @@ syncs the directory, and writes `cleaner-offset-checkpoint`. What is read and wr
 
 A pass that meets bytes it can't make sense of quarantines its partition: it is reported once, counted
 (`partitions_uncleanable`), and not tried again by this process. A pass that meets a changed log, a lost owner or a failing
-disk is tried again later, FAILURES_MAX times in a row at most; a full disk and a replica that moves to another log directory
+disk is tried again later, CLEANER_FAILURES_MAX times in a row at most; a full disk and a replica that moves to another log directory
 are waited for.
 
 Killed anywhere: `.cleaned` files are swept at the next start; the checkpoint is that of the last pass.
@@ -26,6 +26,7 @@ from pathlib import Path
 from headrace.clock import Clock
 from headrace.errors import ErrorCode, Fenced
 from headrace.ids import TopicPartition
+from headrace.limits import CLEANER_FAILURES_MAX
 from headrace.log.checkpoints import (
     CLEANER_OFFSET_FILE,
     LEADER_EPOCH_FILE,
@@ -51,7 +52,6 @@ from headrace.workers.housekeeper.quarantine import Quarantine
 from headrace.workers.watched_disk import WatchedDisk
 
 STEP_BUDGET_NS = 50_000_000  # of one turn; a single step may take longer
-FAILURES_MAX = 10
 UNCLEANABLE = (CompactionFailed, CorruptSegment, CorruptRecord, CompressionError, SegmentOverflow)
 
 _log = logging.getLogger(__name__)
@@ -312,7 +312,7 @@ class Cleaner:
         known = self._failures.get(hosted.slot)
         count = known[1] + 1 if known is not None and known[0] == hosted.row.key else 1
         self._failures[hosted.slot] = (hosted.row.key, count)
-        if count >= FAILURES_MAX:
+        if count >= CLEANER_FAILURES_MAX:
             self._quarantine(hosted, f"{count} failures in a row, the last one: {failure}")
         else:
             _log.warning("compaction ended early partition=%s reason=%s", hosted.name, failure)

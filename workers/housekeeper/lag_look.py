@@ -11,13 +11,12 @@ import logging
 from collections.abc import Iterable
 
 from headrace.ids import TopicPartition
+from headrace.limits import LAG_ROWS_PER_SCAN_MAX
 from headrace.log.reader import LogReader
 from headrace.shm.lag_table import LagRow
 from headrace.shm.partition_table import PartitionRow
 from headrace.shm.seat import Seat
 from headrace.workers.housekeeper.hosted import HostedReplicas
-
-LOOKS_MAX = 2_000  # at a time; the others have their turn in the next ones
 
 _log = logging.getLogger(__name__)
 
@@ -47,7 +46,7 @@ class LagLook:
                 reader = readers[each.name] = LogReader(each.directory)
             self._seat.lags.stamp(row, self._timestamp(reader, row, each.row))
             done += 1
-            if done >= LOOKS_MAX:
+            if done >= LAG_ROWS_PER_SCAN_MAX:
                 self._begin = row.place
                 break
         for reader in readers.values():

@@ -18,17 +18,14 @@ from __future__ import annotations
 
 import logging
 import os
-import select
 import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from headrace import exit_codes
 from headrace.clock import Clock, SystemClock
-from headrace.errors import ConfigError, Fenced
 from headrace.ids import TopicPartition
-from headrace.limits import IDLE_WAIT_MAX_MS
+from headrace.limits import MAIL_UPKEEP_REQUESTS_MAX
 from headrace.log.checkpoints import (
     LOG_START_OFFSET_FILE,
     PARTITION_MAX,
@@ -42,11 +39,11 @@ from headrace.log.checkpoints import (
 from headrace.log.disk import EXHAUSTED
 from headrace.log.names import DELETED_DIRECTORY_SUFFIX
 from headrace.log.retention import load_policy
-from headrace.shm.process_table import ProcessState
+from headrace.runtime import duty_cycle
+from headrace.runtime.mailbox import Mailbox
 from headrace.shm.seat import Seat
-from headrace.stop_flag import StopFlag
 from headrace.workers.housekeeper.checkpoints import Checkpoints
-from headrace.workers.housekeeper.clean_marker import open_logs_are_closed
+from headrace.workers.housekeeper.clean_marker import unclosed_log
 from headrace.workers.housekeeper.cleaner import Cleaner
 from headrace.workers.housekeeper.hosted import Hosted, HostedReplicas
 from headrace.workers.housekeeper.lag_look import LagLook
@@ -64,7 +61,7 @@ CHECKPOINT_FILES = (RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE, LOG_START_OFFS
 _log = logging.getLogger(__name__)
 
 
-class Housekeeper:
+class Housekeeper(duty_cycle.Process):
     """Periodic work over all partitions of the node; never on a request's way."""
 
     def __init__(self, seat: Seat, clock: Clock) -> None:
@@ -84,7 +81,8 @@ class Housekeeper:
             LOG_START_OFFSET_FILE: settings["log.flush.start.offset.checkpoint.interval.ms"],
         }
         self._replicas = HostedReplicas(seat, self._all_log_dirs)
-        self._owners = Owners(seat)
+        self._mailbox = Mailbox(seat, in_flight_max=MAIL_UPKEEP_REQUESTS_MAX)
+        self._owners = Owners(self._mailbox)
         self._quarantine = Quarantine(clock)
         self._checkpoints = Checkpoints(WatchedDisk(seat, clock))
         self._sync = SegmentSync(
@@ -120,8 +118,7 @@ class Housekeeper:
 
     def do_work(self) -> int:
         """Do what is due; returns the number of tasks run."""
-        self._seat.beat(self._clock.monotonic_ns())
-        done = self._owners.take_answers()
+        done = self._mailbox.poll(self._seat.readers)
         now_ms = self._clock.now_ms()
         for name, due_ms in self._due_ms.items():
             if now_ms < due_ms:
@@ -129,19 +126,27 @@ class Housekeeper:
             self._due_ms[name] = now_ms + self._intervals_ms[name]
             done += 1
             self._quarantine.run(name, name, self._tasks[name])
-        return done + self._clean(now_ms)
+        done += self._clean(now_ms)
+        self._mailbox.flush()
+        return done
 
-    def close(self, is_clean: bool) -> None:
-        """Final checkpoints, and the marker of the directories all of whose logs are closed.
+    def peers_changed(self, process_ids: frozenset[int]) -> None:
+        """What owners that died were asked is asked again, later."""
+        for process_id in process_ids:
+            self._mailbox.forget(process_id)
 
-        is_clean   every partition worker closed what it had opened
-        """
+    def close(self) -> bool:
+        """Final checkpoints, and the marker of the directories all of whose logs are closed."""
+        is_clean = self._seat.processes.is_clean_stop()  # every partition worker that ran closed what it had opened
         self._quarantine.run("close cleaner", "cleaner", self._cleaner.close)
         for name in CHECKPOINT_FILES:
             self._quarantine.run(("close", name), name, self._write_checkpoint, name)
-        if is_clean:
-            for log_dir in self._log_dirs:
+        for log_dir in self._log_dirs:
+            if is_clean:
                 self._quarantine.run(("close", log_dir), log_dir, self._mark_clean, log_dir)
+            else:
+                _leave_unclean(log_dir, "a partition worker did not close its logs")
+        return True
 
     def _clean(self, now_ms: int) -> int:
         done = 0
@@ -154,8 +159,9 @@ class Housekeeper:
         return done
 
     def _mark_clean(self, log_dir: Path) -> None:
-        if not open_logs_are_closed(log_dir, self._seat, self._replicas.view(), self._replicas.generations):
-            _log.warning("no clean-shutdown marker: not every log was opened directory=%s", log_dir)
+        found = unclosed_log(log_dir, self._seat, self._replicas.view(), self._replicas.generations)
+        if found is not None:
+            _leave_unclean(log_dir, "{} {}".format(*found))
             return
         try:
             self._checkpoints.hand_over(log_dir)
@@ -230,29 +236,11 @@ class Housekeeper:
         _log.info("directory removed path=%s", directory)
 
 
+def _leave_unclean(log_dir: Path, reason: str) -> None:
+    _log.warning("no clean-shutdown marker, the next start recovers the logs directory=%s reason=%s", log_dir, reason)
+
+
 def run(seat: Seat, clock: Clock | None = None) -> int:
     """Keep house until SIGTERM."""
     clock = clock or SystemClock()
-    stop = StopFlag()
-    poll = select.poll()
-    poll.register(seat.doorbell.fd, select.POLLIN)
-    try:
-        housekeeper = Housekeeper(seat, clock)
-        seat.set_state(ProcessState.READY)
-        while not stop.is_set:
-            if housekeeper.do_work():
-                continue
-            seat.doorbell.park()
-            if not housekeeper.do_work() and not stop.is_set:  # whoever rang before we were parked is seen here
-                poll.poll(IDLE_WAIT_MAX_MS)
-            seat.doorbell.unpark()
-        seat.set_state(ProcessState.DRAINING)
-        housekeeper.close(is_clean=seat.processes.is_clean_stop())
-        seat.set_state(ProcessState.STOPPED)
-        return 0
-    except ConfigError as failure:
-        _log.error("housekeeper can't work reason=%s", failure)
-        return exit_codes.CONFIG
-    except Fenced as reason:
-        _log.warning("housekeeper fenced process=%d reason=%s", seat.process_id, reason)
-        return 1
+    return duty_cycle.run(seat, clock, lambda _poller, _stop: Housekeeper(seat, clock))

@@ -41,6 +41,7 @@ from headrace.shm.region import RegionError
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.frame_memory import FRAMES_BY_DEFAULT, FrameMemory
 from headrace.workers.network.outbox import Outbox
+from headrace.workers.network.refused_batches import Refused
 
 FRAME_BYTES_MIN = 8  # api key, version, correlation id
 LARGE_ANSWERS = frozenset(
@@ -62,7 +63,7 @@ _unpack_size = Struct(">i").unpack_from
 _log = logging.getLogger(__name__)
 
 # (process_id, kind, header, payload): ring messages that found no room yet
-Stalled = deque[tuple[int, int, bytes, memoryview | bytes | None]]
+Stalled = deque[tuple[int, int, bytes, memoryview | bytes | bytearray | None]]
 
 
 class Connection:
@@ -92,6 +93,7 @@ class Connection:
         "outbox",
         "parked_partitions",
         "peer",
+        "refused",
         "registered_events",
         "sending_since_ms",
         "serial",
@@ -119,6 +121,7 @@ class Connection:
         self.exchanges: deque[Exchange] = deque()  # add by `expect`
         self._large: Exchange | None = None  # the last one whose answer may be large
         self.held_bytes = 0  # of answers that wait for their turn, file ranges not counted
+        self.refused: Refused = {}
         self.parked_partitions = 0  # that its fetches wait for, each as often as it is waited for
         self.stalled: Stalled = deque()
         self.condemned: str | None = None

@@ -22,20 +22,21 @@ from struct import error as StructError
 from typing import Any
 
 from headrace.errors import ErrorCode, HeadraceError
-from headrace.limits import CONVERTED_BYTES_MAX
+from headrace.limits import CONVERTED_BYTES_MAX, EMPTY_RANGES_MAX, SHARE_BYTES_MIN
 from headrace.log.reader import FileRange, LogReader
+from headrace.protocol import messages
 from headrace.protocol.compression import CompressionError
 from headrace.protocol.conversion import UnsupportedCodec, convert_down
 from headrace.protocol.message_set import MAGIC_V0, MAGIC_V1, iterate_entries
 from headrace.protocol.record_batch import LOG_OVERHEAD_BYTES, CorruptRecord
 from headrace.workers.network.opening_budget import BATCH_COST, OpeningBudget
 
+PartitionData = messages.FetchResponse.PartitionData
+
 VERSION_OF_MAGIC_1 = 2
 VERSION_OF_FIRST_MESSAGE_WHOLE = 3
 VERSION_OF_MAGIC_2 = 4
-SHARE_BYTES_MIN = 16 * 1024
 OVERDRAFT = 4  # times CONVERTED_BYTES_MAX, where many partitions have large batches
-EMPTY_RANGES_MAX = 64  # of markers alone, one behind the other
 
 
 class OldRange:
@@ -70,10 +71,18 @@ def find(
     return OldRange(reader, found, offset, limit, ends)
 
 
-def answer(version: int, correlation_id: int, partitions: list[Any], budget: OpeningBudget) -> list[Any]:
+def _range_of(data: PartitionData) -> OldRange | None:
+    records: Any = data.records  # the Fetch handler's: until its request is answered they are not always bytes
+    return records if isinstance(records, OldRange) else None
+
+
+def answer(
+    version: int, correlation_id: int, partitions: list[PartitionData], budget: OpeningBudget
+) -> list[PartitionData]:
     """PartitionData with an OldRange for records becomes PartitionData with bytes, or an error; in the same order."""
     answered = list(partitions)
-    waiting = [index for index, data in enumerate(partitions) if isinstance(data.records, OldRange)]
+    ranges = {index: found for index, data in enumerate(partitions) if (found := _range_of(data)) is not None}
+    waiting = list(ranges)
     is_first_whole = version >= VERSION_OF_FIRST_MESSAGE_WHOLE
     if waiting and not is_first_whole:
         start = correlation_id % len(waiting)
@@ -81,7 +90,7 @@ def answer(version: int, correlation_id: int, partitions: list[Any], budget: Ope
     magic = MAGIC_V0 if version < VERSION_OF_MAGIC_1 else MAGIC_V1
     spent = 0
     for index in waiting:
-        wanted: OldRange = partitions[index].records
+        wanted = ranges[index]
         records, limit, error = b"", wanted.limit, ErrorCode.NONE
         if spent < OVERDRAFT * CONVERTED_BYTES_MAX and budget.limit:
             spent += len(wanted)

@@ -3,8 +3,8 @@
 Runs in: a network worker. A fetch that finds fewer than `min_bytes` parks until the high watermark of one of
 its partitions moves, or its `max_wait_ms` passes. The order that loses no wake-up:
 
-    here:  wait byte set  -> fence -> row read again -> parked        owner:  row published -> fence -> wait
-    byte read
+    here:   wait byte set -> fence -> row read again -> parked
+    owner:  row published -> fence -> wait byte read
 
 The wait byte of a slot stays set while any fetch is parked on it.
 
@@ -17,15 +17,14 @@ PARKED_PARTITIONS_MAX partitions is not read: each is looked at whenever one of 
 
 from __future__ import annotations
 
-import heapq
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 
+from headrace.limits import DEADLINES_MAX
+from headrace.runtime.deadlines import Deadlines
 from headrace.shm.fence import fence
 from headrace.shm.partition_table import PartitionTable
 from headrace.workers.network.connection import Connection
-
-ANSWERED_MAX = 1_000  # entries of the heap that were answered before their time; beyond (and half) it is made anew
 
 # attempt(is_last) -> whether the fetch was answered; with is_last it has to be
 Attempt = Callable[[bool], bool]
@@ -37,16 +36,19 @@ def _never() -> bool:
 
 
 class ParkedFetch:
-    """One waiting fetch."""
+    """One waiting fetch.
 
-    __slots__ = ("attempt", "connection", "deadline_ms", "is_open", "slots")
+    timer   serial of its deadline, 0 where it has none (any more)
+    """
 
-    def __init__(self, connection: Connection, slots: list[int], deadline_ms: int, attempt: Attempt) -> None:
+    __slots__ = ("attempt", "connection", "is_open", "slots", "timer")
+
+    def __init__(self, connection: Connection, slots: list[int], attempt: Attempt) -> None:
         self.connection = connection
         self.slots = slots
-        self.deadline_ms = deadline_ms
         self.attempt = attempt
         self.is_open = True
+        self.timer = 0
 
 
 class FetchPurgatory:
@@ -57,9 +59,8 @@ class FetchPurgatory:
         self._network_worker = network_worker
         self._by_slot: dict[int, set[ParkedFetch]] = {}
         self._by_connection: dict[Connection, set[ParkedFetch]] = {}
-        self._deadlines: list[tuple[int, int, ParkedFetch]] = []
+        self._deadlines: Deadlines[ParkedFetch] = Deadlines(DEADLINES_MAX)
         self._moved: OrderedDict[ParkedFetch, None] = OrderedDict()  # to be tried
-        self._serial = 0
         self._open_count = 0
 
     def __len__(self) -> int:
@@ -67,7 +68,7 @@ class FetchPurgatory:
 
     def park(self, connection: Connection, slots: list[int], deadline_ms: int, attempt: Attempt) -> None:
         """Wait, unless a second look finds enough already."""
-        fetch = ParkedFetch(connection, slots, deadline_ms, attempt)
+        fetch = ParkedFetch(connection, slots, attempt)
         for slot in slots:
             waiting = self._by_slot.get(slot)
             if waiting is None:
@@ -81,8 +82,9 @@ class FetchPurgatory:
         if attempt(False):
             self._close(fetch)
             return
-        self._serial += 1
-        heapq.heappush(self._deadlines, (deadline_ms, self._serial, fetch))
+        fetch.timer = self._deadlines.schedule(deadline_ms, fetch)
+        if not fetch.timer:
+            self._end(fetch)
 
     @property
     def moved_count(self) -> int:
@@ -101,15 +103,20 @@ class FetchPurgatory:
     def expire(self, now_ms: int, is_spent: IsSpent = _never) -> int:
         """Answer the fetches whose time is over with whatever there is, behind those that moved and had no turn."""
         answered = self._try_moved(is_spent) if self._moved else 0
-        while self._deadlines and (self._deadlines[0][0] <= now_ms or not self._deadlines[0][2].is_open):
-            if self._deadlines[0][2].is_open and is_spent():
-                break
-            _deadline_ms, _serial, fetch = heapq.heappop(self._deadlines)
-            if fetch.is_open:
-                self._try(fetch, True)
-                self._close(fetch)
-                answered += 1
+        deadlines = self._deadlines
+        while deadlines.next_ms <= now_ms and not is_spent():
+            due = deadlines.pop_due(now_ms)
+            assert due is not None
+            fetch = due[2]
+            fetch.timer = 0
+            self._end(fetch)
+            answered += 1
         return answered
+
+    def _end(self, fetch: ParkedFetch) -> None:
+        """Answer a fetch with whatever there is."""
+        self._try(fetch, True)
+        self._close(fetch)
 
     def _try_moved(self, is_spent: IsSpent) -> int:
         answered = 0
@@ -130,9 +137,9 @@ class FetchPurgatory:
             fetch.connection.contain(failure)
             return True
 
-    def next_deadline_ms(self) -> int | None:
-        """When `expire` has something to do next."""
-        return self._deadlines[0][0] if self._deadlines else None
+    def next_deadline_ms(self) -> int:
+        """When `expire` has something to do next; NEVER, where nothing waits."""
+        return self._deadlines.next_ms
 
     def retry_all(self) -> None:
         """Try every parked fetch: partitions may have moved, or an owner may have lost wake-ups with its life."""
@@ -154,9 +161,7 @@ class FetchPurgatory:
         of_connection.discard(fetch)
         if not of_connection:
             del self._by_connection[fetch.connection]
-        if len(self._deadlines) > 2 * self._open_count + ANSWERED_MAX:  # a client may wait for weeks
-            self._deadlines = [entry for entry in self._deadlines if entry[2].is_open]
-            heapq.heapify(self._deadlines)
+        self._deadlines.cancel(fetch.timer)
         for slot in fetch.slots:
             waiting = self._by_slot.get(slot)
             if waiting is None:

@@ -65,17 +65,17 @@ def with_offsets_topic(context: Context, exchange: Exchange, then: Callable[[], 
         then()
 
     body = encode_request(ApiKey.CREATE_TOPICS, CREATE_VERSION, request)
-    context.admin.ask(exchange, ApiKey.CREATE_TOPICS, CREATE_VERSION, body, made)
+    context.forwarder.ask(exchange, ApiKey.CREATE_TOPICS, CREATE_VERSION, body, made)
 
 
 def forward_to_group(context: Context, exchange: Exchange, body: memoryview | bytes, group_id: str) -> None:
     """Hand a request on to the owner of its group; its answer is the response as it stands."""
     if OFFSETS_TOPIC in context.view.topics:
-        context.admin.forward(exchange, body, owner_of_group(context, group_id))
+        context.forwarder.forward(exchange, body, owner_of_group(context, group_id))
         return
     kept = bytes(body)  # the connection's buffer moves on meanwhile
     with_offsets_topic(
-        context, exchange, lambda: context.admin.forward(exchange, kept, owner_of_group(context, group_id))
+        context, exchange, lambda: context.forwarder.forward(exchange, kept, owner_of_group(context, group_id))
     )
 
 
@@ -128,4 +128,4 @@ def ask_owners(
         def settle(response: memoryview | None, owner: int = owner) -> None:
             take(owner, response)
 
-        context.admin.ask(exchange, key, version, body, settle, owner)
+        context.forwarder.ask(exchange, key, version, body, settle, owner)

@@ -2,7 +2,7 @@
 
 Runs in: a network worker. One cycle:
 
-    epoll -> accept, recv, frames -> handlers -> rings written          (requests)
+    poller -> accept, recv, frames -> handlers -> rings written         (requests)
     answer rings polled -> exchanges answered, parked fetches woken     (results)
     rings committed, doorbells rung -> dirty connections sent           (once each)
 
@@ -18,17 +18,23 @@ from __future__ import annotations
 
 import errno
 import logging
-import select
 import socket
+import struct
+from collections.abc import Iterator
+from functools import partial
 
 from headrace.errors import BadFrame
 from headrace.limits import (
+    ACCEPTS_PER_CYCLE_MAX,
     CONNECTION_REQUESTS_PER_CYCLE_MAX,
+    IDLE_WAIT_MAX_MS,
     NETWORK_CYCLE_MS_MAX,
     NETWORK_REQUESTS_PER_CYCLE_MAX,
     REQUESTS_PER_CYCLE_MAX,
     TRICKLE_DEADLINE_MS,
 )
+from headrace.runtime.duty_cycle import Process
+from headrace.runtime.poller import BROKEN, READ, WRITE, Poller
 from headrace.shm.counters import (
     BYTES_IN,
     CONNECTIONS_ACCEPTED,
@@ -37,11 +43,10 @@ from headrace.shm.counters import (
     REQUESTS,
 )
 from headrace.shm.messages import (
-    ADMIN_PART,
-    ADMIN_RESULT,
     ADVANCED,
     PRODUCE,
-    PRODUCE_PART,
+    REPLY,
+    REQUEST,
     RESULT,
     RESULT_TEXT,
     SLOT_ENTRY,
@@ -53,7 +58,6 @@ from headrace.workers.network.frame_memory import FrameMemory, frame_memory_max
 from headrace.workers.network.heap import trim_heap
 from headrace.workers.network.router import route
 
-ACCEPTS_PER_CYCLE_MAX = 64
 CLOCK_MASK = 3  # the time is looked at before each fourth request of a connection
 LOOK_AT_CONNECTIONS_INTERVAL_MS = 1_000
 SLOW_READER_DEADLINE_MS = 60_000  # a socket that takes nothing for this long is closed
@@ -61,25 +65,21 @@ SHRINK_AFTER_IDLE_MS = 10_000
 CLOSED_BEFORE_TRIM = 500  # connections: 10 MB
 STALLED_WAIT_MAX_MS = 2  # the doorbell rings when a crowded ring gets room; this is for a ring that was missed
 
-_READ = select.EPOLLIN
-_WRITE = select.EPOLLOUT
-_BROKEN = select.EPOLLERR | select.EPOLLHUP
 _NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 _log = logging.getLogger(__name__)
 
 
-class NetworkLoop:
+class NetworkLoop(Process):
     """Connections of one listener, and the rings behind them."""
 
-    def __init__(self, seat: Seat, context: Context, listener: socket.socket) -> None:
+    def __init__(self, seat: Seat, context: Context, listener: socket.socket, poller: Poller) -> None:
         settings = context.settings
         self._seat = seat
         self._context = context
         self._listener: socket.socket | None = listener
-        self._epoll = select.epoll()
-        self._connections: dict[int, Connection] = {}  # by file descriptor
-        self._by_serial: dict[int, Connection] = {}
+        self._poller = poller
+        self._connections: dict[int, Connection] = {}  # by serial
         self._dirty: set[Connection] = set()
         self._serial = 0
         self._next_look_ms = 0
@@ -96,7 +96,8 @@ class NetworkLoop:
         self._idle_max_ms = settings["connections.max.idle.ms"]
         self._send_buffer_bytes = settings["socket.send.buffer.bytes"]
         self._receive_buffer_bytes = settings["socket.receive.buffer.bytes"]
-        self._is_accepting = seat.view.version() > 0  # who has no view yet would say that no topic is known
+        self._is_accepting = False  # who has no view yet would say that no topic is known
+        self._is_ready = False  # a view was there
         self._deferred: dict[Connection, None] = {}  # who got nothing in this cycle, in order
         self._served: dict[Connection, None] = {}  # who has more to say, behind those
         self._cycle = 0
@@ -106,37 +107,23 @@ class NetworkLoop:
         self.is_draining = False
         listener.setblocking(False)
         seat.counters.add(CONNECTIONS_OPEN, -seat.counters.get(CONNECTIONS_OPEN))  # those of a predecessor
-        self._epoll.register(listener.fileno(), _READ if self._is_accepting else 0)
-        self._epoll.register(seat.doorbell.fd, _READ)
+        poller.register(listener.fileno(), 0, self._accept)
 
-    def do_work(self, timeout_s: float = 0.0) -> int:
-        """One cycle, waiting at most `timeout_s` for a socket or the doorbell.
-
-        returns   work done; 0 lets the caller sleep in the next cycle
-        """
-        events = self._epoll.poll(timeout_s)
+    def do_work(self) -> int:
+        """One cycle over what the poller found ready; 0 lets the process sleep."""
         context = self._context
         now_ns = context.clock.monotonic_ns()
         context.now_ms = now_ns // 1_000_000
-        self._seat.beat(now_ns)
-        self.follow_peers()
         context.follow_view()
+        if not self._is_ready and context.view_version > 0:
+            self._begin_serving()
         context.heavy_requests = 0
         self._cycle += 1
         self._is_full = False
         self._requests_left = NETWORK_REQUESTS_PER_CYCLE_MAX
         self._ends_ns = now_ns + NETWORK_CYCLE_MS_MAX * 1_000_000
         done = self._resume() if self._deferred or self._served else 0
-        for fd, mask in events:
-            connection = self._connections.get(fd)
-            if connection is not None:
-                if mask & _READ and self._is_full:
-                    self._deferred[connection] = None
-                    mask &= _WRITE
-                self._serve(connection, mask)
-                done += 1
-            elif self._listener is not None and fd == self._listener.fileno():
-                done += self._accept()
+        done += self._poller.dispatch()
         self._seat.beat(context.clock.monotonic_ns())
         done += self.take_answers()
         for connection in context.sender.retry():
@@ -144,6 +131,7 @@ class NetworkLoop:
             self._dirty.add(connection)
         done += context.fetches.expire(context.now_ms, self._is_spent)
         done += context.sender.commit()
+        context.mailbox.flush()
         if self._frame_memory.waiting:
             self._frame_memory.admit()
         while self._dirty:
@@ -170,68 +158,87 @@ class NetworkLoop:
             self._seat.counters.add(BYTES_IN, self._bytes_in)
             self._requests = self._bytes_in = 0
 
-    def follow_peers(self) -> None:
+    def peers_changed(self, process_ids: frozenset[int]) -> None:
         """Fail what was in flight to processes that died."""
         wiring = self._seat.wiring
-        for process_id in self._seat.changed():
+        for process_id in process_ids:
             self._context.sender.forget(process_id)
-            self._context.admin.fail_owner(process_id)
+            self._context.mailbox.forget(process_id)
             if process_id != wiring.controller_id:
                 self._context.produce.fail_owner(process_id)
                 self._context.fetches.retry_all()
 
+    def look_again(self) -> int:
+        """The answer rings, and whether the view moved: all that peers ring for. Sockets are found by the sleep itself."""
+        return self.take_answers() + (self._seat.view.version() != self._context.view_version)
+
     def take_answers(self) -> int:
         """Drain the answer rings."""
-        context = self._context
         done = 0
         for process_id, reader in self._seat.readers.items():
             answers = reader.poll(REQUESTS_PER_CYCLE_MAX)
             if not answers:
                 continue
             done += len(answers)
-            for kind, body in answers:
-                if kind == RESULT:
-                    for serial in context.produce.take_results(body):
-                        connection = self._by_serial.get(serial)
-                        if connection is not None:
-                            connection.condemn("produce with acks=0 failed")
-                elif kind == ADVANCED:
-                    context.fetches.advance([slot for (slot,) in SLOT_ENTRY.iter_unpack(body)], self._is_spent)
-                elif kind == ADMIN_RESULT:
-                    context.follow_view()
-                    context.admin.take_result(body)
-                elif kind == ADMIN_PART:
-                    context.admin.take_part(body)
-                elif kind == RESULT_TEXT:
-                    context.produce.take_text(body)
+            left = iter(answers)
+            while not self._take_messages(process_id, left):
+                pass
             if reader.release():
                 self._seat.ring(process_id)  # it may sleep on answers that found no room
         return done
 
-    def sleep_bound_ms(self, most_ms: int) -> int:
-        """How long a sleep may last before something is due."""
+    def _take_messages(self, process_id: int, messages: Iterator[tuple[int, memoryview]]) -> bool:
+        """Settle what a ring brought; False, where a message was refused and more may follow."""
+        context = self._context
+        try:
+            for kind, body in messages:
+                if kind == RESULT:
+                    for serial in context.produce.take_results(body):
+                        connection = self._connections.get(serial)
+                        if connection is not None:
+                            connection.condemn("produce with acks=0 failed")
+                elif kind == ADVANCED:
+                    context.fetches.advance([slot for (slot,) in SLOT_ENTRY.iter_unpack(body)], self._is_spent)
+                elif kind == RESULT_TEXT:
+                    context.produce.take_text(body)
+                else:
+                    if kind == REPLY:
+                        context.follow_view()
+                    context.mailbox.take(process_id, kind, body)
+        except struct.error as failure:
+            _log.warning("message refused process=%d kind=%d reason=%s", process_id, kind, failure)
+            return False
+        return True
+
+    def sleep_bound_ms(self) -> int:
+        """Until a fetch is due, or a crowded ring may have room."""
         if self._context.sender.stalled:
             return STALLED_WAIT_MAX_MS
-        deadline_ms = self._context.fetches.next_deadline_ms()
-        if deadline_ms is None:
-            return most_ms
-        return max(0, min(most_ms, deadline_ms - self._context.now_ms))
+        return max(0, min(IDLE_WAIT_MAX_MS, self._context.fetches.next_deadline_ms() - self._context.now_ms))
 
-    def begin_accepting(self) -> None:
-        """Let connections in, those that wait in the backlog first; the first view of the cluster has to be there."""
-        assert self._listener is not None
-        self._epoll.modify(self._listener.fileno(), _READ)
+    def is_ready(self) -> bool:
+        """Whether it takes connections: since the first view of the cluster."""
+        return self._is_ready
+
+    def _begin_serving(self) -> None:
+        self._is_ready = True
+        if self._listener is not None:
+            self._begin_accepting(self._listener)
+
+    def _begin_accepting(self, listener: socket.socket) -> None:
+        """Let connections in, those that wait in the backlog first."""
+        self._poller.modify(listener.fileno(), READ)
         self._is_accepting = True
 
-    def stop_accepting(self) -> None:
-        """Begin to drain: no new connections, no new frames."""
+    def drain(self) -> bool:
+        """No new connections, no new frames."""
         if self._listener is not None:
-            self._epoll.unregister(self._listener.fileno())
+            self._poller.unregister(self._listener.fileno())
             self._listener.close()
             self._listener = None
         self.is_draining = True
-        for connection in list(self._connections.values()):
-            self._dirty.add(connection)
+        self._dirty.update(self._connections.values())
+        return True
 
     def is_drained(self) -> bool:
         """Whether no connection waits for a produce result or has bytes to send. Parked fetches don't count."""
@@ -239,12 +246,13 @@ class NetworkLoop:
             len(connection.outbox) for connection in self._connections.values()
         )
 
-    def close(self) -> None:
+    def close(self) -> bool:
         for connection in list(self._connections.values()):
             self._close(connection, None)
-        self._epoll.close()
+        self._context.files.close()
+        return True
 
-    def _accept(self) -> int:
+    def _accept(self, _events: int) -> int:
         assert self._listener is not None
         for count in range(ACCEPTS_PER_CYCLE_MAX):
             try:
@@ -271,10 +279,9 @@ class NetworkLoop:
             connection = Connection(
                 sock, peer, self._serial, self._frame_bytes_max, self._dirty, self._context.now_ms, self._frame_memory
             )
-            self._connections[connection.fd] = connection
-            self._by_serial[connection.serial] = connection
-            self._epoll.register(connection.fd, _READ)
-            connection.registered_events = _READ
+            self._connections[connection.serial] = connection
+            self._poller.register(connection.fd, READ, partial(self._serve, connection))
+            connection.registered_events = READ
             self._seat.counters.add(CONNECTIONS_ACCEPTED, 1)
             self._seat.counters.add(CONNECTIONS_OPEN, 1)
         return ACCEPTS_PER_CYCLE_MAX
@@ -283,21 +290,25 @@ class NetworkLoop:
         """Leave new connections in the backlog until the next look: the listener would keep the loop awake."""
         assert self._listener is not None
         _log.error("no connection accepted reason=%s hint=raise LimitNOFILE or lower max.connections", failure.strerror)
-        self._epoll.modify(self._listener.fileno(), 0)
+        self._poller.modify(self._listener.fileno(), 0)
         self._is_accepting = False
 
-    def _serve(self, connection: Connection, mask: int) -> None:
-        if mask & _READ and (connection.is_short or not connection.can_take_requests):
+    def _serve(self, connection: Connection, events: int) -> int:
+        """What the poller found of a connection."""
+        if events & READ and self._is_full:
+            self._deferred[connection] = None
+        elif events & READ and (connection.is_short or not connection.can_take_requests):
             self._dirty.add(connection)  # its frames are still needed where they lie: stop listening for more
-        elif mask & _READ and (connection in self._deferred or connection in self._served):
+        elif events & READ and (connection in self._deferred or connection in self._served):
             pass  # whole frames may lie there, in all the room there is: their turn comes first
-        elif mask & _READ:
+        elif events & READ:
             self._receive(connection)
-        elif mask & _BROKEN:
+        elif events & BROKEN:
             self._close(connection, None)
-            return
-        if mask & _WRITE:
+            return 1
+        if events & WRITE:
             self._dirty.add(connection)
+        return 1
 
     def _receive(self, connection: Connection) -> None:
         """Take what the socket has, and the frames in it."""
@@ -389,11 +400,11 @@ class NetworkLoop:
         elif self._frame_memory.waiting:
             connection.shrink()
         is_read = connection.can_take_requests and not connection.is_short and not self.is_draining
-        wanted = _READ if is_read else 0
+        wanted = READ if is_read else 0
         if len(connection.outbox):
-            wanted |= _WRITE
+            wanted |= WRITE
         if wanted != connection.registered_events:
-            self._epoll.modify(connection.fd, wanted)
+            self._poller.modify(connection.fd, wanted)
             connection.registered_events = wanted
 
     def _look_at_connections(self) -> None:
@@ -404,8 +415,8 @@ class NetworkLoop:
         if self._closed >= CLOSED_BEFORE_TRIM:
             self._closed = 0
             trim_heap()
-        if self._listener is not None and not self._is_accepting and self._seat.view.version() > 0:
-            self.begin_accepting()
+        if self._listener is not None and not self._is_accepting and self._is_ready:
+            self._begin_accepting(self._listener)
         now_ms = self._context.now_ms
         for connection in list(self._connections.values()):
             idle_ms = now_ms - connection.last_active_ms
@@ -433,17 +444,19 @@ class NetworkLoop:
         connection.is_closed = True
         if reason is not None:
             _log.info("connection closed peer=%s reason=%s", connection.peer, reason)
-        self._connections.pop(connection.fd, None)
+        del self._connections[connection.serial]
+        self._poller.forget(connection.fd)
         self._seat.counters.add(CONNECTIONS_OPEN, -1)
         self._closed += 1
-        self._by_serial.pop(connection.serial, None)
         self._dirty.discard(connection)
         self._deferred.pop(connection, None)
         self._served.pop(connection, None)
         context = self._context
-        for kind, header in context.sender.drop(connection):
-            if kind != PRODUCE_PART:  # the owner lets go of what was begun
-                (context.produce if kind == PRODUCE else context.admin).forget_unsent(header)
+        for process_id, kind, header in context.sender.drop(connection):
+            if kind == PRODUCE:
+                context.produce.forget_unsent(header)
+            elif kind == REQUEST:  # of parts, the owner lets go of what was begun
+                context.mailbox.withdraw(process_id, header)
         if connection.exchanges:
             context.fetches.drop(connection)
         connection.close()

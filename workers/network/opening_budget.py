@@ -1,9 +1,9 @@
 """How much one request may have the node open: a bound on what compressed bytes can make of a network worker.
 
-    opened so far <= OPENED_BYTES_MAX + OPENED_RATIO_MAX x bytes of the request, in bytes that went in, bytes that came out,
-    OPENED_RECORD_COST for each record that was looked at, and BATCH_COST for each batch
+    opened so far <= OPENED_BYTES_MAX + OPENED_RATIO_MAX x bytes of the request
 
-Bytes that go in count because what comes out may be nothing, and because what does not decompress has cost as much.
+Opened are bytes that went in, bytes that came out, OPENED_RECORD_COST for each record that was looked at, and BATCH_COST
+for each batch. Bytes that go in count because what comes out may be nothing, and because what does not decompress has cost as much.
 
 A request that costs HEAVY_COST (30 ms or so) ends its turn: the loop serves nobody else's frames in that cycle, beats and
 sends, and goes on with the others first.

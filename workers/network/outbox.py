@@ -14,8 +14,7 @@ import os
 import socket
 from collections import deque
 
-SENDFILE_BYTES_MAX = 2 << 20  # for one cycle, so that one reader does not hold the loop
-JOIN_BYTES_MAX = 64 * 1024
+from headrace.limits import OUTBOX_JOIN_BYTES_MAX, SENDFILE_BYTES_MAX
 
 _MORE = socket.MSG_MORE | socket.MSG_DONTWAIT
 _NO_MORE = socket.MSG_DONTWAIT
@@ -99,13 +98,13 @@ class Outbox:
         return True
 
     def _join(self, first: bytes | memoryview) -> bytes | memoryview:
-        """`first` and the memory parts behind it as one buffer, up to JOIN_BYTES_MAX."""
+        """`first` and the memory parts behind it as one buffer, up to OUTBOX_JOIN_BYTES_MAX."""
         parts = self._parts
         if type(parts[0]) is FilePart:
             return first
         joined = [first]
         size = len(first)
-        while parts and type(parts[0]) is not FilePart and size < JOIN_BYTES_MAX:
+        while parts and type(parts[0]) is not FilePart and size < OUTBOX_JOIN_BYTES_MAX:
             following = parts.popleft()
             assert not isinstance(following, FilePart)
             joined.append(following)

@@ -18,13 +18,12 @@ from pathlib import Path
 
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
+from headrace.limits import READERS_MAX
 from headrace.log.open_segments import OpenSegments
 from headrace.log.reader import LogReader
-from headrace.shm.cluster_view import ClusterView
+from headrace.shm.cluster_view import Changes, ClusterView
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
 from headrace.workers.network.routes import Route
-
-READERS_MAX = 2_000
 
 Held = tuple[Route, LogReader]
 
@@ -40,6 +39,7 @@ class PartitionFiles:
         self._open_segments = open_segments
         self._log_dirs = [Path(path) for path in log_dirs]
         self._readers: OrderedDict[int, Held] = OrderedDict()
+        self._slots: dict[str, dict[int, int]] = {}  # of the readers, by topic and index
 
     def reader(self, route: Route, row: PartitionRow) -> LogReader:
         """The reader of a partition, with the segment list as of `row`.
@@ -60,12 +60,17 @@ class PartitionFiles:
             reader.refresh(row.segments_version)
         return reader
 
-    def follow(self, view: ClusterView) -> None:
-        """Let go of what is no partition any more: an open descriptor keeps a deleted file's space."""
-        if not self._readers:
-            return
-        for slot in [slot for slot, (route, _reader) in self._readers.items() if not _is_in(view, route)]:
-            self._readers.pop(slot)[1].close()
+    def follow(self, view: ClusterView, changes: Changes | None = None) -> None:
+        """Let go of what is no partition any more: an open descriptor keeps a deleted file's space.
+
+        changes   what is another than in the last view; None: anything may be
+        """
+        for name in self._slots.keys() & changes.keys() if changes is not None else list(self._slots):
+            indexes = changes[name] if changes is not None else None
+            slots = self._slots[name]
+            for slot in [slot for index, slot in slots.items() if indexes is None or index in indexes]:
+                if not _is_in(view, self._readers[slot][0]):
+                    self._close(slot)
 
     def directory(self, topic: str, partition: int) -> Path | None:
         """Where a partition's files are."""
@@ -76,22 +81,29 @@ class PartitionFiles:
         return None
 
     def close(self) -> None:
-        for _route, reader in self._readers.values():
-            reader.close()
-        self._readers.clear()
+        for slot in list(self._readers):
+            self._close(slot)
+
+    def _close(self, slot: int) -> None:
+        route, reader = self._readers.pop(slot)
+        reader.close()
+        slots = self._slots[route.topic]
+        if slots.get(route.index) == slot:
+            del slots[route.index]
+            if not slots:
+                del self._slots[route.topic]
 
     def _open(self, route: Route) -> Held:
-        stale = self._readers.pop(route.slot, None)
-        if stale is not None:
-            stale[1].close()
+        if route.slot in self._readers:
+            self._close(route.slot)
         directory = self.directory(route.topic, route.index)
         if directory is None:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"no directory for {route.topic}-{route.index}")
         held = (route, LogReader(directory, partial(self._confirm, route), self._open_segments))
         self._readers[route.slot] = held
+        self._slots.setdefault(route.topic, {})[route.index] = route.slot
         if len(self._readers) > READERS_MAX:
-            _slot, (_route, oldest) = self._readers.popitem(last=False)
-            oldest.close()
+            self._close(next(iter(self._readers)))
         return held
 
     def _confirm(self, route: Route) -> None:

@@ -14,8 +14,9 @@ from struct import Struct
 from crc32c import crc32c
 
 from headrace.errors import ErrorCode, KafkaError
+from headrace.limits import PLAIN_WHOLE_RECORDS_MAX
 from headrace.log.validator import TIME_MAX, TIME_MIN
-from headrace.protocol.plain_records import WHOLE_RECORDS_MAX, scan_plain
+from headrace.protocol.plain_records import scan_plain
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
     CRC_POSITION,
@@ -55,7 +56,7 @@ def check_plain(batch: memoryview) -> None:
         if not _is_sound(batch):
             return
         raise KafkaError(ErrorCode.INVALID_RECORD, str(failure)) from None
-    if base_timestamp >= 0 and (count > WHOLE_RECORDS_MAX or base_timestamp + (most >> 1) == max_timestamp):
+    if base_timestamp >= 0 and (count > PLAIN_WHOLE_RECORDS_MAX or base_timestamp + (most >> 1) == max_timestamp):
         return
     if _is_sound(batch):
         _mend(batch, data, max_timestamp)

@@ -16,6 +16,7 @@ from typing import Any
 from headrace.errors import ErrorCode
 from headrace.shm.messages import PRODUCE_HEADER, RESULT_ENTRY, RESULT_TEXT_HEADER
 from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.refused_batches import error_to_tell
 
 # (error, base_offset, log_append_time_ms, log_start_offset)
 Result = tuple[int, int, int, int]
@@ -50,6 +51,10 @@ class PendingProduce:
     def settle(self, index: int, result: Result) -> None:
         """Take the result of one partition; the last one answers the request. A second result changes nothing."""
         if self.results[index] is None:
+            refused = self.exchange.connection.refused
+            if result[0] or refused:
+                topic, partition = self._place(index)
+                result = (error_to_tell(refused, topic, partition, result[0]), *result[1:])
             self.results[index] = result
             self.remaining -= 1
             if self.remaining == 0:
@@ -57,6 +62,14 @@ class PendingProduce:
                     self.respond(self)
                 except Exception as failure:
                     self.exchange.connection.contain(failure)
+
+    def _place(self, index: int) -> tuple[str, int]:
+        """The topic and the partition of a result."""
+        for topic, partitions in self.topics:
+            if index < len(partitions):
+                return topic, partitions[index]
+            index -= len(partitions)
+        raise IndexError(index)
 
 
 class ProduceLedger:
@@ -118,10 +131,10 @@ class ProduceLedger:
             pending.texts[index] = bytes(body[RESULT_TEXT_HEADER.size :]).decode("utf-8", "replace")
 
     def fail_owner(self, process_id: int) -> None:
-        """A partition worker died: what it owes is answered with a retriable error. The outcome is unknown."""
+        """A partition worker died: what it owes may be stored or not, which REQUEST_TIMED_OUT says."""
         for request_id, pending in list(self._pending.items()):
             for index, owner in enumerate(pending.owners):
                 if owner == process_id:
-                    pending.settle(index, (int(ErrorCode.NOT_LEADER_OR_FOLLOWER), -1, -1, -1))
+                    pending.settle(index, (int(ErrorCode.REQUEST_TIMED_OUT), -1, -1, -1))
             if pending.remaining == 0:
                 del self._pending[request_id]

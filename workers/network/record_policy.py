@@ -4,11 +4,11 @@ Runs in: a network worker, on the batch where it was received; one object a topi
 ask nothing (`is_plain`) and their batches pass untouched. The log's owner checks the header of whatever comes out, as
 of any batch, so nothing here has to be trusted there; it never decompresses.
 
-    Produce v0 to v2    sets of v0 and v1 become one batch of v2, in the topic's codec or their own
-    compression.type    a batch in another codec is compressed anew
-    cleanup.policy      compact: each record needs a key
-    headrace.validate.records.deep    records are what their header says; a wrong largest timestamp is mended. Uncompressed
-                        ones are looked at in any case (`plain_admission.py`)
+    Produce v0 to v2                  sets of v0 and v1 become one batch of v2, in the topic's codec or their own
+    compression.type                  a batch in another codec is compressed again
+    cleanup.policy                    compact: each record needs a key
+    headrace.validate.records.deep    records are what their header says; a wrong largest timestamp is mended.
+                                      Uncompressed ones are checked in any case (`plain_admission.py`)
 
 A batch whose header or checksum is wrong is passed as it is: the owner names the fault. Bounds: OPENED_BYTES_MAX and
 OPENED_RECORDS_MAX for a batch, `opening_budget.py` for a request.
@@ -102,7 +102,7 @@ class RecordPolicy:
     )
 
     def __init__(self, settings: Settings, overrides: Mapping[str, str]) -> None:
-        values: dict[str, Any] = topic_values(settings, overrides)
+        values = topic_values(settings, overrides)
         self._config = LogConfig.from_values(values)
         self._is_compacted = "compact" in values["cleanup.policy"]
         self._is_deep: bool = settings["headrace.validate.records.deep"]

@@ -7,6 +7,7 @@ back-pressure.
 
 from __future__ import annotations
 
+from headrace.runtime.outbox import commit_rings
 from headrace.shm.counters import RING_FULL
 from headrace.shm.seat import Seat
 from headrace.workers.network.connection import Connection
@@ -27,7 +28,7 @@ class RingSender:
         process_id: int,
         kind: int,
         header: bytes,
-        payload: memoryview | bytes | None,
+        payload: memoryview | bytes | bytearray | None,
     ) -> None:
         """Write a message for `connection`, or stall it where the ring is full."""
         if not connection.stalled and self._writers[process_id].write(kind, header, payload):
@@ -69,12 +70,12 @@ class RingSender:
             connection.stalled.clear()
             connection.stalled.extend(kept)
 
-    def drop(self, connection: Connection) -> list[tuple[int, bytes]]:
+    def drop(self, connection: Connection) -> list[tuple[int, int, bytes]]:
         """The connection is closed: what it had stalled is not sent.
 
-        returns   (kind, header) of what nobody will answer: the ledgers have to forget it
+        returns   (process id, kind, header) of what will not be answered: it has to be forgotten where it is waited for
         """
-        dropped = [(kind, header) for _process_id, kind, header, _payload in connection.stalled]
+        dropped = [(process_id, kind, header) for process_id, kind, header, _payload in connection.stalled]
         connection.stalled.clear()
         self.stalled.discard(connection)
         return dropped
@@ -84,10 +85,4 @@ class RingSender:
 
         returns   number of rings committed
         """
-        count = len(self._uncommitted)
-        if count:
-            for process_id in self._uncommitted:
-                self._writers[process_id].commit()
-                self._seat.ring(process_id)
-            self._uncommitted.clear()
-        return count
+        return commit_rings(self._seat, self._uncommitted)

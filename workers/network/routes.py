@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from headrace.ids import INTERNAL_TOPICS, owner_of
-from headrace.shm.cluster_view import ClusterView, TopicView
+from headrace.ids import INTERNAL_TOPICS, PartitionKey, owner_of
+from headrace.shm.cluster_view import Changes, ClusterView, TopicView, changed_topics
 from headrace.topic_defaults import TopicDefaults
 from headrace.workers.network.record_policy import RecordPolicy
 
@@ -20,7 +20,7 @@ class Route(NamedTuple):
     topic: str
     index: int  # type: ignore[assignment]  # shadows tuple.index
     slot: int  # -1: not hosted here
-    key: int
+    key: PartitionKey
     owner: int  # process id of the partition worker
     leader: int  # node id, -1: none
     leader_epoch: int
@@ -40,20 +40,41 @@ class Routes:
         self._inherited = defaults.settings
         self._view: ClusterView | None = None
         self._policies: dict[str, RecordPolicy] = {}
-        self._topics: dict[str, list[Route] | None] = {}
+        self._topics: dict[str, list[Route]] = {}
         self._slots: dict[int, Route] = {}
 
-    def follow(self, view: ClusterView) -> None:
-        """Forget what came from an older view of a topic that changed, or of all where what they inherit did."""
-        before = self._view.topics if self._view is not None and self._defaults.settings is self._inherited else {}
-        self._inherited = self._defaults.settings
+    def follow(self, view: ClusterView, changes: Changes | None = None) -> None:
+        """Forget what came from an older view of a topic that changed, or of all where what they inherit did.
+
+        changes   what is another than in the last view; None: whatever topics are other objects
+        """
+        if self._inherited is not self._defaults.settings:
+            self._inherited = self._defaults.settings
+            changes = dict.fromkeys((*self._topics, *self._policies))
+        elif changes is None:
+            changes = changed_topics(self._view.topics if self._view is not None else {}, view.topics)
         self._view = view
-        for name in [name for name in self._topics if before.get(name) is not view.topics.get(name)]:
-            for route in self._topics.pop(name) or ():
-                if self._slots.get(route.slot) is route:
-                    del self._slots[route.slot]
-        for name in [name for name in self._policies if before.get(name) is not view.topics.get(name)]:
-            del self._policies[name]
+        for name, indexes in changes.items():
+            if indexes is None:
+                self._policies.pop(name, None)
+                for route in self._topics.pop(name, None) or ():
+                    self._forget_slot(route)
+            elif name in self._topics:
+                self._follow_partitions(view.topics[name], indexes)
+
+    def _follow_partitions(self, topic: TopicView, indexes: frozenset[int]) -> None:
+        """Some partitions of a topic that has routes have other leaders, or other places."""
+        routes = self._topics[topic.name]
+        for index in indexes:
+            stale = routes[index]
+            self._forget_slot(stale)
+            route = routes[index] = self._route(topic, index, stale.policy)
+            if route.slot >= 0:
+                self._slots[route.slot] = route
+
+    def _forget_slot(self, route: Route) -> None:
+        if self._slots.get(route.slot) is route:
+            del self._slots[route.slot]
 
     def topic(self, name: str) -> list[Route] | None:
         """Routes of a topic by partition index, None where the view does not have the topic."""

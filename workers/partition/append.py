@@ -1,18 +1,22 @@
-"""Produce messages out of the rings, into the logs, and their results back: the node's hottest path.
+"""Produce messages, into the logs, and their results back: the node's hottest path.
 
-Runs in: a partition worker. For each cycle, not for each batch: one poll a ring, one `writev` and one row a
+Runs in: a partition worker. For each cycle, not for each batch: one poll a ring (`intake.py`), one `writev` and one row a
 partition, one RESULT message and at most one doorbell a network worker. A batch is not copied here: it is
 checked, stamped and written from the ring's own memory, and the ring is released after the write.
 
-    ring -> unpack header (32 bytes) -> group by replica -> PartitionLog.append_as_leader -> row -> RESULT
+    gather: ring's messages -> unpack header (32 bytes) -> group by replica
+    append: PartitionLog.append_as_leader -> row -> RESULT
 
 Source: blueprint, write plane; Kafka `ReplicaManager.appendRecords`.
 """
 
 from __future__ import annotations
 
+import logging
+import struct
+
 from headrace.errors import ErrorCode, StorageFailed
-from headrace.limits import APPENDS_PER_CYCLE_MAX, GROUP_REQUESTS_PER_CYCLE_MAX, REQUEST_BYTES_PER_CYCLE_MAX
+from headrace.ids import PartitionKey, RequestId
 from headrace.shm.counters import PRODUCE_BATCHES, PRODUCE_BYTES, PRODUCE_ERRORS
 from headrace.shm.messages import PRODUCE, PRODUCE_HEADER, PRODUCE_PART
 from headrace.shm.partition_table import RowState
@@ -22,7 +26,6 @@ from headrace.workers.partition.large_batches import LargeBatches
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replicas import Replicas
-from headrace.workers.partition.requests import Requests
 
 ACKS_NONE = 0
 ACKS_LEADER = 1
@@ -34,12 +37,14 @@ _NOT_ENOUGH_REPLICAS = int(ErrorCode.NOT_ENOUGH_REPLICAS)
 _STORAGE_ERROR = int(ErrorCode.KAFKA_STORAGE_ERROR)
 _UNKNOWN_PRODUCER = int(ErrorCode.UNKNOWN_PRODUCER_ID)
 
+_log = logging.getLogger(__name__)
+
 # (process_id of the network worker, request_id, index, acks, timeout_ms)
-Ticket = tuple[int, int, int, int, int]
+Ticket = tuple[int, RequestId, int, int, int]
 
 
 class Appender:
-    """Moves PRODUCE messages of all network workers into the logs of this worker's replicas; hands on the rest."""
+    """Moves PRODUCE messages of all network workers into the logs of this worker's replicas."""
 
     def __init__(
         self,
@@ -48,79 +53,74 @@ class Appender:
         replicas: Replicas,
         answers: Answers,
         purgatory: ProducePurgatory,
-        requests: Requests,
     ) -> None:
         self._seat = seat
         self._node_id = node_id
         self._replicas = replicas
         self._answers = answers
         self._purgatory = purgatory
-        self._requests = requests
         self._large = LargeBatches(seat.wiring.settings["socket.request.max.bytes"])
         self._monotonic_ms = 0
-        self._messages_max = APPENDS_PER_CYCLE_MAX  # of a ring in this cycle; fewer behind one in which groups asked
+        self._work: dict[Replica, tuple[list[Ticket], list[memoryview]]] = {}  # gathered in this cycle
 
-    def do_work(self, now_ms: int, monotonic_ms: int) -> int:
-        """Append what the rings hold: of each `_messages_max` messages, REQUEST_BYTES_PER_CYCLE_MAX at most.
+    def gather(
+        self, process_id: int, messages: list[tuple[int, memoryview]], monotonic_ms: int
+    ) -> list[tuple[int, memoryview]]:
+        """Take the produces among a ring's messages, for `append`, which has to come before these are released.
 
-        now_ms         the date, for the records
-        monotonic_ms   for the deadlines of requests that wait
-        returns        number of messages taken
+        returns   the messages of other kinds
         """
-        self._monotonic_ms = monotonic_ms
         answers = self._answers
         replicas = self._replicas.by_slot
         unpack_header = PRODUCE_HEADER.unpack_from
         header_bytes = PRODUCE_HEADER.size
-        work: dict[Replica, tuple[list[Ticket], list[memoryview]]] = {}
-        polled = []
-        taken = others = 0
-        for process_id, reader in self._seat.readers.items():
-            if answers.is_congested(process_id):
-                continue
-            messages = reader.poll(self._messages_max, REQUEST_BYTES_PER_CYCLE_MAX)
-            if not messages:
-                continue
-            polled.append((process_id, reader))
-            taken += len(messages)
-            for kind, body in messages:
-                if kind != PRODUCE:
-                    if kind == PRODUCE_PART:
-                        self._large.take(process_id, body, monotonic_ms)
+        work = self._work
+        others: list[tuple[int, memoryview]] = []
+        left = iter(messages)
+        while True:  # once, and once more for each message that is refused
+            try:
+                for kind, body in left:
+                    if kind != PRODUCE:
+                        if kind == PRODUCE_PART:
+                            self._large.take(process_id, body, monotonic_ms)
+                        else:
+                            others.append((kind, body))
                         continue
-                    others += 1
-                    self._requests.take(process_id, body)
-                    continue
-                request_id, slot, key, index, timeout_ms, acks, _version, begun = unpack_header(body)
-                batch = body[header_bytes:]
-                if begun:
-                    whole = self._large.finish(process_id, request_id, index, begun, batch)
-                    if whole is None:
-                        answers.refuse(process_id, request_id, index, _NOT_LEADER)
-                        continue
-                    batch = whole
-                replica = replicas.get(slot)
-                if replica is None or replica.key != key or not replica.is_leader:
-                    answers.refuse(process_id, request_id, index, self._why_not(replica, slot, key))
-                elif acks == ACKS_ALL and len(replica.isr) < replica.min_insync_replicas:
-                    answers.refuse(process_id, request_id, index, _NOT_ENOUGH_REPLICAS)
-                else:
-                    ticket = (process_id, request_id, index, acks, timeout_ms)
-                    group = work.get(replica)
-                    if group is None:
-                        work[replica] = ([ticket], [batch])
+                    request_id, slot, key, index, timeout_ms, acks, _version, begun = unpack_header(body)
+                    batch = body[header_bytes:]
+                    if begun:
+                        whole = self._large.finish(process_id, request_id, index, begun, batch)
+                        if whole is None:
+                            answers.refuse(process_id, request_id, index, _NOT_LEADER)
+                            continue
+                        batch = whole
+                    replica = replicas.get(slot)
+                    if replica is None or replica.key != key or not replica.is_leader:
+                        answers.refuse(process_id, request_id, index, self._why_not(replica, slot, key))
+                    elif acks == ACKS_ALL and len(replica.isr) < replica.min_insync_replicas:
+                        answers.refuse(process_id, request_id, index, _NOT_ENOUGH_REPLICAS)
                     else:
-                        group[0].append(ticket)
-                        group[1].append(batch)
+                        ticket = (process_id, request_id, index, acks, timeout_ms)
+                        group = work.get(replica)
+                        if group is None:
+                            work[replica] = ([ticket], [batch])
+                        else:
+                            group[0].append(ticket)
+                            group[1].append(batch)
+                return others
+            except struct.error as failure:
+                _log.warning("message refused process=%d kind=%d reason=%s", process_id, kind, failure)
+
+    def append(self, now_ms: int, monotonic_ms: int) -> None:
+        """Append what was gathered, and owe its results.
+
+        now_ms         the date, for the records
+        monotonic_ms   for the deadlines of requests that wait
+        """
+        self._monotonic_ms = monotonic_ms
+        work, self._work = self._work, {}
         for replica, (tickets, batches) in work.items():
             self._append(replica, tickets, batches, now_ms)
-        work.clear()
-        for process_id, reader in polled:
-            if reader.release():
-                self._seat.ring(process_id)
-        if taken:
-            self._messages_max = GROUP_REQUESTS_PER_CYCLE_MAX if others else APPENDS_PER_CYCLE_MAX
-        return taken
 
     def look(self, monotonic_ms: int) -> None:
         """Let go of large batches whose end never came."""
@@ -130,7 +130,7 @@ class Appender:
         """A network worker died."""
         self._large.forget(process_id)
 
-    def _why_not(self, replica: Replica | None, slot: int, key: int) -> int:
+    def _why_not(self, replica: Replica | None, slot: int, key: PartitionKey) -> int:
         """Why a slot takes no appends for a partition. One whose log is still to be opened is opened before others."""
         if replica is None or replica.key != key:
             self._replicas.ask_for(slot, key)

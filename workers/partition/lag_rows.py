@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import logging
 
+from headrace.limits import ROWS_PER_FLUSH_MAX
 from headrace.shm.lag_table import LagTable
 from headrace.workers.coordinators.effects import KeyValue
 from headrace.workers.coordinators.group_records import commit_ms_of, offset_of, read_suffix
 
 FLUSH_INTERVAL_MS = 500
-ROWS_PER_FLUSH_MAX = 5_000
 _PARTITION_BYTES = 4  # at the end of an offset's key
 _SIGN_MAX = 127  # of its first byte
 

@@ -1,15 +1,15 @@
 """Which partitions of a view are this worker's, what changed of them, and which were there before.
 
-Runs in: a partition worker. Pure. What two views have in common costs one comparison a topic: `ClusterViewReader.read`
-gives a topic that has not changed as the object that it gave before.
+Runs in: a partition worker. Pure. What two views have in common costs nothing: what is another is said along with a view
+(`ClusterViewReader.follow`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from headrace.ids import owner_of
-from headrace.shm.cluster_view import PartitionView, TopicView
+from headrace.ids import PartitionKey, owner_of
+from headrace.shm.cluster_view import Changes, PartitionView, TopicView, changed_topics
 
 Before = dict[int, PartitionView]  # by slot
 After = dict[int, tuple[TopicView, PartitionView]]  # by slot
@@ -22,32 +22,44 @@ class OwnedPartitions:
         self._index = index
         self._worker_count = worker_count
         self._topics: Mapping[str, TopicView] = {}
+        self._held: dict[str, dict[int, PartitionView]] = {}  # by topic and index
 
     def has(self, topic: str, partition: int) -> bool:
         return owner_of(topic, partition, self._worker_count) == self._index
 
-    def follow(self, topics: Mapping[str, TopicView]) -> tuple[Before, After]:
-        """Those of the topics that changed since the last call: as they were, and as they are."""
-        before, self._topics = self._topics, topics
-        was = {
-            partition.slot: partition
-            for name, topic in before.items()
-            if topics.get(name) is not topic
-            for partition in self._of(topic)
-        }
-        now = {
-            partition.slot: (topic, partition)
-            for name, topic in topics.items()
-            if before.get(name) is not topic
-            for partition in self._of(topic)
-        }
+    def follow(self, topics: Mapping[str, TopicView], changes: Changes | None = None) -> tuple[Before, After]:
+        """Those that changed since the last call: as they were, and as they are; of a topic that changed, all.
+
+        changes   what is another than in the last call; None: whatever topics are other objects
+        """
+        if changes is None:
+            changes = changed_topics(self._topics, topics)
+        self._topics = topics
+        was: Before = {}
+        now: After = {}
+        for name, indexes in changes.items():
+            topic, held = topics.get(name), self._held.setdefault(name, {})
+            for index in [index for index in indexes if self.has(name, index)] if indexes is not None else [*held]:
+                partition = held.pop(index, None)
+                if partition is not None:
+                    was[partition.slot] = partition
+            for partition in self._hosted(topic, indexes) if topic is not None else ():
+                assert topic is not None
+                held[partition.index] = partition
+                now[partition.slot] = (topic, partition)
+            if not held:
+                del self._held[name]
         return was, now
 
-    def _of(self, topic: TopicView) -> list[PartitionView]:
-        """Every worker_count-th, where it is hosted here."""
-        count = self._worker_count
-        first = (self._index - owner_of(topic.name, 0, count)) % count
-        return [partition for partition in topic.partitions[first::count] if partition.slot >= 0]
+    def _hosted(self, topic: TopicView, indexes: frozenset[int] | None) -> list[PartitionView]:
+        """Ours of these indexes, None: of all, where they are hosted here."""
+        count, partitions = self._worker_count, topic.partitions
+        own: Iterable[int]
+        if indexes is None:
+            own = range((self._index - owner_of(topic.name, 0, count)) % count, len(partitions), count)
+        else:
+            own = (index for index in indexes if index < len(partitions) and self.has(topic.name, index))
+        return [partition for index in own if (partition := partitions[index]).slot >= 0]
 
 
 class KnownPartitions:
@@ -68,12 +80,12 @@ class KnownPartitions:
     def __contains__(self, key: object) -> bool:
         return key in self._keys
 
-    def add(self, key: int) -> None:
+    def add(self, key: PartitionKey) -> None:
         """It is in the view."""
         self._keys.add(key)
         self._left.pop(key, None)
 
-    def note_left(self, key: int) -> None:
+    def note_left(self, key: PartitionKey) -> None:
         """It is not in the view any more."""
         self._left[key] = None
         if len(self._left) > self._left_max:
@@ -81,7 +93,7 @@ class KnownPartitions:
             del self._left[oldest]
             self._keys.discard(oldest)
 
-    def forget(self, key: int) -> None:
+    def forget(self, key: PartitionKey) -> None:
         """It was deleted."""
         self._left.pop(key, None)
         self._keys.discard(key)

@@ -9,19 +9,16 @@ Source: Kafka `UnifiedLog.activeProducers`; KIP-664.
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.errors import ErrorCode
 from headrace.limits import PRODUCERS_DESCRIBED_MAX
 from headrace.log.producer_state import Producer
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import encode_response
+from headrace.protocol.record_batch import NO_SEQUENCE
+from headrace.runtime.mailbox import Handler, Reply
 from headrace.shm.messages import DESCRIBED_LOG
 from headrace.workers.partition.replica import Replica
-from headrace.workers.partition.requests import Handler, Reply
-
-NO_SEQUENCE = -1
 
 _Topic = messages.DescribeProducersResponse.TopicResponse
 _Partition = messages.DescribeProducersResponse.PartitionResponse
@@ -58,11 +55,11 @@ class ProducerDescription:
         reply(encode_response(ApiKey.DESCRIBE_PRODUCERS, 0, response))
 
 
-def _refusal(error: ErrorCode, text: str | None) -> Any:
+def _refusal(error: ErrorCode, text: str | None) -> _Partition:
     return _Partition(error_code=int(error), error_message=text, active_producers=[])
 
 
-def _state(producer_id: int, producer: Producer) -> Any:
+def _state(producer_id: int, producer: Producer) -> _State:
     return _State(
         producer_id=producer_id,
         producer_epoch=producer.epoch,

@@ -18,7 +18,7 @@ import logging
 from collections.abc import Callable
 
 from headrace.errors import StorageExhausted, StorageFailed
-from headrace.ids import TopicPartition
+from headrace.ids import PartitionKey, TopicPartition
 from headrace.log.config import LogConfig
 from headrace.log.partition_log import PartitionLog, Result
 from headrace.shm.cluster_view import PartitionView
@@ -58,7 +58,7 @@ class Replica:
         partition: TopicPartition,
         log: PartitionLog,
         slot: int,
-        key: int,
+        key: PartitionKey,
         table: PartitionTable,
         generation: int,
         high_watermark: int,

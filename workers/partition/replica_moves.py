@@ -22,24 +22,23 @@ import logging
 import os
 import uuid
 from pathlib import Path
-from typing import Any
 
 from headrace.clock import Clock
 from headrace.errors import ErrorCode, HeadraceError, StorageExhausted, StorageFailed
 from headrace.ids import TopicPartition
 from headrace.limits import MOVE_BYTES_PER_CYCLE_MAX, MOVE_SYNC_BYTES
 from headrace.log.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
-from headrace.log.names import DELETED_DIRECTORY_SUFFIX, FUTURE_SUFFIX, aside_name
+from headrace.log.names import DELETED_DIRECTORY_SUFFIX, FUTURE_SUFFIX, LOG_SUFFIX, aside_name
 from headrace.log.partition_log import PartitionLog
 from headrace.log.reader import LogReader
-from headrace.log.segment import LOG_SUFFIX, path_of, segment_bases
+from headrace.log.segment import path_of, segment_bases
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
+from headrace.runtime.mailbox import Handler, Reply
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replicas import Replicas
-from headrace.workers.partition.requests import Handler, Reply
 
 _log = logging.getLogger(__name__)
 _TopicResult = messages.AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult
@@ -205,7 +204,7 @@ class ReplicaMoves:
 
     def _alter(self, version: int, body: memoryview, reply: Reply) -> None:
         request = decode_request(ApiKey.ALTER_REPLICA_LOG_DIRS, version, body)
-        results: dict[str, list[Any]] = {}
+        results: dict[str, list[_PartitionResult]] = {}
         by_name = {replica.partition: replica for replica in self._replicas.by_slot.values()}
         for wanted in request.dirs:
             log_dir = self._replicas.directory_named(wanted.path)

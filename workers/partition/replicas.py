@@ -27,7 +27,7 @@ from pathlib import Path
 
 from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
-from headrace.ids import OFFSETS_TOPIC, TopicPartition, partition_key
+from headrace.ids import OFFSETS_TOPIC, PartitionKey, TopicPartition, partition_key
 from headrace.limits import CLOSE_THREADS, OPENING_SLICE_MS, REOPEN_INTERVAL_MS
 from headrace.log.checkpoints import (
     LOG_START_OFFSET_FILE,
@@ -41,7 +41,7 @@ from headrace.log.disk import Disk, is_exhausted
 from headrace.log.names import DELETED_DIRECTORY_SUFFIX, FUTURE_SUFFIX, aside_name
 from headrace.log.partition_log import PartitionLog
 from headrace.settings import Settings, topic_values
-from headrace.shm.cluster_view import ClusterView, DoomedReplica, PartitionView, TopicView
+from headrace.shm.cluster_view import Changes, ClusterView, DoomedReplica, PartitionView, TopicView
 from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
 from headrace.shm.seat import Seat
@@ -101,16 +101,17 @@ class Replicas:
         """Whether a log waits for `open_some`."""
         return bool(self._unopened)
 
-    def follow(self, view: ClusterView) -> list[Replica]:
+    def follow(self, view: ClusterView, changes: Changes | None = None) -> list[Replica]:
         """Make the replicas as the view has them: of what the last view had too, nothing is looked at.
 
         What goes, goes before this returns, and so do changes of open replicas. What is to be opened is queued: a first
         few are opened here, the rest with `open_some`.
 
+        changes   what is another than in the last view; None: whatever topics are other objects
         returns   the replicas whose role or epoch changed, and those that are no more
         """
         has_new_defaults = self._defaults.follow(view.cluster_settings, view.node_settings)
-        stale, wanted = self._owned.follow(view.topics)
+        stale, wanted = self._owned.follow(view.topics, changes)
         is_first, self._is_first_view = self._is_first_view, False
         for slot, partition in stale.items():
             if slot in wanted and wanted[slot][1].key == partition.key:
@@ -144,7 +145,7 @@ class Replicas:
             replica.retire()
         return changed + retired
 
-    def ask_for(self, slot: int, key: int) -> None:
+    def ask_for(self, slot: int, key: PartitionKey) -> None:
         """Somebody wants a partition whose log is not open: it is opened before the others."""
         wanted = self._wanted.get(slot)
         if wanted is not None and wanted[1].key == key:
@@ -288,14 +289,13 @@ class Replicas:
     def close(self) -> bool:
         """Flush and close every log, so that nothing needs recovery; what failed is left to the next start.
 
-        returns   False where a log in a directory that still works was not closed
+        returns   False where a log in a directory that still works was not closed. One that still waits to be opened was
+                  not recovered either, but shows in its row: the housekeeper judges its directory by that
         """
-        # A log that was not opened was not recovered either.
-        clean = (
-            not self._has_unclean_failure
-            and not self._unopened.postponed
-            and all(map(self._is_untouched, self._unopened))
-        )
+        if self._unopened or self._unopened.postponed:
+            count = len(self._unopened) + len(self._unopened.postponed)
+            _log.warning("stopped before all logs were opened count=%d", count)
+        clean = not self._has_unclean_failure
         # One that is offline is left out: its directory gets no clean-shutdown marker.
         closing = [replica for replica in self.by_slot.values() if replica.state is not RowState.OFFLINE]
         # Syncs that are under way at once share the journal's commits: thousands of logs fit into the stop's time.
@@ -311,15 +311,6 @@ class Replicas:
                 else:
                     self._directories.take_offline(replica.log.directory.parent, failure)
         return clean
-
-    def _is_untouched(self, slot: int) -> bool:
-        """Whether a log that still waits to be opened is as a clean stop left it, or not there."""
-        topic, partition = self._wanted[slot]
-        row, _is_torn = self._table.recover_row(slot)
-        if row.key == partition.key and row.generation > 0:
-            return False  # somebody had it open in this boot
-        found = self._directories.find(TopicPartition(topic.name, partition.index))
-        return all(str(directory.parent) in self._seat.wiring.clean_directories for directory in found)
 
     def _flush_due(self, replica: Replica, now_ms: int) -> None:
         try:
@@ -561,7 +552,7 @@ class Replicas:
         elif directory is not None or isinstance(failure, OSError):
             self._has_unclean_failure = True
 
-    def _publish_state(self, slot: int, key: int, state: RowState, generation: int) -> None:
+    def _publish_state(self, slot: int, key: PartitionKey, state: RowState, generation: int) -> None:
         self._table.publish(slot, PartitionRow(state, key, generation, -1, *(0,) * 15))
 
     def _delete(self, doomed: DoomedReplica) -> None:

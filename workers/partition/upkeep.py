@@ -1,6 +1,6 @@
 """Changes of a log's segment list that others ask for: the housekeeper's retention and compaction, clients' DeleteRecords.
 
-Runs in: the partition worker that owns the log, through `requests.py`. The asker has done the reading and the thinking;
+Runs in: the partition worker that owns the log, through its mailbox. The asker has done the reading and the thinking;
 here is decided what may be, and a few renames are made. Everything can be asked again: what is done already, or isn't
 there any more, is no error.
 
@@ -14,28 +14,25 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
 
 from headrace.errors import ErrorCode, StorageFailed
-from headrace.ids import TopicPartition
+from headrace.ids import PartitionKey, TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
+from headrace.runtime.mailbox import Handler, Reply
 from headrace.shm.messages import (
     BASE_OFFSET_ENTRY,
-    DELETE_SEGMENTS,
     DELETE_SEGMENTS_HEADER,
-    NOTE_SYNCED,
-    SWAP_SEGMENTS,
     SWAP_SEGMENTS_HEADER,
     SWAPPED_SEGMENT,
     SYNCED_ENTRY,
     UPKEEP_RESULT,
     DeletionRule,
+    RequestKind,
 )
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.replica import Replica
-from headrace.workers.partition.requests import Handler, Reply
 
 TO_HIGH_WATERMARK = -1
 NO_LOW_WATERMARK = -1
@@ -55,9 +52,9 @@ class Upkeep:
     def handlers(self) -> dict[int, Handler]:
         """By api key."""
         return {
-            DELETE_SEGMENTS: self._delete_segments,
-            SWAP_SEGMENTS: self._swap_segments,
-            NOTE_SYNCED: self._note_synced,
+            RequestKind.DELETE_SEGMENTS: self._delete_segments,
+            RequestKind.SWAP_SEGMENTS: self._swap_segments,
+            RequestKind.NOTE_SYNCED: self._note_synced,
             ApiKey.DELETE_RECORDS: self._delete_records,
         }
 
@@ -113,7 +110,7 @@ class Upkeep:
 
         reply(UPKEEP_RESULT.pack(self._change(slot, key, note)))
 
-    def _change(self, slot: int, key: int, change: Callable[[Replica], None]) -> ErrorCode:
+    def _change(self, slot: int, key: PartitionKey, change: Callable[[Replica], None]) -> ErrorCode:
         """Do something to a replica in service, which may fail it."""
         replica = self._replicas.get(slot)
         if replica is None or replica.key != key:
@@ -140,7 +137,9 @@ class Upkeep:
         response = messages.DeleteRecordsResponse(topics=topics)
         reply(encode_response(ApiKey.DELETE_RECORDS, version, response))
 
-    def _delete_before(self, replica: Replica | None, wanted: Any) -> Any:
+    def _delete_before(
+        self, replica: Replica | None, wanted: messages.DeleteRecordsRequest.DeleteRecordsPartition
+    ) -> _PartitionResult:
         """One partition's part of DeleteRecords."""
         low_watermark = NO_LOW_WATERMARK
         if replica is None or not replica.is_leader:

@@ -2,12 +2,14 @@ import pytest
 
 from headrace.controller import znodes
 from headrace.controller.admin import a19_create_topics
+from headrace.controller.cluster import VIEW_MARGIN_BYTES
 from headrace.controller.topic_creation import create
 from headrace.controller.zk import ZkLost
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
+from headrace.shm import ring_sizes
 from headrace.shm.partition_table import PartitionRow, RowState
 
 Request = messages.CreateTopicsRequest
@@ -211,7 +213,7 @@ def test_a_flood_of_topics_is_looked_at_once_each_and_told_without_their_setting
     assert {row.error_code for row in rows.values()} == {0}
     assert (
         sum(row.num_partitions == 1 and bool(row.configs) for row in rows.values())
-        == a19_create_topics.CONFIGS_TOLD_MAX
+        == a19_create_topics.CONFIGS_RETURNED_MAX
     )
     assert {row.topic_config_error_code for row in rows.values()} == {0, ErrorCode.POLICY_VIOLATION}
 
@@ -245,22 +247,47 @@ def test_overrides_are_no_place_to_store_things(new_node):
     assert codes(new_node(), bulky) == {"t": ErrorCode.INVALID_CONFIG}
 
 
-def test_topics_for_which_the_view_has_no_room_are_not_made(new_node):
+def test_topics_for_which_the_view_has_no_room_are_not_made(new_node, monkeypatch):
     """They would be in ZooKeeper, and no node could publish its view any more."""
-    node = new_node(headrace_partitions_max="65536")
+    monkeypatch.setattr(ring_sizes, "CLUSTER_VIEW_BYTES_MIN", VIEW_MARGIN_BYTES + (1 << 16))
+    node = new_node(headrace_partitions_max="1024", headrace_cluster_partitions_max="1024")
     made = 0
-    for number in range(100):
+    for number in range(400):
         name = f"{number:03d}".ljust(249, "n")
-        code = codes(node, topic(name, 2_000))[name]
-        if code is not ErrorCode.NONE:
+        found = one(node, topic(name))
+        if found.error_code:
             break
         made += 1
-    assert code is ErrorCode.POLICY_VIOLATION
-    assert made > 5
+    assert found.error_code == ErrorCode.POLICY_VIOLATION
+    assert "headrace.cluster.partitions.max=1024" in found.error_message
+    assert made > 100
     assert len(node.view.topics) == made
     for name in list(node.view.topics):
         node.office.deletions.mark(name)
     node.office.deletions.begin(list(node.view.topics))
     node.office.publish()
     assert not node.view.topics  # as doomed replicas they have room too
-    assert len(node.view.doomed) == 2_000 * made
+    assert len(node.view.doomed) == made
+
+
+def test_partitions_for_which_the_cluster_table_has_no_row_are_not_made(new_node):
+    """Though other brokers hold them."""
+    node = new_node(headrace_cluster_partitions_max="64")
+    new_node(1)
+    node.turn()
+    for name, code in (("t", 0), ("u", 0), ("v", 0), ("w", ErrorCode.POLICY_VIOLATION)):
+        found = one(node, topic(name, -1, -1, assignments=[(index, [1]) for index in range(20)]))
+        assert found.error_code == code
+    assert "no room for 20 more partitions of the cluster in its view: headrace.cluster.partitions.max=64" in (
+        found.error_message
+    )
+    assert one(node, topic("w", -1, -1, assignments=[(index, [1]) for index in range(4)])).error_code == 0
+    assert node.seat.view_writer.room_rows() == 0
+    assert [partition.leader for partition in node.view.topics["w"].partitions] == [1] * 4
+
+
+def one(node, asked):
+    """The answer for one topic."""
+    waiting = ask(node, asked)
+    node.owner.follow()
+    return answer(waiting)[asked.name]

@@ -10,14 +10,15 @@ Source: Kafka `KafkaApis.handleProduceRequest`, `ProduceRequest.validateRecords`
 from __future__ import annotations
 
 from struct import Struct
-from typing import Any
 
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import INTERNAL_TOPICS
-from headrace.limits import TOPIC_NAME_LENGTH_MAX
+from headrace.limits import TEMPLATES_MAX, TOPIC_NAME_LENGTH_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
+from headrace.protocol.message_set import ENTRY_BYTES_MIN
+from headrace.protocol.record_batch import CODEC_MASK, HEADER_BYTES, MAGIC_V2, TRANSACTIONAL_BIT
 from headrace.settings import topic_values
 from headrace.shm.counters import PRODUCE_REQUESTS
 from headrace.shm.messages import PRODUCE, PRODUCE_HEADER, PRODUCE_PART, PRODUCE_PART_HEADER
@@ -27,22 +28,16 @@ from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.opening_budget import OpeningBudget
 from headrace.workers.network.plain_admission import check_plain
 from headrace.workers.network.produce_ledger import PendingProduce, Result
-from headrace.workers.network.record_policy import RejectedRecords
+from headrace.workers.network.record_policy import Buffer, RejectedRecords
 from headrace.workers.network.routes import Route
 
-BATCH_BYTES_MIN = 61
-MESSAGE_BYTES_MIN = 26  # of v0
-MAGIC_V2 = 2
 ATTRIBUTES_LOW_BYTE = 22
 MAGIC_BYTE = 16
-CODEC_MASK = 0x07
 CODEC_ZSTD = 4
-TRANSACTIONAL_BIT = 0x10
 VERSION_OF_MAGIC_2 = 3
 VERSION_OF_ZSTD = 7
 VERSION_OF_APPEND_TIME = 2
 VERSION_OF_LOG_START = 5
-TEMPLATES_MAX = 4096
 
 ADMIN_CLIENT_ID = "__admin_client"  # Kafka's tools may write internal topics under this name
 
@@ -81,19 +76,24 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
             records = partition.records
             route = context.routes.partition(name, partition.index)
             error = _refusal(context, version, acks, records, route)
-            if not error and (version < VERSION_OF_MAGIC_2 or route.policy is not None):  # type: ignore[union-attr]
-                budget = budget or OpeningBudget(len(body))
-                error, records = _apply_policy(context, pending, index, version, records, route, budget)
-                if budget.is_heavy:  # one request may hold many batches, each within its bound
-                    context.seat.beat(context.clock.monotonic_ns())
-            elif not error and not records[ATTRIBUTES_LOW_BYTE] & CODEC_MASK and records[MAGIC_BYTE] == MAGIC_V2:
-                try:
-                    check_plain(records)
-                except KafkaError as failure:
-                    error = _keep_reason(pending, index, failure)
+            batch: Buffer = b""
             begun = 0
-            if not error and PRODUCE_HEADER.size + len(records) > context.sender.message_bytes_max(route.owner):  # type: ignore[union-attr]
-                error, begun = _begin(context, connection, request_id, index, route, records)
+            if not error:
+                assert route is not None
+                assert records is not None
+                batch = records
+                if version < VERSION_OF_MAGIC_2 or route.policy is not None:
+                    budget = budget or OpeningBudget(len(body))
+                    error, batch = _apply_policy(context, pending, index, version, records, route, budget)
+                    if budget.is_heavy:  # one request may hold many batches, each within its bound
+                        context.seat.beat(context.clock.monotonic_ns())
+                elif not records[ATTRIBUTES_LOW_BYTE] & CODEC_MASK and records[MAGIC_BYTE] == MAGIC_V2:
+                    try:
+                        check_plain(records)
+                    except KafkaError as failure:
+                        error = _keep_reason(pending, index, failure)
+                if not error and PRODUCE_HEADER.size + len(batch) > context.sender.message_bytes_max(route.owner):
+                    error, begun = _begin(context, connection, request_id, index, route, batch)
             if error:
                 _refuse(pending, index, error, acks, f"{name}-{partition.index}")
             else:
@@ -101,7 +101,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
                 pending.owners[index] = route.owner
                 header = _pack_header(request_id, route.slot, route.key, index, timeout_ms, acks, version, begun)
                 context.sender.send(
-                    connection, route.owner, PRODUCE, header, memoryview(records)[begun:] if begun else records
+                    connection, route.owner, PRODUCE, header, memoryview(batch)[begun:] if begun else batch
                 )
             index += 1
     if budget is not None and budget.is_heavy:
@@ -111,14 +111,14 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
 
 
 def _begin(
-    context: Context, connection: Connection, request_id: int, index: int, route: Any, records: Any
+    context: Context, connection: Connection, request_id: int, index: int, route: Route, records: Buffer
 ) -> tuple[int, int]:
     """Send ahead what no message holds of a large batch.
 
     returns   (error or 0, how many bytes went); more than the topic takes is not copied only to be refused
     """
     values = topic_values(context.topic_defaults.settings, context.view.topics[route.topic].configs)
-    if len(records) > int(values["max.message.bytes"]):
+    if len(records) > values["max.message.bytes"]:
         return ErrorCode.MESSAGE_TOO_LARGE, 0
     view = memoryview(records)
     header = PRODUCE_PART_HEADER.pack(request_id, index)
@@ -138,7 +138,7 @@ def _refusal(context: Context, version: int, acks: int, records: memoryview | No
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
     if acks not in (-1, 0, 1):
         return ErrorCode.INVALID_REQUIRED_ACKS
-    bytes_min = BATCH_BYTES_MIN if version >= VERSION_OF_MAGIC_2 else MESSAGE_BYTES_MIN
+    bytes_min = HEADER_BYTES if version >= VERSION_OF_MAGIC_2 else ENTRY_BYTES_MIN
     if records is None or len(records) < bytes_min:
         return ErrorCode.INVALID_RECORD
     if records[MAGIC_BYTE] == MAGIC_V2:
@@ -155,21 +155,20 @@ def _apply_policy(
     pending: PendingProduce,
     index: int,
     version: int,
-    records: Any,
-    route: Any,
+    records: memoryview,
+    route: Route,
     budget: OpeningBudget,
-) -> tuple[int, Any]:
+) -> tuple[int, Buffer]:
     """(error or 0, the batch as the topic's log shall have it). Internal topics are their coordinators', and the tools'."""
     if route.topic in INTERNAL_TOPICS and pending.exchange.connection.client_id != ADMIN_CLIENT_ID:
-        return ErrorCode.INVALID_TOPIC_EXCEPTION, None
+        return ErrorCode.INVALID_TOPIC_EXCEPTION, b""
     try:
         if version < VERSION_OF_MAGIC_2:
-            records = context.routes.policy(route.topic).convert(records, context.clock.now_ms(), budget)
-        else:
-            records = route.policy.admit(records, context.clock.now_ms(), budget)
+            return 0, context.routes.policy(route.topic).convert(records, context.clock.now_ms(), budget)
+        assert route.policy is not None
+        return 0, route.policy.admit(records, context.clock.now_ms(), budget)
     except KafkaError as failure:
-        return _keep_reason(pending, index, failure), None
-    return 0, records
+        return _keep_reason(pending, index, failure), b""
 
 
 def _keep_reason(pending: PendingProduce, index: int, failure: KafkaError) -> int:
@@ -215,7 +214,7 @@ def _respond(pending: PendingProduce) -> None:
 
 def _partition_response(
     index: int, result: Result, text: str | None, record_error: tuple[list[int], str] | None = None
-) -> Any:
+) -> _PartitionResponse:
     error, base_offset, append_time_ms, log_start_offset = result
     return _PartitionResponse(
         index=index,

@@ -18,7 +18,6 @@ KIP-320 for epochs.
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.limits import OUTBOX_BYTES_MAX
@@ -44,6 +43,7 @@ VERSION_OF_ZSTD = 10
 VERSION_OF_TOPIC_IDS = 13
 
 _TopicRequest = messages.FetchRequest.FetchTopic
+_PartitionRequest = messages.FetchRequest.FetchPartition
 _PartitionData = messages.FetchResponse.PartitionData
 _Aborted = messages.FetchResponse.AbortedTransaction
 _TopicResponse = messages.FetchResponse.FetchableTopicResponse
@@ -69,7 +69,7 @@ class _Fetch:
 
     __slots__ = ("context", "exchange", "is_last", "request", "room", "slots")
 
-    def __init__(self, context: Context, exchange: Exchange, request: Any) -> None:
+    def __init__(self, context: Context, exchange: Exchange, request: messages.FetchRequest) -> None:
         self.context = context
         self.exchange = exchange
         self.request = request
@@ -121,7 +121,7 @@ class _Fetch:
         self.exchange.answer(encode_response_parts(ApiKey.FETCH, self.exchange.api_version, response))
         return True
 
-    def _convert(self, responses: list[Any]) -> list[Any]:
+    def _convert(self, responses: list[_TopicResponse]) -> list[_TopicResponse]:
         """The records of an old version: found until now, read and converted here."""
         flat = [data for response in responses for data in response.partitions]
         budget = OpeningBudget()
@@ -130,7 +130,9 @@ class _Fetch:
         converted = iter(answered)
         return [response._replace(partitions=[next(converted) for _ in response.partitions]) for response in responses]
 
-    def _find_old(self, route: Route, row: PartitionRow, wanted: Any, limit: int, is_first: bool) -> OldRange | None:
+    def _find_old(
+        self, route: Route, row: PartitionRow, wanted: _PartitionRequest, limit: int, is_first: bool
+    ) -> OldRange | None:
         """What there is for an old version. raises KafkaError, CorruptSegment, OSError"""
         if not self.context.routes.policy(route.topic).serves_old_readers:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "message.downconversion.enable is false")
@@ -141,7 +143,9 @@ class _Fetch:
         version, ends = self.exchange.api_version, (row.hw_segment, row.hw_position)
         return down_conversion.find(reader, version, wanted.fetch_offset, limit, partitions, is_first, ends)
 
-    def _read(self, route: Route | None, wanted: Any, limit: int, is_first: bool) -> tuple[Any, int]:
+    def _read(
+        self, route: Route | None, wanted: _PartitionRequest, limit: int, is_first: bool
+    ) -> tuple[_PartitionData, int]:
         """PartitionData of one partition, and the number of record bytes in it."""
         index = wanted.partition
         if route is None:
@@ -169,7 +173,7 @@ class _Fetch:
             return _refusal(index, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE), 0
         records: bytes | FilePart | OldRange = b""
         size = 0
-        aborted: list[Any] = []
+        aborted: list[_Aborted] = []
         may_exceed = is_first and version >= VERSION_OF_FIRST_MESSAGE_WHOLE
         if wanted.fetch_offset < end_offset and (limit > 0 or may_exceed):
             try:
@@ -205,8 +209,8 @@ class _Fetch:
         return self._found(index, row, records, aborted)
 
     def _found(
-        self, index: int, row: PartitionRow, records: bytes | FilePart | OldRange, aborted: list[Any] | None = None
-    ) -> tuple[Any, int]:
+        self, index: int, row: PartitionRow, records: bytes | FilePart | OldRange, aborted: list[_Aborted] | None = None
+    ) -> tuple[_PartitionData, int]:
         is_committed_read = self.request.isolation_level == READ_COMMITTED
         return (
             _PartitionData(
@@ -222,7 +226,7 @@ class _Fetch:
         )
 
 
-def _each_once(request: Any) -> Any:
+def _each_once(request: messages.FetchRequest) -> messages.FetchRequest:
     """The request without repeats: the last mention of a partition counts, in the place of the first, as with Kafka.
 
     Nor does it hold what it may keep for weeks while it waits: topics without partitions, the sessions' list.
@@ -235,7 +239,7 @@ def _each_once(request: Any) -> Any:
     wanted = {(topic.topic, topic.topic_id, row.partition): row for topic in topics for row in topic.partitions}
     if len(wanted) == sum(len(topic.partitions) for topic in topics) and all(topic.partitions for topic in topics):
         return request
-    rows: dict[tuple[str, bytes], list[Any]] = {}
+    rows: dict[tuple[str, bytes], list[_PartitionRequest]] = {}
     for (name, topic_id, _partition), row in wanted.items():
         rows.setdefault((name, topic_id), []).append(row)
     return request._replace(
@@ -262,11 +266,11 @@ def refusal_of(route: Route, row: PartitionRow, client_epoch: int) -> ErrorCode 
     return 0
 
 
-def _unknown(index: int, error: ErrorCode) -> Any:
+def _unknown(index: int, error: ErrorCode) -> _PartitionData:
     return _refusal(index, error)._replace(aborted_transactions=[])
 
 
-def _refusal(index: int, error: ErrorCode | int) -> Any:
+def _refusal(index: int, error: ErrorCode | int) -> _PartitionData:
     return _PartitionData(
         partition_index=index,
         error_code=int(error),

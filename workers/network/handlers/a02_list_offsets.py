@@ -11,10 +11,10 @@ timestamp, KIP-405 and KIP-1005 for tiered storage.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
-from headrace.log.segment import LOG_SUFFIX, path_of
+from headrace.log.names import LOG_SUFFIX
+from headrace.log.segment import path_of
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -34,6 +34,7 @@ FIRST_VERSIONS = {LATEST: 0, EARLIEST: 0, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, L
 NO_VERSION = 1 << 15  # knows a negative time that is none of these
 NOT_FOUND = (-1, -1, -1)
 
+_Wanted = messages.ListOffsetsRequest.ListOffsetsPartition
 _PartitionResponse = messages.ListOffsetsResponse.ListOffsetsPartitionResponse
 _TopicResponse = messages.ListOffsetsResponse.ListOffsetsTopicResponse
 
@@ -60,7 +61,9 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     exchange.answer_bytes(encode_response(ApiKey.LIST_OFFSETS, exchange.api_version, response))
 
 
-def _list_one(context: Context, exchange: Exchange, request: Any, topic: str, wanted: Any) -> Any:
+def _list_one(
+    context: Context, exchange: Exchange, request: messages.ListOffsetsRequest, topic: str, wanted: _Wanted
+) -> _PartitionResponse:
     index = wanted.partition_index
     route = context.routes.partition(topic, index)
     if route is None:
@@ -108,7 +111,7 @@ def _look_up(
     return found if found is not None else NOT_FOUND
 
 
-def _old_style(context: Context, route: Route, row: PartitionRow, wanted: Any) -> list[int]:
+def _old_style(context: Context, route: Route, row: PartitionRow, wanted: _Wanted) -> list[int]:
     """v0: offsets where a segment begins and the log's end, newest first, from the last one not younger than asked.
 
     A segment's age is that of its file; of records before the log's start none is told, of those behind the high

@@ -9,12 +9,12 @@ Source: Kafka `KafkaApis.handleTopicMetadataRequest`, `AutoTopicCreationManager`
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.errors import ErrorCode
+from headrace.limits import CREATED_AT_ONCE_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, decode_response, encode_request, encode_response
+from headrace.protocol.messages import ZERO_UUID
 from headrace.shm.cluster_view import TopicView
 from headrace.workers.network.authorized_operations import (
     CLUSTER_OPERATIONS,
@@ -27,10 +27,8 @@ from headrace.workers.network.topic_names import is_valid_topic_name
 
 CREATE_VERSION = 4  # the version of CreateTopics that the node speaks to its own controller
 CREATE_TIMEOUT_MS = 10_000
-CREATED_AT_ONCE_MAX = 500  # topics of one request; the others are LEADER_NOT_AVAILABLE until the client asks again
 ALL_TOPICS_IS_EMPTY_VERSION = 0
 VERSION_OF_IDS_ASKED = 12
-NO_ID = bytes(16)  # of a topic from before ids, too
 
 _Topic = messages.MetadataResponse.MetadataResponseTopic
 _Partition = messages.MetadataResponse.MetadataResponsePartition
@@ -44,15 +42,15 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     if request.topics is None or (version == ALL_TOPICS_IS_EMPTY_VERSION and not request.topics):
         _respond(context, exchange, request, [_known(topic) for topic in context.view.topics.values()])
         return
-    ids = list(dict.fromkeys(topic.topic_id for topic in request.topics if topic.topic_id != NO_ID))
-    is_nameless = any(topic.name is None and topic.topic_id == NO_ID for topic in request.topics)
+    ids = list(dict.fromkeys(topic.topic_id for topic in request.topics if topic.topic_id != ZERO_UUID))
+    is_nameless = any(topic.name is None and topic.topic_id == ZERO_UUID for topic in request.topics)
     if is_nameless or (ids and version < VERSION_OF_IDS_ASKED):
         _refuse(exchange, request)
         return
     if ids:
         _respond(context, exchange, request, [_by_id(context, topic_id) for topic_id in ids])
         return
-    names = list(dict.fromkeys(topic.name for topic in request.topics))
+    names = list(dict.fromkeys(topic.name for topic in request.topics if topic.name is not None))
     missing = [name for name in names if name not in context.view.topics and is_valid_topic_name(name)]
     may_create = request.allow_auto_topic_creation and context.settings["auto.create.topics.enable"]
     if not missing or not may_create:
@@ -67,7 +65,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
             errors.update({topic.name: topic.error_code for topic in answer.topics})
         _respond(context, exchange, request, [_by_name(context, name, errors) for name in names])
 
-    context.admin.ask(
+    context.forwarder.ask(
         exchange, ApiKey.CREATE_TOPICS, CREATE_VERSION, _creation_of(missing[:CREATED_AT_ONCE_MAX]), created
     )
 
@@ -84,7 +82,7 @@ def _creation_of(names: list[str]) -> bytes:
     )
 
 
-def _respond(context: Context, exchange: Exchange, request: Any, topics: list[Any]) -> None:
+def _respond(context: Context, exchange: Exchange, request: messages.MetadataRequest, topics: list[_Topic]) -> None:
     view = context.view
     brokers = [
         _Broker(node_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack)
@@ -107,24 +105,24 @@ def _respond(context: Context, exchange: Exchange, request: Any, topics: list[An
     exchange.answer_bytes(encode_response(ApiKey.METADATA, exchange.api_version, response))
 
 
-def _refuse(exchange: Exchange, request: Any) -> None:
+def _refuse(exchange: Exchange, request: messages.MetadataRequest) -> None:
     """A topic without a name, or by an id where the version has none: each is answered with the error alone."""
     topics = [
         _Topic(error_code=int(ErrorCode.INVALID_REQUEST), name=topic.name or "", topic_id=topic.topic_id, partitions=[])
-        for topic in request.topics
+        for topic in request.topics or ()
     ]
     response = messages.MetadataResponse(brokers=[], topics=topics)
     exchange.answer_bytes(encode_response(ApiKey.METADATA, exchange.api_version, response))
 
 
-def _by_id(context: Context, topic_id: bytes) -> Any:
+def _by_id(context: Context, topic_id: bytes) -> _Topic:
     name = context.topic_of_id(topic_id)
     if name is None:
         return _Topic(error_code=int(ErrorCode.UNKNOWN_TOPIC_ID), name=None, topic_id=topic_id, partitions=[])
     return _known(context.view.topics[name])
 
 
-def _by_name(context: Context, name: str, errors: dict[str, int]) -> Any:
+def _by_name(context: Context, name: str, errors: dict[str, int]) -> _Topic:
     """errors   of the topics that were to be created"""
     topic = context.view.topics.get(name)
     if topic is not None:
@@ -139,7 +137,7 @@ def _by_name(context: Context, name: str, errors: dict[str, int]) -> Any:
     return _Topic(error_code=int(error), name=name, partitions=[])
 
 
-def _known(topic: TopicView) -> Any:
+def _known(topic: TopicView) -> _Topic:
     partitions = [
         _Partition(
             error_code=int(ErrorCode.LEADER_NOT_AVAILABLE if partition.leader < 0 else ErrorCode.NONE),
@@ -155,7 +153,7 @@ def _known(topic: TopicView) -> Any:
     return _Topic(
         error_code=0,
         name=topic.name,
-        topic_id=bytes.fromhex(topic.topic_id) or NO_ID,
+        topic_id=bytes.fromhex(topic.topic_id) or ZERO_UUID,
         is_internal=topic.internal,
         partitions=partitions,
     )

@@ -5,8 +5,6 @@ Source: Kafka `KafkaApis.handleOffsetFetchRequest`; KIP-709 for several groups a
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -28,14 +26,14 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
         forward_to_group(context, exchange, body, first_group_id(exchange, body))
         return
     request = decode_request(ApiKey.OFFSET_FETCH, version, body)
-    by_owner: dict[int, list[Any]] = {}
+    by_owner: dict[int, list[messages.OffsetFetchRequest.OffsetFetchRequestGroup]] = {}
     for row in request.groups:
         by_owner.setdefault(owner_of_group(context, row.group_id), []).append(row)
     if len(by_owner) == 1:
         forward_to_group(context, exchange, body, request.groups[0].group_id)
         return
 
-    def respond(responses: list[Any]) -> None:
+    def respond(responses: list[messages.OffsetFetchResponse]) -> None:
         found = {row.group_id: row for response in responses for row in response.groups}
         rows = [found[group_id] for group_id in dict.fromkeys(row.group_id for row in request.groups)]
         response = messages.OffsetFetchResponse(groups=rows)

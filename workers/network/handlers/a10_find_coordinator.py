@@ -10,10 +10,10 @@ Source: Kafka `KafkaApis.handleFindCoordinatorRequest`; KIP-699 for several keys
 from __future__ import annotations
 
 import logging
-from typing import Any
 
 from headrace.errors import ErrorCode
 from headrace.ids import OFFSETS_TOPIC
+from headrace.limits import LOGGED_ID_LENGTH_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -26,7 +26,6 @@ GROUP = 0
 TRANSACTION = 1
 NO_COORDINATOR = "no coordinator is available: {}"
 NO_TRANSACTIONS = "this node does not serve transactions yet: use an idempotent producer without a transactional id"
-LOGGED_ID_LENGTH_MAX = 200  # of a transactional id in a log line
 
 _log = logging.getLogger(__name__)
 
@@ -45,7 +44,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
         _respond(context, exchange, request)
 
 
-def _respond(context: Context, exchange: Exchange, request: Any) -> None:
+def _respond(context: Context, exchange: Exchange, request: messages.FindCoordinatorRequest) -> None:
     version = exchange.api_version
     if version >= VERSION_OF_MANY_KEYS:
         rows = [_find(context, request.key_type, key) for key in request.coordinator_keys]
@@ -62,7 +61,7 @@ def _respond(context: Context, exchange: Exchange, request: Any) -> None:
     exchange.answer_bytes(encode_response(ApiKey.FIND_COORDINATOR, version, response))
 
 
-def _find(context: Context, key_type: int, key: str) -> Any:
+def _find(context: Context, key_type: int, key: str) -> _Coordinator:
     if key_type == TRANSACTION:
         return _refuse(key, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, NO_TRANSACTIONS)
     if key_type != GROUP:
@@ -79,7 +78,7 @@ def _find(context: Context, key_type: int, key: str) -> Any:
     )
 
 
-def _warn(context: Context, exchange: Exchange, request: Any) -> None:
+def _warn(context: Context, exchange: Exchange, request: messages.FindCoordinatorRequest) -> None:
     """One line a peer and interval: whoever runs the node learns why that producer ended."""
     connection = exchange.connection
     host = connection.peer.rpartition(":")[0]
@@ -93,7 +92,7 @@ def _warn(context: Context, exchange: Exchange, request: Any) -> None:
         )
 
 
-def _refuse(key: str, error: ErrorCode, why: str) -> Any:
+def _refuse(key: str, error: ErrorCode, why: str) -> _Coordinator:
     return _Coordinator(
         key=key, node_id=-1, host="", port=-1, error_code=int(error), error_message=NO_COORDINATOR.format(why)
     )

@@ -5,8 +5,6 @@ Source: Kafka `KafkaApis.handleDescribeGroupsRequest`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -24,7 +22,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     for group_id in dict.fromkeys(request.groups):
         by_owner.setdefault(owner_of_group(context, group_id), []).append(group_id)
 
-    def respond(responses: list[Any]) -> None:
+    def respond(responses: list[messages.DescribeGroupsResponse]) -> None:
         found = {row.group_id: row for response in responses for row in response.groups}
         rows = [found[group_id] for group_id in dict.fromkeys(request.groups)]
         response = messages.DescribeGroupsResponse(groups=rows)

@@ -5,8 +5,6 @@ Source: Kafka `KafkaApis.handleListGroupsRequest`; KIP-518 (states), KIP-848 (ty
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -21,7 +19,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     request = decode_request(ApiKey.LIST_GROUPS, version, body)
     wiring = context.seat.wiring
 
-    def respond(responses: list[Any]) -> None:
+    def respond(responses: list[messages.ListGroupsResponse]) -> None:
         response = messages.ListGroupsResponse(
             error_code=max(response.error_code for response in responses),
             groups=[row for response in responses for row in response.groups],

@@ -8,8 +8,6 @@ Source: Kafka `KafkaApis.handleDeleteRecordsRequest`; KIP-107.
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -20,6 +18,7 @@ from headrace.workers.network.exchange import Exchange
 NO_LOW_WATERMARK = -1
 
 _Request = messages.DeleteRecordsRequest
+_Wanted = messages.DeleteRecordsRequest.DeleteRecordsPartition
 _PartitionResult = messages.DeleteRecordsResponse.DeleteRecordsPartitionResult
 _TopicResult = messages.DeleteRecordsResponse.DeleteRecordsTopicResult
 
@@ -28,7 +27,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     """Refuse what is not led here; ask the owners for the rest. The last mention of a partition counts."""
     request = decode_request(ApiKey.DELETE_RECORDS, exchange.api_version, body)
     deletion = _Deletion(exchange)
-    by_owner: dict[int, dict[str, list[Any]]] = {}
+    by_owner: dict[int, dict[str, list[_Wanted]]] = {}
     places = {(topic.name, row.partition_index): row for topic in request.topics for row in topic.partitions}
     for place, wanted in places.items():
         view = context.view.topics.get(place[0])
@@ -53,14 +52,14 @@ class _Deletion:
     def __init__(self, exchange: Exchange) -> None:
         self.owed = 0
         self._exchange = exchange
-        self._results: dict[tuple[str, int], Any] = {}
+        self._results: dict[tuple[str, int], _PartitionResult] = {}
 
     def settle(self, place: tuple[str, int], error: ErrorCode) -> None:
         self._results[place] = _PartitionResult(
             partition_index=place[1], low_watermark=NO_LOW_WATERMARK, error_code=int(error)
         )
 
-    def ask(self, context: Context, owner: int, topics: dict[str, list[Any]], timeout_ms: int) -> None:
+    def ask(self, context: Context, owner: int, topics: dict[str, list[_Wanted]], timeout_ms: int) -> None:
         """Send one owner its part."""
         exchange = self._exchange
         part = _Request(
@@ -71,8 +70,8 @@ class _Deletion:
         def on_result(response: memoryview | None) -> None:
             if response is None:
                 for name, wanted in topics.items():
-                    for one in wanted:
-                        self.settle((name, one.partition_index), ErrorCode.NOT_LEADER_OR_FOLLOWER)
+                    for each in wanted:
+                        self.settle((name, each.partition_index), ErrorCode.NOT_LEADER_OR_FOLLOWER)
             else:
                 decoded = decode_response(ApiKey.DELETE_RECORDS, exchange.api_version, response)
                 for topic in decoded.topics:
@@ -82,12 +81,12 @@ class _Deletion:
             self.answer_if_done()
 
         body = encode_request(ApiKey.DELETE_RECORDS, exchange.api_version, part)
-        context.admin.ask(exchange, ApiKey.DELETE_RECORDS, exchange.api_version, body, on_result, owner)
+        context.forwarder.ask(exchange, ApiKey.DELETE_RECORDS, exchange.api_version, body, on_result, owner)
 
     def answer_if_done(self) -> None:
         if self.owed:
             return
-        topics: dict[str, list[Any]] = {}
+        topics: dict[str, list[_PartitionResult]] = {}
         for (name, _index), result in self._results.items():
             topics.setdefault(name, []).append(result)
         response = messages.DeleteRecordsResponse(

@@ -9,8 +9,6 @@ Source: Kafka `Partition.lastOffsetForLeaderEpoch`; KIP-101, KIP-279, KIP-320.
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.log.checkpoints import LEADER_EPOCH_FILE, read_leader_epochs
 from headrace.log.leader_epochs import end_offset_for
@@ -21,6 +19,7 @@ from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.handlers.a01_fetch import refusal_of
 
+_Wanted = messages.OffsetForLeaderEpochRequest.OffsetForLeaderPartition
 _Topic = messages.OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
 _EndOffset = messages.OffsetForLeaderEpochResponse.EpochEndOffset
 
@@ -42,7 +41,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     exchange.answer_bytes(encode_response(ApiKey.OFFSET_FOR_LEADER_EPOCH, exchange.api_version, response))
 
 
-def _find(context: Context, topic: str, wanted: Any, epochs: _Epochs) -> Any:
+def _find(context: Context, topic: str, wanted: _Wanted, epochs: _Epochs) -> _EndOffset:
     index = wanted.partition
     route = context.routes.partition(topic, index)
     if route is None:

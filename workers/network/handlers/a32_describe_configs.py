@@ -38,12 +38,13 @@ SOURCE_DEFAULT = 5
 SOURCE_BROKER_LOGGER = 6
 ROOT_LOGGER = "root"
 
+_Resource = messages.DescribeConfigsRequest.DescribeConfigsResource
 _Config = messages.DescribeConfigsResponse.DescribeConfigsResourceResult
 _Result = messages.DescribeConfigsResponse.DescribeConfigsResult
 _Synonym = messages.DescribeConfigsResponse.DescribeConfigsSynonym
 
 # What topics with the same settings of their own answer: a cluster's topics mostly have none
-_Shared = dict[frozenset[tuple[str, str]], list[Any]]
+_Shared = dict[frozenset[tuple[str, str]], list[_Config]]
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
@@ -56,7 +57,9 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     exchange.answer_bytes(encode_response(ApiKey.DESCRIBE_CONFIGS, exchange.api_version, response))
 
 
-def _describe(context: Context, request: Any, resource: Any, of_topics: _Shared) -> Any:
+def _describe(
+    context: Context, request: messages.DescribeConfigsRequest, resource: _Resource, of_topics: _Shared
+) -> _Result:
     name = resource.resource_name
     if resource.resource_type == RESOURCE_TOPIC:
         topic = context.view.topics.get(name)
@@ -94,8 +97,8 @@ def _describe(context: Context, request: Any, resource: Any, of_topics: _Shared)
 
 def _topic_configs(
     context: Context, overrides: dict[str, str], with_synonyms: bool, with_documentation: bool
-) -> Iterator[Any]:
-    values = topic_values(context.topic_defaults.settings, overrides)
+) -> Iterator[_Config]:
+    values: dict[str, Any] = {**topic_values(context.topic_defaults.settings, overrides)}
     for key in sorted(TOPIC_SETTINGS):
         setting = topic_setting(key)
         broker_synonyms = _broker_synonyms(context, setting)
@@ -119,7 +122,7 @@ def _another_broker(context: Context, name: str) -> str:
     return f"broker {name!r} was asked of node {context.node_id}; ask that broker itself"
 
 
-def _cluster_configs(context: Context, with_synonyms: bool, with_documentation: bool) -> Iterator[Any]:
+def _cluster_configs(context: Context, with_synonyms: bool, with_documentation: bool) -> Iterator[_Config]:
     """What was changed for all brokers while they run; nothing else holds for all."""
     for key, value in sorted(context.view.cluster_settings.items()):
         setting = broker_setting(key)
@@ -136,7 +139,7 @@ def _cluster_configs(context: Context, with_synonyms: bool, with_documentation: 
         )
 
 
-def _loggers() -> Iterator[Any]:
+def _loggers() -> Iterator[_Config]:
     """Every logger with the level that holds for it."""
     root = logging.getLogger()
     found = {ROOT_LOGGER: root.getEffectiveLevel()}
@@ -156,7 +159,7 @@ def _loggers() -> Iterator[Any]:
         )
 
 
-def _broker_configs(context: Context, with_synonyms: bool, with_documentation: bool) -> Iterator[Any]:
+def _broker_configs(context: Context, with_synonyms: bool, with_documentation: bool) -> Iterator[_Config]:
     current = context.topic_defaults.settings
     for setting in BROKER_SETTINGS:
         synonyms = _broker_synonyms(context, setting)
@@ -173,7 +176,7 @@ def _broker_configs(context: Context, with_synonyms: bool, with_documentation: b
         )
 
 
-def _broker_synonyms(context: Context, setting: Setting) -> list[Any]:
+def _broker_synonyms(context: Context, setting: Setting) -> list[_Synonym]:
     """Where a broker value comes from, the strongest source first."""
     key = setting.key
     synonyms = []
@@ -189,7 +192,7 @@ def _broker_synonyms(context: Context, setting: Setting) -> list[Any]:
     return synonyms
 
 
-def _refusal(resource: Any, error: ErrorCode, message: str) -> Any:
+def _refusal(resource: _Resource, error: ErrorCode, message: str) -> _Result:
     return _Result(
         error_code=int(error),
         error_message=cut(message),

@@ -9,7 +9,6 @@ Source: Kafka `KafkaApis.handleAlterReplicaLogDirsRequest`; KIP-113.
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
@@ -61,7 +60,7 @@ class _Alteration:
     def __init__(self, exchange: Exchange) -> None:
         self.owed = 0
         self._exchange = exchange
-        self._results: dict[str, list[Any]] = {}
+        self._results: dict[str, list[_PartitionResult]] = {}
 
     def settle(self, topic: str, index: int, error: ErrorCode) -> None:
         result = _PartitionResult(partition_index=index, error_code=int(error))
@@ -93,7 +92,9 @@ class _Alteration:
             self.owed -= 1
             self.answer_if_done()
 
-        context.admin.ask(exchange, _KEY, version, encode_request(_KEY, version, _Request(dirs=dirs)), on_result, owner)
+        context.forwarder.ask(
+            exchange, _KEY, version, encode_request(_KEY, version, _Request(dirs=dirs)), on_result, owner
+        )
 
     def answer_if_done(self) -> None:
         if self.owed:

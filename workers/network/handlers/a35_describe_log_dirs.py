@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 from headrace.errors import ErrorCode
 from headrace.log.index_reader import IndexReader
+from headrace.log.names import FUTURE_SUFFIX, INDEX_SUFFIX, LOG_SUFFIX
 from headrace.log.offset_index import ENTRY as OFFSET_ENTRY
-from headrace.log.segment import INDEX_SUFFIX, LOG_SUFFIX, path_of, segment_bases
+from headrace.log.segment import path_of, segment_bases
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.routes import Route
-
-FUTURE_SUFFIX = "-future"
 
 _Result = messages.DescribeLogDirsResponse.DescribeLogDirsResult
 _Topic = messages.DescribeLogDirsResponse.DescribeLogDirsTopic
@@ -42,7 +40,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     exchange.answer_bytes(encode_response(ApiKey.DESCRIBE_LOG_DIRS, exchange.api_version, response))
 
 
-def _describe(context: Context, path: str, wanted: dict[str, set[int] | None]) -> Any:
+def _describe(context: Context, path: str, wanted: dict[str, set[int] | None]) -> _Result:
     wiring = context.seat.wiring
     log_dir = Path(path)
     try:
@@ -79,7 +77,7 @@ def _describe(context: Context, path: str, wanted: dict[str, set[int] | None]) -
     )
 
 
-def _describe_copy(context: Context, route: Route, directory: Path) -> Any:
+def _describe_copy(context: Context, route: Route, directory: Path) -> _Partition:
     """A replica that moves here: its owner writes it just now."""
     size_bytes = end_offset = 0
     try:

@@ -8,8 +8,6 @@ Source: Kafka `KafkaApis.handleElectLeaders`, `KafkaController.processReplicaLea
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -49,7 +47,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     exchange.answer_bytes(encode_response(ApiKey.ELECT_LEADERS, exchange.api_version, response))
 
 
-def _refusal(context: Context, request: Any) -> _Failure | None:
+def _refusal(context: Context, request: messages.ElectLeadersRequest) -> _Failure | None:
     """What holds for the whole request."""
     controller = context.view.controller_id
     if controller != context.node_id:

@@ -9,7 +9,7 @@ Source: Kafka `KafkaController.processApiPartitionReassignment`; KIP-455.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from headrace.errors import ErrorCode, cut
 from headrace.protocol import messages
@@ -34,7 +34,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
             responses=[],
         )
     else:
-        asked: dict[str, dict[int, Any]] = {}
+        asked: dict[str, dict[int, Sequence[int] | None]] = {}
         for topic in request.topics:
             asked.setdefault(topic.name, {}).update((row.partition_index, row.replicas) for row in topic.partitions)
         topics = [
@@ -45,12 +45,12 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     exchange.answer_bytes(encode_response(ApiKey.ALTER_PARTITION_REASSIGNMENTS, exchange.api_version, response))
 
 
-def _answer(context: Context, name: str, index: int, replicas: list[int] | None) -> Any:
+def _answer(context: Context, name: str, index: int, replicas: Sequence[int] | None) -> _Partition:
     error, text = _judge(context, name, index, replicas)
     return _Partition(partition_index=index, error_code=int(error), error_message=None if text is None else cut(text))
 
 
-def _judge(context: Context, name: str, index: int, replicas: list[int] | None) -> tuple[ErrorCode, str | None]:
+def _judge(context: Context, name: str, index: int, replicas: Sequence[int] | None) -> tuple[ErrorCode, str | None]:
     topic = context.view.topics.get(name)
     if topic is None or (replicas is not None and not 0 <= index < len(topic.partitions)):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist."

@@ -5,7 +5,7 @@ Source: Kafka `ClientQuotaCache`, `ZkAdminManager.describeClientQuotas`; KIP-546
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from headrace.errors import ErrorCode, KafkaError, cut
 from headrace.protocol import messages
@@ -31,7 +31,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     exchange.answer_bytes(encode_response(ApiKey.DESCRIBE_CLIENT_QUOTAS, exchange.api_version, response))
 
 
-def _check(components: list[Any]) -> None:
+def _check(components: Sequence[messages.DescribeClientQuotasRequest.ComponentData]) -> None:
     """raises   KafkaError INVALID_REQUEST, or UNSUPPORTED_VERSION for a kind of entity that Kafka has not"""
     kinds: set[str] = set()
     for component in components:

@@ -8,8 +8,6 @@ Source: Kafka `KafkaApis.handleDescribeProducersRequest`, `UnifiedLog.activeProd
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.errors import ErrorCode
 from headrace.limits import PRODUCERS_DESCRIBED_MAX
 from headrace.protocol import messages
@@ -59,7 +57,7 @@ class _Description:
     def __init__(self, exchange: Exchange) -> None:
         self.owed = 0
         self._exchange = exchange
-        self._results: dict[_Place, Any] = {}
+        self._results: dict[_Place, _Partition] = {}
         self._producers = 0
 
     def settle(self, place: _Place, error: ErrorCode, text: str | None) -> None:
@@ -79,9 +77,9 @@ class _Description:
             self.answer_if_done()
 
         body = b"".join(DESCRIBED_LOG.pack(route.slot, route.key) for route in routes)
-        context.admin.ask(self._exchange, ApiKey.DESCRIBE_PRODUCERS, 0, body, on_result, owner)
+        context.forwarder.ask(self._exchange, ApiKey.DESCRIBE_PRODUCERS, 0, body, on_result, owner)
 
-    def _take(self, place: _Place, result: Any) -> None:
+    def _take(self, place: _Place, result: _Partition) -> None:
         count = len(result.active_producers)
         if self._producers and self._producers + count > PRODUCERS_DESCRIBED_MAX:
             self.settle(place, ErrorCode.INVALID_REQUEST, TOO_MANY)
@@ -92,7 +90,7 @@ class _Description:
     def answer_if_done(self) -> None:
         if self.owed:
             return
-        topics: dict[str, list[Any]] = {}
+        topics: dict[str, list[_Partition]] = {}
         for (name, _index), result in self._results.items():
             topics.setdefault(name, []).append(result)
         response = messages.DescribeProducersResponse(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from headrace.ids import NO_EPOCH, NO_PRODUCER_ID
 from headrace.protocol.compression import compress
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
@@ -18,7 +19,6 @@ from headrace.protocol.record_batch import (
     HEADER_BYTES,
     LOG_OVERHEAD_BYTES,
     MAGIC_V2,
-    NO_PRODUCER_ID,
     NO_SEQUENCE,
     TRANSACTIONAL_BIT,
     compute_crc,
@@ -26,7 +26,6 @@ from headrace.protocol.record_batch import (
 from headrace.protocol.varint import encode_varlong
 from headrace.workers.coordinators.effects import KeyValue
 
-NO_EPOCH = -1
 RECORD_OVERHEAD_BYTES_MAX = 24  # length, attributes, deltas, lengths of key and value, header count
 
 
@@ -45,7 +44,7 @@ def _varint(value: int) -> bytes:
     return _VARINTS[value] if value < len(_VARINTS) else encode_varlong(value)
 
 
-def build_offsets_batch(
+def build_coordinator_batch(
     records: Sequence[KeyValue], timestamp_ms: int, codec: int = 0, producer: tuple[int, int] | None = None
 ) -> bytearray:
     """One batch; the log stamps it in place.

@@ -1,0 +1,1 @@
+"""What every process of a node does alike."""

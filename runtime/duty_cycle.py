@@ -1,0 +1,173 @@
+"""The duty cycle: the only loop of the node's processes.
+
+Runs in: every process that the supervisor forks. One cycle:
+
+    nothing done in the last one?    park -> look again -> sleep on the doorbell and the sockets -> unpark
+    then                             beat -> peers that changed -> do_work -> READY, once
+
+    SIGTERM      DRAINING -> drain -> cycles, until it is drained or DRAIN_MAX_MS are over -> close -> STOPPED
+
+The look after "parked" loses no wake-up (`shm/doorbell.py`): whoever stored before it is seen by it, whoever stores after
+it sees "parked" and rings. No sleep is longer than IDLE_WAIT_MAX_MS besides.
+
+Exit codes are chosen here, and only here (`headrace/exit_codes.py`):
+
+    closed cleanly                                            CLEAN
+    close() said that something was left unclean              FAILED
+    Fenced, or an error that a restart mends (`restarts`)     FAILED
+    ConfigError                                               CONFIG
+    anything else                                             leaves with its traceback (`node/children.py`: CRASHED)
+
+Source: Agrona `AgentRunner`, `Agent.doWork`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from headrace import exit_codes
+from headrace.clock import Clock
+from headrace.errors import ConfigError, Fenced
+from headrace.limits import DRAIN_MAX_MS, IDLE_WAIT_MAX_MS
+from headrace.runtime.poller import Poller
+from headrace.runtime.stop_flag import StopFlag, Stopped
+from headrace.shm.process_table import ProcessState
+from headrace.shm.seat import Seat
+
+_log = logging.getLogger(__name__)
+
+
+class Process:
+    """What a role does in its cycle. `do_work` is the one method that it must have; the others have these defaults."""
+
+    def start(self) -> None:
+        """Before the first cycle."""
+
+    def do_work(self) -> int:
+        """One cycle's work, without a wait; 0 lets the process sleep.
+
+        A role with sockets calls `Poller.dispatch` in it.
+        """
+        raise AssertionError(f"{type(self).__name__} does nothing")
+
+    def look_again(self) -> int:
+        """Anything to do, now that peers see us parked? A look at everything that peers ring for; 0: sleep.
+
+        A role may work here, or only see that there is something: `do_work` follows in any case.
+        """
+        return self.do_work()
+
+    def sleep_bound_ms(self) -> int:
+        """How long a sleep may last before something is due, IDLE_WAIT_MAX_MS at most."""
+        return IDLE_WAIT_MAX_MS
+
+    def peers_changed(self, process_ids: frozenset[int]) -> None:
+        """Peers died or were replaced: what was in flight to them is lost."""
+
+    def is_ready(self) -> bool:
+        """Whether the process serves. Asked in each cycle until it says so."""
+        return True
+
+    def drain(self) -> bool:
+        """The node stops: take nothing new. Returns whether it takes further cycles to finish what was taken."""
+        return False
+
+    def is_drained(self) -> bool:
+        """Whether all that was taken is finished. Asked after a cycle that did nothing."""
+        return True
+
+    def close(self) -> bool:
+        """Let go of everything, at the end of a stop. Returns whether what is left on disk is clean."""
+        return True
+
+
+# Called with the process's poller and its stop flag, makes the role's part; may raise what `run` maps, but not Stopped.
+Begin = Callable[[Poller, StopFlag], Process]
+
+
+def run(seat: Seat, clock: Clock, begin: Begin, restarts: tuple[type[Exception], ...] = ()) -> int:
+    """Begin a role and turn its cycle until SIGTERM.
+
+    restarts   errors of the role that a successor may get over: one log line, no traceback
+    returns    the process's exit code
+    """
+    role = seat.wiring.title(seat.process_id)
+    stop = StopFlag(seat.doorbell.force)
+    poller = Poller(seat.doorbell)
+    try:
+        is_clean = DutyCycle(seat, clock, poller, stop, begin(poller, stop)).run()
+        return exit_codes.CLEAN if is_clean else exit_codes.FAILED
+    except ConfigError as failure:
+        _log.error("process can't start, invalid setting role=%s reason=%s", role, failure)
+        return exit_codes.CONFIG
+    except Fenced as failure:
+        _log.warning("process fenced role=%s reason=%s", role, failure)
+        return exit_codes.FAILED
+    except restarts as failure:
+        _log.error("process ends, its successor tries again role=%s reason=%s", role, failure)
+        return exit_codes.FAILED
+    finally:
+        poller.close()
+
+
+class DutyCycle:
+    """One process's cycle, and the states that it goes through."""
+
+    def __init__(self, seat: Seat, clock: Clock, poller: Poller, stop: StopFlag, process: Process) -> None:
+        self._seat = seat
+        self._clock = clock
+        self._poller = poller
+        self._stop = stop
+        self._process = process
+        self._is_starting = True
+        self._done = 1  # in the last cycle
+
+    def run(self) -> bool:
+        """Until SIGTERM; returns whether the process ended cleanly. raises what ends it otherwise"""
+        try:
+            self._process.start()
+            while not self._stop.is_set:
+                self._turn()
+        except Stopped:
+            pass
+        self._is_starting = False
+        self._seat.set_state(ProcessState.DRAINING)
+        if self._process.drain():
+            self._finish()
+        is_clean = self._process.close()
+        self._seat.set_state(ProcessState.STOPPED)
+        return is_clean
+
+    def _finish(self) -> None:
+        """Cycles until what was taken is finished, or the time for it is over."""
+        self._done = 1
+        deadline_ns = self._clock.monotonic_ns() + DRAIN_MAX_MS * 1_000_000
+        while self._clock.monotonic_ns() < deadline_ns:
+            self._turn()
+            if not self._done and self._process.is_drained():
+                return
+
+    def _turn(self) -> None:
+        """One cycle: at once while there is work, else after a sleep."""
+        poller, process = self._poller, self._process
+        if not self._done:
+            self._sleep()
+        elif poller.has_sockets:
+            poller.wait(0)
+        self._seat.beat(self._clock.monotonic_ns())
+        changed = self._seat.changed()
+        if changed:
+            process.peers_changed(changed)
+        self._done = process.do_work()
+        if self._is_starting and process.is_ready():
+            self._is_starting = False
+            self._seat.set_state(ProcessState.READY)
+
+    def _sleep(self) -> None:
+        """Until a peer, a socket or SIGTERM has something for us; not at all where there is something by now."""
+        doorbell, poller = self._seat.doorbell, self._poller
+        doorbell.park()
+        bound_ms = 0 if self._process.look_again() else self._process.sleep_bound_ms()
+        is_rung = poller.wait(bound_ms) if bound_ms or poller.has_sockets else True  # for all we know
+        doorbell.unpark(is_rung)

@@ -1,0 +1,35 @@
+"""The fakes of this folder."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from runtime_fakes import FakeSeat
+from seats import Seats
+
+
+@pytest.fixture
+def seat():
+    seat = FakeSeat()
+    yield seat
+    os.close(seat.doorbell.fd)
+
+
+@pytest.fixture
+def seats(tmp_path):
+    seats = Seats(tmp_path / "logs")
+    yield seats
+    seats.close()
+
+
+@pytest.fixture
+def _handlers_as_before():
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)

@@ -1,0 +1,83 @@
+"""What a coordinator is to its host, and the events that every coordinator gets from there.
+
+    Loaded         the log was read to its end: requests are taken from now on
+    Unloaded       this node leads the partition no more: the senders of what waits are told
+    Appended       an `Append` is committed: it is in the log, and the high watermark has passed it
+    AppendFailed   it is not, or was not in time
+    Upkeep         now and then: what is too old can go
+    TopicsDeleted  so that nothing of them has to be kept
+
+Requests and timers are events of the coordinator's own. The time comes with each event; nothing else is asked for.
+
+Pure. Models: h11 (events in, events out, no sockets), Dask's `WorkerState` (stimuli in, instructions out).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from headrace.errors import ErrorCode
+from headrace.protocol.record_batch import RecordBatchHeader
+
+NO_ROOM = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS  # why an append fails on a full disk: it may be tried again here
+
+
+class Loaded(NamedTuple):
+    """After the last `load`."""
+
+
+class Unloaded(NamedTuple):
+    """The last event but the outcomes of what is still being appended."""
+
+
+class Appended(NamedTuple):
+    """`what` of the Append, and the offset of its last record."""
+
+    what: Any
+    offset: int
+
+
+class AppendFailed(NamedTuple):
+    """`what` of the Append, and why."""
+
+    what: Any
+    error: ErrorCode
+
+
+class Upkeep(NamedTuple):
+    """Comes at the interval that the kind asks for."""
+
+
+class TopicsDeleted(NamedTuple):
+    """Names of topics that are no more; another one may have the name already."""
+
+    names: frozenset[str]
+
+
+class Coordinator(Protocol):
+    """The state machine of one partition. It is loading from the moment it is made.
+
+    is_loading     until `Loaded`
+    has_followed   whether nothing is left here, nor in the log, of topics that were deleted
+    """
+
+    @property
+    def is_loading(self) -> bool: ...
+
+    @property
+    def has_followed(self) -> bool: ...
+
+    def load(self, header: RecordBatchHeader, batch: memoryview) -> int:
+        """The next batch of the log; returns what it cost, in bytes. Raises nothing, whatever the batch holds."""
+
+    def report(self, fault: str) -> None:
+        """Something of the log could not be read, and is left out."""
+
+    def reload(self) -> None:
+        """Forget what was loaded: the log is read again from its start."""
+
+    def step(self, event: Any, now_ms: int) -> list[Any]:
+        """The effects of an event."""
+
+    def snapshot(self) -> str:
+        """What it holds, as `key=value` for the log; nothing where that is nothing."""

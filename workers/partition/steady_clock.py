@@ -1,0 +1,33 @@
+"""The time that coordinators are told: the wall clock's, but that it never jumps.
+
+Runs in: a partition worker. A session must not end because somebody set the clock, nor because the worker stood still while
+heartbeats waited in its rings: a cycle counts as COORDINATOR_CYCLE_MS_MAX at most while sessions depend on it. A jump is made up for at
+half the pace of time.
+"""
+
+from __future__ import annotations
+
+from headrace.limits import COORDINATOR_CYCLE_MS_MAX
+
+
+class SteadyClock:
+    """now_ms   the time of this cycle"""
+
+    __slots__ = ("_monotonic_ms", "now_ms")
+
+    def __init__(self, now_ms: int) -> None:
+        self.now_ms = now_ms
+        self._monotonic_ms = -1
+
+    def turn(self, wall_ms: int, monotonic_ms: int, *, is_watched: bool) -> None:
+        """A cycle begins.
+
+        is_watched   whether sessions depend on this clock
+        """
+        if self._monotonic_ms < 0:
+            self._monotonic_ms = monotonic_ms
+        elapsed_ms, self._monotonic_ms = monotonic_ms - self._monotonic_ms, monotonic_ms
+        if is_watched:
+            elapsed_ms = min(elapsed_ms, COORDINATOR_CYCLE_MS_MAX)
+        steady_ms = self.now_ms + elapsed_ms
+        self.now_ms = steady_ms + max(-(elapsed_ms // 2), min(elapsed_ms // 2, wall_ms - steady_ms))
