@@ -43,7 +43,15 @@ class Node:
 
     def start(self):
         self.replicas = Replicas(self.seat, 0, self.clock, self.disk)
+        self._changed = []
+        self.replicas.moved.observe_roles(self._changed.append)
         return self.replicas
+
+    def changed(self):
+        """The replicas whose role is another, since the last call."""
+        self._changed.clear()
+        self.replicas.moved.tell()
+        return list(self._changed)
 
     def killed(self):
         for replica in self.replicas.by_slot.values():
@@ -58,7 +66,7 @@ class Node:
         except StorageFailed as failure:
             self.replicas.fail(replica, failure)
             return False
-        replica.advance_high_watermark(0)
+        replica.advance_high_watermark()
         replica.publish()
         return True
 
@@ -67,7 +75,7 @@ class Node:
 
     def look(self):
         self.clock.ms += 5_000
-        return self.replicas.look(self.clock.ms, self.clock.ms)
+        self.replicas.look(self.clock.ms, self.clock.ms)
 
     def dir_of(self, slot):
         return self.replicas.by_slot[slot].log.directory.parent

@@ -44,9 +44,6 @@ class Answers:
     def refuse(self, process_id, request_id, index, error):
         self.result(process_id, request_id, index, error, -1, -1, -1)
 
-    def advanced(self, network_worker, slot):
-        pass
-
 
 class Worker:
     def __init__(self, path, view, **settings):
@@ -58,7 +55,7 @@ class Worker:
         self.replicas.follow(view)
         self.answers = Answers(self.disk)
         purgatory = ProducePurgatory(self.answers)
-        appender = Appender(self.seat, 0, self.replicas, self.answers, purgatory)
+        appender = Appender(self.seat, self.replicas, self.answers, purgatory)
         self.seat.writers = {}
         self.seat.readers |= {peer: Reader() for peer in self.seat.wiring.targets(self.seat.process_id) if peer}
         self.intake = Intake(self.seat, self.answers, appender, Mailbox(self.seat))

@@ -78,7 +78,8 @@ def test_what_waits_for_other_replicas_when_it_fails_is_answered_once(bench):
     bench.host.do_work()
     assert waiting == [[], [], []]
     failing(bench, RuntimeError("half done"))
-    bench.replica.high_watermark = bench.log.log_end_offset
+    bench.replica.move_high_watermark(bench.log.log_end_offset)
+    bench.moved.tell()
     bench.host.do_work()  # the first outcome fails: the others come to a coordinator that is unloaded
     assert [len(got) for got in waiting] == [0, 1, 1]
     settle(bench)

@@ -146,7 +146,8 @@ def test_the_view_is_followed_when_the_other_replicas_have_the_tombstones_and_a_
     bench.follow(topics=(), deleted=GONE)
     bench.host.do_work()
     assert not bench.host.has_followed
-    bench.replica.high_watermark = bench.log.log_end_offset
+    bench.replica.move_high_watermark(bench.log.log_end_offset)
+    bench.moved.tell()
     bench.host.do_work()
     assert bench.error_of(got) == "NONE"
     assert bench.host.has_followed

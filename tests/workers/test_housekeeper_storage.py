@@ -147,7 +147,7 @@ class Node:
         replica = self.replicas.by_slot[slot]
         for _ in range(count):
             replica.append([batch()], NOW_MS)
-        replica.advance_high_watermark(0)
+        replica.advance_high_watermark()
         replica.publish()
         return replica.log
 

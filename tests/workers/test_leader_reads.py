@@ -42,7 +42,7 @@ def put(bench, batch, is_committed=True):
     ((error, _base, _time),) = bench.replica.log.append_as_leader([memoryview(bytearray(batch))], EPOCH, bench.clock.ms)
     assert not error
     if is_committed:
-        bench.replica.advance_high_watermark(0)
+        bench.replica.advance_high_watermark()
     bench.replica.publish()
 
 

@@ -299,7 +299,7 @@ def test_fetches_that_come_due_behind_an_answer_that_waits_are_bounded(bench):
     for replica in replicas.by_slot.values():
         data = memoryview(bytearray(build_batch([(None, bytes(size))], timestamp_ms=bench.clock.ms)))
         replica.log.append_as_leader([data], 0, bench.clock.ms)
-        replica.advance_high_watermark(0)
+        replica.advance_high_watermark()
         replica.publish()
     bench.seat.readers[PARTITION_WORKER].messages = [(ADVANCED, memoryview(SLOT_ENTRY.pack(0) + SLOT_ENTRY.pack(1)))]
     bench.turn_until(lambda: not len(bench.context.fetches))
@@ -484,7 +484,7 @@ def test_a_fetch_waits_for_no_more_than_it_may_get(bench):
     for replica in replicas.by_slot.values():
         data = memoryview(bytearray(build_batch([(None, bytes(5_000))], timestamp_ms=bench.clock.ms)))
         replica.log.append_as_leader([data], 0, bench.clock.ms)
-        replica.advance_high_watermark(0)
+        replica.advance_high_watermark()
         replica.publish()
     client = bench.connect()
     client.sendall(fetch_frame(3, (0, 1), min_bytes=1 << 30, max_bytes=5_000))

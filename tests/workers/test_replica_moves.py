@@ -101,7 +101,7 @@ def test_producers_and_epochs_move_along(node):
     replica = node.replicas.by_slot[0]
     sequenced = batch(producer_id=9, producer_epoch=1, base_sequence=0)
     replica.log.append_as_leader([sequenced], 4, NOW_MS)
-    replica.advance_high_watermark(0)
+    replica.advance_high_watermark()
     epochs, batches = replica.log.epochs.entries, list(replica.log.producers.producers[9].batches)
     assert node.alter(0, node.other_dir(0)) == 0
     work_through(node.moves)

@@ -145,9 +145,12 @@ def test_who_waits_for_a_replica_that_is_no_more_is_told(node, what):
         following = view_of(doomed=[DoomedReplica("t", 0, 0, replica.key)])
     else:
         following = view_of() if what == "released" else view_of(("u", 1))
-    assert replica in node.replicas.follow(following)
+    node.changed()
+    node.replicas.follow(following)
+    assert replica in node.changed()
     assert not replica.is_leader
-    assert replica not in node.replicas.follow(following)
+    node.replicas.follow(following)
+    assert replica not in node.changed()
 
 
 def test_a_worker_that_opens_deletes_or_releases_many_logs_is_seen_to_live(node):
@@ -293,5 +296,6 @@ def test_the_log_start_survives_a_first_publication_torn_by_a_kill(node):
     node.start().follow(view)
     row = node.row(0)
     node.seat.partitions.publish(0, row._replace(log_start_offset=0, high_watermark=0, recovery_point=0))
-    assert node.killed().follow(view)
+    node.killed().follow(view)
+    assert len(node.changed()) == 1
     assert node.replicas.by_slot[0].log.log_start_offset == 5

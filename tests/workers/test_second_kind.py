@@ -23,6 +23,7 @@ from headrace.workers.coordinators.coordinator import (
 from headrace.workers.coordinators.effects import Answer, Append, CancelTimer, SetTimer
 from headrace.workers.partition.coordinator_host import CoordinatorHost
 from headrace.workers.partition.known_topics import KnownTopics
+from headrace.workers.partition.moved_replicas import MovedReplicas
 from headrace.workers.partition.replica import Replica
 
 TOPIC = "__ballots"
@@ -155,19 +156,20 @@ class BallotBench:
         path.mkdir()
         self.logs = LogMaker(path)
         self.log = self.logs.open()
-        self.replica = Replica(TopicPartition(TOPIC, 0), self.log, 5, 9, Rows(), 1, 0, fail)
+        self.moved = MovedReplicas()
+        self.replica = Replica(TopicPartition(TOPIC, 0), self.log, 5, 9, Rows(), 1, NODE, 0, self.moved, fail)
         self.kind, self.topics = BallotKind(), KnownTopics()
         self._seat = seat
         self.new_host()
         self.lead()
 
     def new_host(self):
-        answers = SimpleNamespace(advanced=lambda worker, slot: None, flush=lambda: 0)
+        answers = SimpleNamespace(flush=lambda: 0)
         self.host = CoordinatorHost(self.kind, self.topics, self._seat, answers, {5: self.replica}, self.logs.clock.ms)
 
     def lead(self, isr=(NODE,)):
         self.replica.state, self.replica.isr, self.replica.leader_epoch = RowState.LEADER, isr, 1
-        self.replica.advance_high_watermark(NODE)
+        self.replica.advance_high_watermark()
 
     def follow(self, deleted=()):
         view = SimpleNamespace(topics={}, deleted=[DeletedTopic(*each) for each in deleted])
@@ -236,8 +238,10 @@ def test_what_waits_is_told_when_leadership_is_lost(ballots):
     assert waiting == [ErrorCode.NOT_LEADER_OR_FOLLOWER.name]
     assert ballots.hosted is None
     assert len(ballots.kind.unloaded) == 1
-    assert len(ballots.host.timers) == 1, "cancelled, and gone when it would have come"
-    ballots.host.clock.now_ms += CLOSING_MS
+    assert len(ballots.host.timers) == 2, (
+        "the coordinator's and its commit's: cancelled, and gone when they would have come"
+    )
+    ballots.host.clock.now_ms += max(CLOSING_MS, BallotKind.commit_timeout_ms)
     ballots.host.do_work()
     assert len(ballots.host.timers) == 0
     assert not ballots.kind.performed
@@ -257,8 +261,8 @@ def test_both_kinds_live_in_one_worker_and_neither_takes_the_others_partition(ba
     assert isinstance(bench, Bench)
     ballots.load()
     bench.load()
-    bench.host.follow_roles([ballots.replica])
-    ballots.host.follow_roles([bench.replica])
+    bench.host.follow_role(ballots.replica)
+    ballots.host.follow_role(bench.replica)
     assert bench.host.by_partition[0].replica is bench.replica
     assert ballots.host.by_partition[0].replica is ballots.replica
     vote, commit = ballots.vote("yes"), bench.commit(7)

@@ -27,6 +27,7 @@ from headrace.workers.housekeeper.hosted import Hosted
 from headrace.workers.housekeeper.owners import Owners
 from headrace.workers.housekeeper.quarantine import Quarantine
 from headrace.workers.housekeeper.retention_look import RetentionLook
+from headrace.workers.partition.moved_replicas import MovedReplicas
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.upkeep import Upkeep
 
@@ -105,8 +106,9 @@ class Pair:
             self.log.append_as_leader([batch(timestamp_ms=NOW_MS + number)], 0, NOW_MS)
         self.table = FakeTable()
         self.failures = []
+        self.moved = MovedReplicas()
         self.replica = Replica(
-            NAME, self.log, SLOT, KEY, self.table, 1, 20, lambda *failed: self.failures.append(failed)
+            NAME, self.log, SLOT, KEY, self.table, 1, 0, 20, self.moved, lambda *failed: self.failures.append(failed)
         )
         self.replica.state = RowState.LEADER
         self.replica.publish()

@@ -49,6 +49,7 @@ from headrace.topic_defaults import TopicDefaults
 from headrace.workers.partition.known_checkpoints import KnownCheckpoints
 from headrace.workers.partition.log_directories import LogDirectories
 from headrace.workers.partition.log_opener import LogOpener
+from headrace.workers.partition.moved_replicas import MovedReplicas
 from headrace.workers.partition.opening_queue import OpeningQueue
 from headrace.workers.partition.owned_partitions import After, KnownPartitions, OwnedPartitions
 from headrace.workers.partition.replica import Replica
@@ -63,11 +64,13 @@ class Replicas:
     """The replicas of one partition worker, by slot.
 
     offline   key by slot of the replicas whose log is not open: their directory failed, or they could not be opened
+    moved     those that moved, and who is told
     """
 
     def __init__(self, seat: Seat, index: int, clock: Clock, disk: Disk | None = None) -> None:
         self.by_slot: dict[int, Replica] = {}
         self.offline: dict[int, int] = {}
+        self.moved = MovedReplicas()
         self._seat = seat
         self._clock = clock
         self._disk = disk or WatchedDisk(seat, clock)
@@ -83,11 +86,10 @@ class Replicas:
         self._wanted: After = {}  # ours, as of the last view
         self._unopened = OpeningQueue()
         self._new_slots: set[int] = set()  # not open yet, and of partitions that no earlier view had
-        self._retired: list[Replica] = []  # not held any more, and nobody was told yet
+        self._retired: list[Replica] = []  # not held any more, and their state does not say so yet
         self._begun_in: set[Path] = set()  # log directories with new logs since they were synced
         self._opening_ns, self._reported = 0, (0, 0)  # (logs, bytes) as of the last line of the log
         self._exhausted: dict[int, Replica] = {}  # replicas whose log ran out of room
-        self._changed: list[Replica] = []  # went out of service, or came back, since the last look
         self._next_reopen_ms = 0
         self._is_first_view = True
         self._known = KnownPartitions(self._table.rows)
@@ -101,14 +103,13 @@ class Replicas:
         """Whether a log waits for `open_some`."""
         return bool(self._unopened)
 
-    def follow(self, view: ClusterView, changes: Changes | None = None) -> list[Replica]:
+    def follow(self, view: ClusterView, changes: Changes | None = None) -> None:
         """Make the replicas as the view has them: of what the last view had too, nothing is looked at.
 
         What goes, goes before this returns, and so do changes of open replicas. What is to be opened is queued: a first
         few are opened here, the rest with `open_some`.
 
         changes   what is another than in the last view; None: whatever topics are other objects
-        returns   the replicas whose role or epoch changed, and those that are no more
         """
         has_new_defaults = self._defaults.follow(view.cluster_settings, view.node_settings)
         stale, wanted = self._owned.follow(view.topics, changes)
@@ -127,23 +128,21 @@ class Replicas:
         for slot in stale.keys() - wanted.keys():
             if slot in self.by_slot:
                 self._release(slot)
-        changed: list[Replica] = []
         for slot, (topic, partition) in wanted.items():
             self._wanted[slot] = (topic, partition)
             replica = self._hold(topic, partition, is_first)
             self._known.add(partition.key)
             if replica is not None:
-                self._take_role(replica, partition, changed)
+                self._take_role(replica, partition)
         if has_new_defaults:
             for slot, replica in self.by_slot.items():
                 self._configure(replica, self._wanted[slot][0])
         counters = self._seat.counters
         counters.add(LOGS_WANTED, len(self._wanted) - counters.get(LOGS_WANTED))
-        changed += self.open_some()
+        self.open_some()
         retired, self._retired = self._retired, []
         for replica in retired:
             replica.retire()
-        return changed + retired
 
     def ask_for(self, slot: int, key: PartitionKey) -> None:
         """Somebody wants a partition whose log is not open: it is opened before the others."""
@@ -151,13 +150,10 @@ class Replicas:
         if wanted is not None and wanted[1].key == key:
             self._unopened.ask(slot)
 
-    def open_some(self) -> list[Replica]:
-        """Open logs that wait for it: as many as OPENING_SLICE_MS takes, and one at least.
-
-        returns   the replicas that are in service now
-        """
+    def open_some(self) -> None:
+        """Open logs that wait for it: as many as OPENING_SLICE_MS takes, and one at least."""
         if not self._unopened:
-            return []
+            return
         begun_ns = self._clock.monotonic_ns()
         opened: list[tuple[Replica, PartitionView]] = []
         while (slot := self._unopened.take()) is not None:
@@ -173,21 +169,16 @@ class Replicas:
                 opened.append((replica, partition))
             if self._clock.monotonic_ns() - begun_ns >= OPENING_SLICE_NS:
                 break
-        changed: list[Replica] = []
         for replica, partition in opened:
             self._follow_directory(replica)
-            self._take_role(replica, partition, changed)
+            self._take_role(replica, partition)
         self._opening_ns += self._clock.monotonic_ns() - begun_ns
         if not self._unopened:
             self._sync_begun()
             self._report_opened()
-        return changed
 
-    def look(self, now_ms: int, monotonic_ms: int) -> list[Replica]:
-        """Flush what `flush.ms` wants flushed; follow what became of the log directories; try full logs again.
-
-        returns   the replicas that went out of service, or came back, since the last call
-        """
+    def look(self, now_ms: int, monotonic_ms: int) -> None:
+        """Flush what `flush.ms` wants flushed; follow what became of the log directories; try full logs again."""
         for slot in list(self._timed):
             replica = self.by_slot[slot]
             if replica.state is not RowState.OFFLINE and not replica.is_full:
@@ -198,8 +189,6 @@ class Replicas:
             self._unopened.try_again()
             for replica in list(self._exhausted.values()):
                 self._reopen(replica)
-        changed, self._changed = self._changed, []
-        return changed
 
     def look_at_directories(self, monotonic_ms: int) -> None:
         """What became of the log directories, if that is due."""
@@ -273,7 +262,7 @@ class Replicas:
         self._disk.sync_directory(place.parent)
         old.abandon()
         os.rename(old.directory, old.directory.with_name(aside_name(str(replica.partition), DELETED_DIRECTORY_SUFFIX)))
-        replica.log = self._open_log(
+        log = self._open_log(
             replica.partition,
             place,
             old.config,
@@ -282,6 +271,7 @@ class Replicas:
             trusted=None,
             log_start_offset=old.log_start_offset,
         )
+        replica.replace_log(log)
         self._exhausted.pop(replica.slot, None)
         self._follow_directories()
         replica.publish()
@@ -333,7 +323,6 @@ class Replicas:
             self._exhausted.pop(replica.slot, None)
             replica.take_out(f"log directory {directory} is offline")
             replica.log.abandon()
-            self._changed.append(replica)
 
     def _reopen(self, replica: Replica) -> None:
         """A log that ran out of room: what it had published is whole."""
@@ -356,20 +345,17 @@ class Replicas:
         except (HeadraceError, OSError) as failure:
             self.fail(replica, StorageFailed(str(failure)))
             return
-        replica.log = log
+        replica.replace_log(log)
         replica.is_full = False
         del self._exhausted[replica.slot]
         try:
-            if not replica.take_role(
-                self._wanted[replica.slot][1], self._node_id
-            ):  # there was no room for the epoch, maybe
-                replica.advance_high_watermark(self._node_id)
+            if not replica.take_role(self._wanted[replica.slot][1]):  # there was no room for the epoch, maybe
+                replica.advance_high_watermark()
                 replica.publish()
         except StorageFailed as failure:
             self.fail(replica, failure)
             return
         _log.warning("log has room again partition=%s", replica.partition)
-        self._changed.append(replica)
 
     def _hold(self, topic: TopicView, partition: PartitionView, is_first_view: bool) -> Replica | None:
         """The open replica of a wanted partition; None where there is none, and the log is queued if it may be opened."""
@@ -387,17 +373,15 @@ class Replicas:
             self._configure(replica, topic)
         return replica
 
-    def _take_role(self, replica: Replica, partition: PartitionView, changed: list[Replica]) -> None:
+    def _take_role(self, replica: Replica, partition: PartitionView) -> None:
         try:
-            if replica.take_role(partition, self._node_id):
-                changed.append(replica)
+            replica.take_role(partition)
         except StorageFailed as failure:
             self.fail(replica, failure)
         except HeadraceError as failure:  # its files contradict its offsets: no reason to end all others
             self._has_unclean_failure = True
             replica.take_out(str(failure))
             replica.log.abandon()
-            changed.append(replica)
 
     def _sync_begun(self) -> None:
         """The names of new logs, all at once; a log that is flushed before has synced its own."""
@@ -542,7 +526,10 @@ class Replicas:
             _log.warning("log has room again partition=%s", name)
         self._seat.counters.add(LOGS_OPENED, 1)
         generation = self._seat.generation
-        return Replica(name, log, partition.slot, partition.key, self._table, generation, high_watermark, self.fail)
+        return Replica(
+            name, log, partition.slot, partition.key, self._table, generation, self._node_id, high_watermark,
+            self.moved, self.fail,
+        )  # fmt: skip
 
     def _note_unopened(self, directory: Path | None, failure: Exception) -> None:
         """The directory is lost, or its logs are not all recovered."""
