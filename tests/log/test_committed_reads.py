@@ -3,8 +3,6 @@
 import os
 
 import pytest
-from compaction_fixtures import compaction_of, in_transaction, keyed, marker, write_segments
-from log_fixtures import LogMaker
 
 from headrace.log.compaction import Swap
 from headrace.log.config import LogConfig
@@ -12,6 +10,8 @@ from headrace.log.disk import Disk
 from headrace.log.reader import LogReader
 from headrace.log.segment import path_of
 from headrace.protocol.record_batch import iterate_batches, iterate_records
+from tests.support.compaction_fixtures import compaction_of, in_transaction, keyed, marker, write_segments
+from tests.support.log_fixtures import LogMaker
 
 CONFIG = LogConfig(is_compacted=True)
 

@@ -3,22 +3,9 @@
 import os
 
 import pytest
-from compaction_fixtures import (
-    DELETE_RETENTION_MS,
-    batches_of,
-    compaction_of,
-    expected_records,
-    in_transaction,
-    keyed,
-    marker,
-    records_of,
-    run,
-    write_segments,
-)
 from crc32c import crc32c
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from log_fixtures import NOW_MS, LogMaker
 
 from headrace.log import batch_cleaner
 from headrace.log.cleaned_segment import SegmentOverflow
@@ -38,6 +25,20 @@ from headrace.protocol.record_batch import (
     compute_crc,
     iterate_batches,
 )
+from tests.support.compaction_fixtures import (
+    DELETE_RETENTION_MS,
+    batches_of,
+    compaction_of,
+    expected_records,
+    in_transaction,
+    keyed,
+    marker,
+    records_of,
+    run,
+    write_segments,
+)
+from tests.support.fake_clock import NOW_MS
+from tests.support.log_fixtures import LogMaker
 
 CONFIG = LogConfig(is_compacted=True, delete_retention_ms=DELETE_RETENTION_MS, index_interval_bytes=200)
 LATER_MS = NOW_MS + DELETE_RETENTION_MS

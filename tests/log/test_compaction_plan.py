@@ -1,11 +1,11 @@
 """Which logs are due for compaction, and which part of them."""
 
 import pytest
-from log_fixtures import NOW_MS
 
 from headrace.log.compaction_plan import CompactionPlan, plan_compaction
 from headrace.log.config import LogConfig
 from headrace.log.retention import SegmentFacts
+from tests.support.fake_clock import NOW_MS
 
 CONFIG = LogConfig(is_compacted=True, dirty_ratio_min=0.5)
 

@@ -4,7 +4,6 @@ import os
 import random
 
 import pytest
-from log_fixtures import NOW_MS, batch
 
 from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
@@ -19,6 +18,8 @@ from headrace.log.checkpoints import (
 from headrace.log.config import LogConfig
 from headrace.log.reader import LogReader
 from headrace.protocol.record_batch import parse_header
+from tests.support.fake_clock import NOW_MS
+from tests.support.log_fixtures import batch
 
 CONFIG = LogConfig(segment_bytes=4000, index_interval_bytes=300)
 

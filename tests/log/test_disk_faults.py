@@ -4,10 +4,7 @@ import errno
 import random
 import subprocess
 
-import descriptors
 import pytest
-from faulty_disk import FaultyDisk
-from log_fixtures import NOW_MS, LogMaker, batch
 
 from headrace.errors import StorageExhausted, StorageFailed
 from headrace.ids import TopicPartition
@@ -16,6 +13,10 @@ from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.log.reader import LogReader
 from headrace.protocol.record_batch import iterate_batches, iterate_records
+from tests.support import descriptors
+from tests.support.fake_clock import NOW_MS
+from tests.support.faulty_disk import FaultyDisk
+from tests.support.log_fixtures import LogMaker, batch
 
 CONFIG = LogConfig(segment_bytes=2500, index_interval_bytes=300, flush_messages=7)
 

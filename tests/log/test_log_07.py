@@ -6,13 +6,13 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from segments_07 import write_segments
 
 from headrace.errors import HeadraceError
 from headrace.log import segment_file_07
 from headrace.log.log_07 import Log07, Place, partitions_07
 from headrace.log.segment_file_07 import WINDOW_BYTES, SegmentFile07
 from headrace.protocol.message_07 import build_message_07, build_set_07
+from tests.support.segments_07 import write_segments
 
 SEGMENTS = [
     [build_message_07(b"a", 0), build_message_07(b"b"), build_set_07([b"c", b"d", b"e"], 1)],

@@ -10,7 +10,6 @@ import sys
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from log_damage import BATCHES, RECORDS_PER_BATCH, flip, tree, write_log
 
 from headrace.ids import TopicPartition
 from headrace.log.checkpoints import (
@@ -26,6 +25,7 @@ from headrace.log.inspection.log_dir_check import LogDirCheck, NoLogDirectory, i
 from headrace.log.names import SUFFIXES
 from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import Record, build_batch
+from tests.support.log_damage import BATCHES, RECORDS_PER_BATCH, flip, tree, write_log
 
 FIRST = "00000000000000000000"
 LOCK = "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.lockf(file, fcntl.LOCK_EX); print('locked', flush=True); sys.stdin.read()"
@@ -273,7 +273,7 @@ def test_a_checking_process_that_is_killed_is_an_error_with_advice(log_dir, monk
 
 
 def test_the_advice_for_leader_epochs_helps(log_dir):
-    from log_fixtures import LogMaker
+    from tests.support.log_fixtures import LogMaker
 
     folder = log_dir / "topic-0"
     (folder / "leader-epoch-checkpoint").unlink()

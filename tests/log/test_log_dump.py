@@ -6,7 +6,6 @@ import struct
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from log_damage import BATCHES, RECORDS_PER_BATCH, flip, write_log
 
 from headrace.ids import TopicPartition
 from headrace.log.checkpoints import write_offset_checkpoint, write_partition_metadata
@@ -15,6 +14,7 @@ from headrace.log.inspection.log_dump import DumpOptions, dump
 from headrace.protocol.message_07 import build_message_07, build_set_07
 from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import Record, build_batch
+from tests.support.log_damage import BATCHES, RECORDS_PER_BATCH, flip, write_log
 
 DEEP = DumpOptions(is_deep=True, has_data=True)
 NAMES = [

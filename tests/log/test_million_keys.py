@@ -3,11 +3,10 @@
 import random
 from pathlib import Path
 
-from compaction_fixtures import compaction_of, run
-from log_fixtures import NOW_MS
-
 from headrace.log.config import LogConfig
 from headrace.protocol.record_batch import build_batch, iterate_batches, iterate_records
+from tests.support.compaction_fixtures import compaction_of, run
+from tests.support.fake_clock import NOW_MS
 
 RECORDS = 1_000_000
 KEYS = 150_000

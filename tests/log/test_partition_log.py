@@ -5,8 +5,6 @@ import os
 
 import pytest
 from crc32c import crc32c
-from faulty_disk import FaultyDisk
-from log_fixtures import NOW_MS, FailingDisk, batch
 
 from headrace.errors import ErrorCode, StorageFailed
 from headrace.log.config import LogConfig
@@ -18,6 +16,9 @@ from headrace.protocol.record_batch import (
     iterate_records,
     parse_header,
 )
+from tests.support.fake_clock import NOW_MS
+from tests.support.faulty_disk import FaultyDisk
+from tests.support.log_fixtures import FailingDisk, batch
 
 
 def append(log, *batches):

@@ -1,10 +1,11 @@
 """Batches that were in flight when their log's owner was killed, sent again after a snapshot was taken among them."""
 
 import pytest
-from log_fixtures import NOW_MS, batch
 
 from headrace.log import producer_recall
 from headrace.log.config import LogConfig
+from tests.support.fake_clock import NOW_MS
+from tests.support.log_fixtures import batch
 
 OUT_OF_ORDER = 45
 CONFIG = LogConfig(segment_bytes=2000)

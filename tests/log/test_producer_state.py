@@ -3,7 +3,6 @@
 import random
 
 import pytest
-from log_fixtures import NOW_MS, batch
 
 from headrace.errors import ErrorCode
 from headrace.log import producer_state
@@ -11,6 +10,8 @@ from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.log.producer_state import ProducerBudget, ProducerState, read_snapshot, snapshot_offsets
 from headrace.protocol.record_batch import TRANSACTIONAL_BIT
+from tests.support.fake_clock import NOW_MS
+from tests.support.log_fixtures import batch
 
 LAST = 2**31 - 1
 UNKNOWN = (int(ErrorCode.UNKNOWN_PRODUCER_ID), -1)

@@ -3,11 +3,12 @@
 import os
 
 import pytest
-from log_fixtures import NOW_MS, batch
 
 from headrace.log.config import LogConfig
 from headrace.log.reader import LogReader
 from headrace.protocol.record_batch import iterate_batches, parse_header
+from tests.support.fake_clock import NOW_MS
+from tests.support.log_fixtures import batch
 
 CONFIG = LogConfig(segment_bytes=3000, index_interval_bytes=300)
 

@@ -6,11 +6,12 @@ import re
 from dataclasses import replace
 
 import pytest
-from log_fixtures import NOW_MS, batch
 
 from headrace.log.config import LogConfig
 from headrace.log.names import STRAY_SUFFIX, aside_name
 from headrace.log.producer_state import BadSnapshot, read_snapshot
+from tests.support.fake_clock import NOW_MS
+from tests.support.log_fixtures import batch
 
 CONFIG = LogConfig(segment_bytes=4000, index_interval_bytes=300)
 

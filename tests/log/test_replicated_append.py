@@ -3,7 +3,6 @@
 import random
 
 import pytest
-from log_fixtures import NOW_MS, LogMaker, batch
 
 from headrace.errors import ErrorCode, StorageFailed
 from headrace.log.config import LogConfig
@@ -12,6 +11,8 @@ from headrace.log.replicated_append import OffsetsOutOfOrder
 from headrace.log.transaction_index import AbortedTransaction, read_aborted
 from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import TRANSACTIONAL_BIT, CorruptRecord, Record, iterate_batches
+from tests.support.fake_clock import NOW_MS
+from tests.support.log_fixtures import LogMaker, batch
 
 CONFIG = LogConfig(segment_bytes=2500, index_interval_bytes=300)
 

@@ -4,8 +4,6 @@ import os
 import shutil
 
 import pytest
-from compaction_fixtures import batches_of, compaction_of, keyed, run, write_segments
-from log_fixtures import NOW_MS, LogMaker, batch
 
 from headrace.log.cleaned_segment import remove_cleaned
 from headrace.log.compaction import Swap
@@ -16,6 +14,9 @@ from headrace.log.reader import LogReader
 from headrace.log.segment import path_of
 from headrace.log.segment_swap import finish_swaps
 from headrace.protocol.record_batch import iterate_batches
+from tests.support.compaction_fixtures import batches_of, compaction_of, keyed, run, write_segments
+from tests.support.fake_clock import NOW_MS
+from tests.support.log_fixtures import LogMaker, batch
 
 CONFIG = LogConfig(is_compacted=True, index_interval_bytes=200)
 CALLS = ("rename", "link", "unlink")

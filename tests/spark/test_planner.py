@@ -4,7 +4,6 @@ import contextlib
 import itertools
 
 import pytest
-from fake_broker import FakeBroker
 
 from headrace.client.cluster import EARLIEST, LATEST
 from headrace.client.connection import ConnectionFailed
@@ -15,6 +14,7 @@ from headrace.spark import planner as planner_module
 from headrace.spark.errors import DataLoss
 from headrace.spark.options import Bound, ScanOptions
 from headrace.spark.planner import divide, plan, split
+from tests.support.fake_broker import FakeBroker
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
 

@@ -10,8 +10,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from fake_broker import FakeBroker
-from range_reading import NAME, compared, expected, range_of, rows_of
 
 from headrace.client.cluster import Cluster
 from headrace.client.connection import ConnectionFailed
@@ -43,6 +41,8 @@ from headrace.spark.options import ScanOptions
 from headrace.spark.planner import plan
 from headrace.spark.ranges import OffsetRange, read_range
 from headrace.spark.warm import warm
+from tests.spark.range_reading import NAME, compared, expected, range_of, rows_of
+from tests.support.fake_broker import FakeBroker
 
 
 def random_log(log, seed, name=NAME):

@@ -9,12 +9,6 @@ import os
 import shutil
 from types import SimpleNamespace
 
-from compaction_fixtures import compaction_of
-from fake_seat import FakeSeat, view_of
-from group_fixtures import lag_table
-from log_fixtures import NOW_MS, FakeClock
-from stepping import die_at, steps
-
 from headrace.errors import ErrorCode
 from headrace.ids import OFFSETS_TOPIC
 from headrace.log import index_file, offset_index, partition_log, segment, segment_deletion, segment_swap, time_index
@@ -33,6 +27,11 @@ from headrace.workers.partition.groups import Groups
 from headrace.workers.partition.known_topics import KnownTopics
 from headrace.workers.partition.replicas import Replicas
 from headrace.workers.partition.upkeep import Upkeep
+from tests.support.compaction_fixtures import compaction_of
+from tests.support.fake_clock import NOW_MS, FakeClock
+from tests.support.fake_seat import FakeSeat, view_of
+from tests.support.stepping import die_at, steps
+from tests.workers.coordinators.group_fixtures import lag_table
 
 SLOT = 0
 SESSION_MS = 10_000
