@@ -14,7 +14,7 @@ from judge import Anomaly
 from raw_client import raw_client, until
 from running_node import Node
 
-from headrace.log.checkpoints import RECOVERY_POINT_FILE, read_offset_checkpoint
+from headrace.log.state.checkpoints import RECOVERY_POINT_FILE, read_offset_checkpoint
 from headrace.protocol.record_batch import iterate_batches
 
 PAGE_BYTES = 4096

@@ -21,8 +21,8 @@ from node_log import NodeLog
 from private_mounts import PrivateMounts
 from waiting import DEADLINE_S
 
-from headrace.log.checkpoints import LOG_START_OFFSET_FILE, read_partition_metadata
-from headrace.log.topic_checkpoints import TopicCheckpoints, ids_in_directories
+from headrace.log.state.checkpoints import LOG_START_OFFSET_FILE, read_partition_metadata
+from headrace.log.state.topic_checkpoints import TopicCheckpoints, ids_in_directories
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 
 NODE_ID = 7

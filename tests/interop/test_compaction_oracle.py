@@ -18,9 +18,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "log"))
 from compaction_fixtures import batches_of, compaction_of, in_transaction, keyed, marker, run, write_segments
 from log_fixtures import LogMaker
 
-from headrace.log.checkpoints import read_offset_checkpoint
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
+from headrace.log.state.checkpoints import read_offset_checkpoint
 
 pytestmark = pytest.mark.interop
 

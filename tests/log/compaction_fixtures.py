@@ -2,7 +2,7 @@
 
 from log_fixtures import NOW_MS
 
-from headrace.log.compaction import Compaction, CompactionLimits, Swap
+from headrace.log.compaction.compaction import Compaction, CompactionLimits, Swap
 from headrace.protocol.record_batch import (
     CONTROL_BIT,
     DELETE_HORIZON_BIT,

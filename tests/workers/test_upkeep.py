@@ -14,7 +14,7 @@ from log_fixtures import NOW_MS, LogMaker, batch
 
 from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
-from headrace.log.compaction import Swap
+from headrace.log.compaction.compaction import Swap
 from headrace.log.config import LogConfig
 from headrace.log.retention import expired_segments
 from headrace.protocol import messages
