@@ -40,7 +40,10 @@ def test_every_folder_has_a_readme_of_a_page(folder):
     assert len((ROOT / folder / "README.md").read_text().splitlines()) in README_LINES
 
 
-@pytest.mark.parametrize("folder", SOURCES)
+ROOMS = [path.parent.relative_to(ROOT).as_posix() for path in sorted((ROOT / "log").glob("*/__init__.py"))]
+
+
+@pytest.mark.parametrize("folder", [*SOURCES, *ROOMS])
 def test_a_readme_names_every_file_of_its_folder(folder):
     """The file map goes stale otherwise."""
     text = (ROOT / folder / "README.md").read_text()

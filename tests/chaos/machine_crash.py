@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from headrace.log.checkpoints import RECOVERY_POINT_FILE, read_offset_checkpoint
+from headrace.log.state.checkpoints import RECOVERY_POINT_FILE, read_offset_checkpoint
 from headrace.protocol.record_batch import iterate_batches
 from tests.chaos.final_look import read_all, verify_logs
 from tests.chaos.judge import Anomaly

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from headrace.log.checkpoints import LOG_START_OFFSET_FILE, read_partition_metadata
-from headrace.log.topic_checkpoints import TopicCheckpoints, ids_in_directories
+from headrace.log.state.checkpoints import LOG_START_OFFSET_FILE, read_partition_metadata
+from headrace.log.state.topic_checkpoints import TopicCheckpoints, ids_in_directories
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 from tests.chaos.node_log import NodeLog
 from tests.chaos.private_mounts import PrivateMounts

@@ -11,9 +11,9 @@ import time
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from headrace.log.checkpoints import read_offset_checkpoint
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
+from headrace.log.state.checkpoints import read_offset_checkpoint
 from tests.support.compaction_fixtures import (
     batches_of,
     compaction_of,

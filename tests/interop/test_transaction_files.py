@@ -7,8 +7,8 @@ import pytest
 from headrace.clock import SystemClock
 from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
-from headrace.log.partition_log import PartitionLog
-from headrace.log.transaction_index import read_aborted
+from headrace.log.reading.aborted_transactions import read_aborted
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol.record_batch import TRANSACTIONAL_BIT, build_batch
 
 pytestmark = pytest.mark.interop

@@ -9,7 +9,7 @@ from headrace.client.cluster import EARLIEST, LATEST
 from headrace.client.connection import ConnectionFailed
 from headrace.errors import KafkaError
 from headrace.ids import TopicPartition
-from headrace.log.checkpoints import write_partition_metadata
+from headrace.log.state.checkpoints import write_partition_metadata
 from headrace.spark import planner as planner_module
 from headrace.spark.errors import DataLoss
 from headrace.spark.options import Bound, ScanOptions

@@ -15,8 +15,8 @@ from headrace.client.cluster import Cluster
 from headrace.client.connection import ConnectionFailed
 from headrace.errors import HeadraceError, KafkaError
 from headrace.limits import CLIENT_RETRIES_MAX
-from headrace.log.checkpoints import write_partition_metadata
-from headrace.log.segment import path_of
+from headrace.log.names import path_of
+from headrace.log.state.checkpoints import write_partition_metadata
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.compression import Codec
 from headrace.protocol.message_set import encode_message

@@ -16,7 +16,7 @@ from typing import Any
 
 from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
-from headrace.log.segment import path_of, segment_bases
+from headrace.log.names import path_of, segment_bases
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response

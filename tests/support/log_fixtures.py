@@ -5,7 +5,7 @@ import errno
 from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
-from headrace.log.partition_log import PartitionLog
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol.record_batch import build_batch
 from tests.support.fake_clock import NOW_MS, FakeClock
 

@@ -11,9 +11,10 @@ from types import SimpleNamespace
 
 from headrace.errors import ErrorCode
 from headrace.ids import OFFSETS_TOPIC
-from headrace.log import index_file, offset_index, partition_log, segment, segment_deletion, segment_swap, time_index
-from headrace.log.compaction import Swap
-from headrace.log.reader import LogReader
+from headrace.log.compaction.compaction import Swap
+from headrace.log.reading.reader import LogReader
+from headrace.log.segments import index_file, offset_index, segment, segment_deletion, segment_swap, time_index
+from headrace.log.writing import partition_log
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request

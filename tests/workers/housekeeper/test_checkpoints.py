@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from headrace.ids import TopicPartition
-from headrace.log.checkpoints import (
+from headrace.log.disk import Disk
+from headrace.log.state.checkpoints import (
     CLEANER_OFFSET_FILE,
     LOG_START_OFFSET_FILE,
     RECOVERY_POINT_FILE,
@@ -13,8 +14,7 @@ from headrace.log.checkpoints import (
     write_offset_checkpoint,
     write_partition_metadata,
 )
-from headrace.log.disk import Disk
-from headrace.log.topic_checkpoints import CHECKPOINT_TOPICS_FILE, TopicCheckpoints, seal, write_checkpoint_topics
+from headrace.log.state.topic_checkpoints import CHECKPOINT_TOPICS_FILE, TopicCheckpoints, seal, write_checkpoint_topics
 from headrace.workers.housekeeper.checkpoints import Checkpoints
 
 NAME, OTHER, THIRD = (TopicPartition(topic, 0) for topic in ("t", "u", "v"))

@@ -7,10 +7,10 @@ from crc32c import crc32c
 
 from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
-from headrace.log.checkpoints import read_offset_checkpoint, write_leader_epochs
-from headrace.log.compaction import Compaction
+from headrace.log.compaction.compaction import Compaction
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
+from headrace.log.state.checkpoints import read_offset_checkpoint, write_leader_epochs
 from headrace.settings import Settings
 from headrace.shm.counters import PARTITIONS_UNCLEANABLE
 from headrace.shm.partition_table import PartitionRow, RowState

@@ -12,14 +12,14 @@ from headrace.clock import SystemClock
 from headrace.errors import StorageExhausted
 from headrace.ids import TopicPartition, partition_key
 from headrace.limits import OPENING_SLICE_MS
-from headrace.log.checkpoints import (
+from headrace.log.state.checkpoints import (
     LOG_START_OFFSET_FILE,
     RECOVERY_POINT_FILE,
     read_offset_checkpoint,
     take_clean_shutdown,
 )
-from headrace.log.partition_log import PartitionLog
-from headrace.log.topic_checkpoints import CHECKPOINT_TOPICS_FILE, seal
+from headrace.log.state.topic_checkpoints import CHECKPOINT_TOPICS_FILE, seal
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.shm.cluster_view import EMPTY_VIEW, DoomedReplica
 from headrace.shm.messages import REQUEST_HEADER
 from headrace.workers.housekeeper import checkpoints, segment_sync

@@ -7,7 +7,7 @@ import pytest
 
 from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
-from headrace.log.compaction import Swap
+from headrace.log.compaction.compaction import Swap
 from headrace.log.config import LogConfig
 from headrace.log.retention import expired_segments
 from headrace.protocol import messages

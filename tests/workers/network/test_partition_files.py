@@ -6,8 +6,8 @@ import pytest
 
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import partition_key
-from headrace.log import segment_file
-from headrace.log.open_segments import OpenSegments
+from headrace.log.reading import segment_file
+from headrace.log.reading.open_segments import OpenSegments
 from headrace.protocol.record_batch import build_batch
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.topic_defaults import TopicDefaults

@@ -6,7 +6,7 @@ import pytest
 
 from headrace.errors import ErrorCode, KafkaError
 from headrace.log.config import LogConfig
-from headrace.log.validator import COMPRESSED_RECORDS_MAX, TIME_MIN, fault_of, rules_at
+from headrace.log.writing.validator import COMPRESSED_RECORDS_MAX, TIME_MIN, fault_of, rules_at
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response

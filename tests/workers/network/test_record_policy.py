@@ -7,7 +7,7 @@ from crc32c import crc32c
 
 from headrace.errors import ErrorCode, KafkaError
 from headrace.log.config import LogConfig
-from headrace.log.validator import fault_of, rules_at
+from headrace.log.writing.validator import fault_of, rules_at
 from headrace.protocol.compression import Codec
 from headrace.protocol.message_set import build_message_set, encode_message
 from headrace.protocol.record_batch import (

@@ -7,8 +7,7 @@ import random
 
 import pytest
 
-from headrace.log.names import LOG_SUFFIX
-from headrace.log.segment import path_of
+from headrace.log.names import LOG_SUFFIX, path_of
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.message_set import build_message_set

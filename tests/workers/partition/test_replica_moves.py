@@ -8,8 +8,8 @@ import pytest
 
 from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
-from headrace.log.checkpoints import write_partition_metadata
-from headrace.log.reader import LogReader
+from headrace.log.reading.reader import LogReader
+from headrace.log.state.checkpoints import write_partition_metadata
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request

@@ -4,8 +4,8 @@ import pytest
 
 from headrace.errors import StorageExhausted
 from headrace.ids import OFFSETS_TOPIC
-from headrace.log.partition_log import PartitionLog
-from headrace.log.segment_file import CorruptSegment
+from headrace.log.reading.segment_file import CorruptSegment
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES
 from headrace.shm.partition_table import RowState
@@ -154,7 +154,7 @@ def test_a_log_whose_files_contradict_its_offsets_costs_no_other(node, monkeypat
     def fail(_log, _offset):
         raise CorruptSegment("no batch at byte 0")
 
-    monkeypatch.setattr("headrace.log.partition_log.PartitionLog.position_of", fail)
+    monkeypatch.setattr("headrace.log.writing.partition_log.PartitionLog.position_of", fail)
     view = view_of(("t", 2))
     other = view.topics["t"].partitions[1]._replace(isr=(0, 5))  # its high watermark is below its end
     node.replicas.follow(view)

@@ -7,7 +7,7 @@ import pytest
 
 from headrace.errors import StorageExhausted, StorageFailed
 from headrace.ids import TopicPartition
-from headrace.log.checkpoints import LOG_START_OFFSET_FILE, write_offset_checkpoint
+from headrace.log.state.checkpoints import LOG_START_OFFSET_FILE, write_offset_checkpoint
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.counters import RECOVERED_BYTES
 from headrace.shm.partition_table import RowState
