@@ -11,7 +11,7 @@ Order after an append (the readers' safety depends on it):
 
 The mark of a replica that has followers, or is one, moves without an append: `move_high_watermark`, and 3 and 4 follow.
 
-Who writes what: everything here by the methods here, but `is_full` (`exhausted_logs.py`).
+Who writes what: everything here by the methods here, but `is_full` (`storage_failures.py`).
 
 Source: Kafka `Partition`; KIP-101 for epochs.
 """
@@ -116,8 +116,7 @@ class Replica:
             return False
         state = RowState.LEADER if view.leader == self._node_id else RowState.FOLLOWER
         if (state, view.leader_epoch, view.isr) == (self.state, self.leader_epoch, self.isr):
-            if self.is_leader and self.leader_epoch > self.log.epochs.latest:  # there was no room for it
-                self.log.assign_leader_epoch(self.leader_epoch)
+            self._note_leader_epoch()  # there was no room for it, maybe
             return False
         no_room: StorageExhausted | None = None
         if state is RowState.LEADER and view.leader_epoch > self.leader_epoch:
@@ -233,9 +232,24 @@ class Replica:
         return results
 
     def replace_log(self, log: PartitionLog) -> None:
-        """The same records in another place, or opened again; what was published of them is in it. `publish` follows."""
+        """The same records in another place: what was published of them is in it. Published, for readers to find it."""
+        self._take_log(log)
+        self.publish()
+
+    def resume(self, log: PartitionLog) -> None:
+        """The log ran out of room and was opened again: it takes appends. raises StorageFailed: tell `fail`"""
+        self._take_log(log)
+        self._note_leader_epoch()  # there was no room for it, maybe
+        self.advance_high_watermark()
+        self.publish()
+
+    def _take_log(self, log: PartitionLog) -> None:
         self.log = log
         self._stable = ((-1, -1), (0, 0))
+
+    def _note_leader_epoch(self) -> None:
+        if self.is_leader and self.leader_epoch > self.log.epochs.latest:
+            self.log.assign_leader_epoch(self.leader_epoch)
 
     def fail(self, failure: StorageFailed) -> None:
         """The log refused something: what becomes of it, and of its directory, is for all replicas to follow."""

@@ -84,7 +84,9 @@ class ReplicaMoves:
     def __init__(self, replicas: Replicas, clock: Clock) -> None:
         self._replicas = replicas
         self._clock = clock
-        self._found = replicas.find_copies()
+        self._directories = replicas.directories
+        self._failures = replicas.failures
+        self._found = self._directories.find_copies(FUTURE_SUFFIX, replicas.owned.has)
         self._moves: dict[int, _Move] = {}  # by slot, the oldest first
 
     def handlers(self) -> dict[int, Handler]:
@@ -106,7 +108,7 @@ class ReplicaMoves:
             self._give_up(move, failure)
         except StorageFailed as failure:
             self._give_up(move, failure)
-            self._replicas.lose_directory(move.log_dir, failure)
+            self._failures.lose_directory(move.log_dir, failure)
         except (HeadraceError, OSError) as failure:
             self._give_up(move, failure)
         return 1
@@ -136,7 +138,7 @@ class ReplicaMoves:
     def _advance(self, move: _Move) -> None:
         replica = move.replica
         is_held = self._replicas.by_slot.get(replica.slot) is replica and replica.state is not RowState.OFFLINE
-        if not is_held or move.log_dir not in self._replicas.usable_directories:
+        if not is_held or move.log_dir not in self._directories.usable:
             self._give_up(move, "the replica or its directory is gone")
             return
         log = replica.log
@@ -158,11 +160,51 @@ class ReplicaMoves:
         del self._moves[replica.slot]
         move.reader.close()
         try:
-            self._replicas.replace_directory(replica, move.directory)
+            self._replace_directory(replica, move.directory)
         except (HeadraceError, OSError) as failure:
-            self._replicas.lose_directory(old.directory.parent, StorageFailed(str(failure)))
+            self._failures.lose_directory(old.directory.parent, StorageFailed(str(failure)))
             return
         _log.info("replica moved partition=%s directory=%s", replica.partition, move.log_dir)
+
+    def _replace_directory(self, replica: Replica, directory: Path) -> None:
+        """A copy that was closed takes the place of a replica's log. raises HeadraceError, OSError"""
+        old = replica.log
+        name = str(replica.partition)
+        place = directory.with_name(name)
+        os.rename(directory, place)
+        self._replicas.disk.sync_directory(place.parent)
+        old.abandon()
+        os.rename(old.directory, old.directory.with_name(aside_name(name, DELETED_DIRECTORY_SUFFIX)))
+        log = self._replicas.logs.open(
+            replica.partition,
+            place,
+            old.config,
+            is_clean=True,
+            recovery_point=old.log_end_offset,
+            trusted=None,
+            log_start_offset=old.log_start_offset,
+        )
+        self._failures.forget(replica.slot)
+        replica.replace_log(log)
+        self._failures.follow_directories()
+
+    def _open_copy(
+        self, name: TopicPartition, directory: Path, log: PartitionLog, topic_id: str, recovery_point: int = 0
+    ) -> PartitionLog:
+        """Begin the copy of a log in another directory, or go on with it. raises HeadraceError
+
+        recovery_point   of a copy that is there: below it everything was synced
+        """
+        return self._replicas.logs.open(
+            name,
+            directory,
+            log.config,
+            is_clean=False,
+            recovery_point=recovery_point,
+            trusted=None,
+            log_start_offset=log.log_start_offset,
+            topic_id=topic_id,
+        )
 
     def _resume(self, name: TopicPartition, replica: Replica | None, directory: Path) -> None:
         log_dir = directory.parent
@@ -181,7 +223,7 @@ class ReplicaMoves:
                 _put_away(name, directory, "it was not begun, or is another topic's of that name")
                 return
             recovery_point = _synced_before(directory, log.config.max_message_bytes)
-            future = self._replicas.open_future(name, directory, log, topic_id, recovery_point)
+            future = self._open_copy(name, directory, log, topic_id, recovery_point)
             try:
                 future.truncate_to(replica.high_watermark)
             except HeadraceError:
@@ -206,7 +248,7 @@ class ReplicaMoves:
         results: dict[str, list[_PartitionResult]] = {}
         by_name = {replica.partition: replica for replica in self._replicas.by_slot.values()}
         for wanted in request.dirs:
-            log_dir = self._replicas.directory_named(wanted.path)
+            log_dir = self._directories.named(wanted.path)
             for topic in wanted.topics:
                 for index in topic.partitions:
                     self._replicas.beat()
@@ -224,7 +266,7 @@ class ReplicaMoves:
             return ErrorCode.LOG_DIR_NOT_FOUND
         if replica is None:
             return ErrorCode.REPLICA_NOT_AVAILABLE
-        if log_dir not in self._replicas.usable_directories or replica.state is RowState.OFFLINE:
+        if log_dir not in self._directories.usable or replica.state is RowState.OFFLINE:
             return ErrorCode.KAFKA_STORAGE_ERROR
         under_way = self._moves.get(replica.slot)
         if under_way is not None:
@@ -237,7 +279,7 @@ class ReplicaMoves:
         log = replica.log
         try:
             topic_id = read_partition_metadata(log.directory / PARTITION_METADATA_FILE)
-            future = self._replicas.open_future(name, directory, log, topic_id)
+            future = self._open_copy(name, directory, log, topic_id)
         except (HeadraceError, OSError) as failure:
             _log.error("move not begun partition=%s directory=%s reason=%s", name, directory, failure)
             return ErrorCode.KAFKA_STORAGE_ERROR

@@ -64,7 +64,7 @@ class Node:
         try:
             replica.log.append_as_leader([batch() for _ in range(count)], replica.leader_epoch, NOW_MS)
         except StorageFailed as failure:
-            self.replicas.fail(replica, failure)
+            self.replicas.failures.take(replica, failure)
             return False
         replica.advance_high_watermark()
         replica.publish()

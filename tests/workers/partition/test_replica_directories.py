@@ -32,7 +32,7 @@ def test_an_io_error_takes_the_whole_directory_offline_and_no_other(node, call):
     else:
         with pytest.raises(StorageFailed) as failure:
             replica.log.flush(NOW_MS)
-        node.replicas.fail(replica, failure.value)
+        node.replicas.failures.take(replica, failure.value)
     node.disk.fails.clear()
     states = {slot: node.row(slot).state for slot in range(6)}
     assert {node.dir_of(slot) for slot, state in states.items() if state == RowState.OFFLINE} == {failing}
@@ -57,7 +57,7 @@ def test_a_failed_directory_stays_offline_for_the_workers_successor(node):
     for slot in range(4):
         node.append(slot)
     lost = node.dir_of(0)
-    node.replicas.fail(node.replicas.by_slot[0], StorageFailed("fsync: injected"))
+    node.replicas.failures.take(node.replicas.by_slot[0], StorageFailed("fsync: injected"))
     node.killed().follow(view)
     for slot in range(4):
         if slot in node.replicas.by_slot:
@@ -203,7 +203,7 @@ def test_a_deletion_does_not_wait_for_a_failed_directory(node):
     view = view_of(("t", 2))
     node.replicas.follow(view)
     keys = [partition.key for partition in view.topics["t"].partitions]
-    node.replicas.fail(node.replicas.by_slot[0], StorageFailed("injected"))
+    node.replicas.failures.take(node.replicas.by_slot[0], StorageFailed("injected"))
     doomed = [DoomedReplica("t", index, index, keys[index]) for index in range(2)]
     node.replicas.follow(view_of(doomed=doomed))
     assert [node.row(slot).state for slot in range(2)] == [RowState.DELETED] * 2

@@ -8,6 +8,7 @@ import pytest
 
 from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
+from headrace.log.names import FUTURE_SUFFIX
 from headrace.log.reading.reader import LogReader
 from headrace.log.state.checkpoints import write_partition_metadata
 from headrace.protocol import messages
@@ -158,7 +159,7 @@ def test_a_move_whose_disk_fails_is_given_up_and_the_replica_stays(node, error):
     work_through(node.moves)
     node.disk.fails.clear()
     assert node.dir_of(0) == source
-    assert (target in node.replicas.usable_directories) == (error == errno.ENOSPC)
+    assert (target in node.replicas.directories.usable) == (error == errno.ENOSPC)
     assert node.append(0)
     assert node.row(0).log_end_offset == 401
 
@@ -334,4 +335,5 @@ def test_directories_that_are_no_copies_end_nobody(node):
     ):
         os.mkdir(os.path.join(os.fsencode(node.dirs[0]), name))
     (node.dirs[0] / "t-0.aa-future").mkdir()
-    assert node.replicas.find_copies() == {TopicPartition("t", 0): [node.dirs[0] / "t-0.aa-future"]}
+    found = node.replicas.directories.find_copies(FUTURE_SUFFIX, node.replicas.owned.has)
+    assert found == {TopicPartition("t", 0): [node.dirs[0] / "t-0.aa-future"]}

@@ -10,6 +10,7 @@ from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.replicas import Replicas
+from headrace.workers.partition.storage_failures import StorageFailures
 from tests.support.fake_seat import FakeSeat, view_of
 from tests.workers.partition.replica_fixtures import PassingClock, look_and_open, open_slots
 
@@ -57,9 +58,9 @@ def test_a_deletion_does_not_wait_for_logs_that_are_to_be_opened(slow):
 
 def test_each_replica_is_looked_at_once_however_many_are_opened(node, monkeypatch):
     looked_at = []
-    followed = Replicas._follow_directory
+    followed = StorageFailures.follow_directory
     monkeypatch.setattr(
-        Replicas, "_follow_directory", lambda self, one: (looked_at.append(one.slot), followed(self, one))
+        StorageFailures, "follow_directory", lambda self, one: (looked_at.append(one.slot), followed(self, one))
     )
     node.replicas.follow(view_of(("t", 50)))
     assert looked_at == list(range(50))
@@ -140,14 +141,14 @@ def test_a_stop_while_logs_wait_to_be_opened_has_closed_what_it_opened_and_says_
 
 
 def test_a_log_that_does_not_open_for_whatever_reason_costs_no_other(node, monkeypatch):
-    opened = node.replicas._open_log
+    opened = node.replicas.logs.open
 
     def fail(name, *arguments, **options):
         if name.partition == 1:
             raise ValueError("a fault of ours")
         return opened(name, *arguments, **options)
 
-    monkeypatch.setattr(node.replicas, "_open_log", fail)
+    monkeypatch.setattr(node.replicas.logs, "open", fail)
     node.replicas.follow(view_of(("t", 3)))
     assert [node.row(slot).state for slot in range(3)] == [RowState.LEADER, RowState.OFFLINE, RowState.LEADER]
     assert not node.replicas.close()  # not clean

@@ -38,7 +38,7 @@ def test_a_topic_that_was_unreadable_for_a_while_is_not_taken_for_a_new_one(node
     node.replicas.follow(view)
     node.append(0)
     node.replicas.follow(view_of(("other", 0)))  # its znode can't be read
-    node.replicas.lose_directory(node.dirs[0], StorageFailed("injected"))
+    node.replicas.failures.lose_directory(node.dirs[0], StorageFailed("injected"))
     node.replicas.follow(view)
     assert node.row(0).state == RowState.OFFLINE
     assert not (node.dirs[1] / "t-0").exists()
@@ -214,7 +214,7 @@ def test_a_topic_with_the_longest_name_is_deleted_and_put_aside_like_any_other(n
     assert node.row(0).state == RowState.LEADER
     node.replicas.follow(view_of(doomed=[DoomedReplica(name, 0, 0, later.topics[name].partitions[0].key)]))
     assert node.row(0).state == RowState.DELETED
-    assert node.replicas.usable_directories == node.dirs
+    assert node.replicas.directories.usable == node.dirs
     put_aside = [path.name for one in node.dirs for path in one.iterdir() if path.is_dir()]
     assert {(len(one), one.rpartition("-")[2]) for one in put_aside} == {(255, "delete"), (255, "stray")}
 
@@ -266,7 +266,7 @@ def test_one_log_that_can_not_be_closed_takes_its_directory_and_no_other(node):
 
     node.disk.fdatasync = fail
     node.replicas.close()
-    assert node.replicas.usable_directories == [one for one in node.dirs if one != lost]
+    assert node.replicas.directories.usable == [one for one in node.dirs if one != lost]
     assert [node.row(slot).recovery_point for slot in range(4) if node.dir_of(slot) != lost] == [1, 1]
 
 
