@@ -6,8 +6,7 @@ Runs in: a partition worker.
                                 is not full: what it had published is whole
     a directory without room    its replicas refuse appends until there is some (`log_directories.py`)
     an I/O error                the directory is offline, in all processes, and every replica in it until the node starts anew
-    files that contradict       that replica alone is offline; the stop is not a clean one
-    themselves
+    contradictory files         that replica alone is offline; the stop is not a clean one
 
 Who writes what: `Replica.is_full` is written here alone.
 
