@@ -67,7 +67,13 @@ Stalled = deque[tuple[int, int, bytes, memoryview | bytes | bytearray | None]]
 
 
 class Connection:
-    """State of one socket; the loop calls in, nothing here waits."""
+    """State of one socket; the loop calls in, nothing here waits.
+
+    Who writes what: everything is written by the methods here, but
+
+    loop.py          cycle, cycle_requests, registered_events, last_active_ms, sending_since_ms, is_closed: its own notes
+    ring_sender.py   stalled: its queue for this connection
+    """
 
     __slots__ = (
         "_buffer",
@@ -168,11 +174,26 @@ class Connection:
         """Whether received bytes wait that are not part of a handled frame."""
         return self._end > self._start
 
-    def expect(self, exchange: Exchange) -> None:
-        """A request was read: its response takes its place behind those of the others."""
+    def expect(self, exchange: Exchange, client_id: str | None) -> None:
+        """A request was read: its response takes its place after those of the others."""
+        self.client_id = client_id
         self.exchanges.append(exchange)
         if exchange.api_key in LARGE_ANSWERS:
             self._large = exchange
+
+    def hold(self, memory_bytes: int) -> None:
+        """An exchange was answered: so much memory waits until its turn comes."""
+        self.held_bytes += memory_bytes
+        if not self.is_closed:
+            self._dirty.add(self)
+
+    def park(self, partitions: int) -> None:
+        """A fetch waits for so many partitions, or (negative) does not wait any more."""
+        self.parked_partitions += partitions
+
+    def restart_frame_clock(self, now_ms: int) -> None:
+        """We paused reading: that time is not the peer's, who owes the rest of a frame."""
+        self.frame_since_ms = now_ms
 
     def mark_dirty(self) -> None:
         """Have the loop look at this connection at the end of its cycle."""

@@ -70,5 +70,4 @@ class Exchange:
     def _settle(self, parts: Sequence[Part], memory_bytes: int) -> None:
         self.parts = parts
         self.memory_bytes = memory_bytes
-        self.connection.held_bytes += memory_bytes
-        self.connection.mark_dirty()
+        self.connection.hold(memory_bytes)

@@ -77,7 +77,7 @@ class FetchPurgatory:
             waiting.add(fetch)
         self._by_connection.setdefault(connection, set()).add(fetch)
         self._open_count += 1
-        connection.parked_partitions += len(slots)
+        connection.park(len(slots))
         fence()
         if attempt(False):
             self._close(fetch)
@@ -156,7 +156,7 @@ class FetchPurgatory:
         fetch.is_open = False
         self._moved.pop(fetch, None)
         self._open_count -= 1
-        fetch.connection.parked_partitions -= len(fetch.slots)
+        fetch.connection.park(-len(fetch.slots))
         of_connection = self._by_connection[fetch.connection]
         of_connection.discard(fetch)
         if not of_connection:

@@ -421,7 +421,7 @@ class NetworkLoop(Process):
         for connection in list(self._connections.values()):
             idle_ms = now_ms - connection.last_active_ms
             if connection.frame_since_ms and (connection.is_short or not connection.can_take_requests):
-                connection.frame_since_ms = now_ms  # it is us who don't read
+                connection.restart_frame_clock(now_ms)
             if connection.frame_since_ms and now_ms - connection.frame_since_ms > TRICKLE_DEADLINE_MS:
                 self._seat.counters.add(CONNECTIONS_CLOSED_BAD, 1)
                 self._close(connection, f"a frame was not whole after {TRICKLE_DEADLINE_MS} ms")

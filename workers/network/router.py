@@ -126,6 +126,5 @@ def route(context: Context, connection: Connection, frame: memoryview) -> None:
         served = (a18_api_versions.handle, False)
     handler, is_flexible = served
     exchange = Exchange(connection, header.api_key, header.api_version, header.correlation_id, is_flexible)
-    connection.expect(exchange)
-    connection.client_id = header.client_id
+    connection.expect(exchange, header.client_id)
     handler(context, exchange, frame[header.body_position :])
