@@ -321,7 +321,7 @@ def test_a_move_goes_on_when_its_worker_was_killed(node_factory, connect, tmp_pa
         lambda: not (Path(source) / "t-0").exists() and not any(Path(target).glob("*-future")),
         lambda: (node.directory / "node.log").read_text()[-2000:],
     )
-    assert "move goes on partition=t-0" in (node.directory / "node.log").read_text()
+    assert "move resumed partition=t-0" in (node.directory / "node.log").read_text()
     connection = connect(node)
     assert fetch(connection, "t", offset=79)[0] == 0
     assert produce(connection, "t") == (0, 80)

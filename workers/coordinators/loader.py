@@ -100,7 +100,7 @@ class Loader:
         self.faults += 1
         if self.faults <= LOAD_REPORTS_MAX:
             _log.warning(
-                "offsets log corrupt, left out partition=%s what=%s", self._name, what[:LOAD_REPORT_LENGTH_MAX]
+                "offsets log corrupt, skipped partition=%s what=%s", self._name, what[:LOAD_REPORT_LENGTH_MAX]
             )
 
     def _take_plain(self, header: RecordBatchHeader, batch: memoryview) -> None:

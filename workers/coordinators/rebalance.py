@@ -126,7 +126,7 @@ def _remove_late(machine: GroupMachine, group: Group) -> None:
         remove_member(machine, group, member)
     if late:
         machine.info(
-            "members out group=%s reason=not joined in time members=%s",
+            "members removed group=%s reason=not joined in time members=%s",
             group.group_id,
             [member.member_id for member in late],
         )
@@ -170,7 +170,7 @@ def _become_empty(machine: GroupMachine, group: Group) -> None:
 
 
 def report_empty_not_stored(machine: GroupMachine, group: Group, event: AppendFailed) -> None:
-    machine.warn("group not stored, it goes on in memory group=%s error=%s", group.group_id, event.error.name)
+    machine.warn("group not stored, kept in memory group=%s error=%s", group.group_id, event.error.name)
 
 
 # Of both phases

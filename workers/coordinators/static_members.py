@@ -33,7 +33,7 @@ def replace_static(machine: GroupMachine, group: Group, event: StaticReturned) -
     """Take its old place under the new id, and wait for the phase to end."""
     member, request = event.member, event.join.request
     machine.info(
-        "static member back group=%s instance=%s member=%s fenced=%s state=%s",
+        "static member rejoined group=%s instance=%s member=%s fenced=%s state=%s",
         group.group_id, member.instance_id, event.member_id, member.member_id, group.state.value,
     )  # fmt: skip
     _fence(machine, group, member)

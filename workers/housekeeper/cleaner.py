@@ -315,7 +315,7 @@ class Cleaner:
     def _quarantine(self, hosted: Hosted, reason: str) -> None:
         self.uncleanable[hosted.slot] = (hosted.row.key, reason)
         self._seat.counters.add(PARTITIONS_UNCLEANABLE, 1)
-        _log.error("partition uncleanable, left alone until the next start partition=%s reason=%s", hosted.name, reason)
+        _log.error("partition uncleanable, skipped until restart partition=%s reason=%s", hosted.name, reason)
 
     def _drop(self, running: _Pass) -> None:
         """Let go of a pass, its unfinished files included."""

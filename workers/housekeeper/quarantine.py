@@ -45,7 +45,7 @@ class Quarantine:
             if len(self._failed) > QUARANTINE_ENTRIES_MAX:
                 del self._failed[next(iter(self._failed))]
             _log.exception(
-                "housekeeping failed, others go on what=%s failures=%d again_in_ms=%d", what, failures + 1, wait_ms
+                "housekeeping task failed, others continue what=%s failures=%d retry_in_ms=%d", what, failures + 1, wait_ms
             )
             return False
         self._failed.pop(key, None)

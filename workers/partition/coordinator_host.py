@@ -335,7 +335,7 @@ class CoordinatorHost(Generic[C]):
         failures = 1 if now_ms - hosted.failed_ms > 2 * RELOAD_MAX_MS else hosted.failures + 1
         wait_ms = min(RELOAD_FIRST_MS << min(failures - 1, 20), RELOAD_MAX_MS)
         _log.exception(
-            "%s failed, loaded again partition=%s event=%s failures=%d in_ms=%d",
+            "%s failed, reloading partition=%s event=%s failures=%d in_ms=%d",
             self._kind.name, hosted.replica.partition, what, failures, wait_ms,
         )  # fmt: skip
         self._unload(hosted)

@@ -105,7 +105,7 @@ class LogDirectories:
                 target = found.with_name(aside_name(found.name, STRAY_SUFFIX))
                 os.rename(found, target)
                 _log.error(
-                    "directory put aside, remove it if nobody misses its records partition=%s topic_id=%s its_topic_id=%s"
+                    "stray directory renamed, remove it if its records are not needed partition=%s topic_id=%s its_topic_id=%s"
                     " renamed_to=%s",
                     name, topic_id, found_id, target,
                 )  # fmt: skip
@@ -162,7 +162,7 @@ class LogDirectories:
             if free_bytes < self._free_bytes_min * DIRECTORY_ROOM_AGAIN:
                 return False
             self.full.discard(path)
-            _log.warning("log directory has room again path=%s free_bytes=%d", path, free_bytes)
+            _log.warning("log directory writable again path=%s free_bytes=%d", path, free_bytes)
             return True
         if free_bytes >= self._free_bytes_min:
             self._headroom_bytes = min(self._headroom_bytes, (free_bytes - self._free_bytes_min) // 2)

@@ -63,7 +63,7 @@ class ReplicaCloser:
         if replica.state is not RowState.OFFLINE:
             self._close_log(replica)
             self._remember(replica)
-        _log.info("replica released, its files stay path=%s", replica.log.directory)
+        _log.info("replica released, files kept path=%s", replica.log.directory)
 
     def is_deleted(self, doomed: DoomedReplica) -> bool:
         """Whether `delete` was done with it."""

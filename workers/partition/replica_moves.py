@@ -233,7 +233,7 @@ class ReplicaMoves:
             _put_away(name, directory, failure)
             return
         self._moves[replica.slot] = _Move(replica, directory, future)
-        _log.info("move goes on partition=%s directory=%s offset=%d", name, log_dir, future.log_end_offset)
+        _log.info("move resumed partition=%s directory=%s offset=%d", name, log_dir, future.log_end_offset)
 
     def _give_up(self, move: _Move, reason: object) -> None:
         del self._moves[move.replica.slot]
@@ -281,10 +281,10 @@ class ReplicaMoves:
             topic_id = read_partition_metadata(log.directory / PARTITION_METADATA_FILE)
             future = self._open_copy(name, directory, log, topic_id)
         except (HeadraceError, OSError) as failure:
-            _log.error("move not begun partition=%s directory=%s reason=%s", name, directory, failure)
+            _log.error("move not started partition=%s directory=%s reason=%s", name, directory, failure)
             return ErrorCode.KAFKA_STORAGE_ERROR
         self._moves[replica.slot] = _Move(replica, directory, future)
-        _log.info("move begun partition=%s directory=%s", name, log_dir)
+        _log.info("move started partition=%s directory=%s", name, log_dir)
         return ErrorCode.NONE
 
 
@@ -294,7 +294,7 @@ def _put_away(name: TopicPartition, directory: Path, reason: object) -> None:
         os.rename(directory, directory.with_name(aside_name(str(name), DELETED_DIRECTORY_SUFFIX)))
     except OSError as failure:
         _log.warning("copy not removed directory=%s reason=%s", directory, failure)
-    _log.warning("move given up partition=%s directory=%s reason=%s", name, directory.parent, reason)
+    _log.warning("move cancelled partition=%s directory=%s reason=%s", name, directory.parent, reason)
 
 
 def _synced_before(directory: Path, batch_bytes_max: int) -> int:

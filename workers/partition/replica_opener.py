@@ -89,7 +89,7 @@ class ReplicaOpener:
         except Exception as failure:  # ours to mend where it is neither Headrace's nor the system's; the others open
             if is_exhausted(failure):
                 if self._queue.postpone(slot, row, is_torn):
-                    _log.error("log not opened, tried again later partition=%s reason=%s", name, failure)
+                    _log.error("log not opened, retried later partition=%s reason=%s", name, failure)
             else:
                 self._note_unopened(name, directory, failure)
             self._publish_state(slot, partition.key, RowState.OFFLINE, self._seat.generation)

@@ -53,7 +53,7 @@ class StorageFailures:
             if replica.log.failure is None:
                 return  # refused before the log was asked
             if replica.slot not in self._exhausted:
-                _log.error("log full, reads go on partition=%s reason=%s", replica.partition, failure)
+                _log.error("log full, reads continue partition=%s reason=%s", replica.partition, failure)
             replica.is_full = True
             self._exhausted[replica.slot] = replica
             return

@@ -502,7 +502,7 @@ def test_a_log_that_makes_no_sense_ends_no_pass_over_the_others(node, monkeypatc
     monkeypatch.setattr(segment_sync, "sync_segment", sync)
     node.work()
     assert [log.recovery_point for log in logs] == [0, logs[1].end_segment]
-    assert caplog.text.count("housekeeping failed") == 1
+    assert caplog.text.count("housekeeping task failed") == 1
     assert node.seat.mask == 0
 
 

@@ -48,7 +48,7 @@ def test_a_partition_whose_coordinator_fails_is_loaded_again_and_knows_what_was_
     rig.host.do_work()
     failed = failing(rig, RuntimeError("half done"))
     beat(rig)
-    assert "groups failed, loaded again partition=__consumer_offsets-0 event=Heartbeat failures=1" in caplog.text
+    assert "groups failed, reloading partition=__consumer_offsets-0 event=Heartbeat failures=1" in caplog.text
     assert "half done" in caplog.text
     assert rig.host.by_partition[0].coordinator is not failed
     assert rig.error_of(rig.commit(42)) == "COORDINATOR_LOAD_IN_PROGRESS"

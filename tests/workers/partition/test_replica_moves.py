@@ -266,7 +266,7 @@ def test_a_copy_that_is_none_of_this_replica_is_put_away(node, what, caplog):
     move = successor(node, view)
     assert (move is not None) == (what == "second")
     assert (names(source) + names(target)).count("t-0-future") == (what == "second")
-    assert "move given up partition=t-0" in caplog.text
+    assert "move cancelled partition=t-0" in caplog.text
     if what != "gone":
         work_through(node.moves)
         assert len(records(node, 0)) == 400

@@ -200,7 +200,7 @@ def test_files_of_another_topic_are_neither_served_nor_deleted(node, caplog):
     (stray,) = [path for one in node.dirs for path in one.glob("t-0.*-stray")]
     assert (stray / "00000000000000000000.log").stat().st_size > 0
     assert (
-        f"directory put aside, remove it if nobody misses its records partition=t-0 topic_id={'f' * 32}" in caplog.text
+        f"stray directory renamed, remove it if its records are not needed partition=t-0 topic_id={'f' * 32}" in caplog.text
     )
 
 
