@@ -47,7 +47,7 @@ def expired_segments(
 ) -> list[int]:
     """Kafka's policy. returns base offsets, oldest first, without a gap"""
     count = 0
-    if config.is_deleted:
+    if config.deletes_segments:
         if config.retention_ms >= 0:
             count = _leading(segments, lambda one: now_ms - one.largest_timestamp_ms > config.retention_ms)
         if config.retention_bytes >= 0:

@@ -131,7 +131,7 @@ def test_one_of_two_directories_fails_while_the_other_serves(node_factory, conne
     errors = {produce(connection, "t", index, b"x" * 900)[0] for _ in range(3) for index in in_lost}
     assert ErrorCode.KAFKA_STORAGE_ERROR in errors
     for index in in_lost:
-        # the other worker learns of it within DIRECTORY_LOOK_INTERVAL_MS
+        # the other worker learns of it within DIRECTORY_CHECK_INTERVAL_MS
         error = wait_until(lambda index=index: produce(connection, "t", index, b"x" * 900)[0])
         assert error == ErrorCode.KAFKA_STORAGE_ERROR
         assert fetch(connection, "t", index)[0] == ErrorCode.KAFKA_STORAGE_ERROR

@@ -1,4 +1,4 @@
-"""A static member restarts: it comes back without its id, gets a new one, and whoever uses the old one is fenced (KIP-345).
+"""A static member restarts: it comes back without its id, gets a new one, and a client with the old one is fenced (KIP-345).
 
 In a Stable group it takes up its assignment without a rebalance, once the log knows its new id; where that can't be stored,
 it has its old id again.
@@ -76,7 +76,7 @@ def _prepare(machine: GroupMachine, group: Group, event: StaticReturned, reason:
 
 
 def answer_static(machine: GroupMachine, group: Group, event: Appended) -> None:
-    """The log knows its new id: it goes on with the assignment that it had."""
+    """The log knows its new id: it keeps the assignment that it had."""
     what: StaticMemberRecord = event.what
     member = what.member
     if member.join_ticket is not what.ticket or group.generation != what.generation:

@@ -11,8 +11,8 @@ still needed: nothing is received and nothing moved until it went through.
 
 A frame above RECEIVE_BYTES_BUSY has its size set aside first (`frame_memory.py`).
 
-Bounds: PIPELINED_REQUESTS_MAX open exchanges, OUTBOX_BYTES_MAX of unsent memory, in the outbox or behind an exchange
-that waits; beyond either the connection is not read. Nor is it behind a request of LARGE_ANSWERS until that is answered,
+Bounds: PIPELINED_REQUESTS_MAX open exchanges, OUTBOX_BYTES_MAX of unsent memory, in the outbox or after an exchange
+that waits; beyond either the connection is not read. Nor is it after a request of LARGE_ANSWERS until that is answered,
 so that the bound is passed by one such answer at most, not by one for each request in flight.
 """
 
@@ -55,7 +55,7 @@ LARGE_ANSWERS = frozenset(
     }
 )  # whatever the request's size
 
-SHARED_FAILURES = (CorruptRing, Fenced, RegionError, ViewError)  # of what processes share, whoever's request met them
+SHARED_FAILURES = (CorruptRing, Fenced, RegionError, ViewError)  # of what processes share, whichever request met them
 
 _NO_BUFFER = memoryview(b"")
 _unpack_size = Struct(">i").unpack_from
@@ -161,7 +161,7 @@ class Connection:
 
     @property
     def is_only_waiting(self) -> bool:
-        """Whether nothing is received until something is answered, nor anything on its way to a ring."""
+        """Whether nothing is received until something is answered, nor anything waits for a ring."""
         return self.is_short or (not self.can_take_requests and not self.stalled)
 
     @property
@@ -188,7 +188,7 @@ class Connection:
             self._dirty.add(self)
 
     def park(self, partitions: int) -> None:
-        """A fetch waits for so many partitions, or (negative) does not wait any more."""
+        """A fetch waits for this number of partitions, or (negative) does not wait any more."""
         self.parked_partitions += partitions
 
     def restart_frame_clock(self, now_ms: int) -> None:
@@ -196,7 +196,7 @@ class Connection:
         self.frame_since_ms = now_ms
 
     def mark_dirty(self) -> None:
-        """Have the loop look at this connection at the end of its cycle."""
+        """Have the loop settle this connection at the end of its cycle."""
         if not self.is_closed:
             self._dirty.add(self)
 
@@ -216,7 +216,7 @@ class Connection:
     def contain(self, failure: Exception) -> None:
         """A request of this connection failed in a way that is ours to mend: that ends this connection and no other.
 
-        raises   the failure, where memory that processes share is not as it has to be: the successor gets it anew
+        raises   the failure, where memory that processes share is not as it has to be: the successor gets it as new
         """
         if isinstance(failure, SHARED_FAILURES):
             raise failure
@@ -297,7 +297,7 @@ class Connection:
         self.sock.close()
 
     def let_in(self, size_bytes: int) -> None:
-        """The memory that was waited for is set aside: go on reading."""
+        """The memory that was waited for is set aside: resume reading."""
         self._set_aside += size_bytes
         self.is_short = False
         self.mark_dirty()
@@ -332,7 +332,7 @@ class Connection:
             self._set_aside = 0
 
     def _make_room(self) -> None:
-        """Free space behind `end`: move what is left to the front, and double the buffer where it is full."""
+        """Free space after `end`: move what is left to the front, and double the buffer where it is full."""
         start, end = self._start, self._end
         capacity = len(self._buffer)
         wanted = (

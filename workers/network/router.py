@@ -116,7 +116,7 @@ _SERVED: dict[tuple[int, int], tuple[Handler, bool]] = {
 def route(context: Context, connection: Connection, frame: memoryview) -> None:
     """Handle one frame of a connection.
 
-    raises   BadFrame, for a header, key, version or body that can't be
+    raises   BadFrame, for a header, key, version or body that is invalid
     """
     header = parse_request_header(frame)
     served = _SERVED.get((header.api_key, header.api_version))

@@ -59,7 +59,7 @@ class Answers:
             self._advanced.setdefault(network_worker, set()).add(slot)
 
     def is_congested(self, process_id: int) -> bool:
-        """Whether so many results wait for a network worker that no more produces of it should be taken."""
+        """Whether too many results wait for a network worker to take more of its produces."""
         return len(self._results.get(process_id, ())) > BACKLOG_ENTRIES_MAX
 
     def forget(self, process_id: int) -> None:

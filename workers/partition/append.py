@@ -120,7 +120,7 @@ class Appender:
         for replica, (tickets, batches) in work.items():
             self._append(replica, tickets, batches, now_ms)
 
-    def look(self, monotonic_ms: int) -> None:
+    def expire(self, monotonic_ms: int) -> None:
         """Let go of large batches whose end never came."""
         self._large.expire(monotonic_ms)
 

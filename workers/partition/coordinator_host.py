@@ -9,10 +9,10 @@ Runs in: a partition worker, for the partitions of the kind's topic that it lead
                                                       an event again, and its effects, until there are none
 
 Leadership gained: the partition is read in slices, a bounded number of bytes a cycle, so that produces and
-other partitions go on. Lost: the coordinator is unloaded.
+other partitions are served. Lost: the coordinator is unloaded.
 
 Quarantine: a coordinator that raises has done half of an event. It alone is unloaded, as if leadership were lost, and its
-partition is loaded again: after RELOAD_FIRST_MS, doubled up to RELOAD_MAX_MS while it goes on to fail.
+partition is loaded again: after RELOAD_FIRST_MS, doubled up to RELOAD_MAX_MS while it keeps failing.
 
 Source: Kafka `GroupMetadataManager.loadGroupsAndOffsets`, `appendForGroup`, `TransactionStateManager`; blueprint, coordinators.
 """
@@ -242,7 +242,7 @@ class CoordinatorHost(Generic[C]):
             self.step(hosted, event)
 
     def _keep_one_up(self) -> None:
-        """One partition a cycle: an upkeep looks at everything that it holds."""
+        """One partition a cycle: an upkeep visits everything that it holds."""
         hosted = self._to_keep_up.popleft()
         if hosted.is_hosted and not hosted.coordinator.is_loading:
             self.step(hosted, Upkeep())
@@ -281,7 +281,7 @@ class CoordinatorHost(Generic[C]):
         return 1
 
     def _load_some(self, hosted: Hosted[C], room: int) -> int:
-        """Batches of one log, for about so many bytes; returns what they cost."""
+        """Batches of one log, for about `room` bytes; returns what they cost."""
         coordinator, slices = hosted.coordinator, hosted.slices
         if slices is None or slices.version != hosted.replica.log.segments_version:
             if slices is not None:
@@ -324,7 +324,7 @@ class CoordinatorHost(Generic[C]):
             self.step(hosted, AppendFailed(append.what, ErrorCode.NOT_LEADER_OR_FOLLOWER))
 
     def _quarantine(self, hosted: Hosted[C], event: Any) -> None:
-        """A coordinator raised: others go on, its partition is loaded again."""
+        """A coordinator raised: others continue, its partition is loaded again."""
         what = type(event).__name__ if event != "load" else event
         if not hosted.is_hosted:
             _log.exception(

@@ -8,7 +8,7 @@ worker calls `tell` at fixed points of its cycle, and the order is always
     2  fence              between the rows and the wait bytes: `network/fetch_purgatory.py` has the other half
     3  observers told     each of every replica that moved, once, however often it did: wait bytes are read only now
 
-An observer looks at the replica as it is now: what it missed is in there, and a notice too many changes nothing. It may
+An observer reads the replica as it is now: what it missed is in there, and a notice too many changes nothing. It may
 answer and remember, but change no replica. A change of the role (state or leader epoch, a replica that is closed) is told
 to further observers, after those: `worker.py` has all of them.
 
@@ -90,7 +90,7 @@ class MovedReplicas:
         return len(moved)
 
     def _contain(self, failure: Exception, observer: Observer, replica: Replica) -> None:
-        """Those who wait have deadlines. An observer that goes on to fail is logged ever more rarely."""
+        """Those who wait have deadlines. An observer that keeps failing is logged ever more rarely."""
         if isinstance(failure, Fenced):
             raise failure
         count = self._failures[observer] = self._failures.get(observer, 0) + 1

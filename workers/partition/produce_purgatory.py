@@ -90,7 +90,7 @@ class ProducePurgatory:
     def complete(self, replica: Replica) -> int:
         """Answer what the replica's high watermark has reached; all of it, where it no longer leads.
 
-        Beyond the first that is not reached none is looked at.
+        Beyond the first that is not reached none is visited.
         """
         parked = self.waiting.get(replica)
         if not parked:

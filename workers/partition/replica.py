@@ -1,6 +1,6 @@
 """One replica hosted here: its log, its role, its high watermark, and the row that tells everyone.
 
-Runs in: the partition worker that owns the partition; nobody else writes its files or its row.
+Runs in: the partition worker that owns the partition; no other process writes its files or its row.
 
 Order after an append (the readers' safety depends on it):
 
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 class Replica:
     """A partition's replica on this node, from the moment its log is open until it is given up.
 
-    is_full   no room: appends are refused, reads go on
+    is_full   no room: appends are refused, reads continue
     """
 
     __slots__ = (
@@ -256,7 +256,7 @@ class Replica:
         self._on_failure(self, failure)
 
     def take_out(self, reason: str) -> None:
-        """The log directory failed: out of service until the node starts anew."""
+        """The log directory failed: out of service until the node is restarted."""
         _log.error("replica offline partition=%s reason=%s", self.partition, reason)
         self.state = RowState.OFFLINE
         self._publish_offline()

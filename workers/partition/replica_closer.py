@@ -103,7 +103,7 @@ class ReplicaCloser:
         clean = not self._failures.has_unclean
         # One that is offline is left out: its directory gets no clean-shutdown marker.
         closing = [replica for replica in replicas if replica.state is not RowState.OFFLINE]
-        # Syncs that are under way at once share the journal's commits: thousands of logs fit into the stop's time.
+        # Syncs that are in flight at once share the journal's commits: thousands of logs fit into the stop's time.
         with ThreadPoolExecutor(CLOSE_THREADS) as pool:
             for replica, failure in zip(closing, pool.map(_finish_log, closing), strict=True):
                 self._beat()

@@ -1,15 +1,15 @@
 """Replicas that move to another log directory of this node, a slice in each cycle, while they serve (AlterReplicaLogDirs).
 
 Runs in: the partition worker that owns the log. The copy is a log of its own, in `TOPIC-PARTITION.<32 hex>-future`, and
-follows as a follower does: batches as they stand, up to the high watermark, below which nothing is ever cut. In the
+follows as a follower does: batches unchanged, up to the high watermark, below which nothing is ever cut. In the
 cycle in which only a slice is left the rest is copied too, and the copy takes the place:
 
-    1  copy      synced and closed             a crash: the next life of the worker goes on with the copy
+    1  copy      synced and closed             a crash: the next life of the worker resumes the copy
     2  rename    copy -> TOPIC-PARTITION       a crash: two directories, both whole; the next start keeps one
     3  rename    old  -> ...-delete            the housekeeper removes it
     4  open, publish                           readers find the new directory by the new version of the segment list
 
-A move whose disk fails is given up; the replica stays where it was. A worker that starts goes on with the copies that
+A move whose disk fails is given up; the replica stays where it was. A worker that starts resumes the copies that
 it finds: what a copy has above the high watermark is cut (the log may have lost that), the rest is the log's own.
 
 Source: Kafka `ReplicaManager.alterReplicaLogDirs`, `ReplicaAlterLogDirsThread`, `LogManager.replaceCurrentWithFutureLog`;
@@ -45,7 +45,7 @@ _PartitionResult = messages.AlterReplicaLogDirsResponse.AlterReplicaLogDirPartit
 
 
 class _Move:
-    """One replica on its way."""
+    """One replica in flight."""
 
     def __init__(self, replica: Replica, directory: Path, future: PartitionLog) -> None:
         self.replica = replica
@@ -114,7 +114,7 @@ class ReplicaMoves:
         return 1
 
     def resume(self) -> None:
-        """The replicas have followed the view: go on with the copies of an earlier life, put away what is none."""
+        """The replicas have followed the view: resume the copies of an earlier life, put the others aside."""
         if not self._found:
             return
         held = {replica.partition: replica for replica in self._replicas.by_slot.values()}
@@ -125,7 +125,7 @@ class ReplicaMoves:
                 self._resume(name, replica, directory)
 
     def close(self) -> None:
-        """The worker stops: its successor goes on with the copies."""
+        """The worker stops: its successor resumes the copies."""
         for move in list(self._moves.values()):
             try:
                 move.future.close()
@@ -191,7 +191,7 @@ class ReplicaMoves:
     def _open_copy(
         self, name: TopicPartition, directory: Path, log: PartitionLog, topic_id: str, recovery_point: int = 0
     ) -> PartitionLog:
-        """Begin the copy of a log in another directory, or go on with it. raises HeadraceError
+        """Start the copy of a log in another directory, or resume it. raises HeadraceError
 
         recovery_point   of a copy that is there: below it everything was synced
         """
@@ -289,7 +289,7 @@ class ReplicaMoves:
 
 
 def _put_away(name: TopicPartition, directory: Path, reason: object) -> None:
-    """A copy that nobody goes on with is deleted by the housekeeper."""
+    """A copy that is not resumed is deleted by the housekeeper."""
     try:
         os.rename(directory, directory.with_name(aside_name(str(name), DELETED_DIRECTORY_SUFFIX)))
     except OSError as failure:

@@ -8,7 +8,7 @@ again; a worker killed in the middle leaves a directory that the next one opens.
     in the view, open                     -> role, leader epoch, settings (`replica_configs.py`)
     in view.doomed                        -> close, rename to *-delete, publish DELETED (`replica_closer.py`)
     open, no longer in the view           -> released: close, keep the files where they are
-    files of another topic in its place   -> rename to *-stray, which nobody removes but people
+    files of another topic in its place   -> rename to *-stray, which only an operator removes
 
 All but the opening is done when `follow` returns. What a failure of a log or its directory makes of replicas is in
 `storage_failures.py`.
@@ -93,7 +93,7 @@ class Replicas:
         return bool(self._unopened)
 
     def follow(self, view: ClusterView, changes: Changes | None = None) -> None:
-        """Make the replicas as the view has them: of what the last view had too, nothing is looked at.
+        """Make the replicas as the view has them: of what the last view had too, nothing is visited.
 
         What goes, goes before this returns, and so do changes of open replicas. What is to be opened is queued: a first
         few are opened here, the rest with `open_some`.
@@ -134,7 +134,7 @@ class Replicas:
             replica.retire()
 
     def ask_for(self, slot: int, key: PartitionKey) -> None:
-        """Somebody wants a partition whose log is not open: it is opened before the others."""
+        """A client wants a partition whose log is not open: it is opened before the others."""
         wanted = self._wanted.get(slot)
         if wanted is not None and wanted[1].key == key:
             self._unopened.ask(slot)
@@ -166,7 +166,7 @@ class Replicas:
             self._opener.finish(self._opening_ns)
             self._opening_ns = 0
 
-    def look(self, now_ms: int, monotonic_ms: int) -> None:
+    def tick(self, now_ms: int, monotonic_ms: int) -> None:
         """Flush what `flush.ms` wants flushed; follow what became of the log directories; try full logs again."""
         for slot in list(self._configs.timed):
             replica = self.by_slot[slot]

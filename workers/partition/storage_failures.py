@@ -2,10 +2,10 @@
 
 Runs in: a partition worker.
 
-    a log without room          reads go on, appends are refused; opened again each REOPEN_INTERVAL_MS, when its directory
+    a log without room          reads continue, appends are refused; reopened each REOPEN_INTERVAL_MS, when its directory
                                 is not full: what it had published is whole
     a directory without room    its replicas refuse appends until there is some (`log_directories.py`)
-    an I/O error                the directory is offline, in all processes, and every replica in it until the node starts anew
+    an I/O error                the directory is offline, in all processes, and every replica in it until the node is restarted
     contradictory files         that replica alone is offline; the stop is not a clean one
 
 Who writes what: `Replica.is_full` is written here alone.
@@ -72,11 +72,11 @@ class StorageFailures:
 
     def check_directories(self, monotonic_ms: int) -> None:
         """Follow what became of the log directories, if that is due."""
-        if self._directories.look(monotonic_ms):
+        if self._directories.check(monotonic_ms):
             self.follow_directories()
 
     def spend(self, count: int, monotonic_ms: int) -> None:
-        """So many bytes were appended: near the bound of free space it is checked before its time."""
+        """Bytes were appended: near the bound of free space it is checked before its time."""
         if self._directories.spend(count):
             self.check_directories(monotonic_ms)
 
@@ -97,7 +97,7 @@ class StorageFailures:
             replica.log.abandon()
 
     def is_retry_due(self, monotonic_ms: int) -> bool:
-        """Whether logs that had no room are to be tried again."""
+        """Whether logs that had no room are to be retried."""
         if monotonic_ms < self._next_reopen_ms:
             return False
         self._next_reopen_ms = monotonic_ms + REOPEN_INTERVAL_MS

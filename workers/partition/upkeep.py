@@ -2,7 +2,7 @@
 
 Runs in: the partition worker that owns the log, through its mailbox. The asker has done the reading and the thinking;
 here is decided what may be, and a few renames are made. Everything can be asked again: what is done already, or isn't
-there any more, is no error.
+there any more, does not fail.
 
 Order of a deletion: log start offset, row published, files renamed, row published. A reader that misses a file therefore
 finds in the row why.
@@ -144,7 +144,7 @@ class Upkeep:
         low_watermark = NO_LOW_WATERMARK
         if replica is None or not replica.is_leader:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        elif not replica.log.config.is_deleted:
+        elif not replica.log.config.deletes_segments:
             error = ErrorCode.POLICY_VIOLATION
         else:
             offset = replica.high_watermark if wanted.offset == TO_HIGH_WATERMARK else wanted.offset

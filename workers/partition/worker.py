@@ -33,7 +33,7 @@ from headrace.workers.partition.replica_moves import ReplicaMoves
 from headrace.workers.partition.replicas import Replicas
 from headrace.workers.partition.upkeep import Upkeep
 
-FLUSH_LOOK_INTERVAL_MS = 50
+TICK_INTERVAL_MS = 50
 
 
 class PartitionWorker(duty_cycle.Process):
@@ -70,7 +70,7 @@ class PartitionWorker(duty_cycle.Process):
         self._followed_version = 0
         self._has_news = False  # for the controller: rows have moved
         self._is_closing = False
-        self._next_flush_look_ms = 0
+        self._next_tick_ms = 0
 
     def do_work(self) -> int:
         """One cycle; 0 lets the loop sleep."""
@@ -88,10 +88,10 @@ class PartitionWorker(duty_cycle.Process):
         self._note_followed()
         done += self._moves.do_work()
         self._purgatory.expire(monotonic_ms)
-        if monotonic_ms >= self._next_flush_look_ms:
-            self._next_flush_look_ms = monotonic_ms + FLUSH_LOOK_INTERVAL_MS
-            self._appender.look(monotonic_ms)
-            self._replicas.look(now_ms, monotonic_ms)
+        if monotonic_ms >= self._next_tick_ms:
+            self._next_tick_ms = monotonic_ms + TICK_INTERVAL_MS
+            self._appender.expire(monotonic_ms)
+            self._replicas.tick(now_ms, monotonic_ms)
         done += self._moved.tell()
         done += self._replicas.has_unopened and not self._is_closing
         if self._has_news:
@@ -101,7 +101,7 @@ class PartitionWorker(duty_cycle.Process):
         return done
 
     def peers_changed(self, process_ids: frozenset[int]) -> None:
-        """Nobody waits any more for answers to processes that died."""
+        """Processes that died wait for no answers any more."""
         for process_id in process_ids:
             self._answers.forget(process_id)
             self._appender.forget(process_id)
@@ -148,7 +148,7 @@ class PartitionWorker(duty_cycle.Process):
         self._view_version = version
 
     def _open_some(self) -> None:
-        """Some more of the logs that the view wants open; whoever uses the others waits no longer than for these."""
+        """Some more of the logs that the view wants open; requests for the others wait no longer than for these."""
         self._replicas.open_some()
         self._note_opened()
 

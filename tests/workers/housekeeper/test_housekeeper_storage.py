@@ -479,9 +479,9 @@ def test_a_view_is_decoded_once(node):
 
 
 def test_a_pass_that_fails_ends_no_other_and_is_tried_again_later(node, monkeypatch, caplog):
-    monkeypatch.setattr(node.housekeeper._lags, "look", lambda: 1 / 0)
+    monkeypatch.setattr(node.housekeeper._lags, "run", lambda: 1 / 0)
     tasks = node.housekeeper._tasks
-    tasks["lag"] = node.housekeeper._lags.look
+    tasks["lag"] = node.housekeeper._lags.run
     node.fill(0)
     node.write_checkpoints()
     assert caplog.text.count("what=lag") == 1

@@ -19,7 +19,7 @@ from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.workers.housekeeper.hosted import Hosted
 from headrace.workers.housekeeper.owners import Owners
 from headrace.workers.housekeeper.quarantine import Quarantine
-from headrace.workers.housekeeper.retention_look import RetentionLook
+from headrace.workers.housekeeper.retention_scan import RetentionScan
 from headrace.workers.partition.moved_replicas import MovedReplicas
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.upkeep import Upkeep
@@ -256,7 +256,7 @@ def test_delete_records_is_refused_for_a_reason(pair):
     for offset in (11, 20, -2, 2**60):
         assert pair.delete_records(offset) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
     assert pair.delete_records(1, partition=5) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
-    pair.log.config = LogConfig(is_deleted=False, is_compacted=True)
+    pair.log.config = LogConfig(deletes_segments=False, is_compacted=True)
     assert pair.delete_records(1) == (ErrorCode.POLICY_VIOLATION, -1)
     pair.log.config = LogConfig(is_compacted=True)
     assert pair.delete_records(1) == (ErrorCode.NONE, 1)
@@ -303,7 +303,7 @@ def look(pair, config, policy=expired_segments, now_ms=NOW_MS + 1000):
     pair.config = config
     pair.maker.clock.ms = now_ms
     quarantine = Quarantine(pair.maker.clock)
-    RetentionLook(pair.seat, pair.maker.clock, Replicas([pair.hosted()]), pair.owners, policy, quarantine).look()
+    RetentionScan(pair.seat, pair.maker.clock, Replicas([pair.hosted()]), pair.owners, policy, quarantine).run()
     pair.serve()
 
 

@@ -17,7 +17,7 @@ from headrace.shm.counters import CONNECTIONS_OPEN, Counters
 from headrace.shm.messages import ADVANCED, REPLY, REPLY_HEADER, SLOT_ENTRY, ReplyStatus
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.workers.network import loop as loop_module
-from headrace.workers.network.loop import LOOK_AT_CONNECTIONS_INTERVAL_MS, SLOW_READER_DEADLINE_MS, NetworkLoop
+from headrace.workers.network.loop import CONNECTIONS_CHECK_INTERVAL_MS, SLOW_READER_DEADLINE_MS, NetworkLoop
 from headrace.workers.partition.replicas import Replicas
 from tests.support.fake_seat import view_of
 from tests.workers.network.network_rig import (
@@ -42,7 +42,7 @@ def test_connections_beyond_the_nodes_bound_are_refused_whichever_worker_has_the
     refused = [rig.connect() for _ in range(3)]
     rig.turn_until(lambda: rig.loop._refused == 3)
     assert [client.recv(1) for client in refused] == [b""] * 3
-    rig.clock.ms += LOOK_AT_CONNECTIONS_INTERVAL_MS
+    rig.clock.ms += CONNECTIONS_CHECK_INTERVAL_MS
     rig.turn()
     assert [record.getMessage().split(" ")[:2] for record in caplog.records if "refused" in record.getMessage()] == [
         ["connection", "refused"],
@@ -266,13 +266,13 @@ def test_a_peer_that_left_while_nothing_is_received_is_noticed(rig):
     client.sendall(b"".join(map(fetch_frame, range(PIPELINED_REQUESTS_MAX))))
     rig.turn_until(lambda: len(rig.context.fetches) == PIPELINED_REQUESTS_MAX)
     for _ in range(3):
-        rig.clock.ms += 2 * LOOK_AT_CONNECTIONS_INTERVAL_MS
+        rig.clock.ms += 2 * CONNECTIONS_CHECK_INTERVAL_MS
         rig.turn()
     assert rig.connections  # it waits, and is there
     client.close()
 
     def is_gone():
-        rig.clock.ms += 2 * LOOK_AT_CONNECTIONS_INTERVAL_MS
+        rig.clock.ms += 2 * CONNECTIONS_CHECK_INTERVAL_MS
         return not rig.connections
 
     rig.turn_until(is_gone)

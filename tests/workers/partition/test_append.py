@@ -130,7 +130,7 @@ def test_a_full_directory_answers_storage_error_and_a_strange_slot_not_leader(wo
 
 
 def test_free_space_is_looked_at_in_time_however_fast_it_goes(worker):
-    """Not only each DIRECTORY_LOOK_INTERVAL_MS: the clock stands still here."""
+    """Not only each DIRECTORY_CHECK_INTERVAL_MS: the clock stands still here."""
     bound = worker.seat.wiring.settings["headrace.log.dir.free.bytes.min"]
     log = worker.replicas.by_slot[0].log
     worker.disk.free_bytes = lambda _path: bound + 2_000 - log.size_bytes

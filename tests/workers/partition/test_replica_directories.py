@@ -72,7 +72,7 @@ def test_another_process_that_found_a_directory_failing_is_believed(node):
     node.replicas.follow(view_of(("t", 4)))
     node.changed()
     node.seat.mask = 2
-    node.look()
+    node.tick()
     changed = node.changed()
     assert {replica.log.directory.parent for replica in changed} == {node.dirs[1]}
     assert all(replica.state is RowState.OFFLINE for replica in changed)
@@ -101,7 +101,7 @@ def test_a_new_partition_goes_where_there_is_room_whatever_lies_there(node):
     node.replicas.follow(view_of(("t", 4)))
     bound = node.seat.wiring.settings["headrace.log.dir.free.bytes.min"]
     node.disk.free_bytes = lambda path: bound - 1 if path == node.dirs[0] else 2 * bound
-    node.look()
+    node.tick()
     node.replicas.follow(view_of(("t", 4), ("u", 3)))
     assert [node.dir_of(slot) for slot in (4, 5, 6)] == [node.dirs[1]] * 3
     assert all(node.append(slot) for slot in (4, 5, 6))
@@ -113,14 +113,14 @@ def test_a_full_directory_refuses_appends_early_and_takes_them_again_when_there_
     assert node.append(0)
     bound = node.seat.wiring.settings["headrace.log.dir.free.bytes.min"]
     node.disk.free = bound - 1
-    node.look()
+    node.tick()
     assert all(replica.is_full for replica in node.replicas.by_slot.values())
     assert node.row(0).state == RowState.LEADER  # readers go on
     node.disk.free = bound
-    node.look()
+    node.tick()
     assert all(replica.is_full for replica in node.replicas.by_slot.values())  # no flapping
     node.disk.free = 2 * bound
-    node.look()
+    node.tick()
     assert not any(replica.is_full for replica in node.replicas.by_slot.values())
     assert node.append(0)
 
@@ -135,12 +135,12 @@ def test_a_write_without_room_keeps_the_log_for_reads_and_opens_it_again(node, e
     assert node.row(0).log_end_offset == 3
     assert node.replicas.by_slot[0].is_full
     for _ in range(3):  # it opens, which writes nothing, and fails again
-        node.look()
+        node.tick()
         assert not node.replicas.by_slot[0].is_full
         assert not node.append(0)
     assert (node.row(0).log_end_offset, node.row(0).high_watermark) == (3, 3)
     node.disk.fails.clear()
-    node.look()
+    node.tick()
     assert node.append(0)
     assert node.row(0).log_end_offset == 4
     assert node.seat.mask == 0
@@ -155,10 +155,10 @@ def test_a_role_without_room_for_its_epoch_is_taken_for_reads_and_later_for_appe
     row = node.row(0)
     assert (row.state, row.leader_epoch, row.high_watermark) == (RowState.LEADER, 5, 1)
     assert node.replicas.by_slot[0].is_full
-    node.look()
+    node.tick()
     assert node.replicas.by_slot[0].is_full
     node.disk.fails.clear()
-    node.look()
+    node.tick()
     assert node.append(0)
     assert node.replicas.by_slot[0].log.epochs.entries == [(0, 0), (5, 1)]
     row = node.row(0)
@@ -187,14 +187,14 @@ def test_a_node_whose_disks_are_full_serves_reads_from_its_start(node, is_clean,
     assert not node.append(0)
     node.disk.free = 1 << 40
     node.disk.fails.clear()
-    node.look()
+    node.tick()
     assert node.append(0)
 
 
 def test_a_directory_whose_disk_is_gone_is_found_without_a_write(node):
     node.replicas.follow(view_of(("t", 2)))
     node.disk.fails["free_bytes"] = errno.EIO
-    node.look()
+    node.tick()
     assert {replica.state for replica in node.changed()} == {RowState.OFFLINE}
     assert node.seat.mask == 3
 

@@ -119,7 +119,7 @@ def test_what_cannot_be_moved_is_refused_with_kafkas_errors(node, tmp_path):
     assert node.alter(0, node.dir_of(0)) == 0
     assert node.moves.do_work() == 0
     node.seat.mask = 1 << node.dirs.index(node.other_dir(0))
-    node.look()
+    node.tick()
     assert node.alter(0, node.other_dir(0)) == ErrorCode.KAFKA_STORAGE_ERROR
 
 

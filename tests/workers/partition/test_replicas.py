@@ -109,7 +109,7 @@ def test_only_logs_with_flush_ms_are_looked_at(node):
     for slot, replica in node.replicas.by_slot.items():
         flush_due = replica.log.flush_due
         replica.log.flush_due = lambda now_ms, slot=slot, inner=flush_due: asked.append(slot) or inner(now_ms)
-    node.look()
+    node.tick()
     assert asked == [3]
     assert [node.row(slot).recovery_point for slot in range(4)] == [0, 0, 0, 1]
 
@@ -200,7 +200,8 @@ def test_files_of_another_topic_are_neither_served_nor_deleted(node, caplog):
     (stray,) = [path for one in node.dirs for path in one.glob("t-0.*-stray")]
     assert (stray / "00000000000000000000.log").stat().st_size > 0
     assert (
-        f"stray directory renamed, remove it if its records are not needed partition=t-0 topic_id={'f' * 32}" in caplog.text
+        f"stray directory renamed, remove it if its records are not needed partition=t-0 topic_id={'f' * 32}"
+        in caplog.text
     )
 
 
