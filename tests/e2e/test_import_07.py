@@ -21,7 +21,7 @@ KILLS = 6
 # headrace, killed right before or behind one of its requests, responses or writes of the state: the number is the first argument
 DYING = """
 import os, signal, sys
-from headrace.cli.import_07_state import StateFile
+from headrace.migration.import_07_state import StateFile
 from headrace.cli.main import main
 from headrace.client.connection import Connection
 
