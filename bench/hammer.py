@@ -33,7 +33,7 @@ FETCH_VERSION = 11
 LIST_OFFSETS_VERSION = 1
 FETCH_BYTES = 1 << 20
 FETCH_PLACES = 32  # offsets that a connection's fetches go round
-FETCH_MARGIN = 15_000  # records behind the last of them: more than FETCH_BYTES of any load
+FETCH_MARGIN = 15_000  # records after the last of them: more than FETCH_BYTES of any load
 WARM_UP_S = 1.0
 RECEIVE_BYTES = 1 << 20
 BATCH_RECORDS = {"1": 1, "16k": 150, "1m": 9_000}
@@ -69,7 +69,7 @@ def fetch_request(partition: int, offset: int) -> bytes:
 
 
 def fetch_offsets(address: tuple[str, int], partition: int) -> list[int]:
-    """FETCH_PLACES offsets spread over the partition, each with FETCH_BYTES behind it."""
+    """FETCH_PLACES offsets spread over the partition, each with FETCH_BYTES after it."""
     request = messages.ListOffsetsRequest
     wanted = request.ListOffsetsPartition(partition_index=partition, timestamp=-1)
     message = request(replica_id=-1, topics=[request.ListOffsetsTopic(name=TOPIC, partitions=[wanted])])
@@ -220,7 +220,7 @@ class _Drain:
     def __init__(self) -> None:
         self._head = bytearray(FETCH_ERROR_POSITION + 2)
         self._has = 0  # bytes of the head that came
-        self._left = 0  # bytes of the response behind its head
+        self._left = 0  # bytes of the response after its head
 
     def receive(self, sock: socket.socket, buffer: memoryview) -> tuple[int, int]:
         """(bytes taken, responses that they end)."""

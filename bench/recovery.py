@@ -113,7 +113,7 @@ def lay_out(server: Server, logs: Path) -> None:
 
 
 def loaded_s(server: Server, log_start: int) -> float:
-    """Seconds that a start spent on its logs, by the broker's own log behind a position."""
+    """Seconds that a start spent on its logs, by the broker's own log after a position."""
     text = (server.directory / "broker.log").read_text()[log_start:]
     found = LOADED[server.name].findall(text)
     if not found:

@@ -1,4 +1,4 @@
-"""Lines of standard input and of files, without blocking whoever has something else to do.
+"""Lines of standard input and of files, without blocking a caller that has other work.
 
 A line ends with a newline, which is not part of it; the last one may lack it. A carriage return stays.
 """

@@ -246,7 +246,7 @@ class Admin:
     def _controller(self) -> Connection:
         controller_id = self._cluster.controller_id
         if controller_id not in self._cluster.brokers:
-            raise KafkaError(ErrorCode.NOT_CONTROLLER, "no controller is active just now")
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, "the cluster has no active controller")
         return self._cluster.connection(controller_id)
 
 

@@ -58,7 +58,7 @@ class Cluster:
     ) -> None:
         self._bootstrap = [_parse_address(text) for text in bootstrap_servers.split(",") if text.strip()]
         if not self._bootstrap:
-            raise ValueError(f"bootstrap servers {bootstrap_servers!r} name no host:port")
+            raise ValueError(f"bootstrap servers {bootstrap_servers!r}: expected host:port[,host:port...]")
         self._timeout_s = timeout_s
         self._client_id = client_id
         self._patience_s = patience_s
@@ -146,7 +146,10 @@ class Cluster:
                 continue
             empty += 1
             if empty >= EMPTY_FETCHES_MAX:
-                raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{name}: nothing at offset {offset}, the end is {end}")
+                raise KafkaError(
+                    ErrorCode.OFFSET_OUT_OF_RANGE,
+                    f"{name}: the broker returned no record at offset {offset}, before the end {end}",
+                )
 
     def close(self) -> None:
         for connection in self._connections.values():
@@ -246,7 +249,7 @@ class Cluster:
                     connection.close()
             except (ConnectionFailed, BadFrame) as failure:
                 failures.append(str(failure))
-        raise ConnectionFailed("no broker answers: " + "; ".join(failures))
+        raise ConnectionFailed("no broker responded: " + "; ".join(failures))
 
     def retried(self, attempt: Callable[[], T], topics: set[str]) -> T:
         """What `attempt` returns, tried again where that may help, with fresh metadata of `topics` and new connections.
@@ -276,7 +279,7 @@ class Cluster:
 
 
 def _whole_batches(data: memoryview) -> tuple[int, int]:
-    """(bytes of whole batches, offset behind the last of them); entries of old formats count as well."""
+    """(bytes of whole batches, offset after the last of them); entries of old formats count as well."""
     position, next_offset = 0, -1
     while len(data) - position > MAGIC_POSITION:
         size = int.from_bytes(data[position + 8 : position + 12], "big") + LOG_OVERHEAD_BYTES
@@ -311,7 +314,7 @@ def error_of(error_code: int, what: str) -> KafkaError:
 def _parse_address(text: str) -> tuple[str, int]:
     match = _ADDRESS.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"bootstrap server {text.strip()!r} is not host:port")
+        raise ValueError(f"bootstrap server {text.strip()!r} is not HOST:PORT")
     if not 1 <= int(match["port"]) <= PORT_MAX:
         raise ValueError(f"bootstrap server {text.strip()!r}: ports are 1 to {PORT_MAX}")
     return match["name"] or match["literal"], int(match["port"])

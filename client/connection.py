@@ -68,7 +68,7 @@ class Connection:
             has = f"v{served[0]} to v{served[1]}" if served else "none"
             raise KafkaError(
                 ErrorCode.UNSUPPORTED_VERSION,
-                f"{name} v{low} to v{high} is needed, the broker at {self.address} serves {has}",
+                f"{name} v{low} to v{high} is required, the broker at {self.address} supports {has}",
             )
         return int(min(high, served[1]))
 
@@ -101,7 +101,7 @@ class Connection:
 
     def receive(self, timeout_s: float | None = None) -> Any:
         """The response to what was sent. The deadline counts from here. Raises as `request`."""
-        assert self._sent is not None, "nothing was asked"
+        assert self._sent is not None, "no request was sent"
         sent, self._sent = self._sent, None
         wait_s = timeout_s or self._timeout_s
         try:
@@ -109,7 +109,7 @@ class Connection:
         except TimeoutError:
             self.close()
             raise ConnectionFailed(
-                f"{self.address}: timed out: connected, but no whole answer within {wait_s:g} s"
+                f"{self.address}: timed out: connected, but no complete response within {wait_s:g} s"
             ) from None
         except OSError as failure:
             self.close()
@@ -129,13 +129,13 @@ class Connection:
         head = self._receive(4, deadline_s)
         (size,) = struct.unpack(">i", head)
         if foreign := describe_foreign(bytes(head)):
-            raise BadFrame(f"{self.address} answers with {foreign}: no Kafka listener without TLS is there")
+            raise BadFrame(f"{self.address} answered with {foreign}: it is not a plaintext Kafka listener")
         if not 4 <= size <= RESPONSE_BYTES_MAX:
-            raise BadFrame(f"response of {size} bytes from {self.address}")
+            raise BadFrame(f"invalid response size {size} bytes from {self.address}")
         frame = memoryview(self._receive(size, deadline_s))
         correlation_id, position = parse_response_header(frame, sent.api_key, sent.version)
         if correlation_id != sent.correlation_id:
-            raise BadFrame(f"response {correlation_id} from {self.address}, {sent.correlation_id} is due")
+            raise BadFrame(f"correlation id {correlation_id} from {self.address}, expected {sent.correlation_id}")
         return decode_response(sent.api_key, sent.version, frame[position:])
 
     def _receive(self, size: int, deadline_s: float) -> bytearray:

@@ -37,7 +37,7 @@ GONE_AFTER_S = (
     2.0  # a topic that brokers don't know for this long was deleted; one that is new may not have reached all of them
 )
 FAILING_MAX_S = 60.0  # a leader or partition that fails for this long ends the poll
-ANSWER_EXTRA_S = 10.0  # behind FETCH_WAIT_MS
+ANSWER_EXTRA_S = 10.0  # after FETCH_WAIT_MS
 
 Fetched = tuple[TopicPartition, list[Record]]
 
@@ -165,7 +165,7 @@ class Consumer:
         for node_id in [node_id for node_id, request in self._requests.items() if now_s >= request.deadline_s]:
             request = self._requests.pop(node_id)
             request.connection.close()
-            self._note_failure(request.offsets, ConnectionFailed(f"{request.connection.address}: no answer in time"))
+            self._note_failure(request.offsets, ConnectionFailed(f"{request.connection.address}: no response in time"))
 
     def _take_answer(self, node_id: int) -> list[Fetched]:
         request = self._requests.pop(node_id)
@@ -261,7 +261,8 @@ def check_range(cluster: Cluster, offsets: Mapping[TopicPartition, int]) -> None
     for name, offset in sorted(offsets.items()):
         if not starts[name] <= offset <= ends[name]:
             raise KafkaError(
-                ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {offset} of {name}: it has {starts[name]} to {ends[name]}"
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"offset {offset} of {name} is out of range: the log holds {starts[name]} to {ends[name]}",
             )
 
 
@@ -284,7 +285,7 @@ def _readable(
             continue
         header = parse_header(batch)
         if compute_crc(batch) != header.crc:
-            raise CorruptRecord(f"{name}: the batch at offset {header.base_offset} does not match its checksum")
+            raise CorruptRecord(f"{name}: checksum mismatch in the batch at offset {header.base_offset}")
         while starts and starts[0][0] <= header.last_offset:
             open_aborted.add(heapq.heappop(starts)[1])
         if header.is_control:

@@ -33,7 +33,7 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 
 PROTOCOL_TYPE = "consumer"
-ANSWER_EXTRA_S = 10.0  # behind the rebalance timeout, which a join may take
+ANSWER_EXTRA_S = 10.0  # after the rebalance timeout, which a join may take
 
 # the group goes on without us, or with us in another generation: join again
 _REBALANCE = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID})
@@ -94,7 +94,7 @@ class GroupMember:
         try:
             return self._join()
         except KeyboardInterrupt:
-            self._coordinator.forget()  # an answer is on its way there, and nothing is read behind it
+            self._coordinator.forget()  # a response is in flight there, so the connection can't be reused
             raise
 
     def _join(self) -> list[TopicPartition]:
@@ -111,7 +111,7 @@ class GroupMember:
                 self._metadata_at_s = self._clock_s() + self._metadata_s
                 return self.partitions
         raise KafkaError(
-            ErrorCode.REBALANCE_IN_PROGRESS, f"group {self.group_id} began anew {JOINS_MAX} times while we joined"
+            ErrorCode.REBALANCE_IN_PROGRESS, f"group {self.group_id} rebalanced {JOINS_MAX} times while we were joining"
         )
 
     def heartbeat(self) -> bool:
@@ -250,7 +250,8 @@ class GroupMember:
         assignor = ASSIGNORS.get(joined.protocol_name or "")
         if assignor is None:
             raise KafkaError(
-                ErrorCode.INCONSISTENT_GROUP_PROTOCOL, f"assignor {joined.protocol_name!r} was never offered"
+                ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+                f"assignor {joined.protocol_name!r} was not among those we offered",
             )
         # static members are ordered by their instance ids, which outlive their member ids
         order = {(member.group_instance_id or member.member_id): member for member in joined.members}

@@ -9,7 +9,7 @@ One request a leader keeps the order of a partition, retries included. With idem
 sequence, so a retry whose first try went through is stored once.
 
 A batch that can't be delivered ends the producer: `DeliveryFailed` comes out of whatever call is under way, and what was not
-acknowledged by then is not sent any more. Nothing behind a lost record goes out unnoticed.
+acknowledged by then is not sent any more. Nothing after a lost record is sent unnoticed.
 
 Source: Kafka `KafkaProducer`, `Sender`, `RecordAccumulator`; KIP-98 for sequences.
 """
@@ -37,7 +37,7 @@ from headrace.protocol.record_batch import HEADER_BYTES, SEQUENCE_MASK, Header, 
 REQUEST_BYTES = 4 << 20  # of records in one request; one batch always fits
 RETRY_PAUSE_FIRST_S = 0.05
 RETRY_PAUSE_MAX_S = 1.0
-ANSWER_EXTRA_S = 2.0  # behind request_timeout_ms, which the broker may use up
+ANSWER_EXTRA_S = 2.0  # after request_timeout_ms, which the broker may use up
 WAIT_MAX_S = 0.5  # for an answer, between two looks at deadlines
 
 # Called for each batch that was acknowledged: partition, offset of its first record (-1: not told), number of records.
@@ -135,7 +135,7 @@ class Producer:
         if size > self.options.buffer_bytes:
             raise KafkaError(
                 ErrorCode.MESSAGE_TOO_LARGE,
-                f"a record of {size} bytes for {topic} is larger than the buffer of {self.options.buffer_bytes}",
+                f"a record of {size} bytes for {topic} is larger than buffer_bytes ({self.options.buffer_bytes})",
             )
         name = self._place(topic, key, partition)
         while self._buffered_bytes + size > self.options.buffer_bytes:
@@ -192,7 +192,8 @@ class Producer:
         if partition is not None:
             if not 0 <= partition < count:
                 raise KafkaError(
-                    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic} has partitions 0 to {count - 1}, not {partition}"
+                    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                    f"{topic} has partitions 0 to {count - 1}, no partition {partition}",
                 )
             return TopicPartition(topic, partition)
         if key is not None:
@@ -304,7 +305,7 @@ class Producer:
         request = messages.InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
         answer = self._cluster.ask_any(ApiKey.INIT_PRODUCER_ID, (0, 4), request)
         if answer.error_code:
-            raise error_of(answer.error_code, "no producer id")
+            raise error_of(answer.error_code, "no producer id assigned yet")
         self._producer_id, self._producer_epoch = answer.producer_id, answer.producer_epoch
 
     def _answered(self, wait_s: float) -> list[int]:
@@ -326,7 +327,7 @@ class Producer:
                         self._take_result(name, batch, row)
             for name, batch in open_batches.items():
                 self._settle_failure(
-                    name, batch, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{name} was not answered")
+                    name, batch, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{name} is missing in the response")
                 )
         except (ConnectionFailed, BadFrame) as failure:
             for name, batch in open_batches.items():
@@ -391,7 +392,7 @@ class Producer:
             connection, batches, _deadline_s = self._requests.pop(node_id)
             connection.close()
             for name, batch in batches.items():
-                self._settle_failure(name, batch, ConnectionFailed(f"{connection.address}: no answer in time"))
+                self._settle_failure(name, batch, ConnectionFailed(f"{connection.address}: no response in time"))
 
     def _give_up_old(self, now_s: float) -> None:
         for name, queue in self._queues.items():

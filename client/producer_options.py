@@ -29,8 +29,10 @@ class ProducerOptions:
 
     def __post_init__(self) -> None:
         if self.acks not in (ACKS_NONE, ACKS_LEADER, ACKS_ALL):
-            raise ValueError(f"acks {self.acks}: -1 (all), 0 or 1")
+            raise ValueError(f"invalid acks {self.acks}: expected -1 (all), 0 or 1")
         if self.is_idempotent and self.acks != ACKS_ALL:
-            raise ValueError(f"acks {self.acks}: idempotence needs acks all")
+            raise ValueError(f"invalid acks {self.acks}: idempotence requires acks=all (-1)")
         if not 0 < self.batch_bytes <= self.buffer_bytes:
-            raise ValueError(f"batch_bytes {self.batch_bytes}: 1 to buffer_bytes ({self.buffer_bytes})")
+            raise ValueError(
+                f"invalid batch_bytes {self.batch_bytes}: expected 1 to buffer_bytes ({self.buffer_bytes})"
+            )

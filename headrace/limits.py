@@ -42,7 +42,7 @@ REQUEST_BYTES_PER_CYCLE_MAX = 1 << 20  # of one ring: its writer fills it again 
 # Shared tables
 PARTITION_ROW_WORDS = 32
 SEQLOCK_TRIES_MAX = 64
-SEQLOCK_YIELDS_MAX = 8  # further tries, each behind a yield of the processor
+SEQLOCK_YIELDS_MAX = 8  # further tries, each after a yield of the processor
 CLUSTER_VIEW_BYTES_MIN = 4 * 1024 * 1024  # of a half of the cluster view
 CLUSTER_VIEW_BYTES_PER_ROW = 64  # the same, for each partition that the cluster may have
 
@@ -105,7 +105,7 @@ MAIL_BACKLOG_BYTES_MAX = MAIL_REPLY_BYTES_MAX
 GROUP_STRING_LENGTH_MAX = (
     8_182  # group, instance ids, protocol names: 4 bytes a character and MEMBER_SUFFIX_BYTES fit an int16
 )
-MEMBER_SUFFIX_BYTES = 37  # a dash and a UUID behind a client or instance id: a member id
+MEMBER_SUFFIX_BYTES = 37  # a dash and a UUID after a client or instance id: a member id
 PENDING_MEMBERS_MAX = 20_000  # ids handed out to clients that have not joined with them, as for groups
 GROUPS_NAMED_MAX = 50_000  # by one request: half a second of a network worker
 GROUPS_NAMED_MANY = 2_000  # end the turn of the connection that asks
@@ -114,7 +114,7 @@ FETCHED_PARTITIONS_MAX = 250_000  # named by one OffsetFetch: 160 MB of objects,
 CLIENT_ID_LENGTH_MAX = 255  # of a client's id, as its group knows it
 GROUPS_PER_PARTITION_MAX = 100_000  # groups in memory that a client can make, by partition of __consumer_offsets
 
-# Producers' batches read again behind a snapshot when a log is opened
+# Producers' batches read again after a snapshot when a log is opened
 RECALL_BYTES_MAX = 8 << 20  # of log: five batches of a MiB, and those of others between them
 RECALL_BYTES_FIRST = 64 << 10  # most logs need no more
 RECALL_SEGMENTS_MAX = 16
@@ -178,7 +178,7 @@ READ_AGAIN_MAX = 3  # times that a segment which changes while it is read is rea
 FAULTS_MAX = 50  # kept of one file: a file of noise would name each of its bytes
 INSPECTED_EPOCHS_MAX = 10_000  # runs of one leader epoch that are remembered of a segment
 INSPECTED_ABORTS_MAX = 100_000
-PROBES_MAX = 64  # index entries that are tried behind a bad place
+PROBES_MAX = 64  # index entries that are tried after a bad place
 OLD_ENTRY_BYTES_MAX = 256 << 20  # of v0 and v1, which are looked at in one piece
 READER_SEGMENTS_MAX = 8
 GROUP_SEGMENTS_MAX = 1000
@@ -197,7 +197,7 @@ CREATED_AT_ONCE_MAX = 500  # topics of one request; the others are LEADER_NOT_AV
 LOGGED_ID_LENGTH_MAX = 200  # of a transactional id in a log line
 ACCEPTS_PER_CYCLE_MAX = 64
 SHARE_BYTES_MIN = 16 * 1024
-EMPTY_RANGES_MAX = 64  # of markers alone, one behind the other
+EMPTY_RANGES_MAX = 64  # of markers alone, one after the other
 PRODUCE_IN_FLIGHT_MAX = 5  # of an idempotent producer, for one partition: as many as a log remembers
 SENDFILE_BYTES_MAX = 2 << 20  # for one cycle, so that one reader does not hold the loop
 OUTBOX_JOIN_BYTES_MAX = 64 * 1024

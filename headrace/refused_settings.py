@@ -39,7 +39,9 @@ def refuse_promises(given: Mapping[str, str]) -> None:
             _refuse_protocols(text)
         elif text and _is_promise(key, text):
             raise ConfigError(
-                key, _shown(key, text), "not built yet, and a node without it would be open: remove the key"
+                key,
+                _shown(key, text),
+                "not supported yet, and without it the node would be unprotected: remove the key",
             )
 
 
@@ -59,7 +61,7 @@ def _refuse_protocols(text: str) -> None:
     for entry in text.split(","):
         protocol = entry.rpartition(":")[2].strip()
         if protocol.upper() != PLAINTEXT:
-            raise ConfigError(PROTOCOL_MAP, text, f"{protocol} is not built yet, only {PLAINTEXT}")
+            raise ConfigError(PROTOCOL_MAP, text, f"{protocol} is not supported yet, only {PLAINTEXT}")
 
 
 def _shown(key: str, text: str) -> str:

@@ -84,7 +84,7 @@ def load_entry_points() -> dict[Role, EntryPoint]:
         try:
             points[role] = importlib.import_module(name).run
         except (ImportError, AttributeError) as failure:
-            raise BrokenInstallation(f"the {role.value} process can't be loaded from {name}: {failure}") from failure
+            raise BrokenInstallation(f"the {role.value} process can't be imported from {name}: {failure}") from failure
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECTOR_THRESHOLDS)

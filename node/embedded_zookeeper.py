@@ -144,9 +144,9 @@ class EmbeddedZooKeeper:
             with self._lock(timeout_s=0) as lock:
                 self._spawn([*self._command(), str(self._write_config())], lock)
         except (HeadraceError, OSError) as failure:
-            _log.warning("embedded ZooKeeper not started again reason=%s", failure)
+            _log.warning("embedded ZooKeeper not restarted reason=%s", failure)
             return
-        _log.warning("embedded ZooKeeper started again pid=%d port=%d", self.pid, self.port)
+        _log.warning("embedded ZooKeeper restarted pid=%d port=%d", self.pid, self.port)
 
     def wait_until_ready(self, timeout_s: float) -> None:
         """Return when a session can write. For tests and tools; a node just connects and retries.
@@ -219,7 +219,7 @@ class EmbeddedZooKeeper:
                     break
                 except BlockingIOError:
                     if time.monotonic() > deadline:
-                        raise ZooKeeperFailed(f"another ZooKeeper runs in {self._directory}") from None
+                        raise ZooKeeperFailed(f"another ZooKeeper is already running in {self._directory}") from None
                     time.sleep(UP_LOOK_S)
             yield lock
         finally:
@@ -256,7 +256,7 @@ def find_java() -> str:
     java = shutil.which("java")
     if java is None:
         raise ConfigError(
-            "java", None, "the embedded ZooKeeper needs Java 17 on the PATH; or pass --zookeeper HOST:PORT"
+            "java", None, "the embedded ZooKeeper needs Java 17 on the PATH: install it, or pass --zookeeper HOST:PORT"
         )
     return java
 

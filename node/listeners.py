@@ -55,7 +55,7 @@ def open_listeners(settings: Settings) -> Listeners:
         except OSError as failure:
             for open_socket in (*sockets, sock):
                 open_socket.close()
-            raise NotAvailable(f"listeners: {text} can't be had: {failure.strerror or failure}") from None
+            raise NotAvailable(f"listeners: can't listen on {text}: {failure.strerror or failure}") from None
         port = sock.getsockname()[1]
         sockets.append(sock)
     _protocol, told_host, told_port = parse_listener(settings["advertised.listeners"][0])

@@ -54,7 +54,7 @@ class LogDirs:
         real_paths = [os.path.realpath(path) for path in self.paths]
         for path, real_path in zip(self.paths, real_paths, strict=True):
             if real_paths.count(real_path) > 1:
-                raise ConfigError("log.dirs", str(path), "the same directory stands there twice")
+                raise ConfigError("log.dirs", str(path), "the same directory is listed twice")
         try:
             failures = []
             for path in self.paths:
@@ -102,7 +102,7 @@ def _reason(failure: OSError) -> str:
     """What stands in the way; of a read-only file system, what puts it there under our own unit."""
     reason = failure.strerror or str(failure)
     if failure.errno == errno.EROFS and "INVOCATION_ID" in os.environ:
-        return f"{reason} (under ProtectSystem=strict only what ReadWritePaths= of the unit names is writable)"
+        return f"{reason} (under ProtectSystem=strict only paths in the unit's ReadWritePaths= are writable)"
     return reason
 
 
@@ -119,7 +119,7 @@ def _lock_directory(path: Path) -> int:
         raise NotAvailable(f"log.dirs: {path} is in use by {holder}: stop it first ({LOCK_FILE} is locked)") from None
     if not _orphans_are_gone(fd):
         os.close(fd)
-        raise StorageFailed(f"log.dirs {path}: processes of a killed node ({holder}) are still there")
+        raise StorageFailed(f"log.dirs {path}: processes of a killed node ({holder}) are still running")
     os.ftruncate(fd, 0)
     os.pwrite(fd, f"pid {os.getpid()}\n".encode(), 0)
     return fd
@@ -132,7 +132,7 @@ def _seal(path: Path) -> None:
     except OSError as failure:
         if failure.errno not in EXHAUSTED:
             raise
-        _log.warning("topics of the checkpoints not kept path=%s reason=%s", path, failure)
+        _log.warning("topic checkpoints not written path=%s reason=%s", path, failure)
 
 
 def _orphans_are_gone(fd: int) -> bool:

@@ -212,7 +212,9 @@ class Supervisor:
         for peer in (self._children[process_id] for process_id in self._fabric.holders(child.process_id)):
             if peer.pid and not peer.is_killed:
                 role, pid = self.wiring.title(peer.process_id), peer.pid
-                _log.error("process holds void rings, killed role=%s pid=%d timeout_ms=%d", role, pid, timeout_ms)
+                _log.error(
+                    "process still holds replaced rings, killed role=%s pid=%d timeout_ms=%d", role, pid, timeout_ms
+                )
                 os.kill(pid, signal.SIGKILL)
                 peer.is_killed = True
 
@@ -238,7 +240,7 @@ class Supervisor:
         assert child.exit_code is not None
         title = self.wiring.title(child.process_id)
         if child.exit_code == exit_codes.CONFIG:
-            _log.error("node stops: a setting can't work role=%s pid=%d exit_code=%d", title, pid, child.exit_code)
+            _log.error("node stops, invalid setting role=%s pid=%d exit_code=%d", title, pid, child.exit_code)
             self._exit_code, self._end_reason = exit_codes.CONFIG, "EX_CONFIG"
             return
         generation = self._fabric.renew(child.process_id)
@@ -266,9 +268,9 @@ class Supervisor:
         assert child.exit_code is not None
         last = _reason(child.exit_code)
         _log.error(
-            "node gives up: a process never serves role=%s deaths_in_a_row=%d last=%s", title, child.deaths, last
+            "node gives up, a process never became ready role=%s deaths_in_a_row=%d last=%s", title, child.deaths, last
         )
-        self._exit_code, self._end_reason = exit_codes.FAILED, f"{title} died {child.deaths} times before it served"
+        self._exit_code, self._end_reason = exit_codes.FAILED, f"{title} died {child.deaths} times before it was ready"
 
     def _note_stopped(self, child: Child) -> None:
         assert child.exit_code is not None
@@ -363,11 +365,11 @@ class Supervisor:
         try:
             settings = self._load_again()
         except HeadraceError as failure:
-            _log.error("reload refused, the node goes on as it was reason=%s", failure)
+            _log.error("reload refused, settings unchanged reason=%s", failure)
             self._news = [f"reload refused: {failure}"]
         else:
             changed = sorted(key for key in settings if settings.text(key) != self._settings.text(key))
-            _log.info("settings read again changed=%s", ",".join(changed) or "none")
+            _log.info("settings reloaded changed=%s", ",".join(changed) or "none")
             for key in changed:
                 _log.warning("setting changed, a restart applies it key=%s", key)
             self._news = [f"a restart applies {', '.join(changed)}"] if changed else []
@@ -386,7 +388,7 @@ class Supervisor:
             found = True
             if not child.is_killed:
                 title = self.wiring.title(child.process_id)
-                _log.error("process hangs, killed role=%s pid=%d timeout_ms=%d", title, child.pid, timeout_ms)
+                _log.error("process hung, killed role=%s pid=%d timeout_ms=%d", title, child.pid, timeout_ms)
                 os.kill(child.pid, signal.SIGKILL)
                 child.is_killed = True
         return found
@@ -426,8 +428,8 @@ class Supervisor:
         title, ended = self.wiring.title(child.process_id), _reason(child.exit_code)
         if child.due_ms is not None:
             _log.warning(
-                "stopped before a dead process was started again role=%s %s: a directory with a log that it had open gets "
-                "no clean-shutdown marker, the next start recovers the logs there",
+                "stopped before a dead process was restarted role=%s %s: directories with logs that it had open get "
+                "no clean-shutdown marker, the next start recovers their logs",
                 title, ended,
             )  # fmt: skip
             return True

@@ -56,7 +56,7 @@ def parse_request_header(frame: memoryview) -> RequestHeader:
             if length < 0x8000:
                 position += length
                 if position > len(frame):
-                    raise BadFrame(f"request header: client id of {length} bytes announced, fewer remain")
+                    raise BadFrame(f"request header: client id of {length} bytes is truncated")
                 client_id = str(frame[_FIXED.size : position], "utf-8", "replace")
             elif length != 0xFFFF:
                 raise BadFrame(f"request header: client id length {length - 0x10000}")
@@ -68,7 +68,7 @@ def parse_request_header(frame: memoryview) -> RequestHeader:
 
 
 def skip_tags(frame: memoryview | bytes, position: int) -> int:
-    """The position behind a header's tag section.
+    """The position after a header's tag section.
 
     raises   IndexError or ValueError, where it does not fit
     """
@@ -82,7 +82,7 @@ def skip_tags(frame: memoryview | bytes, position: int) -> int:
         size, position = read_uvarint(frame, position)
         position += size
         if position > len(frame):
-            raise ValueError(f"tag of {size} bytes announced, fewer remain")
+            raise ValueError(f"tag of {size} bytes is truncated")
     return position
 
 

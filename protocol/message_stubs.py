@@ -95,7 +95,7 @@ def _answer_of(name: str) -> list[str]:
 
 
 def _innermost_first(message: Message) -> list[StructType]:
-    """Structs behind those that their fields hold: mypy finds no class of an outer class that comes later."""
+    """Structs after those that their fields hold: mypy finds no class of an outer class that comes later."""
     ordered: dict[str, StructType] = {}
 
     def take(struct: StructType) -> None:

@@ -14,10 +14,10 @@ from headrace.protocol.record_batch import LOG_APPEND_TIME_BIT, CorruptRecord, R
 
 
 class OldRun(NamedTuple):
-    """Entries that stood one behind the other.
+    """Entries that stood one after the other.
 
     batch         their records as one batch of v2
-    end           byte behind the last of them
+    end           byte after the last of them
     last_offset   of the last record
     """
 

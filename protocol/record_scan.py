@@ -56,7 +56,7 @@ def scan_records(data: bytes, header: RecordBatchHeader) -> RecordScan:
             end = position + (bits >> 1)
             if bits & 1 or end > total:
                 raise CorruptRecord(f"record {index} of {bits >> 1 ^ -(bits & 1)} bytes at {position}, {total} in all")
-            # behind the attributes
+            # after the attributes
             if (bits := data[position + 1]) < 128:
                 position += 2
             elif (high := data[position + 2]) < 128:
@@ -104,7 +104,7 @@ def scan_records(data: bytes, header: RecordBatchHeader) -> RecordScan:
     except (IndexError, ValueError) as failure:
         raise CorruptRecord(f"record {index}: {failure}") from None
     if position != total:
-        raise CorruptRecord(f"{total - position} bytes behind the last record")
+        raise CorruptRecord(f"{total - position} bytes after the last record")
     return RecordScan(keyless, header.base_timestamp + earliest, header.base_timestamp + latest)
 
 

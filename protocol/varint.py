@@ -30,7 +30,7 @@ def encode_uvarint(value: int) -> bytes:
 
 
 def read_uvarint(buffer: memoryview | bytes, position: int) -> tuple[int, int]:
-    """(value, position behind it).
+    """(value, position after it).
 
     raises   IndexError, where the bytes end; ValueError, where it has more than 5 bytes or 32 bits
     """
@@ -46,7 +46,7 @@ def encode_varlong(value: int) -> bytes:
 
 
 def read_varlong(buffer: memoryview | bytes, position: int) -> tuple[int, int]:
-    """(value, position behind it); raises as `read_uvarint`, with 10 bytes and 64 bits."""
+    """(value, position after it); raises as `read_uvarint`, with 10 bytes and 64 bits."""
     bits, position = read_zigzag(buffer, position)
     return bits >> 1 ^ -(bits & 1), position
 

@@ -49,7 +49,7 @@ class Process:
 
         A role with sockets calls `Poller.dispatch` in it.
         """
-        raise AssertionError(f"{type(self).__name__} does nothing")
+        raise AssertionError(f"{type(self).__name__} does not define do_work")
 
     def look_again(self) -> int:
         """Anything to do, now that peers see us parked? A look at everything that peers ring for; 0: sleep.
@@ -105,7 +105,7 @@ def run(seat: Seat, clock: Clock, begin: Begin, restarts: tuple[type[Exception],
         _log.warning("process fenced role=%s reason=%s", role, failure)
         return exit_codes.FAILED
     except restarts as failure:
-        _log.error("process ends, its successor tries again role=%s reason=%s", role, failure)
+        _log.error("process exits for a restart role=%s reason=%s", role, failure)
         return exit_codes.FAILED
     finally:
         poller.close()

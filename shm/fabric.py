@@ -122,7 +122,7 @@ class Fabric:
         assert raised == generation
         self._void_since[process_id] = self.processes.epoch()
         if not is_made:
-            _log.warning("no room for new rings, the old ones are handed on role=%s", self.wiring.title(process_id))
+            _log.warning("no space for new rings, reusing the old ones role=%s", self.wiring.title(process_id))
         self._ring_all()
         return generation
 
@@ -153,7 +153,7 @@ class Fabric:
             for name in made.values():
                 unlink(name)
             self._retry_ns = time.monotonic_ns() + RENEWAL_RETRY_MS * 1_000_000
-            _log.debug("rings not made reason=%s", failure)
+            _log.debug("rings not created reason=%s", failure)
             return False
         for pair, name in made.items():
             unlink(self._names[pair])
@@ -230,7 +230,7 @@ def _tell_sizes(settings: Settings, sizes: RingSizes, bound: int) -> None:
     reserved = shm_bytes(settings, sizes)
     hint = ""
     if reserved > bound:
-        hint = " hint=rings can't be smaller: headrace.network.workers and headrace.partition.workers set what it takes"
+        hint = " hint=rings can't be smaller: lower headrace.network.workers or headrace.partition.workers"
     elif sizes.request < settings["headrace.request.ring.bytes"]:
         hint = " hint=headrace.shm.bytes.max allows larger"
     _log.info(

@@ -142,7 +142,7 @@ def empty_ring(words: memoryview, generation: int) -> None:
 
 
 def ring_capacity(region_bytes: int) -> int:
-    """Data bytes of the ring in a region: the largest power of two behind the words."""
+    """Data bytes of the ring in a region: the largest power of two after the words."""
     return 1 << ((region_bytes - RING_DATA).bit_length() - 1)
 
 

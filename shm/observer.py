@@ -66,6 +66,6 @@ def _find_prefix(log_dir: Path) -> str:
     pattern = re.compile(rf"(headrace-\d+-{digest}-[0-9a-f]+)-{VIEW}")
     found = [match for name in os.listdir(SHM_DIRECTORY) if (match := pattern.fullmatch(name))]
     if not found:
-        raise RegionError(f"no node runs on log directory {log_dir}: it is the first of its log.dirs that is asked for")
+        raise RegionError(f"no node is running on log directory {log_dir}: give the first of the node's log.dirs")
     newest = max(found, key=lambda match: (Path(SHM_DIRECTORY) / match[0]).stat().st_mtime_ns)
     return newest[1]

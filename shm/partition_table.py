@@ -6,7 +6,7 @@
 A writer killed between the two leaves the row odd: readers get None, until the owner's successor, which may
 look at what stands there (`recover_row`), publishes anew.
 
-Behind the rows lie the wait bytes: byte n of a slot is set by network worker n while fetches are parked on the
+After the rows lie the wait bytes: byte n of a slot is set by network worker n while fetches are parked on the
 partition.
 
 Source: Linux seqlocks; Boehm, "Can seqlocks get along with programming language memory models?"
@@ -101,7 +101,7 @@ class PartitionTable:
     def read(self, slot: int) -> PartitionRow | None:
         """A consistent row; None where the writer died in the middle, or was stopped there for long.
 
-        A writer that only lost its processor there gets it back: behind SEQLOCK_TRIES_MAX tries the reader yields.
+        A writer that only lost its processor there gets it back: after SEQLOCK_TRIES_MAX tries the reader yields.
         """
         words = self._words
         memory = self._memory

@@ -138,11 +138,11 @@ def deltas_of(data: bytes) -> Iterator[Delta]:
         length, crc = word & 0xFFFFFFFF, word >> 32
         body = data[place + WORD : place + WORD + length]
         if not body or len(body) != length or zlib.crc32(body) != crc:
-            raise ViewError(f"a block of {length} bytes is damaged")
+            raise ViewError(f"a block of {length} bytes is corrupt")
         try:
             yield _decode_delta(body)
         except msgspec.MsgspecError as failure:
-            raise ViewError(f"a block of {length} bytes says nothing: {failure}") from None
+            raise ViewError(f"a block of {length} bytes can't be decoded: {failure}") from None
         place += _block_bytes(length)
 
 

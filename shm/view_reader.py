@@ -128,7 +128,7 @@ class ClusterViewReader:
             rows = self._table.changed(self._seen.changes, changes) if self._seen.version else []
             if words[VIEW_VERSION] == version:
                 if checksum != publication.checksum():
-                    raise ViewError(f"{self._region.name}: view {version} is damaged")
+                    raise ViewError(f"{self._region.name}: view {version} is corrupt")
                 self._take(publication, list(deltas_of(data)), rows, is_whole=not is_known)
                 return self._view
         raise ViewError(f"{self._region.name}: no consistent view in {VIEW_READ_TRIES_MAX} tries")

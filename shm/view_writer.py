@@ -92,7 +92,7 @@ class ClusterViewWriter(ClusterViewReader):
         returns   the view as published
         raises    ViewError, where it does not fit (nothing changed then)
         """
-        assert self._words[VIEW_VERSION] == self._published.version, "somebody else publishes"
+        assert self._words[VIEW_VERSION] == self._published.version, "another process is publishing"
         others = [topic for name, topic in view.topics.items() if self._given.get(name) is not topic]
         wanted = sum(map(self._rows_wanted, others))
         if wanted > len(self._free):

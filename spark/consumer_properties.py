@@ -124,4 +124,4 @@ def _check_value(option: str, value: str) -> None:
         if text.lower() not in _CHOICES[name]:
             raise ValueError(f"option {option} {value!r} must be {' or '.join(_CHOICES[name])}")
     elif name not in _TEXTS and not option.startswith(_SECURITY):
-        warnings.warn(f"option {option} is no property of Kafka's consumer and ignored", stacklevel=4)
+        warnings.warn(f"option {option} is not a Kafka consumer property: ignored", stacklevel=4)

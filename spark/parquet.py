@@ -121,9 +121,9 @@ def _target(directory: str, mode: str) -> Path:
         directory = rest[2:]
     target = Path(directory).absolute()
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"{target.parent} is no directory: make it first")
+        raise FileNotFoundError(f"{target.parent} is not a directory: create it first")
     if target.exists() and not target.is_dir():
-        raise FileExistsError(f"{target} is no directory")
+        raise FileExistsError(f"{target} is not a directory")
     if mode == "error" and target.is_dir() and any(target.iterdir()):
         raise FileExistsError(
             f'{target} is not empty: mode="append" adds to it, mode="overwrite" replaces its Parquet files'
@@ -135,7 +135,7 @@ def _check_compression(compression: str) -> None:
     is_known = isinstance(compression, str) and compression.lower() in COMPRESSIONS
     if not is_known or (compression.lower() != "none" and not pa.Codec.is_available(compression.lower())):
         raise ValueError(
-            f"compression {compression!r} must be one of {', '.join(COMPRESSIONS)}, and known to this pyarrow"
+            f"compression {compression!r} must be one of {', '.join(COMPRESSIONS)}, and supported by this pyarrow"
         )
 
 

@@ -183,7 +183,7 @@ def _tell(ranges: list[OffsetRange]) -> None:
         here += any(is_here.get((one.cluster_id, broker_id, log_dir)) for broker_id, _host, log_dir in one.replicas)
     for log_dir, reason in closed.items():
         _log.warning(
-            "%s is on this host and can't be read (%s): its records come over the network; "
+            "%s is on this host but not readable (%s): its records are fetched over the network; "
             "make Spark's user a member of the group that owns it",
             log_dir,
             reason,
@@ -210,7 +210,7 @@ def _partitions(cluster: Cluster, options: ScanOptions) -> list[TopicPartition]:
 def _check_order(starts: dict[TopicPartition, int], ends: dict[TopicPartition, int]) -> None:
     for name, start in starts.items():
         if start > ends[name]:
-            raise ValueError(f"{name}: the start offset {start} lies after the end offset {ends[name]}")
+            raise ValueError(f"{name}: the start offset {start} is after the end offset {ends[name]}")
 
 
 def _check_names(bound: Bound, names: list[TopicPartition]) -> None:
@@ -219,7 +219,7 @@ def _check_names(bound: Bound, names: list[TopicPartition]) -> None:
     unknown = [str(name) for name in given if name not in read]
     if unknown:
         raise ValueError(
-            f"{bound.option or 'offsets'} are given for partitions that are not read: {', '.join(unknown)}"
+            f"{bound.option or 'offsets'} are given for partitions outside the selection: {', '.join(unknown)}"
         )
     missing = [str(name) for name in names if name not in given]
     if bound.option and missing:
@@ -252,7 +252,7 @@ def _resolve(
                 if is_start and not options.unmatched_timestamp_is_latest:
                     raise ValueError(
                         f"{name}: no record at or after timestamp {timestamps[name]}; "
-                        "startingOffsetsByTimestampStrategy=latest begins at the end instead"
+                        "startingOffsetsByTimestampStrategy=latest starts at the end instead"
                     )
                 offset = latest[name]
         else:
@@ -268,7 +268,7 @@ def _resolve(
                     f"{what}: records were deleted, or the offset is wrong; failOnDataLoss=false "
                     "(scan: fail_on_data_loss=False) reads what is there"
                 )
-            _log.warning("records lost, going on as failOnDataLoss=false says: %s", what)
+            _log.warning("records lost, continuing because failOnDataLoss=false: %s", what)
             offset = min(max(offset, earliest[name]), latest[name])
         found[name] = offset
     return found

@@ -62,7 +62,7 @@ def _after_loss(cluster: Cluster, one: OffsetRange, name: TopicPartition, offset
             f"{what}: records were deleted after the read was planned; load it again, or read what is left with "
             "failOnDataLoss=false (scan: fail_on_data_loss=False)",
         )
-    _log.warning("records lost, going on as failOnDataLoss=false says: %s", what)
+    _log.warning("records lost, continuing because failOnDataLoss=false: %s", what)
     return min(earliest, one.end)
 
 

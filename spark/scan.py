@@ -177,7 +177,7 @@ def tell_placement(context: Any, ranges: list[OffsetRange]) -> None:
     hosts = {host for one in ranges for _broker_id, host, _log_dir in one.replicas}
     if hosts and not hosts & executors:
         _log.warning(
-            "no executor is on a host of the brokers (%s, executors on %s): all records come over the network",
+            "no executor runs on a broker's host (%s, executors on %s): all records are fetched over the network",
             ", ".join(sorted(hosts)),
             ", ".join(sorted(executors)),
         )
