@@ -1,7 +1,7 @@
 """The wire hammer: prepared requests over many connections, responses counted, nothing else.
 
 It costs little itself, since it shares the cores with the server: requests are slices of one prepared buffer,
-responses are counted by their size fields, one error code of each chunk is looked at. Fetches go round the whole
+responses are counted by their size fields, one error code of each chunk is checked. Fetches go round the whole
 partition, so that they read the page cache and not a processor's; what follows the head of a fetch response is
 taken off the socket without being copied (MSG_TRUNC), or the hammer's own copying would be the limit that both
 servers run into. Run as a process of its own:
@@ -215,7 +215,7 @@ class _Counter:
 
 
 class _Drain:
-    """Takes fetch responses off a socket: their heads are looked at, the rest is not even copied."""
+    """Takes fetch responses off a socket: their heads are read, the rest is not even copied."""
 
     def __init__(self) -> None:
         self._head = bytearray(FETCH_ERROR_POSITION + 2)
@@ -254,7 +254,7 @@ class _Drain:
 
 
 def check(address: tuple[str, int], frame: bytes, load: str) -> None:
-    """Send one request and look at its whole answer, so that errors are not counted as speed."""
+    """Send one request and check its whole response, so that errors are not counted as speed."""
     if load == "fetch":
         partition = exchange(address, frame, ApiKey.FETCH, FETCH_VERSION).responses[0].partitions[0]
         if not partition.error_code and not len(partition.records or b""):

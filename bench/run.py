@@ -1,7 +1,7 @@
 """`make bench`: Headrace against Apache Kafka 3.9 on this machine, the same loads, A B A B, medians; one table with ratios.
 
     python bench/run.py                       everything (some 25 minutes)
-    python bench/run.py --quick               shorter windows, one round: a look, not a result
+    python bench/run.py --quick               shorter windows, one round: a quick check, not a result
     python bench/run.py --only wire,latency   parts: limits, start, wire, latency, perf, formats, spark, recovery, compaction,
                                               groups, control
 

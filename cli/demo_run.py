@@ -62,7 +62,7 @@ def run_demo(file: Path | None) -> int:
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         console.print("starting a node (with its own ZooKeeper) ...")
-        with Interrupt() as interrupt:  # nobody would know the node's pid
+        with Interrupt() as interrupt:  # until the node's pid is known
             node = _start_node(directory)
         if interrupt:
             raise KeyboardInterrupt
@@ -100,7 +100,7 @@ class _Sources:
 
 
 class BadFile(Exception):
-    """A file whose lines can't be shown; the text names it."""
+    """An unusable file; the text names it."""
 
 
 def _read(console: Any, file: Path | None) -> _Sources:
@@ -189,7 +189,7 @@ def words_of(line: bytes) -> list[str]:
 
 
 def _produce(console: Any, bootstrap: str, lines: list[tuple[str, bytes]]) -> float:
-    """Stream the lines, of names of files and what stands there; the seconds that took."""
+    """Stream the lines, (file name, line); returns the seconds that took."""
     from confluent_kafka import Producer
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic

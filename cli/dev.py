@@ -67,7 +67,7 @@ def dev(
         return Supervisor(
             settings,
             on_ready=_print_hint,
-            on_look=embedded.look if embedded is not None else None,
+            on_tick=embedded.check if embedded is not None else None,
             log_dirs=log_dirs,
             directory=str(directory.absolute()),
         ).run()

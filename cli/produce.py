@@ -175,7 +175,7 @@ class Places:
         self._records += 1
 
     def of(self, record: int) -> str:
-        """Where a record stands, numbered from 0 in the order of `note`."""
+        """The line of a record, numbered from 0 in the order of `note`."""
         first, source = max(place for place in self._sources if place[0] <= record)
         return f"{source}, line {record - first + 1}"
 

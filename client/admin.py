@@ -101,13 +101,13 @@ class Admin:
         return _errors((row.name, row.error_code, row.error_message) for row in answer.topics)
 
     def delete_topics(self, names: Sequence[str]) -> Errors:
-        """Topics that are gone when this returns."""
+        """Delete topics; they are gone when this returns."""
         request = messages.DeleteTopicsRequest(topic_names=list(names), timeout_ms=ADMIN_TIMEOUT_MS)
         answer = self._ask_controller(ApiKey.DELETE_TOPICS, (1, 5), request, lambda found: found.responses)
         return _errors((row.name or "", row.error_code, row.error_message) for row in answer.responses)
 
     def create_partitions(self, counts: Mapping[str, int], validate_only: bool = False) -> Errors:
-        """Let topics grow to so many partitions."""
+        """Increase the partition counts of topics to these."""
         kind = messages.CreatePartitionsRequest
         rows = [kind.CreatePartitionsTopic(name, count, None) for name, count in counts.items()]
         request = kind(topics=rows, timeout_ms=ADMIN_TIMEOUT_MS, validate_only=validate_only)
@@ -255,7 +255,7 @@ def _errors(rows: Iterable[tuple[str, int, str | None]]) -> Errors:
 
 
 def _partitions(assignment: bytes) -> tuple[TopicPartition, ...]:
-    """What a member says of itself is somebody else's bytes: none, where they make no sense."""
+    """Decode a member's metadata; none if it is malformed: other clients wrote it."""
     try:
         return tuple(decode_assignment(assignment))
     except BadFrame:

@@ -252,9 +252,9 @@ class Cluster:
         raise ConnectionFailed("no broker responded: " + "; ".join(failures))
 
     def retried(self, attempt: Callable[[], T], topics: set[str]) -> T:
-        """What `attempt` returns, tried again where that may help, with fresh metadata of `topics` and new connections.
+        """What `attempt` returns, retried on retriable errors with fresh metadata of `topics` and new connections.
 
-        raises   whatever the last try raised
+        raises   what the last try raised
         """
         pause_s = RETRY_PAUSE_FIRST_S
         is_stale = not topics <= {name.topic for name in self.partitions}

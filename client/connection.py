@@ -1,8 +1,8 @@
 """One blocking connection to a broker: a request, its response.
 
 A request has one deadline for all of its response. A connection on which anything failed is closed: what comes late would be
-taken for the answer to the next request. `send` and `receive` are the two halves of `request`, for whoever has better to do
-in between than to wait; one request at a time is on its way.
+taken for the answer to the next request. `send` and `receive` are the two halves of `request`, for callers with other work to do
+in between than to wait; one request at a time is in flight.
 
 Used by Spark's driver and tasks, and by tools; never by the node's own hot path. One thread at a time.
 """
@@ -33,7 +33,7 @@ class ConnectionFailed(HeadraceError):
 
 
 class _Sent(NamedTuple):
-    """A request on its way."""
+    """A request in flight."""
 
     correlation_id: int
     api_key: int
@@ -76,8 +76,8 @@ class Connection:
         """Send a request and wait for its response.
 
         timeout_s   for the response, where it may take longer than others
-        raises      ConnectionFailed, where the connection breaks or the deadline passes; BadFrame, for a response that
-                    can't be
+        raises      ConnectionFailed, where the connection breaks or the deadline passes; BadFrame, for a
+                    malformed response
         """
         self.send(api_key, version, message)
         response: T = self.receive(timeout_s)

@@ -1,10 +1,10 @@
-"""A consumer of chosen partitions, without threads: one fetch is on its way to each leader, for all of its partitions.
+"""A consumer of chosen partitions, without threads: one fetch is in flight to each leader, for all of its partitions.
 
 A poll hands out what has come and asks for more before it returns, so that the broker works while the caller does. Positions
 are the caller's: from offsets (`start_offsets` finds them for times), up to given ends or for ever. Membership of a group is another
 file's (`group_member.py`).
 
-Every batch's checksum is looked at. Control batches are left out, and with read_committed the records of aborted transactions.
+Every batch's checksum is verified. Control batches are skipped, and with read_committed the records of aborted transactions.
 
 Source: Kafka `Fetcher`, `CompletedFetch`; KIP-98 for aborted transactions.
 """
@@ -43,7 +43,7 @@ Fetched = tuple[TopicPartition, list[Record]]
 
 
 class _Request(NamedTuple):
-    """A fetch on its way: the offset asked of each partition."""
+    """A fetch in flight: the offset requested of each partition."""
 
     connection: Connection
     offsets: dict[TopicPartition, int]
@@ -54,7 +54,7 @@ class Consumer:
     """A consumer over a `Cluster` of its own.
 
     positions     the next offset of each partition
-    ends          where partitions end; those without go on for ever
+    ends          where partitions end; those without are read for ever
     raises        KafkaError from `poll`, with partition and offset: OFFSET_OUT_OF_RANGE, and what no retry cures
     """
 
@@ -89,7 +89,7 @@ class Consumer:
         return all(offset >= self.ends.get(name, offset + 1) for name, offset in self.positions.items())
 
     def assign(self, positions: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> None:
-        """Other partitions in place of those of now. What is on its way is thrown away."""
+        """Replace the assigned partitions. Responses in flight are discarded."""
         self.positions = dict(positions)
         self.ends = dict(ends)
         self._failing.clear()
@@ -110,7 +110,7 @@ class Consumer:
     # Requests
 
     def _send_fetches(self) -> None:
-        """One fetch to each leader that has none on its way and leads a partition with something left to read."""
+        """One fetch to each leader that has none in flight and leads a partition with something left to read."""
         now_s = self._clock_s()
         if self._refresh_at_s is not None:
             if now_s < self._refresh_at_s:
@@ -182,7 +182,7 @@ class Consumer:
                 name = TopicPartition(topic.topic, row.partition_index)
                 offset = request.offsets.get(name)
                 if offset is None or self.positions.get(name) != offset:
-                    continue  # assigned anew meanwhile
+                    continue  # reassigned meanwhile
                 records = self._take_partition(name, offset, row)
                 if records:
                     found.append((name, records))
@@ -219,7 +219,7 @@ class Consumer:
         return records
 
     def _note_failure(self, names: Iterable[TopicPartition], failure: HeadraceError) -> None:
-        """These partitions can't be read just now; raises the failure, where it can't be cured or has lasted too long."""
+        """These partitions can't be read now; raises the failure if it is not retriable or has lasted too long."""
         if isinstance(failure, BadFrame) or (isinstance(failure, KafkaError) and not failure.code.retriable):
             raise failure
         now_s = self._clock_s()
@@ -271,7 +271,7 @@ def _readable(
 ) -> Iterator[tuple[int, memoryview | None]]:
     """(last offset, bytes) of each whole entry of a fetch; None in place of bytes whose records are not for the reader.
 
-    Entries of formats 0 and 1 come as they are: reading their records looks at their checksums.
+    Entries of formats 0 and 1 come as they are: reading their records verifies their checksums.
 
     aborted   transactions whose records are left out, None: nothing is
     """

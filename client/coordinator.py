@@ -62,7 +62,7 @@ class Coordinator:
         return self.retried(attempt)
 
     def retried(self, attempt: Callable[[], T]) -> T:
-        """What `attempt` returns, tried again at a coordinator found anew."""
+        """What `attempt` returns; retried at a coordinator looked up again."""
         pause_s = RETRY_PAUSE_FIRST_S
         for tries_left in range(CLIENT_RETRIES_MAX, -1, -1):
             try:
@@ -88,7 +88,7 @@ class Coordinator:
         return self._connection
 
     def forget(self) -> None:
-        """Find it anew next time."""
+        """Look it up again next time."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -5,7 +5,7 @@
     commit    -> OffsetCommit of this generation
     leave     -> LeaveGroup, so that the others need not wait for the session timeout
 
-Rebalances are eager: all partitions are given back at each. Assignors: range and roundrobin. The leader looks now and then
+Rebalances are eager: all partitions are revoked at each. Assignors: range and roundrobin. The leader checks now and then
 whether the topics have more partitions, and joins again where they have.
 
 Source: Kafka `AbstractCoordinator`, `ConsumerCoordinator`; KIP-394 for the member id's round trip.
@@ -35,7 +35,7 @@ from headrace.protocol.apis import ApiKey
 PROTOCOL_TYPE = "consumer"
 ANSWER_EXTRA_S = 10.0  # after the rebalance timeout, which a join may take
 
-# the group goes on without us, or with us in another generation: join again
+# the group removed us, or is in another generation: rejoin
 _REBALANCE = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID})
 
 
@@ -44,7 +44,7 @@ class GroupMember:
 
     assignors     names, the preferred one first
     instance_id   a static member's, None: a dynamic one
-    metadata_ms   between the leader's looks for new partitions
+    metadata_ms   interval of the leader's checks for new partitions
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class GroupMember:
 
         returns   the partitions that are ours now
         raises    KafkaError, for what joining again does not cure; ConnectionFailed; a KeyboardInterrupt leaves a
-                  member that may go on to `leave`
+                  member that may continue to `leave`
         """
         try:
             return self._join()
@@ -135,14 +135,14 @@ class GroupMember:
         return self._still_member(answer.error_code) and not self._has_grown(now_s)
 
     def _has_grown(self, now_s: float) -> bool:
-        """Whether there are other partitions than we dealt; looked up where it is time."""
+        """Whether the topics have other partitions than we assigned; checked every `metadata_ms`."""
         if self._dealt is None or now_s < self._metadata_at_s:
             return False
         self._metadata_at_s = now_s + self._metadata_s
         try:
             return self._counts(list(self._dealt)) != self._dealt
         except HeadraceError:
-            return False  # a topic is gone, or no broker answers: whoever reads it will say so
+            return False  # a topic is gone, or no broker answers: reading it will report that
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> bool:
         """Store the next offset of partitions; False: another generation has begun, nothing may be stored any more.
@@ -262,14 +262,14 @@ class GroupMember:
         return {order[name].member_id: encode_assignment(share) for name, share in shares.items()}
 
     def _counts(self, topics: list[str]) -> dict[str, int]:
-        """Partitions of topics just now; raises KafkaError, ConnectionFailed"""
+        """Current partitions of topics; raises KafkaError, ConnectionFailed"""
         if topics:
             self._cluster.refresh(topics)
         found = set(self._cluster.partitions)
         return {topic: sum(name.topic == topic for name in found) for topic in topics}
 
     def _still_member(self, code: int) -> bool:
-        """raises   KafkaError, for an error that is no rebalance"""
+        """raises   KafkaError, for an error that is not a rebalance"""
         if not code:
             return True
         if code not in _REBALANCE:

@@ -1,14 +1,14 @@
-"""A producer without threads: records gather in batches, one request is on its way to each leader.
+"""A producer without threads: records gather in batches, one request is in flight to each leader.
 
     send    -> the partition's open batch; a batch that is full, or older than linger_ms, is due
-    turn    -> answers that have come are taken; to each leader without a request on its way goes one, with the first due batch of
+    turn    -> handle responses; send each leader without a request in flight one, with the first due batch of
                each of its partitions
     flush   -> turns, until nothing is left
 
 One request a leader keeps the order of a partition, retries included. With idempotence every batch carries producer id and
 sequence, so a retry whose first try went through is stored once.
 
-A batch that can't be delivered ends the producer: `DeliveryFailed` comes out of whatever call is under way, and what was not
+A batch that can't be delivered ends the producer: the current call raises `DeliveryFailed`, and what was not
 acknowledged by then is not sent any more. Nothing after a lost record is sent unnoticed.
 
 Source: Kafka `KafkaProducer`, `Sender`, `RecordAccumulator`; KIP-98 for sequences.
@@ -38,7 +38,7 @@ REQUEST_BYTES = 4 << 20  # of records in one request; one batch always fits
 RETRY_PAUSE_FIRST_S = 0.05
 RETRY_PAUSE_MAX_S = 1.0
 ANSWER_EXTRA_S = 2.0  # after request_timeout_ms, which the broker may use up
-WAIT_MAX_S = 0.5  # for an answer, between two looks at deadlines
+WAIT_MAX_S = 0.5  # for a response, between two checks of deadlines
 
 # Called for each batch that was acknowledged: partition, offset of its first record (-1: not told), number of records.
 OnDelivered = Callable[[TopicPartition, int, int], None]
@@ -64,7 +64,7 @@ class DeliveryFailed(HeadraceError):
 
 
 class _Request(NamedTuple):
-    """A request on its way: the first batch of each of these partitions."""
+    """A request in flight: the first batch of each of these partitions."""
 
     connection: Connection
     batches: dict[TopicPartition, Batch]
@@ -72,7 +72,7 @@ class _Request(NamedTuple):
 
 
 class Producer:
-    """A producer over a `Cluster` of its own: it closes its connections, and nobody else uses them meanwhile."""
+    """A producer with exclusive use of a `Cluster`, whose connections it closes."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class Producer:
             self._turn()
 
     def poll(self) -> None:
-        """Send what is due and take what has come; for whoever has no record to send just now. Raises DeliveryFailed."""
+        """Send due batches and handle responses, for a caller without a record to send. Raises DeliveryFailed."""
         if self._queues:
             self._turn()
 
@@ -339,8 +339,8 @@ class Producer:
         if row.error_code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             self._acknowledge(name, batch, -1 if row.error_code else row.base_offset)
         elif row.error_code == ErrorCode.UNKNOWN_PRODUCER_ID and batch.sequence > 0:
-            # The partition forgot us: idle for a day, or the topic was made anew. One batch is under way at a time, and it
-            # is not there, so its sequences begin anew.
+            # The partition forgot us: idle for a day, or the topic was recreated. One batch is in flight at a time, and it
+            # is not there, so its sequences restart at 0.
             batch.sequence, self._sequences[name] = -1, 0
             self._try_again(name, batch, error_of(row.error_code, row.error_message or str(name)))
         elif row.error_code == ErrorCode.MESSAGE_TOO_LARGE and len(batch.records) > 1:
@@ -387,7 +387,7 @@ class Producer:
         self._is_stale = True
 
     def _give_up_silent(self, now_s: float) -> None:
-        """A leader that does not answer at all: its connection is closed, its batches are tried again."""
+        """A leader that does not respond: close its connection, retry its batches."""
         for node_id in [node_id for node_id, request in self._requests.items() if now_s >= request.deadline_s]:
             connection, batches, _deadline_s = self._requests.pop(node_id)
             connection.close()
@@ -415,7 +415,7 @@ class Producer:
         raise self._failure
 
     def _refresh(self, now_s: float) -> None:
-        """Read metadata anew; where no broker answers, the batches wait for the next try."""
+        """Refresh metadata; if no broker responds, the batches wait for the next attempt."""
         self._refresh_at_s = now_s + RETRY_PAUSE_FIRST_S
         try:
             self._cluster.refresh(sorted({name.topic for name in self._queues}))

@@ -11,7 +11,7 @@ from headrace.limits import MESSAGE_LENGTH_MAX
 
 
 class ErrorCode(IntEnum):
-    """Kafka's error codes as they stand on the wire (int16)."""
+    """Kafka's error codes on the wire (int16)."""
 
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0
@@ -195,7 +195,7 @@ class HeadraceError(Exception):
 
 
 class ConfigError(HeadraceError):
-    """A setting that can't be used; names key, value and reason. A value of None: nothing was given, something is missing."""
+    """An invalid setting; names key, value and reason. A value of None: it is missing."""
 
     def __init__(self, key: str, value: object, reason: str) -> None:
         super().__init__(f"{key}: {reason}" if value is None else f"invalid value {value!r} for {key}: {reason}")
@@ -205,7 +205,7 @@ class ConfigError(HeadraceError):
 
 
 class NotAvailable(HeadraceError):
-    """What the node needs is held by somebody else, or not there now: another start may find it."""
+    """A resource is in use or unavailable now; a later start may succeed."""
 
 
 class KafkaError(HeadraceError):
@@ -227,7 +227,7 @@ class CorruptRing(HeadraceError):
 
 
 class CorruptIndex(HeadraceError):
-    """An index file that can't be true; it is rebuilt from its segment."""
+    """A corrupt index file; it is rebuilt from its segment."""
 
 
 class StorageFailed(HeadraceError):

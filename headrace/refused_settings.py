@@ -1,6 +1,6 @@
 """Keys of Kafka's that a node must not ignore: they promise protection, and it is not built yet.
 
-Runs in: whoever parses settings. A node that started without would be open where its file says that it is not. Keys
+Runs in: every process that parses settings. A node that started without would be open where its file says that it is not. Keys
 without a text promise nothing, and neither do the values in `_HARMLESS`.
 
 Source: Kafka 3.9 `KafkaConfig`, `SslConfigs`, `SaslConfigs`, `SecurityConfig`, `AclAuthorizer`, `PasswordEncoderConfigs`.

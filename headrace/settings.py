@@ -86,7 +86,7 @@ def _parse_int(key: str, text: str) -> int:
 
 
 def _parse_float(key: str, text: str) -> float:
-    """The same; what is no finite number is refused, too: NaN is within any bounds."""
+    """The same; refuses NaN and infinities, which pass any bounds check."""
     value = float(text.rstrip("dDfF")) if _NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(value):
         raise ConfigError(key, text[:_DIGITS_MAX], "must be a number")
@@ -323,7 +323,7 @@ class Settings:
     Iterating gives the keys. A key that a variable holds is asked for with `value` or `text`.
 
     explicit   the texts as given, by key
-    unknown    keys that are no settings of ours, in the order given (the caller warns)
+    unknown    unknown keys, in the order given (the caller warns)
     raises     ConfigError, at once for any bad value or contradicting pair (pairs pass where `is_checked` is False)
     """
 
@@ -349,7 +349,7 @@ class Settings:
         return iter(self._values)
 
     def value(self, key: str) -> Any:
-        """The value of any key. Raises KeyError, where there is no such setting."""
+        """The value of any key. Raises KeyError, for an unknown key."""
         return self._values[key]
 
     def text(self, key: str) -> str | None:
@@ -417,7 +417,7 @@ class Settings:
                 parse_cpus(values[key], key)
 
     def _check_advertised(self) -> None:
-        """As Kafka does: nobody can connect to "every interface"."""
+        """As Kafka does: no client can connect to "every interface"."""
         for listener in self._values["advertised.listeners"]:
             _protocol, host, _port = parse_listener(listener)
             try:
@@ -433,7 +433,7 @@ class Settings:
 
 
 def request_ring_bytes_min(message_bytes_max: int) -> int:
-    """Of a ring that a largest batch fits into wherever its ends stand."""
+    """Of a ring that a largest batch fits into wherever its ends are."""
     return 2 * (message_bytes_max + 4096)
 
 
@@ -519,7 +519,7 @@ def parse_listener(text: str, key: str = "listeners") -> tuple[str, str, int]:
     scheme, separator, address = text.partition("://")
     host, colon, port = address.rpartition(":")
     if not separator or not colon or not _PORT.fullmatch(port) or int(port) > 65535:
-        raise ConfigError(key, text, "must look like PLAINTEXT://host:port")
+        raise ConfigError(key, text, "must have the form PLAINTEXT://host:port")
     if scheme.upper() != "PLAINTEXT":
         raise ConfigError(key, text, f"protocol {scheme} is not supported yet, only PLAINTEXT")
     return scheme.upper(), host.strip("[]"), int(port)
@@ -531,7 +531,7 @@ def parse_cpus(text: str, key: str = "headrace.worker.cpus") -> list[int]:
     for part in text.split(","):
         numbers = _CPUS.fullmatch(part.strip())
         if numbers is None:
-            raise ConfigError(key, text, "must look like 0-3,8")
+            raise ConfigError(key, text, "must have the form 0-3,8")
         first, last = int(numbers[1]), int(numbers[2] or numbers[1])
         if last < first:
             raise ConfigError(key, text, f"{part.strip()} is an empty range: use {last}-{first}")

@@ -1,6 +1,6 @@
-"""What topics inherit, as it stands now: the node's settings under those that were changed while it runs.
+"""What topics inherit: the node's settings, overridden by those changed while it runs.
 
-Every process that makes settings of topics has one, and shows it each new cluster view, where the changes stand.
+Every process that makes settings of topics has one, and passes it each new cluster view, which has the changes.
 
 Source: Kafka `DynamicBrokerConfig`, `DynamicLogConfig` (KIP-226).
 """

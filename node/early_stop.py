@@ -2,7 +2,7 @@
 
 Runs in: the process that becomes the supervisor. What a signal means depends on how far it is:
 
-    no inbox yet          the process ends where it stands, with 0: there are no regions yet, locks end with it, and so
+    no inbox yet          the process exits at once, with 0: there are no regions yet, locks end with it, and so
                           does the ZooKeeper of `headrace dev`, which may be killed at any time
     the inbox is there    it notes the signal (`signals.py`)
     it was closed         nothing: the node has stopped, and its exit code is to be told
@@ -55,7 +55,7 @@ def _end(number: int, _frame: FrameType | None) -> NoReturn:
     try:
         os.write(STDERR_FD, line.encode())
     except OSError:
-        pass  # nobody reads it
+        pass  # standard error is closed
     os._exit(exit_codes.CLEAN)
 
 

@@ -15,7 +15,7 @@ what the JVM and SLF4J say, and no more.
 
 A server that starts listens, and even accepts, before it can open sessions: what it is sent in that moment may
 be dropped without a word, and a client would wait for its whole session timeout. So `start` ends with one
-handshake, over a bare socket (`controller/handshake.py`): kazoo has threads, and whoever calls us forks later.
+handshake, over a bare socket (`controller/handshake.py`): kazoo starts threads, and the caller forks later.
 
 Source: operations.md of the design; ZooKeeper's administrator's guide.
 """
@@ -48,7 +48,7 @@ JVM_FLAGS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", 
 HOST = "127.0.0.1"
 TICK_MS = 1000
 UP_DEADLINE_S = 20.0
-UP_LOOK_S = 0.01
+UP_POLL_S = 0.01
 HANDSHAKE_FIRST_S = 0.05  # doubled with each try, so that a slow machine gets there too
 HANDSHAKE_MAX_S = 2.0
 STOP_DEADLINE_S = 5.0
@@ -122,8 +122,8 @@ class EmbeddedZooKeeper:
             f"{self._directory / LOG_FILE} ends with:\n{tail}"
         )
 
-    def look(self, now_ms: int) -> None:
-        """Start a server that died again, on its port; sooner or later it opens sessions, nobody waits here.
+    def check(self, now_ms: int) -> None:
+        """Restart a server that died, on its port, without waiting until it accepts sessions.
 
         now_ms   of the monotonic clock
         """
@@ -220,7 +220,7 @@ class EmbeddedZooKeeper:
                 except BlockingIOError:
                     if time.monotonic() > deadline:
                         raise ZooKeeperFailed(f"another ZooKeeper is already running in {self._directory}") from None
-                    time.sleep(UP_LOOK_S)
+                    time.sleep(UP_POLL_S)
             yield lock
         finally:
             os.close(lock)
@@ -247,7 +247,7 @@ class EmbeddedZooKeeper:
                 if opens_sessions(self._host, self.port, handshake_s):
                     return True
                 handshake_s = min(2 * handshake_s, HANDSHAKE_MAX_S)
-            time.sleep(UP_LOOK_S)
+            time.sleep(UP_POLL_S)
         return False
 
 
@@ -279,7 +279,7 @@ def find_jars() -> list[Path]:
 
 
 def _listens(pid: int, port: int) -> bool:
-    """Whether a process holds a listening TCP socket on a port; the kernel's tables say so, nobody is connected to."""
+    """Whether a process holds a listening TCP socket on a port; read from the kernel's tables, without connecting."""
     inodes = set()
     for table in ("tcp", "tcp6"):
         try:

@@ -74,6 +74,6 @@ def parse_changes(pairs: Iterable[str]) -> dict[str, str]:
     for pair in pairs:
         key, separator, value = pair.partition("=")
         if not separator or not key.strip():
-            raise ConfigError("--set", pair, "must look like key=value")
+            raise ConfigError("--set", pair, "must have the form key=value")
         changes[key.strip()] = value.strip()
     return changes

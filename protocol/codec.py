@@ -1,7 +1,7 @@
 """Bytes to messages and back, for every API and version of the schema.
 
 The functions are compiled from the schema on first use (`compiler.py`); what comes here is the body after
-the header. Whatever is wrong with bytes from outside is a `BadFrame` that names message, version and field.
+the header. Malformed bytes from outside raise a `BadFrame` that names message, version and field.
 A message that can't be written is our own mistake, a ValueError that names them too.
 """
 

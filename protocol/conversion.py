@@ -1,11 +1,11 @@
 """Records from one message format into another.
 
-    up     what an old producer sent, v0 or v1         one batch of v2; offsets are given anew
+    up     what an old producer sent, v0 or v1         one batch of v2; offsets are reassigned
     down   entries of a log, v2 or v1, for old readers v1 or v0; offsets stay, headers and markers go
 
 Up: a set is either plain messages or one wrapper, all of one magic. Down: each entry of a newer format becomes one wrapper
 where it was compressed, else one message a record; entries that are old enough are passed as they are. Records before the
-one that was asked for are left out where they stand alone. zstd has no old form.
+one that was asked for are left out if they are alone. zstd has no old form.
 
 Source: Kafka `RecordsUtil.downConvert`, `LogValidator`; KIP-31, KIP-32, KIP-110, KIP-283.
 """
@@ -46,7 +46,7 @@ class UnsupportedCodec(InvalidMessageSet):
 
 
 class ProducedSet(NamedTuple):
-    """What an old producer sent: records with offsets from 0, whatever it gave them."""
+    """What an old producer sent: records with offsets from 0, instead of the producer's."""
 
     magic: int
     codec: int

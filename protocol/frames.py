@@ -39,7 +39,7 @@ class RequestHeader(NamedTuple):
 def parse_request_header(frame: memoryview) -> RequestHeader:
     """The header of a frame (without its size). An unknown key or version is read as a header without tags.
 
-    A client id that is no UTF-8 is read all the same, as Kafka does: it is only a name for people.
+    A client id that is not UTF-8 is accepted, as in Kafka: it is only a name for people.
 
     raises   BadFrame, where it is short or contradicts itself
     """

@@ -1,6 +1,6 @@
 """The source of one generated function: its lines, its constants, and the field that each line is about.
 
-What reading and writing have in common stands here, and what both ask of the schema; `decoder_source.py` and
+What reading and writing have in common, and what both ask of the schema; `decoder_source.py` and
 `encoder_source.py` add the lines. Fixed-size values are gathered in `pending` and leave as one `struct` call,
 as late as the flow of control allows.
 """
@@ -73,7 +73,7 @@ class FunctionSource:
 
     @contextmanager
     def block(self, line: str) -> Iterator[None]:
-        """What is put inside stands indented under the line."""
+        """Lines put inside are indented under it."""
         self.put(line)
         self._depth += 1
         yield

@@ -49,7 +49,7 @@ class CutMessage(CorruptRecord):
 
 
 def message_size(data: Buffer, position: int, end: int) -> int:
-    """Of the message that begins at a position, with its length field; only the first six bytes are looked at.
+    """Of the message that begins at a position, with its length field; only the first six bytes are read.
 
     raises   CutMessage, where it reaches beyond `end`; CorruptRecord, where no message begins there
     """

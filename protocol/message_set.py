@@ -71,7 +71,7 @@ _new = tuple.__new__
 
 
 class InvalidMessageSet(CorruptRecord):
-    """Messages that are whole, each by itself, in a set that can't be."""
+    """Messages that are each valid, in a set that is not."""
 
 
 class TooManyRecords(CorruptRecord):
@@ -253,7 +253,7 @@ def records_of(message: Message, limit: int = OPENED_BYTES_MAX) -> list[Record]:
     """The records of one entry: itself, or what it wraps, with absolute offsets.
 
     limit    most bytes that may come out of a wrapper
-    raises   CorruptRecord, for an inner message that is not whole; InvalidMessageSet, for a set that can't be;
+    raises   CorruptRecord, for a truncated inner message; InvalidMessageSet, for an invalid set;
              TooManyRecords; CompressionError
     source   Kafka `AbstractLegacyRecordBatch.DeepRecordsIterator`
     """

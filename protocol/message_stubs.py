@@ -73,7 +73,7 @@ def field_type(field: Field, root: str) -> str:
 
 
 def _message_class(message: Message) -> str:
-    """A message without structs is one class; another's structs stand in a class over that of its fields."""
+    """A message without structs is one class; another's structs are in a base class of it."""
     answer = _answer_of(message.name)
     if not message.structs:
         return "\n".join([_struct_class(message.root, message.name, message.name), *answer])

@@ -1,6 +1,6 @@
 """The records of an uncompressed batch of v2 against its header: what a leader checks of each such batch it takes.
 
-On the hot path of every produce, and in Python, so what is looked at goes with the number of records:
+On the hot path of every produce, and in Python, so what is checked depends on the number of records:
 
     PLAIN_WHOLE_RECORDS_MAX and fewer   every field of every record, 0.4 us a record
     more                          the first FIRST_RECORDS of them so; of the others the length, 0.1 us a record, 0.01 us where
@@ -29,7 +29,7 @@ _BODY_BITS_MIN = 2 * (RECORD_BYTES_MIN - 1)  # zigzag of the shortest length
 def scan_plain(data: bytes, count: int) -> int:
     """Walk the records after an uncompressed batch's header.
 
-    returns   of the timestamp deltas that were looked at the one with the largest magnitude, as a zigzag: twice the value
+    returns   the checked timestamp delta with the largest magnitude, as a zigzag: twice the value
               or, of a negative one, odd
     raises    CorruptRecord, where they are not `count` records
     """
@@ -50,7 +50,7 @@ def scan_plain(data: bytes, count: int) -> int:
 
 
 def _walk_lengths(data: bytes, position: int, count: int) -> int:
-    """Position after so many records, or some position that is not the end. raises CorruptRecord, IndexError, ValueError"""
+    """Position after `count` records, or some position that is not the end. raises CorruptRecord, IndexError, ValueError"""
     walk = LENGTHS_BEFORE_RUN
     while count > 0:
         run, size = _measure_run(data, position, min(count, PLAIN_RUN_RECORDS_MAX))

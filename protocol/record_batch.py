@@ -48,7 +48,7 @@ MAGIC_V2 = 2
 CODEC_MASK = 0x07
 LOG_APPEND_TIME_BIT = 0x08
 TRANSACTIONAL_BIT = 0x10
-SEQUENCE_MASK = 2**31 - 1  # sequences go on with 0 after it
+SEQUENCE_MASK = 2**31 - 1  # sequences continue with 0 after it
 CONTROL_BIT = 0x20
 DELETE_HORIZON_BIT = 0x40
 

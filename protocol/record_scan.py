@@ -1,6 +1,6 @@
 """A walk over the records of a batch of v2 that makes no records: is each what the header says, has each a key.
 
-The leader stores batches without a look inside. Where it has to look (compacted topics, and the deep check of
+The leader stores batches without reading their records. Where it must read them (compacted topics, and the deep check of
 `headrace.validate.records.deep`), this reads lengths and deltas and skips keys and values: 0.5 us a record.
 
 Source: Kafka `LogValidator.validateRecord`, `DefaultRecord.readPartiallyFrom`.

@@ -41,7 +41,7 @@ def read_uvarint(buffer: memoryview | bytes, position: int) -> tuple[int, int]:
 
 
 def encode_varlong(value: int) -> bytes:
-    """Zigzag: small magnitudes take few bytes whatever their sign."""
+    """Zigzag: small magnitudes take few bytes, with either sign."""
     return encode_uvarint(value << 1 ^ value >> 63)
 
 

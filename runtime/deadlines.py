@@ -41,7 +41,7 @@ class Deadlines(Generic[*Subject]):
         return len(self._entries)
 
     def schedule(self, deadline_ms: int, *subject: *Subject) -> int:
-        """Add an entry; returns its serial, 0 where there is no room."""
+        """Add an entry; returns its serial, 0 if full."""
         entries = self._entries
         if len(entries) >= self._entries_max and not self._make_room():
             return 0
@@ -74,9 +74,9 @@ class Deadlines(Generic[*Subject]):
             self._sweep()
 
     def reschedule(self, serial: int, deadline_ms: int, *subject: *Subject) -> int:
-        """Another deadline for an entry that has not come up; returns its new serial, 0 where there is no room.
+        """Another deadline for an entry that has not come up; returns its new serial, 0 if full.
 
-        For what moves with every request, store the deadline in the subject, and schedule anew when the old one comes up.
+        For what moves with every request, store the deadline in the subject, and reschedule when the old one comes up.
         """
         self.cancel(serial)
         return self.schedule(deadline_ms, *subject)

@@ -7,7 +7,7 @@ Runs in: every process that the supervisor forks. One cycle:
 
     SIGTERM      DRAINING -> drain -> cycles, until it is drained or DRAIN_MAX_MS are over -> close -> STOPPED
 
-The look after "parked" loses no wake-up (`shm/doorbell.py`): whoever stored before it is seen by it, whoever stores after
+The second look after "parked" loses no wake-up (`shm/doorbell.py`): a store before it is seen by it, and a writer that stores after
 it sees "parked" and rings. No sleep is longer than IDLE_WAIT_MAX_MS besides.
 
 Exit codes are chosen here, and only here (`headrace/exit_codes.py`):
@@ -52,7 +52,7 @@ class Process:
         raise AssertionError(f"{type(self).__name__} does not define do_work")
 
     def look_again(self) -> int:
-        """Anything to do, now that peers see us parked? A look at everything that peers ring for; 0: sleep.
+        """Poll everything that peers ring for once more, now that they see us parked; 0: sleep.
 
         A role may work here, or only see that there is something: `do_work` follows in any case.
         """
@@ -78,7 +78,7 @@ class Process:
         return True
 
     def close(self) -> bool:
-        """Let go of everything, at the end of a stop. Returns whether what is left on disk is clean."""
+        """Release everything at the end of a stop. Returns whether what is left on disk is clean."""
         return True
 
 
@@ -165,7 +165,7 @@ class DutyCycle:
             self._seat.set_state(ProcessState.READY)
 
     def _sleep(self) -> None:
-        """Until a peer, a socket or SIGTERM has something for us; not at all where there is something by now."""
+        """Sleep until a peer, a socket or SIGTERM has something for us; don't if there is something already."""
         doorbell, poller = self._seat.doorbell, self._poller
         doorbell.park()
         bound_ms = 0 if self._process.look_again() else self._process.sleep_bound_ms()

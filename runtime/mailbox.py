@@ -8,7 +8,7 @@ Runs in: network workers, partition workers, the controller, the housekeeper. Ei
 
     the asked one died     on_reply(PEER_DIED): done or not, only the asker can tell what is right then
     the asker died         its requests are forgotten; a reply that was kept for one does nothing
-    no handler for a kind  on_reply(UNKNOWN_KIND), a log line here, and everything goes on
+    no handler for a kind  on_reply(UNKNOWN_KIND), a log line here, and the process continues
     what can't be done     on_reply(REFUSED), the same: the handler raised, parts do not fit together, too many at once,
                            replies are not taken
 
@@ -173,10 +173,10 @@ class Mailbox:
             self._outbox.send(process_id, REQUEST_PART, PART_HEADER.pack(request_id, 0), b"")
 
     def poll(self, process_ids: Iterable[int], limit: int = REQUESTS_PER_CYCLE_MAX) -> int:
-        """Take what the rings of some peers hold, of each so many messages at most; returns how many.
+        """Take messages from the rings of some peers, at most `limit` from each; returns how many.
 
-        A congested peer is not left out: two that both asked too much would wait for each other for ever. Only where the
-        peer reads its rings whatever happens, as a network worker does, the caller may leave it out.
+        A congested peer is polled too: two that both asked too much would wait for each other for ever. The caller may leave
+        it out only if the peer reads its rings in any case, as a network worker does.
         """
         done = 0
         readers = self._seat.readers

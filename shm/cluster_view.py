@@ -56,7 +56,7 @@ class DoomedReplica(NamedTuple):
 
 
 class DeletedTopic(NamedTuple):
-    """A topic that is no more: deleted, or another one has taken its name. What is absent elsewhere is unknown, not deleted."""
+    """A deleted topic, or one whose name another topic has taken. What is absent elsewhere is unknown, not deleted."""
 
     name: str
     topic_id: str
@@ -72,7 +72,7 @@ class ReleasedTopic(NamedTuple):
 
 
 class ClusterView(NamedTuple):
-    """`deleted` stands here until every partition worker has followed it; no topic of such a name is in `topics` meanwhile."""
+    """`deleted` is kept here until every partition worker has followed it; no topic of such a name is in `topics` meanwhile."""
 
     version: int
     cluster_id: str

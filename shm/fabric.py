@@ -6,11 +6,11 @@ the peers rely on:
     waitpid has returned  ->  new rings created, old ones unlinked
                           ->  generation raised, epoch moved  ->  doorbells forced  ->  fork
 
-A process that still held the old rings (it was stopped, say) writes into memory that nobody reads, and finds
+A process that still held the old rings (it was stopped, say) writes into memory that no process reads, and finds
 its generation void. Where /dev/shm has no room for new rings, the old ones are handed on, whose pages are ours:
 
     waitpid has returned  ->  generation raised, epoch moved  ->  doorbells forced
-                          ->  each peer that runs has let go of them and says so (`released`)
+                          ->  each peer that runs has released them and says so (`released`)
                           ->  emptied, renamed  ->  doorbells forced  ->  fork
 
 So a renewal needs no room that the node has not had from its start.
@@ -137,7 +137,7 @@ class Fabric:
         return True
 
     def holders(self, process_id: int) -> list[int]:
-        """Peers that have not let go of the rings that a dead process had."""
+        """Peers that have not released the rings of a dead process."""
         void_since = self._void_since.get(process_id, 0)
         peers = (process_id, *self.wiring.targets(process_id))
         return [peer for peer in sorted(peers) if self.processes.released(peer) < void_since]
@@ -202,7 +202,7 @@ class Fabric:
         return self.wiring.ring_name(writer, writer_generation, reader, reader_generation)
 
     def _create_ring(self, writer: int, reader: int, renewed: tuple[int, int] = (-1, 0)) -> str:
-        """Create and let go again: the two ends attach by name."""
+        """Create and unmap: the two ends attach by name."""
         name = self._name(writer, reader, renewed)
         Region.create(
             name,

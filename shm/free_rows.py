@@ -1,4 +1,4 @@
-"""Which rows of the cluster table are nobody's.
+"""Which rows of the cluster table are free.
 
 Runs in: the controller process. Rows that were given back are used first, the latest of them before the others; then
 those that never were in use.
@@ -31,7 +31,7 @@ class FreeRows:
         return [*found, *range(self._next, self._next + count - len(found))]
 
     def take(self, count: int) -> None:
-        """So many rows are in use from now on."""
+        """Set the number of rows in use."""
         from_returned = min(count, len(self._returned))
         del self._returned[len(self._returned) - from_returned :]
         self._next += count - from_returned

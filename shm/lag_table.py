@@ -4,15 +4,15 @@
               8  committed offset     group's coordinator
              16  commit time in ms
              24  partition u32 | group bytes u16 | topic bytes u16      no topic bytes: a free row
-             32  looked-at offset, timestamp in ms of the record there   the housekeeper
-             48  checksum of the row's text and partition, last; 0: not looked at yet, or being written
+             32  scanned offset, timestamp in ms  of the record there   the housekeeper
+             48  checksum of the row's text and partition, last; 0: not written yet, or being written
              64  topic, group         UTF-8; a group's id is cut where it does not fit
 
 Each partition worker has a section of `headrace.lag.rows.max` rows. What a reader makes of a row: the end is the high
 watermark of the partition as its own row has it now, so lag is always that of this moment; it is never negative,
-whatever moved between the two looks. Seconds: how old the first record is that the group has not committed past;
-known once the housekeeper has looked it up (it does every two seconds, for groups that are behind). Rows are used
-again: what was looked up counts for the offset and the name that it was looked up for.
+even if one of them moved in between. Seconds: how old the first record is that the group has not committed past;
+known after the housekeeper's scan (every two seconds, for groups that lag behind). Rows are reused: a scanned
+timestamp counts only for the offset and the name that it was scanned for.
 
 Source: the issue of consumer groups; Kafka's `kafka-consumer-groups --describe` for records.
 """
@@ -55,13 +55,13 @@ class LagRow(NamedTuple):
     partition: int
     committed: int
     commit_ms: int
-    looked_at: int | None  # the committed offset that `first_unread_ms` belongs to; None: not looked up
+    looked_at: int | None  # the committed offset that `first_unread_ms` belongs to; None: not scanned
     first_unread_ms: int
     name: int  # checksum of group, topic and partition
 
 
 class GroupLag(NamedTuple):
-    """How far a group is behind in one partition."""
+    """How far a group lags behind in one partition."""
 
     group: str
     topic: str
@@ -69,11 +69,11 @@ class GroupLag(NamedTuple):
     committed: int
     end: int  # high watermark
     records: int  # >= 0
-    seconds: float | None  # >= 0; None: not looked up yet
+    seconds: float | None  # >= 0; None: not scanned yet
 
 
 class LagTable:
-    """The rows, for whoever mapped them."""
+    """The rows, for any process that mapped them."""
 
     def __init__(self, region: Region, rows_of_section: int) -> None:
         self._region = region

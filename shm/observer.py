@@ -1,6 +1,6 @@
 """A running node seen from outside: its regions found by a log directory, mapped read-only.
 
-Runs in: command-line tools of the node's host, as any user of the node's group. Nothing is written, nobody notices.
+Runs in: command-line tools of the node's host, as any user of the node's group. Nothing is written, and no process is disturbed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ANY_BROKER = 0
 class Observer:
     """The view, the rows and the lag of the node whose first log directory this is.
 
-    raises   RegionError, where no node runs there, or this user may not look
+    raises   RegionError, if no node runs there, or this user may not read it
     """
 
     def __init__(self, log_dir: Path) -> None:
@@ -35,7 +35,7 @@ class Observer:
             self.close()
             raise
         self._view = ClusterViewReader(view)
-        self._partitions = PartitionTable(partitions, 0)  # its wait bytes are nobody's business here
+        self._partitions = PartitionTable(partitions, 0)  # its wait bytes are not used here
         self._lag = LagTable(lag, 1)
 
     def lags(self, now_ms: int) -> Iterator[GroupLag]:

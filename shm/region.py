@@ -97,7 +97,7 @@ class Region:
         """Map a region that is there.
 
         writable              False maps it PROT_READ
-        boot_id, generation   what it has to be of; None: whatever it is
+        boot_id, generation   expected values; None: any
         raises                RegionError, where it is missing, forbidden, cut short, of another layout, boot or
                               generation
         """
@@ -150,7 +150,7 @@ class Region:
         return True
 
     def unlink(self) -> None:
-        """Remove the name; mappings stay. A name that is gone already is no error."""
+        """Remove the name; mappings stay. A name already removed is not an error."""
         unlink(self.name)
 
 

@@ -49,7 +49,7 @@ class ClusterViewWriter(ClusterViewReader):
 
     Where a predecessor died in the middle of a publication, this makes one that has everybody read all rows.
 
-    raises   ViewError, where what stands there is damaged
+    raises   ViewError, if its content is corrupt
     """
 
     def __init__(self, region: Region) -> None:
@@ -87,7 +87,7 @@ class ClusterViewWriter(ClusterViewReader):
         return len(self._free)
 
     def publish(self, view: ClusterView) -> ClusterView:
-        """Make a view the current one; its version is set here. Topics that are the objects of the last call are not looked at.
+        """Make a view the current one; its version is set here. Topics that are the same objects as in the last call are skipped.
 
         returns   the view as published
         raises    ViewError, where it does not fit (nothing changed then)
@@ -111,7 +111,7 @@ class ClusterViewWriter(ClusterViewReader):
         return len(topic.partitions) - (len(kept.rows) if kept is not None else 0)
 
     def _kept_entry(self, topic: TopicView) -> TopicEntry | None:
-        """The entry whose incarnation and rows a topic goes on with."""
+        """The entry whose incarnation and rows a topic continues with."""
         entry = self._entries.get(topic.name)
         if entry is None or entry.topic_id != topic.topic_id or len(entry.rows) > len(topic.partitions):
             return None

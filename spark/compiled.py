@@ -2,7 +2,7 @@
 
 Runs in: Spark's driver and Python workers, when a module with kernels is imported. Numba caches beside the source, in the user's
 cache directory or in NUMBA_CACHE_DIR, and refuses to decorate where none of them can be written (a container with a random user id,
-a read-only image). Then a directory of our own below the temporary one serves, and where that is somebody else's, nothing does:
+a read-only image). Then a directory of our own below the temporary one serves, and if another user owns that, none is used:
 each process compiles for itself.
 
 A cache holds code that is run: the directory is ours alone, or it is not used.

@@ -1,7 +1,7 @@
 """Kafka's consumer properties, as `kafka.*` options name them: which there are, what they may be, what is refused.
 
 Ours reads without a consumer, so most of them tune nothing here; a value that Kafka's consumer would refuse is refused all the same, for
-it is a mistake of whoever wrote it. What promises security is refused until it is built: a job that asks for TLS must not get plain text.
+it is a user's mistake. What promises security is refused until it is built: a job that asks for TLS must not get plain text.
 
 Source: Kafka 3.9 `ConsumerConfig`, `CommonClientConfigs`.
 """
@@ -90,7 +90,7 @@ _TEXTS = {
 
 
 def check_properties(given: Mapping[str, str]) -> None:
-    """Look at the `kafka.*` options, whose names are in lower case.
+    """Check the `kafka.*` options, whose names are in lower case.
 
     raises   ValueError, naming option, value and reason; warns of names that the consumer does not know
     """

@@ -31,11 +31,11 @@ from headrace.spark.compiled import compiled
 
 WALK_END = 0  # all bytes walked
 WALK_FULL = 1  # the columns hold no more
-WALK_COMPRESSED = 2  # a compressed batch stands at the position
+WALK_COMPRESSED = 2  # a compressed batch begins at the position
 WALK_DONE = 3  # the end offset was reached
 WALK_PAUSED = 4  # the pause position was reached
-WALK_TRANSACTIONAL = 5  # a transactional batch stands at the position, and such are refused
-WALK_OLD = 6  # an entry of message format v0 or v1 stands at the position
+WALK_TRANSACTIONAL = 5  # a transactional batch begins at the position, and these are refused
+WALK_OLD = 6  # an entry of message format v0 or v1 begins at the position
 WALK_BAD = -1  # bytes that contradict themselves at the position
 WALK_CHECKSUM = -2  # the batch at the position is not what its checksum says
 
@@ -203,7 +203,7 @@ def walk(
 def whole(data: Any, position: int, end: int, high: int) -> int:
     """Where the last whole batch or old entry before `end` ends, at most the one that holds offset `high - 1`.
 
-    Nothing after that one is touched. A length that can't be ends the walk: `walk` says what is wrong there.
+    Nothing after that one is touched. An invalid length ends the walk: `walk` says what is wrong there.
     """
     while end - position >= ENTRY_BYTES_MIN:
         offset = _be(data, position, 8)

@@ -6,11 +6,11 @@ from headrace.errors import HeadraceError
 
 
 class CorruptRange(HeadraceError):
-    """Bytes that are no batches, or not those that were written; names file and position."""
+    """Bytes that are not valid batches, or were changed after they were written; names file and position."""
 
 
 class DataLoss(HeadraceError):
-    """Offsets that were asked for are gone; failOnDataLoss=false reads what is left."""
+    """Requested offsets no longer exist; failOnDataLoss=false reads what is left."""
 
 
 class TimestampOverflow(HeadraceError):
@@ -22,4 +22,4 @@ class TopicRecreated(HeadraceError):
 
 
 class TransactionsUnsupported(HeadraceError):
-    """read_committed over a transactional batch: whether it was aborted can't be told yet."""
+    """read_committed over a transactional batch: not supported yet."""

@@ -1,7 +1,7 @@
 """The interpreter of Spark's Python workers: it has to be one that has this package.
 
 Runs in: Spark's driver. PySpark takes PYSPARK_PYTHON, and where that is not set the first `python3` of PATH, which is not the virtual
-environment that `.venv/bin/python job.py` runs in. Whoever set it, or came through `spark-submit`, knows better and is left alone.
+environment that `.venv/bin/python job.py` runs in. If it is set, or with `spark-submit`, nothing is changed.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class ScanOptions:
 
     splits           also without `min_partitions`, into as many ranges as there are cores
     attempts         to plan, each of which waits for a broker that is away
-    retry_pause_s    between two looks at such a broker
+    retry_pause_s    between two attempts at such a broker
     patience_s       of a task with such a broker
     """
 
@@ -159,7 +159,7 @@ def _topics(text: str | None) -> tuple[str, ...]:
 
 
 def _pattern(text: str | None) -> str | None:
-    """The pattern, which is looked for anywhere in a topic's name, as the connector does."""
+    """The pattern, searched anywhere in a topic's name, as the connector does."""
     if text is None:
         return None
     text = text.strip()

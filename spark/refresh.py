@@ -1,7 +1,7 @@
-"""`refresh`: a DataFrame of `.format("headrace")` that looks for its offsets again.
+"""`refresh`: a DataFrame of `.format("headrace")` that resolves its offsets again.
 
 Spark asks a Python data source once for each `load()` what there is to read, and keeps the answer for every action, view and DataFrame
-made from it (`PythonDataSourceV2.getOrCreateReadInfo`); the connector, which is Scala, looks again at each action. Tasks could look for
+made from it (`PythonDataSourceV2.getOrCreateReadInfo`); the connector, which is Scala, resolves again at each action. Tasks could resolve
 themselves, but then a task that runs again, or a cached block that is computed again, would read other rows, and a shuffle over them
 loses or repeats some (docs/decisions/022).
 

@@ -46,13 +46,13 @@ def read_remote(one: OffsetRange, rows: Rows) -> Iterator[pa.RecordBatch]:
                     raise
                 rows.next_offset = _after_loss(cluster, one, name, rows.next_offset)
         if one.topic_id:
-            with suppress(KafkaError, ConnectionFailed):  # it was deleted when all was read, or nobody can say
+            with suppress(KafkaError, ConnectionFailed):  # it was deleted after all was read, or can't be determined
                 cluster.refresh([one.topic])
             _check_topic(cluster, one)
 
 
 def _after_loss(cluster: Cluster, one: OffsetRange, name: TopicPartition, offset: int) -> int:
-    """Where to go on, when the log does not hold `offset` any more. raises KafkaError"""
+    """Where to continue when the log no longer has `offset`. raises KafkaError"""
     earliest = cluster.offsets({name: EARLIEST})[name]
     latest = cluster.offsets({name: LATEST})[name]
     what = f"{name}: offset {offset} of the range {one.start}..{one.end} is not in the log, which holds {earliest}..{latest}"

@@ -44,7 +44,7 @@ _TYPES: dict[str, tuple[_Check, str]] = {
 def conformed(batches: Iterable[pa.RecordBatch], schema: Any) -> Iterator[pa.RecordBatch]:
     """The batches, each with the columns of a StructType in their order.
 
-    raises   ValueError, naming the column that has the wrong type; TypeError, for what is no RecordBatch
+    raises   ValueError, naming the column that has the wrong type; TypeError, for anything but a RecordBatch
     """
     names = schema.fieldNames()
     for batch in batches:

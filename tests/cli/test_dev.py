@@ -30,15 +30,15 @@ def happened(monkeypatch):
             events.append(("zookeeper stopped", self.directory))
 
     class FakeSupervisor:
-        def __init__(self, settings, *, on_ready, on_look, log_dirs, directory):
+        def __init__(self, settings, *, on_ready, on_tick, log_dirs, directory):
             events.append(("node", settings, directory))
             self._on_ready = on_ready
-            self._on_look = on_look
+            self._on_tick = on_tick
 
         def run(self):
             self._on_ready("127.0.0.1:9092")
-            if self._on_look is not None:
-                self._on_look(5)
+            if self._on_tick is not None:
+                self._on_tick(5)
             return 0
 
     monkeypatch.setattr("headrace.node.embedded_zookeeper.EmbeddedZooKeeper", FakeZooKeeper)
