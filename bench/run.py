@@ -271,9 +271,9 @@ def bench_spark(table: Table, servers: list[Server], rounds: int, records: int) 
             ("scan", "scan in the worker", AIMS["scan"]),
             ("headrace", '.format("headrace")', AIMS["format"]),
         ):
-            is_aimed = query == "count and sum of lengths"
+            has_target = query == "count and sum of lengths"
             table.add("spark", f"Spark, {query}: {name}", "M records/s", records / seconds[engine] / 1e6,
-                      records / seconds["kafka"] / 1e6, aim if is_aimed else None)  # fmt: skip
+                      records / seconds["kafka"] / 1e6, aim if has_target else None)  # fmt: skip
 
 
 def load_for_spark(server: Server, records: int) -> None:

@@ -10,7 +10,7 @@ from headrace.cli.progress import ProgressLine, bytes_text
 from headrace.limits import DAMAGES_SHOWN_MAX
 from headrace.log.log_07 import Damage
 from headrace.migration.import_07_run import ReadBack
-from headrace.migration.import_07_state import PartitionState
+from headrace.migration.import_07_state import PartitionProgress
 
 
 class ImportReport:
@@ -37,7 +37,7 @@ class ImportReport:
         if self._damages_shown <= DAMAGES_SHOWN_MAX:
             self._print(printable(f"skipped, damaged: {damage} ({damage.lost_bytes} bytes)"))
 
-    def partition(self, partition: int, row: PartitionState, found: ReadBack | None) -> bool:
+    def partition(self, partition: int, row: PartitionProgress, found: ReadBack | None) -> bool:
         text = f"partition {partition}: {row.count} messages, {bytes_text(row.bytes)}, checksum {row.checksum:08x}"
         if row.damaged:
             text += f", {row.damaged} damaged ranges skipped ({row.lost_bytes} bytes)"
@@ -53,7 +53,7 @@ class ImportReport:
         self._print(f"{text}, read back: {result}")
         return is_equal
 
-    def total(self, topic: str, rows: Iterable[PartitionState]) -> None:
+    def total(self, topic: str, rows: Iterable[PartitionProgress]) -> None:
         rows = list(rows)
         count, size = sum(row.count for row in rows), sum(row.bytes for row in rows)
         damaged = sum(row.damaged for row in rows)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from headrace.client.assignors import decode_assignment
 from headrace.client.cluster import Cluster, error_of
 from headrace.client.connection import Connection
-from headrace.client.coordinator import Coordinator
+from headrace.client.coordinator import CoordinatorClient
 from headrace.client.offset_store import committed_offsets, store_offsets
 from headrace.errors import BadFrame, ErrorCode, KafkaError
 from headrace.ids import TopicPartition
@@ -51,7 +51,7 @@ class Config(NamedTuple):
     source: str  # one of SOURCES
 
 
-class Group(NamedTuple):
+class GroupListing(NamedTuple):
     """A group as a broker lists it."""
 
     group_id: str
@@ -60,7 +60,7 @@ class Group(NamedTuple):
     group_type: str = ""  # classic or consumer, since Kafka 3.8
 
 
-class Member(NamedTuple):
+class MemberDescription(NamedTuple):
     member_id: str
     instance_id: str | None
     client_id: str
@@ -72,7 +72,7 @@ class GroupDescription(NamedTuple):
     group_id: str
     state: str
     protocol: str
-    members: tuple[Member, ...]
+    members: tuple[MemberDescription, ...]
 
 
 class Admin:
@@ -144,7 +144,7 @@ class Admin:
 
     # Groups
 
-    def list_groups(self, states: Iterable[str] = ()) -> list[Group]:
+    def list_groups(self, states: Iterable[str] = ()) -> list[GroupListing]:
         """Groups of all brokers, by name; asked again while a broker loads some.
 
         states   only those in one of these; none: all of them
@@ -153,7 +153,7 @@ class Admin:
         found = self._cluster.retried(partial(self._list_groups, list(states)), set())
         return [found[name] for name in sorted(found)]
 
-    def _list_groups(self, wanted: list[str]) -> dict[str, Group]:
+    def _list_groups(self, wanted: list[str]) -> dict[str, GroupListing]:
         self._cluster.refresh([])
         found = {}
         for node_id in sorted(self._cluster.brokers):
@@ -164,13 +164,13 @@ class Admin:
             if answer.error_code:
                 raise error_of(answer.error_code, f"groups of broker {node_id}")
             for row in answer.groups:
-                found[row.group_id] = Group(row.group_id, row.protocol_type, row.group_state, row.group_type)
+                found[row.group_id] = GroupListing(row.group_id, row.protocol_type, row.group_state, row.group_type)
         return found
 
     def describe_group(self, group_id: str) -> GroupDescription:
         """State and members; a group that is not there is described as Dead, as its coordinator does. raises KafkaError"""
         request = messages.DescribeGroupsRequest(groups=[group_id])
-        coordinator = Coordinator(self._cluster, group_id)
+        coordinator = CoordinatorClient(self._cluster, group_id)
         try:
             answer = coordinator.ask(
                 ApiKey.DESCRIBE_GROUPS, (0, 5), request, lambda found: int(found.groups[0].error_code)
@@ -183,7 +183,7 @@ class Admin:
         if row.error_code:
             raise error_of(row.error_code, f"group {group_id}")
         members = tuple(
-            Member(
+            MemberDescription(
                 member.member_id,
                 member.group_instance_id,
                 member.client_id,
@@ -198,7 +198,7 @@ class Admin:
         """Forget groups without members, with all their offsets."""
         found: Errors = {}
         for group_id in group_ids:
-            coordinator = Coordinator(self._cluster, group_id)
+            coordinator = CoordinatorClient(self._cluster, group_id)
             request = messages.DeleteGroupsRequest(groups_names=[group_id])
             try:
                 answer = coordinator.ask(
@@ -212,7 +212,7 @@ class Admin:
 
     def group_offsets(self, group_id: str) -> dict[TopicPartition, int]:
         """All offsets that a group has stored; raises KafkaError"""
-        coordinator = Coordinator(self._cluster, group_id)
+        coordinator = CoordinatorClient(self._cluster, group_id)
         try:
             return committed_offsets(coordinator)
         finally:
@@ -220,7 +220,7 @@ class Admin:
 
     def alter_group_offsets(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
         """Store offsets for a group without members; raises KafkaError, which names the partition"""
-        coordinator = Coordinator(self._cluster, group_id)
+        coordinator = CoordinatorClient(self._cluster, group_id)
         try:
             store_offsets(coordinator, offsets)
         finally:

@@ -268,8 +268,8 @@ class Cluster:
                 return attempt()
             except (ConnectionFailed, KafkaError) as failure:
                 code = failure.code if isinstance(failure, KafkaError) else ErrorCode.NETWORK_EXCEPTION
-                is_patient = code != unknown and time.monotonic() < deadline_s
-                if not code.retriable or not (tries_left or is_patient):
+                is_within_patience = code != unknown and time.monotonic() < deadline_s
+                if not code.retriable or not (tries_left or is_within_patience):
                     raise
             is_stale = True
             tries_left -= tries_left > 0

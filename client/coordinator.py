@@ -28,7 +28,7 @@ MOVED = frozenset(
 T = TypeVar("T")
 
 
-class Coordinator:
+class CoordinatorClient:
     """The way to one group's coordinator."""
 
     def __init__(self, cluster: Cluster, group_id: str) -> None:

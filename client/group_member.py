@@ -24,7 +24,7 @@ from headrace.client.assignors import (
     encode_subscription,
 )
 from headrace.client.cluster import Cluster, error_of
-from headrace.client.coordinator import Coordinator
+from headrace.client.coordinator import CoordinatorClient
 from headrace.client.offset_store import commit_topics, committed_offsets
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import NO_GENERATION, TopicPartition
@@ -67,7 +67,7 @@ class GroupMember:
         self.generation = NO_GENERATION
         self.partitions: list[TopicPartition] = []
         self._cluster = cluster
-        self._coordinator = Coordinator(cluster, group_id)
+        self._coordinator = CoordinatorClient(cluster, group_id)
         self._topics = sorted(topics)
         self._assignors = list(assignors)
         self._session_timeout_ms = session_timeout_ms

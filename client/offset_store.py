@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from headrace.client.cluster import error_of
-from headrace.client.coordinator import Coordinator
+from headrace.client.coordinator import CoordinatorClient
 from headrace.ids import NO_GENERATION, TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 
 
 def committed_offsets(
-    coordinator: Coordinator, names: Sequence[TopicPartition] | None = None
+    coordinator: CoordinatorClient, names: Sequence[TopicPartition] | None = None
 ) -> dict[TopicPartition, int]:
     """Stored offsets; partitions without one are left out.
 
@@ -44,7 +44,7 @@ def committed_offsets(
     return found
 
 
-def store_offsets(coordinator: Coordinator, offsets: Mapping[TopicPartition, int]) -> None:
+def store_offsets(coordinator: CoordinatorClient, offsets: Mapping[TopicPartition, int]) -> None:
     """Write offsets of a group without members; the coordinator refuses where there are some.
 
     raises   KafkaError with the first partition that was refused; ConnectionFailed

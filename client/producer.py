@@ -139,7 +139,7 @@ class Producer:
             )
         name = self._place(topic, key, partition)
         while self._buffered_bytes + size > self.options.buffer_bytes:
-            self._turn(is_hurried=True)
+            self._turn(is_flushing=True)
             self._wait()
         now_s = self._clock_s()
         queue = self._queues.get(name)
@@ -172,7 +172,7 @@ class Producer:
     def flush(self) -> None:
         """Return when every record is acknowledged; raises DeliveryFailed."""
         while self._queues:
-            self._turn(is_hurried=True)
+            self._turn(is_flushing=True)
             self._wait()
 
     def close(self) -> None:
@@ -216,7 +216,7 @@ class Producer:
 
     # Turns
 
-    def _turn(self, is_hurried: bool = False) -> None:
+    def _turn(self, is_flushing: bool = False) -> None:
         """Take answers that have come, send what is due; a hurried turn sends all there is."""
         if self._failure is not None:
             raise self._failure
@@ -227,11 +227,11 @@ class Producer:
         self._give_up_old(now_s)
         if self._is_stale and now_s >= self._refresh_at_s:
             self._refresh(now_s)
-        for node_id, batches in self._due(now_s, is_hurried).items():
+        for node_id, batches in self._due(now_s, is_flushing).items():
             self._send(node_id, batches)
         self._next_turn_s = now_s + self.options.linger_ms / 1000 if self._queues else float("inf")
 
-    def _due(self, now_s: float, is_hurried: bool) -> dict[int, dict[TopicPartition, Batch]]:
+    def _due(self, now_s: float, is_flushing: bool) -> dict[int, dict[TopicPartition, Batch]]:
         """The first batch of each partition, by leader, where it is due and the leader has no request."""
         due: dict[int, dict[TopicPartition, Batch]] = {}
         sizes: dict[int, int] = {}
@@ -239,7 +239,7 @@ class Producer:
         for name in list(self._queues):
             queue = self._queues[name]
             batch = queue[0]
-            if not (is_hurried or len(queue) > 1 or batch.tries or now_s >= batch.created_s + linger_s):
+            if not (is_flushing or len(queue) > 1 or batch.tries or now_s >= batch.created_s + linger_s):
                 continue
             if now_s < batch.retry_at_s:
                 continue

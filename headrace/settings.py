@@ -50,7 +50,7 @@ class Setting:
     choices: tuple[str, ...] = ()
 
     @property
-    def is_inert(self) -> bool:
+    def has_no_effect(self) -> bool:
         """Whether Kafka has it and nothing here follows it: it is taken, and shown."""
         return self.doc.startswith(WITHOUT_EFFECT)
 

@@ -19,7 +19,7 @@ from headrace.client.cluster import Cluster
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.limits import IMPORTED_BATCH_RECORDS_MAX
 from headrace.log.log_07 import Carried, Damage, Log07, partitions_07
-from headrace.migration.import_07_state import BadState, ImportState, PartitionState, StateFile
+from headrace.migration.import_07_state import BadState, ImportState, PartitionProgress, StateFile
 from headrace.migration.import_topic import ImportTopic, Writer, following
 
 RECORD_OVERHEAD_BYTES = 24  # of a record without a key: varints, and a little more
@@ -66,10 +66,10 @@ class Report(Protocol):
     def damaged(self, damage: Damage) -> None:
         """Damage was skipped, in this run."""
 
-    def partition(self, partition: int, row: PartitionState, found: ReadBack | None) -> bool:
+    def partition(self, partition: int, row: PartitionProgress, found: ReadBack | None) -> bool:
         """A partition is done; None: not read back. Returns whether the topic has what the source had."""
 
-    def total(self, topic: str, rows: Iterable[PartitionState]) -> None:
+    def total(self, topic: str, rows: Iterable[PartitionProgress]) -> None:
         """All partitions are done."""
 
 
@@ -136,7 +136,7 @@ class _Import:
     def _carry(self, number: int, log: Log07) -> None:
         """Bring one partition to the end of its source."""
         target, states = self._target, self._states
-        row = self._state.partitions.setdefault(number, PartitionState())
+        row = self._state.partitions.setdefault(number, PartitionProgress())
         if row.target_end < 0:
             row.first_offset = row.target_end = target.end_offset(number)
             states.write(self._state)
@@ -164,7 +164,7 @@ class _Import:
             raise HeadraceError(f"partition {number}: the topic has {arrived} messages more than the source")
         states.write(self._state)  # damage at the end of the source
 
-    def _send(self, number: int, row: PartitionState, group: list[Carried]) -> int:
+    def _send(self, number: int, row: PartitionProgress, group: list[Carried]) -> int:
         """Send a batch; returns the offset after its last record."""
         payloads = [one.payload for one in group]
         state = self._state
@@ -193,7 +193,7 @@ class _Import:
             )
         return end
 
-    def _groups(self, log: Log07, row: PartitionState) -> Iterator[list[Carried]]:
+    def _groups(self, log: Log07, row: PartitionProgress) -> Iterator[list[Carried]]:
         """Messages for one batch each. Where a group ends follows from where it begins, in every run."""
         limit = self._state.batch_bytes
         group: list[Carried] = []
@@ -208,7 +208,7 @@ class _Import:
         if group:
             yield group
 
-    def _count(self, row: PartitionState, group: list[Carried]) -> None:
+    def _count(self, row: PartitionProgress, group: list[Carried]) -> None:
         checksum = row.checksum
         for one in group:
             checksum = add_to_checksum(checksum, one.payload)
@@ -219,7 +219,7 @@ class _Import:
         place = group[-1].next_place
         row.place = (place.segment, place.position, place.inner)
 
-    def _on_damage(self, row: PartitionState, damage: Damage) -> None:
+    def _on_damage(self, row: PartitionProgress, damage: Damage) -> None:
         if not self._plan.is_damage_skipped:
             raise Damaged(f"{damage} -> --skip-damaged skips it")
         place = (damage.place.segment, damage.place.position, damage.place.inner)
@@ -236,7 +236,7 @@ class _Import:
             return int(self._logs[number].path_of(first.place.segment).stat().st_mtime * 1000)
         return int(time.time() * 1000)
 
-    def _show(self, number: int, row: PartitionState, log: Log07) -> None:
+    def _show(self, number: int, row: PartitionProgress, log: Log07) -> None:
         assert row.place is not None
         done = self._bytes_before + row.place[0] + row.place[1] - log.segments[0]
         self._told.carrying(number, row.count, done, self._bytes_all)
@@ -247,7 +247,7 @@ class _Import:
         found = self._read_back(number, row) if row.count and self._plan.is_read_back else None
         return self._told.partition(number, row, found)
 
-    def _read_back(self, number: int, row: PartitionState) -> ReadBack:
+    def _read_back(self, number: int, row: PartitionProgress) -> ReadBack:
         first = self._target.start_offset(number)
         if first > row.first_offset:
             return ReadBack(first)

@@ -28,7 +28,7 @@ class BadState(HeadraceError):
 
 
 @dataclass(slots=True)
-class PartitionState:
+class PartitionProgress:
     """How far one partition is.
 
     place            of the next message to be carried: segment, position, inner
@@ -66,7 +66,7 @@ class ImportState:
     batch_bytes: int
     producer_id: int = -1
     producer_epoch: int = -1
-    partitions: dict[int, PartitionState] = field(default_factory=dict)
+    partitions: dict[int, PartitionProgress] = field(default_factory=dict)
 
 
 class StateFile:
@@ -116,15 +116,15 @@ class StateFile:
         os.close(self._fd)
 
 
-def _partition(row: dict[str, Any]) -> PartitionState:
-    known = {one.name for one in fields(PartitionState)}
+def _partition(row: dict[str, Any]) -> PartitionProgress:
+    known = {one.name for one in fields(PartitionProgress)}
     if set(row) != known:
         raise ValueError(f"fields {sorted(set(row) ^ known)}")
     places = {name: _place(row[name]) for name in ("place", "last_damage")}
     numbers = {name: value for name, value in row.items() if name not in places}
     if not all(isinstance(value, int) for value in numbers.values()):
         raise ValueError(f"{numbers}")
-    return PartitionState(place=places["place"], last_damage=places["last_damage"], **numbers)
+    return PartitionProgress(place=places["place"], last_damage=places["last_damage"], **numbers)
 
 
 def _place(content: Any) -> tuple[int, int, int] | None:

@@ -41,11 +41,11 @@ def heard(hang_up_stops: bool) -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            if is_early(signal.getsignal(number)):
+            if is_early_handler(signal.getsignal(number)):
                 signal.signal(number, handler)
 
 
-def is_early(handler: object) -> bool:
+def is_early_handler(handler: object) -> bool:
     """Whether a signal's handler is one of these."""
     return handler in (_end, _do_nothing)
 

@@ -49,7 +49,7 @@ def checked(given: Mapping[str, str]) -> Settings:
         meant = difflib.get_close_matches(key, settings, n=1, cutoff=KEY_SIMILARITY_MIN)
         _log.warning("unknown setting ignored key=%s%s", key, f" perhaps_meant={meant[0]}" if meant else "")
     for key in settings.explicit:
-        if broker_setting(key).is_inert:
+        if broker_setting(key).has_no_effect:
             _log.warning("setting has no effect in Headrace key=%s", key)
     return settings
 

@@ -14,7 +14,7 @@ from struct import Struct
 from typing import Any
 
 from headrace.protocol import messages
-from headrace.protocol.field_tables import NO_VERSIONS, PRIMITIVES, Field, Message, StructType
+from headrace.protocol.field_tables import NO_VERSIONS, PRIMITIVES, Field, MessageSchema, StructType
 
 INDENT = "    "
 FIRST_LINE = 2  # of the body: the first is `def`
@@ -38,7 +38,7 @@ _places: dict[str, list[str]] = {}  # file name of a generated function -> the f
 class FunctionSource:
     """Lines of a function for one message and version."""
 
-    def __init__(self, message: Message, version: int) -> None:
+    def __init__(self, message: MessageSchema, version: int) -> None:
         if version not in message.versions:
             raise KeyError(f"{message.name} has no version {version}")
         self.message = message

@@ -168,7 +168,7 @@ def read_records(data: bytes, header: RecordBatchHeader) -> Iterator[Record]:
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
     append_time_ms = header.max_timestamp if header.is_log_append_time else None
     position = 0
-    is_far = not -_NEAR_MS < base_timestamp < _NEAR_MS  # so that a small delta may pass 64 bits
+    may_overflow = not -_NEAR_MS < base_timestamp < _NEAR_MS  # so that a small delta may pass 64 bits
     try:
         # Most varints are of one byte or two and are read in place; `bits` as of `read_zigzag`: an odd length is null.
         for _ in range(header.record_count):
@@ -190,9 +190,9 @@ def read_records(data: bytes, header: RecordBatchHeader) -> Iterator[Record]:
                 position += 3
             else:
                 bits, position = read_zigzag(data, position + 1)
-                is_far = is_far or bits > _NEAR_MS
+                may_overflow = may_overflow or bits > _NEAR_MS
             timestamp_ms = base_timestamp + (bits >> 1 ^ -(bits & 1)) if append_time_ms is None else append_time_ms
-            if is_far:
+            if may_overflow:
                 timestamp_ms = max(-(2**63), min(timestamp_ms, 2**63 - 1))
             if (bits := data[position]) < 128:
                 position += 1

@@ -117,11 +117,11 @@ class Fabric:
         returns   the successor's generation; it may start when `settle` says so
         """
         generation = self._generation(process_id) + 1
-        is_made = self._make_rings(process_id, generation)
+        is_created = self._make_rings(process_id, generation)
         raised = self.processes.raise_generation(process_id)
         assert raised == generation
         self._void_since[process_id] = self.processes.epoch()
-        if not is_made:
+        if not is_created:
             _log.warning("no space for new rings, reusing the old ones role=%s", self.wiring.title(process_id))
         self._ring_all()
         return generation

@@ -261,7 +261,7 @@ class ClusterViewWriter(ClusterViewReader):
 
 
 def _row_of(incarnation: int, partition: PartitionView) -> ClusterRow:
-    is_crowded = not fits_row(partition.isr, partition.offline)
+    overflows_row = not fits_row(partition.isr, partition.offline)
     return ClusterRow(
         incarnation,
         partition.index,
@@ -269,8 +269,8 @@ def _row_of(incarnation: int, partition: PartitionView) -> ClusterRow:
         partition.leader_epoch,
         partition.slot,
         partition.key,
-        None if is_crowded else partition.isr,
-        None if is_crowded else partition.offline,
+        None if overflows_row else partition.isr,
+        None if overflows_row else partition.offline,
     )
 
 

@@ -49,7 +49,7 @@ def plan(
     """
     deadline_s = clock() + options.attempts * ATTEMPT_S
     pause_s = PAUSE_FIRST_S
-    is_told = False
+    has_logged = False
     while True:
         try:
             ranges = _plan(options, default_parallelism)
@@ -58,9 +58,9 @@ def plan(
             code = failure.code if isinstance(failure, KafkaError) else ErrorCode.NETWORK_EXCEPTION
             if not code.retriable or code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION or clock() >= deadline_s:
                 raise
-            if not is_told:
+            if not has_logged:
                 _log.warning("planning waits up to %.0f s: %s", options.attempts * ATTEMPT_S, failure)
-                is_told = True
+                has_logged = True
         sleep(pause_s)
         pause_s = min(2 * pause_s, max(options.retry_pause_s, PAUSE_FIRST_S))
     _tell(ranges)
@@ -168,19 +168,19 @@ def _tell(ranges: list[OffsetRange]) -> None:
     """One line on how much of a plan can be read from files here, and a warning where a directory is here and closed."""
     here = 0
     closed: dict[str, str] = {}
-    is_here: dict[tuple[str, int, str], bool] = {}
+    is_local: dict[tuple[str, int, str], bool] = {}
     for one in ranges:
         for broker_id, _host, log_dir in one.replicas:
             key = (one.cluster_id, broker_id, log_dir)
-            if log_dir and key not in is_here:
+            if log_dir and key not in is_local:
                 try:
-                    is_here[key] = is_directory_of(Path(log_dir), one.cluster_id, broker_id)
-                    if is_here[key] and not os.access(log_dir, os.R_OK | os.X_OK):
+                    is_local[key] = is_directory_of(Path(log_dir), one.cluster_id, broker_id)
+                    if is_local[key] and not os.access(log_dir, os.R_OK | os.X_OK):
                         raise PermissionError(f"no access for user {os.getuid()}")
                 except PermissionError as failure:
-                    is_here[key] = False
+                    is_local[key] = False
                     closed[log_dir] = str(failure)
-        here += any(is_here.get((one.cluster_id, broker_id, log_dir)) for broker_id, _host, log_dir in one.replicas)
+        here += any(is_local.get((one.cluster_id, broker_id, log_dir)) for broker_id, _host, log_dir in one.replicas)
     for log_dir, reason in closed.items():
         _log.warning(
             "%s is on this host but not readable (%s): its records are fetched over the network; "

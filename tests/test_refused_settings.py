@@ -72,4 +72,4 @@ def test_a_secret_is_not_printed(key):
 def test_a_quota_warns_that_nobody_is_throttled(key, caplog):
     with caplog.at_level(logging.WARNING):
         checked({key: "11"})
-    assert caplog.messages == [f"quota ignored, nobody is throttled yet key={key}"]
+    assert caplog.messages == [f"quota ignored, quotas are not supported yet key={key}"]

@@ -1,6 +1,6 @@
 """The field's English in what people read: help, messages, log lines, docstrings. A short list of words that have to be decoded.
 
-What is checked is text alone: comments and names are not. A room that is not done yet stands in NOT_YET, and leaves it with its last finding.
+What is checked is text alone: comments and names are not. Rooms that are not done yet are in NOT_YET.
 """
 
 import ast

@@ -81,7 +81,7 @@ def test_a_damaged_message_in_a_set_is_told_and_the_others_stay():
     told = []
     data = build_message_07(compress(1, b"".join(inner)), codec=1)
     assert payloads(data, lambda *one: told.append(one)) == [b"0", None, b"2"]
-    assert told == [(1, "its checksum is wrong")]
+    assert told == [(1, "checksum mismatch")]
 
 
 def test_a_set_that_is_cut_gives_what_is_whole():

@@ -66,7 +66,7 @@ def test_what_the_kafka_source_forbids_is_refused_with_advice(option):
         ({"kafka.isolation.level": "serializable"}, "read_committed"),
         ({"startingOffsetsByTimestampStrategy": "earliest"}, "error or latest"),
         ({"subscribePattern": "a"}, "exactly one of subscribe, subscribePattern, assign"),
-        ({"subscribe": " , "}, "subscribe ' , ' names no topic"),
+        ({"subscribe": " , "}, "subscribe ' , ' contains no topic"),
         ({"minPartitions": "many"}, "option minPartitions 'many' must be a whole number"),
         ({"fetchOffset.numRetries": "-1"}, r"fetchOffset\.numRetries -1 must be at least 0"),
         ({"checkCrcs": "maybe"}, "option checkCrcs 'maybe' must be true or false"),
@@ -74,7 +74,7 @@ def test_what_the_kafka_source_forbids_is_refused_with_advice(option):
         ({"columns": "value,value"}, "columns value come twice"),
         ({"startingOffsets": '{"a":{"0":"x"}}'}, "option startingOffsets .* must have numbers by partition"),
         ({"startingOffsets": '{"a":[1]}'}, "option startingOffsets .* must have numbers by partition"),
-        ({"startingOffsets": '{"a":{"0":-7}}'}, "a-0 at -7 is no offset"),
+        ({"startingOffsets": '{"a":{"0":-7}}'}, "a-0 at -7 is not an offset"),
         (
             {"startingOffsets": '{"a":{"0":9}}', "endingOffsets": '{"a":{"0":3}}'},
             "options startingOffsets and endingOffsets: a-0 starts at 9, after its end 3",

@@ -140,9 +140,9 @@ def test_offsets_given_by_an_option_name_every_partition(topics, broker):
 
 
 def test_a_start_after_the_end_is_refused(topics, broker):
-    with pytest.raises(ValueError, match="a-0: the start offset 40 lies after the end offset 30"):
+    with pytest.raises(ValueError, match="a-0: the start offset 40 is after the end offset 30"):
         planned(broker, start=Bound(EARLIEST, offsets={A0: 40}), end=Bound(LATEST, offsets={A0: 30}))
-    with pytest.raises(ValueError, match="a-0: the start offset 50 lies after the end offset 20"):
+    with pytest.raises(ValueError, match="a-0: the start offset 50 is after the end offset 20"):
         planned(broker, topics=("a",), start=Bound(timestamps={A0: 5000}), end=Bound(LATEST, timestamp=2000))
 
 
