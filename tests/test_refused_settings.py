@@ -34,7 +34,7 @@ from headrace.settings import Settings
     ],
 )
 def test_a_key_that_promises_protection_is_refused_with_key_value_and_reason(key, value):
-    with pytest.raises(ConfigError, match="not built yet") as caught:
+    with pytest.raises(ConfigError, match="not supported yet") as caught:
         Settings({key: value})
     assert caught.value.key == key
 

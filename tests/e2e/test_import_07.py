@@ -126,4 +126,4 @@ def test_no_cluster_there(tmp_path, source):
         capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 1
-    assert done.stderr.startswith("headrace: no broker answers")
+    assert done.stderr.startswith("headrace: no broker responded")

@@ -215,7 +215,7 @@ def test_planning_gives_up_in_the_end_and_at_once_where_waiting_does_not_help(to
     with FakeBroker(log) as gone:
         options = ScanOptions(gone.address, ("a",), attempts=2)
     time = Time()
-    with pytest.raises(ConnectionFailed, match="no broker answers"):
+    with pytest.raises(ConnectionFailed, match="no broker responded"):
         plan(options, 1, time.clock, time.sleep)
     assert 20 <= time.now_s < 22
     time = Time()
