@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from headrace.cli.dump_text import printable
 from headrace.cli.progress import ProgressLine, bytes_text
 from headrace.limits import DAMAGES_SHOWN_MAX
-from headrace.log.log_07 import Damage
+from headrace.log.kafka07.log_07 import Damage
 from headrace.migration.import_07_run import ReadBack
 from headrace.migration.import_07_state import PartitionProgress
 

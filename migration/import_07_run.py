@@ -18,7 +18,7 @@ from zlib import crc32
 from headrace.client.cluster import Cluster
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.limits import IMPORTED_BATCH_RECORDS_MAX
-from headrace.log.log_07 import Carried, Damage, Log07, partitions_07
+from headrace.log.kafka07.log_07 import Carried, Damage, Log07, partitions_07
 from headrace.migration.import_07_state import BadState, ImportState, PartitionProgress, StateFile
 from headrace.migration.import_topic import ImportTopic, Writer, following
 

@@ -4,7 +4,6 @@ import dataclasses
 import json
 
 import pytest
-from segments_07 import write_segments
 
 from headrace.cli.import_07_report import ImportReport
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
@@ -14,6 +13,7 @@ from headrace.migration.import_07_state import BadState, StateFile
 from headrace.migration.import_topic import ImportTopic, following
 from headrace.protocol.message_07 import build_message_07, build_set_07
 from headrace.protocol.record_batch import iterate_records, parse_header
+from tests.support.segments_07 import write_segments
 
 BATCH_BYTES = 200
 SOURCE = {
