@@ -254,9 +254,9 @@ class GroupReader:
                 continue
             positions[name] = begins[name]
             if offset is not None:
-                has = f"the log holds {starts[name]} to {lasts[name]}"
+                valid = f"valid offsets are {starts[name]} to {lasts[name]}"
                 print(
-                    f"headrace: offset {offset} of {name} is out of range, {has}: continuing at {begins[name]}",
+                    f"headrace: offset {offset} of {name} is out of range, {valid}: continuing at {begins[name]}",
                     file=sys.stderr,
                 )
             if self._begin.is_latest:

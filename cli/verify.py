@@ -32,7 +32,7 @@ def verify(
 ) -> int:
     """Check a log directory without changing anything.
 
-    Checks checksums of all batches, continuity of offsets, indexes against their segments, snapshots, checkpoints, leader
+    Verifies checksums of all batches, continuity of offsets, indexes against their segments, snapshots, checkpoints, leader
     epochs and topic ids. The node may be running: active segments are read up to where they end.
 
     Findings go to standard output: the file, the byte, what is wrong, what to do. A [bold]note[/bold] is harmless:

@@ -1,7 +1,7 @@
-"""Topics, their settings, and groups: asked of the broker that may answer, errors by name.
+"""Admin of topics, their settings, and groups: each request goes to the broker responsible, errors are returned by name.
 
-A call for several topics or groups returns an error (or None) for each, so that one that fails hides no other. What has to be
-asked of the active controller is asked again where the office has moved.
+A call for several topics or groups returns an error (or None) for each, so that one failure hides no other. Requests
+for the active controller are retried when the controller has moved.
 
 Source: Kafka `KafkaAdminClient`.
 """
@@ -35,7 +35,7 @@ Errors = dict[str, KafkaError | None]
 
 @dataclass(frozen=True, slots=True)
 class NewTopic:
-    """A topic to create. -1 leaves the number to the cluster."""
+    """A topic to create. -1: the cluster's default."""
 
     name: str
     partitions: int = -1
@@ -44,7 +44,7 @@ class NewTopic:
 
 
 class Config(NamedTuple):
-    """A setting as it holds for a topic."""
+    """A setting of a topic, with its effective value."""
 
     name: str
     value: str | None
@@ -52,7 +52,7 @@ class Config(NamedTuple):
 
 
 class GroupListing(NamedTuple):
-    """A group as a broker lists it."""
+    """A group as ListGroups returns it."""
 
     group_id: str
     protocol_type: str
@@ -76,7 +76,7 @@ class GroupDescription(NamedTuple):
 
 
 class Admin:
-    """An admin over a `Cluster`, whose metadata is read on the way."""
+    """An admin client over a `Cluster`, whose metadata it refreshes."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -84,7 +84,7 @@ class Admin:
     # Topics
 
     def create_topics(self, topics: Sequence[NewTopic], validate_only: bool = False) -> Errors:
-        """Topics that the brokers serve when this returns."""
+        """Create topics; the brokers serve them when this returns."""
         kind = messages.CreateTopicsRequest
         rows = [
             kind.CreatableTopic(
@@ -115,7 +115,7 @@ class Admin:
         return _errors((row.name, row.error_code, row.error_message) for row in answer.results)
 
     def alter_configs(self, topic: str, changes: Mapping[str, str | None], validate_only: bool = False) -> None:
-        """Set overrides of a topic, None takes one away; raises KafkaError"""
+        """Set overrides of a topic, None removes one; raises KafkaError"""
         kind = messages.IncrementalAlterConfigsRequest
         configs = [
             kind.AlterableConfig(key, DELETE if value is None else SET, value) for key, value in sorted(changes.items())
@@ -128,7 +128,7 @@ class Admin:
                 raise error_of(row.error_code, row.error_message or f"topic {topic}")
 
     def describe_configs(self, topics: Sequence[str]) -> dict[str, list[Config]]:
-        """Every setting of topics, in order; raises KafkaError"""
+        """All settings of topics, in order; raises KafkaError"""
         kind = messages.DescribeConfigsRequest
         resources = [kind.DescribeConfigsResource(RESOURCE_TOPIC, topic, None) for topic in topics]
         answer = self._cluster.ask_any(ApiKey.DESCRIBE_CONFIGS, (1, 4), kind(resources=resources))
@@ -145,10 +145,10 @@ class Admin:
     # Groups
 
     def list_groups(self, states: Iterable[str] = ()) -> list[GroupListing]:
-        """Groups of all brokers, by name; asked again while a broker loads some.
+        """Groups of all brokers, by name; retried while a broker is loading some.
 
         states   only those in one of these; none: all of them
-        raises   KafkaError (UNSUPPORTED_VERSION, where a broker before Kafka 2.6 is asked for states), ConnectionFailed
+        raises   KafkaError (UNSUPPORTED_VERSION, if a broker before Kafka 2.6 is asked for states), ConnectionFailed
         """
         found = self._cluster.retried(partial(self._list_groups, list(states)), set())
         return [found[name] for name in sorted(found)]
@@ -168,7 +168,7 @@ class Admin:
         return found
 
     def describe_group(self, group_id: str) -> GroupDescription:
-        """State and members; a group that is not there is described as Dead, as its coordinator does. raises KafkaError"""
+        """State and members; an unknown group is described as Dead, as its coordinator does. raises KafkaError"""
         request = messages.DescribeGroupsRequest(groups=[group_id])
         coordinator = CoordinatorClient(self._cluster, group_id)
         try:
@@ -195,7 +195,7 @@ class Admin:
         return GroupDescription(group_id, row.group_state, row.protocol_data, members)
 
     def delete_groups(self, group_ids: Sequence[str]) -> Errors:
-        """Forget groups without members, with all their offsets."""
+        """Delete groups without members, with all their offsets."""
         found: Errors = {}
         for group_id in group_ids:
             coordinator = CoordinatorClient(self._cluster, group_id)
@@ -211,7 +211,7 @@ class Admin:
         return found
 
     def group_offsets(self, group_id: str) -> dict[TopicPartition, int]:
-        """All offsets that a group has stored; raises KafkaError"""
+        """All committed offsets of a group; raises KafkaError"""
         coordinator = CoordinatorClient(self._cluster, group_id)
         try:
             return committed_offsets(coordinator)
@@ -219,7 +219,7 @@ class Admin:
             coordinator.close()
 
     def alter_group_offsets(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
-        """Store offsets for a group without members; raises KafkaError, which names the partition"""
+        """Commit offsets for a group without members; raises KafkaError, which names the partition"""
         coordinator = CoordinatorClient(self._cluster, group_id)
         try:
             store_offsets(coordinator, offsets)
@@ -229,7 +229,7 @@ class Admin:
     def _ask_controller(
         self, api_key: int, versions: tuple[int, int], request: messages.Request[T], rows: Callable[[T], Iterable[Any]]
     ) -> T:
-        """Ask the active controller; where it says that it is not, it refused all of it, and the right one is asked."""
+        """Ask the active controller; a broker that no longer is refuses the whole request, and the current one is asked."""
 
         def attempt() -> T:
             self._cluster.refresh([])

@@ -1,12 +1,12 @@
-"""A cluster seen through its protocol: brokers, leaders, offsets, log directories, bytes of a partition.
+"""A cluster as its protocol shows it: brokers, leaders, offsets, log directories, bytes of a partition.
 
-Errors that a retry may cure are retried with growing pauses, CLIENT_RETRIES_MAX times, or as long as the patience lasts
-that the caller gave: a broker that is away comes back; reading the metadata again is part of the attempt. A topic that no
+Retriable errors are retried with growing pauses, CLIENT_RETRIES_MAX times, or for `patience_s` if the
+caller gave it, as an unavailable broker may come back; each attempt refreshes the metadata. A topic that no
 broker knows is not waited for longer than CLIENT_RETRIES_MAX tries. Others raise KafkaError with the
 partition's name. A fetch that stays empty below its end gives up after
 EMPTY_FETCHES_MAX answers.
 
-A topic's id tells a topic from another of its name, deleted and created again; brokers before Metadata v10 (KIP-516) tell none.
+A topic's id tells a topic from another of its name, deleted and created again; brokers before Metadata v10 (KIP-516) return none.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ class Cluster:
         self.close()
 
     def refresh(self, topics: list[str] | None) -> list[str]:
-        """Read metadata of topics, of all where None; returns the names found.
+        """Refresh metadata of topics, None: all; returns the names found.
 
-        raises   KafkaError, for a topic that is not there; ConnectionFailed, where no broker answers
+        raises   KafkaError, for an unknown topic; ConnectionFailed, if no broker responds
         """
         request = messages.MetadataRequest(
             topics=None if topics is None else [_topic_wanted(name) for name in topics],
@@ -109,11 +109,11 @@ class Cluster:
         return found
 
     def offsets(self, wanted: dict[TopicPartition, int], read_committed: bool = False) -> dict[TopicPartition, int]:
-        """Offsets for timestamps (LATEST, EARLIEST, or milliseconds); -1 where no record is that late."""
+        """Offsets for timestamps (LATEST, EARLIEST, or milliseconds); -1 if no record is that late."""
         return self.retried(lambda: self._list_offsets(wanted, read_committed), {name.topic for name in wanted})
 
     def log_directories(self) -> dict[tuple[int, TopicPartition], str]:
-        """The log directory of every replica, by (broker, partition), as far as brokers tell."""
+        """The log directory of every replica, by (broker, partition), as far as brokers respond."""
         found = {}
         for node_id in self.brokers:
             try:
@@ -134,7 +134,7 @@ class Cluster:
     def fetch(self, name: TopicPartition, start: int, end: int) -> Iterator[memoryview]:
         """The bytes of whole batches that hold the offsets from `start` up to `end`, in order.
 
-        raises   KafkaError, also where the log ends below `end`
+        raises   KafkaError, also if the log ends before `end`
         """
         offset, empty = start, 0
         while offset < end:
@@ -216,7 +216,7 @@ class Cluster:
         return groups
 
     def leader(self, name: TopicPartition) -> int:
-        """The leader's node id; raises KafkaError, where the partition is unknown or has none."""
+        """The leader's node id; raises KafkaError, if the partition is unknown or has none."""
         known = self.partitions.get(name)
         if known is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(name))
@@ -233,11 +233,11 @@ class Cluster:
         return connection
 
     def connect(self, host: str, port: int) -> Connection:
-        """A connection of one's own; raises ConnectionFailed."""
+        """A new connection, owned by the caller; raises ConnectionFailed."""
         return Connection(host, port, self._timeout_s, self._client_id)
 
     def ask_any(self, api_key: int, versions: tuple[int, int], request: messages.Request[T]) -> T:
-        """Ask whichever broker answers first, over a connection of its own; raises ConnectionFailed, where none does."""
+        """Send a request to the first broker that responds, over a new connection; raises ConnectionFailed if none does."""
         failures = []
         addresses = [(broker.host, broker.port) for broker in self.brokers.values()] + self._bootstrap
         for host, port in addresses:
@@ -304,7 +304,7 @@ def _check(error_code: int, name: TopicPartition) -> None:
 
 
 def error_of(error_code: int, what: str) -> KafkaError:
-    """The error of a code; a code that we don't know is the unknown one."""
+    """The error of a code; for an unknown code UNKNOWN_SERVER_ERROR."""
     try:
         return KafkaError(ErrorCode(error_code), what)
     except ValueError:

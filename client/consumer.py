@@ -1,8 +1,8 @@
 """A consumer of chosen partitions, without threads: one fetch is in flight to each leader, for all of its partitions.
 
-A poll hands out what has come and asks for more before it returns, so that the broker works while the caller does. Positions
-are the caller's: from offsets (`start_offsets` finds them for times), up to given ends or for ever. Membership of a group is another
-file's (`group_member.py`).
+A poll returns what has arrived and sends the next fetches, so that the broker works while the caller does. Positions
+are the caller's: from offsets (`start_offsets` finds them for times), up to given ends or for ever. Group membership is in
+`group_member.py`.
 
 Every batch's checksum is verified. Control batches are skipped, and with read_committed the records of aborted transactions.
 
@@ -51,11 +51,11 @@ class _Request(NamedTuple):
 
 
 class Consumer:
-    """A consumer over a `Cluster` of its own.
+    """A consumer with exclusive use of a `Cluster`.
 
     positions     the next offset of each partition
     ends          where partitions end; those without are read for ever
-    raises        KafkaError from `poll`, with partition and offset: OFFSET_OUT_OF_RANGE, and what no retry cures
+    raises        KafkaError from `poll`, with partition and offset: OFFSET_OUT_OF_RANGE, and errors that are not retriable
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Consumer:
 
     @property
     def is_done(self) -> bool:
-        """Whether every partition has come to its end."""
+        """Whether every partition has reached its end."""
         return all(offset >= self.ends.get(name, offset + 1) for name, offset in self.positions.items())
 
     def assign(self, positions: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> None:
@@ -95,9 +95,9 @@ class Consumer:
         self._failing.clear()
 
     def poll(self, wait_s: float = FETCH_WAIT_MS / 1000) -> list[Fetched]:
-        """Records that have come, by partition in order; an empty list where none has within about `wait_s`.
+        """Records that have arrived, by partition in order; an empty list if none do within about `wait_s`.
 
-        raises   KafkaError, CorruptRecord, CompressionError; ConnectionFailed, where a leader was lost for too long
+        raises   KafkaError, CorruptRecord, CompressionError; ConnectionFailed, if a leader was unreachable for too long
         """
         self._send_fetches()
         found: list[Fetched] = []
@@ -154,7 +154,7 @@ class Consumer:
         self._requests[node_id] = _Request(connection, offsets, deadline_s)
 
     def _answered(self, wait_s: float) -> list[int]:
-        """Leaders whose answer has begun to come."""
+        """Leaders with a response to read."""
         if not self._requests:
             select.select((), (), (), min(wait_s, RETRY_PAUSE_S))  # nothing to read, or not before the next try
             return []
@@ -246,7 +246,7 @@ class Consumer:
 
 
 def start_offsets(cluster: Cluster, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-    """Where to begin for EARLIEST, LATEST or a time in milliseconds; the end, where no record is that late."""
+    """Where to begin for EARLIEST, LATEST or a time in milliseconds; the end, if no record is that late."""
     found = cluster.offsets(dict(wanted))
     late = [name for name, offset in found.items() if offset < 0]
     if late:
@@ -262,18 +262,18 @@ def check_range(cluster: Cluster, offsets: Mapping[TopicPartition, int]) -> None
         if not starts[name] <= offset <= ends[name]:
             raise KafkaError(
                 ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"offset {offset} of {name} is out of range: the log holds {starts[name]} to {ends[name]}",
+                f"offset {offset} of {name} is out of range: valid offsets are {starts[name]} to {ends[name]}",
             )
 
 
 def _readable(
     name: TopicPartition, data: memoryview, aborted: Sequence[messages.FetchResponse.AbortedTransaction] | None
 ) -> Iterator[tuple[int, memoryview | None]]:
-    """(last offset, bytes) of each whole entry of a fetch; None in place of bytes whose records are not for the reader.
+    """(last offset, bytes) of each whole entry of a fetch; None in place of bytes whose records are skipped.
 
     Entries of formats 0 and 1 come as they are: reading their records verifies their checksums.
 
-    aborted   transactions whose records are left out, None: nothing is
+    aborted   transactions whose records are skipped, None: none
     """
     starts = [(entry.first_offset, entry.producer_id) for entry in aborted or ()]
     heapq.heapify(starts)

@@ -1,4 +1,4 @@
-"""The broker that coordinates a group: found, connected to, found again when it moves.
+"""The broker that coordinates a group: looked up, connected to, looked up again when it moves.
 
 Source: Kafka `AbstractCoordinator`.
 """
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class CoordinatorClient:
-    """The way to one group's coordinator."""
+    """Requests to one group's coordinator."""
 
     def __init__(self, cluster: Cluster, group_id: str) -> None:
         self.group_id = group_id
@@ -44,10 +44,10 @@ class CoordinatorClient:
         error_of_response: Callable[[T], int],
         timeout_s: float | None = None,
     ) -> T:
-        """The coordinator's response; one that says it has moved, or is loading, or a lost connection, is asked again.
+        """The coordinator's response; retried if it has moved, is loading, or the connection was lost.
 
-        error_of_response   the error code of a response that tells so for the whole group
-        raises              KafkaError or ConnectionFailed, where it has not come after CLIENT_RETRIES_MAX tries. Other errors
+        error_of_response   the error code of a response for the whole group
+        raises              KafkaError or ConnectionFailed, after CLIENT_RETRIES_MAX retries. Other errors
                             are in the response
         """
 

@@ -1,12 +1,12 @@
 """One member of a consumer group, without threads: the caller's loop calls `heartbeat` between its polls.
 
-    join      -> JoinGroup, and SyncGroup with everybody's assignment where the coordinator made us the leader
-    heartbeat -> False once the group rebalances or has lost us: commit what is done, join again
+    join      -> JoinGroup, and SyncGroup with all assignments if the coordinator made us the leader
+    heartbeat -> False once the group rebalances or has removed us: commit what is done, rejoin
     commit    -> OffsetCommit of this generation
-    leave     -> LeaveGroup, so that the others need not wait for the session timeout
+    leave     -> LeaveGroup, so that the others don't wait for the session timeout
 
 Rebalances are eager: all partitions are revoked at each. Assignors: range and roundrobin. The leader checks now and then
-whether the topics have more partitions, and joins again where they have.
+whether the topics have more partitions, and rejoins if they have.
 
 Source: Kafka `AbstractCoordinator`, `ConsumerCoordinator`; KIP-394 for the member id's round trip.
 """
@@ -43,7 +43,7 @@ class GroupMember:
     """A member of `group_id` that wants to read `topics`.
 
     assignors     names, the preferred one first
-    instance_id   a static member's, None: a dynamic one
+    instance_id   group.instance.id of a static member, None: a dynamic one
     metadata_ms   interval of the leader's checks for new partitions
     """
 
@@ -88,7 +88,7 @@ class GroupMember:
         """Take part in the next generation; waits until all members have joined.
 
         returns   the partitions that are ours now
-        raises    KafkaError, for what joining again does not cure; ConnectionFailed; a KeyboardInterrupt leaves a
+        raises    KafkaError, for errors that rejoining does not cure; ConnectionFailed; a KeyboardInterrupt leaves a
                   member that may continue to `leave`
         """
         try:
@@ -115,9 +115,9 @@ class GroupMember:
         )
 
     def heartbeat(self) -> bool:
-        """Tell the coordinator that we live, where it is time; False: join again.
+        """Send a heartbeat if one is due; False: rejoin.
 
-        raises   KafkaError, for what joining again does not cure; ConnectionFailed
+        raises   KafkaError, for errors that rejoining does not cure; ConnectionFailed
         """
         if not self.is_member:
             return False
@@ -145,7 +145,7 @@ class GroupMember:
             return False  # a topic is gone, or no broker answers: reading it will report that
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> bool:
-        """Store the next offset of partitions; False: another generation has begun, nothing may be stored any more.
+        """Commit the next offset of partitions; False: another generation has begun, commits are no longer accepted.
 
         raises   KafkaError with the partition; ConnectionFailed
         """
@@ -173,11 +173,11 @@ class GroupMember:
         return True
 
     def committed(self, names: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """The stored offsets of those partitions that have one; raises KafkaError, ConnectionFailed"""
+        """The committed offsets of those partitions that have one; raises KafkaError, ConnectionFailed"""
         return committed_offsets(self._coordinator, names)
 
     def leave(self) -> None:
-        """Leave the group, where we are in it; a static member keeps its place for the session timeout. No error is worth raising."""
+        """Leave the group if we are a member; a static member keeps its place for the session timeout. Errors are ignored."""
         if self.member_id and self._instance_id is None:
             kind = messages.LeaveGroupRequest
             request = kind(
@@ -195,7 +195,7 @@ class GroupMember:
         self._coordinator.close()
 
     def _ask_to_join(self) -> messages.JoinGroupResponse | None:
-        """The JoinGroup response, None where it has to be asked again."""
+        """The JoinGroup response, None if it must be retried."""
         kind = messages.JoinGroupRequest
         subscription = encode_subscription(self._topics)
         request = kind(
@@ -222,7 +222,7 @@ class GroupMember:
         return None
 
     def _sync(self, joined: messages.JoinGroupResponse) -> bytes | None:
-        """Our assignment, None where the group has begun to rebalance again."""
+        """Our assignment, None if the group is rebalancing again."""
         kind = messages.SyncGroupRequest
         assignments = []
         self._dealt = None
@@ -246,7 +246,7 @@ class GroupMember:
         return None
 
     def _assign(self, joined: messages.JoinGroupResponse) -> dict[str, bytes]:
-        """What the leader does: everybody's share, by the protocol that the coordinator chose."""
+        """The leader's part: all assignments, by the protocol that the coordinator chose."""
         assignor = ASSIGNORS.get(joined.protocol_name or "")
         if assignor is None:
             raise KafkaError(
@@ -287,5 +287,5 @@ def _code(answer: messages.JoinGroupResponse | messages.SyncGroupResponse | mess
 
 
 def _first_code(answer: messages.OffsetCommitResponse) -> int:
-    """Of OffsetCommit: what is wrong with the group is wrong with each partition."""
+    """The group's error in an OffsetCommit response, which repeats it for each partition."""
     return next((row.error_code for topic in answer.topics for row in topic.partitions if row.error_code), 0)

@@ -6,10 +6,10 @@
     flush   -> turns, until nothing is left
 
 One request a leader keeps the order of a partition, retries included. With idempotence every batch carries producer id and
-sequence, so a retry whose first try went through is stored once.
+sequence, so a retry of a request that succeeded is stored once.
 
 A batch that can't be delivered ends the producer: the current call raises `DeliveryFailed`, and what was not
-acknowledged by then is not sent any more. Nothing after a lost record is sent unnoticed.
+acknowledged by then is not sent. Nothing after a lost record is sent unnoticed.
 
 Source: Kafka `KafkaProducer`, `Sender`, `RecordAccumulator`; KIP-98 for sequences.
 """
@@ -50,7 +50,7 @@ class DeliveryFailed(HeadraceError):
     partition   of the batch that failed
     lost        records that were not acknowledged, of all partitions (the broker may have some of them)
     cause       KafkaError or ConnectionFailed
-    record      the one that a broker refused, numbered from 0 in the order of `send`; None, where it is not one alone
+    record      the one that a broker refused, numbered from 0 in the order of `send`; None, if it is not a single one
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Producer:
 
     @property
     def outstanding(self) -> int:
-        """Records that are not acknowledged yet."""
+        """Number of records not yet acknowledged."""
         return sum(len(batch.records) for queue in self._queues.values() for batch in queue)
 
     def send(
@@ -122,11 +122,11 @@ class Producer:
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> None:
-        """Take a record; waits while the buffer is full.
+        """Queue a record; waits while the buffer is full.
 
-        partition      None: by the key, or one of the producer's choice
+        partition      None: by the key, without one chosen by the producer
         timestamp_ms   None: now
-        raises         KafkaError, for a topic or partition that is not there, or a record larger than the buffer;
+        raises         KafkaError, for an unknown topic or partition, or a record larger than the buffer;
                        DeliveryFailed, for any record sent before
         """
         if self._failure is not None:
@@ -206,7 +206,7 @@ class Producer:
         return self._partitions[topic]
 
     def _note_partitions(self) -> None:
-        """All partitions of the topics in use, and those that have a leader (all, where none has)."""
+        """All partitions of the topics in use, and those that have a leader (all, if none has)."""
         found: dict[str, list[tuple[int, bool]]] = {}
         for name, row in self._cluster.partitions.items():
             found.setdefault(name.topic, []).append((name.partition, row.leader in self._cluster.brokers))
@@ -217,7 +217,7 @@ class Producer:
     # Turns
 
     def _turn(self, is_flushing: bool = False) -> None:
-        """Take answers that have come, send what is due; a hurried turn sends all there is."""
+        """Handle responses, send due batches; with `is_flushing` all batches."""
         if self._failure is not None:
             raise self._failure
         for node_id in self._answered(0):
@@ -232,7 +232,7 @@ class Producer:
         self._next_turn_s = now_s + self.options.linger_ms / 1000 if self._queues else float("inf")
 
     def _due(self, now_s: float, is_flushing: bool) -> dict[int, dict[TopicPartition, Batch]]:
-        """The first batch of each partition, by leader, where it is due and the leader has no request."""
+        """The first batch of each partition, by leader, if it is due and the leader has no request in flight."""
         due: dict[int, dict[TopicPartition, Batch]] = {}
         sizes: dict[int, int] = {}
         linger_s = self.options.linger_ms / 1000
@@ -309,7 +309,7 @@ class Producer:
         self._producer_id, self._producer_epoch = answer.producer_id, answer.producer_epoch
 
     def _answered(self, wait_s: float) -> list[int]:
-        """Leaders whose answer has begun to come, waited for at most so long."""
+        """Leaders with a response to read; waits at most `wait_s`."""
         if not self._requests:
             return []
         return wait_for_answers(((node_id, request.connection) for node_id, request in self._requests.items()), wait_s)
@@ -364,7 +364,7 @@ class Producer:
         self._buffered_bytes -= batch.size - HEADER_BYTES
 
     def _split(self, name: TopicPartition, batch: Batch) -> None:
-        """The broker takes no batch of this size: two halves in its place."""
+        """The broker refused a batch of this size: replace it by two halves."""
         queue = self._queues[name]
         queue.popleft()
         if batch.sequence >= 0:
@@ -429,7 +429,7 @@ class Producer:
         self._is_stale = False
 
     def _wait(self) -> None:
-        """Until an answer comes, or the next retry is due."""
+        """Wait until a response arrives, or the next retry is due."""
         if not self._queues:
             return
         wait_s = WAIT_MAX_S

@@ -1,4 +1,4 @@
-"""How a producer works, checked when it is made."""
+"""Options of a producer, validated when created."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ CODECS = {codec.name.lower(): codec for codec in Codec}  # by Kafka's names
 
 @dataclass(frozen=True, slots=True)
 class ProducerOptions:
-    """How a producer works. Sizes in bytes, uncompressed; times in milliseconds.
+    """Options of a producer. Sizes in bytes, uncompressed; times in milliseconds.
 
-    is_idempotent   needs acks all
-    buffer_bytes    records held in memory; `send` waits beyond
+    is_idempotent   requires acks=all
+    buffer_bytes    limit of records held in memory; `send` waits above it
     """
 
     acks: int = ACKS_ALL

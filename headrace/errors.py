@@ -186,12 +186,12 @@ _RETRIABLE = frozenset(
 
 
 def cut(message: str) -> str:
-    """A message as a response can carry it."""
+    """A message cut to what a response can carry."""
     return message if len(message) <= MESSAGE_LENGTH_MAX else message[: MESSAGE_LENGTH_MAX - 3] + "..."
 
 
 class HeadraceError(Exception):
-    """Base of what Headrace raises on purpose."""
+    """Base of Headrace's exceptions."""
 
 
 class ConfigError(HeadraceError):
@@ -209,7 +209,7 @@ class NotAvailable(HeadraceError):
 
 
 class KafkaError(HeadraceError):
-    """An error that has a wire code: raised by a handler, a log or a client, answered to the peer."""
+    """An error that has a wire code: raised by a handler, a log or a client, and sent to the peer."""
 
     def __init__(self, code: ErrorCode, message: str = "") -> None:
         message = cut(message)
@@ -219,11 +219,11 @@ class KafkaError(HeadraceError):
 
 
 class BadFrame(HeadraceError):
-    """Bytes from a peer that don't parse; the connection closes, the message says why."""
+    """Malformed bytes from a peer; the connection is closed, the message says why."""
 
 
 class CorruptRing(HeadraceError):
-    """A ring's words or lengths contradict each other; its peer counts as broken."""
+    """A ring's words or lengths are inconsistent; its peer is treated as broken."""
 
 
 class CorruptIndex(HeadraceError):
@@ -235,8 +235,8 @@ class StorageFailed(HeadraceError):
 
 
 class StorageExhausted(StorageFailed):
-    """No room, or no more files may be open: the log is opened again once there is; nothing acknowledged is lost."""
+    """Out of disk space or file descriptors: the log is reopened when there are some; nothing acknowledged is lost."""
 
 
 class Fenced(HeadraceError):
-    """This process's generation is void: another took its place. It exits without touching anything."""
+    """This process was replaced: its generation is void. It exits without touching anything."""

@@ -1,7 +1,7 @@
-"""The one table of settings: Kafka's own keys, and `headrace.*` for what Kafka has not.
+"""The one table of settings: Kafka's own keys, and `headrace.*` for what Kafka doesn't have.
 
-A setting has a key, a type, a default, a check and a sentence. Values come from a `server.properties`;
-unknown keys warn (`Settings.unknown`), bad values raise `ConfigError` with key, value and reason. Topic
+A setting has a key, a type, a default, a check and a description. Values come from a `server.properties`;
+unknown keys are collected for a warning (`Settings.unknown`), invalid values raise `ConfigError` with key, value and reason. Topic
 settings inherit from the broker key that Kafka pairs them with (`segment.bytes` from `log.segment.bytes`).
 
 Type checkers see each key with the type of its value: `make lint` writes them a stub (`settings_stub.py`).
@@ -24,7 +24,7 @@ from headrace import limits
 from headrace.errors import ConfigError
 from headrace.refused_settings import refuse_promises
 
-WITHOUT_EFFECT = "Without effect"  # how the sentence of such a setting begins
+WITHOUT_EFFECT = "Without effect"  # how the description of such a setting begins
 
 
 class Kind(Enum):
@@ -51,7 +51,7 @@ class Setting:
 
     @property
     def has_no_effect(self) -> bool:
-        """Whether Kafka has it and nothing here follows it: it is taken, and shown."""
+        """Whether it is accepted and shown, but has no effect: Kafka has it, we don't use it."""
         return self.doc.startswith(WITHOUT_EFFECT)
 
     def parse(self, text: str | None) -> Any:
@@ -79,7 +79,7 @@ def _parse_bool(key: str, text: str) -> bool:
 
 
 def _parse_int(key: str, text: str) -> int:
-    """As Java's parser: no underscores, no digits but those of ASCII."""
+    """As Java's parser: no underscores, ASCII digits only."""
     if not _WHOLE.fullmatch(text) or len(text) > _DIGITS_MAX:
         raise ConfigError(key, text[:_DIGITS_MAX], "must be a whole number")
     return int(text)
@@ -159,7 +159,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("queued.max.requests", _I, "500", "Without effect: see headrace.request.ring.bytes.", 1, _INT_MAX),
     # Log
     Setting("log.segment.bytes", _I, "1073741824", "Size at which a segment rolls.", 14, _INT_MAX),
-    Setting("log.roll.ms", _L, None, "Age at which a segment rolls; log.roll.hours where unset.", 1, _LONG_MAX),
+    Setting("log.roll.ms", _L, None, "Age at which a segment rolls; default: log.roll.hours.", 1, _LONG_MAX),
     Setting("log.roll.hours", _I, "168", "Age at which a segment rolls.", 1, _INT_MAX),
     Setting("log.roll.jitter.ms", _L, None, "Without effect: segments roll exactly when due.", 0, _LONG_MAX),
     Setting("log.roll.jitter.hours", _I, "0", "Without effect: segments roll exactly when due.", 0, _INT_MAX),
@@ -168,13 +168,13 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("log.index.interval.bytes", _I, "4096", "Bytes of log between index entries.", 0, _INT_MAX),
     Setting("log.index.size.max.bytes", _I, "10485760", "Largest index file.", 16, _INT_MAX),
     Setting("log.flush.interval.messages", _L, str(_LONG_MAX), "Records between fsyncs.", 1, _LONG_MAX),
-    Setting("log.flush.interval.ms", _L, None, "Time between fsyncs; log.flush.scheduler.interval.ms where unset.", 0, _LONG_MAX),
+    Setting("log.flush.interval.ms", _L, None, "Time between fsyncs; default: log.flush.scheduler.interval.ms.", 0, _LONG_MAX),
     Setting("log.flush.scheduler.interval.ms", _L, str(_LONG_MAX), "Interval of checks for due fsyncs.", 1, _LONG_MAX),
     Setting("log.flush.offset.checkpoint.interval.ms", _I, "60000", "Interval of recovery point checkpoints.", 1, _INT_MAX),
     Setting("log.flush.start.offset.checkpoint.interval.ms", _I, "60000", "Interval of log start checkpoints.", 1, _INT_MAX),
     Setting("replica.high.watermark.checkpoint.interval.ms", _L, "5000", "Interval of high watermark checkpoints.", 1, _LONG_MAX),
-    Setting("log.retention.ms", _L, None, "Age at which segments are deleted; log.retention.minutes or .hours where unset.", -1, _LONG_MAX),
-    Setting("log.retention.minutes", _I, None, "Age at which segments are deleted; log.retention.hours where unset.", -1, _INT_MAX),
+    Setting("log.retention.ms", _L, None, "Age at which segments are deleted; default: log.retention.minutes or .hours.", -1, _LONG_MAX),
+    Setting("log.retention.minutes", _I, None, "Age at which segments are deleted; default: log.retention.hours.", -1, _INT_MAX),
     Setting("log.retention.hours", _I, "168", "Age at which segments are deleted.", -1, _INT_MAX),
     Setting("log.retention.bytes", _L, "-1", "Size of a partition above which its oldest segments are deleted.", -1, _LONG_MAX),
     Setting("log.segment.delete.delay.ms", _L, "60000", "Delay before the files of deleted segments are removed.", 0, _LONG_MAX),
@@ -318,13 +318,13 @@ TopicValues = dict[str, Any]
 
 
 class Settings:
-    """Parsed broker settings: `settings["log.dirs"]`. Keys that were not given hold their defaults.
+    """Parsed broker settings: `settings["log.dirs"]`. Keys that were not given have their defaults.
 
-    Iterating gives the keys. A key that a variable holds is asked for with `value` or `text`.
+    Iterating gives the keys. For a key in a variable use `value` or `text`.
 
     explicit   the texts as given, by key
     unknown    unknown keys, in the order given (the caller warns)
-    raises     ConfigError, at once for any bad value or contradicting pair (pairs pass where `is_checked` is False)
+    raises     ConfigError, for any invalid value or contradicting pair (pairs are not checked if `is_checked` is False)
     """
 
     def __init__(self, given: Mapping[str, str] | None = None, is_checked: bool = True) -> None:
@@ -353,15 +353,15 @@ class Settings:
         return self._values[key]
 
     def text(self, key: str) -> str | None:
-        """The value as DescribeConfigs shows it, None where none is set."""
+        """The value as DescribeConfigs shows it, None if unset."""
         return format_value(self._values[key])
 
     def with_values(self, changes: Mapping[str, str]) -> Settings:
-        """The same settings with some texts replaced."""
+        """The same settings with some values replaced."""
         return Settings({**self.explicit, **changes})
 
     def with_dynamic(self, cluster: Mapping[str, str], node: Mapping[str, str]) -> Settings:
-        """The same settings under those that were changed while nodes run, for all of them and for this one.
+        """The same settings, overridden by those changed while nodes run, for all nodes and for this one.
 
         Each value has to be one that parses; pairs were checked when they were written.
         """
@@ -438,7 +438,7 @@ def request_ring_bytes_min(message_bytes_max: int) -> int:
 
 
 def format_value(value: Any) -> str | None:
-    """A parsed value as the text that Kafka's tools print."""
+    """A parsed value as Kafka's tools print it."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -456,7 +456,7 @@ def topic_setting(key: str, text: str = "") -> Setting:
     """The broker setting that is the default of a topic key.
 
     text     the value that came with it
-    raises   ConfigError, where Kafka has no such topic key or we don't serve it
+    raises   ConfigError, if Kafka has no such topic key or we don't support it
     """
     if key not in TOPIC_SETTINGS:
         raise ConfigError(key, text, "unknown topic configuration key")
@@ -464,7 +464,7 @@ def topic_setting(key: str, text: str = "") -> Setting:
 
 
 def topic_values(settings: Settings, overrides: Mapping[str, str]) -> TopicValues:
-    """Every topic key with its parsed value: the topic's own where set, else the broker's."""
+    """Every topic key with its parsed value: the topic's own if set, else the broker's."""
     values: TopicValues = {key: settings.value(broker_key) for key, broker_key in TOPIC_SETTINGS.items()}
     for key, text in overrides.items():
         if key in TOPIC_SETTINGS:  # another broker may know more keys than we do
@@ -492,9 +492,9 @@ def check_topic_value(key: str, text: str) -> Any:
 
 
 def check_dynamic_value(key: str, text: str) -> None:
-    """A value of a broker setting that is to change while the node runs.
+    """Parse a new value of a broker setting that changes while the node runs.
 
-    raises   ConfigError, where it does not parse or is too long
+    raises   ConfigError, if it is invalid or too long
     """
     if len(text) > limits.CONFIG_VALUE_LENGTH_MAX:
         raise ConfigError(key, f"{text[:20]}...", f"{limits.CONFIG_VALUE_LENGTH_MAX} characters is the maximum")

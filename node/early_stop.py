@@ -5,9 +5,9 @@ Runs in: the process that becomes the supervisor. What a signal means depends on
     no inbox yet          the process exits at once, with 0: there are no regions yet, locks end with it, and so
                           does the ZooKeeper of `headrace dev`, which may be killed at any time
     the inbox is there    it notes the signal (`signals.py`)
-    it was closed         nothing: the node has stopped, and its exit code is to be told
+    it was closed         nothing: the node has stopped, and its exit code must be returned
 
-SIGHUP asks `headrace start` for a reload: of settings that it is just about to read, so it means nothing here.
+SIGHUP asks `headrace start` for a reload: of settings that it is about to read, so it is ignored here.
 It imports nothing of ours but the exit codes: all that is imported before the handlers is time without them.
 """
 

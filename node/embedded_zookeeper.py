@@ -6,15 +6,15 @@ that dies with us (PR_SET_PDEATHSIG) and keeps everything in one directory:
     zoo.cfg          its configuration, written at each start
     data/            snapshots and transaction log; fsynced as always: what the node acknowledged of topics stays
     zookeeper.log    its standard output and error
-    port             the last port, taken again where it is free
-    lock             held by the server itself, as long as it lives: two on the same data would ruin it
+    port             the last port, reused if it is free
+    lock             held by the server itself, as long as it lives: two on the same data would corrupt it
 
 Five of PySpark's jars are a whole server: without metrics-core it exits, without snappy-java sessions time
 out. None of them is a logging backend (log4j would take its start from 0.4 s to 0.6 s and more), so the log has
 what the JVM and SLF4J say, and no more.
 
 A server that starts listens, and even accepts, before it can open sessions: what it is sent in that moment may
-be dropped without a word, and a client would wait for its whole session timeout. So `start` ends with one
+be dropped silently, and a client would wait for its whole session timeout. So `start` ends with one
 handshake, over a bare socket (`controller/handshake.py`): kazoo starts threads, and the caller forks later.
 
 Source: operations.md of the design; ZooKeeper's administrator's guide.

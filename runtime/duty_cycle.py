@@ -14,7 +14,7 @@ Exit codes are chosen here, and only here (`headrace/exit_codes.py`):
 
     closed cleanly                                            CLEAN
     close() said that something was left unclean              FAILED
-    Fenced, or an error that a restart mends (`restarts`)     FAILED
+    Fenced, or an error that a restart cures (`restarts`)     FAILED
     ConfigError                                               CONFIG
     anything else                                             leaves with its traceback (`node/children.py`: CRASHED)
 
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 class Process:
-    """What a role does in its cycle. `do_work` is the one method that it must have; the others have these defaults."""
+    """A role, as the duty cycle calls it. `do_work` is required; the other methods have these defaults."""
 
     def start(self) -> None:
         """Before the first cycle."""
@@ -66,15 +66,15 @@ class Process:
         """Peers died or were replaced: what was in flight to them is lost."""
 
     def is_ready(self) -> bool:
-        """Whether the process serves. Asked in each cycle until it says so."""
+        """Whether the process is ready. Called in each cycle until it is."""
         return True
 
     def drain(self) -> bool:
-        """The node stops: take nothing new. Returns whether it takes further cycles to finish what was taken."""
+        """The node stops: accept nothing new. Returns whether further cycles are needed to finish accepted work."""
         return False
 
     def is_drained(self) -> bool:
-        """Whether all that was taken is finished. Asked after a cycle that did nothing."""
+        """Whether all accepted work is finished. Called after a cycle that did nothing."""
         return True
 
     def close(self) -> bool:
@@ -87,9 +87,9 @@ Begin = Callable[[Poller, StopFlag], Process]
 
 
 def run(seat: Seat, clock: Clock, begin: Begin, restarts: tuple[type[Exception], ...] = ()) -> int:
-    """Begin a role and turn its cycle until SIGTERM.
+    """Start a role and run its cycle until SIGTERM.
 
-    restarts   errors of the role that a successor may get over: one log line, no traceback
+    restarts   errors that a restart may cure: one log line, no traceback
     returns    the process's exit code
     """
     role = seat.wiring.title(seat.process_id)
@@ -140,7 +140,7 @@ class DutyCycle:
         return is_clean
 
     def _finish(self) -> None:
-        """Cycles until what was taken is finished, or the time for it is over."""
+        """Run cycles until accepted work is finished, or DRAIN_MAX_MS are over."""
         self._done = 1
         deadline_ns = self._clock.monotonic_ns() + DRAIN_MAX_MS * 1_000_000
         while self._clock.monotonic_ns() < deadline_ns:

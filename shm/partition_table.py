@@ -4,7 +4,7 @@
     reader:   sequence even?  ->  fields  ->  the same sequence?   (SEQLOCK_TRIES_MAX times at most, then None)
 
 A writer killed between the two leaves the row odd: readers get None, until the owner's successor, which may
-reads what is left there (`recover_row`) and publishes it again.
+read what is left there (`recover_row`), publishes it again.
 
 After the rows lie the wait bytes: byte n of a slot is set by network worker n while fetches are parked on the
 partition.

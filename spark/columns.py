@@ -1,6 +1,6 @@
-"""Rows in the making: a chunk of columns that becomes one Arrow batch.
+"""A chunk of columns being filled, which becomes one Arrow batch.
 
-Runs in: Spark's Python workers. Only the columns that are asked for are gathered; `key_length` and
+Runs in: Spark's Python workers. Only requested columns are gathered; `key_length` and
 `value_length` cost no copy of any bytes.
 """
 
@@ -73,9 +73,9 @@ def spark_schema(columns: Sequence[str]) -> str:
 
 
 def check_columns(columns: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The columns that a list names, or a string with commas; all of kafka's for None.
+    """Column names from a list or a comma-separated string; None: all of kafka's.
 
-    raises   ValueError, naming a column that is none, or comes twice
+    raises   ValueError, naming an unknown column, or one listed twice
     """
     if columns is None:
         return KAFKA_COLUMNS

@@ -1,4 +1,4 @@
-"""Record batches to columns, compiled: the reason why reading the page cache pays.
+"""Record batches to columns, compiled: what makes reading the page cache worthwhile.
 
 Runs in: Spark's Python workers. The kernels (Numba, cached on disk):
 
@@ -7,8 +7,8 @@ Runs in: Spark's Python workers. The kernels (Numba, cached on disk):
     whole     where the last whole batch of a window of a file ends
 
 A compressed batch is decompressed by `protocol.compression` and walked alone. Bytes are not trusted: a batch is
-compared with its checksum before a bit of it is believed, every varint and length with the end of its batch; what
-contradicts is an error code, never a read outside.
+checked against its checksum before it is trusted, every varint and length with the end of its batch; a
+mismatch is an error code, never a read outside.
 
 Measured (bench/decode.py, CPU time of one core, 100-byte values): 12 to 13 million records/s with values, 13 to 14
 with lengths only, 10 to 11 with all of kafka's columns; 2.2 to 3.4 from lz4. That was without checksums; comparing

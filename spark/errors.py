@@ -1,4 +1,4 @@
-"""What a read raises on purpose, beside the client's KafkaError and ConnectionFailed."""
+"""Exceptions of a read, beside the client's KafkaError and ConnectionFailed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class DataLoss(HeadraceError):
 
 
 class TimestampOverflow(HeadraceError):
-    """A record's time does not fit Spark's timestamp."""
+    """A record's timestamp does not fit Spark's timestamp type."""
 
 
 class TopicRecreated(HeadraceError):
-    """A topic was deleted and created again after its offsets were planned: they mean other records now."""
+    """A topic was deleted and created again after its offsets were planned: they refer to other records now."""
 
 
 class TransactionsUnsupported(HeadraceError):

@@ -1,8 +1,7 @@
-"""The options of the `kafka` source, read for ours: same names, same forms, same refusals.
+"""The options of the `kafka` source, parsed for ours: same names, formats and refusals.
 
 One parser for `.format("headrace")`, `scan` and `write_parquet`. Precedence, strongest first: `startingTimestamp`,
-`startingOffsetsByTimestamp`, `startingOffsets` (and the `ending` ones). Spark hands names over in lower case; errors say them as they
-are written.
+`startingOffsetsByTimestamp`, `startingOffsets` (and the `ending` ones). Spark passes names in lower case; errors have Kafka's spelling.
 
 Source: Spark's Kafka integration guide, `KafkaSourceProvider`.
 """
@@ -63,7 +62,7 @@ class Bound:
     timestamps   by partition, in milliseconds
     default      for partitions that neither names
     timestamp    for all partitions, instead of the rest
-    option       that gave the offsets or timestamps, and has to name every partition that is read; '' where it need not
+    option       that gave the offsets or timestamps, and must name every partition that is read; '' if it need not
     """
 
     default: int = EARLIEST
@@ -78,9 +77,9 @@ class ScanOptions:
     """What to read.
 
     splits           also without `min_partitions`, into as many ranges as there are cores
-    attempts         to plan, each of which waits for a broker that is away
+    attempts         attempts at planning, each waits for an unavailable broker
     retry_pause_s    between two attempts at such a broker
-    patience_s       of a task with such a broker
+    patience_s       of a task for an unavailable broker
     """
 
     bootstrap_servers: str
@@ -220,7 +219,7 @@ def _bound(given: Mapping[str, str], side: str, default: int) -> Bound:
 
 
 def _check_order(found: ScanOptions) -> None:
-    """raises   ValueError, where a start that was given lies after the end that was given"""
+    """raises   ValueError, if a given start is after the given end"""
     pairs = ((found.start.offsets, found.end.offsets), (found.start.timestamps, found.end.timestamps))
     for starts, ends in pairs:
         for name in sorted(starts.keys() & ends.keys()):

@@ -4,7 +4,7 @@ Runs in: Spark's driver (for `.format("headrace")` in a Python process beside it
 `max_records_per_partition` first, then, where there are fewer than `min_partitions`, by their share of the records. Every in-sync
 replica's host is a good place to run, since any replica may serve below the high watermark.
 
-A broker that is away is waited for: a job may begin while a node restarts.
+It waits for an unavailable broker: a job may start while a node restarts.
 
 Source: Spark's `KafkaOffsetRangeCalculator`, for how ranges are split.
 """
@@ -44,8 +44,8 @@ def plan(
 ) -> list[OffsetRange]:
     """The ranges of a scan.
 
-    raises   DataLoss, where a given offset lies outside of the log; ValueError, for partitions that don't exist; KafkaError;
-             ConnectionFailed, where no broker answered for as long as the options say
+    raises   DataLoss, if a given offset is outside of the log; ValueError, for unknown partitions; KafkaError;
+             ConnectionFailed, if no broker responded within the time that the options allow
     """
     deadline_s = clock() + options.attempts * ATTEMPT_S
     pause_s = PAUSE_FIRST_S
@@ -109,7 +109,7 @@ def _plan(options: ScanOptions, default_parallelism: int) -> list[OffsetRange]:
 def divide(
     options: ScanOptions, bounds: dict[TopicPartition, tuple[int, int]], default_parallelism: int = 1
 ) -> list[tuple[TopicPartition, int, int]]:
-    """(partition, start, end) of every range: the connector's, and finer ones where a scan may choose."""
+    """(partition, start, end) of every range: the connector's, or finer ones for `scan`."""
     ranges = [(name, start, end) for name, (start, end) in bounds.items() if start < end]
     most = options.max_records_per_partition
     if most is not None:
@@ -154,7 +154,7 @@ def _pieces(size: int, total: int, wanted: int) -> int:
 
 
 def _id_in_files(cluster_id: str, replicas: tuple[tuple[int, str, str], ...], name: TopicPartition) -> str:
-    """The topic's id from the directory on this host, for a cluster that tells none; '' where it is not here."""
+    """The topic's id from the directory on this host, for a cluster that returns none; '' if it is not local."""
     for broker_id, _host, log_dir in replicas:
         try:
             if log_dir and is_directory_of(Path(log_dir), cluster_id, broker_id):
@@ -165,7 +165,7 @@ def _id_in_files(cluster_id: str, replicas: tuple[tuple[int, str, str], ...], na
 
 
 def _tell(ranges: list[OffsetRange]) -> None:
-    """One line on how much of a plan can be read from files here, and a warning where a directory is here and closed."""
+    """Log how much of a plan can be read from local files, and warn of a local directory that is not readable."""
     here = 0
     closed: dict[str, str] = {}
     is_local: dict[tuple[str, int, str], bool] = {}

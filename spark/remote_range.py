@@ -1,7 +1,7 @@
 """A range, or the rest of one, fetched from the partition's leader.
 
-Runs in: Spark's Python workers. A broker that is away is waited for as long as the range's patience lasts, which is the connector's
-`kafkaConsumer.pollTimeoutMs`. The topic's id is compared before the first fetch and after the last, where the broker tells ids.
+Runs in: Spark's Python workers. It waits for an unavailable broker for the range's `patience_s`, the connector's
+`kafkaConsumer.pollTimeoutMs`. The topic's id is compared before the first fetch and after the last, if the broker returns ids.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _log = logging.getLogger("headrace.spark")
 
 
 def read_remote(one: OffsetRange, rows: Rows) -> Iterator[pa.RecordBatch]:
-    """What is left of the range from `rows.next_offset` on.
+    """The rest of the range from `rows.next_offset` on.
 
-    raises   KafkaError OFFSET_OUT_OF_RANGE, where records are gone and that was not allowed; TopicRecreated; ConnectionFailed
+    raises   KafkaError OFFSET_OUT_OF_RANGE, if records are gone and `fails_on_data_loss`; TopicRecreated; ConnectionFailed
     """
     name = TopicPartition(one.topic, one.partition)
     with Cluster(one.bootstrap_servers, patience_s=one.patience_s) as cluster:

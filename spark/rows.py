@@ -1,7 +1,7 @@
-"""Batches in, Arrow batches out: the rows of one range, whichever way its bytes come.
+"""Batches in, Arrow batches out: the rows of one range, from files or the network.
 
-Runs in: Spark's Python workers. A window of a file or a fetched blob goes through the kernels (`decode.py`), which stop where
-something is due that they leave to Python: a full chunk, a compressed batch, an old format, bytes that are wrong.
+Runs in: Spark's Python workers. A window of a file or a fetched blob goes through the kernels (`decode.py`), which stop at
+what they leave to Python: a full chunk, a compressed batch, an old format, invalid bytes.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Rows:
             yield self._chunk.batch()
 
     def _refusal(self, data: Any, position: int, end: int, outcome: int) -> Exception:
-        """The error for bytes that the kernels would not take."""
+        """The error for bytes that the kernels refused."""
         at = self._origin + position
         if outcome == WALK_CHECKSUM:
             header = parse_header(data[position : position + HEADER_BYTES].tobytes())

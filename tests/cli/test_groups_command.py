@@ -81,7 +81,9 @@ def test_a_stored_offset_that_is_gone_is_told_and_the_rest_is_read(program, topi
     done = program.run("consume", topic, "--group", group)
     assert done.returncode == 0
     assert sorted(map(int, done.stdout.split())) == [*range(40, 100), *range(105, 120)]
-    assert f"offset 5 of {topic}-0 is out of range, the log holds 40 to 100: continuing at 40" in done.stderr.decode()
+    assert (
+        f"offset 5 of {topic}-0 is out of range, valid offsets are 40 to 100: continuing at 40" in done.stderr.decode()
+    )
 
 
 def test_a_member_that_waits_for_others_ends_when_it_is_told_to(program, topic, group):
@@ -173,7 +175,7 @@ def test_a_shift_leaves_out_what_has_no_offset_unless_it_was_asked_for(program, 
         (
             ["--topic", "{topic}", "--to-offset", "21"],
             1,
-            "OFFSET_OUT_OF_RANGE: offset 21 of {topic}-1 is out of range: the log holds 0 to 20",
+            "OFFSET_OUT_OF_RANGE: offset 21 of {topic}-1 is out of range: valid offsets are 0 to 20",
         ),
         (["--topic", "{topic}", "--shift-by", "1"], 1, "OFFSET_OUT_OF_RANGE: offset 101 of {topic}-0"),
         (["--topic", "{topic}:2", "--to-earliest"], 1, "partitions 0 to 1, no partition 2"),

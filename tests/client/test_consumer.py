@@ -172,7 +172,9 @@ def test_offsets_for_times(clicks, cluster):
 
 def test_offsets_that_a_partition_does_not_have_are_named(clicks, cluster):
     check_range(cluster, {CLICKS[0]: 0, CLICKS[1]: 100})
-    with pytest.raises(KafkaError, match="offset 101 of clicks-1 is out of range: the log holds 0 to 100") as failure:
+    with pytest.raises(
+        KafkaError, match="offset 101 of clicks-1 is out of range: valid offsets are 0 to 100"
+    ) as failure:
         check_range(cluster, {CLICKS[0]: 0, CLICKS[1]: 101})
     assert failure.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
 
