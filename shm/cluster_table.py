@@ -7,7 +7,7 @@ the parity of its sequence. So a row is never torn: a writer killed at any store
                8  copy 0, copy 1       56 bytes each:
 
     copy       0  incarnation u64      of the topic whose partition it is (`TopicEntry` in cluster_view.py): rows are
-               8  index                used again, and a reader that has an older view sees so
+               8  index                reused, and a reader with an older view notices it
               12  leader, leader epoch, slot: i32
               24  key u32
               28  in-sync, offline     how many, u8 each; 255: too many for the row, they are in the view
@@ -90,10 +90,10 @@ def pack_row(row: ClusterRow) -> bytes:
 class ClusterTable:
     """The rows and the journal, for every process that mapped them.
 
-    rows       how many there are
+    rows       number of rows
     entries    of the journal
 
-    raises     RegionError, where the region can't hold what it says
+    raises     RegionError, if the region is too small for them
     """
 
     __slots__ = ("_memory", "_start", "_words", "entries", "rows")
@@ -150,7 +150,7 @@ class ClusterTable:
             words[VIEW_JOURNAL + (place & mask)] = row
 
     def claimed(self) -> int:
-        """Where it is more than the last publication says, a writer died before its publication."""
+        """The last entry announced; more than the last publication's if a writer died before publishing."""
         return self._words[VIEW_CLAIMED]
 
     def changed(self, since: int, until: int) -> list[int] | None:

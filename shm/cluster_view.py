@@ -47,7 +47,7 @@ class TopicView(NamedTuple):
 
 
 class DoomedReplica(NamedTuple):
-    """A replica of this node whose files are to go."""
+    """A replica of this node whose files are to be deleted."""
 
     topic: str
     partition: int
@@ -94,6 +94,6 @@ replicas, more partitions, or is gone."""
 
 
 def changed_topics(before: Mapping[str, TopicView], after: Mapping[str, TopicView]) -> Changes:
-    """What is to be followed where nothing else says it: topics that are other objects than before."""
+    """Changes found by comparing views: topics that are other objects than before."""
     names = [name for name, topic in after.items() if before.get(name) is not topic]
     return dict.fromkeys([*names, *(name for name in before if name not in after)])

@@ -44,9 +44,9 @@ class Doorbell:
         fence()
 
     def unpark(self, is_rung: bool = True) -> None:
-        """Back at work.
+        """Resume work after a sleep.
 
-        is_rung   whether it may ring: then it is silenced. One that was rung unseen ends the next sleep at once, no more
+        is_rung   whether it may have rung: then it is silenced. An unseen ring only ends the next sleep at once
         """
         self._words[self._parked] = 0
         if not is_rung:

@@ -1,4 +1,4 @@
-"""All shared memory of one boot, from the supervisor's side: made, renewed after a death, taken down.
+"""All shared memory of one boot, from the supervisor's side: created, renewed after a death, destroyed.
 
 Runs in: the supervisor, which creates and unlinks and otherwise does not touch it. Order of a renewal, which
 the peers rely on:
@@ -7,13 +7,13 @@ the peers rely on:
                           ->  generation raised, epoch moved  ->  doorbells forced  ->  fork
 
 A process that still held the old rings (it was stopped, say) writes into memory that no process reads, and finds
-its generation void. Where /dev/shm has no room for new rings, the old ones are handed on, whose pages are ours:
+its generation void. If /dev/shm has no space for new rings, the old ones are reused, whose pages are reserved:
 
     waitpid has returned  ->  generation raised, epoch moved  ->  doorbells forced
                           ->  each peer that runs has released them and says so (`released`)
                           ->  emptied, renamed  ->  doorbells forced  ->  fork
 
-So a renewal needs no room that the node has not had from its start.
+So a renewal needs no space beyond what the node reserved at its start.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ class Fabric:
         clean_directories: frozenset[str] = frozenset(),
         offline_directories: frozenset[str] = frozenset(),
     ) -> Fabric:
-        """Sweep what earlier boots left, then make everything. The caller holds the log directories' locks.
+        """Remove what earlier boots left, then create everything. The caller holds the log directories' locks.
 
-        raises   StorageFailed, where /dev/shm is too small; ConfigError, on a machine other than x86-64
+        raises   StorageFailed, if /dev/shm is too small; ConfigError, on a machine other than x86-64
         """
         check_machine()
         bound = bound_bytes(settings, SHM_DIRECTORY)
@@ -112,9 +112,9 @@ class Fabric:
         return fabric
 
     def renew(self, process_id: int) -> int:
-        """Void a dead process's rings and, where there is room, make its successor new ones. Only after `waitpid`.
+        """Void a dead process's rings and, if there is space, create new ones for its successor. Only after `waitpid`.
 
-        returns   the successor's generation; it may start when `settle` says so
+        returns   the successor's generation; it may start when `settle` returns True
         """
         generation = self._generation(process_id) + 1
         is_created = self._make_rings(process_id, generation)
@@ -127,7 +127,7 @@ class Fabric:
         return generation
 
     def settle(self, process_id: int) -> bool:
-        """Whether a renewed process has its rings, and may be forked now; to be asked again where it may not."""
+        """Whether a renewed process has its rings, and may be forked now; call again if not."""
         pairs = [pair for pair in self.wiring.pairs_of(process_id) if self._names[pair] != self._name(*pair)]
         if pairs and not self._hand_on(pairs):
             if time.monotonic_ns() < self._retry_ns or not self._make_rings(process_id, self._generation(process_id)):
@@ -226,7 +226,7 @@ def _ring_capacity(wiring: Wiring, writer: int, reader: int) -> int:
 
 
 def _tell_sizes(settings: Settings, sizes: RingSizes, bound: int) -> None:
-    """What is reserved; that rings are smaller than they might be is worth knowing where producers are large."""
+    """Log what is reserved, and whether rings were shrunk, which matters for large produce requests."""
     reserved = shm_bytes(settings, sizes)
     hint = ""
     if reserved > bound:

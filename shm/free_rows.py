@@ -1,7 +1,7 @@
 """Which rows of the cluster table are free.
 
-Runs in: the controller process. Rows that were given back are used first, the latest of them before the others; then
-those that never were in use.
+Runs in: the controller process. Released rows are reused first, the latest first; then
+those never used.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 
 class FreeRows:
-    """The free ones of `count` rows.
+    """The free rows of `count` rows.
 
     used   rows that are in use already
     """
@@ -37,5 +37,5 @@ class FreeRows:
         self._next += count - from_returned
 
     def give(self, rows: Iterable[int]) -> None:
-        """Rows that are not in use any more."""
+        """Release rows."""
         self._returned += rows
