@@ -71,7 +71,7 @@ class ImportTopic:
         if there < partitions:
             raise HeadraceError(
                 f"topic {self.topic} has {there} partitions, the source needs {partitions}; add them:"
-                f" kafka-topics --alter --topic {self.topic} --partitions {partitions}"
+                f" headrace topics alter {self.topic} --partitions {partitions}"
             )
 
     def new_producer(self) -> tuple[int, int]:

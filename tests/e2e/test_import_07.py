@@ -116,7 +116,7 @@ def test_a_topic_with_too_few_partitions_is_named_with_what_to_do(node, tmp_path
     arguments[-1] = tmp_path / "other-state"
     done = subprocess.run(command(directory, topic, *arguments), capture_output=True, text=True)
     assert done.returncode == 1
-    assert "has 1 partitions, the source needs 2: kafka-topics --alter" in done.stderr
+    assert "has 1 partitions, the source needs 2; add them: headrace topics alter" in done.stderr
     assert "Traceback" not in done.stderr
 
 

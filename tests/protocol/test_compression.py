@@ -145,11 +145,11 @@ def test_a_bomb_is_refused_before_it_grows(codec, data):
 @pytest.mark.parametrize(
     ("codec", "data", "reason"),
     [
-        (Codec.SNAPPY, b"", "a block without its length"),
-        (Codec.SNAPPY, b"\xff\xff\xff\xff\xff\xff", "a block without its length"),
+        (Codec.SNAPPY, b"", "a block without a length"),
+        (Codec.SNAPPY, b"\xff\xff\xff\xff\xff\xff", "a block without a length"),
         (Codec.SNAPPY, b"\x80\x80\x80\x40abcdef", "134217728 bytes can't come of 10"),
-        (Codec.SNAPPY, XERIAL_HEADER + b"\0\0\1\0abc", "block of 256 bytes announced"),
-        (Codec.SNAPPY, XERIAL_HEADER + b"\xff\xff\xff\xff", "block of 4294967295 bytes announced"),
+        (Codec.SNAPPY, XERIAL_HEADER + b"\0\0\1\0abc", "a block of 256 bytes is truncated"),
+        (Codec.SNAPPY, XERIAL_HEADER + b"\xff\xff\xff\xff", "a block of 4294967295 bytes is truncated"),
         (Codec.SNAPPY, XERIAL_HEADER + b"\0\0", "is truncated"),
         (Codec.ZSTD, zstandard.compress(b"ab") + b"garbage", "error when determining|incomplete|Unknown frame"),
         (Codec.ZSTD, b"", "zstd: "),

@@ -158,7 +158,7 @@ def test_a_set_that_can_t_be_is_refused(data, reason):
 def test_damage_inside_a_compressed_set_is_found():
     inner = bytearray(build_message_set([Record(0, 0, b"k", b"v")], 1))
     inner[-1] ^= 1
-    with pytest.raises(CorruptRecord, match="checksum is wrong"):
+    with pytest.raises(CorruptRecord, match="checksum mismatch"):
         read(wrap(bytes(inner)))
     with pytest.raises(CorruptRecord, match="no message at byte"):
         read(wrap(bytes(inner[:-1])))

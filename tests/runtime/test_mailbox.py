@@ -345,7 +345,7 @@ def test_an_id_in_use_is_not_taken_a_second_time(seats, caplog):
     pair.turn()
     pair.write(REQUEST, REQUEST_HEADER.pack(1, KIND, 0, 0))
     pair.turn()
-    assert "its id 1 is in use" in caplog.text
+    assert "id 1 is in use" in caplog.text
     pair.kept[0](b"once")
     assert pair.turn() == [(ANSWERED, b"once")]
     assert len(pair.kept) == 1

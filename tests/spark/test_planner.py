@@ -231,4 +231,4 @@ def test_a_directory_that_is_here_and_closed_is_told(topics, broker, log, caplog
     monkeypatch.setattr(planner_module, "is_directory_of", refuse)
     plan(ScanOptions(broker.address, ("a",)))
     (told,) = [record for record in caplog.records if record.levelname == "WARNING"]
-    assert f"{log.directory} is on this host and can't be read" in told.message
+    assert f"{log.directory} is on this host but not readable" in told.message

@@ -187,7 +187,7 @@ def test_brokers_on_hosts_without_an_executor_are_told(spark, clicks, broker, ca
 def test_what_makes_no_sense_fails_at_once(spark, clicks, broker, arguments):
     if arguments.get("where") is Column:
         arguments = {"where": functions.col("offset") > 5}
-    named = r"columns|start and end|go together|bootstrap.server|minPartitions|^where|exactly one|sense|twice|TLS"
+    named = r"columns|start and end|go together|bootstrap.server|minPartitions|^where|exactly one|not allowed|twice|TLS"
     with pytest.raises(ValueError, match=named):
         scan(spark, "clicks", **{"bootstrap_servers": broker.address, **arguments})
 
