@@ -9,7 +9,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-SOURCES = ["headrace", "protocol", "shm", "runtime", "log", "client", "workers", "controller", "node", "spark", "cli"]
+SOURCES = [
+    "headrace",
+    "protocol",
+    "shm",
+    "runtime",
+    "log",
+    "client",
+    "workers",
+    "controller",
+    "node",
+    "spark",
+    "migration",
+    "cli",
+]
 FOLDERS = [*SOURCES, "bench", "tests", "systemd"]
 CODE = [path for folder in SOURCES for path in sorted((ROOT / folder).rglob("*.py"))]
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
