@@ -167,8 +167,8 @@ def test_tests_patch_the_module_under_test_and_not_python():
             ):
                 continue
             target, name = node.args[:2]
-            if isinstance(target, ast.Attribute):  # loop_module.os
-                is_pythons = _is_pythons(target.attr)
+            if isinstance(target, ast.Attribute):  # loop_module.os, os.path
+                is_pythons = _is_pythons(target.attr) or ast.unparse(target).partition(".")[0] in pythons
             elif isinstance(target, ast.Constant):
                 is_pythons = _is_pythons(target.value)
             else:

@@ -1,4 +1,7 @@
-"""The demo's node: it comes up, or its log is shown in time; nothing outlives the demo."""
+"""The demo's node: it comes up, or its log is shown in time; nothing outlives the demo.
+
+Holds: cli/demo.py
+"""
 
 import os
 import signal

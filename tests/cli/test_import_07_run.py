@@ -1,4 +1,7 @@
-"""An import that dies anywhere and is run again: everything arrives once, in order, and the report says so."""
+"""An import that dies anywhere and is run again: everything arrives once, in order, and the report says so.
+
+Holds: cli/import_07_state.py, client/import_topic.py
+"""
 
 import dataclasses
 import json

@@ -1,4 +1,7 @@
-"""Thousands of connections to one node: all are served, what they took is given back, one too many is told so."""
+"""Thousands of connections to one node: all are served, what they took is given back, one too many is told so.
+
+Holds: workers/network/heap.py, workers/network/worker.py
+"""
 
 import os
 import re

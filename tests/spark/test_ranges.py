@@ -1,4 +1,7 @@
-"""A range read from segment files and over the network: the same records as the plain reader finds."""
+"""A range read from segment files and over the network: the same records as the plain reader finds.
+
+Holds: spark/local_range.py, spark/remote_range.py, spark/rows.py, spark/columns.py, spark/decode.py
+"""
 
 import contextlib
 import dataclasses

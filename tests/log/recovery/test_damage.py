@@ -1,4 +1,8 @@
-"""Damaged files of every kind: what is below the damage is served, nothing false is, and the log opens and goes on."""
+"""Damaged files of every kind: what is below the damage is served, nothing false is, and the log opens and goes on.
+
+Holds: log/recovery/log_loader.py, log/state/checkpoints.py, log/segments/offset_index.py, log/segments/time_index.py,
+log/segments/index_file.py
+"""
 
 import os
 import random
