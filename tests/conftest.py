@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +55,25 @@ def pytest_sessionstart(session):
 def pytest_collection_modifyitems(items):
     """Files that take tens of seconds first: shards take whole files, and none shall begin a long one at the end."""
     items.sort(key=lambda item: item.path.name not in LONG_FILES)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_thread_outlives_its_module():
+    """What one test leaves running another one meets: in a patched name, in a count of descriptors, in a fork."""
+    before = set(threading.enumerate())
+    yield
+
+    def left():
+        return [one for one in threading.enumerate() if one not in before and not _is_of_spark(one)]
+
+    wait_until(lambda: not left(), lambda: f"threads left: {left()}")
+
+
+def _is_of_spark(thread):
+    """A session is for all tests, and its gateway's threads for the rest of the process."""
+    target = getattr(thread, "_target", None)
+    modules = (type(thread).__module__, type(getattr(target, "__self__", None)).__module__)
+    return any(name.partition(".")[0] in ("py4j", "pyspark") for name in modules)
 
 
 @dataclass

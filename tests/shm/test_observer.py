@@ -55,6 +55,6 @@ def test_nothing_stays_mapped_of_a_node_of_which_a_part_is_missing(new_fabric, t
     fabric = new_fabric()
     os.unlink(f"{SHM_DIRECTORY}{fabric.wiring.region_name(LAG)}")
     before = mapped(fabric)
-    with pytest.raises(RegionError):
+    with pytest.raises(RegionError) as failure:  # which keeps what its frames refer to
         Observer(tmp_path)
-    assert mapped(fabric) == before
+    assert mapped(fabric) == before, failure
