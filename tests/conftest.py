@@ -16,19 +16,27 @@ import pytest
 from tests.support import children
 from tests.support.waiting import wait_until
 
-LONG_FILES = {
-    "test_campaign.py",
-    "test_compaction_under_load.py",
-    "test_datasource.py",
-    "test_group_clients.py",
-    "test_hostile_frames.py",
-    "test_log_directories.py",
-    "test_many_connections.py",
-    "test_old_clients.py",
-    "test_ring_deaths.py",
-    "test_scan.py",
-    "test_worker_deaths.py",
-}
+TESTS = Path(__file__).resolve().parent
+LONG_FILES = (  # the longest first
+    "workers/test_worker_deaths.py",
+    "spark/test_datasource.py",
+    "spark/test_scan.py",
+    "spark/test_job_script.py",
+    "e2e/test_faults.py",
+    "shm/test_cluster_view.py",
+    "shm/test_ring_deaths.py",
+    "e2e/test_verify_running.py",
+    "e2e/test_compaction_under_load.py",
+    "spark/test_parquet.py",
+    "e2e/test_hostile_frames.py",
+    "e2e/test_record_deletion.py",
+    "spark/test_guide.py",
+    "e2e/test_group_clients.py",
+    "e2e/test_log_directories.py",
+    "log/compaction/test_million_keys.py",
+    "e2e/test_group_faults.py",
+    "controller/test_process.py",
+)
 
 hypothesis.settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
@@ -54,7 +62,8 @@ def pytest_sessionstart(session):
 
 def pytest_collection_modifyitems(items):
     """Files that take tens of seconds first: shards take whole files, and none shall begin a long one at the end."""
-    items.sort(key=lambda item: item.path.name not in LONG_FILES)
+    places = {TESTS / name: place for place, name in enumerate(LONG_FILES)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 @pytest.fixture(scope="module", autouse=True)

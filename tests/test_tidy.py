@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import LONG_FILES
+
 ROOT = Path(__file__).parent.parent
 SOURCES = ["headrace", "protocol", "shm", "runtime", "log", "client", "workers", "controller", "node", "spark", "cli"]
 FOLDERS = [*SOURCES, "bench", "tests", "systemd"]
@@ -152,6 +154,10 @@ def test_helpers_of_tests_are_one_package():
             elif isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.path":
                 wrong.append(f"{relative(path)}: sys.path")
     assert not wrong
+
+
+def test_long_files_are_there():
+    assert not [name for name in LONG_FILES if not (ROOT / "tests" / name).is_file()]
 
 
 def test_tests_patch_the_module_under_test_and_not_python():
