@@ -13,7 +13,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-SOURCES = ["headrace", "protocol", "shm", "runtime", "log", "client", "workers", "controller", "node", "spark", "cli"]
+SOURCES = [
+    "headrace",
+    "protocol",
+    "shm",
+    "runtime",
+    "log",
+    "client",
+    "workers",
+    "controller",
+    "node",
+    "spark",
+    "migration",
+    "cli",
+]
 LIMITS = "headrace/limits.py"
 _BOUND = re.compile(r"_?[A-Z][A-Z0-9_]*_(MAX|MIN)")
 

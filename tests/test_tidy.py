@@ -12,7 +12,20 @@ import pytest
 from tests.conftest import LONG_FILES
 
 ROOT = Path(__file__).parent.parent
-SOURCES = ["headrace", "protocol", "shm", "runtime", "log", "client", "workers", "controller", "node", "spark", "cli"]
+SOURCES = [
+    "headrace",
+    "protocol",
+    "shm",
+    "runtime",
+    "log",
+    "client",
+    "workers",
+    "controller",
+    "node",
+    "spark",
+    "migration",
+    "cli",
+]
 FOLDERS = [*SOURCES, "bench", "tests", "systemd"]
 CODE = [path for folder in SOURCES for path in sorted((ROOT / folder).rglob("*.py"))]
 TESTS = sorted((ROOT / "tests").rglob("*.py"))

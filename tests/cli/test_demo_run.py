@@ -68,7 +68,7 @@ def test_a_node_that_says_nothing_ends_at_the_deadline(start, tmp_path, monkeypa
     monkeypatch.setattr(demo_run, "READY_DEADLINE_S", 0.2)
     node = start("import time; time.sleep(60)")
     begun = time.monotonic()
-    with pytest.raises(SystemExit, match="did not come up"):
+    with pytest.raises(SystemExit, match="did not start"):
         demo_run._await_ready(node, tmp_path)
     assert time.monotonic() - begun < DEADLINE_S
 
@@ -112,10 +112,10 @@ def test_a_demo_that_is_told_to_stop_while_its_node_starts_takes_it_along(start,
     ("content", "complaint"),
     [
         (None, "No such file or directory"),
-        (b"", "holds no line"),
+        (b"", "is empty"),
         (
             b"short\n" + b"x" * 1_000_000 + b"\n",
-            "line 2: 1000000 bytes; the demo's lines are records of 1000000 bytes at most",
+            "line 2: 1000000 bytes; the demo takes lines of at most 1000000 bytes",
         ),
     ],
 )

@@ -96,8 +96,8 @@ def test_start_end_and_options(spark, clicks, broker, tmp_path):
     ("directory", "arguments", "failure", "reason"),
     [
         ("s3a://bucket/x", {}, ValueError, "not to s3a://"),
-        ("nowhere/out", {}, FileNotFoundError, "nowhere is no directory"),
-        ("file", {}, FileExistsError, "file is no directory"),
+        ("nowhere/out", {}, FileNotFoundError, "nowhere is not a directory"),
+        ("file", {}, FileExistsError, "file is not a directory"),
         ("out", {"compression": "zip"}, ValueError, "compression 'zip' must be one of snappy"),
         ("out", {"compression": None}, ValueError, "compression None must be"),
         ("out", {"mode": "ignore"}, ValueError, "mode 'ignore' must be error, append, overwrite"),

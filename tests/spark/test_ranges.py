@@ -355,7 +355,7 @@ def test_a_damaged_batch_is_told_with_topic_offset_file_and_both_sums(log, broke
     was = compute_crc(data[size : 2 * size])
     data[2 * size - 3] ^= 4
     path.write_bytes(data)
-    told = rf"damaged: its checksum is {compute_crc(data[size : 2 * size]):#010x}, {was:#010x} was written"
+    told = rf"corrupt: its checksum is {compute_crc(data[size : 2 * size]):#010x}, expected {was:#010x}"
     with pytest.raises(
         CorruptRange, match=rf"clicks-0: the batch at offset 1 \(.*{0:020d}\.log, byte {size}\) is {told}"
     ):
@@ -524,7 +524,7 @@ def test_patience_ends_and_is_not_spent_on_a_topic_that_is_gone(log, monkeypatch
         with pytest.raises(KafkaError, match="UNKNOWN_TOPIC_OR_PARTITION"):
             rows_of(one)
         assert len(pauses) == CLIENT_RETRIES_MAX
-    with pytest.raises(ConnectionFailed, match="no broker answers"):
+    with pytest.raises(ConnectionFailed, match="no broker responded"):
         rows_of(dataclasses.replace(one, patience_s=0))
     assert len(pauses) == 2 * CLIENT_RETRIES_MAX
 
