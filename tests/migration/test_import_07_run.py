@@ -1,6 +1,6 @@
 """An import that dies anywhere and is run again: everything arrives once, in order, and the report says so.
 
-Holds: cli/import_07_state.py, client/import_topic.py
+Holds: migration/import_07_state.py, migration/import_topic.py
 """
 
 import dataclasses
