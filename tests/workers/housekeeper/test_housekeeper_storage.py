@@ -1,7 +1,7 @@
 """The housekeeper over disks that fail, and over topics that come again under their name.
 
 Holds: workers/housekeeper/worker.py, workers/housekeeper/hosted.py, workers/housekeeper/segment_sync.py,
-workers/housekeeper/clean_marker.py, workers/housekeeper/checkpoints.py, workers/housekeeper/lag_look.py
+workers/housekeeper/clean_marker.py, workers/housekeeper/checkpoints.py, workers/housekeeper/lag_scan.py
 """
 
 import errno

@@ -1,6 +1,6 @@
 """Replicas over disks that fail, fill up and come back.
 
-Holds: workers/partition/log_directories.py, workers/partition/replicas.py
+Holds: workers/partition/log_directories.py, workers/partition/storage_failures.py, workers/partition/replicas.py
 """
 
 import errno

@@ -1,6 +1,6 @@
 """Logs are opened a slice at a time: in which order, what a log that does not open costs, and what a stop meanwhile leaves.
 
-Holds: workers/partition/replicas.py, workers/partition/opening_queue.py
+Holds: workers/partition/replica_opener.py, workers/partition/replicas.py, workers/partition/opening_queue.py
 """
 
 import pytest

@@ -1,6 +1,6 @@
 """Deletions and swaps as the owner of a log decides them, and the housekeeper's side of the conversation.
 
-Holds: workers/housekeeper/owners.py, workers/housekeeper/retention_look.py
+Holds: workers/housekeeper/owners.py, workers/housekeeper/retention_scan.py
 """
 
 import errno
