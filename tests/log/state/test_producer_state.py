@@ -1,4 +1,7 @@
-"""Producers: sequences, epochs, transactions, expiry, snapshots; through the state itself and through a log that restarts."""
+"""Producers: sequences, epochs, transactions, expiry, snapshots; through the state itself and through a log that restarts.
+
+Holds: log/state/producer.py, log/state/producer_snapshot.py
+"""
 
 import random
 
