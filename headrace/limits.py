@@ -57,6 +57,7 @@ RECEIVE_BYTES_BUSY = 128 * 1024  # of a connection whose socket holds more than 
 RECEIVE_BYTES_KEPT = (
     4 * 1024 * 1024
 )  # of a connection between two large frames, while it is busy and nobody waits for memory
+FRAME_BYTES_AT_ONCE_MAX = 16 << 20  # of a response: memory on the word of its size; for a larger one it grows with what arrives
 PIPELINED_REQUESTS_MAX = 256  # in flight per connection; reading stops beyond
 PARKED_PARTITIONS_MAX = 10_000  # that fetches of one connection wait for; reading stops beyond
 REFUSED_PARTITIONS_MAX = 1_000  # of one connection, on which a batch found its partition out of service
@@ -265,7 +266,7 @@ assert CANCELLED_DEADLINES_MAX < PARKED_PRODUCES_MAX <= DEADLINES_MAX
 assert FRAME_PATIENCE_MS < TRICKLE_DEADLINE_MS
 assert 0 < PEER_TRACES_MAX <= PEER_LINES_MAX
 assert GROUPS_NAMED_MANY < GROUPS_NAMED_MAX
-assert RECEIVE_BYTES_FIRST <= RECEIVE_BYTES_BUSY <= RECEIVE_BYTES_KEPT
+assert RECEIVE_BYTES_FIRST <= RECEIVE_BYTES_BUSY <= RECEIVE_BYTES_KEPT <= FRAME_BYTES_AT_ONCE_MAX <= RESPONSE_BYTES_MAX
 assert RING_BYTES_MIN & (RING_BYTES_MIN - 1) == 0
 assert RING_BYTES_MIN <= ANSWER_RING_BYTES_MIN <= ANSWER_RING_BYTES
 assert RING_BYTES_MIN <= CONTROL_RING_BYTES_MIN <= CONTROL_RING_BYTES

@@ -1,0 +1,367 @@
+"""Frames of a byte stream, without the stream: bytes in, frames out; frames in, bytes out.
+
+Pure: whoever has a socket asks where the next bytes go, and says how many came; asks what is to be sent, and says how many
+were taken. Nothing here waits, and no byte is copied between the socket and the frame but those at an edge of a buffer.
+
+    socket.recv_into(room()) -> received(count) -> next_frame() / next_response(), until None
+    outgoing.gather() -> socket.sendmsg(...) -> outgoing.sent(count)
+
+    FrameBuffer      the bytes of frames that arrive; its owner finds the frames (a network worker's connection)
+    FrameReader      finds them, and refuses a size that can't be
+    ResponseReader   a client's end: knows what was asked, and whose answer each frame is
+    SendQueue        what is to be sent, by whatever part of it the socket takes
+
+A client's end, theory and table. A broker answers the requests of a connection in their order, so a response belongs to the
+request that was sent first of those that have none. Nothing is ever skipped: a response that can't be ends the connection.
+
+    next bytes \\ requests without a response    none                     some, the first has id n
+    fewer than 8                                wait                     wait
+    TLS, HTTP, SSH; a size out of bounds        BadFrame                 BadFrame
+    a head with id n                            BadFrame, not asked      the response of n, when it is whole
+    a head with another id                      BadFrame, not asked      BadFrame, n is due
+
+TLS fits beside it (`Transform`): the socket's bytes are fed to it and come out into `room()`, what `gather` gives goes into it,
+and what it has for the socket is a SendQueue of its own.
+
+Model: h11, `asyncio.BufferedProtocol`. Source: Kafka `NetworkReceive`, `NetworkSend`, `InFlightRequests`, `NetworkClient.parseResponse`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from struct import Struct
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from headrace.errors import BadFrame
+from headrace.limits import (
+    FRAME_BYTES_AT_ONCE_MAX,
+    IOV_MAX,
+    RECEIVE_BYTES_BUSY,
+    RECEIVE_BYTES_FIRST,
+    RECEIVE_BYTES_KEPT,
+    RESPONSE_BYTES_MAX,
+)
+from headrace.protocol.frames import describe_foreign, parse_response_header
+
+SIZE_BYTES = 4  # before each frame
+REQUEST_HEAD_BYTES = 8  # the shortest request: api key, version, correlation id
+RESPONSE_HEAD_BYTES = 4  # the shortest response: its correlation id
+_FOREIGN_BYTES = 16  # enough to know another protocol by
+_CORRELATION_IDS = 1 << 31  # an int32 from 1 on, then again
+
+_unpack_size = Struct(">i").unpack_from
+_unpack_head = Struct(">ii").unpack_from
+
+Part = bytes | bytearray | memoryview
+T = TypeVar("T")
+
+
+class FrameBuffer:
+    """The bytes that were received and not taken yet.
+
+        buffer   | consumed | frame | frame | half a fra |   free   |
+                 0          start                        end        len(buffer)
+
+    It grows with what arrives, not with what a frame announces. Up to RECEIVE_BYTES_BUSY it grows where the socket had more than
+    fitted, so that one `recv` takes several frames.
+    """
+
+    __slots__ = ("_buffer", "_end", "_start", "_was_filled")
+
+    def __init__(self) -> None:
+        self._buffer = memoryview(bytearray(RECEIVE_BYTES_FIRST))
+        self._start = 0
+        self._end = 0
+        self._was_filled = False  # by the last receive: there may be more in the socket
+
+    def _is_kept(self, capacity: int) -> bool:
+        """Whether an empty buffer above RECEIVE_BYTES_BUSY is used again; False lets go of it."""
+        return capacity <= RECEIVE_BYTES_KEPT
+
+    def _make_room(self) -> None:
+        """Free space after `end`: move what is left to the front, and grow the buffer where it is full."""
+        start, end = self._start, self._end
+        capacity = len(self._buffer)
+        wanted = (
+            min(2 * capacity, RECEIVE_BYTES_BUSY) if self._was_filled and capacity < RECEIVE_BYTES_BUSY else capacity
+        )
+        if start == end:
+            if capacity > RECEIVE_BYTES_BUSY and not self._is_kept(capacity):
+                self._buffer = memoryview(bytearray(RECEIVE_BYTES_BUSY))
+            elif wanted > capacity:
+                self._buffer = memoryview(bytearray(wanted))
+            self._start = self._end = 0
+            return
+        if start == 0 and end < capacity:
+            return
+        left = end - start
+        needed = SIZE_BYTES
+        if left >= SIZE_BYTES:
+            (size,) = _unpack_size(self._buffer, start)
+            needed = min(SIZE_BYTES + size, max(capacity, 2 * left))
+        if start == 0 or needed > capacity or wanted > capacity:
+            grown = bytearray(max(needed, wanted))
+            grown[:left] = self._buffer[start:end]
+            self._buffer = memoryview(grown)
+        elif capacity - start >= needed and end < capacity:
+            return  # the rest of the frame fits where it is
+        else:
+            self._buffer[:left] = self._buffer[start:end]
+        self._start, self._end = 0, left
+
+
+class FrameReader(FrameBuffer):
+    """Whole frames out of what a socket receives.
+
+    One that the buffer does not hold gets memory of its own, on the word of its size up to `at_once_bytes`; beyond, the
+    buffer grows with what arrives.
+
+    head_bytes        of the shortest frame
+    frame_bytes_max   a larger one is refused before memory is taken for it
+    """
+
+    __slots__ = ("_at_once_bytes", "_frame_bytes_max", "_head_bytes", "_target", "_target_bytes")
+
+    def __init__(
+        self,
+        head_bytes: int = REQUEST_HEAD_BYTES,
+        frame_bytes_max: int = RESPONSE_BYTES_MAX,
+        at_once_bytes: int = FRAME_BYTES_AT_ONCE_MAX,
+    ) -> None:
+        super().__init__()
+        self._head_bytes = head_bytes
+        self._frame_bytes_max = frame_bytes_max
+        self._at_once_bytes = at_once_bytes
+        self._target: memoryview | None = None  # all of the frame that arrives, where it does not come into the buffer
+        self._target_bytes = 0  # of it that are there
+
+    def room(self) -> memoryview:
+        """Where the next bytes go, never empty; asked when there is no whole frame any more.
+
+        What was handed out of the buffer is gone then, unless it is `own`.
+        """
+        if self._target is not None:
+            return self._target[self._target_bytes :]
+        self._make_room()
+        return self._buffer[self._end :]
+
+    def received(self, count: int) -> bool:
+        """So many bytes were put into the last `room`; returns whether there may be a whole frame now."""
+        if self._target is not None:
+            self._target_bytes += count
+            assert self._target_bytes <= len(self._target), "more than there was room for"
+            return self._target_bytes == len(self._target)
+        self._end = end = self._end + count
+        assert end <= len(self._buffer), "more than there was room for"
+        self._was_filled = end == len(self._buffer)
+        return True
+
+    def next_frame(self) -> memoryview | None:
+        """The next whole frame without its size, None where it is not all here yet.
+
+        raises   BadFrame, for a size that can't be
+        """
+        if self._target is not None:
+            if self._target_bytes < len(self._target):
+                return None
+            frame, self._target = self._target, None
+            return frame
+        start = self._start
+        available = self._end - start
+        if available < SIZE_BYTES:
+            return None
+        (size,) = _unpack_size(self._buffer, start)
+        if not self._head_bytes <= size <= self._frame_bytes_max:
+            self._refuse(size)
+        if available - SIZE_BYTES < size:
+            if len(self._buffer) - SIZE_BYTES < size <= self._at_once_bytes:
+                self.divert(memoryview(bytearray(size)))
+            return None
+        self._start = end = start + SIZE_BYTES + size
+        return self._buffer[start + SIZE_BYTES : end]
+
+    def divert(self, target: memoryview) -> bool:
+        """Receive the frame that has begun to arrive into `target`; False where that is too small, or the frame is whole.
+
+        Its size is known to be there, and good.
+        """
+        start, end = self._start, self._end
+        (size,) = _unpack_size(self._buffer, start)
+        here = end - start - SIZE_BYTES
+        if size > len(target) or here >= size:
+            return False
+        target[:here] = self._buffer[start + SIZE_BYTES : end]
+        self._target, self._target_bytes = target[:size], here
+        self._start = self._end = 0
+        self._was_filled = False  # by a frame that leaves it: the buffer is no better when it is larger
+        return True
+
+    def own(self, frame: memoryview) -> memoryview:
+        """What was handed out of a frame, to be kept: copied, where it lies in the buffer."""
+        return memoryview(bytearray(frame)) if frame.obj is self._buffer.obj else frame
+
+    def _refuse(self, size: int) -> None:
+        """raises   BadFrame, for a size that can't be"""
+        foreign = describe_foreign(bytes(self._buffer[self._start : min(self._end, self._start + _FOREIGN_BYTES)]))
+        if foreign:
+            raise BadFrame(f"{foreign} instead of a frame")
+        raise BadFrame(f"frame of {size} bytes, {self._head_bytes} to {self._frame_bytes_max} are taken")
+
+
+class Asked(NamedTuple):
+    """A request that a response is due for.
+
+    what   the asker's own; comes back with the response
+    into   where a response that fits is received, and stays; it begins with the response's header
+    """
+
+    correlation_id: int
+    api_key: int
+    version: int
+    what: object
+    into: memoryview | None
+
+
+class Response(NamedTuple):
+    """A response without its header; valid until the next `room`, unless it was received `into` its asker's memory."""
+
+    asked: Asked
+    body: memoryview
+
+
+class ResponseReader(FrameReader):
+    """A client's end of one connection: which request's response comes next.
+
+    address   of the broker, for what is said of it
+    """
+
+    __slots__ = ("_address", "_asked", "_is_head_checked", "_last_id")
+
+    def __init__(self, address: str, frame_bytes_max: int = RESPONSE_BYTES_MAX, last_id: int = 0) -> None:
+        super().__init__(RESPONSE_HEAD_BYTES, frame_bytes_max)
+        self._address = address
+        self._asked: deque[Asked] = deque()  # those without a response, the first one first
+        self._last_id = last_id
+        self._is_head_checked = False  # of the frame that comes next
+
+    def __len__(self) -> int:
+        """Requests without a response."""
+        return len(self._asked)
+
+    def draw_id(self) -> int:
+        """The correlation id of the next request."""
+        self._last_id = (self._last_id + 1) % _CORRELATION_IDS
+        return self._last_id
+
+    def expect(
+        self, correlation_id: int, api_key: int, version: int, what: object = None, into: memoryview | None = None
+    ) -> None:
+        """A request was queued that will have a response. In the order in which they are sent."""
+        self._asked.append(Asked(correlation_id, api_key, version, what, into))
+
+    def give_up(self) -> list[Asked]:
+        """The connection is gone: what no response comes for any more."""
+        asked = list(self._asked)
+        self._asked.clear()
+        return asked
+
+    def next_response(self) -> Response | None:
+        """The next whole response, None where it is not all here yet.
+
+        raises   BadFrame, for one that can't be, as soon as its head is here
+        """
+        if not self._is_head_checked and not self._check_head():
+            return None
+        frame = self.next_frame()
+        if frame is None:
+            return None
+        self._is_head_checked = False
+        asked = self._asked.popleft()
+        _id, position = parse_response_header(frame, asked.api_key, asked.version)
+        return Response(asked, frame[position:])
+
+    def _check_head(self) -> bool:
+        """Whether the head of the next frame is here, and is right."""
+        available = self._end - self._start
+        if available < SIZE_BYTES + RESPONSE_HEAD_BYTES:
+            if available >= SIZE_BYTES:
+                (size,) = _unpack_size(self._buffer, self._start)
+                if not RESPONSE_HEAD_BYTES <= size <= self._frame_bytes_max:
+                    self._refuse(size)
+            return False
+        size, correlation_id = _unpack_head(self._buffer, self._start)
+        if not RESPONSE_HEAD_BYTES <= size <= self._frame_bytes_max:
+            self._refuse(size)
+        if not self._asked:
+            raise BadFrame(f"response {correlation_id} from {self._address}, nothing was asked")
+        asked = self._asked[0]
+        if correlation_id != asked.correlation_id:
+            raise BadFrame(f"response {correlation_id} from {self._address}, {asked.correlation_id} is due")
+        self._is_head_checked = True
+        if asked.into is not None:
+            self.divert(asked.into)
+        return True
+
+    def _refuse(self, size: int) -> None:
+        foreign = describe_foreign(bytes(self._buffer[self._start : min(self._end, self._start + _FOREIGN_BYTES)]))
+        if foreign:
+            raise BadFrame(f"{self._address} answers with {foreign}: no Kafka listener without TLS is there")
+        raise BadFrame(f"response of {size} bytes from {self._address}")
+
+
+class SendQueue:
+    """Bytes on their way out, in order.
+
+    unsent_bytes   that the socket has not taken
+    taken_bytes    that it has, ever. What was put when `taken_bytes + unsent_bytes` was n is all out when `taken_bytes` is n
+    """
+
+    __slots__ = ("_parts", "taken_bytes", "unsent_bytes")
+
+    def __init__(self) -> None:
+        self._parts: deque[Part] = deque()
+        self.unsent_bytes = 0
+        self.taken_bytes = 0
+
+    def put(self, part: Part) -> int:
+        """Queue bytes, which stay as they are until they are sent; returns what `taken_bytes` will be then."""
+        if len(part):
+            self._parts.append(part)
+            self.unsent_bytes += len(part)
+        return self.taken_bytes + self.unsent_bytes
+
+    def gather(self) -> list[Part]:
+        """What to send next, for `sendmsg`; empty where nothing is left."""
+        parts = self._parts
+        return list(parts) if len(parts) <= IOV_MAX else [parts[index] for index in range(IOV_MAX)]
+
+    def sent(self, count: int) -> None:
+        """So many bytes of what was gathered were taken."""
+        assert count <= self.unsent_bytes, "more than there was"
+        self.unsent_bytes -= count
+        self.taken_bytes += count
+        parts = self._parts
+        while count:
+            first = parts.popleft()
+            if len(first) > count:
+                parts.appendleft(memoryview(first)[count:])
+                return
+            count -= len(first)
+
+
+class Transform(Protocol):
+    """What stands between the bytes of a socket and those of the stream, as TLS does.
+
+    outgoing   what it has for the socket: what was written, and what is its own (a handshake)
+    """
+
+    outgoing: SendQueue
+
+    def feed(self, received: memoryview) -> None:
+        """Bytes of the socket; all of them are taken. raises   BadFrame, where they can't be"""
+
+    def read_into(self, room: memoryview) -> int:
+        """Bytes of the stream; 0 where there are none until more is fed."""
+
+    def write(self, part: Part) -> int:
+        """How many bytes of the stream it takes; 0 where it takes none until more is fed."""
