@@ -9,6 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from fake_node import Desk
 from runtime_fakes import FakeSeat
 from seats import Seats
 
@@ -33,3 +34,10 @@ def _handlers_as_before():
     yield
     for number, handler in handlers.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture
+def desk(seat):
+    desk = Desk(seat)
+    yield desk
+    desk.close()
