@@ -30,10 +30,10 @@ class Session:
     reads      whether it reads at all
     """
 
-    def __init__(self, sock, transform=None):
+    def __init__(self, sock, transform=None, reads=True):
         self.sock = sock
         self.requests = []
-        self.reads = True
+        self.reads = reads
         self.is_over = False
         self._reader = FrameReader()
         self._transform = transform
@@ -57,15 +57,18 @@ class Session:
                     self.is_over = True
                     return
                 if self._transform is None:
-                    self._reader.received(count)
+                    self._take(count)
                 else:
                     self._transform.feed(room[:count])
                     while count := self._transform.read_into(self._reader.room()):
-                        self._reader.received(count)
+                        self._take(count)
                     self._flush()
-                while (frame := self._reader.next_frame()) is not None:
-                    header = parse_request_header(frame)
-                    self.requests.append((header, bytes(frame[header.body_position :])))
+
+    def _take(self, count):
+        self._reader.received(count)
+        while (frame := self._reader.next_frame()) is not None:
+            header = parse_request_header(frame)
+            self.requests.append((header, bytes(frame[header.body_position :])))
 
     def say(self, data):
         if self._transform is None:
@@ -98,10 +101,10 @@ class Session:
         self.close()
 
     def _flush(self):
-        data = b"".join(self._transform.outgoing.gather())
-        self._transform.outgoing.sent(len(data))
+        outgoing = self._transform.outgoing
         self.sock.setblocking(True)
-        self.sock.sendall(data)
+        while parts := outgoing.gather():
+            outgoing.sent(self.sock.sendmsg(parts))
         self.sock.setblocking(False)
 
 
@@ -114,6 +117,7 @@ class FakeNode:
         self._receive_buffer_bytes = receive_buffer_bytes
         self.port = 0
         self.accepts = True
+        self.reads = True
         self.listen()
 
     def listen(self):
@@ -139,7 +143,7 @@ class FakeNode:
         with contextlib.suppress(BlockingIOError, OSError):
             while self.accepts:
                 sock, _address = self._listener.accept()
-                self.sessions.append(Session(sock, self._transform() if self._transform else None))
+                self.sessions.append(Session(sock, self._transform() if self._transform else None, self.reads))
         for session in self.sessions:
             session.pump()
 

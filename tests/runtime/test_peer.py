@@ -543,6 +543,7 @@ def test_a_transform_stands_between_the_socket_and_the_frames(desk, asks_version
 
 
 def test_a_transform_that_is_not_understood_ends_the_connection(desk, node, caplog):
+    node.reads = False
     peer = desk.open(node, transform=Scrambled)
     desk.ask(peer, "first")
     desk.turn_until(lambda: node.sessions)
