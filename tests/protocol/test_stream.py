@@ -4,7 +4,6 @@ import random
 import struct
 
 import pytest
-from scrambled import Scrambled
 
 from headrace.errors import BadFrame
 from headrace.limits import IOV_MAX, RECEIVE_BYTES_BUSY, RECEIVE_BYTES_HEAD
@@ -12,6 +11,7 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import build_request, parse_request_header
 from headrace.protocol.messages import ApiVersionsRequest
 from headrace.protocol.stream import REQUEST_HEAD_BYTES, FrameReader, ResponseReader, SendQueue
+from tests.support.scrambled import Scrambled
 
 KEY, VERSION = ApiKey.METADATA, 0  # a response without tags
 

@@ -4,8 +4,6 @@ import contextlib
 import socket
 import struct
 
-from waiting import wait_until
-
 from headrace.clock import SystemClock
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -15,6 +13,7 @@ from headrace.protocol.stream import FrameReader, SendQueue
 from headrace.runtime.peer import PeerOptions
 from headrace.runtime.peers import Peers
 from headrace.runtime.poller import Poller
+from tests.support.waiting import wait_until
 
 HEARTBEAT = ApiKey.HEARTBEAT  # v0: a response without tags
 

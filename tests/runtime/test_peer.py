@@ -4,13 +4,13 @@ import socket
 import struct
 
 import pytest
-from fake_node import HEARTBEAT, Desk, response
-from scrambled import Scrambled
 
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.runtime.peer import Outcome, PeerOptions
 from headrace.runtime.peer_states import IGNORED, TABLE, Act, PeerEvent, PeerState
+from tests.runtime.fake_node import HEARTBEAT, Desk, response
+from tests.support.scrambled import Scrambled
 
 BIG = messages.HeartbeatRequest(group_id="g" * 30_000, member_id="m" * 30_000)
 
