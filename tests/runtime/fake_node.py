@@ -4,7 +4,6 @@ import contextlib
 import socket
 import struct
 
-from headrace.clock import SystemClock
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import encode_response
@@ -13,6 +12,7 @@ from headrace.protocol.stream import FrameReader, SendQueue
 from headrace.runtime.peer import PeerOptions
 from headrace.runtime.peers import Peers
 from headrace.runtime.poller import Poller
+from tests.support.fake_clock import FakeClock
 from tests.support.waiting import wait_until
 
 HEARTBEAT = ApiKey.HEARTBEAT  # v0: a response without tags
@@ -156,16 +156,6 @@ class FakeNode:
             session.close()
 
 
-class HandClock(SystemClock):
-    """Time passes when the test says so."""
-
-    def __init__(self):
-        self.ms = 1_000_000
-
-    def monotonic_ns(self):
-        return self.ms * 1_000_000
-
-
 class Desk:
     """A process with peers that is turned by hand, and what it was told.
 
@@ -174,7 +164,7 @@ class Desk:
 
     def __init__(self, seat, **bounds):
         self.poller = Poller(seat.doorbell)
-        self.clock = HandClock()
+        self.clock = FakeClock()
         self.peers = Peers(self.poller, self.clock, seat.doorbell.force, chance=lambda: 0.5, **bounds)
         self.told = []
         self.nodes = []
