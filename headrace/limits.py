@@ -230,7 +230,7 @@ LOAD_REPORT_LENGTH_MAX = 200  # characters of what somebody wrote into the log, 
 TOMBSTONES_BYTES_MAX = 64 * 1024  # of one append
 COMMIT_PREFIX_BYTES_MAX = 4 * 1024 * 1024  # that a group's id takes in the records of one commit
 REBALANCE_REASON_LENGTH_MAX = 255  # of a client's reason, in the log; Kafka's clients send no more
-CANCELLED_KEPT_MAX = 64
+COORDINATOR_TIMERS_MAX = 2_000_000  # of one worker; when half are in use no client adds a member
 
 # Housekeeper
 SEGMENTS_PER_REQUEST_MAX = 1_000
@@ -275,6 +275,7 @@ MESSAGE_LENGTH_MAX = 4_000  # characters of what a client is told, names from it
 
 assert CONNECTION_REQUESTS_PER_CYCLE_MAX <= PIPELINED_REQUESTS_MAX <= NETWORK_REQUESTS_PER_CYCLE_MAX
 assert 10 * NETWORK_CYCLE_MS_MAX <= WORKER_HANG_TIMEOUT_MS_MIN  # a beat in each cycle, whatever the last request took
+assert CANCELLED_DEADLINES_MAX < COORDINATOR_TIMERS_MAX // 2 <= DEADLINES_MAX
 assert CANCELLED_DEADLINES_MAX < PARKED_PRODUCES_MAX <= DEADLINES_MAX
 assert PEER_REQUESTS_MAX <= PIPELINED_REQUESTS_MAX  # or a node like ours stops reading
 assert PEER_REQUESTS_TOTAL_MAX + PEERS_MAX <= DEADLINES_MAX
