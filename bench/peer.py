@@ -20,7 +20,8 @@ from headrace.clock import SystemClock
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import build_request
-from headrace.runtime.peer import Outcome, PeerOptions
+from headrace.runtime.peer_options import PeerOptions
+from headrace.runtime.peer_request import Outcome
 from headrace.runtime.peers import Peers
 from headrace.runtime.poller import Poller
 from headrace.shm.doorbell import Doorbell

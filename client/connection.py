@@ -20,7 +20,7 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response
 from headrace.protocol.frames import build_request
-from headrace.protocol.stream import ResponseReader
+from headrace.protocol.stream import ResponseReader, next_correlation_id
 
 CLIENT_ID = "headrace"
 
@@ -38,6 +38,7 @@ class Connection:
         self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._timeout_s = timeout_s
         self._client_id = client_id
+        self._correlation_id = 0
         self._responses = ResponseReader(self.address)
         try:
             self._socket = socket.create_connection((host, port), timeout=timeout_s)
@@ -80,7 +81,7 @@ class Connection:
         """
         responses = self._responses
         assert not responses, "one request at a time"
-        correlation_id = responses.draw_id()
+        self._correlation_id = correlation_id = next_correlation_id(self._correlation_id)
         try:
             self._socket.settimeout(self._timeout_s)
             self._socket.sendall(build_request(api_key, version, correlation_id, self._client_id, message))

@@ -230,7 +230,7 @@ LOAD_REPORT_LENGTH_MAX = 200  # characters of what somebody wrote into the log, 
 TOMBSTONES_BYTES_MAX = 64 * 1024  # of one append
 COMMIT_PREFIX_BYTES_MAX = 4 * 1024 * 1024  # that a group's id takes in the records of one commit
 REBALANCE_REASON_LENGTH_MAX = 255  # of a client's reason, in the log; Kafka's clients send no more
-COORDINATOR_TIMERS_MAX = 2_000_000  # of one worker; when half are in use no client adds a member
+COORDINATOR_TIMERS_MAX = 2_000_000  # of one kind in one worker; when half are in use no client adds a member
 
 # Housekeeper
 SEGMENTS_PER_REQUEST_MAX = 1_000

@@ -3,8 +3,8 @@
 Pure: whoever has a socket asks where the next bytes go, and says how many came; asks what is to be sent, and says how many
 were taken. Nothing here waits, and no byte is copied between the socket and the frame but those at an edge of a buffer.
 
-    socket.recv_into(room()) -> received(count) -> next_frame() / next_response(), until None
-    outgoing.gather() -> socket.sendmsg(...) -> outgoing.sent(count)
+    in     socket.recv_into(room()) -> received(count) -> next_frame() or next_response(), until None
+    out    put(frame) ... gather() -> socket.sendmsg(parts) -> sent(count)
 
     FrameBuffer      the bytes of frames that arrive; its owner finds the frames (a network worker's connection)
     FrameReader      finds them, and refuses a size that can't be
@@ -48,13 +48,18 @@ SIZE_BYTES = 4  # before each frame
 REQUEST_HEAD_BYTES = 8  # the shortest request: api key, version, correlation id
 RESPONSE_HEAD_BYTES = 4  # the shortest response: its correlation id
 _FOREIGN_BYTES = 16  # enough to know another protocol by
-_CORRELATION_IDS = 1 << 31  # an int32 from 1 on, then again
+_CORRELATION_IDS = 1 << 31  # an int32 from 0 on, then again
 
 _unpack_size = Struct(">i").unpack_from
 _unpack_head = Struct(">ii").unpack_from
 _new = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 
 Part = bytes | bytearray | memoryview
+
+
+def next_correlation_id(last: int) -> int:
+    """The one of the next request of a connection; after 2^31 they begin again."""
+    return (last + 1) % _CORRELATION_IDS
 
 
 class FrameBuffer:
@@ -229,28 +234,17 @@ class ResponseReader(FrameReader):
     address   of the broker, for what is said of it
     """
 
-    __slots__ = ("_address", "_asked", "_is_head_checked", "_last_id")
+    __slots__ = ("_address", "_asked", "_is_head_checked")
 
-    def __init__(self, address: str, frame_bytes_max: int = RESPONSE_BYTES_MAX, last_id: int = 0) -> None:
+    def __init__(self, address: str, frame_bytes_max: int = RESPONSE_BYTES_MAX) -> None:
         super().__init__(RESPONSE_HEAD_BYTES, frame_bytes_max)
         self._address = address
         self._asked: deque[Asked] = deque()  # those without a response, the first one first
-        self._last_id = last_id
         self._is_head_checked = False  # of the frame that comes next
 
     def __len__(self) -> int:
         """Requests without a response."""
         return len(self._asked)
-
-    @property
-    def last_id(self) -> int:
-        """The last one that was drawn, for the next connection to the same broker."""
-        return self._last_id
-
-    def draw_id(self) -> int:
-        """The correlation id of the next request."""
-        self._last_id = (self._last_id + 1) % _CORRELATION_IDS
-        return self._last_id
 
     def expect(
         self, correlation_id: int, api_key: int, version: int, what: object = None, into: memoryview | None = None

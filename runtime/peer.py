@@ -4,143 +4,46 @@ Runs in: any process, over its `Poller`; made by `Peers` (`peers.py`), which has
 
     ask -> waits for the connection, or for the end of the cycle -> sent -> on_reply(outcome, body), once, never within `ask`
 
-    ANSWERED      here is the response's body
-    NOT_SENT      it has not left whole, so it was not done: no connection, late, or the peer was closed
-    UNSUPPORTED   not done: the node serves no version that is good enough
-    LOST          the connection broke: done or not
-    TIMED_OUT     late: done or not, and the connection is given up, since what comes late would be another one's answer
-
-A node answers one connection's requests in their order, so they may be pipelined, and are told in that order. When the
-connection goes, all that was asked fails, each once, what waited to be sent too: the order of requests is their owner's, who
-asks again. What is asked while the peer backs off waits for the next try, so an owner who asks again at once is no busy loop.
+Outcomes: `peer_request.py`. A node answers one connection's requests in their order, so they may be pipelined, and are told in
+that order. When the connection goes, all that was asked fails, each once, and what waited to be sent too: the order of
+requests is their owner's, who asks again. What is asked while the peer backs off waits for the next try, so an owner who asks
+again at once is no busy loop.
 
 A reply's body is gone after `on_reply`, unless it was asked for with `into`: then it lies there.
 
-States: `peer_states.py`. Bytes: `protocol/stream.py`, with a `Transform` (TLS) between it and the socket where the options
-name one. Bounds: `requests_max`, PEER_UNSENT_BYTES_MAX, `response_bytes_max`; PEER_BYTES_PER_CYCLE_MAX for one cycle.
+States: `peer_states.py`. The socket: `wire.py`. Bounds: `requests_max`, `unsent_bytes_max`, `response_bytes_max`, and
+PEER_BYTES_PER_CYCLE_MAX for one cycle.
 
 Source: Kafka `NetworkClient`, `ClusterConnectionStates`, `InFlightRequests`.
 """
 
 from __future__ import annotations
 
-import errno
 import logging
-import os
-import socket
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from headrace.errors import BadFrame, HeadraceError
-from headrace.limits import (
-    PEER_BACKOFF_FIRST_MS,
-    PEER_BACKOFF_JITTER,
-    PEER_BACKOFF_MAX_MS,
-    PEER_BYTES_PER_CYCLE_MAX,
-    PEER_REQUESTS_MAX,
-    PEER_SETUP_MS,
-    PEER_UNSENT_BYTES_MAX,
-    RECEIVE_BYTES_BUSY,
-    RESPONSE_BYTES_MAX,
-)
+from headrace.errors import BadFrame
+from headrace.limits import PEER_BACKOFF_JITTER
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response
 from headrace.protocol.frames import build_request
-from headrace.protocol.stream import ResponseReader, SendQueue, Transform
+from headrace.protocol.stream import Response, next_correlation_id
+from headrace.runtime.peer_options import PeerOptions
+from headrace.runtime.peer_request import OnReply, Outcome, PeerRequest
 from headrace.runtime.peer_states import TABLE, Act, PeerEvent, PeerState
-from headrace.runtime.poller import READ, WRITE
+from headrace.runtime.poller import WRITE
 from headrace.runtime.resolver import Address
+from headrace.runtime.wire import Wire, WireBroken
 
 if TYPE_CHECKING:
     from headrace.runtime.peers import Peers
 
-_EMPTY = memoryview(b"")
-_DOUBLINGS_MAX_BITS = 20
+_DOUBLINGS = 20  # more are no use
 
 _log = logging.getLogger(__name__)
-
-
-class Outcome(IntEnum):
-    """What became of a request."""
-
-    ANSWERED = 0
-    NOT_SENT = 1
-    UNSUPPORTED = 2
-    LOST = 3
-    TIMED_OUT = 4
-
-    @property
-    def is_undone(self) -> bool:
-        """Whether the node has not done it for sure: to ask again does nothing twice."""
-        return self in (Outcome.NOT_SENT, Outcome.UNSUPPORTED)
-
-
-# Called once with what became of a request, and the body of its response; empty unless ANSWERED.
-OnReply = Callable[[Outcome, memoryview], None]
-
-
-@dataclass(frozen=True, slots=True)
-class PeerOptions:
-    """How to speak to a node.
-
-    asks_versions         ApiVersions first, for requests that are asked for with `version_min`
-    requests_max          sent or waiting; 1: the next one is asked for when this one is told
-    response_bytes_max    a larger one ends the connection
-    send_buffer_bytes     SO_SNDBUF; -1 leaves the system's
-    receive_buffer_bytes  SO_RCVBUF, the same
-    transform             makes what stands between the socket and the frames
-    """
-
-    client_id: str = "headrace"
-    asks_versions: bool = False
-    requests_max: int = PEER_REQUESTS_MAX
-    unsent_bytes_max: int = PEER_UNSENT_BYTES_MAX
-    response_bytes_max: int = RESPONSE_BYTES_MAX
-    setup_ms: int = PEER_SETUP_MS
-    backoff_first_ms: int = PEER_BACKOFF_FIRST_MS
-    backoff_max_ms: int = PEER_BACKOFF_MAX_MS
-    send_buffer_bytes: int = -1
-    receive_buffer_bytes: int = -1
-    transform: Callable[[], Transform] | None = None
-
-
-class PeerRequest:
-    """One that was asked for and is not told yet.
-
-    frame    where its version was known at once; None otherwise, and after it was queued
-    timer    serial of its deadline
-    end      how many bytes the connection has taken when all of it is out; 0: not queued
-    """
-
-    __slots__ = (
-        "api_key", "correlation_id", "end", "frame", "frame_bytes", "into", "message", "on_reply", "timer", "version",
-        "version_min",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        api_key: int,
-        version: int,
-        version_min: int | None,
-        message: Any,
-        on_reply: OnReply,
-        into: memoryview | None,
-    ) -> None:
-        self.api_key = api_key
-        self.version = version
-        self.version_min = version_min
-        self.message = message
-        self.on_reply = on_reply
-        self.into = into
-        self.correlation_id = 0
-        self.frame: bytes | None = None
-        self.frame_bytes = 0
-        self.timer = 0
-        self.end = 0
 
 
 class Peer:
@@ -150,8 +53,8 @@ class Peer:
     """
 
     __slots__ = (
-        "_addresses", "_events", "_failures", "_host", "_options", "_peers", "_port", "_queue", "_reason", "_requests",
-        "_responses", "_scratch", "_sock", "_timer", "_told", "_transform", "_unqueued_bytes", "_versions", "address", "state",
+        "_addresses", "_failures", "_host", "_last_id", "_options", "_peers", "_port", "_reason", "_requests", "_timer", "_told",
+        "_unqueued_bytes", "_versions", "_wire", "address", "state",
     )  # fmt: skip
 
     def __init__(self, peers: Peers, host: str, port: int, options: PeerOptions) -> None:
@@ -165,16 +68,12 @@ class Peer:
         self._failures = 0  # in a row: without a single answer between them
         self._reason = ""  # of the last failure
         self._timer = 0  # of the state
-        self._sock: socket.socket | None = None
-        self._events = 0  # that the poller waits for
-        self._transform: Transform | None = None
-        self._scratch = _EMPTY
+        self._wire: Wire | None = None  # from CONNECTING to READY
+        self._last_id = 0  # correlation id
         self._requests: deque[PeerRequest] = deque()  # as they were asked for
         self._unqueued_bytes = 0  # of frames that wait for the connection
         self._versions: dict[int, tuple[int, int]] | None = None
         self._told: list[tuple[PeerRequest, Outcome]] = []  # outcomes to tell when the state is right again
-        self._queue = SendQueue()
-        self._responses = ResponseReader(self.address, options.response_bytes_max)
 
     def __len__(self) -> int:
         """Requests that were asked for and are not told yet."""
@@ -183,8 +82,7 @@ class Peer:
     @property
     def unsent_bytes(self) -> int:
         """Of requests that the system has not taken."""
-        wrapped = 0 if self._transform is None else self._transform.outgoing.unsent_bytes
-        return self._queue.unsent_bytes + self._unqueued_bytes + wrapped
+        return self._unqueued_bytes + (0 if self._wire is None else self._wire.unsent_bytes)
 
     def ask(
         self,
@@ -209,7 +107,7 @@ class Peer:
         if self.state is PeerState.CLOSED or len(self._requests) >= self._options.requests_max:
             return False
         request = PeerRequest(api_key, version, version_min, message, on_reply, into)
-        request.correlation_id = self._responses.draw_id()
+        request.correlation_id = self._draw_id()
         if version_min is None:
             frame = build_request(api_key, version, request.correlation_id, self._options.client_id, message)
             waiting = self.unsent_bytes
@@ -267,7 +165,7 @@ class Peer:
                 self._step(PeerEvent.TIME)
         elif request.end:
             request.timer = 0
-            taken = self._queue.taken_bytes
+            taken = 0 if self._wire is None else self._wire.taken_bytes
             late = "taken" if request.end > taken else "answered"
             self._step(PeerEvent.BROKEN, f"a request was not {late} in time", request)
         else:
@@ -298,65 +196,54 @@ class Peer:
         if timeout_ms:
             self._timer = self._peers.schedule_state(timeout_ms, self)
 
+    def _draw_id(self) -> int:
+        self._last_id = next_correlation_id(self._last_id)
+        return self._last_id
+
     def _tell(self) -> None:
         """Tell outcomes; what hears of them may ask, and close."""
         while self._told:
             told, self._told = self._told, []
             for request, outcome in told:
                 self._peers.settled(request)
-                _settle(request.on_reply, outcome, _EMPTY)
+                request.settle(outcome)
 
     # Acts
 
     def _resolve(self) -> None:
         """Find its addresses, unless some were not tried yet."""
         self._enter(PeerState.RESOLVING, self._options.setup_ms)
-        if self._addresses or (found := self._peers.resolver.lookup(self._host, self._port)):
-            if not self._addresses:
-                self._addresses.extend(found)
+        if not self._addresses:
+            found = self._peers.resolver.lookup(self._host, self._port)
+            if found is None:
+                self._peers.wait_for_name(self)
+                return
+            self._addresses.extend(found)
+        if self._addresses:
             self._step(PeerEvent.RESOLVED)
-        elif found is None:
-            self._peers.wait_for_name(self)
         else:
             self._step(PeerEvent.BROKEN, "the name has no address")
 
     def _connect(self) -> None:
         """Have the system connect; within what is left of the time for it all."""
-        family, address = self._addresses.popleft()
         self.state = PeerState.CONNECTING
+        target = self._addresses.popleft()
         try:
-            self._sock = sock = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
-            for option, size in (
-                (socket.SO_SNDBUF, self._options.send_buffer_bytes),
-                (socket.SO_RCVBUF, self._options.receive_buffer_bytes),
-            ):
-                if size > 0:
-                    sock.setsockopt(socket.SOL_SOCKET, option, size)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            code = sock.connect_ex(address)
-        except OSError as failure:
+            self._wire = Wire(self._peers.poller, self.address, self._options, target, self._on_events)
+        except WireBroken as failure:
             self._step(PeerEvent.BROKEN, str(failure))
-            return
-        if code not in (0, errno.EINPROGRESS):
-            self._step(PeerEvent.BROKEN, os.strerror(code))
-            return
-        self._events = WRITE
-        self._peers.poller.register(sock.fileno(), WRITE, self._on_events)
 
     def _greet(self) -> None:
         """Connected: ask for its versions, or begin."""
-        options = self._options
-        if options.transform is not None:
-            self._transform = options.transform()
-            self._scratch = memoryview(bytearray(RECEIVE_BYTES_BUSY))
-        if not options.asks_versions:
+        if not self._options.asks_versions:
             self._welcome(None)
             return
+        assert self._wire is not None
         self.state = PeerState.GREETING
-        correlation_id = self._responses.draw_id()
+        correlation_id = self._draw_id()
         request = messages.ApiVersionsRequest()
-        self._queue.put(build_request(ApiKey.API_VERSIONS, 0, correlation_id, options.client_id, request))
-        self._responses.expect(correlation_id, ApiKey.API_VERSIONS, 0)
+        frame = build_request(ApiKey.API_VERSIONS, 0, correlation_id, self._options.client_id, request)
+        self._wire.put(frame, correlation_id, ApiKey.API_VERSIONS, 0)
         self._send()
 
     def _welcome(self, versions: dict[int, tuple[int, int]] | None) -> None:
@@ -369,7 +256,8 @@ class Peer:
 
     def _transmit(self) -> None:
         """Queue what waits, each under the next correlation id, and send."""
-        requests = self._requests
+        requests, wire = self._requests, self._wire
+        assert wire is not None
         first = len(requests)
         while first and not requests[first - 1].end:
             first -= 1
@@ -388,9 +276,8 @@ class Peer:
                 frame = build_request(
                     request.api_key, request.version, correlation_id, self._options.client_id, request.message
                 )
-            request.end = self._queue.put(frame)
+            request.end = wire.put(frame, correlation_id, request.api_key, request.version, request, request.into)
             request.message, request.frame, request.frame_bytes = None, None, 0
-            self._responses.expect(correlation_id, request.api_key, request.version, request, request.into)
             requests.append(request)
         self._send()
 
@@ -399,7 +286,7 @@ class Peer:
         self._fail_all(late)
         self._failures += 1
         options = self._options
-        doubled_ms = options.backoff_first_ms << min(self._failures - 1, _DOUBLINGS_MAX_BITS)
+        doubled_ms = options.backoff_first_ms << min(self._failures - 1, _DOUBLINGS)
         jitter = 1 + PEER_BACKOFF_JITTER * (2 * self._peers.chance() - 1)
         backoff_ms = max(1, round(min(doubled_ms, options.backoff_max_ms) * jitter))
         if reason != self._reason:  # one line for a node that is away, not one for each try
@@ -425,7 +312,7 @@ class Peer:
         """Hang up; every request fails, each by what is known of it."""
         if self.state is PeerState.RESOLVING:
             self._peers.resolver.forget(self._host, self._port)
-        taken = self._queue.taken_bytes
+        taken = 0 if self._wire is None else self._wire.taken_bytes
         for request in self._requests:
             outcome = Outcome.NOT_SENT if not 0 < request.end <= taken else Outcome.LOST
             if request is late and outcome is Outcome.LOST:
@@ -434,142 +321,56 @@ class Peer:
         self._requests.clear()
         self._unqueued_bytes = 0
         self._versions = None
-        self._queue = SendQueue()
-        self._transform = None
-        self._scratch = _EMPTY
-        self._responses = ResponseReader(self.address, self._options.response_bytes_max, self._responses.last_id)
-        if self._sock is not None:
-            if self._events:
-                self._peers.poller.forget(self._sock.fileno())
-                self._events = 0
-            self._sock.close()
-            self._sock = None
+        if self._wire is not None:
+            self._wire.close()
+            self._wire = None
 
     # The socket
 
     def _on_events(self, events: int) -> int:
-        if self.state is PeerState.CONNECTING:
-            done = self._check_connected()
-        else:
-            done = self._receive() if events & ~WRITE else 0
-            if events & WRITE and self._sock is not None:
-                self._send()
-                done += 1
+        wire = self._wire
+        assert wire is not None
+        done = 1
+        try:
+            if self.state is PeerState.CONNECTING:
+                if wire.is_connected():
+                    self._step(PeerEvent.CONNECTED)
+            else:
+                if events & ~WRITE:
+                    done = wire.receive(self._take_response)
+                if events & WRITE and wire.is_open:
+                    wire.send()
+        except WireBroken as failure:
+            self._break(wire, failure)
         self._tell()
         return done
 
-    def _check_connected(self) -> int:
-        """Whether the connect is through; one that met itself (a port of ours that nobody listens on) is none."""
-        sock = self._sock
-        assert sock is not None
-        code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-        try:
-            is_own = not code and sock.getpeername() == sock.getsockname()
-        except OSError:
-            return 0  # not yet
-        if code or is_own:
-            self._step(PeerEvent.BROKEN, os.strerror(code) if code else "nobody listens, it met itself")
-        else:
-            self._watch(READ)
-            self._step(PeerEvent.CONNECTED)
-        return 1
-
-    def _watch(self, events: int) -> None:
-        assert self._sock is not None
-        if events != self._events:
-            self._events = events
-            self._peers.poller.modify(self._sock.fileno(), events)
+    def _break(self, wire: Wire, failure: WireBroken) -> None:
+        """A wire failed; unless it was given up meanwhile."""
+        if wire.is_open:
+            self._step(PeerEvent.BROKEN, str(failure))
 
     def _send(self) -> None:
-        """As much as the system takes; the rest when it takes more. A failure is met by `_receive`, behind what came before it."""
-        sock, transform = self._sock, self._transform
-        assert sock is not None
+        wire = self._wire
+        assert wire is not None
         try:
-            while True:
-                queue = self._queue if transform is None else self._wrap(transform)
-                if not (parts := queue.gather()):
-                    break
-                queue.sent(sock.sendmsg(parts))
-        except BlockingIOError:
-            self._watch(READ | WRITE)
+            wire.send()
+        except WireBroken as failure:
+            self._break(wire, failure)
+
+    def _take_response(self, response: Response) -> None:
+        asked, body = response
+        request = asked.what
+        if not isinstance(request, PeerRequest):
+            self._step(PeerEvent.GREETED, _served(body))
             return
-        except OSError as failure:
-            if failure.errno not in (errno.EPIPE, errno.ECONNRESET):
-                self._step(PeerEvent.BROKEN, str(failure))
-                return
-        self._watch(READ)
-
-    def _wrap(self, transform: Transform) -> SendQueue:
-        """Through the transform, as much as it takes now, and the system soon."""
-        queue, outgoing = self._queue, transform.outgoing
-        while outgoing.unsent_bytes < RECEIVE_BYTES_BUSY and (parts := queue.gather()):
-            count = transform.write(parts[0])
-            if not count:
-                break
-            queue.sent(count)
-        return outgoing
-
-    def _receive(self) -> int:
-        """What came, up to this peer's share of a cycle; returns the work done."""
-        sock, responses, transform = self._sock, self._responses, self._transform
-        assert sock is not None
-        left_bytes = PEER_BYTES_PER_CYCLE_MAX
-        done = 0
-        try:
-            while left_bytes > 0:
-                room = responses.room() if transform is None else self._scratch
-                if len(room) > left_bytes:
-                    room = room[:left_bytes]
-                count = sock.recv_into(room)
-                if not count:
-                    self._step(PeerEvent.BROKEN, "closed by the node")
-                    return done + 1
-                left_bytes -= count
-                if transform is None:
-                    if responses.received(count):
-                        done += self._take_responses(responses)
-                else:
-                    done += self._unwrap(transform, responses, room[:count])
-                if responses is not self._responses:
-                    return done + 1  # gone by what was heard
-                if count < len(room):
-                    break
-        except BlockingIOError:
-            pass
-        except (BadFrame, OSError) as failure:
-            if responses is self._responses:
-                self._step(PeerEvent.BROKEN, str(failure))
-            return done + 1
-        return done + 1
-
-    def _unwrap(self, transform: Transform, responses: ResponseReader, received: memoryview) -> int:
-        """Through the transform, into frames; it may have something to say itself, and take more then."""
-        transform.feed(received)
-        done = 0
-        while responses is self._responses and (count := transform.read_into(responses.room())):
-            if responses.received(count):
-                done += self._take_responses(responses)
-        if responses is self._responses:
-            self._send()
-        return done
-
-    def _take_responses(self, responses: ResponseReader) -> int:
-        """Every response that is whole."""
-        done = 0
-        while responses is self._responses and (response := responses.next_response()) is not None:
-            done += 1
-            (_id, _key, _version, request, _into), body = response
-            if not isinstance(request, PeerRequest):
-                self._step(PeerEvent.GREETED, _served(body))
-                continue
-            first = self._requests.popleft()
-            assert first is request, "they are told in their order"
-            self._peers.settled(request)
-            if self._failures:
-                _log.info("node answers again address=%s failures=%d", self.address, self._failures)
-                self._failures, self._reason = 0, ""
-            _settle(request.on_reply, Outcome.ANSWERED, body)
-        return done
+        first = self._requests.popleft()
+        assert first is request, "they are told in their order"
+        self._peers.settled(request)
+        if self._failures:
+            _log.info("node answers again address=%s failures=%d", self.address, self._failures)
+            self._failures, self._reason = 0, ""
+        request.settle(Outcome.ANSWERED, body)
 
 
 def _served(body: memoryview) -> dict[int, tuple[int, int]]:
@@ -578,15 +379,6 @@ def _served(body: memoryview) -> dict[int, tuple[int, int]]:
     if answer.error_code:
         raise BadFrame(f"versions refused by error {answer.error_code}")
     return {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
-
-
-def _settle(on_reply: OnReply, outcome: Outcome, body: memoryview) -> None:
-    try:
-        on_reply(outcome, body)
-    except HeadraceError:
-        raise
-    except Exception:  # what one node says must not end the process that asked
-        _log.exception("a reply was not taken outcome=%s", outcome.name)
 
 
 _ACTS: dict[Act, Callable[..., None]] = {

@@ -1,9 +1,9 @@
 """The states of a connection to another node, as a table: what an event does in each, and where it may lead.
 
-    IDLE -> RESOLVING -> CONNECTING -> GREETING -> READY          asked, its address known, connected, its versions known
-      ^                                              |
-      +------ BACKING_OFF <--- broken, late ---------+            from any of them; then IDLE, or at once the next try
-                                                                  closed: CLOSED, from any of them
+    IDLE -> RESOLVING -> CONNECTING -> GREETING -> READY    asked, its address known, connected, its versions known
+    any of these but IDLE -> BACKING_OFF                    broken, or late
+    BACKING_OFF -> IDLE, or RESOLVING                       its time is over; something waits by now
+    any -> CLOSED                                           its owner closed it
 
 GREETING is left out where no versions are asked for. One that nobody asks anything stays IDLE.
 """
@@ -98,19 +98,20 @@ _back_off = _row(Act.BACK_OFF, _S.BACKING_OFF)
 _be_late = _row(Act.BE_LATE, _S.BACKING_OFF)
 _resume = _row(Act.RESUME, _S.IDLE, *_TRIED)
 _shut = _row(Act.SHUT, _S.CLOSED)
-_, __ = IGNORED, IMPOSSIBLE
+_none: Row | bool | None = IGNORED
+_never: Row | bool | None = IMPOSSIBLE
 
 TABLE: dict[PeerState, dict[PeerEvent, Row | bool | None]] = {
     state: dict(zip(PeerEvent, cells, strict=True))
     for state, cells in {
         #                ASKED      RESOLVED  CONNECTED  GREETED   BROKEN     TIME      CLOSE
-        _S.IDLE:        (_resolve,  __,       __,        __,       __,        __,       _shut),
-        _S.RESOLVING:   (_,         _connect, __,        __,       _back_off, _be_late, _shut),
-        _S.CONNECTING:  (_,         __,       _greet,    __,       _back_off, _be_late, _shut),
-        _S.GREETING:    (_,         __,       __,        _welcome, _back_off, _be_late, _shut),
-        _S.READY:       (_transmit, __,       __,        __,       _back_off, __,       _shut),
-        _S.BACKING_OFF: (_,         __,       __,        __,       __,        _resume,  _shut),
-        _S.CLOSED:      (_,         _,        _,         _,        _,         _,        _),
+        _S.IDLE:        (_resolve,  _never,   _never,    _never,   _never,    _never,   _shut),
+        _S.RESOLVING:   (_none,     _connect, _never,    _never,   _back_off, _be_late, _shut),
+        _S.CONNECTING:  (_none,     _never,   _greet,    _never,   _back_off, _be_late, _shut),
+        _S.GREETING:    (_none,     _never,   _never,    _welcome, _back_off, _be_late, _shut),
+        _S.READY:       (_transmit, _never,   _never,    _never,   _back_off, _never,   _shut),
+        _S.BACKING_OFF: (_none,     _never,   _never,    _never,   _never,    _resume,  _shut),
+        _S.CLOSED:      (_none,     _none,    _none,     _none,    _none,     _none,    _none),
     }.items()
 }  # fmt: skip
 

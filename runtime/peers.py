@@ -20,7 +20,9 @@ from collections.abc import Callable
 from headrace.clock import Clock
 from headrace.limits import PEER_REQUESTS_TOTAL_MAX, PEERS_MAX
 from headrace.runtime.deadlines import NEVER, Deadlines
-from headrace.runtime.peer import Peer, PeerOptions, PeerRequest
+from headrace.runtime.peer import Peer
+from headrace.runtime.peer_options import PeerOptions
+from headrace.runtime.peer_request import PeerRequest
 from headrace.runtime.peer_states import PeerState
 from headrace.runtime.poller import Poller
 from headrace.runtime.resolver import Resolver

@@ -10,7 +10,7 @@ from headrace.limits import IOV_MAX, RECEIVE_BYTES_BUSY, RECEIVE_BYTES_HEAD
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import build_request, parse_request_header
 from headrace.protocol.messages import ApiVersionsRequest
-from headrace.protocol.stream import REQUEST_HEAD_BYTES, FrameReader, ResponseReader, SendQueue
+from headrace.protocol.stream import REQUEST_HEAD_BYTES, FrameReader, ResponseReader, SendQueue, next_correlation_id
 from tests.support.scrambled import Scrambled
 
 KEY, VERSION = ApiKey.METADATA, 0  # a response without tags
@@ -129,8 +129,8 @@ def test_beyond_what_is_taken_at_once_memory_grows_with_what_arrives():
 
 def test_an_answer_belongs_to_the_request_that_was_sent_first():
     reader = ResponseReader("node 2")
-    for what in ("first", "second", "third"):
-        reader.expect(reader.draw_id(), KEY, VERSION, what)
+    for number, what in enumerate(("first", "second", "third"), 1):
+        reader.expect(number, KEY, VERSION, what)
     assert len(reader) == 3
     data = response(1, b"one") + response(2) + response(3, b"x" * 200_000)
     assert bodies_of(reader, data) == [("first", b"one"), ("second", b""), ("third", b"x" * 200_000)]
@@ -140,7 +140,7 @@ def test_an_answer_belongs_to_the_request_that_was_sent_first():
 @pytest.mark.parametrize("chunk", [1, 5, 8, 13, 4096])
 def test_a_header_with_tags_is_taken_off_wherever_it_is_cut(chunk):
     reader = ResponseReader("node 2")
-    reader.expect(reader.draw_id(), ApiKey.FETCH, 12, "fetch")
+    reader.expect(1, ApiKey.FETCH, 12, "fetch")
     data = frame(struct.pack(">i", 1) + b"\x01\x00\x02ab" + b"body")
     assert bodies_of(reader, data, chunk) == [("fetch", b"body")]
 
@@ -164,15 +164,15 @@ REFUSALS = {
 def test_an_answer_that_can_not_be_is_refused(name, chunk):
     count, data, complaint = REFUSALS[name]
     reader = ResponseReader("node 2")
-    for _ in range(count):
-        reader.expect(reader.draw_id(), ApiKey.FETCH if "tags" in name else KEY, 12 if "tags" in name else VERSION)
+    for number in range(1, count + 1):
+        reader.expect(number, ApiKey.FETCH if "tags" in name else KEY, 12 if "tags" in name else VERSION)
     with pytest.raises(BadFrame, match=complaint):
         bodies_of(reader, data, chunk)
 
 
 def test_a_wrong_answer_is_refused_by_its_head_before_memory_is_taken():
     reader = ResponseReader("node 2")
-    reader.expect(reader.draw_id(), KEY, VERSION)
+    reader.expect(1, KEY, VERSION)
     receive(reader, struct.pack(">ii", 200_000_000, 9))
     with pytest.raises(BadFrame, match="response 9 from node 2, 1 is due"):
         reader.next_response()
@@ -185,8 +185,8 @@ def test_a_wrong_answer_is_refused_by_its_head_before_memory_is_taken():
 def test_an_answer_is_received_into_the_memory_of_its_asker_where_it_fits(size, is_inside, chunk):
     mine = memoryview(bytearray(100_000))
     reader = ResponseReader("node 2")
-    reader.expect(reader.draw_id(), KEY, VERSION, "mine", mine)
-    reader.expect(reader.draw_id(), KEY, VERSION, "other")
+    reader.expect(1, KEY, VERSION, "mine", mine)
+    reader.expect(2, KEY, VERSION, "other")
     data = response(1, b"m" * size) + response(2, b"o" * size)
     found = []
     while data:
@@ -201,17 +201,16 @@ def test_an_answer_is_received_into_the_memory_of_its_asker_where_it_fits(size, 
 def test_a_connection_that_is_gone_gives_back_what_it_was_asked():
     reader = ResponseReader("node 2")
     for what in range(3):
-        reader.expect(reader.draw_id(), KEY, VERSION, what)
+        reader.expect(what + 1, KEY, VERSION, what)
     assert bodies_of(reader, response(1) + response(2)[:6]) == [(0, b"")]
     assert [asked.what for asked in reader.give_up()] == [1, 2]
     assert not reader
 
 
 def test_correlation_ids_stay_in_an_int32():
-    reader = ResponseReader("node 2", last_id=0x7FFFFFFE)
-    ids = [reader.draw_id() for _ in range(3)]
-    assert ids == [0x7FFFFFFF, 0, 1]
-    struct.pack(">3i", *ids)
+    assert next_correlation_id(0) == 1
+    assert next_correlation_id(0x7FFFFFFE) == 0x7FFFFFFF
+    assert next_correlation_id(0x7FFFFFFF) == 0
 
 
 # What is to be sent
@@ -276,7 +275,7 @@ def test_a_transform_fits_beside_both_ends():
     client, server = Scrambled(), Scrambled()
     requests, responses = SendQueue(), SendQueue()
     inbound, answers = FrameReader(), ResponseReader("node 2")
-    answers.expect(answers.draw_id(), ApiKey.API_VERSIONS, 0, "versions")
+    answers.expect(1, ApiKey.API_VERSIONS, 0, "versions")
     requests.put(build_request(ApiKey.API_VERSIONS, 0, 1, "me", ApiVersionsRequest()))
     carry(client, requests, server, inbound)
     assert inbound.next_frame() is None, "only the hello went"

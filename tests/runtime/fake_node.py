@@ -9,7 +9,7 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import encode_response
 from headrace.protocol.frames import parse_request_header
 from headrace.protocol.stream import FrameReader, SendQueue
-from headrace.runtime.peer import PeerOptions
+from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.peers import Peers
 from headrace.runtime.poller import Poller
 from tests.support.fake_clock import FakeClock

@@ -5,9 +5,11 @@ import struct
 
 import pytest
 
+from headrace.errors import BadFrame, Fenced
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
-from headrace.runtime.peer import Outcome, PeerOptions
+from headrace.runtime.peer_options import PeerOptions
+from headrace.runtime.peer_request import Outcome
 from headrace.runtime.peer_states import IGNORED, TABLE, Act, PeerEvent, PeerState
 from tests.runtime.fake_node import HEARTBEAT, Desk, response
 from tests.support.scrambled import Scrambled
@@ -66,7 +68,7 @@ def test_what_was_asked_in_one_cycle_leaves_in_one_send(desk, node):
             sent.append(len(parts))
             return self._sock.sendmsg(parts)
 
-    peer._sock = Noted(peer._sock)
+    peer._wire._sock = Noted(peer._wire._sock)
     for number in range(5):
         desk.ask(peer, number)
     desk.peers.turn()
@@ -376,7 +378,7 @@ def test_half_a_request_that_left_was_not_done(desk, is_late):
     for number in range(5):
         desk.ask(peer, number, message=BIG, timeout_ms=1_000)
     desk.turn()
-    queue = peer._queue
+    queue = peer._wire._queue
     assert queue.unsent_bytes
     whole = sum(1 for request in peer._requests if request.end <= queue.taken_bytes)
     assert whole < 5
@@ -417,7 +419,7 @@ def test_all_peers_of_a_process_have_a_bound_together(seat):
 
 
 def test_one_node_that_says_much_leaves_others_their_turn(desk, monkeypatch):
-    monkeypatch.setattr("headrace.runtime.peer.PEER_BYTES_PER_CYCLE_MAX", 100_000)
+    monkeypatch.setattr("headrace.runtime.wire.PEER_BYTES_PER_CYCLE_MAX", 100_000)
     node = desk.node()
     peer = connect(desk, node, receive_buffer_bytes=1 << 22)
     desk.ask(peer, "much")
@@ -473,11 +475,18 @@ def test_a_reply_may_close_the_connection(desk, node):
     assert not desk.poller.has_sockets
 
 
-def test_a_reply_that_fails_harms_no_other(desk, node, caplog):
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (ValueError("ours"), "a reply was not taken outcome=ANSWERED"),
+        (BadFrame("theirs"), "response refused api=12 version=0 reason=theirs"),
+    ],
+)
+def test_a_reply_that_fails_harms_no_other(desk, node, caplog, failure, said):
     peer = connect(desk, node)
 
     def fail(_outcome, _body):
-        raise ValueError("ours")
+        raise failure
 
     desk.ask(peer, "first", on_reply=fail)
     desk.ask(peer, "second")
@@ -486,7 +495,21 @@ def test_a_reply_that_fails_harms_no_other(desk, node, caplog):
     node.session.answer(1)
     desk.turn_until(lambda: len(desk.told) == 2)
     assert desk.outcomes == ["ANSWERED"] * 2
-    assert "a reply was not taken" in caplog.text
+    assert said in caplog.text
+    assert peer.state is PeerState.READY
+
+
+def test_a_reply_that_must_end_the_process_does(desk, node):
+    peer = connect(desk, node)
+
+    def fail(_outcome, _body):
+        raise Fenced("replaced")
+
+    desk.ask(peer, "first", on_reply=fail)
+    desk.turn_until(lambda: node.requests)
+    node.session.answer()
+    with pytest.raises(Fenced):
+        desk.turn_until(lambda: False)
 
 
 def test_a_port_of_ours_that_nobody_listens_on_is_not_met_by_ourselves(desk):
@@ -497,11 +520,12 @@ def test_a_port_of_ours_that_nobody_listens_on_is_not_met_by_ourselves(desk):
     peer = desk.peers.open(*address)
     desk.ask(peer, "first")
     desk.peers.turn()
-    if peer._sock is None:
+    wire = peer._wire
+    if wire is None:
         pytest.skip("refused at once")
-    desk.poller.forget(peer._sock.fileno())
-    peer._sock.close()
-    peer._sock = sock = socket.socket()
+    desk.poller.forget(wire._sock.fileno())
+    wire._sock.close()
+    wire._sock = sock = socket.socket()
     sock.bind(address)
     sock.connect(address)
     sock.setblocking(False)
@@ -606,8 +630,8 @@ def test_every_event_in_every_state(desk, node, state, event):
     has_failed = row.act in (Act.BACK_OFF, Act.BE_LATE, Act.SHUT)
     assert len(peer) == (0 if has_failed else waiting)
     assert len(peer._told) == (waiting if has_failed else 0)
-    assert (peer._sock is not None) == (peer.state in (PeerState.CONNECTING, PeerState.GREETING, PeerState.READY))
-    assert desk.poller.has_sockets == (peer._sock is not None)
+    assert (peer._wire is not None) == (peer.state in (PeerState.CONNECTING, PeerState.GREETING, PeerState.READY))
+    assert desk.poller.has_sockets == (peer._wire is not None)
     assert bool(peer._timer) == (peer.state not in (PeerState.IDLE, PeerState.READY, PeerState.CLOSED))
 
 

@@ -12,7 +12,7 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.runtime.duty_cycle import Process, run
 from headrace.runtime.mailbox import Mailbox
-from headrace.runtime.peer import PeerOptions
+from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.peers import Peers
 from headrace.shm.messages import ReplyStatus
 from tests.runtime.fake_node import FakeNode

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from headrace.runtime import resolver as resolver_module
-from headrace.runtime.peer import PeerOptions
+from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.peer_states import PeerState
 from headrace.runtime.resolver import Resolver
 from tests.support.waiting import wait_until
