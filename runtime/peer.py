@@ -36,7 +36,7 @@ from headrace.runtime.peer_request import OnReply, Outcome, PeerRequest
 from headrace.runtime.peer_states import TABLE, Act, PeerEvent, PeerState
 from headrace.runtime.poller import WRITE
 from headrace.runtime.resolver import Address
-from headrace.runtime.wire import Wire, WireBroken
+from headrace.runtime.wire import CLOSED_BY_NODE, Wire, WireBroken
 
 if TYPE_CHECKING:
     from headrace.runtime.peers import Peers
@@ -131,12 +131,12 @@ class Peer:
             return None
         return min(version, served[1])
 
-    def close(self) -> None:
-        """Give the connection up for good; what was asked for is told, from within this call."""
+    # For `Peers`
+
+    def shut(self) -> None:
+        """Its owner closed it: what was asked for is told, from within this call."""
         self._step(PeerEvent.CLOSE)
         self._tell()
-
-    # For `Peers`
 
     def turn(self) -> None:
         """The end of a cycle: connect where something waits, send what was asked for."""
@@ -291,7 +291,9 @@ class Peer:
         backoff_ms = max(1, round(min(doubled_ms, options.backoff_max_ms) * jitter))
         if reason != self._reason:  # one line for a node that is away, not one for each try
             self._reason = reason
-            _log.warning("node not connected address=%s reason=%s failed=%d", self.address, reason, len(self._told))
+            is_idle = not self._told and reason == CLOSED_BY_NODE  # nodes close what nobody uses
+            level = logging.INFO if is_idle else logging.WARNING
+            _log.log(level, "node not connected address=%s reason=%s failed=%d", self.address, reason, len(self._told))
         self._enter(PeerState.BACKING_OFF, backoff_ms)
 
     def _be_late(self) -> None:

@@ -60,7 +60,7 @@ class Peers:
     def open(self, host: str, port: int, options: PeerOptions | None = None) -> Peer | None:
         """A node to ask; it is connected when it is asked something. None: there are too many.
 
-        An owner that is done with it closes it, and forgets it here.
+        An owner that is done with it calls `close` with it.
         """
         if len(self._peers) >= PEERS_MAX:
             return None
@@ -73,7 +73,7 @@ class Peers:
         self._peers.discard(peer)
         self._marked.pop(peer, None)
         self._resolving.pop(peer, None)
-        peer.close()
+        peer.shut()
 
     def close_all(self) -> None:
         for peer in list(self._peers):

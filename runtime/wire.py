@@ -21,6 +21,8 @@ from headrace.protocol.stream import Response, ResponseReader, SendQueue, Transf
 from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.poller import READ, WRITE, Handler, Poller
 
+CLOSED_BY_NODE = "closed by the node"
+
 _NONE = memoryview(b"")
 
 
@@ -145,7 +147,7 @@ class Wire:
                     room = room[:left_bytes]
                 count = sock.recv_into(room)
                 if not count:
-                    raise WireBroken("closed by the node")
+                    raise WireBroken(CLOSED_BY_NODE)
                 left_bytes -= count
                 if transform is not None:
                     done += self._unwrap(transform, room[:count], take)

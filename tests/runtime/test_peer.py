@@ -288,6 +288,7 @@ def test_a_deadline_of_what_waits_for_a_connection_harms_nobody_else(desk, node)
     desk.ask(peer, "patient", timeout_ms=5_000)
     desk.pass_ms(100)
     assert desk.told[1:] == [("hasty", Outcome.NOT_SENT, b"")]
+    assert 0 < peer.unsent_bytes < 60, "of the patient one"
     node.listen()
     desk.pass_ms(900)
     desk.turn_until(lambda: node.requests)
@@ -346,6 +347,30 @@ def test_many_on_their_way_when_a_node_is_killed_each_is_told_once(desk, node):
     assert desk.outcomes == ["ANSWERED"] * 77 + ["LOST"] * 123 + ["NOT_SENT"] * 10
     desk.turn()
     assert len(desk.told) == 210
+
+
+def test_what_a_node_said_before_it_died_is_heard_though_a_send_finds_it_dead_first(desk, node):
+    peer = connect(desk, node)
+    desk.ask(peer, "first")
+    desk.turn_until(lambda: node.requests)
+    node.session.answer()
+    desk.poller.wait(60_000)  # the answer is here, and not read
+    desk.poller._ready.clear()
+    node.session.reset()
+    desk.ask(peer, "second")
+    desk.peers.turn()
+    desk.turn_until(lambda: len(desk.told) == 2)
+    assert desk.outcomes[0] == "ANSWERED"
+    assert desk.outcomes[1] in ("LOST", "NOT_SENT")
+
+
+def test_a_process_does_not_sleep_over_what_was_asked(desk, node):
+    peer = connect(desk, node)
+    assert desk.peers.sleep_bound_ms(100) == 100
+    desk.ask(peer, "first", timeout_ms=70)
+    assert desk.peers.sleep_bound_ms(100) == 0, "to be sent"
+    desk.peers.turn()
+    assert desk.peers.sleep_bound_ms(100) == 70, "its deadline"
 
 
 # Back-pressure

@@ -114,6 +114,12 @@ def test_a_peer_whose_name_hangs_is_late_and_others_go_on(desk, names):
     desk.pass_ms(300)
     assert [(what, outcome.name) for what, outcome, _ in desk.told] == [("other", "ANSWERED"), ("hanging", "NOT_SENT")]
     assert hanging.state is PeerState.BACKING_OFF
+    names.may_answer.set()
+    wait_until(lambda: desk.peers.resolver._found.get(("node-2", node.port)) is not None)
+    desk.ask(hanging, "again")
+    desk.pass_ms(100)
+    desk.turn_until(lambda: hanging.state is PeerState.READY)
+    assert names.asked == ["node-2"] * 2, "what came too late is not taken"
 
 
 def test_a_name_that_is_found_wakes_a_process_that_sleeps(desk, names):
