@@ -193,7 +193,10 @@ class FrameReader(FrameBuffer):
         self._target = target
         self._target_bytes = here
         self._start = self._end = 0
-        self._was_filled = False  # by a frame that leaves it: the buffer is no better when it is larger
+        if len(target) > 2 * RECEIVE_BYTES_FIRST:
+            self._was_filled = (
+                False  # by a large frame, which is better off on its own: the buffer need not grow for it
+            )
 
     def own(self, frame: memoryview) -> memoryview:
         """What was handed out of a frame, to be kept: copied, where it lies in the buffer."""
