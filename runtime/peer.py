@@ -255,7 +255,7 @@ class Peer:
         self._transmit()
 
     def _transmit(self) -> None:
-        """Queue what waits, each under the next correlation id, and send."""
+        """Queue what waits, and send."""
         requests, wire = self._requests, self._wire
         assert wire is not None
         first = len(requests)
