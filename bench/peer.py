@@ -1,8 +1,8 @@
 """What a connection of `runtime/peer.py` costs beside a bare blocking socket: the same responses, in turn.
 
-`python -m bench.peer [--rounds N]`. A child answers each request with so many bytes. One process receives them, by a blocking
+`python -m bench.peer [--rounds N]`. A child answers each request with N bytes. One process receives them, by a blocking
 socket into one buffer (the least that can be done), and by a peer in a duty cycle's order: into memory of the asker, into
-memory of its own, five requests on their way. A ratio above 1 means that the peer is slower, or takes more CPU.
+memory of its own, five requests in flight. A ratio above 1 means that the peer is slower, or takes more CPU.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def by_socket(port: int, size: int, count: int) -> Taken:
         return timed(run, count)
 
 
-def by_peer(port: int, size: int, count: int, has_own_memory: bool, on_their_way: int) -> Taken:
+def by_peer(port: int, size: int, count: int, has_own_memory: bool, in_flight: int) -> Taken:
     doorbell = Doorbell(os.eventfd(0, os.EFD_NONBLOCK), memoryview(bytearray(8)).cast("Q"), 0)
     poller = Poller(doorbell)
     peers = Peers(poller, SystemClock(), doorbell.force)
@@ -96,7 +96,7 @@ def by_peer(port: int, size: int, count: int, has_own_memory: bool, on_their_way
         nonlocal asked, heard, wanted
         asked = heard = 0
         wanted = count
-        for _ in range(on_their_way):
+        for _ in range(in_flight):
             ask()
         while heard < wanted:
             poller.wait(peers.sleep_bound_ms(100))
@@ -120,7 +120,7 @@ def timed(run: Callable[[int], None], count: int) -> Taken:
 WAYS: dict[str, Callable[[int, int, int], Taken]] = {
     "peer, into the asker's memory": lambda port, size, count: by_peer(port, size, count, True, 1),
     "peer, memory of its own": lambda port, size, count: by_peer(port, size, count, False, 1),
-    "peer, five on their way": lambda port, size, count: by_peer(port, size, count, False, 5),
+    "peer, five in flight": lambda port, size, count: by_peer(port, size, count, False, 5),
 }
 
 

@@ -1,8 +1,8 @@
 """One blocking connection to a broker: a request, its response.
 
-A request has one deadline for all of its response. A connection on which anything failed is closed: what comes late would be
-taken for the answer to the next request. `send` and `receive` are the two halves of `request`, for whoever has better to do
-in between than to wait; one request at a time is on its way.
+A request has one deadline for all of its response. A connection on which anything failed is closed: a late response would be
+taken for that of the next request. `send` and `receive` are the two halves of `request`, for callers with other work to do
+in between than to wait; one request at a time is in flight.
 
 Used by Spark's driver and tasks, and by tools; never by the node's own hot path. One thread at a time.
 """
@@ -32,7 +32,7 @@ class ConnectionFailed(HeadraceError):
 
 
 class Connection:
-    """A socket and the versions that its broker serves."""
+    """A socket and the versions that its broker supports."""
 
     def __init__(self, host: str, port: int, timeout_s: float = 30.0, client_id: str = CLIENT_ID) -> None:
         self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -49,9 +49,9 @@ class Connection:
         self._served = {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
 
     def version(self, api_key: int, low: int, high: int) -> int:
-        """The highest version in low..high that the broker serves.
+        """The highest version in low..high that the broker supports.
 
-        raises   KafkaError UNSUPPORTED_VERSION, where there is none
+        raises   KafkaError UNSUPPORTED_VERSION, if there is none
         """
         served = self._served.get(api_key)
         if served is None or served[1] < low or served[0] > high:
@@ -59,16 +59,16 @@ class Connection:
             has = f"v{served[0]} to v{served[1]}" if served else "none"
             raise KafkaError(
                 ErrorCode.UNSUPPORTED_VERSION,
-                f"{name} v{low} to v{high} is needed, the broker at {self.address} serves {has}",
+                f"{name} v{low} to v{high} is required, the broker at {self.address} supports {has}",
             )
         return int(min(high, served[1]))
 
     def request(self, api_key: int, version: int, message: messages.Request[T], timeout_s: float | None = None) -> T:
         """Send a request and wait for its response.
 
-        timeout_s   for the response, where it may take longer than others
-        raises      ConnectionFailed, where the connection breaks or the deadline passes; BadFrame, for a response that
-                    can't be
+        timeout_s   for this response, if it may take longer than others
+        raises      ConnectionFailed, if the connection breaks or the deadline passes; BadFrame, for a
+                    malformed response
         """
         self.send(api_key, version, message)
         response: T = self.receive(timeout_s)
@@ -92,15 +92,15 @@ class Connection:
             responses.expect(correlation_id, api_key, version)
 
     def receive(self, timeout_s: float | None = None) -> Any:
-        """The response to what was sent. The deadline counts from here. Raises as `request`."""
-        assert self._responses, "nothing was asked"
+        """Receive the response. The deadline counts from here. Raises as `request`."""
+        assert self._responses, "no request was sent"
         wait_s = timeout_s or self._timeout_s
         try:
             return self._receive_response(time.monotonic() + wait_s)
         except TimeoutError:
             self.close()
             raise ConnectionFailed(
-                f"{self.address}: timed out: connected, but no whole answer within {wait_s:g} s"
+                f"{self.address}: timed out: connected, but no complete response within {wait_s:g} s"
             ) from None
         except OSError as failure:
             self.close()
@@ -136,7 +136,7 @@ class Connection:
 
 
 def wait_for_answers(connections: Iterable[tuple[int, Connection]], wait_s: float) -> list[int]:
-    """Keys of the connections on which an answer has begun to come, or that broke; it waits for `wait_s` at most."""
+    """Keys of the connections with a response to read, or that broke; waits at most `wait_s`."""
     poll = select.poll()
     by_fd = {}
     for key, connection in connections:

@@ -1,18 +1,18 @@
 """Frames of a byte stream, without the stream: bytes in, frames out; frames in, bytes out.
 
-Pure: whoever has a socket asks where the next bytes go, and says how many came; asks what is to be sent, and says how many
+Pure: the owner of a socket asks where the next bytes go, and says how many came; asks what is to be sent, and says how many
 were taken. Nothing here waits, and no byte is copied between the socket and the frame but those at an edge of a buffer.
 
     in     socket.recv_into(room()) -> received(count) -> next_frame() or next_response(), until None
     out    put(frame) ... gather() -> socket.sendmsg(parts) -> sent(count)
 
     FrameBuffer      the bytes of frames that arrive; its owner finds the frames (a network worker's connection)
-    FrameReader      finds them, and refuses a size that can't be
+    FrameReader      finds them, and refuses an invalid size
     ResponseReader   a client's end: knows what was asked, and whose answer each frame is
     SendQueue        what is to be sent, by whatever part of it the socket takes
 
 A client's end, theory and table. A broker answers the requests of a connection in their order, so a response belongs to the
-request that was sent first of those that have none. Nothing is ever skipped: a response that can't be ends the connection.
+request that was sent first of those that have none. Nothing is ever skipped: an invalid response ends the connection.
 
     next bytes \\ requests without a response    none                     some, the first has id n
     fewer than 8                                wait                     wait
@@ -152,7 +152,7 @@ class FrameReader(FrameBuffer):
         return self._buffer[self._end :]
 
     def received(self, count: int) -> bool:
-        """So many bytes were put into the last `room`; returns whether there may be a whole frame now."""
+        """`count` bytes were put into the last `room`; returns whether there may be a whole frame now."""
         if self._target is not None:
             self._target_bytes += count
             assert self._target_bytes <= len(self._target), "more than there was room for"
@@ -165,7 +165,7 @@ class FrameReader(FrameBuffer):
     def next_frame(self) -> memoryview | None:
         """The next whole frame without its size, None where it is not all here yet.
 
-        raises   BadFrame, for a size that can't be
+        raises   BadFrame, for an invalid size
         """
         if self._target is not None:
             if self._target_bytes < len(self._target):
@@ -203,11 +203,11 @@ class FrameReader(FrameBuffer):
         return memoryview(bytearray(frame)) if frame.obj is self._buffer.obj else frame
 
     def _refuse(self, size: int) -> None:
-        """raises   BadFrame, for a size that can't be"""
+        """raises   BadFrame, for an invalid size"""
         foreign = describe_foreign(bytes(self._buffer[self._start : min(self._end, self._start + _FOREIGN_BYTES)]))
         if foreign:
             raise BadFrame(f"{foreign} instead of a frame")
-        raise BadFrame(f"frame of {size} bytes, {self._head_bytes} to {self._frame_bytes_max} are taken")
+        raise BadFrame(f"frame size {size} is not in {self._head_bytes}..{self._frame_bytes_max}")
 
 
 class Asked(NamedTuple):
@@ -264,7 +264,7 @@ class ResponseReader(FrameReader):
     def next_response(self) -> Response | None:
         """The next whole response, None where it is not all here yet.
 
-        raises   BadFrame, for one that can't be, as soon as its head is here
+        raises   BadFrame, for an invalid one, as soon as its head is here
         """
         if not self._is_head_checked and not self._check_head():
             return None
@@ -293,10 +293,10 @@ class ResponseReader(FrameReader):
         if not RESPONSE_HEAD_BYTES <= size <= self._frame_bytes_max:
             self._refuse(size)
         if not self._asked:
-            raise BadFrame(f"response {correlation_id} from {self._address}, nothing was asked")
+            raise BadFrame(f"correlation id {correlation_id} from {self._address}, no request is in flight")
         asked = self._asked[0]
         if correlation_id != asked.correlation_id:
-            raise BadFrame(f"response {correlation_id} from {self._address}, {asked.correlation_id} is due")
+            raise BadFrame(f"correlation id {correlation_id} from {self._address}, expected {asked.correlation_id}")
         self._is_head_checked = True
         if available - SIZE_BYTES < size:
             into = asked.into
@@ -311,12 +311,12 @@ class ResponseReader(FrameReader):
     def _refuse(self, size: int) -> None:
         foreign = describe_foreign(bytes(self._buffer[self._start : min(self._end, self._start + _FOREIGN_BYTES)]))
         if foreign:
-            raise BadFrame(f"{self._address} answers with {foreign}: no Kafka listener without TLS is there")
-        raise BadFrame(f"response of {size} bytes from {self._address}")
+            raise BadFrame(f"{self._address} answered with {foreign}: it is not a plaintext Kafka listener")
+        raise BadFrame(f"invalid response size {size} bytes from {self._address}")
 
 
 class SendQueue:
-    """Bytes on their way out, in order.
+    """Bytes to send, in order.
 
     unsent_bytes   that the socket has not taken
     taken_bytes    that it has, ever. What was put when `taken_bytes + unsent_bytes` was n is all out when `taken_bytes` is n
@@ -342,7 +342,7 @@ class SendQueue:
         return list(parts) if len(parts) <= IOV_MAX else [parts[index] for index in range(IOV_MAX)]
 
     def sent(self, count: int) -> None:
-        """So many bytes of what was gathered were taken."""
+        """`count` bytes of what was gathered were taken."""
         assert count <= self.unsent_bytes, "more than there was"
         self.unsent_bytes -= count
         self.taken_bytes += count
@@ -364,7 +364,7 @@ class Transform(Protocol):
     outgoing: SendQueue
 
     def feed(self, received: memoryview) -> None:
-        """Bytes of the socket; all of them are taken. raises   BadFrame, where they can't be"""
+        """Bytes of the socket; all of them are taken. raises   BadFrame, where they are invalid"""
 
     def read_into(self, room: memoryview) -> int:
         """Bytes of the stream; 0 where there are none until more is fed."""

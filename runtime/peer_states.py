@@ -42,7 +42,7 @@ class PeerEvent(Enum):
     RESOLVED    its addresses are known
     CONNECTED   the system says so
     GREETED     its versions came
-    BROKEN      the system says so, its bytes can't be, or a request is late
+    BROKEN      the system says so, its bytes are invalid, or a request is late
     TIME        its own timer came up: the end of a back-off, or too late for being READY
     CLOSE       its owner wants it no more
     """

@@ -5,7 +5,7 @@ as long as its servers are silent (half a minute by default), so it runs in a th
 
     lookup -> None, a thread asks          the thread has an answer -> wake (the doorbell) -> lookup -> addresses
 
-A thread that hangs holds its name and one of RESOLVER_THREADS_MAX places; whoever waits is bounded by a deadline of its own.
+A thread that hangs holds its name and one of RESOLVER_THREADS_MAX places; the peer that waits has a deadline of its own.
 Threads touch `_found` alone, by one store each, and end with the process. A process that forks has none by then.
 """
 
@@ -15,6 +15,7 @@ import logging
 import socket
 import threading
 from collections.abc import Callable
+from typing import Any
 
 from headrace.limits import RESOLVER_THREADS_MAX
 
@@ -27,11 +28,18 @@ _log = logging.getLogger(__name__)
 class Resolver:
     """One process's look-ups of names.
 
-    wake   rings the process's doorbell, whatever it does; called by threads
+    wake         rings the process's doorbell, whatever it does; called by threads
+    getaddrinfo  the system's
     """
 
-    def __init__(self, wake: Callable[[], None], threads_max: int = RESOLVER_THREADS_MAX) -> None:
+    def __init__(
+        self,
+        wake: Callable[[], None],
+        threads_max: int = RESOLVER_THREADS_MAX,
+        getaddrinfo: Callable[..., Any] = socket.getaddrinfo,
+    ) -> None:
         self._wake = wake
+        self._getaddrinfo = getaddrinfo
         self._threads_max = threads_max
         self._found: dict[tuple[str, int], list[Address] | None] = {}  # None: a thread asks
         self._unwanted: set[tuple[str, int]] = set()
@@ -39,7 +47,7 @@ class Resolver:
     def lookup(self, host: str, port: int) -> list[Address] | None:
         """The addresses of a node, none where it has none; None: not yet, ask again after `wake`."""
         try:
-            return _addresses(host, port, socket.AI_NUMERICHOST)
+            return self._addresses(host, port, socket.AI_NUMERICHOST)
         except socket.gaierror:
             pass  # a name
         except (OSError, UnicodeError):
@@ -71,14 +79,13 @@ class Resolver:
         """In a thread."""
         found: list[Address] = []
         try:
-            found = _addresses(host, port)
+            found = self._addresses(host, port)
         except (OSError, UnicodeError) as failure:
             _log.warning("name not found host=%s reason=%s", host, failure)
         finally:
             self._found[host, port] = found
             self._wake()
 
-
-def _addresses(host: str, port: int, flags: int = 0) -> list[Address]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
-    return list(dict.fromkeys((int(family), address) for family, _type, _protocol, _name, address in found))
+    def _addresses(self, host: str, port: int, flags: int = 0) -> list[Address]:
+        found = self._getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
+        return list(dict.fromkeys((int(family), address) for family, _type, _protocol, _name, address in found))

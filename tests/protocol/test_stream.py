@@ -96,7 +96,7 @@ def test_a_frame_that_is_kept_survives_those_after_it():
 def test_a_size_that_can_not_be_is_refused_and_takes_no_memory(size):
     reader = FrameReader(frame_bytes_max=1000)
     receive(reader, struct.pack(">i", size))
-    with pytest.raises(BadFrame, match=rf"frame of {size} bytes, {REQUEST_HEAD_BYTES} to 1000 are taken"):
+    with pytest.raises(BadFrame, match=rf"frame size {size} is not in {REQUEST_HEAD_BYTES}\.\.1000"):
         reader.next_frame()
     assert len(reader._buffer) == RECEIVE_BYTES_HEAD
 
@@ -147,14 +147,18 @@ def test_a_header_with_tags_is_taken_off_wherever_it_is_cut(chunk):
 
 # The rows of the drawing in stream.py; (what was asked, bytes) -> what is said
 REFUSALS = {
-    "not asked": (0, response(1), r"response 1 from node 2, nothing was asked"),
-    "not asked any more": (1, response(1) + response(1), r"response 1 from node 2, nothing was asked"),
-    "out of order": (2, response(2), r"response 2 from node 2, 1 is due"),
-    "too large": (1, struct.pack(">i", 0x7FFFFFFF), r"response of 2147483647 bytes from node 2"),
-    "negative": (1, struct.pack(">i", -5), r"response of -5 bytes from node 2"),
-    "too short": (1, struct.pack(">i", 3), r"response of 3 bytes from node 2"),
-    "TLS": (1, b"\x15\x03\x03\0\x02\x02\x46", r"node 2 answers with a TLS alert: no Kafka listener without TLS"),
-    "HTTP": (1, b"HTTP/1.1 400", r"node 2 answers with an HTTP response"),
+    "not asked": (0, response(1), r"correlation id 1 from node 2, no request is in flight"),
+    "not asked any more": (1, response(1) + response(1), r"correlation id 1 from node 2, no request is in flight"),
+    "out of order": (2, response(2), r"correlation id 2 from node 2, expected 1"),
+    "too large": (1, struct.pack(">i", 0x7FFFFFFF), r"invalid response size 2147483647 bytes from node 2"),
+    "negative": (1, struct.pack(">i", -5), r"invalid response size -5 bytes from node 2"),
+    "too short": (1, struct.pack(">i", 3), r"invalid response size 3 bytes from node 2"),
+    "TLS": (
+        1,
+        b"\x15\x03\x03\0\x02\x02\x46",
+        r"node 2 answered with a TLS alert: it is not a plaintext Kafka listener",
+    ),
+    "HTTP": (1, b"HTTP/1.1 400", r"node 2 answered with an HTTP response"),
     "tags that do not fit": (1, response(1, b"\x01\x00\x7f"), r"response header: tag of 127 bytes"),
 }
 
@@ -174,7 +178,7 @@ def test_a_wrong_answer_is_refused_by_its_head_before_memory_is_taken():
     reader = ResponseReader("node 2")
     reader.expect(1, KEY, VERSION)
     receive(reader, struct.pack(">ii", 200_000_000, 9))
-    with pytest.raises(BadFrame, match="response 9 from node 2, 1 is due"):
+    with pytest.raises(BadFrame, match="correlation id 9 from node 2, expected 1"):
         reader.next_response()
 
 

@@ -1,4 +1,7 @@
-"""A connection to another node: what is asked is told, once, whatever the node does; nothing blocks."""
+"""A connection to another node: what is asked is told, once, whatever the node does; nothing blocks.
+
+Holds: runtime/peers.py, runtime/peer_states.py, runtime/peer_request.py, runtime/peer_options.py, runtime/wire.py
+"""
 
 import socket
 import struct
@@ -300,12 +303,16 @@ def test_a_deadline_of_what_waits_for_a_connection_harms_nobody_else(desk, node)
 @pytest.mark.parametrize(
     ("say", "complaint", "outcomes"),
     [
-        (lambda ids: response(ids[0]) * 2, "{0} from", ["ANSWERED", "LOST"]),
-        (lambda ids: response(ids[1]), "{1} from", ["LOST", "LOST"]),
-        (lambda ids: response(12_345), "response 12345 from", ["LOST", "LOST"]),
-        (lambda ids: struct.pack(">ii", 0x7FFFFFFF, ids[0]), "response of 2147483647 bytes", ["LOST", "LOST"]),
-        (lambda ids: struct.pack(">i", -1), "response of -1 bytes", ["LOST", "LOST"]),
-        (lambda ids: b"\x15\x03\x03\0\x02\x02\x46", "answers with a TLS alert", ["LOST", "LOST"]),
+        (lambda ids: response(ids[0]) * 2, "correlation id {0} from", ["ANSWERED", "LOST"]),
+        (lambda ids: response(ids[1]), "correlation id {1} from", ["LOST", "LOST"]),
+        (lambda ids: response(12_345), "correlation id 12345 from", ["LOST", "LOST"]),
+        (
+            lambda ids: struct.pack(">ii", 0x7FFFFFFF, ids[0]),
+            "invalid response size 2147483647 bytes",
+            ["LOST", "LOST"],
+        ),
+        (lambda ids: struct.pack(">i", -1), "invalid response size -1 bytes", ["LOST", "LOST"]),
+        (lambda ids: b"\x15\x03\x03\0\x02\x02\x46", "answered with a TLS alert", ["LOST", "LOST"]),
     ],
     ids=["twice", "out of order", "unknown", "giant", "negative", "TLS"],
 )
@@ -325,7 +332,7 @@ def test_an_answer_to_nothing_ends_the_connection(desk, node, caplog):
     peer = connect(desk, node)
     node.session.say(response(7))
     desk.turn_until(lambda: peer.state is PeerState.BACKING_OFF)
-    assert "nothing was asked" in caplog.text
+    assert "no request is in flight" in caplog.text
     desk.pass_ms(100)
     assert peer.state is PeerState.IDLE
 

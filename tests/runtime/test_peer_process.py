@@ -1,4 +1,7 @@
-"""A process of a node that holds peers: its duty cycle sleeps on the doorbell and on them, and works for whichever comes."""
+"""A process of a node that holds peers: its duty cycle sleeps on the doorbell and on them, and works for whichever comes.
+
+Holds: runtime/peers.py
+"""
 
 import logging
 import os

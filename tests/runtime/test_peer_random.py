@@ -1,4 +1,7 @@
-"""A peer and a node that do whatever comes by lot: what the peer says of a request is what the node knows of it."""
+"""A peer and a node that do whatever comes by lot: what the peer says of a request is what the node knows of it.
+
+Holds: runtime/peer.py, runtime/wire.py
+"""
 
 import random
 from collections import Counter

@@ -5,7 +5,6 @@ import threading
 
 import pytest
 
-from headrace.runtime import resolver as resolver_module
 from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.peer_states import PeerState
 from headrace.runtime.resolver import Resolver
@@ -33,17 +32,16 @@ class Names:
 
 
 @pytest.fixture
-def names(monkeypatch):
+def names():
     names = Names()
-    monkeypatch.setattr(resolver_module.socket, "getaddrinfo", names.getaddrinfo)
     yield names
     names.may_answer.set()
     wait_until(lambda: not [one for one in threading.enumerate() if one.name.startswith("resolver ")])
 
 
 @pytest.fixture
-def resolver():
-    resolver = Resolver(lambda: resolver.woken.append(1))
+def resolver(names):
+    resolver = Resolver(lambda: resolver.woken.append(1), getaddrinfo=names.getaddrinfo)
     resolver.woken = []
     return resolver
 
@@ -101,7 +99,13 @@ def test_what_nobody_waits_for_any_more_is_dropped_and_asked_anew(names, resolve
     wait_until(lambda: len(names.asked) == 2)
 
 
-def test_a_peer_whose_name_hangs_is_late_and_others_go_on(desk, names):
+def ask_names(desk, seat, getaddrinfo):
+    """The desk's peers look up names here."""
+    desk.peers.resolver = Resolver(seat.doorbell.force, getaddrinfo=getaddrinfo)
+
+
+def test_a_peer_whose_name_hangs_is_late_and_others_go_on(desk, seat, names):
+    ask_names(desk, seat, names.getaddrinfo)
     node = desk.node()
     hanging = desk.peers.open("node-2", node.port, PeerOptions(setup_ms=300))
     other = desk.open(node)
@@ -122,7 +126,8 @@ def test_a_peer_whose_name_hangs_is_late_and_others_go_on(desk, names):
     assert names.asked == ["node-2"] * 2, "what came too late is not taken"
 
 
-def test_a_name_that_is_found_wakes_a_process_that_sleeps(desk, names):
+def test_a_name_that_is_found_wakes_a_process_that_sleeps(desk, seat, names):
+    ask_names(desk, seat, names.getaddrinfo)
     node = desk.node()
     peer = desk.peers.open("node-2", node.port)
     desk.ask(peer, "first")
@@ -134,7 +139,8 @@ def test_a_name_that_is_found_wakes_a_process_that_sleeps(desk, names):
     assert peer.state is PeerState.CONNECTING
 
 
-def test_a_name_without_an_address_fails_what_waits(desk, names):
+def test_a_name_without_an_address_fails_what_waits(desk, seat, names):
+    ask_names(desk, seat, names.getaddrinfo)
     names.fails = True
     names.may_answer.set()
     peer = desk.peers.open("no-such-node", 9092)
@@ -144,7 +150,7 @@ def test_a_name_without_an_address_fails_what_waits(desk, names):
     assert peer.state is PeerState.BACKING_OFF
 
 
-def test_the_next_try_takes_the_next_address_of_a_name(desk, monkeypatch):
+def test_the_next_try_takes_the_next_address_of_a_name(desk, seat):
     """A node with two addresses of which one is dead."""
     node = desk.node()
     dead = socket.socket()
@@ -155,7 +161,7 @@ def test_the_next_try_takes_the_next_address_of_a_name(desk, monkeypatch):
             raise socket.gaierror(socket.EAI_NONAME, "no figures")
         return REAL("127.0.0.1", dead.getsockname()[1], type=type) + REAL("127.0.0.1", node.port, type=type)
 
-    monkeypatch.setattr(resolver_module.socket, "getaddrinfo", getaddrinfo)
+    ask_names(desk, seat, getaddrinfo)
     peer = desk.peers.open("two", 9092)
     desk.ask(peer, "first")
     desk.turn_until(lambda: desk.told)
