@@ -28,8 +28,8 @@ class SegmentFacts(NamedTuple):
     """What is known of a segment.
 
     end_offset             where the next segment begins; the log's end, where it is the active one
-    largest_timestamp_ms   of its records; where they have none, of its last write. For the active segment it may lag
-                           behind: the owner looks again
+    largest_timestamp_ms   of its records; where they have none, of its last write. For the active segment it may be
+                           older: the owner checks again
     """
 
     base_offset: int

@@ -24,7 +24,8 @@ from collections.abc import Callable
 from headrace.errors import StorageExhausted, StorageFailed
 from headrace.ids import PartitionKey, TopicPartition
 from headrace.log.config import LogConfig
-from headrace.log.writing.partition_log import PartitionLog, Result
+from headrace.log.writing.leader_append import Result
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.shm.cluster_view import PartitionView
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
 from headrace.workers.partition.moved_replicas import MovedReplicas
@@ -162,9 +163,10 @@ class Replica:
         Where it says something new that others wait for, this is noted: they are told later in the cycle.
         """
         log = self.log
-        end_offset = log.log_end_offset
-        end_segment = log.end_segment
-        end_position = log.end_position
+        segments = log.segments
+        end_offset = segments.end_offset
+        end_segment = segments.active.base_offset
+        end_position = segments.active.size_bytes
         high_watermark = self.high_watermark
         if high_watermark == end_offset:
             hw_segment, hw_position = end_segment, end_position
@@ -191,8 +193,8 @@ class Replica:
             end_segment,
             end_position,
             log.recovery_point,
-            log.segments_version,
-            log.size_bytes,
+            segments.version,
+            segments.rolled_bytes + end_position,
             self.records_appended,
             self.bytes_appended,
         )
@@ -222,7 +224,7 @@ class Replica:
         start_offset, start_bytes = log.log_end_offset, log.size_bytes
         results = log.append_as_leader(batches, self.leader_epoch, now_ms)
         if log.config.flush_before_ack:
-            log.flush(now_ms)
+            log.flush()
         records = log.log_end_offset - start_offset
         if records:
             self.records_appended += records

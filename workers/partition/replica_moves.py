@@ -29,6 +29,7 @@ from headrace.ids import TopicPartition
 from headrace.limits import MOVE_BYTES_PER_CYCLE_MAX, MOVE_SYNC_BYTES
 from headrace.log.names import DELETED_DIRECTORY_SUFFIX, FUTURE_SUFFIX, LOG_SUFFIX, aside_name, path_of, segment_bases
 from headrace.log.reading.reader import LogReader
+from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
 from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol import messages
@@ -73,7 +74,7 @@ class _Move:
         taken = future.append_as_follower(memoryview(records), now_ms)
         self.unsynced_bytes += taken
         if self.unsynced_bytes >= MOVE_SYNC_BYTES:
-            future.flush(now_ms)
+            future.flush()
             self.unsynced_bytes = 0
         return taken
 
@@ -179,10 +180,7 @@ class ReplicaMoves:
             replica.partition,
             place,
             old.config,
-            is_clean=True,
-            recovery_point=old.log_end_offset,
-            trusted=None,
-            log_start_offset=old.log_start_offset,
+            LogCheckpoint(is_clean=True, recovery_point=old.log_end_offset, log_start_offset=old.log_start_offset),
         )
         self._failures.forget(replica.slot)
         replica.replace_log(log)
@@ -199,11 +197,8 @@ class ReplicaMoves:
             name,
             directory,
             log.config,
-            is_clean=False,
-            recovery_point=recovery_point,
-            trusted=None,
-            log_start_offset=log.log_start_offset,
-            topic_id=topic_id,
+            LogCheckpoint(recovery_point=recovery_point, log_start_offset=log.log_start_offset),
+            topic_id,
         )
 
     def _resume(self, name: TopicPartition, replica: Replica | None, directory: Path) -> None:

@@ -22,6 +22,7 @@ from headrace.errors import HeadraceError, StorageFailed
 from headrace.ids import PartitionKey, TopicPartition
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk, is_exhausted
+from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.log.state.checkpoints import LOG_START_OFFSET_FILE, RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE
 from headrace.log.writing.partition_log import PartitionLog
 from headrace.shm.cluster_view import PartitionView, TopicView
@@ -152,11 +153,13 @@ class ReplicaOpener:
             name,
             directory,
             config,
-            is_clean=row is None and str(directory.parent) in self._seat.wiring.clean_directories,
-            recovery_point=recovery_point,
-            trusted=trusted,
-            log_start_offset=log_start_offset,
-            topic_id=topic_id,
+            LogCheckpoint(
+                is_clean=row is None and str(directory.parent) in self._seat.wiring.clean_directories,
+                recovery_point=recovery_point,
+                trusted=trusted,
+                log_start_offset=log_start_offset,
+            ),
+            topic_id,
         )
         return log, high_watermark
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
 from headrace.limits import REOPEN_INTERVAL_MS
+from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.log_directories import LogDirectories
 from headrace.workers.partition.log_opener import LogOpener
@@ -122,10 +123,11 @@ class StorageFailures:
                 replica.partition,
                 old.directory,
                 old.config,
-                is_clean=False,
-                recovery_point=old.recovery_point,
-                trusted=(old.end_segment, old.end_position),
-                log_start_offset=old.log_start_offset,
+                LogCheckpoint(
+                    recovery_point=old.recovery_point,
+                    trusted=(old.end_segment, old.end_position),
+                    log_start_offset=old.log_start_offset,
+                ),
             )
         except StorageExhausted:
             return
