@@ -65,10 +65,12 @@ class MovedReplicas:
     def tell(self) -> int:
         """Tell the observers; returns how many replicas had moved.
 
+        A role that an observer failed to follow is told to all of them again at the next call.
+
         raises   Fenced; any other failure of an observer is logged, and the rest are told
         """
         moved = self._moved
-        if not moved:
+        if not moved and not self._roles:
             return 0
         self._moved = {}
         fence()
@@ -87,10 +89,11 @@ class MovedReplicas:
                         observer(replica)
                     except Exception as failure:
                         self._contain(failure, observer, replica)
+                        self._roles[replica] = None
         return len(moved)
 
     def _contain(self, failure: Exception, observer: Observer, replica: Replica) -> None:
-        """Those who wait have deadlines. An observer that keeps failing is logged ever more rarely."""
+        """Those who wait have deadlines, a role is told again. An observer that keeps failing is logged ever more rarely."""
         if isinstance(failure, Fenced):
             raise failure
         count = self._failures[observer] = self._failures.get(observer, 0) + 1

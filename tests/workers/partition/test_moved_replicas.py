@@ -316,6 +316,21 @@ def test_an_observer_that_fails_again_and_again_does_not_fill_the_log(caplog):
     assert [record.args[2] for record in caplog.records] == [1 << power for power in range(10)]
 
 
+def test_a_role_that_an_observer_failed_to_follow_is_told_again_until_it_works():
+    moved, told = MovedReplicas(), []
+
+    def works_the_third_time(replica):
+        told.append(replica)
+        if len(told) < 3:
+            raise ValueError
+
+    moved.observe_roles(works_the_third_time)
+    (replica,) = replicas_called("t-0")
+    moved.note_role(replica)
+    assert [moved.tell() for _ in range(5)] == [1, 0, 0, 0, 0]  # no work: the worker sleeps between two tries
+    assert told == [replica] * 3
+
+
 def test_a_fence_ends_the_process():
     moved = MovedReplicas()
 
