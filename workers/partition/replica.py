@@ -234,8 +234,12 @@ class Replica:
         return results
 
     def replace_log(self, log: PartitionLog) -> None:
-        """The same records in another place: what was published of them is in it. Published, for readers to find it."""
+        """The same records in another place: what was published of them is in it. Published, for readers to find it.
+
+        What a failed append left in the log counts now, as in `resume`: it is in the copy, and sent again it is a duplicate.
+        """
         self._take_log(log)
+        self.advance_high_watermark()
         self.publish()
 
     def resume(self, log: PartitionLog) -> None:
