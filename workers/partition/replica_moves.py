@@ -158,25 +158,26 @@ class ReplicaMoves:
         return has_copied
 
     def _take_place(self, move: _Move) -> None:
+        """raises HeadraceError, OSError: the copy failed"""
         replica, future = move.replica, move.future
         old = replica.log
         future.take_over(old)
         future.close()
+        place = move.directory.with_name(str(replica.partition))
+        os.rename(move.directory, place)  # where that fails the replica stays, as after any failure of the copy
         del self._moves[replica.slot]
         move.reader.close()
         try:
-            self._replace_directory(replica, move.directory)
+            self._replace_directory(replica, place)
         except (HeadraceError, OSError) as failure:
             self._failures.lose_directory(old.directory.parent, StorageFailed(str(failure)))
             return
         _log.info("replica moved partition=%s directory=%s", replica.partition, move.log_dir)
 
-    def _replace_directory(self, replica: Replica, directory: Path) -> None:
-        """A copy that was closed takes the place of a replica's log. raises HeadraceError, OSError"""
+    def _replace_directory(self, replica: Replica, place: Path) -> None:
+        """A copy that was closed, and has its name, takes the place of a replica's log. raises HeadraceError, OSError"""
         old = replica.log
         name = str(replica.partition)
-        place = directory.with_name(name)
-        os.rename(directory, place)
         self._replicas.disk.sync_directory(place.parent)
         old.abandon()
         os.rename(old.directory, old.directory.with_name(aside_name(name, DELETED_DIRECTORY_SUFFIX)))

@@ -368,6 +368,25 @@ def test_a_crash_between_the_two_renames_leaves_one_whole_log(node, monkeypatch)
     assert node.append(0)
 
 
+def test_a_copy_that_gets_no_name_costs_the_move_and_not_the_directory_of_the_replica(node, monkeypatch):
+    source, target = node.dir_of(0), node.other_dir(0)
+    node.alter(0, target)
+    rename = os.rename
+
+    def fails(old, new):
+        if str(new) == str(target / "t-0"):
+            raise OSError(errno.EIO, "injected")
+        rename(old, new)
+
+    monkeypatch.setattr(replica_moves, "os", altered(os, rename=fails))
+    work_through(node.moves)
+    assert source in node.replicas.directories.usable
+    assert node.dir_of(0) == source
+    assert node.append(0)
+    assert len(records(node, 0)) == 401
+    assert "t-0-future" not in names(target)
+
+
 def test_a_move_of_an_earlier_topic_in_the_slot_is_no_move_of_this_one(node):
     target = node.other_dir(0)
     assert node.alter(0, target) == ErrorCode.NONE
