@@ -1,4 +1,7 @@
-"""The command line from outside: what it prints, how it ends, what it costs to start."""
+"""The command line from outside: what it prints, how it ends, what it costs to start.
+
+Holds: cli/application.py, cli/standard_streams.py, cli/version.py
+"""
 
 import os
 import shlex

@@ -1,4 +1,7 @@
-"""`headrace produce` and `headrace consume` against a node."""
+"""`headrace produce` and `headrace consume` against a node.
+
+Holds: cli/consume.py
+"""
 
 import json
 import os

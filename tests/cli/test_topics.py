@@ -1,3 +1,8 @@
+"""`headrace topics` from outside: what it prints, what it refuses, what advice an error has.
+
+Holds: cli/client_options.py
+"""
+
 import json
 import uuid
 

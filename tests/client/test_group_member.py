@@ -1,4 +1,7 @@
-"""Our group members against a node and against Apache Kafka: alone, together, beside other clients; offsets from outside."""
+"""Our group members against a node and against Apache Kafka: alone, together, beside other clients; offsets from outside.
+
+Holds: client/coordinator.py, client/offset_store.py
+"""
 
 import threading
 import time

@@ -1,3 +1,8 @@
+"""Records to the broker: whole, in order, once; what fails is told with how much of it.
+
+Holds: client/producer_batch.py, client/producer_options.py
+"""
+
 import pytest
 
 from headrace.client.cluster import Cluster

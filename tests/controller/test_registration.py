@@ -1,6 +1,9 @@
+import time
+
 import pytest
 
 from headrace.controller import registration, znodes
+from tests.support.altered import altered
 
 PATH = znodes.broker_path(1)
 DATA = znodes.encode_broker("here", 9092, None, 5)
@@ -61,7 +64,7 @@ def test_a_stale_node_of_the_session_held_before_is_replaced(ensemble):
 def test_a_stale_node_of_an_unknown_session_is_waited_for(ensemble, monkeypatch):
     old, new = ensemble.session(), ensemble.session()
     register(old)
-    monkeypatch.setattr(registration.time, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(registration, "time", altered(time, sleep=lambda _seconds: None))
     looks = []
 
     def alive():
@@ -83,7 +86,7 @@ def test_an_id_that_another_live_node_holds_is_refused_with_its_address(ensemble
 def test_who_holds_the_id_is_said_while_it_is_waited_for(ensemble, monkeypatch, caplog):
     held = ensemble.session()
     register(held, b"[]")
-    monkeypatch.setattr(registration.time, "sleep", lambda _seconds: held.expire())
+    monkeypatch.setattr(registration, "time", altered(time, sleep=lambda _seconds: held.expire()))
     register(ensemble.session(), wait_s=10)
     assert (
         f"waiting for a broker id that another session holds broker_id=1 holder=session=0x{held.session_id:x}"

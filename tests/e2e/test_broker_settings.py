@@ -1,4 +1,8 @@
-"""Settings of the node as clients see and change them: defaults of topics while it runs, the others by its file alone."""
+"""Settings of the node as clients see and change them: defaults of topics while it runs, the others by its file alone.
+
+Holds: workers/network/handlers/a32_describe_configs.py, workers/network/handlers/a33_alter_configs.py,
+workers/network/handlers/a44_incremental_alter_configs.py
+"""
 
 import uuid
 

@@ -1,4 +1,7 @@
-"""import-07 against a node: killed again and again, everything arrives once; the topic is made; too few partitions are named."""
+"""import-07 against a node: killed again and again, everything arrives once; the topic is made; too few partitions are named.
+
+Holds: cli/import_07.py, cli/import_07_report.py
+"""
 
 import json
 import random

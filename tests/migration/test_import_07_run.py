@@ -1,4 +1,7 @@
-"""An import that dies anywhere and is run again: everything arrives once, in order, and the report says so."""
+"""An import that dies anywhere and is run again: everything arrives once, in order, and the report says so.
+
+Holds: migration/import_07_state.py, migration/import_topic.py
+"""
 
 import dataclasses
 import json

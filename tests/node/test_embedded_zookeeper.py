@@ -1,3 +1,5 @@
+import importlib
+import importlib.util
 import os
 import shutil
 import signal
@@ -13,6 +15,7 @@ from headrace.controller.zk import ZkSession
 from headrace.errors import ConfigError
 from headrace.node import embedded_zookeeper
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper, ZooKeeperFailed, find_jars
+from tests.support.altered import altered
 from tests.support.waiting import DEADLINE_S, wait_until
 
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="no java on the PATH: ZooKeeper can't run")
@@ -160,8 +163,13 @@ def test_without_java_the_error_says_what_to_do(new_server, monkeypatch):
         new_server().start()
 
 
+def find_instead(monkeypatch, spec):
+    util = altered(importlib.util, find_spec=lambda _name: spec)
+    monkeypatch.setattr(embedded_zookeeper, "importlib", altered(importlib, util=util))
+
+
 def test_without_pyspark_the_error_says_what_to_do(monkeypatch):
-    monkeypatch.setattr(embedded_zookeeper.importlib.util, "find_spec", lambda _name: None)
+    find_instead(monkeypatch, None)
     with pytest.raises(ConfigError, match=r"pip install 'headrace\[spark\]', or pass --zookeeper"):
         find_jars()
 
@@ -172,7 +180,7 @@ def test_a_pyspark_without_the_jars_is_named(monkeypatch, tmp_path):
     class Spec:
         origin = str(tmp_path / "__init__.py")
 
-    monkeypatch.setattr(embedded_zookeeper.importlib.util, "find_spec", lambda _name: Spec)
+    find_instead(monkeypatch, Spec)
     with pytest.raises(ConfigError, match=r"no zookeeper-3\*\.jar there"):
         find_jars()
 

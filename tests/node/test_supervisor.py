@@ -6,7 +6,6 @@ import select
 import signal
 import socket
 import threading
-import time
 
 import pytest
 
@@ -16,8 +15,10 @@ from headrace.limits import DEATHS_BEFORE_READY_MAX
 from headrace.node import stop_plan, supervisor
 from headrace.settings import Settings
 from headrace.shm.fabric import Fabric
+from headrace.shm.process_table import ProcessState
 from headrace.shm.wiring import Role
 from tests.node import fake_processes as fakes
+from tests.support.altered import altered
 from tests.support.waiting import DEADLINE_S, wait_until
 
 NETWORK, PARTITION, CONTROLLER, HOUSEKEEPER = range(4)  # process ids with one worker of each kind
@@ -42,7 +43,9 @@ def test_a_node_says_that_it_is_ready_in_one_line(fork_node):
 def test_a_node_is_not_ready_before_all_its_processes_are(fork_node):
     node = fork_node(housekeeper=fakes.never_ready)
     wait_until(lambda: len(node.children()) == 4)
-    time.sleep(0.1)
+    others = (NETWORK, PARTITION, CONTROLLER)
+    wait_until(lambda: all(node.state(one) is ProcessState.READY for one in others))
+    node.wait_for_looks(2)  # one may have begun before
     assert not node.is_ready()
     assert node.stop() == 0
 
@@ -102,8 +105,7 @@ def test_a_stop_before_the_node_is_ready_is_a_stop(fork_node):
 def test_a_stop_ends_a_child_that_has_no_handler_yet(fork_node):
     """Were the supervisor's own handler still there, it would swallow the signal."""
     node = fork_node(network=fakes.unprepared)
-    wait_until(lambda: node.regions() and len(node.children()) == 4)
-    time.sleep(0.1)
+    wait_until(lambda: len(node.children()) == 4 and node.heartbeat_ns(NETWORK))
     assert node.stop() == 0
     assert "did not stop cleanly role=hr-network-0 signal=15" in node.log()
     assert "not stopped in time" not in node.log()
@@ -165,8 +167,8 @@ def test_a_stop_while_a_killed_worker_waits_for_its_start_says_so_and_leaves_the
 def test_a_worker_that_had_not_begun_has_nothing_to_close(fork_node, tmp_path):
     told = tmp_path / "told"
     node = fork_node(partition=fakes.unprepared, housekeeper=fakes.telling(told))
-    wait_until(lambda: node.regions() and len(node.children()) == 4)
-    time.sleep(0.1)
+    wait_until(lambda: len(node.children()) == 4 and node.heartbeat_ns(PARTITION))
+    wait_until(lambda: node.state(HOUSEKEEPER) is ProcessState.READY)
     assert node.stop() == 0
     assert told.read_text() == "hr-housekeep-0 clean=True\n"
 
@@ -540,7 +542,7 @@ def test_the_watchdog_is_not_fed_while_a_process_hangs(fork_node, tmp_path, monk
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "notify"))
         with monkeypatch.context() as patched:
-            patched.setattr(os, "kill", lambda _pid, _number: None)
+            patched.setattr(supervisor, "os", altered(os, kill=lambda _pid, _number: None))
             node = fork_node(
                 HANGS_SOON,
                 {"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "100000"},
@@ -549,7 +551,7 @@ def test_the_watchdog_is_not_fed_while_a_process_hangs(fork_node, tmp_path, monk
         node.wait_ready()
         wait_until(lambda: "process hung" in node.log())
         assert "WATCHDOG=1" in " ".join(all_datagrams(manager))
-        time.sleep(0.6)
+        node.wait_for_looks(3)  # two of which would feed it
         assert all_datagrams(manager) == []
 
 

@@ -1,4 +1,7 @@
-"""The cycle of every process: its order, its sleeps, its states, its exit codes. Wake-ups: `tests/shm/test_mutants.py`."""
+"""The cycle of every process: its order, its sleeps, its states, its exit codes. Wake-ups: `tests/shm/test_mutants.py`.
+
+Holds: headrace/exit_codes.py
+"""
 
 import ast
 import logging

@@ -1,4 +1,7 @@
-"""Each role's own cycle, and on each of its rings hostile messages: refused and logged, and no process ends."""
+"""Each role's own cycle, and on each of its rings hostile messages: refused and logged, and no process ends.
+
+Holds: runtime/mailbox.py
+"""
 
 import random
 import resource

@@ -1,4 +1,7 @@
-"""Segments that an older Kafka left: a range reads v0, v1 and v2 alike, from files and over the network."""
+"""Segments that an older Kafka left: a range reads v0, v1 and v2 alike, from files and over the network.
+
+Holds: protocol/old_run.py, spark/rows.py
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""The kafka source's options: what is taken, what is refused and why."""
+"""The kafka source's options: what is taken, what is refused and why.
+
+Holds: spark/consumer_properties.py
+"""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""`scan`: what crosses to the JVM is what was asked for."""
+"""`scan`: what crosses to the JVM is what was asked for.
+
+Holds: spark/errors.py, spark/result_schema.py
+"""
 
 from dataclasses import replace
 from types import SimpleNamespace

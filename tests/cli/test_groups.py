@@ -1,4 +1,7 @@
-"""`headrace groups` and `headrace consume --group` against a node, and against Apache Kafka."""
+"""`headrace groups` and `headrace consume --group` against a node, and against Apache Kafka.
+
+Holds: cli/offset_reset.py
+"""
 
 import json
 import signal
