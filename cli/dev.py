@@ -59,7 +59,7 @@ def dev(
         typer.Option(
             "--nodes",
             metavar="N",
-            help="Run a cluster of so many small nodes; kill one to see what follows.",
+            help="Run a cluster of N small nodes; kill one to see what follows.",
             min=1,
             max=LOCAL_NODES_MAX,
         ),

@@ -42,9 +42,7 @@ def dev_nodes(directory: Path, count: int, port: int, zookeeper: str, changes: l
             print(f"ready bootstrap={','.join(addresses)} zookeeper={connect} dir={directory}", flush=True)
             print_hint(",".join(addresses))
 
-        return LocalCluster(
-            settings, on_ready=on_ready, on_tick=embedded.check if embedded is not None else None
-        ).run()
+        return LocalCluster(settings, on_ready=on_ready, on_tick=embedded.check if embedded is not None else None).run()
     finally:
         if embedded is not None:
             embedded.stop()

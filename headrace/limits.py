@@ -14,7 +14,9 @@ WORKER_HANG_TIMEOUT_MS_MIN = 1_000  # that a setting may choose
 DEATHS_BEFORE_READY_MAX = 10  # of one process, in a row: a node that has not served yet gives up
 PORT_WAIT_MS = 60_000  # of a start, for a port in use
 LOCAL_NODES_MAX = 9  # of `headrace dev --nodes`, on one machine
-LOCAL_RESTART_FIRST_MS = 1_000  # before such a node that died starts again, as RestartSec= of the unit; doubled each time
+LOCAL_RESTART_FIRST_MS = (
+    1_000  # before such a node that died starts again, as RestartSec= of the unit; doubled each time
+)
 LOCAL_RESTART_MAX_MS = 30_000
 RENEWAL_POLL_MS = 2  # between two checks whether a dead process's rings can be reused
 RENEWAL_RETRY_MS = 500  # between two tries to make new ones, while /dev/shm is full

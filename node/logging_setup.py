@@ -60,7 +60,9 @@ def set_up_logging(level: str = "", stream: TextIO | None = None, prefix: str = 
     stream = sys.stderr if stream is None else stream
     handler = logging.StreamHandler(stream)
     is_journal = _is_journal(stream, os.environ.get("JOURNAL_STREAM", ""))
-    handler.setFormatter(JournalFormatter(JOURNAL_FORMAT, prefix) if is_journal else LineFormatter(TERMINAL_FORMAT, prefix))
+    handler.setFormatter(
+        JournalFormatter(JOURNAL_FORMAT, prefix) if is_journal else LineFormatter(TERMINAL_FORMAT, prefix)
+    )
     handler.addFilter(PeerLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]

@@ -196,7 +196,9 @@ def coordinator_of(bootstrap, group):
         answer = ask(bootstrap, ApiKey.FIND_COORDINATOR, (1, 3), request)
         return None if answer.error_code else (answer.node_id,)
 
-    return wait_until(found, lambda: f"no coordinator of {group}: {ask(bootstrap, ApiKey.FIND_COORDINATOR, (1, 3), request)}")[0]
+    return wait_until(
+        found, lambda: f"no coordinator of {group}: {ask(bootstrap, ApiKey.FIND_COORDINATOR, (1, 3), request)}"
+    )[0]
 
 
 def groups_by_node(bootstrap):
@@ -215,7 +217,9 @@ def test_partitions_of_one_replica_are_spread_over_the_nodes(nodes, topic):
         assert Counter(leaders_of(bootstrap, topic).values()) == {0: 2, 1: 2, 2: 2}
     for node_id in range(NODES):
         held = {path.name for path in (nodes.directory / f"node-{node_id}" / "logs").glob(f"{topic}-*")}
-        assert held == {f"{topic}-{index}" for index, leader in leaders_of(nodes.bootstrap, topic).items() if leader == node_id}
+        assert held == {
+            f"{topic}-{index}" for index, leader in leaders_of(nodes.bootstrap, topic).items() if leader == node_id
+        }
 
 
 def test_clients_that_know_one_node_write_to_all_and_read_from_all(nodes, topic):
@@ -227,8 +231,10 @@ def test_clients_that_know_one_node_write_to_all_and_read_from_all(nodes, topic)
 
 def test_a_group_of_each_coordinator_reads_everything_and_commits(nodes, topic):
     write(nodes.bootstrap, topic, numbers(300))
-    groups = groups_by_node(nodes.bootstraps[0])
-    assert groups_by_node(nodes.bootstraps[2]) == groups
+    groups = groups_by_node(nodes.bootstraps[nodes.controller()])
+    for bootstrap in nodes.bootstraps:
+        wait_until(lambda bootstrap=bootstrap: is_known(bootstrap, "__consumer_offsets"))
+        assert groups_by_node(bootstrap) == groups
     for node_id, group in groups.items():
         consumer = ConfluentConsumer(
             {
@@ -242,7 +248,8 @@ def test_a_group_of_each_coordinator_reads_everything_and_commits(nodes, topic):
         values = []
         wait_until(
             lambda consumer=consumer, values=values: (
-                values.extend(one.value() for one in consumer.consume(500, 0.1) if not one.error()) or len(values) >= 300
+                values.extend(one.value() for one in consumer.consume(500, 0.1) if not one.error())
+                or len(values) >= 300
             )
         )
         consumer.commit(asynchronous=False)
@@ -260,40 +267,45 @@ def test_a_node_that_does_not_lead_says_so(nodes, topic):
     leader = leaders_of(nodes.bootstrap, topic)[0]
     other = nodes.bootstraps[(leader + 1) % NODES]
     kind = messages.ProduceRequest
-    produced = ask(
-        other, ApiKey.PRODUCE, (3, 8),
-        kind(acks=1, timeout_ms=1000, topic_data=[kind.TopicProduceData(topic, [kind.PartitionProduceData(0, build_batch([(b"k", b"v")]))])]),
-    )  # fmt: skip
+    data = kind.TopicProduceData(topic, [kind.PartitionProduceData(0, build_batch([(b"k", b"v")]))])
+    produced = ask(other, ApiKey.PRODUCE, (3, 8), kind(acks=1, timeout_ms=1000, topic_data=[data]))
     assert produced.responses[0].partition_responses[0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     kind = messages.FetchRequest
     row = kind.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1000)
-    fetched = ask(
-        other, ApiKey.FETCH, (4, 11),
-        kind(max_wait_ms=0, min_bytes=0, max_bytes=1000, session_epoch=-1, topics=[kind.FetchTopic(topic=topic, partitions=[row])]),
-    )  # fmt: skip
+    wanted = [kind.FetchTopic(topic=topic, partitions=[row])]
+    fetched = ask(other, ApiKey.FETCH, (4, 11), kind(max_bytes=1000, session_epoch=-1, topics=wanted))
     assert fetched.responses[0].partitions[0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     kind = messages.ListOffsetsRequest
     row = kind.ListOffsetsPartition(partition_index=0, timestamp=EARLIEST)
     listed = ask(
-        other, ApiKey.LIST_OFFSETS, (1, 7), kind(replica_id=-1, topics=[kind.ListOffsetsTopic(name=topic, partitions=[row])])
+        other,
+        ApiKey.LIST_OFFSETS,
+        (1, 7),
+        kind(replica_id=-1, topics=[kind.ListOffsetsTopic(name=topic, partitions=[row])]),
     )
     assert listed.topics[0].partitions[0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 def test_a_node_that_is_no_coordinator_says_so(nodes):
-    groups = groups_by_node(nodes.bootstrap)
+    groups = groups_by_node(nodes.bootstraps[nodes.controller()])
     for node_id, group in groups.items():
         other = nodes.bootstraps[(node_id + 1) % NODES]
-        beat = ask(other, ApiKey.HEARTBEAT, (0, 3), messages.HeartbeatRequest(group_id=group, generation_id=1, member_id="m"))
+        beat = ask(
+            other, ApiKey.HEARTBEAT, (0, 3), messages.HeartbeatRequest(group_id=group, generation_id=1, member_id="m")
+        )
         assert beat.error_code == ErrorCode.NOT_COORDINATOR
 
 
 def test_a_node_that_is_no_controller_says_so_and_changes_nothing(nodes):
     other = nodes.bootstraps[(nodes.controller() + 1) % NODES]
     kind = messages.CreateTopicsRequest
-    made = ask(other, ApiKey.CREATE_TOPICS, (1, 6), kind(topics=[kind.CreatableTopic("nowhere", 1, 1)], timeout_ms=5000))
+    made = ask(
+        other, ApiKey.CREATE_TOPICS, (1, 6), kind(topics=[kind.CreatableTopic("nowhere", 1, 1)], timeout_ms=5000)
+    )
     assert [row.error_code for row in made.topics] == [ErrorCode.NOT_CONTROLLER]
-    gone = ask(other, ApiKey.DELETE_TOPICS, (1, 5), messages.DeleteTopicsRequest(topic_names=["nowhere"], timeout_ms=5000))
+    gone = ask(
+        other, ApiKey.DELETE_TOPICS, (1, 5), messages.DeleteTopicsRequest(topic_names=["nowhere"], timeout_ms=5000)
+    )
     assert [row.error_code for row in gone.responses] == [ErrorCode.NOT_CONTROLLER]
     assert metadata_of(nodes.bootstraps[nodes.controller()], "nowhere") is None
 
@@ -323,19 +335,6 @@ def test_a_cluster_is_described_alike_by_all_nodes(nodes, topic):
     assert said[0]["partitions"]["offline"] == said[0]["partitions"]["under_replicated"] == 0
     at_minimum = [row for row in nodes.health("--at-min-isr") if row["topic"] == topic]
     assert [row["partition"] for row in at_minimum] == list(range(6))
-
-
-@pytest.mark.parametrize("is_controller", [True, False])
-def test_a_topic_is_made_for_a_client_that_asks_any_node(nodes, is_controller):
-    name = f"auto-{uuid.uuid4().hex[:8]}"
-    controller = nodes.controller()
-    bootstrap = nodes.bootstraps[controller if is_controller else (controller + 1) % NODES]
-    kind = messages.MetadataRequest
-    request = kind(topics=[kind.MetadataRequestTopic(name=name)], allow_auto_topic_creation=True)
-    wait_until(
-        lambda: ask(bootstrap, ApiKey.METADATA, (4, 9), request).topics[0].error_code == 0,
-        lambda: ask(bootstrap, ApiKey.METADATA, (4, 9), request).topics,
-    )
 
 
 def test_another_node_takes_over_from_a_killed_controller_which_comes_back_with_what_it_had(nodes, topic):
@@ -392,7 +391,9 @@ def test_a_node_stopped_by_hand_stays_so_until_it_is_started(nodes, topic):
     led = [index for index, leader in leaders_of(nodes.bootstrap, topic).items() if leader == stopped]
     os.kill(nodes.pid(stopped), signal.SIGTERM)
     wait_until(lambda: nodes.live(rest[0]) == set(rest))  # its session is closed, nothing expires
-    wait_until(lambda: [row["partition"] for row in nodes.health("--offline", node=rest[0]) if row["topic"] == topic] == led)
+    wait_until(
+        lambda: [row["partition"] for row in nodes.health("--offline", node=rest[0]) if row["topic"] == topic] == led
+    )
     wait_until(lambda: f"node stopped node={stopped}" in nodes.log())
     assert nodes.pid(stopped) is None
     file = nodes.directory / f"node-{stopped}" / "server.properties"
