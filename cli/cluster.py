@@ -122,7 +122,7 @@ def _print_health(health: ClusterHealth, kinds: Sequence[str]) -> None:
 def _print_partitions(found: Sequence[PartitionHealth], as_json: bool) -> None:
     from headrace.cli.table import print_table
 
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "topic": one.name.topic,
             "partition": one.name.partition,

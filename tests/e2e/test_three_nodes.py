@@ -231,7 +231,7 @@ def test_clients_that_know_one_node_write_to_all_and_read_from_all(nodes, topic)
 
 def test_a_group_of_each_coordinator_reads_everything_and_commits(nodes, topic):
     write(nodes.bootstrap, topic, numbers(300))
-    groups = groups_by_node(nodes.bootstraps[nodes.controller()])
+    groups = groups_by_node(nodes.bootstraps[(nodes.controller() + 1) % NODES])  # has the offsets topic made
     for bootstrap in nodes.bootstraps:
         wait_until(lambda bootstrap=bootstrap: is_known(bootstrap, "__consumer_offsets"))
         assert groups_by_node(bootstrap) == groups
@@ -335,6 +335,19 @@ def test_a_cluster_is_described_alike_by_all_nodes(nodes, topic):
     assert said[0]["partitions"]["offline"] == said[0]["partitions"]["under_replicated"] == 0
     at_minimum = [row for row in nodes.health("--at-min-isr") if row["topic"] == topic]
     assert [row["partition"] for row in at_minimum] == list(range(6))
+
+
+@pytest.mark.parametrize("is_controller", [True, False])
+def test_a_topic_is_made_for_a_client_that_asks_any_node(nodes, is_controller):
+    name = f"auto-{uuid.uuid4().hex[:8]}"
+    controller = nodes.controller()
+    bootstrap = nodes.bootstraps[controller if is_controller else (controller + 1) % NODES]
+    kind = messages.MetadataRequest
+    request = kind(topics=[kind.MetadataRequestTopic(name=name)], allow_auto_topic_creation=True)
+    wait_until(
+        lambda: ask(bootstrap, ApiKey.METADATA, (4, 9), request).topics[0].error_code == 0,
+        lambda: ask(bootstrap, ApiKey.METADATA, (4, 9), request).topics,
+    )
 
 
 def test_another_node_takes_over_from_a_killed_controller_which_comes_back_with_what_it_had(nodes, topic):
