@@ -407,6 +407,10 @@ def test_a_node_stopped_by_hand_stays_so_until_it_is_started(nodes, topic):
     wait_until(
         lambda: [row["partition"] for row in nodes.health("--offline", node=rest[0]) if row["topic"] == topic] == led
     )
+    text = Program(nodes.bootstraps[rest[1]])("topics", "describe", topic, "--json")
+    for row in json.loads(text)["partitions"]:
+        is_led = row["partition"] in led
+        assert (row["leader"] is None, row["offline"], row["end"] is None) == (is_led, [stopped] * is_led, is_led)
     wait_until(lambda: f"node stopped node={stopped}" in nodes.log())
     assert nodes.pid(stopped) is None
     file = nodes.directory / f"node-{stopped}" / "server.properties"

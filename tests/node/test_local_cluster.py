@@ -130,6 +130,7 @@ def test_all_serve_and_a_stop_ends_all_and_leaves_nothing(fork_cluster, number):
     assert len(set(addresses)) == NODES
     assert all(map(listens, addresses))
     pids = [cluster.node_pid(node_id) for node_id in range(NODES)]
+    assert [os.getpgid(pid) for pid in pids] == pids  # Ctrl-C in a terminal reaches their parent alone
     assert cluster.stop(number) == 0
     assert not [pid for pid in pids if os.path.exists(f"/proc/{pid}")]
     assert cluster.regions() == []
