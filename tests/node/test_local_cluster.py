@@ -1,5 +1,6 @@
 """Nodes side by side with real forks, signals and shared memory, over workers that do one thing right or wrong."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -202,12 +203,28 @@ def test_an_invalid_setting_that_a_node_finds_ends_all_with_78(fork_cluster):
     assert cluster.regions() == []
 
 
+def test_one_that_it_finds_later_ends_all_with_78_as_well(fork_cluster):
+    cluster = fork_cluster(controller=lambda seat, _listener=None: fakes.obedient(seat) if seat.generation == 1 else 78)
+    cluster.wait_ready()
+    node_pid = cluster.node_pid(1)
+    for pid in map(int, Path(f"/proc/{node_pid}/task/{node_pid}/children").read_text().split()):
+        if Path(f"/proc/{pid}/comm").read_text().startswith("hr-controlle-"):
+            os.kill(pid, signal.SIGKILL)
+    assert cluster.wait() == 78
+    assert cluster.regions() == []
+
+
 def test_nodes_stop_by_themselves_where_their_parent_is_killed(fork_cluster):
     cluster = fork_cluster()
     cluster.wait_ready()
     pids = [cluster.node_pid(node_id) for node_id in range(NODES)]
     assert cluster.stop(signal.SIGKILL) == -signal.SIGKILL
-    wait_until(lambda: not [pid for pid in pids if os.path.exists(f"/proc/{pid}")])
+    try:
+        wait_until(lambda: not [pid for pid in pids if os.path.exists(f"/proc/{pid}")])
+    finally:
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
     assert cluster.regions() == []
 
 

@@ -157,6 +157,19 @@ def test_a_worker_that_ends_leaves_no_connection(rig, controllers):
     follow(rig, OTHER, controllers[0])
     ask(rig)
     turn_until(rig, controllers, lambda: controllers[0].requests)
-    rig.context.creations.close()
-    turn_until(rig, controllers, lambda: controllers[0].session.is_over)
-    rig.turn()
+    rig.loop.drain()
+    rig.loop.close()
+
+    def is_over():
+        controllers[0].pump()
+        return controllers[0].session.is_over
+
+    wait_until(is_over)
+
+
+def test_a_worker_sleeps_no_longer_than_until_the_controller_is_late(rig, controllers):
+    follow(rig, OTHER, controllers[0])
+    ask(rig)
+    turn_until(rig, controllers, lambda: controllers[0].requests)
+    rig.clock.ms += CREATE_TIMEOUT_MS + ANSWER_EXTRA_MS - 5
+    assert rig.loop.sleep_bound_ms() <= 5
