@@ -26,9 +26,9 @@ from typing import Any
 from bench.nodes import Headrace
 from bench.partitions import processes
 from headrace.clock import SystemClock
-from headrace.controller import znodes
 from headrace.controller.cluster import Cluster, Topic
-from headrace.controller.znodes import PartitionState, Registration, TopicAssignment
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.znodes import PartitionState, Registration, TopicAssignment
 from headrace.settings import Settings
 from headrace.shm.fabric import Fabric
 from headrace.shm.seat import Seat

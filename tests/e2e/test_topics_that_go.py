@@ -7,8 +7,8 @@ import pytest
 from waiting import DEADLINE_S, wait_until
 
 from headrace.client.connection import Connection, ConnectionFailed
-from headrace.controller import znodes
-from headrace.controller.zk import ZkSession
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.session import ZkSession
 from headrace.errors import ErrorCode
 from headrace.ids import OFFSETS_TOPIC, coordinator_partition, owner_of
 from headrace.protocol import messages

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from waiting import DEADLINE_S, wait_until
 
-from headrace.controller.zk import ZkSession
+from headrace.controller.zookeeper.session import ZkSession
 from headrace.errors import ConfigError
 from headrace.node import embedded_zookeeper
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper, ZooKeeperFailed, find_jars

@@ -12,7 +12,7 @@ import fake_processes as fakes
 import pytest
 from waiting import DEADLINE_S, wait_until
 
-from headrace.controller.outage import clock_text
+from headrace.controller.zookeeper.outage import clock_text
 from headrace.errors import StorageFailed
 from headrace.limits import DEATHS_BEFORE_READY_MAX
 from headrace.node import stop_plan, supervisor

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.controller.znodes import PartitionState
+from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.ids import NO_LEADER
 
 

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
 
-from headrace.controller import znodes
-from headrace.controller.outage import Reminder
-from headrace.controller.zk import Node, ZkConflict, ZkError, ZkSession
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import Node, ZkConflict, ZkError
+from headrace.controller.zookeeper.outage import Reminder
+from headrace.controller.zookeeper.session import ZkSession
+from headrace.controller.zookeeper.tasks import Tasks
 from headrace.errors import HeadraceError
 
-LOOK_INTERVAL_S = 0.1
+WAIT_INTERVAL_MS = 100
 
 _log = logging.getLogger(__name__)
 
@@ -36,14 +37,14 @@ class ForeignCluster(ZkError):
     """ZooKeeper does not have the cluster that this node serves in: its data are gone, or it is another one."""
 
 
-def cluster_id(zk: ZkSession, known: str = "") -> str:
+async def cluster_id(zk: ZkSession, known: str = "") -> str:
     """The cluster's id; made by the first node that asks.
 
     known    the cluster that this node serves in
     raises   ForeignCluster, where it is not that
     """
     while True:
-        node = zk.get(znodes.CLUSTER_ID)
+        node = await zk.get(znodes.CLUSTER_ID)
         found = znodes.decode_cluster_id(node.data) if node is not None else ""
         if known and found != known:
             raise ForeignCluster(
@@ -53,21 +54,14 @@ def cluster_id(zk: ZkSession, known: str = "") -> str:
         if node is not None:
             return found
         made = znodes.encode_cluster_id(znodes.encode_uuid(znodes.new_uuid()))
-        zk.ensure(znodes.CLUSTER_ID, made)  # another node may be first: read what stands there
+        await zk.ensure(znodes.CLUSTER_ID, made)  # another node may be first: read what stands there
 
 
-def register(
-    zk: ZkSession,
-    node_id: int,
-    data: bytes,
-    wait_s: float,
-    alive: Callable[[], None],
-) -> None:
+async def register(zk: ZkSession, tasks: Tasks, node_id: int, data: bytes, wait_s: float) -> None:
     """Stand in /brokers/ids.
 
     data     as `znodes.encode_broker` makes it
     wait_s   how long another holder of the id is waited for: a session can outlive its process
-    alive    called again and again while it takes; may raise to end it
     raises   IdHeld, where another session holds the id all that time; ZkError
     """
     path = znodes.broker_path(node_id)
@@ -75,27 +69,26 @@ def register(
     reminder = Reminder()
     while True:
         try:
-            zk.create(path, data, is_ephemeral=True)
+            await zk.create(path, data, is_ephemeral=True)
             return
         except ZkConflict:
             pass
-        node = zk.get(path)
+        node = await zk.get(path)
         if node is None:
             continue
         if node.ephemeral_owner == zk.session_id:
             if not _says_the_same(node_id, node.data, data):
-                zk.set(path, data, node.version)
+                await zk.set(path, data, node.version)
             return
         if zk.previous is not None and node.ephemeral_owner == zk.previous[0]:
-            zk.delete(path)
+            await zk.delete(path)
             continue
         holder = _holder(node_id, node)
         if time.monotonic() > deadline:
             raise IdHeld(f"broker.id {node_id} is held by {holder}: end that node, or choose another id")
         if reminder.is_due(time.monotonic_ns()):
             _log.warning("waiting for a broker id that another session holds broker_id=%d holder=%s", node_id, holder)
-        alive()
-        time.sleep(LOOK_INTERVAL_S)
+        await tasks.sleep(WAIT_INTERVAL_MS)
 
 
 def _holder(node_id: int, node: Node) -> str:

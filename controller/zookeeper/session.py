@@ -1,8 +1,13 @@
-"""The ZooKeeper session: the only place that imports kazoo.
+"""The ZooKeeper session: the only place that imports kazoo. No call blocks: what has come is awaited (`tasks.py`).
 
-Runs in: the controller process. kazoo has threads of its own; its callbacks note what changed and ring our
-doorbell, nothing else (KAFKA-6879: work inside of session callbacks deadlocks). Without a connection a call
-fails at once, and with one it has a deadline, so that an outage of ZooKeeper stops nobody's duty cycle.
+Runs in: the controller process. kazoo has threads of its own: they put what has come on a queue, note what changed, and ring
+our doorbell, nothing else (KAFKA-6879: work inside of session callbacks deadlocks).
+
+    await zk.get(...)  ->  kazoo's threads  ->  replies, doorbell  ->  take_replies()  ->  the task goes on
+
+Without a connection a call fails at once, and with one it has a deadline. Replies come in the order of the calls, which is
+the order in which ZooKeeper carried them out: what a later reply says is newer. Watches come by another of kazoo's
+threads, before or after such a reply.
 
 The session's id and password are kept in a file (`session_file.py`), so that a process killed and restarted resumes
 its session and its ephemeral nodes never blink.
@@ -17,9 +22,10 @@ import logging
 import math
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import (
@@ -33,19 +39,20 @@ from kazoo.exceptions import (
     RuntimeInconsistency,
     SessionExpiredError,
 )
-from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import KazooState
 
-from headrace.controller.handshake import is_behind
-from headrace.controller.session_file import SessionFile
-from headrace.controller.transaction import Action, Transaction
-from headrace.errors import ConfigError, HeadraceError
+from headrace.controller.zookeeper.errors import Node, ZkConflict, ZkLost
+from headrace.controller.zookeeper.handshake import is_behind
+from headrace.controller.zookeeper.session_file import SessionFile
+from headrace.controller.zookeeper.tasks import Future, Tasks
+from headrace.controller.zookeeper.transaction import Action, Transaction
+from headrace.errors import ConfigError
+from headrace.limits import READS_IN_FLIGHT_MAX
 
-CALL_TIMEOUT_S = 10.0
+CALL_TIMEOUT_MS = 10_000
 CONNECT_REPLY_S = 3.0  # for the reply to a connection's first request
-START_LOOK_S = 0.2  # between two signs of life while the first connection is waited for
+START_CHECK_S = 0.2  # between two signs of life while the first connection is waited for
 PROBE_TIMEOUT_S = 0.3  # of each step; asked again and again
-READY_PATH = "/headrace-ready"
 
 _NO_REPLY = (ConnectionLoss, SessionExpiredError, ConnectionClosedError)
 _OTHERS_FAULT = (RolledBackError, RuntimeInconsistency)  # of operations beside the one that failed
@@ -54,36 +61,11 @@ logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # it logs each attempt of
 _log = logging.getLogger(__name__)
 
 
-class ZkError(HeadraceError):
-    """A call that ZooKeeper did not carry out."""
-
-
-class ZkLost(ZkError):
-    """No reply: the call may or may not have happened."""
-
-
-class ZkConflict(ZkError):
-    """A check of version or existence failed: somebody else wrote."""
-
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"{path}: {reason}")
-        self.path = path
-
-
-class Node(NamedTuple):
-    """A znode as read."""
-
-    data: bytes
-    version: int
-    ephemeral_owner: int  # session id, 0: persistent
-    created_ms: int = 0  # by ZooKeeper's clock
-
-
 class ZkSession:
     """One session, resumed where the file has one that is still alive.
 
-    on_event   called by kazoo's threads whenever there is something to look at
-    alive      called before each call and each reply, for a request may take thousands; may raise to end it
+    tasks      who call; one that was cancelled calls no more
+    on_event   called by kazoo's threads whenever there is something to take
     drops      how many connections were lost so far
     losses     how many sessions expired so far; ephemeral nodes went with each
 
@@ -95,16 +77,17 @@ class ZkSession:
         connect: str,
         timeout_ms: int,
         session_file: SessionFile | None,
+        tasks: Tasks,
         on_event: Callable[[], None],
-        alive: Callable[[], None] = lambda: None,
     ) -> None:
         self.previous = session_file.read() if session_file is not None else None
         self.drops = 0
         self.losses = 0
         self._probes = 0
         self._session_file = session_file
+        self._tasks = tasks
         self._on_event = on_event
-        self._alive = alive
+        self._replies: deque[tuple[Future[Any], Any, BaseException | None]] = deque()  # kazoo's threads append
         self._lock = threading.Lock()
         self._changed: dict[str, None] = {}  # by the lock; at most one entry a watched path
         self._watches: dict[str, Callable[[Any], None]] = {}
@@ -145,7 +128,7 @@ class ZkSession:
         """
         deadline = time.monotonic() + timeout_s
         connected = self._client.start_async()
-        while not connected.wait(min(START_LOOK_S, max(0.0, deadline - time.monotonic()))):
+        while not connected.wait(min(START_CHECK_S, max(0.0, deadline - time.monotonic()))):
             alive()
             if time.monotonic() >= deadline:
                 self._end()
@@ -158,16 +141,24 @@ class ZkSession:
         if self._session_file is not None and client_id is not None:
             self._session_file.write(client_id)
 
-    def is_refused(self) -> bool:
+    async def is_refused(self) -> bool:
         """Whether a server opens sessions for others, but not for who has seen as much as we: its state is an older one.
 
-        One server is asked, the next one at the next call.
+        One server is asked, the next one at the next call; in a thread, for it takes up to 4 times PROBE_TIMEOUT_S.
         """
+        last_zxid = self._client.last_zxid
+        if last_zxid <= 0 or self.is_connected:
+            return False
         hosts = list(dict.fromkeys(self._client.hosts))
         host, port = hosts[self._probes % len(hosts)]
         self._probes += 1
-        last_zxid = self._client.last_zxid
-        return last_zxid > 0 and not self.is_connected and is_behind(host, port, PROBE_TIMEOUT_S, last_zxid)
+        answer: Future[bool] = Future()
+
+        def ask() -> None:
+            self._hand_in(answer, is_behind(host, port, PROBE_TIMEOUT_S, last_zxid), None)
+
+        threading.Thread(target=ask, name="zookeeper-probe", daemon=True).start()
+        return await answer and not self.is_connected
 
     def forget_history(self) -> None:
         """Connect to servers whose state is older than what we have seen: what we know of the cluster is to be read again."""
@@ -187,87 +178,105 @@ class ZkSession:
             self._changed.clear()
         return paths
 
-    def get(self, path: str, watch: bool = False) -> Node | None:
+    def take_replies(self) -> int:
+        """Let those go on who wait for what has come; returns how many replies that were."""
+        replies, tasks = self._replies, self._tasks
+        done = 0
+        while replies:
+            future, value, failure = replies.popleft()
+            done += 1
+            if future.is_done:  # it came too late
+                continue
+            tasks.unexpect(future)
+            if failure is None:
+                future.complete(value)
+            else:
+                future.fail(ZkLost(type(failure).__name__) if isinstance(failure, _NO_REPLY) else failure)
+        return done
+
+    async def get(self, path: str, watch: bool = False) -> Node | None:
         """A node, None where it is not there; a watch on it fires once, in both cases."""
         callback = self._watch(path) if watch else None
         while True:
             try:
-                data, stat = self._call(self._client.get_async, self._chroot + path, watch=callback)
+                data, stat = await self._call(self._client.get_async, self._chroot + path, watch=callback)
                 return Node(data or b"", stat.version, stat.ephemeralOwner, stat.ctime)
             except NoNodeError:
                 if callback is None:
                     return None
-            if self._call(self._client.exists_async, self._chroot + path, watch=callback) is None:
+            if await self._call(self._client.exists_async, self._chroot + path, watch=callback) is None:
                 return None  # else it came between the two calls: read it
 
-    def get_many(self, paths: list[str], watch: bool = False) -> list[Node | None]:
-        """Many nodes with one round trip of latency; a watch is on those that are there."""
-        self._check_connected()
+    async def get_many(self, paths: list[str], watch: bool = False) -> list[Node | None]:
+        """Many nodes, READS_IN_FLIGHT_MAX with one round trip of latency; a watch is on those that are there."""
         found: list[Node | None] = []
-        asked = [
-            self._client.get_async(self._chroot + path, watch=self._watch(path) if watch else None) for path in paths
-        ]
-        for result in asked:
-            self._alive()
-            try:
-                data, stat = _wait(result)
-                found.append(Node(data or b"", stat.version, stat.ephemeralOwner, stat.ctime))
-            except NoNodeError:
-                found.append(None)
+        for first in range(0, len(paths), READS_IN_FLIGHT_MAX):
+            asked = [
+                self._call(self._client.get_async, self._chroot + path, watch=self._watch(path) if watch else None)
+                for path in paths[first : first + READS_IN_FLIGHT_MAX]
+            ]
+            for future in (asked[-1], *asked):  # the last one comes last: the others are there then
+                try:
+                    await future
+                except NoNodeError:
+                    pass
+            found += map(_node_of, asked)
         return found
 
-    def children(self, path: str, watch: bool = False) -> list[str]:
+    async def children(self, path: str, watch: bool = False) -> list[str]:
         """Names below a node, sorted; empty where it is not there."""
         callback = self._watch(path) if watch else None
         try:
-            names = self._call(self._client.get_children_async, self._chroot + path, watch=callback)
+            names = await self._call(self._client.get_children_async, self._chroot + path, watch=callback)
         except NoNodeError:
             return []
         return sorted(names)
 
-    def tree(self, path: str) -> list[str]:
+    async def tree(self, path: str) -> list[str]:
         """A node and all below it, deepest first; empty where it is not there."""
         found: list[str] = []
         try:
-            for name in self._call(self._client.get_children_async, self._chroot + path):
-                found.extend(self.tree(f"{path}/{name}"))
+            for name in await self._call(self._client.get_children_async, self._chroot + path):
+                found.extend(await self.tree(f"{path}/{name}"))
         except NoNodeError:
             return found
         return [*found, path]
 
-    def create(self, path: str, data: bytes | None = b"", is_ephemeral: bool = False) -> None:
+    async def create(self, path: str, data: bytes | None = b"", is_ephemeral: bool = False) -> None:
         """Create a node and its parents; raises ZkConflict, where it exists.
 
         data   None is no data, which Kafka tells from empty data: it doesn't start where that lies in
                /latest_producer_id_block
         """
         try:
-            self._call(self._client.create_async, self._chroot + path, data, ephemeral=is_ephemeral, makepath=True)
+            await self._call(
+                self._client.create_async, self._chroot + path, data, ephemeral=is_ephemeral, makepath=True
+            )
         except NodeExistsError:
             raise ZkConflict(path, "exists") from None
 
-    def ensure(self, path: str, data: bytes | None = None) -> None:
+    async def ensure(self, path: str, data: bytes | None = None) -> None:
         """Create a persistent node, if it is not there."""
         try:
-            self.create(path, data)
+            await self.create(path, data)
         except ZkConflict:
             pass
 
-    def set(self, path: str, data: bytes, version: int = -1) -> int:
+    async def set(self, path: str, data: bytes, version: int = -1) -> int:
         """returns the new version; raises ZkConflict, where the version is another or the node is gone"""
         try:
-            return int(self._call(self._client.set_async, self._chroot + path, data, version).version)
+            return int((await self._call(self._client.set_async, self._chroot + path, data, version)).version)
         except (BadVersionError, NoNodeError) as failure:
             raise ZkConflict(path, type(failure).__name__) from None
 
-    def delete(self, path: str) -> None:
+    async def delete(self, path: str) -> None:
         """Remove a node, if it is there."""
         try:
-            self._call(self._client.delete_async, self._chroot + path)
+            await self._call(self._client.delete_async, self._chroot + path)
         except NoNodeError:
             pass
 
-    def commit(self, transaction: Transaction) -> None:
+    async def commit(self, transaction: Transaction) -> None:
         """All or nothing; raises ZkConflict with the path of the operation that failed."""
         request = self._client.transaction()
         for action, path, data, version, is_ephemeral, is_sequential in transaction.operations:
@@ -280,7 +289,7 @@ class ZkSession:
                 request.set_data(path, data, version)
             else:
                 request.delete(path, version)
-        results = self._call(request.commit_async)
+        results = await self._call(request.commit_async)
         failures = [
             (operation.path, result)
             for operation, result in zip(transaction.operations, results, strict=True)
@@ -289,14 +298,25 @@ class ZkSession:
         for path, failure in sorted(failures, key=lambda entry: isinstance(entry[1], _OTHERS_FAULT)):
             raise ZkConflict(path, type(failure).__name__)
 
-    def _check_connected(self) -> None:
+    def _call(self, operation: Callable[..., Any], *arguments: Any, **options: Any) -> Future[Any]:
+        """raises   ZkLost, where there is no connection, or the session of the task that calls is over"""
+        self._tasks.check()
         if not self._client.connected:
             raise ZkLost("not connected")
+        reply: Future[Any] = Future()
+        self._tasks.expect(reply, CALL_TIMEOUT_MS, ZkLost(f"no reply within {CALL_TIMEOUT_MS} ms"))
+        operation(*arguments, **options).rawlink(partial(self._on_reply, reply))
+        return reply
 
-    def _call(self, operation: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        self._check_connected()
-        self._alive()
-        return _wait(operation(*arguments, **options))
+    # In kazoo's threads
+
+    def _on_reply(self, reply: Future[Any], result: Any) -> None:
+        self._hand_in(reply, result.value, result.exception)
+
+    def _hand_in(self, reply: Future[Any], value: Any, failure: BaseException | None) -> None:
+        self._replies.append((reply, value, failure))
+        if len(self._replies) == 1:  # else somebody has rung, and nobody took it yet
+            self._on_event()
 
     def _watch(self, path: str) -> Callable[[Any], None]:
         """The same function for the same path: kazoo keeps watches in sets."""
@@ -325,18 +345,12 @@ class ZkSession:
         return True
 
 
-def wait_until_ready(connect: str, timeout_s: float) -> None:
-    """Return when a session can write: a port that listens would not tell. For tests and tools.
-
-    raises   ZkLost, where it can't in time
-    """
-    session = ZkSession(connect, 10_000, None, lambda: None)
-    session.start(timeout_s)
-    try:
-        session.ensure(READY_PATH)
-        session.delete(READY_PATH)
-    finally:
-        session.stop()
+def _node_of(reply: Future[Any]) -> Node | None:
+    """What a `get` brought; None where the node is not there."""
+    if reply.failure is not None:
+        return None
+    data, stat = reply.result()
+    return Node(data or b"", stat.version, stat.ephemeralOwner, stat.ctime)
 
 
 def _repeated(hosts: str, timeout_ms: int) -> str:
@@ -348,12 +362,3 @@ def _repeated(hosts: str, timeout_ms: int) -> str:
     servers = hosts.split(",")
     times = math.ceil(timeout_ms / 1000 / len(servers) / CONNECT_REPLY_S)
     return ",".join(servers * max(1, times))
-
-
-def _wait(result: Any) -> Any:
-    try:
-        return result.get(timeout=CALL_TIMEOUT_S)
-    except (KazooTimeoutError, TimeoutError):
-        raise ZkLost(f"no reply within {CALL_TIMEOUT_S:.0f} s") from None
-    except _NO_REPLY as failure:
-        raise ZkLost(type(failure).__name__) from None

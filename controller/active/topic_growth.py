@@ -8,14 +8,14 @@ Source: Kafka `ZkAdminManager.createPartitions`, `AdminZkClient.addPartitions`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from headrace.controller import znodes
-from headrace.controller.assignment import assign_replicas
-from headrace.controller.cluster import Cluster, Topic
-from headrace.controller.election import Election
-from headrace.controller.topic_creation import check_room, encode_assignment, write_states
-from headrace.controller.zk import ZkSession
+from headrace.controller.active.assignment import assign_replicas
+from headrace.controller.active.reconciliation import Step, first_states
+from headrace.controller.cluster.known_cluster import Topic
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import Node
+from headrace.controller.zookeeper.transaction import Transaction
 from headrace.errors import ErrorCode, KafkaError
 from headrace.limits import PARTITIONS_PER_TOPIC_MAX
 
@@ -47,29 +47,31 @@ def placed(topic: Topic, count: int, assignment: Sequence[Sequence[int]] | None,
     return (*topic.replicas, *assign_replicas(live, count, factor, start, start)[existing:])
 
 
-def grow(zk: ZkSession, election: Election, cluster: Cluster, topic: Topic, replicas: Replicas) -> Topic:
-    """Write the new partitions and take them into the cluster's state.
+def check_growable(topic: Topic, node: Node | None) -> Node:
+    """Compare what ZooKeeper has of a topic with what is known of it; returns its node.
 
-    raises   KafkaError REASSIGNMENT_IN_PROGRESS, POLICY_VIOLATION (no room here), UNKNOWN_TOPIC_OR_PARTITION;
-             OfficeLost; ZkConflict, where somebody else changed the topic; ZkLost, where it may have happened or not
+    raises   KafkaError REASSIGNMENT_IN_PROGRESS, UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST
     """
-    new = replicas[len(topic.replicas) :]
-    data = encode_assignment(topic.topic_id, replicas)
-    check_room(cluster, topic.name, new)
-    path = znodes.topic_path(topic.name)
-    node = zk.get(path)
     if node is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {topic.name}")
     if znodes.is_reassigning(topic.name, node.data):
         raise KafkaError(ErrorCode.REASSIGNMENT_IN_PROGRESS, f"replicas of {topic.name} are being moved: wait for that")
     if znodes.decode_topic(topic.name, node.data).replicas != topic.replicas:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} was changed just now: ask again")
-    grown = Topic(topic.name, topic.topic_id, replicas, topic.configs, [*topic.states, *[None] * len(new)])
-    transaction = election.guarded()
-    transaction.set(path, data, node.version)
-    write_states(election, grown, cluster.live(), transaction, set())
-    cluster.topics[topic.name] = grown
-    return grown
+    return node
+
+
+def growth_steps(
+    grown: Topic, data: bytes, version: int, live: Sequence[int], epoch: int, begin: Callable[[], Transaction]
+) -> Iterator[Step]:
+    """What is written for a topic with more partitions, in order.
+
+    grown     as it shall be, without states of the new partitions
+    data      of its node, which has this version
+    """
+    transaction = begin()
+    transaction.set(znodes.topic_path(grown.name), data, version)
+    return first_states(grown, live, epoch, transaction, begin)
 
 
 def _checked(topic: Topic, added: int, assignment: Sequence[Sequence[int]], live: Sequence[int]) -> Replicas:

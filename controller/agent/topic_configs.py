@@ -17,13 +17,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 
-from headrace.controller import znodes
-from headrace.controller.topic_creation import check_configs
-from headrace.controller.transaction import Transaction
-from headrace.controller.zk import ZkConflict, ZkError, ZkSession
-from headrace.errors import ErrorCode, KafkaError
-from headrace.limits import CONFIG_PURGES_MAX, CONFIG_WRITE_TRIES_MAX
-from headrace.settings import DYNAMIC_KEYS, TOPIC_SETTINGS, Kind, Settings, broker_setting
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import ZkConflict, ZkError
+from headrace.controller.zookeeper.session import ZkSession
+from headrace.controller.zookeeper.transaction import Transaction
+from headrace.errors import ConfigError, ErrorCode, KafkaError
+from headrace.limits import CONFIG_PURGES_MAX, CONFIG_VALUE_LENGTH_MAX, CONFIG_WRITE_TRIES_MAX
+from headrace.settings import DYNAMIC_KEYS, TOPIC_SETTINGS, Kind, Settings, broker_setting, check_topic_value
 
 CHANGE_LIFETIME_MS = 15 * 60_000  # Kafka's
 
@@ -40,6 +40,22 @@ class Operation(IntEnum):
 
 
 Check = Callable[[dict[str, str | None]], dict[str, str]]  # of keys and values, raises KafkaError
+
+
+def check_configs(configs: dict[str, str | None]) -> dict[str, str]:
+    """The overrides without nulls. raises   KafkaError INVALID_CONFIG"""
+    kept = {}
+    for key, value in configs.items():
+        if value is None:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {key}")
+        try:
+            if len(value) > CONFIG_VALUE_LENGTH_MAX:
+                raise ConfigError(key, f"{value[:20]}...", f"{CONFIG_VALUE_LENGTH_MAX} characters at most")
+            check_topic_value(key, value)
+        except ConfigError as failure:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, str(failure)) from None
+        kept[key] = value
+    return kept
 
 
 def replaced(wanted: Sequence[tuple[str, str | None]], check: Check = check_configs) -> dict[str, str]:
@@ -83,7 +99,7 @@ def changed(
     return overrides
 
 
-def alter(
+async def alter(
     zk: ZkSession,
     path: str,
     change: Callable[[dict[str, str]], dict[str, str]],
@@ -98,7 +114,7 @@ def alter(
     raises    KafkaError, from `change`; ZkConflict, where others write all the time or the topic has gone; ZkLost
     """
     for tries_left in range(CONFIG_WRITE_TRIES_MAX - 1, -1, -1):
-        node = zk.get(path)
+        node = await zk.get(path)
         current = znodes.decode_config(path, node.data) if node else {}
         wanted = change(current)
         if is_trial or wanted == current:
@@ -112,7 +128,7 @@ def alter(
             transaction.set(path, znodes.encode_config(wanted), node.version)
         transaction.create(znodes.CONFIG_CHANGE_PREFIX, znodes.encode_config_change(path), is_sequential=True)
         try:
-            zk.commit(transaction)
+            await zk.commit(transaction)
             return wanted
         except ZkConflict as conflict:
             if conflict.path != path or not tries_left:
@@ -120,18 +136,19 @@ def alter(
     raise AssertionError("unreachable")
 
 
-def purge(zk: ZkSession, now_ms: int) -> int:
+async def purge(zk: ZkSession, now_ms: int) -> int:
     """Remove notifications that every broker has had time to see; returns how many. Failures wait for the next call."""
     try:
-        names = zk.children(znodes.CONFIG_CHANGES)[:CONFIG_PURGES_MAX]  # the oldest: they are numbered
+        names = (await zk.children(znodes.CONFIG_CHANGES))[:CONFIG_PURGES_MAX]  # the oldest: they are numbered
         paths = [f"{znodes.CONFIG_CHANGES}/{name}" for name in names]
+        nodes = await zk.get_many(paths)
         old = [
             path
-            for path, node in zip(paths, zk.get_many(paths), strict=True)
+            for path, node in zip(paths, nodes, strict=True)
             if node is not None and node.created_ms < now_ms - CHANGE_LIFETIME_MS
         ]
         for path in old:
-            zk.delete(path)
+            await zk.delete(path)
         return len(old)
     except ZkError as failure:
         _log.debug("config changes not purged reason=%s", failure)

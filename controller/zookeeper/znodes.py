@@ -252,6 +252,18 @@ def encode_config_change(config_path: str) -> bytes:
     return _dump({"version": 2, "entity_path": config_path.removeprefix("/config/")})
 
 
+def decode_config_change(path: str, data: bytes) -> tuple[str, str]:
+    """What to read again: (`topics` or `brokers`, a name); versions 1 and 2."""
+    with _reading(path):
+        fields = json.loads(data)
+        if "entity_path" in fields:
+            kind, slash, name = _text(fields["entity_path"]).partition("/")
+            if not slash or "/" in name:
+                raise ValueError(f"entity_path {fields['entity_path']!r}")
+            return kind, name
+        return _text(fields["entity_type"]), _text(fields["entity_name"])
+
+
 def encode_controller(node_id: int, now_ms: int) -> bytes:
     return _dump({"version": 2, "brokerid": node_id, "timestamp": str(now_ms), "kraftControllerEpoch": -1})
 
