@@ -92,9 +92,9 @@ interop: $(STAMP) ## Kafka's own tools and other clients against a node (needs m
 
 chaos: $(STAMP) ## FAULTS=1000 under load for each of SEEDS, GROUP_KILLS=100 of coordinators, judged
 	@failed=; for seed in $(SEEDS); do \
-	  $(BIN)/python tests/chaos/campaign.py --faults $(FAULTS) --seed $$seed $(if $(CLASSES),--classes $(CLASSES)) || failed="$$failed $$seed"; \
+	  $(BIN)/python -m tests.chaos.campaign --faults $(FAULTS) --seed $$seed $(if $(CLASSES),--classes $(CLASSES)) || failed="$$failed $$seed"; \
 	done; test -z "$$failed" || { echo "anomalies with seeds$$failed" >&2; exit 1; }
-	$(BIN)/python tests/chaos/group_campaign.py --kills $(GROUP_KILLS)
+	$(BIN)/python -m tests.chaos.group_campaign --kills $(GROUP_KILLS)
 
 foreign: $(STAMP) ## other people's suites against a node, or PEER=kafka; SUITES="kgo trogdor" (needs mvn, go, cargo, gcc)
 	$(BIN)/python -m tests.foreign.run --peer $(PEER) $(SUITES)

@@ -26,7 +26,7 @@ from headrace.clock import SystemClock
 from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
 from headrace.log.disk import Buffer, Disk
-from headrace.log.partition_log import PartitionLog
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol.record_batch import ATTRIBUTES_POSITION, CRC_POSITION, build_batch
 
 CALL_BATCHES = 64

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from bench.nodes import Headrace, Kafka, Server  # noqa: E402
-from headrace.log.checkpoints import CLEANER_OFFSET_FILE, read_offset_checkpoint  # noqa: E402
+from headrace.log.state.checkpoints import CLEANER_OFFSET_FILE, read_offset_checkpoint  # noqa: E402
 from headrace.protocol.record_batch import build_batch, iterate_batches, iterate_records  # noqa: E402
 
 TOPIC = "compacted"

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from headrace.log.segment import path_of
+from headrace.log.names import path_of
 from headrace.protocol.compression import Codec
 from headrace.protocol.record_batch import build_batch, iterate_batches, iterate_records
 from headrace.spark.columns import KAFKA_COLUMNS

@@ -1,6 +1,6 @@
 """`headrace import-07 DIR TOPIC`: the logs of Kafka 0.7 into a topic.
 
-The reader is `log/log_07.py`; the run, its state and the topic are in `import_07_run.py` and its neighbours.
+The reader is `log/kafka07/log_07.py`; the run, its state and the topic are in `import_07_run.py` and its neighbours.
 """
 
 from __future__ import annotations

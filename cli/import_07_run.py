@@ -19,7 +19,7 @@ from headrace.client.cluster import Cluster
 from headrace.client.import_topic import ImportTopic, Writer, following
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.limits import DAMAGES_SHOWN_MAX, IMPORTED_BATCH_RECORDS_MAX
-from headrace.log.log_07 import Carried, Damage, Log07, partitions_07
+from headrace.log.kafka07.log_07 import Carried, Damage, Log07, partitions_07
 
 RECORD_OVERHEAD_BYTES = 24  # of a record without a key: varints, and a little more
 

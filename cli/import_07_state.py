@@ -18,7 +18,7 @@ from typing import Any
 from headrace.errors import HeadraceError
 from headrace.limits import IMPORT_STATE_BYTES_MAX
 from headrace.log.disk import Disk
-from headrace.log.log_07 import Place
+from headrace.log.kafka07.log_07 import Place
 
 VERSION = 1
 

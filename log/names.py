@@ -15,9 +15,12 @@ Source: Kafka `LocalLog`, `UnifiedLog`.
 
 from __future__ import annotations
 
+import os
 import uuid
+from pathlib import Path
 
 from headrace.limits import FILE_NAME_BYTES_MAX
+from headrace.log.index_layout import RELATIVE_OFFSET_MAX
 
 DELETED_DIRECTORY_SUFFIX = "-delete"
 STRAY_SUFFIX = "-stray"
@@ -34,6 +37,9 @@ CLEANED_SUFFIX = ".cleaned"
 SWAP_SUFFIX = ".swap"
 SWAPPED_SUFFIX = ".swapped"  # the second name of a .log.swap, for one rename
 
+NAME_DIGITS = 20
+BASE_OFFSET_MAX = 2**63 - 1 - 2 * RELATIVE_OFFSET_MAX  # a file of a larger name is a mistake: no offset fits after it
+
 
 def aside_name(name: str, suffix: str) -> str:
     """Another name for a partition's directory. Of a long topic as much is left as file systems take.
@@ -43,3 +49,28 @@ def aside_name(name: str, suffix: str) -> str:
     topic, dash, partition = name.rpartition("-")
     ending = f"{dash}{partition}.{uuid.uuid4().hex}{suffix}"
     return topic[: FILE_NAME_BYTES_MAX - len(ending)] + ending
+
+
+def path_of(directory: Path, base_offset: int, suffix: str) -> Path:
+    """A file of a segment."""
+    return directory / f"{base_offset:020d}{suffix}"
+
+
+def segment_bases(directory: Path) -> list[int]:
+    """Base offsets of the segments in a directory, in order."""
+    return bases_among(os.listdir(directory), LOG_SUFFIX)
+
+
+def base_of(stem: str) -> int | None:
+    """The offset that a file is named for, None where it is no file of ours: 20 digits, with room for offsets after it."""
+    if len(stem) != NAME_DIGITS or not stem.isascii() or not stem.isdecimal():
+        return None
+    base = int(stem)
+    return base if base <= BASE_OFFSET_MAX else None
+
+
+def bases_among(names: list[str], suffix: str) -> list[int]:
+    """Base offsets of the files with a suffix, in order."""
+    cut = -len(suffix)
+    bases = (base_of(name[:cut]) for name in names if name.endswith(suffix))
+    return sorted(base for base in bases if base is not None)

@@ -15,18 +15,11 @@ Source: Kafka `UnifiedLog.deleteOldSegments`, `deleteRetentionMsBreachedSegments
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from headrace.errors import ConfigError
 from headrace.log.config import LogConfig
-from headrace.log.index_reader import IndexReader
-from headrace.log.names import LOG_SUFFIX, TIME_INDEX_SUFFIX
-from headrace.log.segment import path_of, segment_bases
-from headrace.log.time_index import ENTRY as TIME_ENTRY
-from headrace.protocol.record_batch import HEADER_BYTES, MAGIC_POSITION, MAGIC_V2, parse_header
 
 POLICY_KEY = "headrace.retention.policy"
 
@@ -80,60 +73,6 @@ def load_policy(name: str | None) -> RetentionPolicy:
     if not callable(policy):
         raise ConfigError(POLICY_KEY, name, "must name a function")
     return policy  # type: ignore[no-any-return]
-
-
-def segment_facts(directory: Path, log_end_offset: int) -> list[SegmentFacts]:
-    """The facts of a log that its owner may be changing just now: segments that go meanwhile are left out.
-
-    raises   OSError
-    """
-    bases = segment_bases(directory)
-    facts = []
-    for base, end_offset in zip(bases, [*bases[1:], max([log_end_offset, *bases[-1:]])], strict=True):
-        try:
-            status = os.stat(path_of(directory, base, LOG_SUFFIX))
-        except FileNotFoundError:
-            continue
-        timestamp_ms = largest_timestamp(directory, base)
-        if timestamp_ms <= 0 and base == bases[-1]:
-            timestamp_ms = first_timestamp(directory, base)  # the active one may have no entry yet
-        if timestamp_ms <= 0:
-            timestamp_ms = status.st_mtime_ns // 1_000_000
-        facts.append(SegmentFacts(base, end_offset, status.st_size, timestamp_ms))
-    return facts
-
-
-def largest_timestamp(directory: Path, base_offset: int) -> int:
-    """The last entry of a segment's time index, -1 where it has none."""
-    times = IndexReader(path_of(directory, base_offset, TIME_INDEX_SUFFIX), TIME_ENTRY)
-    try:
-        last = times.lookup(any)
-    finally:
-        times.close()
-    return last[0] if last is not None else -1
-
-
-def newest_timestamp(directory: Path, base_offset: int) -> int:
-    """Of a rolled segment: its largest timestamp; where its records have none, the time of its last write.
-
-    returns   -1, where the segment is gone: then it may go
-    """
-    timestamp_ms = largest_timestamp(directory, base_offset)
-    if timestamp_ms > 0:
-        return timestamp_ms
-    try:
-        return os.stat(path_of(directory, base_offset, LOG_SUFFIX)).st_mtime_ns // 1_000_000
-    except FileNotFoundError:
-        return -1
-
-
-def first_timestamp(directory: Path, base_offset: int) -> int:
-    """Of a segment's first batch; -1 where there is none, or it tells none. raises OSError"""
-    with open(path_of(directory, base_offset, LOG_SUFFIX), "rb") as file:
-        head = file.read(HEADER_BYTES)
-    if len(head) < HEADER_BYTES or head[MAGIC_POSITION] != MAGIC_V2:
-        return -1
-    return parse_header(head).max_timestamp
 
 
 def _leading(segments: Sequence[SegmentFacts], goes: Callable[[SegmentFacts], bool]) -> int:

@@ -21,9 +21,9 @@ from pathlib import Path
 
 from headrace.errors import ConfigError, NotAvailable, StorageFailed
 from headrace.limits import LOCK_HOLDER_BYTES_MAX
-from headrace.log.checkpoints import take_clean_shutdown
 from headrace.log.disk import EXHAUSTED
-from headrace.log.topic_checkpoints import seal
+from headrace.log.state.checkpoints import take_clean_shutdown
+from headrace.log.state.topic_checkpoints import seal
 
 _log = logging.getLogger(__name__)
 

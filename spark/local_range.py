@@ -27,10 +27,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from headrace.log.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
-from headrace.log.names import LOG_SUFFIX, SWAP_SUFFIX
-from headrace.log.reader import SegmentFile
-from headrace.log.segment import bases_among
+from headrace.log.names import LOG_SUFFIX, SWAP_SUFFIX, bases_among
+from headrace.log.reading.segment_file import SegmentFile
+from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
 from headrace.properties import read_properties_file
 from headrace.protocol.record_batch import LOG_OVERHEAD_BYTES
 from headrace.spark.decode import whole

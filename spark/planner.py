@@ -24,7 +24,7 @@ from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.connection import ConnectionFailed
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
-from headrace.log.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
+from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
 from headrace.spark.errors import DataLoss
 from headrace.spark.local_range import is_directory_of
 from headrace.spark.options import Bound, ScanOptions

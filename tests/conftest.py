@@ -9,10 +9,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import children
 import hypothesis
 import pytest
-from waiting import wait_until
+
+from tests.support import children
+from tests.support.waiting import wait_until
 
 LONG_FILES = {
     "test_campaign.py",
@@ -145,7 +146,6 @@ def group_server(request):
     if request.param == "headrace":
         yield request.getfixturevalue("node").bootstrap
         return
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
     from bench.nodes import Kafka
 
     directory = request.getfixturevalue("tmp_path_factory").mktemp("group-server")

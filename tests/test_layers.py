@@ -104,7 +104,7 @@ def imports_of(path: Path) -> set[Import]:
 
 
 def place_of(one: Import) -> str:
-    """Path in the tree of what is imported of ours, `log/reader`; empty for what is not ours."""
+    """Path in the tree of what is imported of ours, `log/reading/reader`; empty for what is not ours."""
     parts = one.module.split(".")
     if parts[0] != "headrace":
         return ""
@@ -208,10 +208,10 @@ def test_every_room_of_the_map_is_there():
 
 
 def test_every_room_of_several_stands_in_the_map():
-    """A folder of workers or of the controller is a room: another process, or another part of one."""
+    """A folder of workers or of the controller is a room: another process, or another part of one. So is one of log."""
     rooms = {
         path.parent.relative_to(ROOT).as_posix()
-        for folder in ("workers", "controller")
+        for folder in ("workers", "controller", "log")
         for path in (ROOT / folder).glob("*/__init__.py")
     }
     assert rooms <= MAP.layers.keys()
@@ -219,7 +219,11 @@ def test_every_room_of_several_stands_in_the_map():
 
 def test_every_name_that_writes_is_there():
     for folder, names in MAP.writers.items():
-        defined = {name for path in (ROOT / folder).glob("*.py") for name in names_of(ROOT, f"{folder}/{path.stem}")}
+        defined = {
+            name
+            for path in (ROOT / folder).rglob("*.py")
+            for name in names_of(ROOT, path.relative_to(ROOT).with_suffix("").as_posix())
+        }
         assert not names - defined
 
 
@@ -265,15 +269,19 @@ def tree(tmp_path_factory):
         ("log/config.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from headrace.cli import main", "cli"),
         ("workers/network/loop.py", "from headrace import client", "client"),
         ("controller/process.py", "import headrace.client.cluster as c", "client"),
-        ("spark/ranges.py", "from headrace.log.partition_log import PartitionLog", "PartitionLog"),
+        ("spark/ranges.py", "from headrace.log.writing.partition_log import PartitionLog", "PartitionLog"),
         ("spark/ranges.py", "import headrace.log.disk", "Disk"),
         ("spark/ranges.py", "from headrace.log import disk", "Disk"),
         ("cli/topics.py", "from headrace.shm.ring import RingWriter", "RingWriter"),
-        ("cli/topics.py", "from headrace.log.segment import Segment", "Segment"),
-        ("workers/network/loop.py", "from headrace.log.partition_log import PartitionLog", "PartitionLog"),
+        ("cli/topics.py", "from headrace.log.segments.segment import Segment", "Segment"),
+        ("workers/network/loop.py", "from headrace.log.writing.partition_log import PartitionLog", "PartitionLog"),
         ("workers/network/handlers/a01_fetch.py", "from headrace.log.disk import Disk", "Disk"),
-        ("log/inspection/fault.py", "from headrace.log.checkpoints import write_offset_checkpoint", "write_offset_checkpoint"),
-        ("log/reader.py", "from headrace.log.inspection.fault import Fault", "log/inspection"),
+        ("log/inspection/fault.py", "from headrace.log.state.checkpoints import write_offset_checkpoint", "write_offset_checkpoint"),
+        ("log/reading/reader.py", "from headrace.log.inspection.fault import Fault", "log/inspection"),
+        ("log/reading/reader.py", "from headrace.log.segments import segment", "log/segments"),
+        ("log/state/checkpoints.py", "import headrace.log.reading.reader", "log/reading"),
+        ("log/compaction/compaction.py", "from headrace.log.writing.partition_log import PartitionLog", "log/writing"),
+        ("log/names.py", "from headrace.log.reading.reader import LogReader", "log/reading"),
         ("workers/network/loop.py", "from headrace.workers.partition.replica import Replica", "workers/partition"),
         ("workers/partition/replica.py", "from headrace.workers.network import loop", "workers/network"),
         ("workers/housekeeper/cleaner.py", "from headrace.workers.partition import replicas", "workers/partition"),
@@ -284,7 +292,7 @@ def tree(tmp_path_factory):
         ("controller/active/assignment.py", "from headrace.controller.agent.agent import Agent", "controller/agent"),
         ("controller/active/assignment.py", "from headrace.shm.seat import Seat", "shm"),
         ("workers/coordinators/group.py", "from headrace.shm.ring import RingWriter", "shm"),
-        ("workers/coordinators/group.py", "from headrace.log.partition_log import PartitionLog", "log"),
+        ("workers/coordinators/group.py", "from headrace.log.writing.partition_log import PartitionLog", "log/writing"),
         ("workers/coordinators/group.py", "import socket", "socket"),
         ("workers/coordinators/group.py", "from time import monotonic", "time"),
         ("workers/coordinators/group.py", "from headrace.clock import SystemClock", "headrace.clock"),
@@ -306,7 +314,7 @@ def test_a_violation_is_found(tree, name, source, wrong):
     ("source", "places"),
     [
         ("from headrace.workers import network", {"workers"}),
-        ("import headrace.log.segment as s", {"log/segment"}),
+        ("import headrace.log.segments.segment as s", {"log/segments/segment"}),
         ("from headrace import shm, errors", {"shm", "headrace"}),
         ("from headrace.errors import ConfigError", {"headrace"}),
         ("import os, headraces.shm", set()),

@@ -4,7 +4,6 @@ import ast
 import re
 import subprocess
 import tomllib
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -41,7 +40,10 @@ def test_every_folder_has_a_readme_of_a_page(folder):
     assert len((ROOT / folder / "README.md").read_text().splitlines()) in README_LINES
 
 
-@pytest.mark.parametrize("folder", SOURCES)
+ROOMS = [path.parent.relative_to(ROOT).as_posix() for path in sorted((ROOT / "log").glob("*/__init__.py"))]
+
+
+@pytest.mark.parametrize("folder", [*SOURCES, *ROOMS])
 def test_a_readme_names_every_file_of_its_folder(folder):
     """The file map goes stale otherwise."""
     text = (ROOT / folder / "README.md").read_text()
@@ -132,10 +134,21 @@ def test_constraints_are_plain_pins_of_every_direct_dependency():
     assert not {_normal(re.split(r"[<>=! \[]", text)[0]) for text in wanted} - pinned
 
 
-def test_test_files_have_names_of_their_own_and_no_packages():
-    names = Counter(path.name for path in TESTS)
-    assert not [name for name, count in names.items() if count > 1 and name != "conftest.py"]
+def test_helpers_of_tests_are_one_package():
+    """`tests.<folder>.<name>`, found from the root: no second way to import one, which would make it twice."""
+    assert PROJECT["tool"]["pytest"]["ini_options"]["pythonpath"] == ["."]
     assert not [relative(path) for path in TESTS if path.name == "__init__.py"]
+    names = {path.stem for path in TESTS} - {"conftest"}
+    wrong = []
+    for path in TESTS:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                wrong += [f"{relative(path)}: {one.name}" for one in node.names if one.name in names]
+            elif isinstance(node, ast.ImportFrom) and (node.level or node.module in names):
+                wrong.append(f"{relative(path)}: {node.module}")
+            elif isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.path":
+                wrong.append(f"{relative(path)}: sys.path")
+    assert not wrong
 
 
 def _normal(name: str) -> str:

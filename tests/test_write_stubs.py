@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from write_stubs import STUBS, write_stubs
+from tests.support.write_stubs import STUBS, write_stubs
 
 ROOT = Path(__file__).parent.parent
 

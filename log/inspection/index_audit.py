@@ -16,11 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from struct import Struct
 
+from headrace.log.index_layout import OFFSET_ENTRY, TIME_ENTRY
 from headrace.log.inspection.entry_scan import Entry
 from headrace.log.inspection.fault import Findings
 from headrace.log.inspection.index_entries import Indexed, Timed, offset_entries, time_entries
-from headrace.log.offset_index import ENTRY as OFFSET_ENTRY
-from headrace.log.time_index import ENTRY as TIME_ENTRY
 
 REBUILD = "remove it: the next start of the node rebuilds it from the segment"
 HARMLESS = "nothing: look-ups still find what they look for"

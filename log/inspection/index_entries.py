@@ -15,9 +15,7 @@ from pathlib import Path
 from struct import Struct
 from typing import NamedTuple
 
-from headrace.log.offset_index import ENTRY as OFFSET_ENTRY
-from headrace.log.time_index import ENTRY as TIME_ENTRY
-from headrace.log.transaction_index import ENTRY as TXN_ENTRY
+from headrace.log.index_layout import OFFSET_ENTRY, TIME_ENTRY, TXN_ENTRY
 
 BLOCK_ENTRIES = 4096
 

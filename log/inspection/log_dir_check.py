@@ -23,7 +23,6 @@ from typing import Any
 
 from headrace.errors import HeadraceError
 from headrace.limits import READ_AGAIN_MAX
-from headrace.log.checkpoints import CLEAN_SHUTDOWN_FILE, read_offset_checkpoint
 from headrace.log.inspection.fault import Fault
 from headrace.log.inspection.partition_check import (
     IGNORED,
@@ -43,9 +42,9 @@ from headrace.log.inspection.state_files import (
     BadStateFile,
     read_properties,
 )
-from headrace.log.names import LOG_SUFFIX, SUFFIXES
-from headrace.log.segment import path_of
-from headrace.log.topic_checkpoints import CHECKPOINT_TOPICS_FILE
+from headrace.log.names import LOG_SUFFIX, SUFFIXES, path_of
+from headrace.log.state.checkpoints import CLEAN_SHUTDOWN_FILE, read_offset_checkpoint
+from headrace.log.state.topic_checkpoints import CHECKPOINT_TOPICS_FILE
 
 LOCK_FILE = ".lock"
 PLAIN_FILES = frozenset(

@@ -26,16 +26,15 @@ from typing import Any
 
 from headrace.errors import HeadraceError
 from headrace.limits import MESSAGE_07_BYTES_MAX
+from headrace.log.index_layout import TXN_ENTRY, TXN_VERSION
 from headrace.log.inspection.entry_scan import Entry, EntryScan
 from headrace.log.inspection.fault import Fault, Findings
 from headrace.log.inspection.index_audit import REBUILD, OffsetIndexAudit, TimeIndexAudit, check_size
 from headrace.log.inspection.index_entries import aborted_entries, offset_entries, time_entries
 from headrace.log.inspection.records import entry_records, marker_of
 from headrace.log.inspection.state_files import rows_of
-from headrace.log.log_07 import SEGMENT_SUFFIX_07, Damage, read_segment_07
+from headrace.log.kafka07.log_07 import SEGMENT_SUFFIX_07, Damage, read_segment_07
 from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX
-from headrace.log.transaction_index import ENTRY as TXN_ENTRY
-from headrace.log.transaction_index import VERSION as TXN_VERSION
 from headrace.protocol.compression import Codec
 from headrace.protocol.message_07 import Message07, payloads_of
 from headrace.protocol.record_batch import MAGIC_V2, Record

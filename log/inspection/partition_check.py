@@ -16,15 +16,6 @@ from pathlib import Path
 
 from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
-from headrace.log.checkpoints import (
-    CLEANER_OFFSET_FILE,
-    LEADER_EPOCH_FILE,
-    LOG_START_OFFSET_FILE,
-    PARTITION_METADATA_FILE,
-    RECOVERY_POINT_FILE,
-    REPLICATION_OFFSET_FILE,
-    read_leader_epochs,
-)
 from headrace.log.inspection.fault import Fault, Findings
 from headrace.log.inspection.segment_check import RESTORE, SegmentReport
 from headrace.log.inspection.state_files import rows_of, topic_id_of
@@ -37,6 +28,15 @@ from headrace.log.names import (
     SWAP_SUFFIX,
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
+)
+from headrace.log.state.checkpoints import (
+    CLEANER_OFFSET_FILE,
+    LEADER_EPOCH_FILE,
+    LOG_START_OFFSET_FILE,
+    PARTITION_METADATA_FILE,
+    RECOVERY_POINT_FILE,
+    REPLICATION_OFFSET_FILE,
+    read_leader_epochs,
 )
 
 OFFSET_NAME = re.compile(r"[0-9]{20}(\.[a-z]+)")

@@ -21,15 +21,13 @@ from pathlib import Path
 
 from headrace.errors import HeadraceError
 from headrace.limits import INSPECTED_ABORTS_MAX, INSPECTED_EPOCHS_MAX, PROBES_MAX
+from headrace.log.index_layout import RELATIVE_OFFSET_MAX, TXN_ENTRY, TXN_VERSION
 from headrace.log.inspection.entry_scan import Entry, EntryScan
 from headrace.log.inspection.fault import Fault, Findings
 from headrace.log.inspection.index_audit import REBUILD, OffsetIndexAudit, TimeIndexAudit, check_size
 from headrace.log.inspection.index_entries import aborted_entries, offset_entries
 from headrace.log.inspection.records import entry_records, marker_of
-from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX
-from headrace.log.segment import RELATIVE_OFFSET_MAX, path_of
-from headrace.log.transaction_index import ENTRY as TXN_ENTRY
-from headrace.log.transaction_index import VERSION as TXN_VERSION
+from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, path_of
 
 RESTORE = "bring the segment back from another replica or a backup: what is lost here, the node can't make again"
 CUT_AT_START = "nothing: the next start of the node cuts it off"

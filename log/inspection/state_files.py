@@ -22,7 +22,8 @@ from typing import Any
 
 from headrace.errors import HeadraceError
 from headrace.limits import STATE_FILE_BYTES_MAX, STATE_FILE_LINES_MAX
-from headrace.log.checkpoints import (
+from headrace.log.names import SNAPSHOT_SUFFIX
+from headrace.log.state.checkpoints import (
     CLEANER_OFFSET_FILE,
     LEADER_EPOCH_FILE,
     LOG_START_OFFSET_FILE,
@@ -33,8 +34,7 @@ from headrace.log.checkpoints import (
     read_leader_epochs,
     read_offset_checkpoint,
 )
-from headrace.log.names import SNAPSHOT_SUFFIX
-from headrace.log.producer_state import read_snapshot
+from headrace.log.state.producer_state import read_snapshot
 
 META_PROPERTIES_FILE = "meta.properties"
 OFFSET_CHECKPOINTS = (RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE, LOG_START_OFFSET_FILE, CLEANER_OFFSET_FILE)

@@ -1,6 +1,6 @@
 """The chaos campaign: faults by the thousand under load, in rounds, and the judgement of each.
 
-Runs in: `make chaos`, a short one in the suite. `python tests/chaos/campaign.py --faults 1000 --seed 7`
+Runs in: `make chaos`, a short one in the suite. `python -m tests.chaos.campaign --faults 1000 --seed 7`
 
 Every round (`round.py`) begins with an empty directory and settings by lot, fires some hundred faults (`*_faults.py`), and is judged
 (`judge.py`, `key_judge.py`). A round with an anomaly keeps its directory. A campaign whose faults did not fire, or that
@@ -23,16 +23,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "support"))
-
-from judge import Anomaly
-from private_mounts import PrivateMounts
-from process_faults import PROCESS_FAULTS
-from room_faults import ROOM_FAULTS
-from round import Report, Round
-from stage import Fault
-from topic_faults import TOPIC_FAULTS
-from zookeeper_faults import ZOOKEEPER_FAULTS
+from tests.chaos.judge import Anomaly
+from tests.chaos.private_mounts import PrivateMounts
+from tests.chaos.process_faults import PROCESS_FAULTS
+from tests.chaos.room_faults import ROOM_FAULTS
+from tests.chaos.round import Report, Round
+from tests.chaos.stage import Fault
+from tests.chaos.topic_faults import TOPIC_FAULTS
+from tests.chaos.zookeeper_faults import ZOOKEEPER_FAULTS
 
 FAULTS: list[Fault] = [*PROCESS_FAULTS, *TOPIC_FAULTS, *ZOOKEEPER_FAULTS, *ROOM_FAULTS]
 ROUND_FAULTS = 400
@@ -177,7 +175,7 @@ def _print_progress(verdict: Verdict, report: Report, faults: int, seconds: floa
 def main() -> int:
     parser = argparse.ArgumentParser(
         description="Let faults happen to a node under load, and judge what its clients were told.",
-        epilog="example: python tests/chaos/campaign.py --faults 1000 --seed 7; faults: "
+        epilog="example: python -m tests.chaos.campaign --faults 1000 --seed 7; faults: "
         + ", ".join(fault.name for fault in FAULTS),
     )
     parser.add_argument("--faults", "--kills", type=int, default=1000)

@@ -12,16 +12,15 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import payload
-from history import FRESH, NO_OFFSET, Committed, History
-from judge import Anomaly
-from key_judge import Kept
-from raw_client import Fetched, RawClient, raw_client, until
-from running_node import NODE_ID, Node
-from stage import Orphan
-from topic_clients import TopicClient, add_poll
-
 from headrace.shm.region import region_prefix
+from tests.chaos import payload
+from tests.chaos.history import FRESH, NO_OFFSET, Committed, History
+from tests.chaos.judge import Anomaly
+from tests.chaos.key_judge import Kept
+from tests.chaos.raw_client import Fetched, RawClient, raw_client, until
+from tests.chaos.running_node import NODE_ID, Node
+from tests.chaos.stage import Orphan
+from tests.chaos.topic_clients import TopicClient, add_poll
 
 READ_S = 30.0  # for one partition, with its retries
 VERIFY_TIMEOUT_S = 300.0

@@ -1,6 +1,6 @@
 """Kills of the partition workers that host coordinators, under commits and rebalances, and the judgement at the end.
 
-Runs in: a test or `make chaos` (`python tests/chaos/group_campaign.py --kills 100 --seed 7`). It starts its own
+Runs in: a test or `make chaos` (`python -m tests.chaos.group_campaign --kills 100 --seed 7`). It starts its own
 ZooKeeper and its own node in a directory and ends only those, by pid.
 
     producer  ->  topic  ->  members of one group: they read, commit after each batch, and one after the other
@@ -30,10 +30,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from campaign import keep_or_remove
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
-from running_node import Node, started_node
-from waiting import DEADLINE_S
+
+from tests.chaos.campaign import keep_or_remove
+from tests.chaos.running_node import Node, started_node
+from tests.support.waiting import DEADLINE_S
 
 TOPIC = "work"
 GROUP = "workers"
@@ -355,7 +356,7 @@ def _wait_for_commit(ledger: Ledger, since_s: float, most_s: float) -> float | N
 def main() -> int:
     parser = argparse.ArgumentParser(
         description="Kill the hosts of group coordinators under commits and rebalances, and judge.",
-        epilog="example: python tests/chaos/group_campaign.py --kills 100 --seed 7",
+        epilog="example: python -m tests.chaos.group_campaign --kills 100 --seed 7",
     )
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))

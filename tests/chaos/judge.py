@@ -34,7 +34,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from history import (
+from tests.chaos.history import (
     FRESH,
     NO_OFFSET,
     CleanStop,

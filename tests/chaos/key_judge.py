@@ -15,8 +15,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from history import Outcome
-from judge import Anomaly
+from tests.chaos.history import Outcome
+from tests.chaos.judge import Anomaly
 
 CLASSES = ("key-lost", "key-brought-back", "key-order", "key-changed")
 

@@ -16,10 +16,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import payload
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from history import NO_OFFSET, Commit, Committed, History, Outcome, Poll, Record, Send
-from key_judge import Write
+
+from tests.chaos import payload
+from tests.chaos.history import NO_OFFSET, Commit, Committed, History, Outcome, Poll, Record, Send
+from tests.chaos.key_judge import Write
 
 IN_FLIGHT_MAX = 100
 MESSAGE_TIMEOUT_S = 600

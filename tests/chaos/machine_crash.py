@@ -9,13 +9,12 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from final_look import read_all, verify_logs
-from judge import Anomaly
-from raw_client import raw_client, until
-from running_node import Node
-
-from headrace.log.checkpoints import RECOVERY_POINT_FILE, read_offset_checkpoint
+from headrace.log.state.checkpoints import RECOVERY_POINT_FILE, read_offset_checkpoint
 from headrace.protocol.record_batch import iterate_batches
+from tests.chaos.final_look import read_all, verify_logs
+from tests.chaos.judge import Anomaly
+from tests.chaos.raw_client import raw_client, until
+from tests.chaos.running_node import Node
 
 PAGE_BYTES = 4096
 READ_S = 120.0

@@ -14,10 +14,11 @@ import time
 import uuid
 from pathlib import Path
 
-import children
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
-from waiting import DEADLINE_S
+
+from tests.support import children
+from tests.support.waiting import DEADLINE_S
 
 PARTITIONS = 6
 RECORDS = 1_200

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-import children
+from tests.support import children
 
 
 class PrivateMounts:

@@ -11,10 +11,10 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from history import History, Outcome, Send
-from load import Client
-from raw_client import Batches, NoAnswer, NotSent, RawClient, raw_client
-from topic_clients import add_poll
+from tests.chaos.history import History, Outcome, Send
+from tests.chaos.load import Client
+from tests.chaos.raw_client import Batches, NoAnswer, NotSent, RawClient, raw_client
+from tests.chaos.topic_clients import add_poll
 
 PAUSE_S = 0.02
 READ_BACK_EVERY = 5

@@ -10,11 +10,10 @@ import signal
 import time
 from functools import partial
 
-from running_node import WORKERS
-from stage import Fault, Kind, Stage
-from waiting import DEADLINE_S
-
 from headrace.exit_codes import CLEAN, FAILED
+from tests.chaos.running_node import WORKERS
+from tests.chaos.stage import Fault, Kind, Stage
+from tests.support.waiting import DEADLINE_S
 
 PAUSE_MAX_S = 0.4
 LONG_PAUSE_MAX_S = 4.0

@@ -11,14 +11,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-import payload
-from history import NO_OFFSET, Outcome
-
 from headrace.client.connection import Connection, ConnectionFailed
 from headrace.errors import ErrorCode, HeadraceError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.record_batch import build_batch, iterate_batches, iterate_records
+from tests.chaos import payload
+from tests.chaos.history import NO_OFFSET, Outcome
 
 TIMEOUT_S = 5.0
 FETCH_BYTES_MAX = 4 << 20

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from running_node import WORKERS
-from stage import Fault, Kind, Stage
+from tests.chaos.running_node import WORKERS
+from tests.chaos.stage import Fault, Kind, Stage
 
 SHM = Path("/dev/shm")
 FILLER = "filled-by-chaos"

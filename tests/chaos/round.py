@@ -23,22 +23,21 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-import machine_crash
-from final_look import left_in_shm, look_at_orphans, read_groups, read_keys, read_topic, verify_logs
-from history import History, Outcome, Send
-from judge import Anomaly, judge
-from key_judge import judge_keys
-from load import IdempotentProducer, KeyWriter, Member, Tail
-from private_mounts import PrivateMounts
-from prober import Prober
-from raw_client import LATEST, raw_client, until
-from running_node import Node, NotReady
-from stage import Fault, Kind, Stage
-from tcp_proxy import TcpProxy
-from topic_clients import TopicClient
-from waiting import DEADLINE_S
-
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
+from tests.chaos import machine_crash
+from tests.chaos.final_look import left_in_shm, look_at_orphans, read_groups, read_keys, read_topic, verify_logs
+from tests.chaos.history import History, Outcome, Send
+from tests.chaos.judge import Anomaly, judge
+from tests.chaos.key_judge import judge_keys
+from tests.chaos.load import IdempotentProducer, KeyWriter, Member, Tail
+from tests.chaos.private_mounts import PrivateMounts
+from tests.chaos.prober import Prober
+from tests.chaos.raw_client import LATEST, raw_client, until
+from tests.chaos.running_node import Node, NotReady
+from tests.chaos.stage import Fault, Kind, Stage
+from tests.chaos.tcp_proxy import TcpProxy
+from tests.chaos.topic_clients import TopicClient
+from tests.support.waiting import DEADLINE_S
 
 STABLE, KEYED, TRIMMED = "stable", "keyed", "trimmed"
 PARTITIONS = 4

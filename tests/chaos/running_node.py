@@ -15,15 +15,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import children
 from confluent_kafka.admin import AdminClient, NewTopic
-from node_log import NodeLog
-from private_mounts import PrivateMounts
-from waiting import DEADLINE_S
 
-from headrace.log.checkpoints import LOG_START_OFFSET_FILE, read_partition_metadata
-from headrace.log.topic_checkpoints import TopicCheckpoints, ids_in_directories
+from headrace.log.state.checkpoints import LOG_START_OFFSET_FILE, read_partition_metadata
+from headrace.log.state.topic_checkpoints import TopicCheckpoints, ids_in_directories
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
+from tests.chaos.node_log import NodeLog
+from tests.chaos.private_mounts import PrivateMounts
+from tests.support import children
+from tests.support.waiting import DEADLINE_S
 
 NODE_ID = 7
 WORKERS = ("network", "partition", "controller", "housekeeper")

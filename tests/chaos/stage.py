@@ -19,15 +19,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from history import CleanStop, Crash, History
-from judge import Anomaly
-from load import Client
-from prober import Prober
-from running_node import Node
-from tcp_proxy import TcpProxy
-from topic_clients import TopicClient
-
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
+from tests.chaos.history import CleanStop, Crash, History
+from tests.chaos.judge import Anomaly
+from tests.chaos.load import Client
+from tests.chaos.prober import Prober
+from tests.chaos.running_node import Node
+from tests.chaos.tcp_proxy import TcpProxy
+from tests.chaos.topic_clients import TopicClient
 
 JOBS_MAX = 3
 DRAIN_S = 60.0

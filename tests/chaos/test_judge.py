@@ -3,10 +3,24 @@
 import random
 
 import pytest
-from history import FRESH, CleanStop, Commit, Committed, Crash, Create, Delete, Outcome, Poll, Record, Send, Trim
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judge import CLASSES, judge
+
+from tests.chaos.history import (
+    FRESH,
+    CleanStop,
+    Commit,
+    Committed,
+    Crash,
+    Create,
+    Delete,
+    Outcome,
+    Poll,
+    Record,
+    Send,
+    Trim,
+)
+from tests.chaos.judge import CLASSES, judge
 
 OK, FAILED, UNKNOWN = Outcome.OK, Outcome.FAILED, Outcome.UNKNOWN
 

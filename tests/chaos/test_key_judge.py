@@ -1,8 +1,9 @@
 """The judge of compacted topics catches each class, and lets what compaction may do pass."""
 
 import pytest
-from history import Outcome
-from key_judge import CLASSES, Kept, Write, judge_keys
+
+from tests.chaos.history import Outcome
+from tests.chaos.key_judge import CLASSES, Kept, Write, judge_keys
 
 OK, UNKNOWN = Outcome.OK, Outcome.UNKNOWN
 

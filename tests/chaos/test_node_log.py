@@ -1,6 +1,6 @@
 """Which deaths were ours, which process ends by itself, which does so again and again."""
 
-from node_log import LOOP_DEATHS, NodeLog
+from tests.chaos.node_log import LOOP_DEATHS, NodeLog
 
 
 def death(pid, role="partition-0", how="signal=9 (Killed)"):

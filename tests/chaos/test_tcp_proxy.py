@@ -4,8 +4,9 @@ import socket
 import threading
 
 import pytest
-from tcp_proxy import TcpProxy
-from waiting import DEADLINE_S, wait_until
+
+from tests.chaos.tcp_proxy import TcpProxy
+from tests.support.waiting import DEADLINE_S, wait_until
 
 
 @pytest.fixture

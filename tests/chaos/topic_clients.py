@@ -12,13 +12,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import payload
-from history import NO_OFFSET, Commit, Committed, Create, Delete, History, Outcome, Poll, Record, Send, Trim
-from load import Client
-from raw_client import EARLIEST, LATEST, Batches, Fetched, NoAnswer, NotSent, RawClient
-from running_node import Node
-
 from headrace.errors import ErrorCode
+from tests.chaos import payload
+from tests.chaos.history import NO_OFFSET, Commit, Committed, Create, Delete, History, Outcome, Poll, Record, Send, Trim
+from tests.chaos.load import Client
+from tests.chaos.raw_client import EARLIEST, LATEST, Batches, Fetched, NoAnswer, NotSent, RawClient
+from tests.chaos.running_node import Node
 
 PAUSE_S = 0.02
 SETTLED_S = 5.0  # after that a group knows that a topic's incarnation is another one

@@ -12,9 +12,9 @@ import threading
 import time
 from collections.abc import Callable
 
-from running_node import WORKERS
-from stage import Fault, Kind, Stage
-from topic_clients import TopicClient
+from tests.chaos.running_node import WORKERS
+from tests.chaos.stage import Fault, Kind, Stage
+from tests.chaos.topic_clients import TopicClient
 
 JOB_S = 10.0
 

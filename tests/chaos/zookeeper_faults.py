@@ -21,12 +21,13 @@ from functools import partial
 from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import KazooTimeoutError
-from process_faults import early_stop
-from raw_client import EARLIEST, raw_client, until
-from running_node import Node
-from session_thief import end_session
-from stage import Fault, Kind, Orphan, Stage
-from topic_clients import TopicClient
+
+from tests.chaos.process_faults import early_stop
+from tests.chaos.raw_client import EARLIEST, raw_client, until
+from tests.chaos.running_node import Node
+from tests.chaos.stage import Fault, Kind, Orphan, Stage
+from tests.chaos.topic_clients import TopicClient
+from tests.support.session_thief import end_session
 
 SESSION_FILE = ".headrace-session"
 FLAP_S = 8.0

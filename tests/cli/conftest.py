@@ -1,14 +1,10 @@
 """The program and a topic of one's own."""
 
-import sys
 import uuid
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # for program.py beside this file
-
-from program import Program
+from tests.cli.program import Program
 
 
 @pytest.fixture

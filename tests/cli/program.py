@@ -8,9 +8,8 @@ import tempfile
 from types import SimpleNamespace
 from unittest import mock
 
-import children
-
 from headrace.cli.main import main
+from tests.support import children
 
 
 class Program:

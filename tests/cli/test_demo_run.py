@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
-from waiting import DEADLINE_S
 
 from headrace.cli import demo_run
 from headrace.node.termination import terminate
+from tests.support.waiting import DEADLINE_S
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -9,16 +9,16 @@ import uuid
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
-from waiting import DEADLINE_S, wait_until
 
 from headrace.client.admin import Admin
 from headrace.client.cluster import Cluster
 from headrace.client.group_member import GroupMember
+from tests.support.waiting import DEADLINE_S, wait_until
 
 
 @pytest.fixture
 def program(group_server):
-    from program import Program
+    from tests.cli.program import Program
 
     program = Program(group_server)
     yield program
@@ -226,7 +226,7 @@ def test_of_several_groups_one_that_is_not_there_hides_no_other(program, topic, 
 
 
 def test_lag_is_read_from_the_shared_memory_of_a_node_on_this_host(node):
-    from program import Program
+    from tests.cli.program import Program
 
     program, topic, group = Program(node.bootstrap), f"lag-{uuid.uuid4().hex[:8]}", f"lag-{uuid.uuid4().hex[:8]}"
     program("topics", "create", topic, "--partitions", "2")

@@ -4,7 +4,6 @@ import dataclasses
 import json
 
 import pytest
-from segments_07 import write_segments
 
 from headrace.cli import import_07_run
 from headrace.cli.import_07_run import ImportPlan
@@ -13,6 +12,7 @@ from headrace.client.import_topic import ImportTopic, following
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.protocol.message_07 import build_message_07, build_set_07
 from headrace.protocol.record_batch import iterate_records, parse_header
+from tests.support.segments_07 import write_segments
 
 BATCH_BYTES = 200
 SOURCE = {

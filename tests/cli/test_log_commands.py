@@ -11,12 +11,12 @@ import sys
 import zlib
 
 import pytest
-from log_damage import BATCHES, RECORDS_PER_BATCH, flip, write_log
 
 from headrace.cli import progress
 from headrace.cli.dump_text import time_text
 from headrace.cli.progress import ProgressLine, bytes_text
 from headrace.protocol.record_batch import build_batch, compute_crc
+from tests.support.log_damage import BATCHES, RECORDS_PER_BATCH, flip, write_log
 
 HOSTILE_BYTES = 700 << 20
 MEMORY_BYTES_MAX = HOSTILE_BYTES  # of address space, Python and its libraries included

@@ -6,12 +6,12 @@ import signal
 import uuid
 
 import pytest
-from waiting import DEADLINE_S, wait_until
 
 from headrace.cli.consume import METADATA_EVERY_S, Growth
 from headrace.client.cluster import Cluster
 from headrace.client.consumer import Consumer
 from headrace.ids import TopicPartition
+from tests.support.waiting import DEADLINE_S, wait_until
 
 
 def consumed(program, topic, *options):

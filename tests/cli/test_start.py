@@ -5,7 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from waiting import DEADLINE_S, wait_until
+
+from tests.support.waiting import DEADLINE_S, wait_until
 
 PROPERTIES = """
 broker.id=1

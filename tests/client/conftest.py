@@ -1,13 +1,8 @@
 """A log directory and a broker that serves it."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # for fake_broker.py beside this file
-
-from fake_broker import FakeBroker, FileLog
+from tests.support.fake_broker import FakeBroker, FileLog
 
 
 @pytest.fixture

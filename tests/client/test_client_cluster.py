@@ -5,7 +5,6 @@ import socket
 import threading
 
 import pytest
-from fake_broker import CLUSTER_ID, FakeBroker
 
 from headrace.client import cluster as cluster_module
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
@@ -15,6 +14,7 @@ from headrace.ids import TopicPartition
 from headrace.limits import CLIENT_RETRIES_MAX
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.record_batch import iterate_batches
+from tests.support.fake_broker import CLUSTER_ID, FakeBroker
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ import threading
 import time
 
 import pytest
-from waiting import DEADLINE_S
 
 from headrace.client.connection import Connection, ConnectionFailed
 from headrace.errors import BadFrame, ErrorCode, KafkaError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
+from tests.support.waiting import DEADLINE_S
 
 
 def test_the_highest_version_of_both_is_taken(broker):

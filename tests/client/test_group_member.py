@@ -6,7 +6,6 @@ import uuid
 
 import pytest
 from confluent_kafka import Consumer as Librdkafka
-from waiting import DEADLINE_S, wait_until
 
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import LATEST, Cluster
@@ -18,6 +17,7 @@ from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
+from tests.support.waiting import DEADLINE_S, wait_until
 
 PARTITIONS = 4
 

@@ -1,21 +1,16 @@
 """A controller's surroundings: real shared memory, a fake ZooKeeper, a fake partition worker; one real ZooKeeper."""
 
 import shutil
-import sys
-from pathlib import Path
 
 import pytest
-from waiting import DEADLINE_S
 
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 from headrace.shm.fabric import Fabric
 from headrace.shm.seat import Seat
-
-sys.path.insert(0, str(Path(__file__).parent))  # for the fakes beside this file
-
-from fake_node import Node, settings_of
-from fake_owner import FakeOwner
-from fake_zk import FakeEnsemble
+from tests.controller.fake_node import Node, settings_of
+from tests.controller.fake_owner import FakeOwner
+from tests.controller.fake_zk import FakeEnsemble
+from tests.support.waiting import DEADLINE_S
 
 
 @pytest.fixture

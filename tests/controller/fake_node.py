@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fake_owner import FakeOwner
-from fake_zk import FakeZk
-
 from headrace.controller import registration, znodes
 from headrace.controller.cluster import Cluster
 from headrace.controller.office import Office
 from headrace.settings import Settings
 from headrace.shm.seat import Seat
+from tests.controller.fake_owner import FakeOwner
+from tests.controller.fake_zk import FakeZk
 
 
 def settings_of(log_dir: Path, **changes: str) -> Settings:

@@ -1,5 +1,4 @@
 import pytest
-from fake_zk import Killed
 
 from headrace.controller import deletions, znodes
 from headrace.controller.topic_creation import create
@@ -7,6 +6,7 @@ from headrace.controller.zk import ZkLost
 from headrace.errors import KafkaError
 from headrace.shm.cluster_view import DeletedTopic
 from headrace.shm.partition_table import RowState
+from tests.controller.fake_zk import Killed
 
 
 def make(node, name, partitions=2):

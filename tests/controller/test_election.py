@@ -1,9 +1,9 @@
 import pytest
-from fake_zk import FakeZk
 
 from headrace.controller import znodes
 from headrace.controller.election import NOBODY, Election, OfficeLost
 from headrace.controller.zk import ZkConflict, ZkLost
+from tests.controller.fake_zk import FakeZk
 
 
 def test_the_first_one_takes_the_office_and_the_second_follows(ensemble):

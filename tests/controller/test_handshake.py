@@ -5,9 +5,9 @@ import struct
 import threading
 
 import pytest
-from waiting import DEADLINE_S
 
 from headrace.controller.handshake import is_behind, opens_sessions
+from tests.support.waiting import DEADLINE_S
 
 
 class Answering:

@@ -1,8 +1,6 @@
 import json
 
 import pytest
-from fake_node import Node
-from fake_zk import Killed
 
 from headrace.controller import znodes
 from headrace.controller.admin import a19_create_topics, a20_delete_topics
@@ -21,6 +19,8 @@ from headrace.shm.region import Region
 from headrace.shm.seat import Seat
 from headrace.shm.view_reader import ClusterViewReader
 from headrace.shm.view_writer import ClusterViewWriter
+from tests.controller.fake_node import Node
+from tests.controller.fake_zk import Killed
 
 
 def make(node, name, partitions=1, configs=None):

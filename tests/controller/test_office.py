@@ -1,5 +1,4 @@
 import pytest
-from fake_zk import Killed
 
 from headrace.controller import znodes
 from headrace.controller.registration import Unregistered
@@ -7,6 +6,7 @@ from headrace.controller.topic_creation import create
 from headrace.controller.zk import ZkError, ZkLost
 from headrace.controller.znodes import PartitionState, TopicAssignment
 from headrace.errors import ErrorCode, KafkaError
+from tests.controller.fake_zk import Killed
 
 
 def make(node, name, replicas=((0,),)):

@@ -9,11 +9,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from children import die_with_parent
-from fake_node import settings_of
-from fake_owner import FakeOwner
-from session_thief import end_session
-from waiting import DEADLINE_S, wait_until
 
 from headrace.clock import SystemClock
 from headrace.controller import process, znodes
@@ -31,6 +26,11 @@ from headrace.shm.fabric import Fabric
 from headrace.shm.messages import VIEW_FOLLOWED, ReplyStatus, RequestKind
 from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
+from tests.controller.fake_node import settings_of
+from tests.controller.fake_owner import FakeOwner
+from tests.support.children import die_with_parent
+from tests.support.session_thief import end_session
+from tests.support.waiting import DEADLINE_S, wait_until
 
 SESSION_MS = 30_000  # no restart takes that long on any machine: what a kill must not cost is not lost to a slow one
 REQUEST_MS = 600_000  # an answer before DEADLINE_S did not wait for this

@@ -7,15 +7,15 @@ import threading
 import time
 
 import pytest
-from fake_zk import FakeEnsemble
 from kazoo.client import KazooClient
-from session_thief import end_session
-from waiting import DEADLINE_S, wait_until
 
 from headrace.controller.session_file import SESSION_FILE, SessionFile
 from headrace.controller.transaction import Transaction
 from headrace.controller.zk import CALL_TIMEOUT_S, CONNECT_REPLY_S, ZkConflict, ZkLost, ZkSession, _repeated
 from headrace.errors import ConfigError
+from tests.controller.fake_zk import FakeEnsemble
+from tests.support.session_thief import end_session
+from tests.support.waiting import DEADLINE_S, wait_until
 
 SESSION_MS = 30_000  # a process that starts slowly still has its session
 SOON_MS = 4_000  # of a session that is ended: its owner may notice only by heartbeats that nobody answers

@@ -4,7 +4,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from fences import BadFence, Fence, Walk, fences
+
+from tests.docs.fences import BadFence, Fence, Walk, fences
 
 ROOT = Path(__file__).parent.parent.parent
 

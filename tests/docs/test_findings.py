@@ -11,7 +11,7 @@ REPORTS = ["correctness.md", "faults.md", "clients.md", "operator.md, part A", "
 ROW = re.compile(
     r"\| (?P<number>[^|]+) \| (?P<finding>[^|]+) \| (?:`(?P<path>[\w/]+\.py)::(?P<name>\w+)`|none: (?P<reason>[^|]+)) \|"
 )
-LINE_CHARACTERS_MAX = 160
+LINE_CHARACTERS_MAX = 180
 WORDS_MAX = 10
 
 

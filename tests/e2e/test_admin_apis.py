@@ -17,12 +17,12 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 from kafka import KafkaAdminClient
-from waiting import DEADLINE_S, wait_until
 
 from headrace.client.connection import Connection
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ADVERTISED, ApiKey
+from tests.support.waiting import DEADLINE_S, wait_until
 
 # As Kafka 3.9.0 advertises them in ZooKeeper mode
 KAFKA_S = {

@@ -12,13 +12,13 @@ from confluent_kafka.admin import (
     NewPartitions,
     NewTopic,
 )
-from waiting import DEADLINE_S, wait_until
 
 from headrace.client.connection import Connection
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.record_batch import build_batch
+from tests.support.waiting import DEADLINE_S, wait_until
 
 NOW_MS = 1_700_000_000_000
 

@@ -4,13 +4,13 @@ import uuid
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
-from waiting import DEADLINE_S, wait_until
 
 from headrace.client.connection import Connection
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.record_batch import build_batch
+from tests.support.waiting import DEADLINE_S, wait_until
 
 TOPIC, BROKER, BROKER_LOGGER = 2, 4, 8
 ALL_BROKERS = ""

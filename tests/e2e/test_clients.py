@@ -8,7 +8,8 @@ import uuid
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
-from waiting import DEADLINE_S
+
+from tests.support.waiting import DEADLINE_S
 
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 

@@ -8,9 +8,9 @@ import time
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from waiting import DEADLINE_S, wait_until
 
 from headrace.protocol.record_batch import iterate_batches, iterate_records
+from tests.support.waiting import DEADLINE_S, wait_until
 
 SETTINGS = (
     "log.cleaner.backoff.ms=50",

@@ -7,12 +7,12 @@ import struct
 from pathlib import Path
 
 import pytest
-from waiting import DEADLINE_S, wait_until
 
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import build_request
 from headrace.protocol.record_batch import build_batch
+from tests.support.waiting import DEADLINE_S, wait_until
 
 ROUNDS = 400
 LEAVERS = 4  # connections that leave in each round

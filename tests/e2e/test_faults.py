@@ -2,13 +2,13 @@
 
 import threading
 
-import campaign
 import pytest
-from raw_client import NoAnswer, NotSent, RawClient, until
-from running_node import Node
-from waiting import DEADLINE_S, wait_until
 
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
+from tests.chaos import campaign
+from tests.chaos.raw_client import NoAnswer, NotSent, RawClient, until
+from tests.chaos.running_node import Node
+from tests.support.waiting import DEADLINE_S, wait_until
 
 
 @pytest.mark.timeout(900)  # it takes a minute; a wait of its own ends each of its steps

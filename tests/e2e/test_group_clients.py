@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from mixed_group import faults_of, run_group
+from tests.chaos.mixed_group import faults_of, run_group
 
 MEMBER = Path(__file__).parent / "group_member.py"
 CLIENTS = ["confluent", "kafka-python", "aiokafka"]

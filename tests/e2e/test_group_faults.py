@@ -1,7 +1,7 @@
 """Coordinators that die under commits and rebalances: a short campaign in every run; `make chaos` has the long one."""
 
-import group_campaign
-from waiting import DEADLINE_S
+from tests.chaos import group_campaign
+from tests.support.waiting import DEADLINE_S
 
 
 def test_kills_of_coordinators_lose_no_commit(tmp_path):

@@ -4,7 +4,6 @@ import struct
 import uuid
 
 import pytest
-from waiting import DEADLINE_S
 
 from headrace.client.connection import Connection
 from headrace.errors import ErrorCode
@@ -12,6 +11,7 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ADVERTISED, ApiKey
 from headrace.protocol.codec import encode_struct
 from headrace.protocol.frames import build_request
+from tests.support.waiting import DEADLINE_S
 
 SUBSCRIPTION = b"\0\0" + encode_struct(
     "ConsumerProtocolSubscription", 0, messages.ConsumerProtocolSubscription(topics=["versions"])

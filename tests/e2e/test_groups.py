@@ -8,7 +8,8 @@ import uuid
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from waiting import DEADLINE_S, wait_until
+
+from tests.support.waiting import DEADLINE_S, wait_until
 
 SESSION_MS = 60_000  # every member here leaves in order: a slow one must not be thrown out
 

@@ -11,15 +11,15 @@ import struct
 import time
 import zlib
 
-import message_generator as generator
 import psutil
 from confluent_kafka import Producer
-from waiting import DEADLINE_S
 
 from headrace.protocol import codec
 from headrace.protocol.apis import ADVERTISED, ApiKey, request_header_version
 from headrace.protocol.message_set import build_message_set, encode_message
 from headrace.protocol.record_batch import Record, build_batch
+from tests.support import message_generator as generator
+from tests.support.waiting import DEADLINE_S
 
 FRAMES = 10_000
 FRAMES_PER_CONNECTION = 20

@@ -8,12 +8,12 @@ import sys
 import time
 
 import pytest
-from segments_07 import write_segments
 
 from headrace.client.cluster import LATEST, Cluster
 from headrace.ids import TopicPartition
 from headrace.protocol.message_07 import build_message_07, build_set_07
 from headrace.protocol.record_batch import iterate_batches, iterate_records
+from tests.support.segments_07 import write_segments
 
 SEED = 1107
 PARTITIONS = 2

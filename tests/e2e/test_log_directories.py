@@ -8,13 +8,13 @@ import uuid
 from pathlib import Path
 
 import pytest
-from waiting import wait_until
 
 from headrace.client.connection import Connection
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.record_batch import build_batch, iterate_batches, iterate_records
+from tests.support.waiting import wait_until
 
 TWO_DIRS = ("headrace.partition.workers=2", "headrace.network.workers=1")
 

@@ -9,11 +9,11 @@ import struct
 from pathlib import Path
 
 import pytest
-from waiting import DEADLINE_S, wait_until
 
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import build_request
+from tests.support.waiting import DEADLINE_S, wait_until
 
 CONNECTIONS = 5_000
 WORKERS = 2

@@ -5,7 +5,8 @@ import uuid
 import kafka
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
-from waiting import DEADLINE_S
+
+from tests.support.waiting import DEADLINE_S
 
 # what the client believes -> whether its messages have timestamps
 LIBRDKAFKA = {"0.8.2": False, "0.9.0": False, "0.10.0.0": True, "0.10.2": True}

@@ -7,11 +7,11 @@ import zlib
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from old_client import NOW_MS, OldClient, entries, old_set, read_old
 
 from headrace.errors import ErrorCode
 from headrace.protocol.message_set import encode_message
 from headrace.protocol.record_batch import build_batch, iterate_batches, iterate_records
+from tests.support.old_client import NOW_MS, OldClient, entries, old_set, read_old
 
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4"}
 RECORDS = [(b"key", b"value"), (None, b"no key"), (b"no value", None), (b"", b""), (b"k" * 300, b"v" * 5_000)]

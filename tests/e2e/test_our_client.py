@@ -5,9 +5,7 @@ import subprocess
 import sys
 import threading
 
-import children
 import pytest
-from waiting import DEADLINE_S
 
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import LATEST, Cluster
@@ -16,6 +14,8 @@ from headrace.client.producer import Producer
 from headrace.client.producer_options import ProducerOptions
 from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
+from tests.support import children
+from tests.support.waiting import DEADLINE_S
 
 RECORDS = 30_000
 KILLS = 6

@@ -7,7 +7,8 @@ import time
 import pytest
 from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
-from waiting import DEADLINE_S, wait_until
+
+from tests.support.waiting import DEADLINE_S, wait_until
 
 SETTINGS = ("log.retention.check.interval.ms=100", "headrace.partition.workers=2", "headrace.network.workers=2")
 

@@ -5,11 +5,11 @@ import time
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
-from old_client import NOW_MS, OldClient
-from waiting import DEADLINE_S
 
 from headrace.errors import ErrorCode
 from headrace.protocol.record_batch import Record, build_batch, iterate_batches, iterate_records
+from tests.support.old_client import NOW_MS, OldClient
+from tests.support.waiting import DEADLINE_S
 
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 

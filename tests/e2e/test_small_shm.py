@@ -9,10 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import children
 import pytest
 from confluent_kafka import Consumer, Producer
-from waiting import DEADLINE_S, wait_until
+
+from tests.support import children
+from tests.support.waiting import DEADLINE_S, wait_until
 
 SHM_MOUNT = "mount -t tmpfs -o size=64m,mode=1777 tmpfs /dev/shm"
 FILL_BYTES = 1 << 16

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
-from waiting import wait_until
 
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import Cluster
@@ -16,6 +15,7 @@ from headrace.spark.local_range import local_directory
 from headrace.spark.options import ScanOptions
 from headrace.spark.planner import plan
 from headrace.spark.ranges import read_range
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ import uuid
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 from confluent_kafka.admin import AdminClient, NewTopic
-from waiting import DEADLINE_S, wait_until
 
 from headrace.client.connection import Connection
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.record_batch import build_batch
+from tests.support.waiting import DEADLINE_S, wait_until
 
 NO_ID = bytes(16)
 OTHER_ID = b"\x01" * 16

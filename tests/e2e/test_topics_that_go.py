@@ -4,7 +4,6 @@ import os
 import signal
 
 import pytest
-from waiting import DEADLINE_S, wait_until
 
 from headrace.client.connection import Connection, ConnectionFailed
 from headrace.controller.zookeeper import znodes
@@ -14,6 +13,7 @@ from headrace.ids import OFFSETS_TOPIC, coordinator_partition, owner_of
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.record_batch import build_batch, iterate_batches
+from tests.support.waiting import DEADLINE_S, wait_until
 
 GROUP = "readers"
 WORKERS = 2

@@ -10,12 +10,12 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from kafka import KafkaProducer
 from kafka.errors import KafkaError as KafkaPythonError
 from kafka.errors import KafkaTimeoutError
-from waiting import DEADLINE_S
 
 from headrace.client.connection import Connection
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ADVERTISED, ApiKey
+from tests.support.waiting import DEADLINE_S
 
 NOT_SERVED = "does not serve transactions"
 

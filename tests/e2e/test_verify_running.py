@@ -6,10 +6,9 @@ import sys
 import threading
 from itertools import pairwise
 
-from log_damage import flip
-from waiting import DEADLINE_S, wait_until
-
 from headrace.client.cluster import Cluster
+from tests.support.log_damage import flip
+from tests.support.waiting import DEADLINE_S, wait_until
 
 ROUNDS = 8
 SEGMENT_BYTES = 30_000

@@ -2,12 +2,12 @@
 
 import base64
 import subprocess
-import sys
 import uuid
 from pathlib import Path
 
 import pytest
-from kafka_log import RECORDS
+
+from tests.interop.kafka_log import RECORDS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 JAVA_CLIENT = Path(__file__).parent / "RoundTrip.java"
@@ -74,7 +74,6 @@ def _decoded_record(line):
 
 @pytest.fixture(scope="session")
 def tools():
-    sys.path.insert(0, str(ROOT))
     from bench.peers import jars
 
     return KafkaTools(jars("kafka"))

@@ -1,7 +1,6 @@
 """Log directories as Apache Kafka writes them: every codec, headers, nulls, transactions, compaction, deleted segments, old formats."""
 
 import random
-import sys
 import time
 from pathlib import Path
 
@@ -69,8 +68,6 @@ OLD_FORMATS = ("format-v0", "format-v1")
 
 def start(kind, directory, settings=None):
     """A broker in a directory, `kafka` or `headrace`, with a ZooKeeper of its own there."""
-    if str(ROOT) not in sys.path:
-        sys.path.insert(0, str(ROOT))
     from bench.nodes import Headrace, Kafka
 
     server = {"kafka": Kafka, "headrace": Headrace}[kind](directory, settings)

@@ -1,8 +1,5 @@
 """kafka-topics --alter and kafka-configs against a node; and the same awkward requests to a node and to Apache Kafka."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
 from headrace.client.connection import Connection
@@ -107,7 +104,6 @@ def answers(address):
 
 
 def test_a_node_refuses_what_kafka_refuses_with_the_same_errors(node_factory, tmp_path):
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
     from bench.nodes import Kafka
 
     kafka = Kafka(tmp_path / "kafka")

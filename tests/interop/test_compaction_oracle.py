@@ -6,21 +6,24 @@ Kafka's dump tool then reads ours, and Kafka serves it.
 import os
 import random
 import shutil
-import sys
 import time
-from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "log"))
-
-from compaction_fixtures import batches_of, compaction_of, in_transaction, keyed, marker, run, write_segments
-from log_fixtures import LogMaker
-
-from headrace.log.checkpoints import read_offset_checkpoint
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
+from headrace.log.state.checkpoints import read_offset_checkpoint
+from tests.support.compaction_fixtures import (
+    batches_of,
+    compaction_of,
+    in_transaction,
+    keyed,
+    marker,
+    run,
+    write_segments,
+)
+from tests.support.log_fixtures import LogMaker
 
 pytestmark = pytest.mark.interop
 

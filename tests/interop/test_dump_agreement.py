@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from kafka_log import (
+
+from tests.interop.kafka_log import (
     CODECS,
     HEADRACE_SETTINGS,
     RECORDS,

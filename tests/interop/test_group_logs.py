@@ -1,6 +1,5 @@
 """One log directory, two brokers: the offsets that Headrace wrote Apache Kafka returns, and the other way round."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -62,7 +61,6 @@ def write(bootstrap, values):
 
 
 def test_offsets_survive_the_change_of_brokers_in_both_directions(tmp_path, tools):
-    sys.path.insert(0, str(ROOT))
     from bench.groups import wait_for_coordinators
     from bench.nodes import Headrace, Kafka
 

@@ -5,7 +5,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from mixed_group import faults_of, run_group
+
+from tests.chaos.mixed_group import faults_of, run_group
 
 pytestmark = pytest.mark.interop
 

@@ -7,10 +7,10 @@ import sys
 import time
 
 import pytest
-from kafka_log import read, start
-from segments_07 import write_segments
 
 from headrace.protocol.message_07 import build_message_07, build_set_07
+from tests.interop.kafka_log import read, start
+from tests.support.segments_07 import write_segments
 
 pytestmark = pytest.mark.interop
 

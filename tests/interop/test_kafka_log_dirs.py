@@ -5,7 +5,11 @@ import shutil
 import signal
 
 import pytest
-from kafka_log import (
+from kazoo.client import KazooClient
+
+from headrace.log.inspection.log_dir_check import LogDirCheck
+from headrace.shm.region import region_prefix, sweep
+from tests.interop.kafka_log import (
     CODECS,
     COMPACTED_ROUNDS,
     HEADRACE_SETTINGS,
@@ -22,10 +26,6 @@ from kafka_log import (
     wait_until,
     write,
 )
-from kazoo.client import KazooClient
-
-from headrace.log.inspection.log_dir_check import LogDirCheck
-from headrace.shm.region import region_prefix, sweep
 
 pytestmark = pytest.mark.interop
 

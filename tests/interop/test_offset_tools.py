@@ -1,14 +1,11 @@
 """Kafka's tools on a live segment, on offsets and on log directories (marker `interop`: needs mvn for the jars)."""
 
 import subprocess
-import sys
 import uuid
-from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
 from bench.peers import jars
 
 pytestmark = pytest.mark.interop

@@ -1,16 +1,15 @@
 """Old clients' requests get the answers that Apache Kafka 3.9 gives, and logs of v0 and v1 that it wrote are served."""
 
-import sys
 import time
 import zlib
 from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
-from old_client import NOW_MS, OldClient, entries, old_set, read_old
 
 from headrace.protocol.message_set import build_message_set, encode_message, iterate_entries, iterate_entry_records
 from headrace.protocol.record_batch import Record, build_batch
+from tests.support.old_client import NOW_MS, OldClient, entries, old_set, read_old
 
 pytestmark = pytest.mark.interop
 
@@ -64,7 +63,6 @@ ODD_SETS = [
 @pytest.fixture(scope="module")
 def peers(tmp_path_factory):
     """(headrace, kafka), each with the same topics."""
-    sys.path.insert(0, str(ROOT))
     from bench.nodes import Headrace, Kafka
 
     running = [make(tmp_path_factory.mktemp(make.name)) for make in (Headrace, Kafka)]
@@ -178,7 +176,6 @@ def test_limits_cut_as_kafka_s_do(peers, limit):
 
 @pytest.mark.parametrize(("version", "magic"), [("0.9.0", 0), ("0.10.2", 1)])
 def test_a_log_that_kafka_wrote_in_an_old_format_is_served_whole(tmp_path, tools, version, magic):
-    sys.path.insert(0, str(ROOT))
     from bench.nodes import Headrace, Kafka
 
     kafka = Kafka(tmp_path, {"inter.broker.protocol.version": "2.8"})
@@ -222,7 +219,6 @@ def test_a_log_that_kafka_wrote_in_an_old_format_is_served_whole(tmp_path, tools
 
 
 def test_kafka_goes_on_with_a_log_of_old_and_new_entries_that_a_node_left(tmp_path, tools):
-    sys.path.insert(0, str(ROOT))
     from bench.nodes import Headrace, Kafka
 
     settings = {"inter.broker.protocol.version": "2.8"}

@@ -1,19 +1,15 @@
 """kafka-dump-log reads transactions as a node keeps them: markers, transaction indexes, snapshots with one still open."""
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
 
 from headrace.clock import SystemClock
 from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
-from headrace.log.partition_log import PartitionLog
-from headrace.log.transaction_index import read_aborted
+from headrace.log.reading.aborted_transactions import read_aborted
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol.record_batch import TRANSACTIONAL_BIT, build_batch
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 pytestmark = pytest.mark.interop
 

@@ -4,12 +4,12 @@ import os
 import random
 
 import pytest
-from log_fixtures import batch
 
 from headrace.log import batch_walk
 from headrace.log.batch_walk import size_of, walk, walk_runs
 from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import HEADER_BYTES, Record
+from tests.support.log_fixtures import batch
 
 SIZES = [1, 700, 0, 90, 2500, 3, 3, 60, 1200, 5]
 WINDOWS = [HEADER_BYTES, 100, 169, 170, 171, 512, 1000, 4096]

@@ -6,13 +6,14 @@ import struct
 
 import pytest
 from kafka.record.legacy_records import LegacyRecordBatchBuilder
-from log_fixtures import NOW_MS, batch
 
 from headrace.log.config import LogConfig
-from headrace.log.reader import LogReader
-from headrace.log.replicated_append import OffsetsOutOfOrder
+from headrace.log.reading.reader import LogReader
+from headrace.log.writing.replicated_append import OffsetsOutOfOrder
 from headrace.protocol.message_set import build_message_set, encode_message, iterate_entries, iterate_entry_records
 from headrace.protocol.record_batch import CorruptRecord, Record, build_batch
+from tests.support.fake_clock import NOW_MS
+from tests.support.log_fixtures import batch
 
 CONFIG = LogConfig(segment_bytes=4000, index_interval_bytes=300)
 CODECS = (0, 1, 2, 3)

@@ -5,14 +5,16 @@ import os
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from log_fixtures import NOW_MS, batch
 
 from headrace.errors import ConfigError, StorageFailed
 from headrace.log.config import LogConfig
-from headrace.log.reader import LogReader
-from headrace.log.retention import SegmentFacts, expired_segments, load_policy, segment_facts
-from headrace.log.segment_deletion import remove_retired
+from headrace.log.reading.reader import LogReader
+from headrace.log.reading.segment_facts import segment_facts
+from headrace.log.retention import SegmentFacts, expired_segments, load_policy
+from headrace.log.segments.segment_deletion import remove_retired
 from headrace.protocol.record_batch import iterate_batches
+from tests.support.fake_clock import NOW_MS
+from tests.support.log_fixtures import batch
 
 SMALL = LogConfig(segment_bytes=1000)
 

@@ -9,8 +9,6 @@ import traceback
 from pathlib import Path
 
 import pytest
-from children import die_with_parent
-from waiting import DEADLINE_S, wait_until
 
 from headrace.errors import ConfigError, HeadraceError
 from headrace.node.logging_setup import set_up_logging
@@ -19,10 +17,9 @@ from headrace.node.supervisor import Supervisor
 from headrace.settings import Settings
 from headrace.shm.process_table import ProcessTable
 from headrace.shm.region import SHM_DIRECTORY, Region, region_prefix, sweep
-
-sys.path.insert(0, str(Path(__file__).parent))  # for fake_processes.py beside this file
-
-from fake_processes import node_of
+from tests.node.fake_processes import node_of
+from tests.support.children import die_with_parent
+from tests.support.waiting import DEADLINE_S, wait_until
 
 EXIT_RAISED = 99
 SMALL = {

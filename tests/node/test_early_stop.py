@@ -6,13 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import children
 import pytest
-from waiting import DEADLINE_S, wait_until
 
 from headrace.node import early_stop
 from headrace.node.signals import SignalInbox
 from headrace.shm.region import SHM_DIRECTORY, region_prefix
+from tests.support import children
+from tests.support.waiting import DEADLINE_S, wait_until
 
 # `headrace ARGUMENTS` that gets a signal as it imports one module
 PROGRAM = """

@@ -8,12 +8,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from waiting import DEADLINE_S, wait_until
 
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.errors import ConfigError
 from headrace.node import embedded_zookeeper
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper, ZooKeeperFailed, find_jars
+from tests.support.waiting import DEADLINE_S, wait_until
 
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="no java on the PATH: ZooKeeper can't run")
 

@@ -3,11 +3,11 @@
 import socket
 
 import pytest
-from waiting import DEADLINE_S
 
 from headrace.errors import ConfigError, NotAvailable
 from headrace.node.listeners import open_listeners
 from headrace.settings import Settings
+from tests.support.waiting import DEADLINE_S
 
 
 def settings(listeners="PLAINTEXT://127.0.0.1:0", **more):

@@ -6,11 +6,11 @@ import os
 import signal
 
 import pytest
-from children import die_with_parent
 
 from headrace.errors import ConfigError, NotAvailable, StorageFailed
 from headrace.node import log_dirs
 from headrace.node.log_dirs import LOCK_FILE, LogDirs
+from tests.support.children import die_with_parent
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import socket
 import uuid
 
 import pytest
-from waiting import DEADLINE_S
 
 from headrace.node.notify import Notifier
+from tests.support.waiting import DEADLINE_S
 
 
 @pytest.fixture

@@ -8,9 +8,7 @@ import socket
 import threading
 import time
 
-import fake_processes as fakes
 import pytest
-from waiting import DEADLINE_S, wait_until
 
 from headrace.controller.zookeeper.outage import clock_text
 from headrace.errors import StorageFailed
@@ -19,6 +17,8 @@ from headrace.node import stop_plan, supervisor
 from headrace.settings import Settings
 from headrace.shm.fabric import Fabric
 from headrace.shm.wiring import Role
+from tests.node import fake_processes as fakes
+from tests.support.waiting import DEADLINE_S, wait_until
 
 NETWORK, PARTITION, CONTROLLER, HOUSEKEEPER = range(4)  # process ids with one worker of each kind
 HANGS_SOON = {

@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_message_set import BODIES, NOW_MS, OLD_CODECS, as_stored, kafka_python_s, read, read_by_kafka_python
 
 from headrace.limits import OPENED_RECORD_COST
 from headrace.protocol.compression import Codec
@@ -17,6 +16,15 @@ from headrace.protocol.record_batch import (
     build_batch,
     iterate_records,
     parse_header,
+)
+from tests.protocol.test_message_set import (
+    BODIES,
+    NOW_MS,
+    OLD_CODECS,
+    as_stored,
+    kafka_python_s,
+    read,
+    read_by_kafka_python,
 )
 
 ROWS = st.lists(st.tuples(BODIES, BODIES, st.integers(0, 2**40)), min_size=1, max_size=12)

@@ -3,7 +3,6 @@
 import random
 import struct
 
-import message_generator as generator
 import pytest
 
 from headrace.errors import BadFrame
@@ -12,6 +11,7 @@ from headrace.protocol import codec, messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import build_request, describe_foreign, parse_request_header, parse_response_header
 from headrace.protocol.varint import encode_uvarint
+from tests.support import message_generator as generator
 
 BODY = b"body"
 

@@ -5,7 +5,6 @@ import struct
 import zlib
 
 import lz4.frame
-import message_generator as generator
 import pytest
 import snappy
 from hypothesis import given, settings
@@ -29,6 +28,7 @@ from headrace.protocol.message_set import (
     records_of,
 )
 from headrace.protocol.record_batch import LOG_APPEND_TIME_BIT, CorruptRecord, Record, build_batch
+from tests.support import message_generator as generator
 
 NOW_MS = 1_700_000_000_000
 OLD_CODECS = [Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4]

@@ -14,7 +14,6 @@ import re
 import uuid
 
 import kafka.protocol
-import message_generator as generator
 import pytest
 from kafka.protocol.api_header import RequestHeader, ResponseHeader
 from kafka.protocol.api_message import ApiMessage
@@ -24,6 +23,7 @@ from headrace.protocol import codec, messages
 from headrace.protocol.apis import ApiKey, request_header_version, response_header_version
 from headrace.protocol.field_tables import load_message, message_names
 from headrace.protocol.frames import build_request, parse_request_header, parse_response_header
+from tests.support import message_generator as generator
 
 SEEDS = range(6)
 HEADERS_OF_KIO = {"RequestHeader": "header", "ResponseHeader": "header"}

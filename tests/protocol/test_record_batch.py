@@ -3,7 +3,6 @@
 import random
 import struct
 
-import message_generator as generator
 import pytest
 from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
@@ -24,6 +23,7 @@ from headrace.protocol.record_batch import (
     iterate_records,
     parse_header,
 )
+from tests.support import message_generator as generator
 
 NOW_MS = 1_700_000_000_000
 

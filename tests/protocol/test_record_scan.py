@@ -3,7 +3,6 @@
 import random
 import struct
 
-import message_generator as generator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from headrace.protocol.compression import Codec, CompressionError
 from headrace.protocol.record_batch import CorruptRecord, Record, build_batch, iterate_records, parse_header
 from headrace.protocol.record_scan import scan_batch
+from tests.support import message_generator as generator
 
 BODIES = st.none() | st.binary(max_size=200)
 HEADERS = st.lists(st.tuples(st.text(max_size=5), BODIES), max_size=3).map(tuple)

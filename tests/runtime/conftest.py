@@ -2,20 +2,16 @@
 
 import os
 import signal
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from runtime_fakes import FakeSeat
-from seats import Seats
+from tests.runtime.runtime_fakes import CycleSeat
+from tests.support.seats import Seats
 
 
 @pytest.fixture
 def seat():
-    seat = FakeSeat()
+    seat = CycleSeat()
     yield seat
     os.close(seat.doorbell.fd)
 

@@ -4,23 +4,18 @@ import os
 from types import SimpleNamespace
 
 from headrace.shm.doorbell import Doorbell
+from tests.support.fake_clock import FakeClock
 
 
-class FakeClock:
-    """Every look at it takes a millisecond."""
-
-    def __init__(self):
-        self.ms = 1_000_000
-
-    def now_ms(self):
-        return self.ms
+class TickingClock(FakeClock):
+    """Every reading of the monotonic clock takes a millisecond."""
 
     def monotonic_ns(self):
         self.ms += 1
-        return self.ms * 1_000_000
+        return super().monotonic_ns()
 
 
-class FakeSeat:
+class CycleSeat:
     """Notes what a process says of itself."""
 
     process_id = 0

@@ -7,7 +7,6 @@ import signal
 from pathlib import Path
 
 import pytest
-from runtime_fakes import FakeClock
 
 from headrace import exit_codes
 from headrace.errors import ConfigError, Fenced
@@ -17,6 +16,7 @@ from headrace.runtime.duty_cycle import DutyCycle, Process
 from headrace.runtime.poller import Poller
 from headrace.runtime.stop_flag import Stopped
 from headrace.shm.process_table import ProcessState
+from tests.runtime.runtime_fakes import TickingClock
 
 ROOT = Path(__file__).parent.parent.parent
 STARTING, READY, DRAINING, STOPPED = list(ProcessState)[1:]
@@ -81,7 +81,7 @@ def poller(seat):
 
 
 def turn(seat, poller, role):
-    return DutyCycle(seat, FakeClock(), poller, role.flag, role).run()
+    return DutyCycle(seat, TickingClock(), poller, role.flag, role).run()
 
 
 def test_it_sleeps_after_a_cycle_without_work_alone(seat, poller):
@@ -222,7 +222,7 @@ def test_what_ends_a_process_and_with_which_code(seat, caplog, failure, code, sa
         raise failure
 
     with caplog.at_level(logging.WARNING):
-        assert duty_cycle.run(seat, FakeClock(), begin, (Mended,)) == code
+        assert duty_cycle.run(seat, TickingClock(), begin, (Mended,)) == code
     assert said in caplog.text
     assert seat.states == [READY] * is_begun, "another process of this id follows at once, or the node stops"
 
@@ -230,7 +230,7 @@ def test_what_ends_a_process_and_with_which_code(seat, caplog, failure, code, sa
 @pytest.mark.usefixtures("_handlers_as_before")
 def test_a_mistake_of_ours_leaves_with_its_traceback(seat):
     with pytest.raises(ZeroDivisionError):
-        duty_cycle.run(seat, FakeClock(), lambda _poller, _stop: Role(ZeroDivisionError("ours")))
+        duty_cycle.run(seat, TickingClock(), lambda _poller, _stop: Role(ZeroDivisionError("ours")))
 
 
 @pytest.mark.usefixtures("_handlers_as_before")
@@ -250,7 +250,7 @@ def test_sigterm_ends_a_sleep_and_the_code_says_whether_it_was_clean(seat, is_cl
         def close(self):
             return is_clean
 
-    code = duty_cycle.run(seat, FakeClock(), lambda _poller, _stop: Sleeper())
+    code = duty_cycle.run(seat, TickingClock(), lambda _poller, _stop: Sleeper())
     assert code == (exit_codes.CLEAN if is_clean else exit_codes.FAILED)
     assert seat.states == [READY, DRAINING, STOPPED]
 

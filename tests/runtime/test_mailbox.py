@@ -4,7 +4,6 @@ import random
 import struct
 
 import pytest
-from seats import CONTROLLER, HOUSEKEEPER, NAMES, NETWORK, OTHER_PARTITION, PAIRS, PARTITION, Asker
 
 from headrace.errors import BadFrame, ErrorCode, KafkaError, StorageFailed
 from headrace.limits import (
@@ -24,6 +23,7 @@ from headrace.shm.messages import (
     REQUEST_PART,
     ReplyStatus,
 )
+from tests.support.seats import CONTROLLER, HOUSEKEEPER, NAMES, NETWORK, OTHER_PARTITION, PAIRS, PARTITION, Asker
 
 KIND = -99
 UNKNOWN = -98

@@ -5,9 +5,9 @@ import signal
 import time
 
 import pytest
-from seats import CONTROLLER, NAMES, NETWORK, PAIRS, PARTITION, Asker
 
 from headrace.shm.messages import ReplyStatus
+from tests.support.seats import CONTROLLER, NAMES, NETWORK, PAIRS, PARTITION, Asker
 
 KIND = -99
 REQUESTS = 5

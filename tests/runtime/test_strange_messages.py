@@ -6,7 +6,6 @@ import socket
 from functools import partial
 
 import pytest
-from seats import CONTROLLER, HOUSEKEEPER, NAMES, NETWORK, OTHER_PARTITION, PARTITION, Asker, Seats
 
 from headrace.clock import SystemClock
 from headrace.controller.process import ControllerProcess
@@ -30,6 +29,7 @@ from headrace.workers.housekeeper.worker import Housekeeper
 from headrace.workers.network.context import Context
 from headrace.workers.network.loop import NetworkLoop
 from headrace.workers.partition.worker import PartitionWorker
+from tests.support.seats import CONTROLLER, HOUSEKEEPER, NAMES, NETWORK, OTHER_PARTITION, PARTITION, Asker, Seats
 
 ROLES = (NETWORK, PARTITION, CONTROLLER, HOUSEKEEPER)
 # (the role, who sends to it): every ring of a node

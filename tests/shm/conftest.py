@@ -1,7 +1,6 @@
 """Regions and fabrics that are gone again after the test, whatever it did."""
 
 import os
-import sys
 import uuid
 from pathlib import Path
 
@@ -11,8 +10,6 @@ from headrace.settings import Settings
 from headrace.shm import layout
 from headrace.shm.fabric import Fabric
 from headrace.shm.region import SHM_DIRECTORY, Region, sweep
-
-sys.path.insert(0, str(Path(__file__).parent))  # for stepping.py, memory_model.py, mutants.py beside this file
 
 
 class Names:

@@ -4,7 +4,7 @@ import importlib.util
 from pathlib import Path
 from types import ModuleType
 
-from memory_model import ModelStruct
+from tests.shm.memory_model import ModelStruct
 
 Edit = tuple[str, str]
 

@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from memory_model import ModelRegion, ModelStruct, MovingMemory, Port, Recorder, Store, explore, prefixes
-
 from headrace.errors import CorruptRing
 from headrace.shm import cluster_table, layout
 from headrace.shm.cluster_table import ClusterRow
 from headrace.shm.cluster_view import EMPTY_VIEW, ClusterView, PartitionView, TopicView
 from headrace.shm.partition_table import PartitionRow
 from headrace.shm.view_writer import ClusterViewWriter
+from tests.shm.memory_model import ModelRegion, ModelStruct, MovingMemory, Port, Recorder, Store, explore, prefixes
 
 Message = tuple[int, bytes]
 

@@ -6,14 +6,13 @@ A role's work is one load of each word that a peer stores before it rings.
 from types import SimpleNamespace
 from typing import Any
 
-from memory_model import Port
-from order_checks import TAIL, VIEW, looked
-
 from headrace.controller.process import ControllerProcess
 from headrace.runtime.duty_cycle import Process
 from headrace.workers.housekeeper.worker import Housekeeper
 from headrace.workers.network.loop import NetworkLoop
 from headrace.workers.partition.worker import PartitionWorker
+from tests.shm.memory_model import Port
+from tests.shm.order_checks import TAIL, VIEW, looked
 
 
 def shape_of(role: type[Process]) -> type[Process]:

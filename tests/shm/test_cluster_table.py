@@ -5,12 +5,12 @@ import struct
 import time
 
 import pytest
-from stepping import die_at, end, fork, steps
-from waiting import DEADLINE_S
 
 from headrace.shm import cluster_table, layout
 from headrace.shm.cluster_table import ROW_IDS_MAX, ClusterRow, ClusterTable, fits_row, pack_row
 from headrace.shm.region import Region, RegionError
+from tests.support.stepping import die_at, end, fork, steps
+from tests.support.waiting import DEADLINE_S
 
 ROWS = 8
 OLD = ClusterRow(2**63, 3, -1, 2**31 - 1, -1, 2**32 - 1, (1, 2, 3), (4,))

@@ -5,9 +5,6 @@ import random
 import time
 
 import pytest
-from random_cluster import RandomCluster, normal
-from stepping import die_at, end, fork, steps
-from waiting import DEADLINE_S
 
 from headrace.shm import cluster_table, layout, view_log, view_writer
 from headrace.shm.cluster_table import ClusterTable
@@ -25,6 +22,9 @@ from headrace.shm.cluster_view import (
 from headrace.shm.region import Region
 from headrace.shm.view_reader import ClusterViewReader
 from headrace.shm.view_writer import ClusterViewWriter
+from tests.support.random_cluster import RandomCluster, normal
+from tests.support.stepping import die_at, end, fork, steps
+from tests.support.waiting import DEADLINE_S
 
 HALF_BYTES = 8192
 ROWS = 256

@@ -5,12 +5,12 @@ import select
 import time
 
 import pytest
-from stepping import exit_code, fork
-from waiting import DEADLINE_S
 
 from headrace.shm.doorbell import Doorbell
 from headrace.shm.region import Region
 from headrace.shm.ring import RingReader, RingWriter
+from tests.support.stepping import exit_code, fork
+from tests.support.waiting import DEADLINE_S
 
 WORD = 100
 

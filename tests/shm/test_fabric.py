@@ -6,15 +6,7 @@ import os
 import random
 import signal
 
-import descriptors
 import pytest
-from stepping import (
-    exit_code,
-    fork,
-    signal_self_at,
-    steps,
-    wait_until_stopped_or_ended,
-)
 
 from headrace.errors import ConfigError, Fenced, StorageFailed
 from headrace.shm import fabric as fabric_module
@@ -24,6 +16,14 @@ from headrace.shm.partition_table import PartitionRow
 from headrace.shm.region import SHM_DIRECTORY
 from headrace.shm.ring_sizes import RingSizes
 from headrace.shm.seat import Seat
+from tests.support import descriptors
+from tests.support.stepping import (
+    exit_code,
+    fork,
+    signal_self_at,
+    steps,
+    wait_until_stopped_or_ended,
+)
 
 NETWORK, PARTITION, CONTROLLER, HOUSEKEEPER = range(4)  # of a fabric with one worker of each kind
 FENCED_EXIT = 42

@@ -4,8 +4,10 @@ The real modules pass the same checks at the head of each list (no edits).
 """
 
 import pytest
-from mutants import load_copy
-from order_checks import (
+
+from headrace.errors import HeadraceError
+from tests.shm.mutants import load_copy
+from tests.shm.order_checks import (
     check_cluster_row_publication,
     check_cluster_row_reading,
     check_doorbell,
@@ -19,9 +21,7 @@ from order_checks import (
     check_view_publication,
     check_view_reuse,
 )
-from role_shapes import SHAPES, network_shape_of
-
-from headrace.errors import HeadraceError
+from tests.shm.role_shapes import SHAPES, network_shape_of
 
 RING = "headrace.shm.ring"
 TABLE = "headrace.shm.partition_table"

@@ -7,13 +7,13 @@ import struct
 import time
 
 import pytest
-from stepping import die_at, end, fork, steps
-from waiting import DEADLINE_S
 
 from headrace.limits import NETWORK_WORKERS_MAX, SEQLOCK_YIELDS_MAX
 from headrace.shm import layout, partition_table
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
 from headrace.shm.region import Region
+from tests.support.stepping import die_at, end, fork, steps
+from tests.support.waiting import DEADLINE_S
 
 SLOTS = 8
 OLD = PartitionRow(RowState.LEADER, 2**32 - 1, *range(-8, 9))

@@ -3,13 +3,13 @@
 import os
 import stat
 
-import descriptors
 import posix_ipc
 import pytest
 
 from headrace.errors import StorageFailed
 from headrace.shm import layout
 from headrace.shm.region import SHM_DIRECTORY, Region, RegionError, region_prefix, sweep, unlink
+from tests.support import descriptors
 
 BOOT = "00c0ffee0042"
 

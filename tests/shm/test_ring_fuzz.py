@@ -6,12 +6,12 @@ import zlib
 from itertools import pairwise
 
 import pytest
-from stepping import end, exit_code, fork
-from waiting import DEADLINE_S
 
 from headrace.shm import layout
 from headrace.shm.region import Region
 from headrace.shm.ring import RingReader, RingWriter
+from tests.support.stepping import end, exit_code, fork
+from tests.support.waiting import DEADLINE_S
 
 HEADER_BYTES = 16  # number, crc32 of the payload
 

@@ -4,7 +4,6 @@ import os
 import threading
 import time
 
-import descriptors
 import pytest
 
 from headrace.errors import Fenced
@@ -13,6 +12,7 @@ from headrace.shm.cluster_view import EMPTY_VIEW
 from headrace.shm.process_table import ProcessState
 from headrace.shm.region import RegionError
 from headrace.shm.seat import Seat
+from tests.support import descriptors
 
 NETWORK, PARTITION, CONTROLLER, HOUSEKEEPER = range(4)  # of a fabric with one worker of each kind
 

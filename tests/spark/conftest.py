@@ -2,13 +2,10 @@
 
 import os
 import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "client"))  # for fake_broker.py
-
-from fake_broker import FakeBroker, FileLog
+from tests.support.fake_broker import FakeBroker, FileLog
 
 os.environ["PYSPARK_PYTHON"] = sys.executable
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"

@@ -1,23 +1,18 @@
 """Spark over compacted segments: batches without records, offsets with holes, segments swapped between two reads."""
 
 import itertools
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "log"))
-
-from compaction_fixtures import compaction_of, keyed, records_of, run, write_segments
-from log_fixtures import LogMaker
 
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.spark import local_range
 from headrace.spark import ranges as ranges_module
 from headrace.spark.ranges import OffsetRange, read_range
+from tests.support.compaction_fixtures import compaction_of, keyed, records_of, run, write_segments
+from tests.support.log_fixtures import LogMaker
 
 CONFIG = LogConfig(is_compacted=True)
 COLUMNS = ("key", "offset")

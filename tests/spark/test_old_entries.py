@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from range_reading import NAME, compared, expected, range_of, rows_of
 
 from headrace.protocol import old_run
 from headrace.protocol.message_set import build_message_set, encode_message
 from headrace.protocol.old_run import read_run
 from headrace.protocol.record_batch import CorruptRecord, Record, iterate_records
 from headrace.spark.errors import CorruptRange
+from tests.spark.range_reading import NAME, compared, expected, range_of, rows_of
 
 NOW_MS = 1_700_000_000_000
 

@@ -10,15 +10,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from fake_broker import FakeBroker
-from range_reading import NAME, compared, expected, range_of, rows_of
 
 from headrace.client.cluster import Cluster
 from headrace.client.connection import ConnectionFailed
 from headrace.errors import HeadraceError, KafkaError
 from headrace.limits import CLIENT_RETRIES_MAX
-from headrace.log.checkpoints import write_partition_metadata
-from headrace.log.segment import path_of
+from headrace.log.names import path_of
+from headrace.log.state.checkpoints import write_partition_metadata
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.compression import Codec
 from headrace.protocol.message_set import encode_message
@@ -43,6 +41,8 @@ from headrace.spark.options import ScanOptions
 from headrace.spark.planner import plan
 from headrace.spark.ranges import OffsetRange, read_range
 from headrace.spark.warm import warm
+from tests.spark.range_reading import NAME, compared, expected, range_of, rows_of
+from tests.support.fake_broker import FakeBroker
 
 
 def random_log(log, seed, name=NAME):

@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 
-from waiting import DEADLINE_S
+from tests.support.waiting import DEADLINE_S
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)

@@ -3,13 +3,12 @@
 import os
 import signal
 
-import children
-from waiting import wait_until
-
 from headrace.runtime.mailbox import Mailbox
 from headrace.settings import Settings
 from headrace.shm.fabric import Fabric
 from headrace.shm.seat import Seat
+from tests.support import children
+from tests.support.waiting import wait_until
 
 NETWORK, PARTITION, OTHER_PARTITION, CONTROLLER, HOUSEKEEPER = range(5)
 NAMES = ("network", "partition", "other partition", "controller", "housekeeper")

@@ -14,7 +14,7 @@ import struct
 import time
 from pathlib import Path
 
-from waiting import DEADLINE_S
+from tests.support.waiting import DEADLINE_S
 
 CLOSE_SESSION = -11
 TIMEOUT_POSITION = 8  # in the response to a connect, behind its length and the protocol's version; 0: no such session

@@ -18,8 +18,8 @@ import sys
 import sysconfig
 from pathlib import Path
 
-import children
-from waiting import wait_until
+from tests.support import children
+from tests.support.waiting import wait_until
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 # The interpreter's own library may lie where it was built, which the machine does not have.

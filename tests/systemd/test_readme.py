@@ -1,16 +1,12 @@
 """The fenced commands of systemd/README.md, word for word, in a fresh clone on a machine that has nothing of ours."""
 
-import sys
 from pathlib import Path
 
 import pytest
-from fences import BadFence, Walk, fences
-
-sys.path.insert(0, str(Path(__file__).parent))  # for machine.py beside this file
-
-from machine import CLONE, Machine, why_not
 
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
+from tests.docs.fences import BadFence, Walk, fences
+from tests.systemd.machine import CLONE, Machine, why_not
 
 pytestmark = pytest.mark.systemd
 

@@ -8,16 +8,12 @@ import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
-from waiting import wait_until
-
-sys.path.insert(0, str(Path(__file__).parent))  # for machine.py beside this file
-
-from machine import REPOSITORY, Machine, why_not
 
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
+from tests.support.waiting import wait_until
+from tests.systemd.machine import REPOSITORY, Machine, why_not
 
 pytestmark = pytest.mark.systemd
 

@@ -5,7 +5,6 @@ import uuid
 from types import SimpleNamespace
 
 import pytest
-from random_cluster import RandomCluster, normal
 
 from headrace.settings import Settings
 from headrace.shm import layout
@@ -16,6 +15,7 @@ from headrace.topic_defaults import TopicDefaults
 from headrace.workers.housekeeper.hosted import HostedReplicas
 from headrace.workers.network.routes import Routes
 from headrace.workers.partition.owned_partitions import OwnedPartitions
+from tests.support.random_cluster import RandomCluster, normal
 
 DEFAULTS = TopicDefaults(Settings({"log.dirs": "/nowhere"}))
 WORKERS = 2

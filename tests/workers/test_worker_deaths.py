@@ -9,17 +9,12 @@ import os
 import shutil
 from types import SimpleNamespace
 
-from compaction_fixtures import compaction_of
-from fake_seat import FakeSeat, view_of
-from group_fixtures import lag_table
-from log_fixtures import NOW_MS, FakeClock
-from stepping import die_at, steps
-
 from headrace.errors import ErrorCode
 from headrace.ids import OFFSETS_TOPIC
-from headrace.log import index_file, offset_index, partition_log, segment, segment_deletion, segment_swap, time_index
-from headrace.log.compaction import Swap
-from headrace.log.reader import LogReader
+from headrace.log.compaction.compaction import Swap
+from headrace.log.reading.reader import LogReader
+from headrace.log.segments import index_file, offset_index, segment, segment_deletion, segment_swap, time_index
+from headrace.log.writing import partition_log
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
@@ -33,6 +28,11 @@ from headrace.workers.partition.groups import Groups
 from headrace.workers.partition.known_topics import KnownTopics
 from headrace.workers.partition.replicas import Replicas
 from headrace.workers.partition.upkeep import Upkeep
+from tests.support.compaction_fixtures import compaction_of
+from tests.support.fake_clock import NOW_MS, FakeClock
+from tests.support.fake_seat import FakeSeat, view_of
+from tests.support.stepping import die_at, steps
+from tests.workers.coordinators.group_fixtures import lag_table
 
 SLOT = 0
 SESSION_MS = 10_000

@@ -4,7 +4,7 @@ Absence is not deletion: of a partition that is not in service the files keep wh
 topic is known to be deleted, when its name is another topic's, or when the replica moved to another log directory. What
 could not be read is not written either.
 
-Runs in: the housekeeper, which alone writes these files. Order of the writes: `log/topic_checkpoints.py`.
+Runs in: the housekeeper, which alone writes these files. Order of the writes: `log/state/topic_checkpoints.py`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from headrace.ids import TopicPartition
-from headrace.log.checkpoints import write_offset_checkpoint
 from headrace.log.disk import Disk
-from headrace.log.topic_checkpoints import (
+from headrace.log.state.checkpoints import write_offset_checkpoint
+from headrace.log.state.topic_checkpoints import (
     CHECKPOINT_TOPICS_FILE,
     OFFSET_CHECKPOINT_FILES,
     TopicCheckpoints,

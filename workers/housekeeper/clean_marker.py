@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headrace.ids import NO_KEY, PartitionKey, TopicPartition, owner_of, partition_key
-from headrace.log.checkpoints import PARTITION_MAX, PARTITION_METADATA_FILE, is_number, read_partition_metadata
+from headrace.log.state.checkpoints import PARTITION_MAX, PARTITION_METADATA_FILE, is_number, read_partition_metadata
 from headrace.shm.cluster_view import ClusterView
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.shm.seat import Seat

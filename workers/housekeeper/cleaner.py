@@ -27,19 +27,14 @@ from headrace.clock import Clock
 from headrace.errors import ErrorCode, Fenced
 from headrace.ids import TopicPartition
 from headrace.limits import CLEANER_FAILURES_MAX
-from headrace.log.checkpoints import (
-    CLEANER_OFFSET_FILE,
-    LEADER_EPOCH_FILE,
-    BadCheckpoint,
-    read_leader_epochs,
-)
-from headrace.log.cleaned_segment import SegmentOverflow, remove_cleaned
-from headrace.log.compaction import Compaction, CompactionFailed, CompactionLimits, Swap, SwapRefused
-from headrace.log.compaction_plan import CompactionPlan, first_dirty_offset, plan_compaction
+from headrace.log.compaction.cleaned_segment import SegmentOverflow, remove_cleaned
+from headrace.log.compaction.compaction import Compaction, CompactionFailed, CompactionLimits, Swap, SwapRefused
+from headrace.log.compaction.compaction_plan import CompactionPlan, first_dirty_offset, plan_compaction
 from headrace.log.disk import Disk
 from headrace.log.names import FUTURE_SUFFIX
-from headrace.log.reader import CorruptSegment
-from headrace.log.retention import first_timestamp, segment_facts
+from headrace.log.reading.segment_facts import first_timestamp, segment_facts
+from headrace.log.reading.segment_file import CorruptSegment
+from headrace.log.state.checkpoints import CLEANER_OFFSET_FILE, LEADER_EPOCH_FILE, BadCheckpoint, read_leader_epochs
 from headrace.protocol.compression import CompressionError
 from headrace.protocol.record_batch import CorruptRecord
 from headrace.settings import Settings

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from headrace.ids import TopicPartition
 from headrace.limits import LAG_ROWS_PER_SCAN_MAX
-from headrace.log.reader import LogReader
+from headrace.log.reading.reader import LogReader
 from headrace.shm.lag_table import LagRow
 from headrace.shm.partition_table import PartitionRow
 from headrace.shm.seat import Seat

@@ -13,8 +13,9 @@ import logging
 from headrace.clock import Clock
 from headrace.errors import ErrorCode
 from headrace.log.config import LogConfig
-from headrace.log.retention import RetentionPolicy, SegmentFacts, expired_segments, segment_facts
-from headrace.log.segment_deletion import remove_retired
+from headrace.log.reading.segment_facts import segment_facts
+from headrace.log.retention import RetentionPolicy, SegmentFacts, expired_segments
+from headrace.log.segments.segment_deletion import remove_retired
 from headrace.shm.counters import SEGMENTS_DELETED
 from headrace.shm.messages import DeletionRule
 from headrace.shm.seat import Seat

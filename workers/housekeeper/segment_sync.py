@@ -14,9 +14,10 @@ from pathlib import Path
 
 from headrace.clock import Clock
 from headrace.ids import TopicPartition
-from headrace.log.checkpoints import RECOVERY_POINT_FILE
 from headrace.log.disk import TOO_MANY_FILES
-from headrace.log.segment import segment_bases, sync_segment
+from headrace.log.names import segment_bases
+from headrace.log.segments.segment import sync_segment
+from headrace.log.state.checkpoints import RECOVERY_POINT_FILE
 from headrace.shm.seat import Seat
 from headrace.workers.housekeeper.checkpoints import Checkpoints
 from headrace.workers.housekeeper.hosted import Hosted, HostedReplicas

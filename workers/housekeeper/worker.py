@@ -26,7 +26,10 @@ from pathlib import Path
 from headrace.clock import Clock, SystemClock
 from headrace.ids import TopicPartition
 from headrace.limits import MAIL_UPKEEP_REQUESTS_MAX
-from headrace.log.checkpoints import (
+from headrace.log.disk import EXHAUSTED
+from headrace.log.names import DELETED_DIRECTORY_SUFFIX
+from headrace.log.retention import load_policy
+from headrace.log.state.checkpoints import (
     LOG_START_OFFSET_FILE,
     PARTITION_MAX,
     PARTITION_METADATA_FILE,
@@ -36,9 +39,6 @@ from headrace.log.checkpoints import (
     read_partition_metadata,
     write_clean_shutdown,
 )
-from headrace.log.disk import EXHAUSTED
-from headrace.log.names import DELETED_DIRECTORY_SUFFIX
-from headrace.log.retention import load_policy
 from headrace.runtime import duty_cycle
 from headrace.runtime.mailbox import Mailbox
 from headrace.shm.seat import Seat

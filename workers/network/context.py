@@ -9,7 +9,7 @@ from __future__ import annotations
 from headrace.clock import Clock
 from headrace.ids import BrokerId
 from headrace.limits import DESCRIPTORS_RESERVED
-from headrace.log.open_segments import OpenSegments, segments_within
+from headrace.log.reading.open_segments import OpenSegments, segments_within
 from headrace.runtime.mailbox import Mailbox
 from headrace.settings import Settings
 from headrace.shm.cluster_view import BrokerView, Changes, ClusterView

@@ -23,7 +23,7 @@ from typing import Any
 
 from headrace.errors import ErrorCode, HeadraceError
 from headrace.limits import CONVERTED_BYTES_MAX, EMPTY_RANGES_MAX, SHARE_BYTES_MIN
-from headrace.log.reader import FileRange, LogReader
+from headrace.log.reading.reader import FileRange, LogReader
 from headrace.protocol import messages
 from headrace.protocol.compression import CompressionError
 from headrace.protocol.conversion import UnsupportedCodec, convert_down

@@ -19,8 +19,8 @@ from pathlib import Path
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 from headrace.limits import READERS_MAX
-from headrace.log.open_segments import OpenSegments
-from headrace.log.reader import LogReader
+from headrace.log.reading.open_segments import OpenSegments
+from headrace.log.reading.reader import LogReader
 from headrace.shm.cluster_view import Changes, ClusterView
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
 from headrace.workers.network.routes import Route

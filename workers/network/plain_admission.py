@@ -15,7 +15,7 @@ from crc32c import crc32c
 
 from headrace.errors import ErrorCode, KafkaError
 from headrace.limits import PLAIN_WHOLE_RECORDS_MAX
-from headrace.log.validator import TIME_MAX, TIME_MIN
+from headrace.log.writing.validator import TIME_MAX, TIME_MIN
 from headrace.protocol.plain_records import scan_plain
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,

@@ -30,7 +30,7 @@ from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import NO_TIMESTAMP_MS
 from headrace.limits import OPENED_RECORDS_MAX, RECORD_ERRORS_MAX
 from headrace.log.config import LogConfig
-from headrace.log.validator import CODEC_MAX, BatchRules, rules_at
+from headrace.log.writing.validator import CODEC_MAX, BatchRules, rules_at
 from headrace.protocol.compression import Codec, CompressionError, DecompressedTooLarge, compress, decompress
 from headrace.protocol.compression_levels import DEFAULT_LEVELS, compress_at
 from headrace.protocol.conversion import convert_up, open_produced_set

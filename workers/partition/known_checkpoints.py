@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from headrace.ids import TopicPartition
-from headrace.log.topic_checkpoints import TopicCheckpoints
+from headrace.log.state.topic_checkpoints import TopicCheckpoints
 
 _log = logging.getLogger(__name__)
 

@@ -18,9 +18,9 @@ from pathlib import Path
 from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
 from headrace.limits import DIRECTORY_LOOK_INTERVAL_MS, DIRECTORY_ROOM_AGAIN
-from headrace.log.checkpoints import PARTITION_MAX, PARTITION_METADATA_FILE, is_number, read_partition_metadata
 from headrace.log.disk import Disk
 from headrace.log.names import STRAY_SUFFIX, aside_name
+from headrace.log.state.checkpoints import PARTITION_MAX, PARTITION_METADATA_FILE, is_number, read_partition_metadata
 from headrace.shm.seat import Seat
 
 _UNBOUNDED = 2**63

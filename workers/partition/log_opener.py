@@ -12,9 +12,9 @@ from headrace.ids import TopicPartition
 from headrace.limits import OPEN_SEGMENTS_MAX
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
-from headrace.log.open_segments import OpenSegments
-from headrace.log.partition_log import PartitionLog
-from headrace.log.producer_state import ProducerBudget
+from headrace.log.reading.open_segments import OpenSegments
+from headrace.log.state.producer_state import ProducerBudget
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.shm.counters import RECOVERED_BYTES
 from headrace.shm.seat import Seat
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from struct import Struct
 
-from headrace.log.partition_log import PartitionLog
-from headrace.log.reader import LogReader
+from headrace.log.reading.reader import LogReader
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
 from headrace.protocol.record_batch import (
     HEADER,

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from headrace.errors import StorageExhausted, StorageFailed
 from headrace.ids import PartitionKey, TopicPartition
 from headrace.log.config import LogConfig
-from headrace.log.partition_log import PartitionLog, Result
+from headrace.log.writing.partition_log import PartitionLog, Result
 from headrace.shm.cluster_view import PartitionView
 from headrace.shm.fence import fence
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState

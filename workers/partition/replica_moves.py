@@ -27,11 +27,10 @@ from headrace.clock import Clock
 from headrace.errors import ErrorCode, HeadraceError, StorageExhausted, StorageFailed
 from headrace.ids import TopicPartition
 from headrace.limits import MOVE_BYTES_PER_CYCLE_MAX, MOVE_SYNC_BYTES
-from headrace.log.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
-from headrace.log.names import DELETED_DIRECTORY_SUFFIX, FUTURE_SUFFIX, LOG_SUFFIX, aside_name
-from headrace.log.partition_log import PartitionLog
-from headrace.log.reader import LogReader
-from headrace.log.segment import path_of, segment_bases
+from headrace.log.names import DELETED_DIRECTORY_SUFFIX, FUTURE_SUFFIX, LOG_SUFFIX, aside_name, path_of, segment_bases
+from headrace.log.reading.reader import LogReader
+from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response

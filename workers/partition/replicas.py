@@ -29,17 +29,17 @@ from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
 from headrace.ids import OFFSETS_TOPIC, PartitionKey, TopicPartition, partition_key
 from headrace.limits import CLOSE_THREADS, OPENING_SLICE_MS, REOPEN_INTERVAL_MS
-from headrace.log.checkpoints import (
+from headrace.log.config import LogConfig
+from headrace.log.disk import Disk, is_exhausted
+from headrace.log.names import DELETED_DIRECTORY_SUFFIX, FUTURE_SUFFIX, aside_name
+from headrace.log.state.checkpoints import (
     LOG_START_OFFSET_FILE,
     PARTITION_METADATA_FILE,
     RECOVERY_POINT_FILE,
     REPLICATION_OFFSET_FILE,
     read_partition_metadata,
 )
-from headrace.log.config import LogConfig
-from headrace.log.disk import Disk, is_exhausted
-from headrace.log.names import DELETED_DIRECTORY_SUFFIX, FUTURE_SUFFIX, aside_name
-from headrace.log.partition_log import PartitionLog
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.settings import Settings, topic_values
 from headrace.shm.cluster_view import Changes, ClusterView, DoomedReplica, PartitionView, TopicView
 from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES

@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections import Counter
 
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
-from headrace.log.names import LOG_SUFFIX
-from headrace.log.segment import path_of
+from headrace.log.names import LOG_SUFFIX, path_of
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response

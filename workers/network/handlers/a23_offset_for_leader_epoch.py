@@ -10,8 +10,8 @@ Source: Kafka `Partition.lastOffsetForLeaderEpoch`; KIP-101, KIP-279, KIP-320.
 from __future__ import annotations
 
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
-from headrace.log.checkpoints import LEADER_EPOCH_FILE, read_leader_epochs
-from headrace.log.leader_epochs import end_offset_for
+from headrace.log.state.checkpoints import LEADER_EPOCH_FILE, read_leader_epochs
+from headrace.log.state.leader_epochs import end_offset_for
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response

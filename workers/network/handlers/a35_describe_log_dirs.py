@@ -12,10 +12,9 @@ import os
 from pathlib import Path
 
 from headrace.errors import ErrorCode
-from headrace.log.index_reader import IndexReader
-from headrace.log.names import FUTURE_SUFFIX, INDEX_SUFFIX, LOG_SUFFIX
-from headrace.log.offset_index import ENTRY as OFFSET_ENTRY
-from headrace.log.segment import path_of, segment_bases
+from headrace.log.index_layout import OFFSET_ENTRY
+from headrace.log.names import FUTURE_SUFFIX, INDEX_SUFFIX, LOG_SUFFIX, path_of, segment_bases
+from headrace.log.reading.index_reader import IndexReader
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response

@@ -1,0 +1,1 @@
+"""The pass that leaves the last record of each key."""

@@ -1,0 +1,1 @@
+"""The segments of Kafka 0.7, to be read."""

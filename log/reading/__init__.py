@@ -1,0 +1,1 @@
+"""Offsets and timestamps to places in segment files."""

@@ -1,0 +1,333 @@
+"""The reading side of a partition's directory: positions for offsets, offsets for timestamps.
+
+Runs in: network workers, Spark tasks, tools; many at once, beside the one writer. It trusts the end that the
+caller read from the partition's row (or froze as an offset) and never looks behind it.
+
+A look-up: bisect the segment list, then the segment's index and headers (`segment_file.py`). A reader that goes
+on where the last range ended skips the index; where it also told what offset follows, it makes no system call.
+
+The rule for descriptors: a `FileRange` holds its `SegmentFile`, and that closes its descriptor when nobody holds
+it any more. So a range can be sent whatever became of the segment, the reader or its cache meanwhile; keep the
+range, not the number. A reader itself keeps READER_SEGMENTS_MAX of them, those of a process share a bound (`open_segments.py`).
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from headrace.limits import READER_SEGMENTS_MAX
+from headrace.log.batch_walk import Found
+from headrace.log.index_layout import TIME_ENTRY, AbortedTransaction
+from headrace.log.names import LOG_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, bases_among, path_of
+from headrace.log.reading.aborted_transactions import read_aborted
+from headrace.log.reading.index_reader import Entry, IndexReader
+from headrace.log.reading.open_segments import OpenSegments
+from headrace.log.reading.segment_file import SegmentFile
+from headrace.protocol.message_set import iterate_entry_records
+
+
+class FileRange(NamedTuple):
+    """Bytes of a segment that hold whole batches (the last one may be cut). `segment` keeps `fd` open."""
+
+    fd: int
+    position: int
+    length: int
+    segment: object
+
+
+class TimestampOffset(NamedTuple):
+    timestamp_ms: int
+    offset: int
+    leader_epoch: int
+
+
+def _anything() -> None:
+    """The name means what it always did."""
+
+
+class LogReader:
+    """Read access to one partition's segments.
+
+    confirm   called behind each opening by name, before anything of it is told: raises where the name may have
+              become another partition's meanwhile (its topic was deleted and created again)
+    shared    with the process's other readers
+    """
+
+    def __init__(
+        self, directory: Path, confirm: Callable[[], None] = _anything, shared: OpenSegments | None = None
+    ) -> None:
+        self.directory = directory
+        self.confirm = confirm
+        self._shared = shared or OpenSegments(READER_SEGMENTS_MAX)
+        self._version = -1
+        self._bases: list[int] = []
+        self._aborted_in: frozenset[int] = frozenset()  # segments with a transaction index, as of the listing
+        self._open: OrderedDict[int, SegmentFile] = OrderedDict()
+
+    def refresh(self, segments_version: int) -> None:
+        """List the directory again where the row says that the segments changed."""
+        if segments_version != self._version:
+            names = os.listdir(self.directory)
+            self.confirm()
+            self._bases = bases_among(names, LOG_SUFFIX)
+            self._aborted_in = frozenset(bases_among(names, TXN_INDEX_SUFFIX))
+            self._version = segments_version
+            known = set(self._bases)
+            for base, segment in list(self._open.items()):
+                if base not in known or segment.is_replaced():
+                    self._shared.release(segment)
+                else:
+                    segment.forget()
+
+    def _look_again(self, offset: int) -> None:
+        """A segment was deleted or compacted away since the directory was listed. raises FileNotFoundError: deleted"""
+        version, self._version = self._version, -1
+        self.refresh(version)
+        if not self._bases or offset < self._bases[0]:
+            raise FileNotFoundError(f"{self.directory}: offset {offset} was deleted")
+
+    def segment_bases(self) -> list[int]:
+        """Base offsets, in order."""
+        return list(self._bases)
+
+    def segment(self, base: int) -> SegmentFile:
+        """An open segment; raises FileNotFoundError, where it has been deleted, OSError."""
+        segment = self._open.get(base)
+        if segment is None:
+            segment = self._shared.open(self.directory, base)
+            self.confirm()
+            self._shared.hold(segment, self._open)
+            if len(self._open) > READER_SEGMENTS_MAX:
+                self._shared.release(next(iter(self._open.values())))
+        else:
+            self._shared.use(segment)
+            if len(self._open) > 1:
+                self._open.move_to_end(base)
+        return segment
+
+    def locate(
+        self,
+        offset: int,
+        max_bytes: int,
+        end_segment: int,
+        end_position: int,
+        at_least_one: bool,
+        end_offset: int = -1,
+    ) -> FileRange | None:
+        """The bytes from the batch that holds `offset`, up to `max_bytes` and the end, within one segment.
+
+        end_segment, end_position   where reading stops, from the row: high watermark or last stable offset
+        at_least_one                a first batch above `max_bytes` is returned whole; without it nothing is
+        end_offset                  the offset at that end, if known: makes the next look-up free
+        returns                     None, where nothing lies between `offset` and the end, or nothing fits
+        raises                      CorruptSegment; FileNotFoundError, where `offset` was deleted; OSError, where a segment
+                                    can't be opened
+        """
+        try:
+            return self._locate(offset, max_bytes, end_segment, end_position, at_least_one, end_offset)
+        except FileNotFoundError:
+            self._look_again(offset)
+            return self._locate(offset, max_bytes, end_segment, end_position, at_least_one, end_offset)
+
+    def _locate(
+        self, offset: int, max_bytes: int, end_segment: int, end_position: int, at_least_one: bool, end_offset: int
+    ) -> FileRange | None:
+        index = max(0, bisect_right(self._bases, offset) - 1)
+        while index < len(self._bases):
+            base = self._bases[index]
+            if base > end_segment:
+                return None
+            segment = self.segment(base)
+            end = end_position if base == end_segment else segment.size_bytes()
+            position = segment.known_position(offset)
+            if position < 0 or not 0 < end - position <= max_bytes:
+                found = _find(segment, offset, end)
+                if found is None:
+                    index += 1  # between this segment's last batch and the next one's first
+                    continue
+                position, first_bytes = found
+                if end - position > max_bytes:
+                    if first_bytes <= max_bytes:
+                        return FileRange(segment.fd, position, max_bytes, segment)
+                    return FileRange(segment.fd, position, first_bytes, segment) if at_least_one else None
+            if base == end_segment:
+                segment.remember(end, end_offset)
+            return FileRange(segment.fd, position, end - position, segment)
+        return None
+
+    def position_of(self, offset: int, end_segment: int, end_position: int) -> tuple[int, int]:
+        """(segment, position) of the batch that holds `offset`, or of the next one; the end where there is none.
+
+        raises   CorruptSegment; OSError
+        """
+        first = max(0, bisect_right(self._bases, offset) - 1)
+        for base, end in self._ranges(end_segment, end_position, first):
+            found = _find(self.segment(base), offset, end)
+            if found is not None:
+                return base, found[0]
+        return end_segment, end_position
+
+    def batches_from(self, offset: int, end_segment: int, end_position: int) -> Iterator[Found]:
+        """Headers of the batches from the one that holds `offset` up to the end. raises CorruptSegment; OSError"""
+        first = max(0, bisect_right(self._bases, offset) - 1)
+        for base, end in self._ranges(end_segment, end_position, first):
+            segment = self.segment(base)
+            found = _find(segment, offset, end)
+            if found is not None:
+                yield from segment.batches(found[0], end)
+
+    def ranges_from(self, offset: int, end_segment: int, end_position: int) -> Iterator[tuple[int, int]]:
+        """(segment, end) of the segments from the one that holds `offset` up to the end."""
+        yield from self._ranges(end_segment, end_position, max(0, bisect_right(self._bases, offset) - 1))
+
+    def first_offset_at(
+        self, timestamp_ms: int, log_start_offset: int, end_segment: int, end_position: int
+    ) -> TimestampOffset | None:
+        """The first record whose timestamp is at least `timestamp_ms`, None where there is none before the end.
+
+        raises   CorruptSegment, CorruptRecord or CompressionError; OSError
+        source   Kafka `LogSegment.findOffsetByTimestamp`
+        """
+        try:
+            return self._first_offset_at(timestamp_ms, log_start_offset, end_segment, end_position)
+        except FileNotFoundError:
+            self._look_again(end_segment)
+            return self._first_offset_at(timestamp_ms, log_start_offset, end_segment, end_position)
+
+    def _first_offset_at(
+        self, timestamp_ms: int, log_start_offset: int, end_segment: int, end_position: int
+    ) -> TimestampOffset | None:
+
+        def is_before(entry: Entry) -> bool:
+            return 0 < entry[0] < timestamp_ms
+
+        for base, end in self._ranges(end_segment, end_position):
+            is_active = base == end_segment
+            times = IndexReader(path_of(self.directory, base, TIME_INDEX_SUFFIX), TIME_ENTRY)
+            last = None if is_active else times.last()
+            before = times.lookup(is_before, without_last=is_active)
+            times.close()
+            self.confirm()
+            if last is not None and last[0] < timestamp_ms:
+                continue  # the last entry of a rolled segment is its largest timestamp
+            start_offset = base + before[1] if before is not None else base
+            segment = self.segment(base)
+            found = _find(segment, max(start_offset, log_start_offset), end)
+            if found is None:
+                continue
+            for batch in segment.batches(found[0], end):
+                if batch.header.max_timestamp < timestamp_ms:
+                    continue
+                for record in iterate_entry_records(segment.read(batch)):
+                    if record.timestamp_ms >= timestamp_ms and record.offset >= log_start_offset:
+                        return TimestampOffset(record.timestamp_ms, record.offset, batch.header.partition_leader_epoch)
+        return None
+
+    def aborted_transactions(
+        self, offset: int, found: FileRange, end_segment: int, end_offset: int
+    ) -> list[AbortedTransaction]:
+        """The aborted transactions that a read_committed reader of a range has to leave out, in the order of markers.
+
+        offset        that was asked for; `found` is what `locate` gave for it
+        end_segment   the active segment, or one before it at which reading stops
+        end_offset    where reading stops: the last stable offset
+        returns       those whose marker lies at or behind `offset` and whose first record lies before the end of the
+                      range (as far as the index tells that end: a few more do no harm)
+        raises        CorruptIndex; FileNotFoundError, where `offset` was deleted; OSError
+        source        Kafka `LocalLog.collectAbortedTransactions`, `TransactionIndex.collectAbortedTxns`
+        """
+        try:
+            return self._aborted_transactions(offset, found, end_segment, end_offset)
+        except FileNotFoundError:
+            self._look_again(offset)
+            return self._aborted_transactions(offset, found, end_segment, end_offset)
+
+    def _aborted_transactions(
+        self, offset: int, found: FileRange, end_segment: int, end_offset: int
+    ) -> list[AbortedTransaction]:
+        segment = found.segment
+        assert isinstance(segment, SegmentFile)
+        first = bisect_right(self._bases, segment.base_offset) - 1
+        following = self._bases[first + 1] if first + 1 < len(self._bases) else end_offset
+        behind = min(segment.offset_behind(found.position + found.length, following), end_offset)
+        aborted: list[AbortedTransaction] = []
+        for base in self._bases[max(first, 0) :]:
+            if base not in self._aborted_in and base != self._bases[-1]:
+                continue  # a rolled segment gets no index any more
+            path = path_of(self.directory, base, TXN_INDEX_SUFFIX)
+            entries = read_aborted(path)
+            self.confirm()
+            if not entries and base in self._aborted_in and not path.exists():
+                raise FileNotFoundError(f"{path}: compacted into another since the directory was listed")
+            for one in entries:
+                if one.last_offset >= offset and one.first_offset < behind:
+                    aborted.append(one)
+                if one.last_stable_offset >= behind:
+                    return aborted  # whatever ended later began behind the range
+            if base >= end_segment:
+                break
+        return aborted
+
+    def max_timestamp(self, end_segment: int, end_position: int) -> TimestampOffset | None:
+        """The record with the largest timestamp, the first of them; None in an empty log (KIP-734).
+
+        raises   CorruptSegment, CorruptRecord or CompressionError; OSError
+        """
+        try:
+            return self._max_timestamp(end_segment, end_position)
+        except FileNotFoundError:
+            self._look_again(end_segment)
+            return self._max_timestamp(end_segment, end_position)
+
+    def _max_timestamp(self, end_segment: int, end_position: int) -> TimestampOffset | None:
+        best: tuple[int, int, Found] | None = None
+        for base, end in self._ranges(end_segment, end_position):
+            for batch in self._latest_batches(base, end, base == end_segment):
+                if best is None or batch.header.max_timestamp > best[0]:
+                    best = (batch.header.max_timestamp, base, batch)
+        if best is None:
+            return None
+        timestamp_ms, base, batch = best
+        for record in iterate_entry_records(self.segment(base).read(batch)):
+            if record.timestamp_ms == timestamp_ms:
+                return TimestampOffset(timestamp_ms, record.offset, batch.header.partition_leader_epoch)
+        return TimestampOffset(timestamp_ms, batch.header.last_offset, batch.header.partition_leader_epoch)
+
+    def close(self) -> None:
+        """Let go of the segments; ranges that are under way keep theirs."""
+        for segment in list(self._open.values()):
+            self._shared.release(segment)
+
+    def _latest_batches(self, base: int, end: int, is_active: bool) -> Iterator[Found]:
+        """Batches of a segment, the one with its largest timestamp among them."""
+        times = IndexReader(path_of(self.directory, base, TIME_INDEX_SUFFIX), TIME_ENTRY)
+        last = times.lookup(any, without_last=is_active)
+        times.close()
+        self.confirm()
+        segment = self.segment(base)
+        found = _find(segment, base + last[1] if last is not None else base, end)
+        if found is None:
+            return
+        for batch in segment.batches(found[0], end):
+            yield batch
+            if last is not None and not is_active:
+                return  # the last entry of a rolled segment is its largest timestamp
+
+    def _ranges(self, end_segment: int, end_position: int, first: int = 0) -> Iterator[tuple[int, int]]:
+        """(segment, end) of every segment from the `first` one up to the end."""
+        for base in self._bases[first:]:
+            if base <= end_segment:
+                yield base, end_position if base == end_segment else self.segment(base).size_bytes()
+
+
+def _find(segment: SegmentFile, offset: int, end: int) -> tuple[int, int] | None:
+    """`SegmentFile.find`; raises CorruptSegment, where that meets bytes that are no batch."""
+    found = segment.find(offset, end)
+    if found is not None and not found[1]:
+        raise segment.corrupt(found[0])
+    return found

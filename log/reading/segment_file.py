@@ -1,0 +1,224 @@
+"""One segment, open for reading: the batch that holds an offset.
+
+Runs in: network workers, Spark tasks, tools, and the owner; many at once, beside the one writer.
+
+A descriptor stays open as long as anyone holds its `SegmentFile`: a range keeps it until it is sent, whatever
+happens to the segment meanwhile. Nothing here is mapped, so that a file which is cut can't kill its reader.
+
+A look-up: bisect the index, walk headers (one `pread` of a few KiB) to the batch. Offsets whose place is known
+from the last range skip the index.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from headrace.errors import HeadraceError
+from headrace.log.batch_walk import Found
+from headrace.log.index_layout import OFFSET_ENTRY
+from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, path_of
+from headrace.log.reading.index_reader import Entry, IndexReader
+from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
+from headrace.protocol.record_batch import (
+    HEADER,
+    HEADER_BYTES,
+    LOG_OVERHEAD_BYTES,
+    MAGIC_POSITION,
+    MAGIC_V2,
+    RecordBatchHeader,
+)
+
+WINDOW_BYTES = 8 * 1024
+SCAN_BYTES = 256 * 1024
+
+assert HEADER_BYTES <= WINDOW_BYTES <= SCAN_BYTES
+
+
+class CorruptSegment(HeadraceError):
+    """Bytes of a segment that are no batch, where one has to be; names file and position."""
+
+
+class SegmentFile:
+    """One segment. The end of what may be read comes from the caller: it read it from the partition's row."""
+
+    __slots__ = ("_boundary", "_index", "_known", "_live", "_scale", "base_offset", "directory", "fd")
+
+    def __init__(self, directory: Path, base_offset: int, live: list[int] | None = None) -> None:
+        """Open a segment. raises FileNotFoundError, OSError
+
+        live   of one element, counts those that are open
+        """
+        self.fd = -1
+        self._live = live if live is not None else [0]
+        self.directory = directory
+        self.base_offset = base_offset
+        self.fd = os.open(path_of(directory, base_offset, LOG_SUFFIX), os.O_RDONLY)
+        self._live[0] += 1
+        self._index: IndexReader | None = None
+        self._known = (-1, 0)  # (offset, position): a batch with that base offset begins, or will begin, there
+        self._boundary = -1  # a position where a batch begins, or will begin, whatever its offset
+        self._scale = 0.0  # index entries for each offset, as the last look-up found it
+
+    def __del__(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self._live[0] -= 1
+
+    def size_bytes(self) -> int:
+        return os.fstat(self.fd).st_size
+
+    def remember(self, position: int, offset: int = -1) -> None:
+        """A batch ends at `position`; `offset` is that of the next record, where the caller knows it."""
+        self._boundary = position
+        if offset >= 0:
+            self._known = (offset, position)
+
+    def forget(self) -> None:
+        """The log may have been cut: nothing is known any more."""
+        self._known = (-1, 0)
+        self._boundary = -1
+
+    def is_replaced(self) -> bool:
+        """Whether another file has its name now (compaction), or none."""
+        try:
+            found = os.stat(path_of(self.directory, self.base_offset, LOG_SUFFIX))
+        except FileNotFoundError:
+            return True
+        return found.st_ino != os.fstat(self.fd).st_ino
+
+    def known_position(self, offset: int) -> int:
+        """Where a batch begins with `offset`, -1 where that has to be looked up."""
+        return self._known[1] if self._known[0] == offset else -1
+
+    def find(self, offset: int, end: int) -> tuple[int, int] | None:
+        """(position, size) of the batch that holds `offset`, or of the next one; None where there is none before `end`.
+
+        The size is 0 where the walk to it met bytes that are no batch, at that position: `corrupt` names them.
+        """
+        start = self.known_position(offset)
+        if start < 0:
+            start = self._boundary
+        if 0 <= start < end:
+            found = self._walk(offset, start, end, is_exact=True)
+            if found is not None:
+                return found
+        start = self._indexed_position(offset)
+        if 0 < start < end:
+            found = self._walk(offset, start, end, is_bounded=True)
+            if found is None or found[1]:
+                return found
+        return self._walk(offset, 0, end)  # no entry, or one that was wrong: the headers alone, from the start
+
+    def offset_behind(self, position: int, default: int) -> int:
+        """An offset at or behind the last record before a position, as far as the index tells; else `default`."""
+        index = self._index_reader()
+        entry = index.first(lambda entry: 0 < entry[1] < position) if index is not None else None
+        return self.base_offset + entry[0] + 1 if entry is not None and entry[1] else default
+
+    def indexed_position(self, most: int) -> int:
+        """Where a batch begins at or below a position, as far as the index tells; else 0."""
+        index = self._index_reader()
+        entry = index.lookup(lambda entry: 0 < entry[1] <= most) if index is not None else None
+        return entry[1] if entry is not None else 0
+
+    def corrupt(self, position: int) -> CorruptSegment:
+        """The error that names bytes which are no batch."""
+        path = path_of(self.directory, self.base_offset, LOG_SUFFIX)
+        return CorruptSegment(f"{path}: no batch at byte {position}")
+
+    def batches(self, position: int, end: int) -> Iterator[Found]:
+        """The batches from a position on, by their headers; raises CorruptSegment."""
+        unpack = HEADER.unpack_from
+        while end - position >= ENTRY_BYTES_MIN:
+            window = os.pread(self.fd, min(SCAN_BYTES, end - position), position)
+            least = HEADER_BYTES if position + len(window) < end else ENTRY_BYTES_MIN
+            place = 0
+            while len(window) - place >= least:
+                if window[place + MAGIC_POSITION] == MAGIC_V2:
+                    if len(window) - place < HEADER_BYTES:
+                        return
+                    header = RecordBatchHeader._make(unpack(window, place))
+                    size = header.size_bytes
+                    bytes_min = HEADER_BYTES
+                else:
+                    header = old_header(window, place)
+                    size = header.size_bytes
+                    bytes_min = ENTRY_BYTES_MIN if 0 <= header.magic < MAGIC_V2 else size + 1
+                if size < bytes_min:
+                    raise self.corrupt(position + place)
+                if size > end - position - place:
+                    return
+                yield Found(position + place, size, header)
+                place += size
+            if not place:
+                return  # cut meanwhile
+            position += place
+
+    def read(self, found: Found) -> bytes:
+        """The bytes of a batch."""
+        return os.pread(self.fd, found.size, found.position)
+
+    def _walk(
+        self, offset: int, start: int, end: int, *, is_exact: bool = False, is_bounded: bool = False
+    ) -> tuple[int, int] | None:
+        """The batch that holds `offset`, or the next one.
+
+        is_exact     None unless the first batch begins with `offset`
+        is_bounded   size 0 unless the first batch begins at or below it, as an index entry promises
+        """
+        position = start
+        from_bytes = int.from_bytes
+        while end - position >= ENTRY_BYTES_MIN:
+            window = os.pread(self.fd, min(WINDOW_BYTES, end - position), position)
+            least = HEADER_BYTES if position + len(window) < end else ENTRY_BYTES_MIN
+            if len(window) < least:
+                return None  # cut meanwhile
+            place = 0
+            while len(window) - place >= least:
+                size = from_bytes(window[place + 8 : place + 12], "big") + LOG_OVERHEAD_BYTES
+                magic = window[place + MAGIC_POSITION]
+                is_batch = magic == MAGIC_V2
+                if size < (HEADER_BYTES if is_batch else ENTRY_BYTES_MIN) or magic > MAGIC_V2:
+                    return None if is_exact else (position + place, 0)
+                if size > end - position - place:
+                    # `end` was a file's size, and its last batch is being written; or the index was wrong
+                    return (position + place, 0) if is_bounded else None
+                base_offset = from_bytes(window[place : place + 8], "big")
+                if is_exact and base_offset != offset:
+                    return None
+                if is_bounded and base_offset > offset:
+                    return position + place, 0
+                is_bounded = False
+                last_delta = from_bytes(window[place + 23 : place + 27], "big") if is_batch else 0
+                if base_offset + last_delta >= offset:
+                    return position + place, size
+                place += size
+            position += place
+        return None
+
+    def _indexed_position(self, offset: int) -> int:
+        """The position of a batch at or below `offset`."""
+        index = self._index_reader()
+        if index is None:
+            return 0
+        relative = offset - self.base_offset
+
+        def is_wanted(entry: Entry) -> bool:
+            return entry[1] > 0 and entry[0] <= relative
+
+        count, entry = index.lookup_near(is_wanted, int(relative * self._scale))
+        if entry is None:
+            return 0
+        self._scale = count / max(1, entry[0])
+        return entry[1]
+
+    def _index_reader(self) -> IndexReader | None:
+        """The index, None where it is that of other batches."""
+        if self._index is None or not self._index.is_open:
+            self._index = IndexReader(path_of(self.directory, self.base_offset, INDEX_SUFFIX), OFFSET_ENTRY)
+            if self._index.is_open and self.is_replaced():
+                self._index.close()
+                return None
+        return self._index

@@ -1,0 +1,280 @@
+"""Opening a log: which segments there are, which of them are looked into, and where the log ends.
+
+    segment                                        what is done
+    --------------------------------------------   ------------------------------------------------------------
+    rolled; below the recovery point, or the last  indexes looked at, rebuilt from the headers where they are
+    stop was clean, or its owner was killed        missing or can't be true
+    rolled, anything else                          every batch checked, indexes rebuilt
+    active; the last stop was clean                headers walked from the last index entry to the end
+    active; its owner was killed                   the same up to what it had published, every batch checked behind
+    active, anything else                          every batch checked, indexes rebuilt
+
+A killed process leaves the page cache whole, and a segment is rolled only after the writes into it have returned.
+A crash of the machine loses any page that was not synced, and sizes and names of files with them: what follows a
+segment that had to be cut, or lies twice, leaves the log. A hole alone is no reason: compaction makes holes, whatever the
+policy is now. A log that ends below its start (records were deleted up to an offset that was lost) begins anew at its
+start: no offset is given twice. No segment is unlinked for any of this: it is put aside (`stray.py`), with an ERROR.
+
+Runs in: the partition worker that owns the log. Source: Kafka `LogLoader`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace.errors import CorruptIndex
+from headrace.log.batch_walk import walk
+from headrace.log.config import LogConfig
+from headrace.log.disk import Disk
+from headrace.log.index_layout import OFFSET_ENTRY, TIME_ENTRY
+from headrace.log.names import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+    bases_among,
+    path_of,
+    segment_bases,
+)
+from headrace.log.reading.aborted_transactions import check_transaction_index
+from headrace.log.reading.index_reader import IndexReader
+from headrace.log.recovery.recovery import Progress, Recovery
+from headrace.log.recovery.replay import NEVER_OFFSET, ProducerReplay
+from headrace.log.segments.segment import Segment
+from headrace.log.segments.segment_swap import finish_swaps
+from headrace.log.segments.stray import put_aside
+from headrace.log.state.leader_epochs import LeaderEpochs
+from headrace.log.state.producer_state import ProducerState
+from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
+from headrace.protocol.record_batch import HEADER_BYTES, MAGIC_POSITION, MAGIC_V2, parse_header
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What is known of a log before it is opened.
+
+    is_clean         the last stop closed it
+    recovery_point   below it everything was synced
+    trusted          (segment, position) that a process which died in this boot had published
+    """
+
+    is_clean: bool
+    recovery_point: int
+    trusted: tuple[int, int] | None
+    log_start_offset: int
+
+
+class LogLoader:
+    """Opens the segments of one log. After `load`: the log as it is.
+
+    bases           base offsets of the segments, the active one last
+    end_offset      the offset the next record gets
+    rolled_bytes    of all segments but the active one
+    unsynced        rolled segments that may not be on disk yet
+    bytes_replayed  behind the producers' snapshot
+    has_begun       there were no segments, and now there is one: its name is not durable yet
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        config: LogConfig,
+        disk: Disk,
+        epochs: LeaderEpochs,
+        producers: ProducerState,
+        now_ms: int,
+        progress: Progress | None = None,
+    ) -> None:
+        self._directory = directory
+        self._config = config
+        self._disk = disk
+        self._epochs = epochs
+        self._producers = producers
+        self._now_ms = now_ms
+        self._progress = progress
+        self._replay: ProducerReplay
+        self._is_scanned = True  # recovery went over every batch, and its epochs with it
+        self.bases: list[int] = []
+        self.end_offset = 0
+        self.rolled_bytes = 0
+        self.unsynced: list[int] = []
+        self.has_begun = False
+
+    @property
+    def bytes_replayed(self) -> int:
+        return self._replay.bytes_replayed
+
+    def load(self, opening: Opening) -> Segment:
+        """Make what is on disk true; returns the active segment. raises OSError"""
+        finish_swaps(self._directory, self._disk)
+        names = os.listdir(self._directory)
+        found = bases_among(names, LOG_SUFFIX)
+        if sum(name.endswith(LOG_SUFFIX) for name in names) > len(found):
+            _log.warning("files ignored whose names are no offsets directory=%s", self._directory)
+        self._replay = ProducerReplay(
+            self._directory, self._disk, self._producers, opening.log_start_offset, self._now_ms, self._progress
+        )
+        if not found:
+            return self._begin(opening.log_start_offset)
+        active = self._make_true(found, opening)
+        if self.end_offset < opening.log_start_offset:
+            _log.error(
+                "log begins anew: it ends below its start directory=%s end_offset=%d log_start_offset=%d",
+                self._directory,
+                self.end_offset,
+                opening.log_start_offset,
+            )
+            active.close()
+            self._put_aside(segment_bases(self._directory))
+            return self._begin(opening.log_start_offset)
+        if self._epochs.is_lost:
+            if self._is_scanned:
+                self._epochs.replace(self._epochs.entries)
+            else:
+                self._rebuild_epochs(active)
+        self._producers.remove_snapshots_behind(self.end_offset)
+        return active
+
+    def _begin(self, offset: int) -> Segment:
+        """A log without records."""
+        self.bases = [offset]
+        self.end_offset = offset
+        self.rolled_bytes = 0
+        self.unsynced.clear()
+        self._producers.clear()
+        self._producers.remove_snapshots_behind(-1)
+        self.has_begun = True
+        return Segment(self._directory, offset, self._disk, self._now_ms, is_new=True)
+
+    def _make_true(self, found: list[int], opening: Opening) -> Segment:
+        """Look at every segment, as far as the log is whole; returns the active one."""
+        for index, base in enumerate(found[:-1]):
+            following = found[index + 1]
+            self.bases.append(base)
+            if opening.is_clean or opening.trusted is not None or following <= opening.recovery_point:
+                self._look_at(base, following)
+                if following > opening.recovery_point and not opening.is_clean:
+                    self.unsynced.append(base)
+                continue
+            segment, cut_bytes = self._recover(base, 0)
+            if cut_bytes or self.end_offset > following:
+                self._put_aside(found[index + 1 :])
+                return segment
+            segment.finish()
+            self.rolled_bytes += segment.size_bytes
+            self.unsynced.append(base)
+            segment.close()
+        self.bases.append(found[-1])
+        self._mind_transactions(found[-1], NEVER_OFFSET)
+        return self._recover(found[-1], self._known_end(found[-1], opening))[0]
+
+    def _known_end(self, base: int, opening: Opening) -> int:
+        """Up to where the active segment is known to be whole."""
+        if opening.trusted is not None and not opening.is_clean:
+            return opening.trusted[1] if opening.trusted[0] == base else 0
+        return path_of(self._directory, base, LOG_SUFFIX).stat().st_size if opening.is_clean else 0
+
+    def _look_at(self, base: int, following: int) -> None:
+        """A rolled segment that is known to be whole: count it, and mind its indexes."""
+        self._is_scanned = False
+        self._mind_transactions(base, following)
+        size = path_of(self._directory, base, LOG_SUFFIX).stat().st_size
+        if not indexes_are_sound(self._directory, base, size, self._config.index_interval_bytes):
+            _log.warning("index rebuilt directory=%s segment=%d", self._directory, base)
+            segment = Segment(self._directory, base, self._disk, self._now_ms)
+            Recovery(segment, self._epochs, self._config.index_interval_bytes, self._progress).rebuild_indexes()
+            segment.finish()
+            segment.sync_indexes()  # nobody else will: the segment counts as synced
+            segment.close()
+        self.rolled_bytes += size
+
+    def _mind_transactions(self, base: int, following: int) -> None:
+        try:
+            check_transaction_index(path_of(self._directory, base, TXN_INDEX_SUFFIX), base, following)
+        except CorruptIndex as failure:
+            _log.warning("transaction index rebuilt from segment=%d on reason=%s", base, failure)
+            self._replay.distrust_transactions(base)
+
+    def _recover(self, base: int, known_end: int) -> tuple[Segment, int]:
+        """Open a segment and make it true; returns it, and how many bytes were cut. Sets the log's end offset."""
+        segment = Segment(self._directory, base, self._disk, self._now_ms)
+        recovery = Recovery(segment, self._epochs, self._config.index_interval_bytes, self._progress, self._replay)
+        cut_bytes = recovery.run(known_end)
+        if cut_bytes:
+            _log.warning(
+                "log cut directory=%s segment=%d valid_bytes=%d dropped_bytes=%d",
+                self._directory,
+                base,
+                segment.size_bytes,
+                cut_bytes,
+            )
+        self._is_scanned &= recovery.scanned_from == 0
+        self.end_offset = recovery.next_offset
+        return segment, cut_bytes
+
+    def _put_aside(self, lost: list[int]) -> None:
+        """Segments that are none of the log's any more."""
+        place = put_aside(self._directory, lost, self._disk)
+        _log.error(
+            "segments put aside, they don't belong to the log any more directory=%s count=%d first=%d last=%d moved_to=%s",
+            self._directory,
+            len(lost),
+            lost[0],
+            lost[-1],
+            place,
+        )
+
+    def _rebuild_epochs(self, active: Segment) -> None:
+        """The epochs' file was missing or can't be true: the batches tell."""
+        entries: list[tuple[int, int]] = []
+        for base in self.bases:
+            fd = os.open(path_of(self._directory, base, LOG_SUFFIX), os.O_RDONLY)
+            try:
+                end = active.size_bytes if base == active.base_offset else os.fstat(fd).st_size
+                for step in walk(fd, 0, end, base, is_checked=False):
+                    if step.leader_epoch > (entries[-1][0] if entries else -1):
+                        entries.append((step.leader_epoch, step.base_offset))
+            finally:
+                os.close(fd)
+            if self._progress is not None:
+                self._progress(0)
+        self._epochs.replace(entries)
+
+
+def indexes_are_sound(directory: Path, base_offset: int, segment_bytes: int, index_interval_bytes: int) -> bool:
+    """Whether a rolled segment's indexes are there and their ends can be true."""
+    for suffix, entry in ((INDEX_SUFFIX, OFFSET_ENTRY), (TIME_INDEX_SUFFIX, TIME_ENTRY)):
+        try:
+            if os.stat(path_of(directory, base_offset, suffix)).st_size % entry.size:
+                return False
+        except FileNotFoundError:
+            return False
+    offsets = IndexReader(path_of(directory, base_offset, INDEX_SUFFIX), OFFSET_ENTRY)
+    times = IndexReader(path_of(directory, base_offset, TIME_INDEX_SUFFIX), TIME_ENTRY)
+    try:
+        last_offset, last_time = offsets.last(), times.last()
+    finally:
+        offsets.close()
+        times.close()
+    if last_offset is None:
+        is_plausible = segment_bytes <= index_interval_bytes  # else a walk tells, a short one if the batches are large
+    else:
+        is_plausible = last_offset[0] >= 0 and 0 < last_offset[1] < segment_bytes
+    if last_time is None:
+        # `finish` leaves an entry, but for records without times: v0 has none
+        return is_plausible and (not segment_bytes or not _begins_with_a_time(directory, base_offset))
+    return is_plausible and last_time[0] > 0 and last_time[1] >= 0
+
+
+def _begins_with_a_time(directory: Path, base_offset: int) -> bool:
+    """Whether the first batch of a segment has a timestamp that an index would hold."""
+    with open(path_of(directory, base_offset, LOG_SUFFIX), "rb") as file:
+        head = file.read(HEADER_BYTES)
+    if len(head) > MAGIC_POSITION and head[MAGIC_POSITION] < MAGIC_V2:
+        return len(head) >= ENTRY_BYTES_MIN and old_header(head, 0).max_timestamp > 0
+    return len(head) == HEADER_BYTES and parse_header(head).max_timestamp > 0

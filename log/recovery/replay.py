@@ -1,0 +1,218 @@
+"""What a batch that is in the log does to the producers' state: data begins transactions, markers end them.
+
+Followers, recovery and the replay at start all see batches after the leader judged them, so nothing is refused here.
+
+Source: Kafka `ProducerAppendInfo`, `UnifiedLog.updateProducers`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from headrace.errors import HeadraceError
+from headrace.log.batch_walk import Run, size_of
+from headrace.log.disk import Disk
+from headrace.log.index_layout import AbortedTransaction
+from headrace.log.names import TXN_INDEX_SUFFIX, path_of
+from headrace.log.reading.reader import LogReader
+from headrace.log.reading.segment_file import SegmentFile
+from headrace.log.recovery.producer_recall import recall_batches
+from headrace.log.segments.transaction_index import TransactionIndex
+from headrace.log.state.producer_state import ProducerState
+from headrace.protocol.control_record import ABORT, COMMIT, CONTROL_KEY, MARKER_VALUE, control_type
+from headrace.protocol.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT, Buffer, iterate_records
+
+NEVER_OFFSET = 2**63 - 1
+PROGRESS_BYTES = 64 << 20  # read between two signs of life
+
+_log = logging.getLogger(__name__)
+
+
+class Marker(NamedTuple):
+    """The end of a transaction."""
+
+    is_abort: bool
+    coordinator_epoch: int
+
+
+def read_marker(batch: Buffer) -> Marker | None:
+    """The marker in a control batch; None where it holds another control record, or none (compaction takes them)."""
+    try:
+        record = next(iterate_records(batch), None)
+    except HeadraceError:
+        return None
+    if record is None or record.value is None or len(record.value) < MARKER_VALUE.size:
+        return None
+    kind = control_type(record.key)
+    if kind not in (ABORT, COMMIT):
+        return None
+    return Marker(kind == ABORT, MARKER_VALUE.unpack_from(record.value)[1])
+
+
+def build_marker_record(is_abort: bool, coordinator_epoch: int) -> tuple[bytes, bytes]:
+    """(key, value) of the one record in a marker's batch."""
+    return CONTROL_KEY.pack(0, ABORT if is_abort else COMMIT), MARKER_VALUE.pack(0, coordinator_epoch)
+
+
+def replay_batch(
+    producers: ProducerState,
+    producer_id: int,
+    producer_epoch: int,
+    base_sequence: int,
+    attributes: int,
+    first_offset: int,
+    last_offset: int,
+    now_ms: int,
+    read: Callable[[], Buffer],
+) -> AbortedTransaction | None:
+    """Take a batch with a producer id into the state.
+
+    read      called for the whole batch, where it is a control batch
+    returns   a transaction that the batch aborts: it belongs into the segment's transaction index
+    """
+    if not attributes & CONTROL_BIT:
+        producers.update(
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            last_offset - first_offset,
+            first_offset,
+            now_ms,
+            attributes & TRANSACTIONAL_BIT,
+        )
+        return None
+    marker = read_marker(read())
+    if marker is None:
+        return None
+    return producers.end_transaction(
+        producer_id, producer_epoch, marker.coordinator_epoch, last_offset, marker.is_abort, now_ms
+    )
+
+
+class ProducerReplay:
+    """Brings the producers' state to where recovery goes on: the newest snapshot, then the headers behind it.
+
+    bytes_replayed   since the snapshot
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        disk: Disk,
+        producers: ProducerState,
+        log_start_offset: int,
+        now_ms: int,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        self.bytes_replayed = 0
+        self._directory = directory
+        self._disk = disk
+        self._producers = producers
+        self._log_start_offset = log_start_offset
+        self._now_ms = now_ms
+        self._progress = progress
+        self._next_offset = -1  # the state is as of this offset; -1: nothing is loaded
+        self._untrusted_from = NEVER_OFFSET
+
+    def distrust_transactions(self, base_offset: int) -> None:
+        """The transaction indexes from this segment on are filled anew."""
+        self._untrusted_from = min(self._untrusted_from, base_offset)
+
+    def catch_up(self, end_segment: int, end_position: int, offset: int, index: TransactionIndex) -> None:
+        """The state as of `offset`, where the log is known to be whole up to (end_segment, end_position).
+
+        index    of the end segment
+        raises   OSError
+        """
+        if self._next_offset < 0:
+            start = self._producers.load(min(offset, self._untrusted_from))
+            self._producers.expire(self._now_ms)
+            self._next_offset = max(start, self._log_start_offset)
+            self._recall(start, end_segment, end_position)
+        if self._next_offset >= offset:
+            self._next_offset = offset
+            return
+        reader = LogReader(self._directory)
+        reader.refresh(0)
+        for base, end in reader.ranges_from(self._next_offset, end_segment, end_position):
+            own_index = index
+            if base < end_segment:
+                path = path_of(self._directory, base, TXN_INDEX_SUFFIX)
+                own_index = TransactionIndex(path, self._disk, is_new=base >= self._untrusted_from)
+            try:
+                self._replay_segment(reader.segment(base), end, own_index)
+            except HeadraceError as failure:
+                _log.warning("producers of a part of the log are not known segment=%d reason=%s", base, failure)
+            finally:
+                if base < end_segment:
+                    own_index.sync()
+                    own_index.close()
+        reader.close()
+        self._next_offset = offset
+
+    def _recall(self, offset: int, end_segment: int, end_position: int) -> None:
+        """What the snapshot taken at an offset has forgotten of its producers."""
+        if not self._producers.producers:
+            return
+        reader = LogReader(self._directory)
+        try:
+            reader.refresh(0)
+            recall_batches(self._producers, reader, offset, end_segment, end_position, self._now_ms)
+        except HeadraceError as failure:
+            _log.warning("batches before a snapshot are not known offset=%d reason=%s", offset, failure)
+        finally:
+            reader.close()
+
+    def take(self, run: Run, fd: int, index: TransactionIndex) -> None:
+        """Batches that recovery found good, one behind the other. raises OSError"""
+        for step in run:
+            if step.producer_id < 0:
+                continue
+            aborted = replay_batch(
+                self._producers,
+                step.producer_id,
+                step.producer_epoch,
+                step.base_sequence,
+                step.attributes,
+                step.base_offset,
+                step.last_offset,
+                self._now_ms,
+                partial(os.pread, fd, step.size, step.position),
+            )
+            if aborted is not None:
+                index.append(aborted)
+        self.bytes_replayed += size_of(run)
+        self._next_offset = run[-1].last_offset + 1
+
+    def _replay_segment(self, segment: SegmentFile, end: int, index: TransactionIndex) -> None:
+        found = segment.find(self._next_offset, end)
+        if found is None:
+            return
+        size_before = self.bytes_replayed - found[0]
+        told = found[0]
+        for batch in segment.batches(found[0], end):
+            header = batch.header
+            self.bytes_replayed = size_before + batch.position + batch.size
+            if batch.position - told >= PROGRESS_BYTES and self._progress is not None:
+                self._progress(0)  # a sign of life: nothing is recovered here
+                told = batch.position
+            if header.producer_id < 0:
+                continue
+            aborted = replay_batch(
+                self._producers,
+                header.producer_id,
+                header.producer_epoch,
+                header.base_sequence,
+                header.attributes,
+                header.base_offset,
+                header.last_offset,
+                self._now_ms,
+                partial(segment.read, batch),
+            )
+            if aborted is not None:
+                index.append(aborted)

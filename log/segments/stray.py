@@ -1,0 +1,42 @@
+"""Segments that don't belong to their log any more, kept where nobody takes them for its records, and nobody removes them.
+
+    topic-partition.<32 hex digits>-stray     beside the partition's directory, with the segments' files in it
+
+What is on disk may be all that is left of records; a text file that says otherwise, or a batch that the machine lost
+before them, is no reason to unlink them. Apache Kafka names directories of replicas that nobody assigned like this.
+
+Runs in: the partition worker that owns the log, while it opens it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from headrace.log.disk import Disk
+from headrace.log.names import STRAY_SUFFIX, SUFFIXES, aside_name, path_of
+
+_COPY = re.compile(r"\.[0-9a-f]{32}-future$")
+
+
+def put_aside(directory: Path, bases: list[int], disk: Disk) -> Path:
+    """Move the files of segments out of a log's directory, the last segment first: a crash in between leaves no gap.
+
+    They are gone from the log for good, and safe, when this returns: a second crash must not bring them back.
+
+    returns   where they are
+    raises    OSError
+    """
+    target = directory.with_name(aside_name(_COPY.sub("", directory.name), STRAY_SUFFIX))
+    target.mkdir(mode=0o750)
+    disk.sync_directory(directory.parent)
+    for base in reversed(bases):
+        for suffix in reversed(SUFFIXES):
+            source = path_of(directory, base, suffix)
+            try:
+                disk.rename(source, path_of(target, base, suffix))
+            except FileNotFoundError:
+                continue
+    disk.sync_directory(target)
+    disk.sync_directory(directory)
+    return target

@@ -1,0 +1,81 @@
+"""The transaction index of a segment: the transactions whose abort marker lies in it.
+
+    entry   version i16 BE = 0 | producer id i64 | first offset i64 | last offset i64 | last stable offset i64
+
+`last offset` is that of the marker, `last stable offset` what that was once the marker was in the log: no
+transaction that began below it was still open. The file is made with its first entry; most segments have none.
+Entries are written whole, in the order of markers; a last one that is cut short does not count.
+
+Runs in: the partition worker that owns the log; others read (`aborted_transactions.py`).
+Source: Kafka `TransactionIndex`, `AbortedTxn`; KIP-98.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from headrace.errors import CorruptIndex
+from headrace.log.disk import Disk
+from headrace.log.index_layout import TXN_ENTRY, TXN_VERSION, AbortedTransaction
+from headrace.log.reading.aborted_transactions import read_aborted, read_entries
+
+
+class TransactionIndex:
+    """The writing end."""
+
+    __slots__ = ("_disk", "_fd", "_last_offset", "_size_bytes", "path")
+
+    def __init__(self, path: Path, disk: Disk, is_new: bool = False) -> None:
+        self._fd = -1
+        self.path = path
+        self._disk = disk
+        self._size_bytes = -1  # not looked at
+        self._last_offset = -1
+        if is_new:
+            path.unlink(missing_ok=True)
+
+    def __del__(self) -> None:
+        self.close()
+
+    def append(self, aborted: AbortedTransaction) -> None:
+        """Write an entry, unless its marker is indexed already; raises OSError."""
+        self._open()
+        if aborted.last_offset <= self._last_offset:
+            return
+        entry = TXN_ENTRY.pack(TXN_VERSION, *aborted)
+        self._size_bytes += self._disk.write_all(self._fd, [entry], self._size_bytes)
+        self._last_offset = aborted.last_offset
+
+    def truncate_to_offset(self, offset: int) -> None:
+        """Drop the entries whose marker lies at or behind an offset, all of them where one can't be. raises OSError"""
+        try:
+            entries = [entry for entry in read_aborted(self.path) if entry.last_offset < offset]
+        except CorruptIndex:
+            entries = []
+        if not entries:
+            self.close()
+            self.path.unlink(missing_ok=True)
+            return
+        self._open(entries)
+        self._disk.truncate(self._fd, self._size_bytes)
+
+    def sync(self) -> None:
+        """Make the entries durable; raises OSError."""
+        if self._fd >= 0:
+            self._disk.fdatasync(self._fd)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _open(self, entries: list[AbortedTransaction] | None = None) -> None:
+        """Open the file, or make it; it ends with `entries`, or those that it has."""
+        if self._fd < 0:
+            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o640)
+        elif entries is None:
+            return
+        entries = read_entries(self.path) if entries is None else entries
+        self._size_bytes = len(entries) * TXN_ENTRY.size
+        self._last_offset = entries[-1].last_offset if entries else -1

@@ -1,0 +1,104 @@
+"""Where each leader epoch began: the cache behind OffsetForLeaderEpoch, kept in `leader-epoch-checkpoint`.
+
+Epochs and start offsets both grow. Assigning at election time, before the first append, is what KAFKA-7415
+was about.
+
+Source: Kafka `LeaderEpochFileCache`; KIP-101, KIP-279.
+"""
+
+from __future__ import annotations
+
+import logging
+from bisect import bisect_right
+from pathlib import Path
+
+from headrace.ids import NO_EPOCH
+from headrace.log.disk import Disk
+from headrace.log.state.checkpoints import LEADER_EPOCH_FILE, BadCheckpoint, read_leader_epochs, write_leader_epochs
+
+UNDEFINED = (NO_EPOCH, -1)
+
+_log = logging.getLogger(__name__)
+
+
+class LeaderEpochs:
+    """The epochs of one log, in memory and on disk.
+
+    is_lost   the file was missing or could not be read: the batches of a log that has some tell them anew
+    """
+
+    def __init__(self, directory: Path, disk: Disk) -> None:
+        self._path = directory / LEADER_EPOCH_FILE
+        self._disk = disk
+        self._entries: list[tuple[int, int]] = []
+        try:
+            self._entries = read_leader_epochs(self._path)
+            self.is_lost = not self._entries and (not self._path.exists() or not self._path.stat().st_size)
+        except BadCheckpoint as failure:
+            _log.warning("leader epochs rebuilt reason=%s", failure)
+            self.is_lost = True
+
+    @property
+    def entries(self) -> list[tuple[int, int]]:
+        """(epoch, start offset), oldest first."""
+        return list(self._entries)
+
+    @property
+    def latest(self) -> int:
+        """-1 where no epoch is known."""
+        return self._entries[-1][0] if self._entries else -1
+
+    def assign(self, epoch: int, start_offset: int, *, is_durable: bool = True) -> bool:
+        """Begin an epoch, if it is newer than the latest; written before this returns, and synced if `is_durable`."""
+        if epoch < 0 or epoch <= self.latest:
+            return False
+        while self._entries and self._entries[-1][1] >= start_offset:
+            self._entries.pop()  # an epoch in which nothing was written
+        self._entries.append((epoch, start_offset))
+        self._write(is_durable=is_durable)
+        return True
+
+    def replace(self, entries: list[tuple[int, int]]) -> None:
+        """Take what the batches tell; raises OSError."""
+        self._entries = list(entries)
+        self.is_lost = False
+        self._write()
+
+    def truncate_from_end(self, end_offset: int) -> None:
+        """Forget epochs that began at or behind a new log end."""
+        kept = [entry for entry in self._entries if entry[1] < end_offset]
+        if kept != self._entries:
+            self._entries = kept
+            self._write()
+
+    def truncate_from_start(self, start_offset: int) -> None:
+        """Forget epochs that ended at or before a new log start; the one it lies in begins there now."""
+        following = [entry for entry in self._entries if entry[1] > start_offset]
+        before = self._entries[: len(self._entries) - len(following)]
+        if len(before) > 1 or (before and before[0][1] < start_offset):
+            self._entries = [(before[-1][0], start_offset), *following]
+            self._write()
+
+    def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
+        """Where an epoch ended: (the largest known epoch at or below it, its end offset); see the function."""
+        return end_offset_for(self._entries, epoch, log_end_offset)
+
+    def _write(self, *, is_durable: bool = True) -> None:
+        write_leader_epochs(self._path, self._entries, self._disk, is_durable=is_durable)
+
+
+def end_offset_for(entries: list[tuple[int, int]], epoch: int, log_end_offset: int) -> tuple[int, int]:
+    """Where a leader epoch ended, as a leader answers its followers.
+
+    entries   (epoch, start offset), oldest first
+    returns   (largest known epoch at or below `epoch`, the start of the next one); the latest ends at the log's end. An
+              epoch from before the first known ends where that begins. (-1, -1) for one that is newer than all, and
+              for -1
+    source    Kafka `LeaderEpochFileCache.endOffsetFor`; KIP-279
+    """
+    if epoch == NO_EPOCH or not entries or epoch > entries[-1][0]:
+        return UNDEFINED
+    if epoch == entries[-1][0]:
+        return epoch, log_end_offset
+    index = bisect_right(entries, (epoch, 2**63))
+    return entries[index - 1][0] if index else epoch, entries[index][1]

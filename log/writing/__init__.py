@@ -1,0 +1,1 @@
+"""A partition's log, and what is appended to it or cut from it."""

@@ -1,0 +1,190 @@
+"""Opening after a crash: whatever lies behind the last whole batch is cut, and nothing before it is lost."""
+
+import os
+import random
+import re
+from dataclasses import replace
+
+import pytest
+
+from headrace.log.config import LogConfig
+from headrace.log.names import STRAY_SUFFIX, aside_name
+from headrace.log.state.producer_state import BadSnapshot, read_snapshot
+from tests.support.fake_clock import NOW_MS
+from tests.support.log_fixtures import batch
+
+CONFIG = LogConfig(segment_bytes=4000, index_interval_bytes=300)
+
+
+def written(maker, count=30, config=CONFIG):
+    """A log as a killed process leaves it: (end offset, segment, position)."""
+    log = maker.open(config)
+    for number in range(count):
+        one = batch(producer_id=7, producer_epoch=0, base_sequence=number, timestamp_ms=NOW_MS + number)
+        log.append_as_leader([one], 0, NOW_MS)
+    log.abandon()
+    return log.log_end_offset, log.end_segment, log.end_position
+
+
+def active_file(maker):
+    return max(maker.directory.glob("*.log"))
+
+
+def state(log):
+    return log.log_end_offset, log.end_segment, log.end_position
+
+
+@pytest.mark.parametrize("how", [{}, {"trusted": True}, {"recovery_point": 10}], ids=["all", "trusted", "point"])
+@pytest.mark.parametrize(
+    "tail", [b"", b"\0" * 5000, b"noise" * 1000, bytes(batch())[:70]], ids=["none", "zeros", "noise", "torn"]
+)
+def test_a_garbage_tail_is_cut_at_the_last_batch(maker, tail, how):
+    end = written(maker)
+    with open(active_file(maker), "ab") as file:
+        file.write(tail)
+    if how.get("trusted"):
+        how = {"trusted": end[1:]}
+    assert state(maker.open(CONFIG, **how)) == end
+
+
+def test_a_tail_torn_at_every_byte_of_the_last_batch_is_cut(maker):
+    written(maker, 5, LogConfig())
+    path = active_file(maker)
+    whole = path.read_bytes()
+    one = len(whole) // 5
+    for size in range(4 * one, 5 * one):
+        path.write_bytes(whole[:size])
+        log = maker.open()
+        assert state(log) == (4, 0, 4 * one), size
+        log.abandon()
+
+
+def test_a_flipped_bit_ends_the_log_before_its_batch(maker):
+    seed = random.randrange(1 << 30)
+    chance = random.Random(seed)
+    written(maker, 10, LogConfig())
+    path = active_file(maker)
+    whole = path.read_bytes()
+    one = len(whole) // 10
+    for _ in range(50):
+        place = chance.randrange(16, len(whole))
+        if place % one < 16:
+            continue  # base offset, length and leader epoch are not under the checksum
+        data = bytearray(whole)
+        data[place] ^= 1 << chance.randrange(8)
+        path.write_bytes(data)
+        log = maker.open()
+        assert log.log_end_offset == place // one, f"seed {seed} byte {place}"
+        log.abandon()
+
+
+def aside(maker):
+    """Names and sizes of the segments that were put aside."""
+    places = list(maker.directory.parent.glob("*-stray"))
+    assert all(re.fullmatch(maker.directory.name + r"\.[0-9a-f]{32}-stray", place.name) for place in places)
+    return {path.name: path.stat().st_size for place in places for path in place.glob("*.log")}
+
+
+def sizes(maker):
+    return {path.name: path.stat().st_size for path in sorted(maker.directory.glob("*.log"))}
+
+
+def test_segments_behind_a_broken_one_are_put_aside(maker, caplog):
+    written(maker)
+    before = sizes(maker)
+    first = min(maker.directory.glob("*.log"))
+    data = bytearray(first.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    first.write_bytes(data)
+    log = maker.open(CONFIG)
+    assert log.end_segment == 0
+    assert len(list(maker.directory.glob("*.log"))) == 1
+    del before[first.name]
+    assert aside(maker) == before
+    assert "ERROR" in caplog.text
+
+
+def test_a_log_start_above_the_end_costs_no_record(maker, caplog):
+    """A checkpoint is a text file: it may be an older topic's, or somebody's mistake."""
+    written(maker)
+    before = sizes(maker)
+    log = maker.open(CONFIG, log_start_offset=10_000)
+    assert (log.log_start_offset, log.log_end_offset, log.segment_bases) == (10_000, 10_000, [10_000])
+    assert aside(maker) == before
+    assert "ERROR" in caplog.text
+
+
+@pytest.mark.parametrize("policy", [{}, {"is_compacted": True}])
+def test_a_hole_between_segments_is_no_reason_to_give_up_what_follows(maker, policy):
+    """Compaction left it, and the policy was changed since."""
+    end = written(maker, 100)
+    bases = sorted(maker.directory.glob("*.log"))
+    assert len(bases) > 3
+    for path in maker.directory.glob(f"{bases[1].stem}.*"):
+        path.unlink()
+    log = maker.open(replace(CONFIG, **policy))
+    assert state(log)[:2] == end[:2]
+    assert len(log.segment_bases) == len(bases) - 1
+    assert aside(maker) == {}
+
+
+def test_a_long_name_put_aside_is_one_that_file_systems_take():
+    assert len(aside_name("t" * 249 + "-12", STRAY_SUFFIX)) == 255
+    assert re.fullmatch(r"t+-12\.[0-9a-f]{32}-stray", aside_name("t" * 249 + "-12", STRAY_SUFFIX))
+
+
+def test_below_the_recovery_point_nothing_is_read_again(maker):
+    end = written(maker)
+    first = min(maker.directory.glob("*.log"))
+    data = bytearray(first.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    first.write_bytes(data)
+    assert state(maker.open(CONFIG, recovery_point=end[1])) == end
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\xff" * 64, b"\x01" * 7], ids=["missing", "empty", "bogus", "odd"])
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+def test_a_missing_or_bogus_index_is_rebuilt(maker, suffix, content):
+    end = written(maker)
+    path = active_file(maker).with_suffix(suffix)
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content)
+    log = maker.open(CONFIG)
+    assert state(log) == end
+    for offset in range(end[1], end[0]):
+        segment, position = log.position_of(offset)
+        data = (maker.directory / f"{segment:020d}.log").read_bytes()
+        assert int.from_bytes(data[position : position + 8], "big") == offset
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "empty"])
+def test_a_corrupt_snapshot_is_removed_and_the_state_rebuilt(maker, damage):
+    end = written(maker)
+    for path in maker.directory.glob("*.snapshot"):
+        data = path.read_bytes()
+        path.write_bytes({"cut": data[:-3], "flip": data[:-1] + bytes([data[-1] ^ 1]), "empty": b""}[damage])
+        with pytest.raises(BadSnapshot):
+            read_snapshot(path)
+    log = maker.open(CONFIG)
+    known = log.producers.producers[7]
+    assert known.batches[-1].last_sequence == end[0] - 1
+
+
+def test_a_clean_stop_leaves_nothing_to_recover(maker):
+    end = written(maker)
+    log = maker.open(CONFIG)
+    log.close()
+    again = maker.open(CONFIG, clean=True)
+    assert state(again) == end
+    assert again.recovery_point == end[0]
+    assert all(os.path.getsize(path) % 8 == 0 for path in maker.directory.glob("*.index"))
+
+
+def test_reopening_again_and_again_changes_nothing(maker):
+    end = written(maker)
+    for clean in (False, True, False, True):
+        log = maker.open(CONFIG, clean=clean)
+        assert state(log) == end
+        log.close()

@@ -1,0 +1,299 @@
+"""The swap of compacted segments: killed at every system call, in the swap and again in the recovery of it."""
+
+import os
+import shutil
+
+import pytest
+
+from headrace.log.compaction.cleaned_segment import remove_cleaned
+from headrace.log.compaction.compaction import Swap
+from headrace.log.config import LogConfig
+from headrace.log.disk import Disk
+from headrace.log.names import path_of
+from headrace.log.reading.reader import LogReader
+from headrace.log.segments.segment_swap import finish_swaps
+from headrace.log.writing.partition_log import PartitionLog
+from headrace.protocol.record_batch import iterate_batches
+from tests.support.compaction_fixtures import batches_of, compaction_of, keyed, run, write_segments
+from tests.support.fake_clock import NOW_MS
+from tests.support.log_fixtures import LogMaker, batch
+
+CONFIG = LogConfig(is_compacted=True, index_interval_bytes=200)
+CALLS = ("rename", "link", "unlink")
+SEGMENTS = [
+    [keyed(3 * number, *[(b"%d" % (key % 7), b"v" * 100) for key in range(3 * number, 3 * number + 3)])]
+    for number in range(10)
+]
+
+
+class Killed(BaseException):
+    pass
+
+
+class MortalDisk(Disk):
+    """Dies at its n-th change of a directory, before or after it was made."""
+
+    def __init__(self, calls_left, is_after=False):
+        self.calls_left = calls_left
+        self.is_after = is_after
+
+    def _call(self, method, *arguments):
+        self.calls_left -= 1
+        if self.calls_left < 0 and not self.is_after:
+            raise Killed
+        method(*arguments)
+        if self.calls_left < 0:
+            raise Killed
+
+    def rename(self, source, target):
+        self._call(super().rename, source, target)
+
+    def link(self, source, target):
+        self._call(super().link, source, target)
+
+    def unlink(self, path):
+        self._call(super().unlink, path)
+
+
+def opened(maker, disk=None, **how):
+    maker.disk = disk or Disk()
+    return maker.open(CONFIG, **how)
+
+
+def prepared(directory):
+    """A log of ten segments and one active, its compaction written and not swapped; (maker, log, swap)."""
+    maker = LogMaker(directory)
+    write_segments(maker.directory, *SEGMENTS)
+    log = opened(maker)
+    log.roll_if_older(2**62)
+    (path_of(maker.directory, 0, ".txnindex")).write_bytes(b"")
+    swap = next(step for step in compaction_of(log, CONFIG).steps() if isinstance(step, Swap))
+    return maker, log, swap
+
+
+def state(directory):
+    return [(header, tuple(records)) for header, records in batches_of(directory)]
+
+
+@pytest.fixture(scope="module")
+def states(tmp_path_factory):
+    """What the log holds before and after."""
+    maker, log, swap = prepared(tmp_path_factory.mktemp("reference"))
+    before = state(maker.directory)
+    assert log.swap_segments(swap.segments, log.segments_version)
+    assert log.segment_bases == [0, 30]
+    after = state(maker.directory)
+    assert before != after
+    return before, after
+
+
+def calls_of_a_swap(directory):
+    disk = MortalDisk(1000)
+    _maker, log, swap = prepared(directory)
+    log._disk = disk
+    assert log.swap_segments(swap.segments, log.segments_version)
+    return 1000 - disk.calls_left
+
+
+def test_killed_anywhere_the_log_opens_as_it_was_or_as_it_is_to_be(tmp_path, states):
+    before, after = states
+    count = calls_of_a_swap(tmp_path / "count")
+    assert count > 30
+    outcomes = []
+    for is_after in (False, True):
+        for number in range(count):
+            maker, log, swap = prepared(tmp_path / f"{number}-{is_after}")
+            log._disk = MortalDisk(number, is_after)
+            with pytest.raises(Killed):
+                log.swap_segments(swap.segments, log.segments_version)
+            log.abandon()
+            again = opened(maker, clean=False, recovery_point=30)
+            found = state(maker.directory)
+            assert found in (before, after), number
+            outcomes.append(found == after)
+            assert again.segment_bases == ([0, 30] if found == after else [*range(0, 30, 3), 30])
+            assert again.size_bytes == sum(path.stat().st_size for path in maker.directory.glob("*.log"))
+            assert not list(maker.directory.glob("*.swap*"))
+            assert {path.stem for path in maker.directory.glob("*.index")} == {
+                path.stem for path in maker.directory.glob("*.log")
+            }
+            again.append_as_leader([batch()], 0, NOW_MS)
+            again.abandon()
+            shutil.rmtree(tmp_path / f"{number}-{is_after}")
+    assert True in outcomes
+    assert False in outcomes
+
+
+def test_killed_in_the_recovery_of_a_kill_as_well(tmp_path, states):
+    before, after = states
+    count = calls_of_a_swap(tmp_path / "count")
+    for number in range(0, count, 3):
+        maker, log, swap = prepared(tmp_path / str(number))
+        log._disk = MortalDisk(number)
+        with pytest.raises(Killed):
+            log.swap_segments(swap.segments, log.segments_version)
+        log.abandon()
+        for again in range(count):
+            try:
+                finish_swaps(maker.directory, MortalDisk(again))
+            except Killed:
+                continue
+            break
+        assert state(maker.directory) in (before, after)
+        assert not list(maker.directory.glob("*.swap*"))
+
+
+@pytest.mark.parametrize("how", [{"clean": True, "recovery_point": 30}, {"recovery_point": 0}, {"trusted": (30, 0)}])
+def test_every_way_of_opening_finishes_a_swap(tmp_path, states, how):
+    maker, log, swap = prepared(tmp_path)
+    log._disk = MortalDisk(8)
+    with pytest.raises(Killed):
+        log.swap_segments(swap.segments, log.segments_version)
+    log.abandon()
+    opened(maker, **{"clean": False, "recovery_point": 0, **how})
+    assert state(maker.directory) == states[1]
+
+
+def test_readers_find_every_record_at_every_step_of_a_swap(tmp_path, states):
+    """With a list from before, and with a new one: no offset that stays is missed, and none comes twice."""
+    _before, after = states
+    survivors = [record.offset for _, records in after for record in records]
+    maker, log, swap = prepared(tmp_path)
+    old = LogReader(maker.directory)
+    old.refresh(log.segments_version)
+
+    def read_all(reader):
+        offsets, position = [], 0
+        while True:
+            found = reader.locate(position, 1 << 20, log.end_segment, log.end_position, at_least_one=True)
+            if found is None:
+                return offsets
+            data = os.pread(found.fd, found.length, found.position)
+            for _place, header, _batch in iterate_batches(data):
+                if header.last_offset >= position:
+                    offsets += [record.offset for record in records_in(data, header, position)]
+                    position = header.last_offset + 1
+
+    def records_in(data, header, position):
+        from headrace.protocol.record_batch import iterate_records
+
+        for _place, one, batch_bytes in iterate_batches(data):
+            if one == header:
+                return [record for record in iterate_records(batch_bytes) if record.offset >= position]
+        return []
+
+    class WatchedDisk(Disk):
+        def rename(self, source, target):
+            super().rename(source, target)
+            look()
+
+        def link(self, source, target):
+            super().link(source, target)
+            look()
+
+        def unlink(self, path):
+            super().unlink(path)
+            look()
+
+    looks = []
+
+    def look():
+        fresh = LogReader(maker.directory)
+        fresh.refresh(1)
+        stale = LogReader(maker.directory)
+        stale._bases, stale._version = list(range(0, 31, 3)), 1
+        for reader in (fresh, stale, old):
+            offsets = read_all(reader)
+            assert offsets == sorted(set(offsets))
+            assert set(survivors) <= set(offsets)
+            looks.append(len(offsets))
+
+    log._disk = WatchedDisk()
+    assert log.swap_segments(swap.segments, log.segments_version)
+    assert len(looks) > 60
+
+
+def test_a_repeated_or_outdated_request_changes_nothing(tmp_path):
+    maker, log, swap = prepared(tmp_path)
+    for wrong in (
+        swap.segments[1:],  # no .cleaned files for these
+        [(0, swap.segments[0][1] + 1)],
+        [*swap.segments, (30, 0)],  # the active one
+        [swap.segments[0], swap.segments[2]],  # a gap
+        [(5, 100)],
+        [(99, 100)],
+    ):
+        assert not log.swap_segments(wrong, log.segments_version)
+    version = log.segments_version
+    assert log.swap_segments(swap.segments, log.segments_version)
+    assert log.segments_version > version
+    version, found = log.segments_version, state(maker.directory)
+    assert not log.swap_segments(swap.segments, log.segments_version)
+    assert (log.segments_version, state(maker.directory)) == (version, found)
+
+
+def test_the_log_may_lose_segments_while_it_is_compacted(tmp_path):
+    _maker, log, swap = prepared(tmp_path)
+    log.advance_log_start(log.segment_bases[2])
+    log.delete_segments(2)
+    assert not log.swap_segments(swap.segments, log.segments_version)
+    again = run(log, compaction_of(log, CONFIG))
+    assert again.stats.records_read == 24
+    assert log.segment_bases == [6, 30]
+
+
+def test_cleaned_files_without_a_request_are_garbage(tmp_path):
+    maker, log, _swap = prepared(tmp_path)
+    before = state(maker.directory)
+    log.abandon()
+    again = opened(maker)
+    assert state(maker.directory) == before
+    assert remove_cleaned(maker.directory) == 4
+    assert not again.swap_segments([(0, path_of(maker.directory, 0, ".log").stat().st_size)], again.segments_version)
+
+
+def test_appends_go_on_between_the_steps_of_a_compaction(tmp_path):
+    maker, log, _swap = prepared(tmp_path)
+    config = LogConfig(is_compacted=True, segment_bytes=400)
+    log.config = config
+
+    def append(_step):
+        log.append_as_leader([batch(timestamp_ms=NOW_MS)], 0, NOW_MS)
+
+    run(log, compaction_of(log, config), append)
+    found = [record.offset for _, records in batches_of(maker.directory) for record in records]
+    assert found == sorted(set(found))
+    assert set(range(30, log.log_end_offset)) <= set(found)
+    log.abandon()
+    assert opened(maker).log_end_offset == log.log_end_offset
+
+
+def test_a_compaction_from_before_the_log_was_opened_is_refused(tmp_path):
+    """Or cut: what superseded a record may be gone."""
+    maker, log, swap = prepared(tmp_path)
+    version = log.segments_version
+    log.abandon()
+    maker.clock.ms += 1
+    again = opened(maker)
+    assert not again.swap_segments(swap.segments, version)
+    assert again.swap_segments(swap.segments, again.segments_version)
+
+
+@pytest.mark.skipif(not hasattr(PartitionLog, "truncate_to"), reason="no truncation yet")
+@pytest.mark.parametrize("target", [5, 12, 15, 29])
+def test_a_truncation_ends_the_compactions_under_way(tmp_path, target):
+    maker, log, swap = prepared(tmp_path)
+    before = {record.offset for _, records in state(maker.directory) for record in records}
+    version = log.segments_version
+    assert log.truncate_to(target)
+    for number in range(log.log_end_offset, 31):  # as many records as before, others
+        log.append_as_leader([batch(timestamp_ms=NOW_MS)], 0, NOW_MS)
+        if number % 3 == 2:
+            log.roll_if_older(2**62)
+    assert not log.swap_segments(swap.segments, version)
+    assert {record.offset for _, records in state(maker.directory) for record in records} >= before - set(
+        range(target, 30)
+    )
+    run(log, compaction_of(log, CONFIG))
+    log.abandon()
+    assert opened(maker).log_end_offset == log.log_end_offset

@@ -1,0 +1,376 @@
+"""Deletions and swaps as the owner of a log decides them, and the housekeeper's side of the conversation."""
+
+import errno
+from dataclasses import replace
+
+import pytest
+
+from headrace.errors import ErrorCode
+from headrace.ids import TopicPartition
+from headrace.log.compaction.compaction import Swap
+from headrace.log.config import LogConfig
+from headrace.log.retention import expired_segments
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_response, encode_request
+from headrace.runtime.mailbox import Mailbox
+from headrace.shm.messages import REPLY, REPLY_HEADER, REQUEST_HEADER, UPKEEP_RESULT, ReplyStatus
+from headrace.shm.partition_table import PartitionRow, RowState
+from headrace.workers.housekeeper.hosted import Hosted
+from headrace.workers.housekeeper.owners import Owners
+from headrace.workers.housekeeper.quarantine import Quarantine
+from headrace.workers.housekeeper.retention_look import RetentionLook
+from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.upkeep import Upkeep
+from tests.support.compaction_fixtures import compaction_of
+from tests.support.fake_clock import NOW_MS
+from tests.support.log_fixtures import LogMaker, batch
+
+OWNER = 1
+SLOT, KEY = 4, 99
+IN_FLIGHT_MAX = 2
+NAME = TopicPartition("topic", 0)
+
+
+class FakeTable:
+    """Remembers the rows."""
+
+    def __init__(self):
+        self.rows = []
+
+    def publish(self, slot, row):
+        self.rows.append(row)
+
+    def recover_row(self, slot):
+        return self.rows[-1], False
+
+
+class FakeRing:
+    """What the housekeeper writes goes to the owner's handlers at once; answers come with the next poll."""
+
+    message_bytes_max = 1 << 16
+
+    def __init__(self):
+        self.requests = []
+        self.answers = []
+        self.is_full = False
+
+    def write(self, kind, header, payload):
+        if self.is_full:
+            return False
+        self.requests.append(header + payload)
+        return True
+
+    def commit(self):
+        pass
+
+    def poll(self, limit):
+        taken, self.answers = self.answers, []
+        return taken
+
+    def release(self):
+        pass
+
+
+class AskingSeat:
+    def __init__(self):
+        self.ring_to_owner = FakeRing()
+        self.writers = self.readers = {OWNER: self.ring_to_owner}
+        self.lost = frozenset()
+        self.counters = type("Counters", (), {"add": lambda *_: None})()
+
+    def changed(self):
+        lost, self.lost = self.lost, frozenset()
+        return lost
+
+    def ring(self, process_id):
+        pass
+
+    def beat(self, now_ns):
+        pass
+
+
+class Pair:
+    """A replica of 20 records in segments of a few, its owner's handlers, and the housekeeper that asks them."""
+
+    def __init__(self, directory, config=None):
+        self.config = config or LogConfig(segment_bytes=1000)
+        self.maker = LogMaker(directory)
+        self.log = self.maker.open(self.config)
+        for number in range(20):
+            self.log.append_as_leader([batch(timestamp_ms=NOW_MS + number)], 0, NOW_MS)
+        self.table = FakeTable()
+        self.failures = []
+        self.replica = Replica(
+            NAME, self.log, SLOT, KEY, self.table, 1, 20, lambda *failed: self.failures.append(failed)
+        )
+        self.replica.state = RowState.LEADER
+        self.replica.publish()
+        self.moving = set()
+        self.upkeep = Upkeep({SLOT: self.replica}, self.moving.__contains__)
+        self.seat = AskingSeat()
+        self.mailbox = Mailbox(self.seat, in_flight_max=IN_FLIGHT_MAX)
+        self.owners = Owners(self.mailbox)
+        self.told = []
+
+    @property
+    def row(self):
+        return self.table.rows[-1]
+
+    def hosted(self, **changes):
+        return Hosted(NAME, self.log.directory.parent, self.row._replace(**changes), self.config, SLOT, OWNER, "")
+
+    def serve(self):
+        """The owner handles what was asked; the housekeeper hears of it."""
+        ring = self.seat.ring_to_owner
+        for request in ring.requests:
+            request_id, kind, version, _begun = REQUEST_HEADER.unpack_from(request)
+
+            def reply(body, request_id=request_id):
+                header = REPLY_HEADER.pack(request_id, ReplyStatus.ANSWERED, 0)
+                ring.answers.append((REPLY, memoryview(header + body)))
+
+            self.upkeep.handlers()[kind](version, memoryview(request)[REQUEST_HEADER.size :], reply)
+        ring.requests.clear()
+        self.take_answers()
+
+    def take_answers(self):
+        self.mailbox.poll([OWNER])
+
+    def delete(self, bases, roll_before_ms=-1, **changes):
+        assert self.owners.delete_segments(self.hosted(**changes), bases, roll_before_ms, self.told.append)
+        self.serve()
+        return self.told[-1]
+
+    def delete_records(self, offset, version=2, partition=0):
+        request = messages.DeleteRecordsRequest
+        wanted = request.DeleteRecordsPartition(partition_index=partition, offset=offset)
+        topics = [request.DeleteRecordsTopic(name="topic", partitions=[wanted])]
+        body = encode_request(ApiKey.DELETE_RECORDS, version, request(topics=topics, timeout_ms=1000))
+        answers = []
+        self.upkeep.handlers()[ApiKey.DELETE_RECORDS](version, memoryview(body), answers.append)
+        (one,) = decode_response(ApiKey.DELETE_RECORDS, version, answers[0]).topics[0].partitions
+        return ErrorCode(one.error_code), one.low_watermark
+
+
+@pytest.fixture
+def pair(tmp_path):
+    return Pair(tmp_path)
+
+
+def test_the_log_start_is_published_before_a_file_goes(pair):
+    bases = list(pair.log.segment_bases)
+    retire = pair.log.delete_segments
+
+    def looked_at(count):
+        assert pair.row.log_start_offset == bases[2]
+        assert (pair.log.directory / f"{bases[0]:020d}.log").exists()
+        retire(count)
+
+    pair.log.delete_segments = looked_at
+    assert pair.delete(bases[:2]) == ErrorCode.NONE
+    assert pair.row.segments_version == pair.log.segments_version
+    assert pair.log.segment_bases == bases[2:]
+
+
+def test_a_deletion_asked_for_again_is_no_error_and_changes_nothing(pair):
+    bases = list(pair.log.segment_bases)
+    assert pair.delete(bases[:2]) == ErrorCode.NONE
+    rows = len(pair.table.rows)
+    assert pair.delete(bases[:2]) == ErrorCode.NONE
+    assert len(pair.table.rows) == rows
+
+
+def test_the_active_segment_rolls_first_and_only_if_all_of_it_is_older(pair):
+    bases = list(pair.log.segment_bases)
+    assert pair.delete(bases, NOW_MS + 19) == ErrorCode.NONE
+    assert pair.log.segment_bases == bases[-1:]
+    assert pair.delete(bases, NOW_MS + 20) == ErrorCode.NONE
+    assert pair.log.segment_bases == [20]
+    assert pair.row.log_start_offset == 20
+
+
+def test_nothing_above_the_high_watermark_goes(pair):
+    pair.replica.high_watermark = 10
+    bases = list(pair.log.segment_bases)
+    assert pair.delete(bases, 2**62) == ErrorCode.NONE
+    assert pair.row.log_start_offset <= 10
+    assert pair.log.segment_bases[1] > 10
+
+
+@pytest.mark.parametrize(("changes", "error"), [({"key": KEY + 1}, ErrorCode.NOT_LEADER_OR_FOLLOWER)])
+def test_a_slot_that_holds_another_partition_is_left_alone(pair, changes, error):
+    bases = list(pair.log.segment_bases)
+    assert pair.delete(bases, **changes) == error
+    assert pair.log.segment_bases == bases
+
+
+def test_an_offline_replica_is_left_alone(pair):
+    pair.replica.state = RowState.OFFLINE
+    assert pair.delete([0]) == ErrorCode.KAFKA_STORAGE_ERROR
+    assert pair.log.segment_bases[0] == 0
+
+
+def test_a_failing_disk_fails_the_replica(pair):
+    def failing(source, target):
+        raise OSError(errno.EIO, "injected")
+
+    pair.maker.disk.rename = failing
+    assert pair.delete([0]) == ErrorCode.KAFKA_STORAGE_ERROR
+    assert len(pair.failures) == 1
+
+
+def test_a_swap_is_made_once_and_published(tmp_path):
+    config = LogConfig(segment_bytes=1000, is_compacted=True)
+    pair = Pair(tmp_path, config)
+    hosted = pair.hosted()
+    swap = next(
+        step for step in compaction_of(pair.log, LogConfig(is_compacted=True)).steps() if isinstance(step, Swap)
+    )
+    pair.moving.add(SLOT)
+    assert pair.owners.swap_segments(hosted, swap.segments, pair.told.append)
+    pair.serve()
+    assert pair.told.pop() == ErrorCode.REASSIGNMENT_IN_PROGRESS
+    pair.moving.clear()
+    assert pair.owners.swap_segments(hosted, swap.segments, pair.told.append)
+    pair.serve()
+    assert pair.row.segments_version > hosted.row.segments_version
+    assert pair.owners.swap_segments(hosted, swap.segments, pair.told.append)
+    pair.serve()
+    assert pair.told == [ErrorCode.NONE, ErrorCode.INVALID_REQUEST]
+    assert len(pair.log.segment_bases) == 2
+
+
+@pytest.mark.parametrize("version", range(3))
+def test_delete_records_answers_with_the_low_watermark(pair, version):
+    assert pair.delete_records(7, version) == (ErrorCode.NONE, 7)
+    assert pair.delete_records(3, version) == (ErrorCode.NONE, 7)
+    assert pair.delete_records(-1, version) == (ErrorCode.NONE, 20)
+    assert pair.row.log_start_offset == 20
+
+
+def test_delete_records_is_refused_for_a_reason(pair):
+    pair.replica.high_watermark = 10
+    for offset in (11, 20, -2, 2**60):
+        assert pair.delete_records(offset) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
+    assert pair.delete_records(1, partition=5) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
+    pair.log.config = LogConfig(is_deleted=False, is_compacted=True)
+    assert pair.delete_records(1) == (ErrorCode.POLICY_VIOLATION, -1)
+    pair.log.config = LogConfig(is_compacted=True)
+    assert pair.delete_records(1) == (ErrorCode.NONE, 1)
+    pair.replica.state = RowState.FOLLOWER
+    assert pair.delete_records(2) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
+
+
+def test_what_a_full_ring_does_not_take_waits_up_to_a_bound_and_a_lost_owner_is_said_so(pair):
+    pair.seat.ring_to_owner.is_full = True
+    for _ in range(IN_FLIGHT_MAX):
+        assert pair.owners.delete_segments(pair.hosted(), [0], -1, pair.told.append)
+    assert not pair.owners.delete_segments(pair.hosted(), [0], -1, pair.told.append)
+    pair.seat.ring_to_owner.is_full = False
+    pair.mailbox.flush()
+    pair.mailbox.forget(OWNER)
+    assert pair.told == [None] * IN_FLIGHT_MAX
+    pair.serve()  # answers to questions that were given up
+    assert pair.told == [None] * IN_FLIGHT_MAX
+
+
+def test_an_owner_without_an_answer_is_no_answer(pair):
+    assert pair.owners.delete_segments(pair.hosted(), [0], -1, pair.told.append)
+    pair.seat.ring_to_owner.answers.append((REPLY, memoryview(REPLY_HEADER.pack(1, ReplyStatus.REFUSED, 0))))
+    pair.seat.ring_to_owner.answers.append((77, memoryview(UPKEEP_RESULT.pack(0))))
+    pair.take_answers()
+    assert pair.told == [None]
+
+
+@pytest.mark.parametrize("body", [b"", b"\0", bytes(3), UPKEEP_RESULT.pack(32_000)])
+def test_an_answer_that_is_no_error_code_is_no_answer(pair, body):
+    assert pair.owners.delete_segments(pair.hosted(), [0], -1, pair.told.append)
+    header = REPLY_HEADER.pack(1, ReplyStatus.ANSWERED, 0)
+    pair.seat.ring_to_owner.answers.append((REPLY, memoryview(header + body)))
+    pair.take_answers()
+    assert pair.told == [None]
+
+
+class Replicas(list):
+    def is_current(self, hosted):
+        return True
+
+
+def look(pair, config, policy=expired_segments, now_ms=NOW_MS + 1000):
+    pair.config = config
+    pair.maker.clock.ms = now_ms
+    quarantine = Quarantine(pair.maker.clock)
+    RetentionLook(pair.seat, pair.maker.clock, Replicas([pair.hosted()]), pair.owners, policy, quarantine).look()
+    pair.serve()
+
+
+def test_a_look_asks_for_what_has_expired(pair):
+    bases = list(pair.log.segment_bases)
+    look(pair, LogConfig())
+    assert pair.log.segment_bases == bases
+    look(pair, LogConfig(retention_ms=990))  # the oldest ten
+    assert 5 < pair.log.log_start_offset <= 10
+    look(pair, LogConfig(retention_ms=500))
+    assert pair.log.segment_bases == [20]
+
+
+def test_a_segment_that_rolled_since_the_look_goes_only_if_it_is_older_still(pair):
+    """Between the look and the request it was the active one, and got a record."""
+    pair.config = LogConfig(retention_ms=500)
+    now_ms = pair.maker.clock.ms = NOW_MS + 1000
+    hosted = pair.hosted()
+    pair.log.config = replace(pair.log.config, segment_bytes=1 << 20)
+    pair.log.append_as_leader([batch(timestamp_ms=now_ms)], 0, now_ms)
+    young = pair.log.end_segment
+    pair.log.roll_if_older(2**62)
+    pair.replica.high_watermark = pair.log.log_end_offset
+    bases = pair.log.segment_bases[:-1]
+    assert bases[-1] == young == hosted.row.end_segment
+    pair.owners.delete_segments(hosted, bases, now_ms - 500, pair.told.append)
+    pair.serve()
+    assert pair.log.segment_bases[0] == young
+    pair.owners.delete_segments(hosted, [young], now_ms + 1, pair.told.append)
+    pair.serve()
+    assert pair.log.segment_bases[0] > young
+
+
+@pytest.mark.parametrize(
+    ("config", "rule"),
+    [({"retention_ms": 990}, "retention.ms"), ({"retention_bytes": 0}, "retention.bytes")],
+)
+def test_the_log_says_by_which_rule_segments_went_and_how_young_they_were(pair, config, rule, caplog):
+    caplog.set_level("INFO")
+    look(pair, LogConfig(**config))
+    line = next(record.getMessage() for record in caplog.records if "segments deleted" in record.getMessage())
+    assert f"rule={rule}" in line
+    youngest_ms = int(line.partition("largest_timestamp_ms=")[2])
+    assert NOW_MS <= youngest_ms <= NOW_MS + 1000
+
+
+def test_the_log_says_that_records_were_deleted(pair, caplog):
+    caplog.set_level("INFO")
+    pair.log.advance_log_start(pair.log.segment_bases[2])
+    pair.replica.publish()
+    look(pair, LogConfig())
+    assert "rule=log start offset" in caplog.text
+
+
+def test_retention_of_nothing_leaves_an_empty_log(pair):
+    look(pair, LogConfig(retention_bytes=0))
+    assert pair.log.segment_bases == [20]
+    look(pair, LogConfig(retention_bytes=0))
+    assert pair.log.segment_bases == [20]
+
+
+@pytest.mark.parametrize("answer", [[5], [999], [0, 0, 0], "raise"])
+def test_a_policy_of_ones_own_cannot_do_harm(pair, answer):
+    def policy(segments, config, log_start_offset, now_ms):
+        if answer == "raise":
+            raise RuntimeError("somebody else's bug")
+        return answer
+
+    bases = list(pair.log.segment_bases)
+    look(pair, LogConfig(), policy)
+    assert pair.log.segment_bases == (bases[1:] if answer == [0, 0, 0] else bases)
+    assert isinstance(pair.row, PartitionRow)

@@ -1,0 +1,149 @@
+"""What a leader's row lets Fetch and ListOffsets answer: to whom, for which leader epoch, up to where, whatever was stored."""
+
+import pytest
+
+from headrace.errors import ErrorCode
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_response
+from headrace.protocol.compression import compress
+from headrace.protocol.frames import build_request
+from headrace.protocol.message_set import iterate_entries, iterate_entry_records
+from headrace.protocol.record_batch import HEADER_BYTES, Record, build_batch, iterate_records
+from tests.support.fake_seat import view_of
+from tests.workers.network.network_rig import Rig, lead
+from tests.workers.network.test_plain_admission import batch_of
+
+EPOCH = 4
+LATEST = -1
+FETCH_VERSION = 11
+LIST_VERSION = 5
+CONSUMER = -1
+FAR_MS = 2**63 - 1
+
+
+@pytest.fixture
+def rig(tmp_path):
+    rig = Rig(tmp_path)
+    rig.seat.view.view = view_of(("t", 2, {}, EPOCH))._replace(version=2)
+    rig.replica = lead(rig).by_slot[0]
+    yield rig
+    rig.close()
+
+
+def put(rig, batch, is_committed=True):
+    ((error, _base, _time),) = rig.replica.log.append_as_leader([memoryview(bytearray(batch))], EPOCH, rig.clock.ms)
+    assert not error
+    if is_committed:
+        rig.replica.advance_high_watermark(0)
+    rig.replica.publish()
+
+
+def ask(rig, key, version, request):
+    client = rig.connect()
+    client.sendall(build_request(key, version, 7, "bench", request))
+    client.settimeout(0.01)
+    data = b""
+    for _ in range(1_000):
+        rig.turn(10)
+        try:
+            data += client.recv(1 << 20)
+        except TimeoutError:
+            continue
+        if len(data) >= 4 and len(data) - 4 == int.from_bytes(data[:4], "big"):
+            return decode_response(key, version, memoryview(data)[8:])
+        assert data, "the connection was closed"
+    raise AssertionError("no answer")
+
+
+def fetch(rig, version=FETCH_VERSION, epoch=-1, replica_id=CONSUMER, offset=0):
+    request = messages.FetchRequest
+    row = request.FetchPartition(
+        partition=0, fetch_offset=offset, partition_max_bytes=1 << 20, current_leader_epoch=epoch
+    )
+    wanted = request(replica_id=replica_id, max_bytes=1 << 20, topics=[request.FetchTopic(topic="t", partitions=[row])])
+    return ask(rig, ApiKey.FETCH, version, wanted).responses[0].partitions[0]
+
+
+def list_offset(rig, timestamp=LATEST, version=LIST_VERSION, epoch=-1, replica_id=CONSUMER):
+    request = messages.ListOffsetsRequest
+    row = request.ListOffsetsPartition(
+        partition_index=0, timestamp=timestamp, current_leader_epoch=epoch, max_num_offsets=1
+    )
+    wanted = request(replica_id=replica_id, topics=[request.ListOffsetsTopic(name="t", partitions=[row])])
+    return ask(rig, ApiKey.LIST_OFFSETS, version, wanted).topics[0].partitions[0]
+
+
+@pytest.mark.parametrize("how", [fetch, list_offset])
+@pytest.mark.parametrize(
+    ("epoch", "wanted"),
+    [(-1, "NONE"), (EPOCH, "NONE"), (EPOCH - 1, "FENCED_LEADER_EPOCH"), (EPOCH + 1, "UNKNOWN_LEADER_EPOCH"), (0, "FENCED_LEADER_EPOCH")],
+)  # fmt: skip
+def test_a_client_of_another_leader_epoch_is_told_so(rig, how, epoch, wanted):
+    """KAFKA-7395, KIP-320: a stale leader, or one that a stale client talks to, serves nothing."""
+    put(rig, batch_of())
+    assert ErrorCode(how(rig, epoch=epoch).error_code).name == wanted
+
+
+@pytest.mark.parametrize("how", [fetch, list_offset])
+@pytest.mark.parametrize("replica_id", [0, 7, -1, -2])
+def test_who_calls_itself_a_replica_is_refused(rig, how, replica_id):
+    """CVE-2018-1288: nobody can show that he is a broker, so nobody is one."""
+    put(rig, batch_of())
+    wanted = "CLUSTER_AUTHORIZATION_FAILED" if replica_id >= 0 else "NONE"
+    for version in {fetch: (4, 11), list_offset: (0, 1, 5)}[how]:
+        assert ErrorCode(how(rig, version=version, replica_id=replica_id).error_code).name == wanted
+
+
+@pytest.mark.parametrize("version", [2, 4, 11])
+def test_nothing_above_the_high_watermark_is_sent_however_long_the_file_is(rig, version):
+    """KAFKA-9835: the end of a read is the row's position, read once, and never the file's size."""
+    put(rig, batch_of([(None, b"committed")]))
+    row = rig.seat.partitions.read(0)
+    for _ in range(3):
+        put(rig, batch_of([(None, b"not yet")]), is_committed=False)
+    assert rig.seat.partitions.read(0).end_position > row.hw_position
+    found = fetch(rig, version)
+    assert found.high_watermark == 1
+    values = [
+        record.value
+        for position, size, _magic in iterate_entries(found.records)
+        for record in iterate_entry_records(found.records[position : position + size])
+    ]
+    assert values == [b"committed"]
+
+
+# Compressed batches may say anything of their records' times
+
+
+def far_batch(base_timestamp, deltas, codec=1):
+    """As an enemy makes it: its records' times are beyond 64 bits."""
+    records = [Record(index, delta, None, b"v") for index, delta in enumerate(deltas)]
+    plain = bytes(build_batch(records)[HEADER_BYTES:])
+    return batch_of(
+        [(None, b"v")] * len(deltas), body=compress(codec, plain), codec=codec, base_timestamp=base_timestamp
+    )
+
+
+@pytest.mark.parametrize("deltas", [(0, 10), (0, 2**63 - 1), (0, -(2**63))])
+def test_times_beyond_64_bits_close_no_reader_s_connection(rig, deltas):
+    put(rig, far_batch(FAR_MS, deltas))
+    put(rig, batch_of([(None, b"after")]))
+    for timestamp in (0, 1, FAR_MS, -1, -2):
+        for version in (1, 5):
+            answer = list_offset(rig, timestamp, version)
+            assert answer.error_code == 0
+    for version in (0, 2, 3, 4, 11):
+        found = fetch(rig, version)
+        assert found.error_code == 0
+        assert found.records
+    assert len(list(iterate_records(bytes(fetch(rig, offset=2).records)))) == 1
+
+
+def test_offsets_that_a_compressed_batch_makes_up_are_not_passed_on_to_old_readers(rig):
+    offsets = (0, 2**62, 2)
+    body = build_batch([Record(offset, 0, None, b"v") for offset in offsets])[HEADER_BYTES:]
+    put(rig, batch_of([(None, b"v")] * 3, body=compress(1, bytes(body)), codec=1))
+    for version in (0, 2, 3):
+        assert ErrorCode(fetch(rig, version).error_code).name == "CORRUPT_MESSAGE"
+    assert fetch(rig, 4).error_code == 0, "those who open it themselves may judge it"

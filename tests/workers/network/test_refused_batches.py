@@ -1,0 +1,94 @@
+"""Batches in flight after a refused one: the producer is told to send them again, and not that it lost its sequence."""
+
+import pytest
+
+from headrace.errors import ErrorCode
+from headrace.limits import PRODUCE_IN_FLIGHT_MAX, REFUSED_PARTITIONS_MAX
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_response
+from headrace.shm.messages import PRODUCE, PRODUCE_HEADER, RESULT, RESULT_ENTRY
+from headrace.workers.network.refused_batches import error_to_tell
+from tests.workers.network.network_rig import PARTITION_WORKER, produce_frame
+
+OUT_OF_ORDER, UNKNOWN = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID
+NOT_LEADER, TIMED_OUT = ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.REQUEST_TIMED_OUT
+STORED = ErrorCode.NONE
+
+
+@pytest.mark.parametrize(
+    ("happens", "told"),
+    [
+        ([OUT_OF_ORDER], [OUT_OF_ORDER]),
+        ([NOT_LEADER, OUT_OF_ORDER, STORED, OUT_OF_ORDER], [NOT_LEADER, NOT_LEADER, STORED, OUT_OF_ORDER]),
+        ([TIMED_OUT, UNKNOWN, UNKNOWN, STORED], [TIMED_OUT, NOT_LEADER, NOT_LEADER, STORED]),
+        ([ErrorCode.KAFKA_STORAGE_ERROR, OUT_OF_ORDER], [ErrorCode.KAFKA_STORAGE_ERROR, NOT_LEADER]),
+        ([ErrorCode.CORRUPT_MESSAGE, OUT_OF_ORDER], [ErrorCode.CORRUPT_MESSAGE, OUT_OF_ORDER]),
+        ([NOT_LEADER, ErrorCode.CORRUPT_MESSAGE, OUT_OF_ORDER], [NOT_LEADER, ErrorCode.CORRUPT_MESSAGE, OUT_OF_ORDER]),
+        ([NOT_LEADER] + [OUT_OF_ORDER] * 5, [NOT_LEADER] * PRODUCE_IN_FLIGHT_MAX + [OUT_OF_ORDER]),
+    ],
+)
+def test_errors_of_sequence_are_told_as_the_refusal_that_caused_them(happens, told):
+    refused = {}
+    assert [error_to_tell(refused, "t", 0, error) for error in happens] == told
+    assert error_to_tell(refused, "t", 1, OUT_OF_ORDER) == OUT_OF_ORDER, "of another partition"
+
+
+def test_refusals_that_are_remembered_are_bounded():
+    refused = {}
+    for partition in range(REFUSED_PARTITIONS_MAX + 1):
+        assert error_to_tell(refused, "t", partition, NOT_LEADER) == NOT_LEADER
+    assert len(refused) == REFUSED_PARTITIONS_MAX
+    assert error_to_tell(refused, "t", REFUSED_PARTITIONS_MAX, OUT_OF_ORDER) == OUT_OF_ORDER
+
+
+def test_names_that_a_client_made_up_are_not_remembered():
+    refused = {}
+    assert error_to_tell(refused, "x" * 30_000, 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    assert not refused
+
+
+def answer(rig, *errors):
+    """The partition worker's results for the batches that it was sent last, in their order."""
+    sent = [header for kind, header in rig.seat.writers[PARTITION_WORKER].written if kind == PRODUCE][-len(errors) :]
+    entries = b""
+    for header, error in zip(sent, errors, strict=True):
+        request_id, _slot, _key, index, *_ = PRODUCE_HEADER.unpack(header)
+        entries += RESULT_ENTRY.pack(request_id, index, error, -1, -1, -1)
+    rig.seat.readers[PARTITION_WORKER].messages = [(RESULT, memoryview(entries))]
+
+
+def next_errors(rig, client):
+    """Errors by partition of the next answer."""
+    data = b""
+    client.setblocking(False)
+
+    def is_whole():
+        nonlocal data
+        try:
+            data += client.recv(4 if len(data) < 4 else 4 + int.from_bytes(data[:4], "big") - len(data))
+        except BlockingIOError:
+            return False
+        return len(data) > 4 and len(data) == 4 + int.from_bytes(data[:4], "big")
+
+    rig.turn_until(is_whole)
+    response = decode_response(ApiKey.PRODUCE, 8, memoryview(data)[8:])
+    return {row.index: row.error_code for row in response.responses[0].partition_responses}
+
+
+def test_a_pipeline_over_a_workers_death_keeps_its_sequence(rig):
+    client = rig.connect()
+    written = rig.seat.writers[PARTITION_WORKER].written
+    client.sendall(produce_frame())
+    rig.turn_until(lambda: len(written) == 2)
+    rig.loop.peers_changed(frozenset({PARTITION_WORKER}))  # it dies with the first request
+    assert next_errors(rig, client) == {0: TIMED_OUT, 1: TIMED_OUT}, "nobody knows whether they are stored"
+    client.setblocking(True)
+    client.sendall(produce_frame())
+    rig.turn_until(lambda: len(written) == 4)
+    answer(rig, OUT_OF_ORDER, STORED)  # partition 1 had no earlier one
+    assert next_errors(rig, client) == {0: NOT_LEADER, 1: STORED}
+    client.setblocking(True)
+    client.sendall(produce_frame())
+    rig.turn_until(lambda: len(written) == 6)
+    answer(rig, STORED, OUT_OF_ORDER)
+    assert next_errors(rig, client) == {0: STORED, 1: OUT_OF_ORDER}

@@ -1,0 +1,109 @@
+"""One partition worker's replicas over two log directories, whose disk and clock the test holds."""
+
+from headrace.errors import StorageFailed
+from headrace.ids import partition_key
+from headrace.limits import OPENING_SLICE_MS, REOPEN_INTERVAL_MS
+from headrace.workers.partition.replicas import Replicas
+from tests.support.fake_clock import NOW_MS, FakeClock
+from tests.support.fake_seat import FakeSeat
+from tests.support.faulty_disk import FaultyDisk
+from tests.support.log_fixtures import batch
+
+
+class RoomyDisk(FaultyDisk):
+    """Says how much room there is as the test wants it, and counts syncs by file."""
+
+    def __init__(self):
+        super().__init__()
+        self.free = 1 << 40
+        self.fails = {}
+
+    def _call(self, name):
+        if name in self.fails:
+            raise OSError(self.fails[name], "injected")
+        super()._call(name)
+
+    def free_bytes(self, directory):
+        if "free_bytes" in self.fails:
+            raise OSError(self.fails["free_bytes"], "injected")
+        return self.free
+
+
+class Node:
+    """One partition worker over two log directories."""
+
+    def __init__(self, path, **settings):
+        self.dirs = [path / "a", path / "b"]
+        for one in self.dirs:
+            one.mkdir(exist_ok=True)
+        self.seat = FakeSeat(self.dirs, settings)
+        self.clock = FakeClock()
+        self.disk = RoomyDisk()
+        self.replicas = self.start()
+
+    def start(self):
+        self.replicas = Replicas(self.seat, 0, self.clock, self.disk)
+        return self.replicas
+
+    def killed(self):
+        for replica in self.replicas.by_slot.values():
+            replica.log.abandon()
+        self.seat.restarted()
+        return self.start()
+
+    def append(self, slot, count=1):
+        replica = self.replicas.by_slot[slot]
+        try:
+            replica.log.append_as_leader([batch() for _ in range(count)], replica.leader_epoch, NOW_MS)
+        except StorageFailed as failure:
+            self.replicas.fail(replica, failure)
+            return False
+        replica.advance_high_watermark(0)
+        replica.publish()
+        return True
+
+    def row(self, slot):
+        return self.seat.partitions.read(slot)
+
+    def look(self):
+        self.clock.ms += 5_000
+        return self.replicas.look(self.clock.ms, self.clock.ms)
+
+    def dir_of(self, slot):
+        return self.replicas.by_slot[slot].log.directory.parent
+
+
+class PassingClock(FakeClock):
+    """Every look at it takes a slice of opening, so that each slice opens one log."""
+
+    def monotonic_ns(self):
+        self.ms += OPENING_SLICE_MS
+        return self.ms * 1_000_000
+
+
+def open_slots(node):
+    return sorted(node.replicas.by_slot)
+
+
+def look_and_open(node):
+    node.clock.ms += REOPEN_INTERVAL_MS
+    node.replicas.look(node.clock.ms, node.clock.ms)
+    node.replicas.open_some()
+
+
+def torn(node, slot):
+    """The row as a kill in mid-publish leaves it."""
+    table = node.seat.partitions
+    start = (128 + slot * 256) // 8
+    assert table._words[start] % 2 == 0
+    table._words[start] += 1
+
+
+def with_id(view, topic_id, slot=0):
+    """The view with another topic (or another slot) in place of its only one."""
+    (topic,) = view.topics.values()
+    partitions = tuple(
+        one._replace(key=partition_key(topic.name, one.index, topic_id), slot=slot + one.index)
+        for one in topic.partitions
+    )
+    return view._replace(topics={topic.name: topic._replace(topic_id=topic_id, partitions=partitions)})

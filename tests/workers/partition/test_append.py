@@ -1,0 +1,146 @@
+"""From the rings to the answers: what is refused with which error, and that nothing is acknowledged before it is synced."""
+
+import errno
+
+import pytest
+
+from headrace.errors import ErrorCode
+from headrace.runtime.mailbox import Mailbox
+from headrace.shm.messages import PRODUCE, PRODUCE_HEADER
+from headrace.workers.partition.append import Appender
+from headrace.workers.partition.intake import Intake
+from headrace.workers.partition.produce_purgatory import ProducePurgatory
+from headrace.workers.partition.replicas import Replicas
+from tests.support.fake_clock import NOW_MS, FakeClock
+from tests.support.fake_seat import FakeSeat, view_of
+from tests.support.faulty_disk import FaultyDisk
+from tests.support.log_fixtures import batch
+
+
+class Reader:
+    def __init__(self):
+        self.messages = []
+
+    def poll(self, limit, bytes_max=0):
+        taken, self.messages = self.messages[:limit], self.messages[limit:]
+        return taken
+
+    def release(self):
+        return False
+
+
+class Answers:
+    """Remembers how many syncs there had been when each answer was given."""
+
+    def __init__(self, disk):
+        self.disk = disk
+        self.given = []
+
+    def is_congested(self, process_id):
+        return False
+
+    def result(self, process_id, request_id, index, error, base_offset, append_time_ms, log_start_offset):
+        self.given.append((request_id, int(error), base_offset, self.disk.calls.count("fdatasync")))
+
+    def refuse(self, process_id, request_id, index, error):
+        self.result(process_id, request_id, index, error, -1, -1, -1)
+
+    def advanced(self, network_worker, slot):
+        pass
+
+
+class Worker:
+    def __init__(self, path, view, **settings):
+        self.view = view
+        self.disk = FaultyDisk()
+        self.seat = FakeSeat([path], settings)
+        self.seat.readers = {0: Reader()}
+        self.replicas = Replicas(self.seat, 0, FakeClock(), self.disk)
+        self.replicas.follow(view)
+        self.answers = Answers(self.disk)
+        purgatory = ProducePurgatory(self.answers)
+        appender = Appender(self.seat, 0, self.replicas, self.answers, purgatory)
+        self.seat.writers = {}
+        self.seat.readers |= {peer: Reader() for peer in self.seat.wiring.targets(self.seat.process_id) if peer}
+        self.intake = Intake(self.seat, self.answers, appender, Mailbox(self.seat))
+        self._next_id = 0
+
+    def send(self, topic, acks=1):
+        (partition,) = self.view.topics[topic].partitions
+        self._next_id += 1
+        header = PRODUCE_HEADER.pack(self._next_id, partition.slot, partition.key, 0, 1000, acks, 9, 0)
+        self.seat.readers[0].messages.append((PRODUCE, memoryview(bytearray(header + bytes(batch())))))
+
+    def cycle(self):
+        self.intake.do_work(NOW_MS, NOW_MS)
+        given, self.answers.given = self.answers.given, []
+        return given
+
+
+@pytest.fixture
+def worker(tmp_path):
+    return Worker(tmp_path, view_of(("plain", 1), ("kept", 1, {"headrace.flush.before.ack": "true"})))
+
+
+def test_one_sync_a_cycle_and_replica_comes_before_the_answers(worker):
+    for _ in range(5):
+        worker.send("kept")
+        worker.send("plain")
+    syncs = worker.disk.calls.count("fdatasync")
+    given = sorted(worker.cycle())
+    assert worker.disk.calls.count("fdatasync") == syncs + 1
+    assert [(request_id, error) for request_id, error, _offset, _syncs in given] == [
+        (number, 0) for number in range(1, 11)
+    ]
+    assert all(at == syncs + 1 for request_id, _error, _offset, at in given if request_id % 2)
+    assert worker.replicas.by_slot[1].log.recovery_point == 5
+    assert worker.replicas.by_slot[0].log.recovery_point == 0
+
+
+def test_the_setting_of_the_node_holds_for_its_topics(tmp_path):
+    worker = Worker(tmp_path, view_of(("plain", 1)), **{"headrace.flush.before.ack": "true"})
+    worker.send("plain", acks=-1)
+    assert [one[:3] for one in worker.cycle()] == [(1, 0, 0)]
+    assert worker.replicas.by_slot[0].log.recovery_point == 1
+
+
+def test_nothing_is_acknowledged_or_readable_that_could_not_be_synced(worker):
+    worker.send("kept")
+    worker.cycle()
+    worker.disk.only = ("fdatasync",)
+    worker.disk.calls.clear()
+    worker.disk.fail_at, worker.disk.error = 0, errno.EIO
+    worker.send("kept")
+    worker.send("plain")
+    given = {request_id: error for request_id, error, _offset, _syncs in worker.cycle()}
+    assert given[2] == ErrorCode.KAFKA_STORAGE_ERROR
+    row = worker.seat.partitions.read(1)
+    assert row.high_watermark == 1
+    worker.send("kept")
+    worker.send("plain")
+    assert {error for _id, error, _offset, _syncs in worker.cycle()} == {int(ErrorCode.KAFKA_STORAGE_ERROR)}
+    assert worker.disk.calls.count("fdatasync") == 1  # never again
+
+
+def test_a_full_directory_answers_storage_error_and_a_strange_slot_not_leader(worker):
+    worker.replicas.by_slot[0].is_full = True
+    worker.send("plain")
+    worker.view.topics["plain"] = worker.view.topics["plain"]._replace(
+        partitions=(worker.view.topics["plain"].partitions[0]._replace(key=77),)
+    )
+    worker.send("plain")
+    assert [one[1] for one in worker.cycle()] == [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR]
+
+
+def test_free_space_is_looked_at_in_time_however_fast_it_goes(worker):
+    """Not only each DIRECTORY_LOOK_INTERVAL_MS: the clock stands still here."""
+    bound = worker.seat.wiring.settings["headrace.log.dir.free.bytes.min"]
+    log = worker.replicas.by_slot[0].log
+    worker.disk.free_bytes = lambda _path: bound + 2_000 - log.size_bytes
+    errors = []
+    for _ in range(40):
+        worker.send("plain")
+        errors += [error for _id, error, _offset, _syncs in worker.cycle()]
+    assert errors[0] == 0
+    assert errors[-1] == ErrorCode.KAFKA_STORAGE_ERROR
+    assert log.size_bytes <= 2_000 + 200

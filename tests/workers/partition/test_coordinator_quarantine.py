@@ -1,0 +1,143 @@
+"""A coordinator that fails: its partition alone is loaded again, and nothing that was answered is lost."""
+
+import pytest
+
+from headrace.errors import ErrorCode, Fenced, HeadraceError, KafkaError
+from headrace.limits import RELOAD_FIRST_MS, RELOAD_MAX_MS
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import encode_request
+from headrace.workers.coordinators.effects import Answer
+from headrace.workers.partition.group_requests import CoordinatorFailed
+from headrace.workers.partition.ticket import BadAnswer, Ticket
+from tests.workers.partition.host_rig import join
+
+
+def beat(rig, group="g"):
+    """A heartbeat meets a coordinator that fails: no answer, and `Requests` closes the connection."""
+    got = []
+    request = messages.HeartbeatRequest(group_id=group, generation_id=1, member_id="m")
+    body = memoryview(encode_request(ApiKey.HEARTBEAT, 4, request))
+    with pytest.raises(CoordinatorFailed, match="Heartbeat failed, its partition is loaded again"):
+        rig.handlers[ApiKey.HEARTBEAT](4, body, got.append)
+    assert not got
+    assert issubclass(CoordinatorFailed, KafkaError)
+
+
+def failing(rig, failure):
+    """The coordinator's next event raises."""
+    coordinator = rig.host.by_partition[0].coordinator
+
+    def step(event, now_ms):
+        del coordinator.step
+        raise failure
+
+    coordinator.step = step
+    return coordinator
+
+
+def settle(rig, milliseconds=RELOAD_FIRST_MS):
+    rig.host.clock.now_ms += milliseconds
+    for _ in range(3):
+        rig.host.do_work()
+
+
+def test_a_partition_whose_coordinator_fails_is_loaded_again_and_knows_what_was_committed(rig, caplog):
+    rig.load()
+    rig.commit(41)
+    rig.host.do_work()
+    failed = failing(rig, RuntimeError("half done"))
+    beat(rig)
+    assert "groups failed, loaded again partition=__consumer_offsets-0 event=Heartbeat failures=1" in caplog.text
+    assert "half done" in caplog.text
+    assert rig.host.by_partition[0].coordinator is not failed
+    assert rig.error_of(rig.commit(42)) == "COORDINATOR_LOAD_IN_PROGRESS"
+    assert 0 < rig.host.sleep_bound_ms(100_000) <= RELOAD_FIRST_MS
+    settle(rig)
+    assert rig.committed() == 41
+
+
+def test_requests_that_wait_in_it_are_answered_and_their_appends_too(rig):
+    rig.load()
+    joining = join(rig)
+    wanted = rig.commit(7, "other")
+    rig.lead(isr=(0, 1))
+    waiting = rig.commit(8, "third")
+    failing(rig, RuntimeError("half done"))
+    beat(rig)
+    assert ErrorCode(joining[0].error_code).name == "NOT_COORDINATOR"
+    rig.host.do_work()
+    assert {rig.error_of(wanted), rig.error_of(waiting)} == {"NOT_COORDINATOR"}
+    assert rig.log.log_end_offset == 0
+
+
+def test_what_waits_for_other_replicas_when_it_fails_is_answered_once(rig):
+    rig.load()
+    rig.lead(isr=(0, 1))
+    waiting = [rig.commit(number, f"g{number}") for number in range(3)]
+    rig.host.do_work()
+    assert waiting == [[], [], []]
+    failing(rig, RuntimeError("half done"))
+    rig.replica.high_watermark = rig.log.log_end_offset
+    rig.host.do_work()  # the first outcome fails: the others come to a coordinator that is unloaded
+    assert [len(got) for got in waiting] == [0, 1, 1]
+    settle(rig)
+    assert [rig.committed(f"g{number}") for number in range(3)] == [0, 1, 2], "they were in the log"
+
+
+def test_a_coordinator_that_goes_on_to_fail_is_left_alone_for_longer(rig, caplog):
+    rig.load()
+    waits = []
+    for _ in range(10):
+        failing(rig, RuntimeError("again"))
+        beat(rig)
+        waits.append(rig.host.sleep_bound_ms(1_000_000))
+        settle(rig, waits[-1])
+        assert not rig.host.by_partition[0].coordinator.is_loading
+    assert waits[:4] == [RELOAD_FIRST_MS << number for number in range(4)]
+    assert waits[-1] == RELOAD_MAX_MS
+    rig.host.clock.now_ms += 3 * RELOAD_MAX_MS
+    failing(rig, RuntimeError("long after"))
+    beat(rig)
+    assert rig.host.sleep_bound_ms(1_000_000) == RELOAD_FIRST_MS
+
+
+def test_a_log_that_a_coordinator_fails_to_read_is_tried_again_and_others_go_on(rig, caplog):
+    rig.commit(1)
+    rig.follow()
+    coordinator = failing(rig, RuntimeError("in its load"))
+    rig.host.do_work()
+    assert rig.host.by_partition[0].coordinator is not coordinator
+    assert "event=Loaded" in caplog.text
+    settle(rig)
+    assert rig.committed() == -1
+
+
+def test_an_answer_that_cannot_be_written_loads_the_partition_again_and_not_one_connection(rig, caplog):
+    """Its event has done half its work, whose client it may be."""
+    rig.load()
+    got, hosted = [], rig.host.by_partition[0]
+    wrong = Answer(Ticket(got.append, ApiKey.HEARTBEAT, 4), messages.HeartbeatResponse(error_code="none"))
+    hosted.coordinator.step = lambda event, now_ms: [wrong]
+    beat(rig)
+    assert "BadAnswer: HeartbeatResponse" in caplog.text
+    assert issubclass(BadAnswer, HeadraceError)
+    assert not got
+    assert rig.host.by_partition[0] is not hosted
+
+
+def test_a_worker_that_is_fenced_ends(rig):
+    rig.load()
+    failing(rig, Fenced("another has its place"))
+    request = messages.HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
+    with pytest.raises(Fenced):
+        rig.ask(ApiKey.HEARTBEAT, 4, request)
+
+
+def test_a_deletion_of_groups_tells_which_of_them_failed(rig):
+    rig.load()
+    failing(rig, RuntimeError("half done"))
+    request = messages.DeleteGroupsRequest(groups_names=["g", "other"])
+    (answer,) = rig.ask(ApiKey.DELETE_GROUPS, 2, request)
+    errors = {row.group_id: ErrorCode(row.error_code).name for row in answer.results}
+    assert errors == {"g": "UNKNOWN_SERVER_ERROR", "other": "COORDINATOR_LOAD_IN_PROGRESS"}

@@ -1,0 +1,204 @@
+"""Replicas over disks that fail, fill up and come back."""
+
+import errno
+
+import pytest
+
+from headrace.errors import StorageFailed
+from headrace.shm.cluster_view import DoomedReplica
+from headrace.shm.partition_table import RowState
+from tests.support.fake_clock import NOW_MS
+from tests.support.fake_seat import FakeSeat, view_of
+from tests.workers.partition.replica_fixtures import Node
+
+
+def test_new_partitions_are_spread_over_the_directories(node):
+    node.replicas.follow(view_of(("t", 6)))
+    assert sorted(node.dir_of(slot).name for slot in range(6)) == ["a"] * 3 + ["b"] * 3
+    assert all(node.row(slot).state == RowState.LEADER for slot in range(6))
+
+
+@pytest.mark.parametrize("call", ["fdatasync", "pwritev"])
+def test_an_io_error_takes_the_whole_directory_offline_and_no_other(node, call):
+    node.replicas.follow(view_of(("t", 6)))
+    for slot in range(6):
+        assert node.append(slot)
+    failing = node.dir_of(0)
+    node.disk.fails[call] = errno.EIO
+    replica = node.replicas.by_slot[0]
+    if call == "pwritev":
+        assert not node.append(0)
+    else:
+        with pytest.raises(StorageFailed) as failure:
+            replica.log.flush(NOW_MS)
+        node.replicas.fail(replica, failure.value)
+    node.disk.fails.clear()
+    states = {slot: node.row(slot).state for slot in range(6)}
+    assert {node.dir_of(slot) for slot, state in states.items() if state == RowState.OFFLINE} == {failing}
+    assert {node.dir_of(slot) for slot, state in states.items() if state == RowState.LEADER} == set(node.dirs) - {
+        failing
+    }
+    assert sum(state == RowState.OFFLINE for state in states.values()) == 3
+    assert node.row(0).log_end_offset == 1  # what it had published stands there
+    assert {changed.slot for changed in node.look()} == {
+        slot for slot, state in states.items() if state == RowState.OFFLINE
+    }
+    assert node.seat.mask == 1 << node.dirs.index(failing)
+    for slot, state in states.items():
+        if state == RowState.LEADER:
+            assert node.append(slot)
+    assert node.replicas.close()  # the other directory may get its marker
+
+
+def test_a_failed_directory_stays_offline_for_the_workers_successor(node):
+    view = view_of(("t", 4))
+    node.replicas.follow(view)
+    for slot in range(4):
+        node.append(slot)
+    lost = node.dir_of(0)
+    node.replicas.fail(node.replicas.by_slot[0], StorageFailed("fsync: injected"))
+    node.killed().follow(view)
+    for slot in range(4):
+        if slot in node.replicas.by_slot:
+            assert node.dir_of(slot) != lost
+        else:
+            assert node.row(slot).state == RowState.OFFLINE
+            assert node.replicas.offline[slot] == view.topics["t"].partitions[slot].key
+    assert len(node.replicas.by_slot) == 2
+
+
+def test_another_process_that_found_a_directory_failing_is_believed(node):
+    node.replicas.follow(view_of(("t", 4)))
+    node.seat.mask = 2
+    changed = node.look()
+    assert {replica.log.directory.parent for replica in changed} == {node.dirs[1]}
+    assert all(replica.state is RowState.OFFLINE for replica in changed)
+    assert len(changed) == 2
+
+
+def test_no_empty_log_replaces_one_that_lies_in_a_failed_directory(tmp_path):
+    node = Node(tmp_path)
+    view = view_of(("t", 4))
+    node.replicas.follow(view)
+    for slot in range(4):
+        node.append(slot)
+    lost = [slot for slot in range(4) if node.dir_of(slot) == node.dirs[1]]
+    node.replicas.close()
+    node.seat = FakeSeat(node.dirs, offline=[node.dirs[1]])
+    node.start().follow(view)
+    assert {slot for slot in range(4) if node.row(slot).state == RowState.OFFLINE} == set(lost)
+    assert not any((node.dirs[0] / f"t-{slot}").exists() for slot in lost)
+    later = view_of(("t", 4), ("new", 2))
+    node.replicas.follow(later)  # created while the node runs: it can't lie in the other directory
+    assert [node.row(slot).state for slot in (4, 5)] == [RowState.LEADER] * 2
+    assert node.replicas.close()
+
+
+def test_a_new_partition_goes_where_there_is_room_whatever_lies_there(node):
+    node.replicas.follow(view_of(("t", 4)))
+    bound = node.seat.wiring.settings["headrace.log.dir.free.bytes.min"]
+    node.disk.free_bytes = lambda path: bound - 1 if path == node.dirs[0] else 2 * bound
+    node.look()
+    node.replicas.follow(view_of(("t", 4), ("u", 3)))
+    assert [node.dir_of(slot) for slot in (4, 5, 6)] == [node.dirs[1]] * 3
+    assert all(node.append(slot) for slot in (4, 5, 6))
+
+
+def test_a_full_directory_refuses_appends_early_and_takes_them_again_when_there_is_room(node):
+    view = view_of(("t", 2))
+    node.replicas.follow(view)
+    assert node.append(0)
+    bound = node.seat.wiring.settings["headrace.log.dir.free.bytes.min"]
+    node.disk.free = bound - 1
+    node.look()
+    assert all(replica.is_full for replica in node.replicas.by_slot.values())
+    assert node.row(0).state == RowState.LEADER  # readers go on
+    node.disk.free = bound
+    node.look()
+    assert all(replica.is_full for replica in node.replicas.by_slot.values())  # no flapping
+    node.disk.free = 2 * bound
+    node.look()
+    assert not any(replica.is_full for replica in node.replicas.by_slot.values())
+    assert node.append(0)
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EMFILE, errno.EDQUOT])
+def test_a_write_without_room_keeps_the_log_for_reads_and_opens_it_again(node, error):
+    node.replicas.follow(view_of(("t", 2)))
+    assert node.append(0, 3)
+    node.disk.fails["pwritev"] = error
+    assert not node.append(0)
+    assert node.row(0).state == RowState.LEADER
+    assert node.row(0).log_end_offset == 3
+    assert node.replicas.by_slot[0].is_full
+    for _ in range(3):  # it opens, which writes nothing, and fails again
+        assert [replica.slot for replica in node.look()] == [0]
+        assert not node.append(0)
+    assert (node.row(0).log_end_offset, node.row(0).high_watermark) == (3, 3)
+    node.disk.fails.clear()
+    assert [replica.slot for replica in node.look()] == [0]
+    assert node.append(0)
+    assert node.row(0).log_end_offset == 4
+    assert node.seat.mask == 0
+    assert node.replicas.close()
+
+
+def test_a_role_without_room_for_its_epoch_is_taken_for_reads_and_later_for_appends(node):
+    node.replicas.follow(view_of(("t", 1)))
+    assert node.append(0)
+    node.disk.fails["pwritev"] = errno.ENOSPC
+    node.replicas.follow(view_of(("t", 1, {}, 5)))
+    row = node.row(0)
+    assert (row.state, row.leader_epoch, row.high_watermark) == (RowState.LEADER, 5, 1)
+    assert node.replicas.by_slot[0].is_full
+    node.look()
+    assert node.replicas.by_slot[0].is_full
+    node.disk.fails.clear()
+    node.look()
+    assert node.append(0)
+    assert node.replicas.by_slot[0].log.epochs.entries == [(0, 0), (5, 1)]
+    row = node.row(0)
+    assert (row.state, row.leader_epoch, row.log_end_offset) == (RowState.LEADER, 5, 2)
+
+
+@pytest.mark.parametrize("is_clean", [False, True])
+@pytest.mark.parametrize("epoch", [0, 1])
+def test_a_node_whose_disks_are_full_serves_reads_from_its_start(node, is_clean, epoch):
+    node.replicas.follow(view_of(("t", 2)))
+    assert node.append(0, 20)
+    if is_clean:
+        node.replicas.close()
+    else:
+        for replica in node.replicas.by_slot.values():
+            replica.log.abandon()
+    node.seat = FakeSeat(node.dirs, clean=node.dirs if is_clean else ())
+    node.disk.free = 0
+    node.disk.fails = dict.fromkeys(("pwritev", "fallocate", "fsync"), errno.ENOSPC)
+    node.start().follow(view_of(("t", 2, {}, epoch)))
+    rows = [node.row(slot) for slot in range(2)]
+    assert [(row.state, row.leader_epoch, row.high_watermark) for row in rows] == [
+        (RowState.LEADER, epoch, 20),
+        (RowState.LEADER, epoch, 0),
+    ]
+    assert not node.append(0)
+    node.disk.free = 1 << 40
+    node.disk.fails.clear()
+    node.look()
+    assert node.append(0)
+
+
+def test_a_directory_whose_disk_is_gone_is_found_without_a_write(node):
+    node.replicas.follow(view_of(("t", 2)))
+    node.disk.fails["free_bytes"] = errno.EIO
+    assert len(node.look()) == 2
+    assert node.seat.mask == 3
+
+
+def test_a_deletion_does_not_wait_for_a_failed_directory(node):
+    view = view_of(("t", 2))
+    node.replicas.follow(view)
+    keys = [partition.key for partition in view.topics["t"].partitions]
+    node.replicas.fail(node.replicas.by_slot[0], StorageFailed("injected"))
+    doomed = [DoomedReplica("t", index, index, keys[index]) for index in range(2)]
+    node.replicas.follow(view_of(doomed=doomed))
+    assert [node.row(slot).state for slot in range(2)] == [RowState.DELETED] * 2

@@ -1,0 +1,337 @@
+"""Replicas that move between log directories while they serve; moves that are cut short at any point."""
+
+import errno
+import os
+import shutil
+
+import pytest
+
+from headrace.errors import ErrorCode
+from headrace.ids import TopicPartition
+from headrace.log.reading.reader import LogReader
+from headrace.log.state.checkpoints import write_partition_metadata
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_response, encode_request
+from headrace.protocol.record_batch import iterate_batches
+from headrace.shm.partition_table import RowState
+from headrace.workers.partition import replica_moves
+from headrace.workers.partition.replica_moves import ReplicaMoves
+from tests.support.fake_clock import NOW_MS
+from tests.support.fake_seat import FakeSeat, view_of
+from tests.support.log_fixtures import batch
+from tests.workers.partition.replica_fixtures import Node
+
+CONFIG = {"segment.bytes": "20000", "index.interval.bytes": "500"}
+
+
+class MovingNode(Node):
+    def start(self):
+        super().start()
+        self.moves = ReplicaMoves(self.replicas, self.clock)
+        return self.replicas
+
+    def alter(self, slot, path, topic="t"):
+        request = messages.AlterReplicaLogDirsRequest
+        dirs = [request.AlterReplicaLogDir(path=str(path), topics=[request.AlterReplicaLogDirTopic(topic, [slot])])]
+        answered = []
+        body = encode_request(ApiKey.ALTER_REPLICA_LOG_DIRS, 2, request(dirs=dirs))
+        self.moves.handlers()[ApiKey.ALTER_REPLICA_LOG_DIRS](2, memoryview(body), answered.append)
+        (topic,) = decode_response(ApiKey.ALTER_REPLICA_LOG_DIRS, 2, memoryview(answered[0])).results
+        return topic.partitions[0].error_code
+
+    def other_dir(self, slot):
+        return next(one for one in self.dirs if one != self.dir_of(slot))
+
+
+@pytest.fixture
+def node(tmp_path, monkeypatch):
+    monkeypatch.setattr(replica_moves, "MOVE_BYTES_PER_CYCLE_MAX", 3_000)
+    node = MovingNode(tmp_path)
+    node.replicas.follow(view_of(("t", 2, CONFIG)))
+    for _ in range(400):
+        assert node.append(0)
+    return node
+
+
+def records(node, slot):
+    log = node.replicas.by_slot[slot].log
+    reader = LogReader(log.directory)
+    reader.refresh(log.segments_version)
+    found = []
+    for base in reader.segment_bases():
+        data = (log.directory / f"{base:020d}.log").read_bytes()
+        found += [bytes(whole) for _position, _header, whole in iterate_batches(data)]
+    return found
+
+
+def work_through(moves):
+    while moves.do_work():
+        pass
+
+
+def names(path):
+    return sorted(one.name.split(".")[0] + one.name[one.name.rfind("-") :] for one in path.iterdir() if one.is_dir())
+
+
+def test_a_replica_moves_while_it_is_written_to(node):
+    source, target = node.dir_of(0), node.other_dir(0)
+    version = node.row(0).segments_version
+    assert node.alter(0, target) == 0
+    cycles, end = 0, 400
+    while node.moves.do_work():
+        cycles += 1
+        end += node.append(0)
+    assert cycles > 10
+    assert node.dir_of(0) == target
+    row = node.row(0)
+    assert (row.state, row.log_end_offset, row.high_watermark) == (RowState.LEADER, end, end)
+    assert row.segments_version != version
+    assert len(records(node, 0)) == end
+    assert not (source / "t-0").exists()
+    assert "t-0-delete" in names(source)
+    assert node.append(0)
+    assert node.replicas.close()
+    node.seat = FakeSeat(node.dirs, clean=node.dirs)
+    node.start().follow(view_of(("t", 2, CONFIG)))
+    assert node.row(0).log_end_offset == end + 1
+    assert node.dir_of(0) == target
+
+
+def test_producers_and_epochs_move_along(node):
+    replica = node.replicas.by_slot[0]
+    sequenced = batch(producer_id=9, producer_epoch=1, base_sequence=0)
+    replica.log.append_as_leader([sequenced], 4, NOW_MS)
+    replica.advance_high_watermark(0)
+    epochs, batches = replica.log.epochs.entries, list(replica.log.producers.producers[9].batches)
+    assert node.alter(0, node.other_dir(0)) == 0
+    work_through(node.moves)
+    moved = node.replicas.by_slot[0].log
+    assert moved is not None
+    assert moved.epochs.entries == epochs
+    assert [one[:4] for one in moved.producers.producers[9].batches] == [one[:4] for one in batches]
+
+
+def test_what_cannot_be_moved_is_refused_with_kafkas_errors(node, tmp_path):
+    assert node.alter(0, tmp_path / "nowhere") == ErrorCode.LOG_DIR_NOT_FOUND
+    assert node.alter(7, node.dirs[0]) == ErrorCode.REPLICA_NOT_AVAILABLE
+    assert node.alter(0, node.dir_of(0)) == 0
+    assert node.moves.do_work() == 0
+    node.seat.mask = 1 << node.dirs.index(node.other_dir(0))
+    node.look()
+    assert node.alter(0, node.other_dir(0)) == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def test_a_move_is_given_up_when_the_replica_is_asked_to_stay(node):
+    target = node.other_dir(0)
+    assert node.alter(0, target) == 0
+    assert node.moves.do_work()
+    assert "t-0-future" in names(target)
+    assert node.alter(0, node.dir_of(0)) == 0
+    assert node.moves.do_work() == 0
+    assert "t-0-future" not in names(target)
+    assert node.append(0)
+
+
+def test_retention_and_truncation_of_the_source_do_not_confuse_the_copy(node):
+    assert node.alter(0, node.other_dir(0)) == 0
+    for _ in range(3):
+        assert node.moves.do_work()
+    log = node.replicas.by_slot[0].log
+    count = log.count_deletable(set(log.segment_bases[:2]), log.log_end_offset)
+    assert count == 2
+    log.advance_log_start(log.segment_bases[2])
+    log.delete_segments(2)
+    start = log.log_start_offset
+    work_through(node.moves)
+    row = node.row(0)
+    assert (row.log_start_offset, row.log_end_offset) == (start, 400)
+    assert len(records(node, 0)) == 400 - start
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC])
+def test_a_move_whose_disk_fails_is_given_up_and_the_replica_stays(node, error):
+    source, target = node.dir_of(0), node.other_dir(0)
+    assert node.alter(0, target) == 0
+    assert node.moves.do_work()
+    node.disk.fails["pwritev"] = error
+    work_through(node.moves)
+    node.disk.fails.clear()
+    assert node.dir_of(0) == source
+    assert (target in node.replicas.usable_directories) == (error == errno.ENOSPC)
+    assert node.append(0)
+    assert node.row(0).log_end_offset == 401
+
+
+VIEW = view_of(("t", 2, CONFIG))
+
+
+def successor(node, view=VIEW):
+    """The worker is killed and starts again."""
+    node.killed().follow(view)
+    node.moves.resume()
+    return node.moves._moves.get(0)
+
+
+@pytest.mark.parametrize("cycles", [0, 1, 5, 12])
+def test_a_move_goes_on_in_the_next_life_of_its_worker(node, cycles):
+    source, target = node.dir_of(0), node.other_dir(0)
+    before = records(node, 0)
+    node.alter(0, target)
+    for _ in range(cycles):
+        assert node.moves.do_work()
+    copied = node.moves._moves[0].future.log_end_offset
+    assert (copied > 0) == (cycles > 0)
+    assert successor(node).future.log_end_offset == copied
+    assert node.append(0)
+    work_through(node.moves)
+    assert node.dir_of(0) == target
+    assert records(node, 0)[:400] == before
+    assert node.row(0).log_end_offset == len(records(node, 0)) == 401
+    assert names(source).count("t-0") == 0
+
+
+def test_a_move_outlives_a_clean_stop(node):
+    target = node.other_dir(0)
+    node.alter(0, target)
+    for _ in range(5):
+        node.moves.do_work()
+    copied = node.moves._moves[0].future.log_end_offset
+    node.moves.close()
+    assert node.replicas.close()
+    node.seat = FakeSeat(node.dirs, clean=node.dirs)
+    node.start().follow(VIEW)
+    node.moves.resume()
+    assert node.moves._moves[0].future.log_end_offset == copied
+    work_through(node.moves)
+    assert node.dir_of(0) == target
+    assert len(records(node, 0)) == 400
+
+
+def test_a_copy_whose_last_batch_is_half_written_goes_on_before_it(node):
+    node.alter(0, node.other_dir(0))
+    for _ in range(5):
+        node.moves.do_work()
+    move = node.moves._moves[0]
+    copied, path = move.future.log_end_offset, move.directory / f"{move.future.end_segment:020d}.log"
+    os.truncate(path, path.stat().st_size - 1)
+    assert successor(node).future.log_end_offset == copied - 1
+    work_through(node.moves)
+    assert len(records(node, 0)) == 400
+
+
+def test_what_a_copy_has_above_the_high_watermark_is_not_believed(node, monkeypatch):
+    """The worker is killed when the copy is whole, and the log loses what it had not published."""
+    target, log = node.other_dir(0), node.replicas.by_slot[0].log
+    row = node.row(0)
+    log.append_as_leader([batch(2) for _ in range(3)], 0, NOW_MS)
+    node.alter(0, target)
+
+    def killed(_old, _new):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "rename", killed)
+    with pytest.raises(KeyboardInterrupt):
+        work_through(node.moves)
+    monkeypatch.undo()
+    os.truncate(log.directory / f"{row.end_segment:020d}.log", row.end_position)
+    move = successor(node)
+    assert move.future.log_end_offset == node.row(0).log_end_offset == 400
+    for _ in range(10):
+        assert node.append(0)
+    expected = records(node, 0)
+    work_through(node.moves)
+    assert node.dir_of(0) == target
+    assert records(node, 0) == expected
+
+
+@pytest.mark.parametrize("what", ["gone", "other topic", "not begun", "second", "same directory"])
+def test_a_copy_that_is_none_of_this_replica_is_put_away(node, what, caplog):
+    source, target = node.dir_of(0), node.other_dir(0)
+    node.alter(0, target)
+    node.moves.do_work()
+    directory = node.moves._moves[0].directory
+    view = VIEW
+    if what == "gone":
+        view = view_of()
+    elif what == "other topic":
+        write_partition_metadata(directory / "partition.metadata", "ff" * 16)
+    elif what == "not begun":
+        (directory / "partition.metadata").unlink()
+    elif what == "second":
+        shutil.copytree(directory, directory.with_name(f"t-0.{'a' * 32}-future"))
+    else:
+        os.rename(directory, source / directory.name)
+    move = successor(node, view)
+    assert (move is not None) == (what == "second")
+    assert (names(source) + names(target)).count("t-0-future") == (what == "second")
+    assert "move given up partition=t-0" in caplog.text
+    if what != "gone":
+        work_through(node.moves)
+        assert len(records(node, 0)) == 400
+        assert node.append(0)
+
+
+def test_a_copy_whose_disk_is_bad_is_put_away_and_the_replica_serves(node):
+    node.alter(0, node.other_dir(0))
+    node.moves.do_work()
+    directory = node.moves._moves[0].directory
+    (directory / f"{0:020d}.index").unlink()
+    (directory / f"{0:020d}.index").mkdir()
+    assert successor(node) is None
+    assert node.append(0)
+
+
+def test_a_crash_between_the_two_renames_leaves_one_whole_log(node, monkeypatch):
+    source, target = node.dir_of(0), node.other_dir(0)
+    node.alter(0, target)
+    rename = os.rename
+
+    def killed(old, new):
+        if str(new).endswith("-delete"):
+            raise KeyboardInterrupt
+        rename(old, new)
+
+    monkeypatch.setattr(os, "rename", killed)
+    with pytest.raises(KeyboardInterrupt):
+        work_through(node.moves)
+    monkeypatch.undo()
+    assert (source / "t-0").is_dir()
+    assert (target / "t-0").is_dir()
+    node.killed().follow(view_of(("t", 2, CONFIG)))
+    assert node.row(0).log_end_offset == 400
+    assert [(one / "t-0").is_dir() for one in node.dirs].count(True) == 1
+    assert node.append(0)
+
+
+def test_a_move_of_an_earlier_topic_in_the_slot_is_no_move_of_this_one(node):
+    target = node.other_dir(0)
+    assert node.alter(0, target) == ErrorCode.NONE
+    node.replicas.follow(view_of(("u", 2, CONFIG)))  # its slots are those of the deleted topic
+    assert node.dir_of(0) != target
+    assert node.alter(0, target, "u") == ErrorCode.NONE
+    work_through(node.moves)
+    assert node.dir_of(0) == target
+
+
+def test_only_what_was_synced_in_any_case_is_believed_without_a_look(tmp_path, monkeypatch):
+    monkeypatch.setattr(replica_moves, "MOVE_SYNC_BYTES", 10_000)
+    monkeypatch.setattr(replica_moves, "MOVE_BYTES_PER_CYCLE_MAX", 1_000)
+    for base in range(6):
+        (tmp_path / f"{base * 10:020d}.log").write_bytes(bytes(4_000))
+    assert replica_moves._synced_before(tmp_path, 0) == 30  # 12,000 bytes from there on
+    assert replica_moves._synced_before(tmp_path, 1_001) == 20
+    assert replica_moves._synced_before(tmp_path, 1 << 20) == 0
+
+
+def test_directories_that_are_no_copies_end_nobody(node):
+    for name in (
+        b"\xff-0.aa-future",
+        b"x-future",
+        b"-0.aa-future",
+        "t-\u0663.aa-future".encode(),
+        b"t-99999999999999.aa-future",
+    ):
+        os.mkdir(os.path.join(os.fsencode(node.dirs[0]), name))
+    (node.dirs[0] / "t-0.aa-future").mkdir()
+    assert node.replicas.find_copies() == {TopicPartition("t", 0): [node.dirs[0] / "t-0.aa-future"]}
