@@ -242,12 +242,14 @@ class Agent:
 
     def next_ms(self) -> int | None:
         """When there is something to do by itself; None where there is nothing."""
+        if not self.is_loaded or self._needs_load:
+            return self._load_due_ms if self._load_task is None else None
         due = [
             area.due_ms
             for area in self._areas.values()
             if area.task is None and (area.paths or (area is self._nodes and self._has_new()))
         ]
-        published_ms = self._publisher.next_ms() if self.is_loaded else None
+        published_ms = self._publisher.next_ms()
         if published_ms is not None:
             due.append(published_ms)
         return min(due, default=None)

@@ -2,16 +2,17 @@ import json
 
 import pytest
 
-from headrace.controller import topic_creation, znodes
-from headrace.controller.cluster import Topic
-from headrace.controller.topic_creation import create
-from headrace.controller.topic_growth import grow, placed
-from headrace.controller.znodes import TopicAssignment
+from headrace.controller.active import reconciliation
+from headrace.controller.active.topic_growth import placed
+from headrace.controller.cluster.known_cluster import Topic
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.znodes import TopicAssignment
 from headrace.errors import ErrorCode, KafkaError
 
 
 def make(node, name, replicas=((0,),)):
-    return create(node.zk, node.office.election, node.cluster, name, replicas, {})
+    node.create(name, replicas, {})
+    return node.known.topics[name]
 
 
 def topic_of(*replicas):
@@ -53,8 +54,8 @@ def test_too_few_live_brokers():
 def test_assignment_and_states_are_written_and_served(new_node, ensemble):
     node = new_node()
     topic = make(node, "t")
-    grow(node.zk, node.office.election, node.cluster, topic, ((0,), (0,), (0,)))
-    node.office.publish()
+    node.run(node.active.grow(topic, ((0,), (0,), (0,))))
+    node.publish()
     node.turn()
     stored = json.loads(ensemble.data(znodes.topic_path("t")))
     assert stored["partitions"] == {"0": [0], "1": [0], "2": [0]}
@@ -64,17 +65,18 @@ def test_assignment_and_states_are_written_and_served(new_node, ensemble):
 
 
 def test_more_than_a_transaction_holds(new_node, monkeypatch):
-    monkeypatch.setattr(topic_creation, "PARTITIONS_PER_COMMIT", 2)
+    monkeypatch.setattr(reconciliation, "PARTITIONS_PER_COMMIT", 2)
     node = new_node()
-    grown = grow(node.zk, node.office.election, node.cluster, make(node, "t"), ((0,),) * 8)
-    assert not grown.missing
+    node.run(node.active.grow(make(node, "t"), ((0,),) * 8))
+    assert len(node.known.topics["t"].states) == 8
+    assert not node.known.missing
 
 
 def test_a_topic_without_an_id_gets_none(new_node, ensemble):
     node = new_node()
     ensemble.put(znodes.topic_path("t"), b'{"version":1,"partitions":{"0":[0]}}')
     node.turn()
-    grow(node.zk, node.office.election, node.cluster, node.cluster.topics["t"], ((0,), (0,)))
+    node.run(node.active.grow(node.known.topics["t"], ((0,), (0,))))
     assert "topic_id" not in json.loads(ensemble.data(znodes.topic_path("t")))
 
 
@@ -84,14 +86,14 @@ def test_a_reassignment_under_way_is_not_overwritten(new_node, ensemble):
     fields = json.loads(ensemble.data(znodes.topic_path("t")))
     ensemble.put(znodes.topic_path("t"), json.dumps({**fields, "adding_replicas": {"0": [1]}}).encode())
     with pytest.raises(KafkaError) as failure:
-        grow(node.zk, node.office.election, node.cluster, topic, ((0,), (0,)))
+        node.run(node.active.grow(topic, ((0,), (0,))))
     assert failure.value.code is ErrorCode.REASSIGNMENT_IN_PROGRESS
 
 
 def test_no_room_for_more_replicas(new_node):
     node = new_node(headrace_partitions_max="16")
     with pytest.raises(KafkaError, match=r"headrace\.partitions\.max") as failure:
-        grow(node.zk, node.office.election, node.cluster, make(node, "t"), ((0,),) * 18)
+        node.run(node.active.grow(make(node, "t"), ((0,),) * 18))
     assert failure.value.code is ErrorCode.POLICY_VIOLATION
 
 
@@ -101,7 +103,7 @@ def test_a_topic_that_another_controller_let_grow_is_followed(new_node, ensemble
     topic = make(active, "t", ((1,),))
     follower.turn()
     assert len(follower.view.topics["t"].partitions) == 1
-    grow(active.zk, active.office.election, active.cluster, topic, ((1,), (1,)))
+    active.run(active.active.grow(topic, ((1,), (1,))))
     follower.turn()
     assert [row.leader for row in follower.view.topics["t"].partitions] == [1, 1]
     assert "t-1" in follower.owner.directories

@@ -2,7 +2,14 @@ from itertools import pairwise
 
 import pytest
 
-from headrace.controller.outage import REMINDER_FIRST_S, REMINDER_MAX_S, START_PATIENCE_S, Outage, Reminder, clock_text
+from headrace.controller.zookeeper.outage import (
+    REMINDER_FIRST_S,
+    REMINDER_MAX_S,
+    START_PATIENCE_S,
+    Outage,
+    Reminder,
+    clock_text,
+)
 
 S = 1_000_000_000
 DATE_MS = 1_700_000_000_000

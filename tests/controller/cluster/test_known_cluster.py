@@ -2,11 +2,10 @@ import json
 
 import pytest
 
-from headrace.controller import znodes
 from headrace.controller.admin import a19_create_topics, a20_delete_topics
-from headrace.controller.cluster import Cluster
-from headrace.controller.topic_creation import create
-from headrace.controller.znodes import PartitionState, TopicAssignment
+from headrace.controller.agent.view_publisher import ViewPublisher
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.znodes import PartitionState, TopicAssignment
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -24,8 +23,8 @@ from tests.controller.fake_zk import Killed
 
 
 def make(node, name, partitions=1, configs=None):
-    create(node.zk, node.office.election, node.cluster, name, ((node.cluster.node_id,),) * partitions, configs or {})
-    node.office.publish()
+    node.create(name, ((node.known.node_id,),) * partitions, configs or {})
+    node.publish()
 
 
 def test_the_view_has_what_zookeeper_has(new_node):
@@ -36,7 +35,7 @@ def test_the_view_has_what_zookeeper_has(new_node):
     assert [(row.leader, row.isr, row.replicas, row.offline) for row in topic.partitions] == [(0, (0,), (0,), ())] * 2
     assert [row.slot for row in topic.partitions] == [0, 1]
     assert len({row.key for row in topic.partitions} - {0}) == 2
-    assert node.view.cluster_id == node.cluster.cluster_id
+    assert node.view.cluster_id == node.known.cluster_id
     assert node.view.brokers[0].port == 9092
     assert node.view.controller_id == 0
 
@@ -45,8 +44,8 @@ def test_a_view_that_says_nothing_new_is_not_published(new_node):
     node = new_node()
     make(node, "t")
     version = node.view.version
-    assert not node.cluster.publish()
-    node.office.react(znodes.TOPICS)
+    assert not node.agent.publish()
+    node.react(znodes.TOPICS)
     assert node.view.version == version
 
 
@@ -161,13 +160,13 @@ def test_the_name_of_a_released_topic_is_taken_until_somebody_deletes_it(new_nod
     row = messages.CreateTopicsRequest.CreatableTopic(name="t", num_partitions=1, replication_factor=1)
     request = encode_request(ApiKey.CREATE_TOPICS, 5, messages.CreateTopicsRequest(topics=[row], timeout_ms=0))
     answer = decode_response(
-        ApiKey.CREATE_TOPICS, 5, memoryview(a19_create_topics.handle(node.office, 5, memoryview(request)).poll(0))
+        ApiKey.CREATE_TOPICS, 5, memoryview(node.handle(a19_create_topics.handle, 5, memoryview(request)).poll(0))
     )
     assert answer.topics[0].error_code == ErrorCode.TOPIC_ALREADY_EXISTS
     assert "put its node back, or delete it first" in answer.topics[0].error_message
     assert node.owner.directories
     request = encode_request(ApiKey.DELETE_TOPICS, 5, messages.DeleteTopicsRequest(topic_names=["t"], timeout_ms=9))
-    waiting = a20_delete_topics.handle(node.office, 5, memoryview(request))
+    waiting = node.handle(a20_delete_topics.handle, 5, memoryview(request))
     node.turn()
     answer = decode_response(ApiKey.DELETE_TOPICS, 5, memoryview(waiting.poll(0)))
     assert answer.responses[0].error_code == 0
@@ -190,7 +189,7 @@ def test_slots_of_a_released_topic_are_free_when_every_worker_has_followed(new_n
     node.turn()
     make(node, "late")
     assert node.view.topics["late"].partitions[0].slot == 0
-    assert not node.office.has_deletions
+    assert not node.agent.has_deletions
 
 
 def test_slots_of_a_released_topic_are_held_over_the_death_of_the_controller(new_node, ensemble):
@@ -223,7 +222,7 @@ def test_a_released_log_whose_owner_was_killed_keeps_its_slot_until_it_is_back(n
     node.seat.processes.raise_generation(owner)  # killed before it followed; its successor never sees the topic
     node.owner.is_deaf = False
     node.turn()
-    assert not node.office.has_deletions
+    assert not node.agent.has_deletions
     node = node.restarted() if away else node
     make(node, "other")
     node.turn()
@@ -291,7 +290,7 @@ def test_a_topic_with_a_node_that_can_not_be_read_is_served_as_it_was_known(new_
     ensemble.put(path, b"{")
     node = node.restarted() if away else node
     for changed in (znodes.TOPICS, znodes.topic_path("t")):
-        node.office.react(changed)
+        node.react(changed)
     node.turn()
     assert node.view.topics["t"] == before
     ensemble.put(path, data)
@@ -313,9 +312,9 @@ def test_states_that_are_gone_are_written_again_with_the_next_epoch_and_the_same
     new_node, ensemble, how
 ):
     node = new_node()
-    ensemble.session().create(znodes.broker_path(1), znodes.encode_broker("b", 1, None, 0), is_ephemeral=True)
+    ensemble.put(znodes.broker_path(1), znodes.encode_broker("b", 1, None, 0))
     node.turn()
-    create(node.zk, node.office.election, node.cluster, "t", ((0, 1),), {})
+    node.create("t", ((0, 1),), {})
     ensemble.put(znodes.state_path("t", 0), znodes.encode_state(PartitionState(0, 7, (0,), 1)))
     node = node.restarted()
     data = ensemble.data(znodes.topic_path("t"))
@@ -325,7 +324,7 @@ def test_states_that_are_gone_are_written_again_with_the_next_epoch_and_the_same
         node.turn()
         ensemble.put(znodes.topic_path("t"), data)
     node = node.restarted() if how == "while away" else node
-    node.office.react(znodes.topic_path("t"))
+    node.react(znodes.topic_path("t"))
     node.turn()
     row = node.view.topics["t"].partitions[0]
     assert (row.leader, row.leader_epoch, row.isr) == (0, 8, (0,))
@@ -355,7 +354,7 @@ def test_a_broker_whose_node_can_not_be_read_is_alive(new_node, ensemble):
     node.turn()
     before = node.view.brokers[7]
     ensemble.put(znodes.broker_path(7), b"[]")
-    node.office.react(znodes.BROKER_IDS)
+    node.react(znodes.BROKER_IDS)
     assert node.view.brokers[7] == before
     node = node.restarted()
     assert node.view.brokers[7] == before
@@ -393,23 +392,25 @@ def test_what_did_not_change_is_not_made_again_for_a_view(new_node, monkeypatch)
     for name in ("a", "b"):
         make(node, name, 3)
     made = []
-    partition_view = Cluster._partition_view
+    partition_view = ViewPublisher._partition_view
     monkeypatch.setattr(
-        Cluster,
+        ViewPublisher,
         "_partition_view",
         lambda self, topic, index: (made.append((topic.name, index)), partition_view(self, topic, index))[1],
     )
     make(node, "c")
     assert made == [("c", 0)]
-    node.cluster.topics["b"].configs = {"retention.ms": "7"}
-    state = node.cluster.topics["a"].states[1]
-    node.cluster.topics["a"].states[1] = state._replace(leader_epoch=state.leader_epoch + 1)
-    assert node.cluster.publish()
+    a, b = node.known.topics["a"], node.known.topics["b"]
+    node.known.set_states(a, {1: a.states[1]._replace(leader_epoch=1)})
+    assert node.agent.publish()
     assert made == [("c", 0), ("a", 1)]
+    node.known.set_configs(b, {"retention.ms": "7"})
+    assert node.agent.publish()
+    assert len(made) == 5, "b is made anew, all of it"
     assert node.view.topics["b"].configs == {"retention.ms": "7"}
     assert [row.leader_epoch for row in node.view.topics["a"].partitions] == [0, 1, 0]
-    node.cluster.brokers.pop(0)
-    assert node.cluster.publish()
+    node.known.set_brokers({})
+    assert node.agent.publish()
     assert [row.leader for row in node.view.topics["c"].partitions] == [-1]
 
 
@@ -422,10 +423,10 @@ def test_a_controller_process_killed_while_it_publishes_has_a_successor_that_tel
     make(node, "t", 4)
     reader = ClusterViewReader(Region.attach(node.seat.wiring.region_name(VIEW), writable=False))
     assert [one.leader_epoch for one in reader.follow()[0].topics["t"].partitions] == [0] * 4
-    topic = node.cluster.topics["t"]
+    topic = node.known.topics["t"]
     for index in (1, 3):
         state = topic.states[index]._replace(leader_epoch=7)
-        topic.states[index] = state
+        node.known.set_states(topic, {index: state})
         ensemble.put(znodes.state_path("t", index), znodes.encode_state(state))
     owner, name = (ClusterViewWriter, "_announce") if place == "announce" else (ClusterTable, place.split()[0])
     called = []
@@ -439,7 +440,7 @@ def test_a_controller_process_killed_while_it_publishes_has_a_successor_that_tel
     kept = getattr(owner, name)
     monkeypatch.setattr(owner, name, killed)
     with pytest.raises(Killed):
-        node.office.publish()
+        node.publish()
     monkeypatch.undo()
     assert reader.follow()[1] == {}
     seat = Seat(node.seat.wiring, node.seat.process_id)

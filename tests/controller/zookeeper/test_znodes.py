@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from headrace.controller import znodes
-from headrace.controller.znodes import BadZnode, PartitionState, Registration, TopicAssignment
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.znodes import BadZnode, PartitionState, Registration, TopicAssignment
 
 TOPIC_ID = "64e2ebf4-22cd-4234-b6ef-48721f1e9d05".replace("-", "")
 

@@ -8,24 +8,31 @@ import time
 
 import pytest
 from kazoo.client import KazooClient
+from kazoo.exceptions import ConnectionLoss
 
-from headrace.controller.session_file import SESSION_FILE, SessionFile
-from headrace.controller.transaction import Transaction
-from headrace.controller.zk import CALL_TIMEOUT_S, CONNECT_REPLY_S, ZkConflict, ZkLost, ZkSession, _repeated
+from headrace.controller.zookeeper.blocking_session import BlockingSession
+from headrace.controller.zookeeper.errors import ZkConflict, ZkLost
+from headrace.controller.zookeeper.session import CALL_TIMEOUT_MS, CONNECT_REPLY_S, ZkSession, _repeated
+from headrace.controller.zookeeper.session_file import SESSION_FILE, SessionFile
+from headrace.controller.zookeeper.tasks import Tasks
+from headrace.controller.zookeeper.transaction import Transaction
 from headrace.errors import ConfigError
 from tests.controller.fake_zk import FakeEnsemble
 from tests.support.session_thief import end_session
 from tests.support.waiting import DEADLINE_S, wait_until
+from tests.support.zookeeper_client import ZooKeeperClient
 
 SESSION_MS = 30_000  # a process that starts slowly still has its session
 SOON_MS = 4_000  # of a session that is ended: its owner may notice only by heartbeats that nobody answers
 
 
 class Bell:
-    """Hears what kazoo's threads tell."""
+    """Hears what kazoo's threads tell a session."""
 
-    def __init__(self):
+    def __init__(self, session):
         self._rung = threading.Event()
+        heard = session.zk._on_event
+        session.zk._on_event = lambda: (heard(), self())
 
     def __call__(self):
         self._rung.set()
@@ -41,10 +48,9 @@ def new_session(chroot):
     made = []
 
     def make(session_file=None, connect=chroot, timeout_ms=SESSION_MS):
-        bell = Bell()
-        session = ZkSession(connect, timeout_ms, session_file and SessionFile([session_file.parent]), bell)
+        session = ZooKeeperClient(connect, timeout_ms, session_file and SessionFile([session_file.parent]))
+        session.bell = Bell(session)
         session.start(DEADLINE_S)
-        session.bell = bell
         made.append(session)
         return session
 
@@ -53,11 +59,25 @@ def new_session(chroot):
         session.stop()
 
 
+class Waited:
+    """The fake, called as `ZooKeeperClient` is."""
+
+    def __init__(self, zk):
+        self._zk = zk
+
+    def __getattr__(self, name):
+        return lambda *arguments, **options: self._zk.ensemble.run(getattr(self._zk, name)(*arguments, **options))
+
+
+def unconnected():
+    return ZooKeeperClient("127.0.0.1:1", 4000)
+
+
 @pytest.fixture(params=["real", "fake"])
 def zk(request):
     """The same expectations of both."""
     if request.param == "fake":
-        return FakeEnsemble().session()
+        return Waited(FakeEnsemble().session())
     return request.getfixturevalue("new_session")()
 
 
@@ -167,14 +187,14 @@ def test_watches_fire_once_for_data_children_and_what_is_not_there_yet(new_sessi
     zk.children("/a", watch=True)
     zk.get("/b", watch=True)
     other.set("/a", b"2")
-    zk.bell.wait_for(lambda: zk._changed.keys() == {"/a"})
+    zk.bell.wait_for(lambda: zk.zk._changed.keys() == {"/a"})
     assert zk.take_changes() == ["/a"]
     other.create("/b")
-    zk.bell.wait_for(lambda: zk._changed.keys() == {"/b"})
+    zk.bell.wait_for(lambda: zk.zk._changed.keys() == {"/b"})
     assert zk.take_changes() == ["/b"]
     other.set("/b", b"2")
     other.create("/a/c")
-    zk.bell.wait_for(lambda: zk._changed)
+    zk.bell.wait_for(lambda: zk.zk._changed)
     assert zk.take_changes() == ["/a"]
 
 
@@ -190,7 +210,7 @@ def test_a_successor_resumes_the_session_and_its_ephemeral_nodes_never_blink(new
     pid = os.fork()
     if not pid:
         try:
-            first = ZkSession(chroot, SESSION_MS, SessionFile([tmp_path]), lambda: None)
+            first = ZooKeeperClient(chroot, SESSION_MS, SessionFile([tmp_path]))
             first.start(DEADLINE_S)
             first.create("/e", is_ephemeral=True)
         finally:
@@ -231,30 +251,30 @@ def test_a_session_that_expires_is_counted_and_the_client_gets_another(new_sessi
 
 
 def test_a_call_without_a_connection_fails_at_once():
-    zk = ZkSession("127.0.0.1:1", 4000, None, lambda: None)
+    zk = unconnected()
     begun = time.monotonic()
     for call in (lambda: zk.get("/a"), lambda: zk.get_many(["/a"]), lambda: zk.create("/a"), lambda: zk.tree("/a")):
         with pytest.raises(ZkLost, match="not connected"):
             call()
-    assert time.monotonic() - begun < CALL_TIMEOUT_S
+    assert time.monotonic() - begun < CALL_TIMEOUT_MS / 1000
 
 
 def test_where_no_server_answers_the_start_ends_in_time_and_says_where_it_looked():
     beats = []
-    zk = ZkSession("127.0.0.1:1", 4000, None, lambda: None)
+    zk = unconnected()
     with pytest.raises(ZkLost, match=r"no ZooKeeper answers at 127\.0\.0\.1:1 within"):
-        zk.start(0.5, lambda: beats.append(1))
+        zk.zk.start(0.5, lambda: beats.append(1))
     assert beats
 
 
 def test_a_start_can_be_called_off():
-    zk = ZkSession("127.0.0.1:1", 4000, None, lambda: None)
+    zk = unconnected()
 
     def alive():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        zk.start(30, alive)
+        zk.zk.start(30, alive)
     zk.stop()
 
 
@@ -271,16 +291,71 @@ def test_a_server_that_drops_the_first_request_costs_three_seconds_and_not_the_s
 @pytest.mark.parametrize("connect", ["host:port", "a:1,b:x/c"])
 def test_an_address_that_does_not_parse_names_the_setting(connect):
     with pytest.raises(ConfigError, match=r"zookeeper\.connect"):
-        ZkSession(connect, 4000, None, lambda: None)
+        BlockingSession(connect, 4000)
 
 
-def test_a_caller_of_many_calls_is_seen_to_live(chroot):
-    beats = []
-    session = ZkSession(chroot, SESSION_MS, None, lambda: None, lambda: beats.append(1))
-    session.start(DEADLINE_S)
-    try:
-        session.ensure("/a")
-        session.get_many(["/a"] * 50)
-        assert len(beats) >= 51
-    finally:
-        session.stop()
+class Clock:
+    now_ms = 0
+
+    def __call__(self):
+        return self.now_ms
+
+
+class DeafClient:
+    """kazoo's, connected to a server that never answers."""
+
+    connected = True
+
+    def get_async(self, _path, watch=None):
+        return self
+
+    def rawlink(self, _callback):
+        pass
+
+
+@pytest.fixture
+def deaf():
+    """A session without replies, the tasks that call it, and their clock."""
+    clock = Clock()
+    tasks = Tasks(clock)
+    session = ZkSession("127.0.0.1:1", 4000, None, tasks, lambda: None)
+    session._client = DeafClient()
+    return session, tasks, clock
+
+
+def test_a_call_without_a_reply_ends_at_its_deadline_and_nobody_waits_for_it(deaf):
+    session, tasks, clock = deaf
+    task = tasks.start(session.get("/a"), lambda _task: None)
+    assert tasks.run(10) == 1
+    assert tasks.next_ms == CALL_TIMEOUT_MS
+    clock.now_ms = CALL_TIMEOUT_MS - 1
+    assert tasks.run(10) == 0
+    clock.now_ms += 1
+    assert tasks.run(10) == 1
+    assert isinstance(task.failure, ZkLost)
+
+
+def test_a_reply_that_comes_too_late_is_nobody_s(deaf):
+    session, tasks, clock = deaf
+    task = tasks.start(session.get("/a"), lambda _task: None)
+    tasks.run(10)
+    reply = task._awaited
+    clock.now_ms = CALL_TIMEOUT_MS
+    tasks.run(10)
+    session._hand_in(reply, (b"late", None), None)
+    assert session.take_replies() == 1
+    assert isinstance(task.failure, ZkLost)
+
+
+def test_one_ring_for_replies_that_nobody_took_yet(deaf):
+    session, tasks, _clock = deaf
+    rings = []
+    session._on_event = lambda: rings.append(1)
+    waiting = [tasks.start(session.get("/a"), lambda _task: None) for _ in range(3)]
+    tasks.run(10)
+    for task in waiting:
+        session._hand_in(task._awaited, None, ConnectionLoss())
+    assert rings == [1]
+    assert session.take_replies() == 3
+    tasks.run(10)
+    assert all(isinstance(task.failure, ZkLost) for task in waiting)

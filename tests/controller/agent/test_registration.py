@@ -1,19 +1,30 @@
+import time
+
 import pytest
 
-from headrace.controller import registration, znodes
+from headrace.controller.agent import registration
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.tasks import Tasks
 
 PATH = znodes.broker_path(1)
 DATA = znodes.encode_broker("here", 9092, None, 5)
 
 
-def register(zk, data=DATA, alive=lambda: None, wait_s=0.0):
-    registration.register(zk, 1, data, wait_s, alive)
+def register(zk, data=DATA, wait_s=0.0, on_wait=lambda: None):
+    """on_wait   called each time somebody else's registration is waited for"""
+    tasks = Tasks(lambda: time.monotonic_ns() // 1_000_000)
+
+    async def sleep(_wait_ms):
+        on_wait()
+
+    tasks.sleep = sleep
+    zk.ensemble.run(registration.register(zk, tasks, 1, data, wait_s))
 
 
 def test_the_first_node_makes_the_cluster_id_and_all_others_read_it(ensemble):
-    made = registration.cluster_id(ensemble.session())
+    made = ensemble.run(registration.cluster_id(ensemble.session()))
     assert len(made) == 22
-    assert registration.cluster_id(ensemble.session()) == made
+    assert ensemble.run(registration.cluster_id(ensemble.session())) == made
 
 
 def test_two_nodes_that_start_at_once_agree_on_the_cluster_id(ensemble):
@@ -22,7 +33,7 @@ def test_two_nodes_that_start_at_once_agree_on_the_cluster_id(ensemble):
         ensemble.put(znodes.CLUSTER_ID, znodes.encode_cluster_id("theirs"))
 
     ensemble.on_write = overtake
-    assert registration.cluster_id(ensemble.session()) == "theirs"
+    assert ensemble.run(registration.cluster_id(ensemble.session())) == "theirs"
 
 
 def test_the_node_is_ephemeral(ensemble):
@@ -58,20 +69,19 @@ def test_a_stale_node_of_the_session_held_before_is_replaced(ensemble):
     assert ensemble.nodes[PATH].ephemeral_owner == new.session_id
 
 
-def test_a_stale_node_of_an_unknown_session_is_waited_for(ensemble, monkeypatch):
+def test_a_stale_node_of_an_unknown_session_is_waited_for(ensemble):
     old, new = ensemble.session(), ensemble.session()
     register(old)
-    monkeypatch.setattr(registration.time, "sleep", lambda _seconds: None)
-    looks = []
+    waits = []
 
-    def alive():
-        looks.append(1)
-        if len(looks) == 3:
+    def on_wait():
+        waits.append(1)
+        if len(waits) == 3:
             old.expire()
 
-    register(new, alive=alive, wait_s=10)
+    register(new, on_wait=on_wait, wait_s=10)
     assert ensemble.nodes[PATH].ephemeral_owner == new.session_id
-    assert len(looks) == 3
+    assert len(waits) == 3
 
 
 def test_an_id_that_another_live_node_holds_is_refused_with_its_address(ensemble):
@@ -80,11 +90,10 @@ def test_an_id_that_another_live_node_holds_is_refused_with_its_address(ensemble
         register(ensemble.session(), wait_s=-1)
 
 
-def test_who_holds_the_id_is_said_while_it_is_waited_for(ensemble, monkeypatch, caplog):
+def test_who_holds_the_id_is_said_while_it_is_waited_for(ensemble, caplog):
     held = ensemble.session()
     register(held, b"[]")
-    monkeypatch.setattr(registration.time, "sleep", lambda _seconds: held.expire())
-    register(ensemble.session(), wait_s=10)
+    register(ensemble.session(), wait_s=10, on_wait=held.expire)
     assert (
         f"waiting for a broker id that another session holds broker_id=1 holder=session=0x{held.session_id:x}"
         in caplog.text
@@ -98,7 +107,7 @@ def test_a_node_that_serves_in_a_cluster_makes_no_other_one(ensemble, data):
         ensemble.put(znodes.CLUSTER_ID, data)
     nodes = dict(ensemble.nodes)
     with pytest.raises(registration.ForeignCluster, match="this node serves in cluster ours"):
-        registration.cluster_id(zk, "ours")
+        ensemble.run(registration.cluster_id(zk, "ours"))
     assert ensemble.nodes == nodes
     ensemble.put(znodes.CLUSTER_ID, znodes.encode_cluster_id("ours"))
-    assert registration.cluster_id(zk, "ours") == "ours"
+    assert ensemble.run(registration.cluster_id(zk, "ours")) == "ours"

@@ -1,4 +1,4 @@
-from headrace.controller.transaction import Action, Operation, Transaction
+from headrace.controller.zookeeper.transaction import Action, Operation, Transaction
 
 
 def test_operations_stand_in_the_order_in_which_they_were_added():

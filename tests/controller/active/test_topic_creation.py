@@ -2,10 +2,20 @@ import random
 
 import pytest
 
-from headrace.controller import topic_creation, znodes
-from headrace.controller.election import OfficeLost
-from headrace.controller.topic_creation import check_assignment, check_configs, check_name, place
+from headrace.controller.active import reconciliation
+from headrace.controller.active.topic_creation import check_assignment, place
+from headrace.controller.agent.topic_configs import check_configs
+from headrace.controller.cluster.topic_names import TopicNames
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import ControllerMoved
 from headrace.errors import ErrorCode, KafkaError
+
+
+def check_name(name, existing):
+    names = TopicNames()
+    for other in existing:
+        names.add(other)
+    names.check(name)
 
 
 def code_of(call, *arguments):
@@ -47,22 +57,22 @@ def test_overrides_are_checked_and_an_error_names_key_and_value():
 
 def test_the_nodes_defaults_stand_in_for_minus_one(new_node):
     node = new_node(num_partitions="3")
-    assert place(node.cluster, node.office.settings, -1, -1, random.Random(1)) == ((0,), (0,), (0,))
+    assert place(node.known.live(), node.agent.settings, -1, -1, random.Random(1)) == ((0,), (0,), (0,))
 
 
 @pytest.mark.parametrize("partitions", [0, -2, 100_001])
 def test_a_count_of_partitions_that_can_not_be(new_node, partitions):
     node = new_node()
-    arguments = (node.cluster, node.office.settings, partitions, 1, random.Random(1))
+    arguments = (node.known.live(), node.agent.settings, partitions, 1, random.Random(1))
     assert code_of(place, *arguments) is ErrorCode.INVALID_PARTITIONS
 
 
 def test_a_replication_factor_above_the_live_brokers_names_them(new_node):
     node = new_node()
     with pytest.raises(KafkaError, match=r"alive: \[0\]") as failure:
-        place(node.cluster, node.office.settings, 1, 3, random.Random(1))
+        place(node.known.live(), node.agent.settings, 1, 3, random.Random(1))
     assert failure.value.code is ErrorCode.INVALID_REPLICATION_FACTOR
-    arguments = (node.cluster, node.office.settings, 1, 0, random.Random(1))
+    arguments = (node.known.live(), node.agent.settings, 1, 0, random.Random(1))
     assert code_of(place, *arguments) is ErrorCode.INVALID_REPLICATION_FACTOR
 
 
@@ -78,23 +88,23 @@ def test_an_assignment_is_taken_as_it_is():
 
 
 def create(node, name, replicas=((0,),), configs=None):
-    return topic_creation.create(node.zk, node.office.election, node.cluster, name, replicas, configs or {})
+    return node.create(name, replicas, configs or {})
 
 
 def test_everything_of_a_topic_is_written_in_one_transaction(new_node, ensemble):
     node = new_node()
     writes = ensemble.writes
-    topic = create(node, "t", ((0,), (0,)), {"retention.ms": "5"})
+    topic_id = create(node, "t", ((0,), (0,)), {"retention.ms": "5"})
     assert ensemble.writes == writes + 1
-    assert znodes.decode_topic("t", ensemble.data("/brokers/topics/t")) == (topic.topic_id, ((0,), (0,)))
+    assert znodes.decode_topic("t", ensemble.data("/brokers/topics/t")) == (topic_id, ((0,), (0,)))
     assert znodes.decode_config("", ensemble.data("/config/topics/t")) == {"retention.ms": "5"}
     for index in range(2):
         state = znodes.decode_state("", ensemble.data(znodes.state_path("t", index)), 0)
-        assert state == (0, 0, (0,), node.office.election.epoch, 0)
+        assert state == (0, 0, (0,), node.agent.election.epoch, 0)
 
 
 def test_more_partitions_than_a_transaction_takes(new_node, ensemble, monkeypatch):
-    monkeypatch.setattr(topic_creation, "PARTITIONS_PER_COMMIT", 4)
+    monkeypatch.setattr(reconciliation, "PARTITIONS_PER_COMMIT", 4)
     node = new_node()
     writes = ensemble.writes
     create(node, "t", ((0,),) * 9)
@@ -120,10 +130,10 @@ def test_a_topic_that_another_made_meanwhile_keeps_its_overrides(new_node, ensem
 def test_a_zombie_creates_nothing(new_node, ensemble):
     node = new_node()
     ensemble.put(znodes.CONTROLLER_EPOCH, b"9")
-    with pytest.raises(OfficeLost):
+    with pytest.raises(ControllerMoved):
         create(node, "t")
     assert not [path for path in ensemble.nodes if path.endswith("/t")]
-    assert "t" not in node.cluster.topics
+    assert "t" not in node.known.topics
 
 
 def test_more_replicas_than_this_node_has_rows_for(new_node):
@@ -140,4 +150,4 @@ def test_more_replicas_than_this_node_has_rows_for(new_node):
 def test_a_number_of_partitions_that_can_not_be_is_refused_with_the_bound_it_breaks(new_node, partitions, bound):
     node = new_node()
     with pytest.raises(KafkaError, match=f"must be {bound}"):
-        place(node.cluster, node.office.settings, partitions, 1, random.Random(1))
+        place(node.known.live(), node.agent.settings, partitions, 1, random.Random(1))

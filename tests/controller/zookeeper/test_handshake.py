@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from headrace.controller.handshake import is_behind, opens_sessions
+from headrace.controller.zookeeper.handshake import is_behind, opens_sessions
 from tests.support.waiting import DEADLINE_S
 
 

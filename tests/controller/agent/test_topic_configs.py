@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.controller import topic_configs, znodes
-from headrace.controller.topic_configs import Operation, alter, changed, purge, replaced
-from headrace.controller.topic_creation import create
-from headrace.controller.zk import Node as Znode
-from headrace.controller.zk import ZkConflict, ZkLost
+from headrace.controller.agent import topic_configs
+from headrace.controller.agent.topic_configs import Operation, alter, changed, purge, replaced
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import Node as Znode
+from headrace.controller.zookeeper.errors import ZkConflict, ZkLost
 from headrace.errors import ErrorCode, KafkaError
 from headrace.settings import Settings
 
@@ -23,11 +23,11 @@ def code_of(call, *arguments):
 
 
 def make(node, name, configs=None):
-    create(node.zk, node.office.election, node.cluster, name, ((0,),), configs or {})
+    node.create(name, ((0,),), configs or {})
 
 
 def alter_topic(node, change, is_trial):
-    return alter(node.zk, znodes.topic_config_path("t"), change, is_trial, znodes.topic_path("t"))
+    return node.run(alter(node.zk, znodes.topic_config_path("t"), change, is_trial, znodes.topic_path("t")))
 
 
 def test_operations_set_delete_append_and_subtract():
@@ -100,7 +100,7 @@ def test_overrides_are_written_with_the_news_of_it(new_node, ensemble):
     assert alter_topic(node, lambda current: {**current, "retention.ms": "7"}, False)["retention.ms"] == "7"
     stored = json.loads(ensemble.data(znodes.topic_config_path("t")))
     assert stored == {"version": 1, "config": {"segment.ms": "5", "retention.ms": "7"}}
-    [change] = node.zk.children(znodes.CONFIG_CHANGES)
+    [change] = node.run(node.zk.children(znodes.CONFIG_CHANGES))
     assert change.startswith("config_change_")
     assert json.loads(ensemble.data(f"{znodes.CONFIG_CHANGES}/{change}")) == {"version": 2, "entity_path": "topics/t"}
 
@@ -164,8 +164,8 @@ def test_old_news_is_cleared_away_and_young_news_kept(new_node, ensemble):
     for index, created_ms in enumerate((0, hour, 2 * hour)):
         path = f"{znodes.CONFIG_CHANGE_PREFIX}{index:010d}"
         ensemble.nodes[path] = Znode(b"{}", 0, 0, created_ms)
-    assert purge(node.zk, 2 * hour) == 2
-    assert node.zk.children(znodes.CONFIG_CHANGES) == ["config_change_0000000002"]
+    assert node.run(purge(node.zk, 2 * hour)) == 2
+    assert node.run(node.zk.children(znodes.CONFIG_CHANGES)) == ["config_change_0000000002"]
 
 
 def test_clearing_away_waits_where_zookeeper_does_not_answer(new_node, ensemble):
@@ -176,7 +176,7 @@ def test_clearing_away_waits_where_zookeeper_does_not_answer(new_node, ensemble)
         raise ZkLost("no reply")
 
     ensemble.on_write = lose
-    assert purge(node.zk, 10**12) == 0
+    assert node.run(purge(node.zk, 10**12)) == 0
 
 
 def test_a_hundred_thousand_keys_are_looked_at_once_each():

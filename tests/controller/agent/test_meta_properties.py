@@ -1,6 +1,6 @@
 import pytest
 
-from headrace.controller.meta_properties import FILE, check_or_write
+from headrace.controller.agent.meta_properties import FILE, check_or_write
 from headrace.errors import ConfigError
 
 CLUSTER = "Sfr7YvlkRHSHrmSrwq9mug"

@@ -1,6 +1,6 @@
 import random
 
-from headrace.controller.slots import NO_SLOT, Slots
+from headrace.controller.cluster.slots import NO_SLOT, Slots
 
 
 def test_a_replica_keeps_its_slot():

@@ -3,7 +3,7 @@ import stat
 
 import pytest
 
-from headrace.controller.session_file import SESSION_FILE, SessionFile
+from headrace.controller.zookeeper.session_file import SESSION_FILE, SessionFile
 
 FIRST, SECOND = (5, b"one"), (-7, b"two")
 

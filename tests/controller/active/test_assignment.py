@@ -3,8 +3,8 @@ from collections import Counter
 
 import pytest
 
-from headrace.controller.assignment import assign_replicas, elect, initial_state
-from headrace.controller.znodes import PartitionState
+from headrace.controller.active.assignment import assign_replicas, elect, initial_state
+from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.ids import NO_LEADER
 
 

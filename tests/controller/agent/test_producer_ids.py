@@ -2,25 +2,25 @@ import random
 
 import pytest
 
-from headrace.controller import znodes
-from headrace.controller.producer_ids import BLOCK, PRODUCER_ID_MAX, ProducerIds
-from headrace.controller.zk import ZkError, ZkLost
+from headrace.controller.agent.producer_ids import BLOCK, PRODUCER_ID_MAX, ProducerIds
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import ZkError, ZkLost
 
 
 def test_ids_come_one_after_another_and_blocks_too(ensemble):
     ids = ProducerIds(ensemble.session(), 1)
-    assert [ids.take() for _ in range(BLOCK + 2)] == list(range(BLOCK + 2))
+    assert [ensemble.run(ids.take()) for _ in range(BLOCK + 2)] == list(range(BLOCK + 2))
     assert ensemble.data(znodes.PRODUCER_ID_BLOCK) == znodes.encode_producer_id_block(1, BLOCK, 2 * BLOCK - 1)
 
 
 def test_a_block_costs_one_write(ensemble):
     ids = ProducerIds(ensemble.session(), 1)
-    ids.take()
+    ensemble.run(ids.take())
     writes = ensemble.writes
     for _ in range(BLOCK - 1):
-        ids.take()
+        ensemble.run(ids.take())
     assert ensemble.writes == writes
-    ids.take()
+    ensemble.run(ids.take())
     assert ensemble.writes == writes + 1
 
 
@@ -40,7 +40,7 @@ def test_an_id_is_never_given_twice_over_nodes_restarts_and_lost_replies(ensembl
         if chance.random() < 0.005:
             nodes[index] = ProducerIds(ensemble.session(), index)
         try:
-            given.append(nodes[index].take())
+            given.append(ensemble.run(nodes[index].take()))
         except ZkError:
             pass
     assert len(given) > 5000, seed
@@ -54,14 +54,14 @@ def test_a_block_that_another_node_claims_in_between_is_not_given_again(ensemble
 
     def overtake(_ordinal):
         ensemble.on_write = lambda _ordinal: None
-        taken.append(fast.take())
+        taken.append(ensemble.run(fast.take()))
 
     ensemble.on_write = overtake
-    assert slow.take() == BLOCK
+    assert ensemble.run(slow.take()) == BLOCK
     assert taken == [0]
 
 
 def test_ids_that_are_used_up_are_an_error_and_never_wrap(ensemble):
     ensemble.put(znodes.PRODUCER_ID_BLOCK, znodes.encode_producer_id_block(1, 0, PRODUCER_ID_MAX - 5))
     with pytest.raises(ZkError, match="used up"):
-        ProducerIds(ensemble.session(), 1).take()
+        ensemble.run(ProducerIds(ensemble.session(), 1).take())
