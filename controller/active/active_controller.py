@@ -223,8 +223,8 @@ class ActiveController:
         """is_told   whether the agent knows all that was written"""
         self._tell(events.NameReleased(name, is_told and name not in self._marked))
         self._writing.pop(name).complete(None)
-        if self.guard is not None:
-            self._check([name])  # brokers may have gone meanwhile
+        if self.guard is not None and is_told:
+            self._check([name])  # brokers may have gone meanwhile; what was not told is looked at once it was read
 
     async def _write(self, guard: EpochGuard, steps: Iterator[Step]) -> dict[int, PartitionState]:
         written: dict[int, PartitionState] = {}

@@ -39,7 +39,7 @@ from headrace.controller.zookeeper.errors import Node, ZkError
 from headrace.controller.zookeeper.outage import Reminder
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Task, Tasks
-from headrace.controller.zookeeper.znodes import BadZnode, TopicAssignment
+from headrace.controller.zookeeper.znodes import BadZnode, Registration, TopicAssignment
 from headrace.errors import ErrorCode, KafkaError
 from headrace.limits import FOLLOW_PAUSE_MS_MAX, ITEMS_PER_POLL_MAX, READS_IN_FLIGHT_MAX
 from headrace.settings import Settings
@@ -189,7 +189,7 @@ class Agent:
         known, zk = self.known, self.zk
         controller_id = await self._run_election()
         epoch_version = self.election.epoch_version
-        brokers = await self._reader.read_brokers()
+        brokers = await self._reader.read_brokers(await self._reader.read_broker_ids())
         last_change = _last_number(await zk.children(znodes.CONFIG_CHANGES, watch=True))
         await self._reader.load_settings()
         as_of = known.additions
@@ -310,11 +310,18 @@ class Agent:
             self._needs_load = True  # as a follower we did not see everything
 
     async def _follow_brokers(self, _paths: list[str]) -> None:
+        """Those that went are followed before the others are read: leaders wait for that."""
         known = self.known
-        brokers = await self._reader.read_brokers()
-        if known.node_id not in brokers:
+        ids = await self._reader.read_broker_ids()
+        if known.node_id not in ids:
             raise Unregistered(f"{znodes.broker_path(known.node_id)} is gone, this node lives")
-        moved = known.set_brokers(brokers)
+        self._take_brokers({node_id: known.brokers[node_id] for node_id in ids if node_id in known.brokers})
+        brokers = await self._reader.read_brokers(ids)
+        if known.node_id in brokers:  # else the watch has fired again
+            self._take_brokers(brokers)
+
+    def _take_brokers(self, brokers: dict[int, Registration]) -> None:
+        moved = self.known.set_brokers(brokers)
         if moved:
             self.tell(events.BrokersChanged(moved))
 

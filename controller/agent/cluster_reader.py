@@ -30,10 +30,13 @@ class ClusterReader:
         self._tasks = tasks
         self._known = known
 
-    async def read_brokers(self) -> dict[int, Registration]:
-        """What /brokers/ids has, and a watch on it. A broker whose node can't be read is alive: it stays as it was known."""
+    async def read_broker_ids(self) -> list[int]:
+        """Who is alive, and a watch on that."""
         names = await self._zk.children(znodes.BROKER_IDS, watch=True)
-        ids = [int(name) for name in names if name.isdecimal()]
+        return [int(name) for name in names if name.isdecimal()]
+
+    async def read_brokers(self, ids: list[int]) -> dict[int, Registration]:
+        """What /brokers/ids has of them. A broker whose node can't be read is alive: it stays as it was known."""
         nodes = await self._zk.get_many([znodes.broker_path(node_id) for node_id in ids])
         brokers = {}
         for node_id, node in zip(ids, nodes, strict=True):

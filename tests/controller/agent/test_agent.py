@@ -213,11 +213,11 @@ def test_where_reading_everything_failed_after_the_election_it_is_read_later(new
 
     tries = []
 
-    async def lost(_reader):
+    async def lost(_reader, ids):
         tries.append(1)
         if len(tries) < 3:
             raise ZkLost("no reply")
-        return await read_brokers(_reader)
+        return await read_brokers(_reader, ids)
 
     read_brokers = ClusterReader.read_brokers
     monkeypatch.setattr(ClusterReader, "read_brokers", lost)
