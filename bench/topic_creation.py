@@ -91,8 +91,11 @@ class Bench:
         )
         return time.perf_counter() - begun, sum(row.error_code != 0 for row in response.topics)
 
+    def observe(self) -> Observer:
+        return Observer(self._log_dir)
+
     def wait_brokers(self, count: int) -> None:
-        with Observer(self._log_dir) as observer:
+        with self.observe() as observer:
             while len(observer._view.read().brokers) < count:
                 time.sleep(0.01)
 
@@ -125,7 +128,7 @@ def run(single: int, many: int, crowd: int, followed: int) -> dict[str, Any]:
             rows = [topic(f"crowd-{index}", HOLDER) for index in range(crowd)]
             thread = threading.Thread(target=lambda: answer.append(bench.create(connection, rows)))
             took_ms = []
-            with bench_observer(bench) as observer:
+            with bench.observe() as observer:
                 observer._view.read()
                 thread.start()
                 time.sleep(1.0)
@@ -146,10 +149,6 @@ def run(single: int, many: int, crowd: int, followed: int) -> dict[str, Any]:
         "refused": many_refused + crowd_refused,
         "followed_ms": [round(one, 1) for one in took_ms],
     }
-
-
-def bench_observer(bench: Bench) -> Observer:
-    return Observer(bench._log_dir)
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ A call of a session is carried out, and answered, some cycles after it was made,
 clients create, delete and grow topics, brokers come and go, somebody with a shell makes topics, another node is elected, the
 session expires, the process is killed and started again. In the end everything heals, and what has to hold does:
 
+    nothing is released, for nobody removes a topic without a mark
     what was acknowledged stands, under the id that was told; what was deleted is gone, and so are its files
     the view, the rows and ZooKeeper say the same
     every write of what the cluster shares checked the controller epoch, and no leader epoch ever went back
@@ -18,7 +19,7 @@ import pytest
 from headrace.controller import process
 from headrace.controller.active import active_controller, reconciliation
 from headrace.controller.zookeeper import znodes
-from headrace.controller.zookeeper.errors import ZkConflict, ZkLost
+from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict, ZkLost
 from headrace.controller.zookeeper.tasks import Future
 from headrace.controller.zookeeper.transaction import Action
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
@@ -30,7 +31,7 @@ from tests.controller.fake_zk import FakeEnsemble, FakeZk
 
 SEEDS = int(os.environ.get("INTERLEAVINGS", "40"))
 FIRST_SEED = int(os.environ.get("INTERLEAVINGS_FROM", "1"))
-CYCLES = 250
+CYCLES = 400
 HEALING_CYCLES = 600
 NAMES = ("a", "b", "c.d", "e")
 
@@ -64,6 +65,10 @@ class SlowZk(FakeZk):
         future = Future()
         self.asked.append((self.session_id, operation, future))
         return await future
+
+    async def get_many(self, paths, watch=False):
+        """Each by itself: what comes in between makes the first ones old."""
+        return [await self.get(path, watch) for path in paths]
 
     def serve(self, count):
         """Let ZooKeeper carry out some calls."""
@@ -172,6 +177,7 @@ class World:
         self.ensemble.ours.add(session_id)
         self.monkeypatch.setattr(process, "ZkSession", lambda *_arguments: self.zk)
         self.process = process.ControllerProcess(self.seat, self.clock)
+        self.context.known._let_go = lambda topic: self.ensemble.faults.append(f"released: {topic.name}")
         self.zk.tasks = self.process._tasks
 
     @property
@@ -180,8 +186,8 @@ class World:
 
     def cycle(self):
         chance = self.chance
-        self.zk.serve(chance.choice((0, 1, 1, 2, 5)))
-        self.zk.deliver(chance.choice((0, 1, 1, 2, 5)))
+        self.zk.serve(chance.choice((0, 1, 2, 5, 20)))
+        self.zk.deliver(chance.choice((0, 1, 2, 5, 20)))
         self.process.do_work()
         if chance.random() < 0.5:
             self.owner.follow()
@@ -203,6 +209,8 @@ class World:
             if failure is not None and not isinstance(failure, HeadraceError):
                 raise failure
             self.log.append((name, procedure.__name__, failure))
+            if isinstance(failure, ZkConflict) and not isinstance(failure, ControllerMoved):
+                self.ensemble.faults.append(f"{procedure.__name__} {name}: {failure}, and nobody else writes it")
             outcome(failure, task, before)
 
         self.process._tasks.start(procedure, ended)
@@ -302,22 +310,25 @@ class World:
         chance = self.chance
         free = [name for name in NAMES if name not in self.busy]
         what = chance.random()
-        if what < 0.10 and free:
-            chance.choice((self.create, self.create, self.delete, self.grow))(chance.choice(free))
-        elif what < 0.13:
+        if what < 0.25:
+            if free:
+                name = chance.choice(free)
+                is_there = name in self.context.known.topics
+                chance.choice((self.delete, self.grow, self.grow, self.create) if is_there else (self.create,))(name)
+        elif what < 0.29:
             self.broker_comes_or_goes()
-        elif what < 0.145 and len(self.by_hand) < 5:
+        elif what < 0.305 and len(self.by_hand) < 5:
             self.topic_by_hand()
-        elif what < 0.155:
+        elif what < 0.31:
             self.another_is_elected()
-        elif what < 0.18:
+        elif what < 0.36:
             self.another_resigns()
-        elif what < 0.19:
+        elif what < 0.37:
             self.zk.drop(chance)
-        elif what < 0.20:
+        elif what < 0.375:
             self.zk.expire()
             self.ensemble.ours.add(self.zk.session_id)
-        elif what < 0.215:
+        elif what < 0.385:
             self.start_process()
 
     def heal(self):
