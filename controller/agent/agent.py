@@ -19,11 +19,12 @@ on what ZooKeeper has then.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
+from headrace.controller.agent.area import RETRY_MS, Area, Superseded
 from headrace.controller.agent.cluster_reader import ClusterReader
+from headrace.controller.agent.departures import Departures
 from headrace.controller.agent.election import Election
 from headrace.controller.agent.hosted_rows import HostedRows
 from headrace.controller.agent.pending_response import PendingResponse
@@ -41,37 +42,14 @@ from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.znodes import BadZnode, Registration, TopicAssignment
 from headrace.errors import ErrorCode, KafkaError
-from headrace.limits import FOLLOW_PAUSE_MS_MAX, ITEMS_PER_POLL_MAX, READS_IN_FLIGHT_MAX
+from headrace.limits import READS_IN_FLIGHT_MAX
 from headrace.settings import Settings
-from headrace.shm.cluster_view import DeletedTopic
 from headrace.shm.counters import TOPICS_RELEASED
 from headrace.shm.seat import Seat
 
-RETRY_MS = 200  # between two tries of what ZooKeeper did not answer
 STALE_PAUSE_MS = 20  # before states are read again that somebody else writes at the same time
-PAUSE_FACTOR = 4  # an area that took so long rests for so many times that
 
 _log = logging.getLogger(__name__)
-
-
-class Superseded(ZkError):
-    """Everything is read anew: what this task was about to find is found by that."""
-
-
-class Area:
-    """What is read again together.
-
-    follow   the procedure, given the paths that changed
-    paces    whether it rests in proportion to what it took: its watch may fire for each of thousands
-    """
-
-    def __init__(self, follow: Callable[[list[str]], Coroutine[Any, None, None]], paces: bool = False) -> None:
-        self.follow = follow
-        self.paces = paces
-        self.paths: dict[str, None] = {}  # that changed
-        self.task: Task[None] | None = None
-        self.due_ms = 0
-        self.begun_ms = 0
 
 
 class Agent:
@@ -113,18 +91,17 @@ class Agent:
         self._publisher = ViewPublisher(self.known, self.room, seat.view_writer)
         self._marked: frozenset[str] = frozenset()  # names in /admin/delete_topics when they were read last
         self._last_change = -1  # number of the last entry in /config/changes that was followed
-        self._leaving: dict[str, bool] = {}  # topics that the active controller deletes -> whether it was told to go on
-        self._settle_from = 0  # where in the list of deleted topics the next check begins
+        self._departures = Departures(self.known, self.rows)
         self._states_watched: set[str] = set()  # topics of which a missing state is watched
         self._complaint = Reminder()  # of what ZooKeeper has and we can't follow
-        self._areas = {
-            znodes.CONTROLLER: Area(self._follow_controller),
-            znodes.BROKER_IDS: Area(self._follow_brokers),
-            znodes.TOPICS: Area(self._follow_topics, paces=True),
-            znodes.CONFIG_CHANGES: Area(self._follow_configs),
-            "": Area(self._follow_nodes, paces=True),  # of topics
+        follow = {
+            znodes.CONTROLLER: self._follow_controller,
+            znodes.BROKER_IDS: self._follow_brokers,
+            znodes.CONFIG_CHANGES: self._follow_configs,
         }
-        self._nodes = self._areas[""]
+        self._areas = {path: Area(procedure, self._followed) for path, procedure in follow.items()}
+        self._areas[znodes.TOPICS] = Area(self._follow_topics, self._followed, paces=True)
+        self._nodes = self._areas[""] = Area(self._follow_nodes, self._followed, paces=True)  # of topics
 
     # What requests ask
 
@@ -159,7 +136,7 @@ class Agent:
 
     def wait_deleted(self, names: list[str], timeout_ms: int, respond: Callable[[bool], bytes]) -> PendingResponse:
         """Answer when the topics are gone from this node and from ZooKeeper."""
-        return PendingResponse(names, self.monotonic_ms() + max(0, timeout_ms), self._is_gone, respond)
+        return PendingResponse(names, self.monotonic_ms() + max(0, timeout_ms), self._departures.is_gone, respond)
 
     async def note_overrides_written(self) -> None:
         """We changed overrides in ZooKeeper: clear away old notifications of such changes."""
@@ -169,11 +146,10 @@ class Agent:
 
     def leave(self) -> None:
         """The session is gone, and all that hung on it."""
-        self._stop_following()
+        for area in self._areas.values():
+            area.stop(forget=True)
         self._needs_load = False
         self._load_task = None
-        for area in self._areas.values():
-            area.paths.clear()
         self.is_loaded = False
         self.election.step_down()
         self._resign()
@@ -183,7 +159,8 @@ class Agent:
 
         Until everything was read, what was known stands, and nothing is published.
         """
-        self._stop_following()
+        for area in self._areas.values():
+            area.stop(forget=False)
         self.is_loaded = False
         self._resign()
         known, zk = self.known, self.zk
@@ -217,7 +194,7 @@ class Agent:
         for path in paths:
             if path == znodes.DELETE_TOPICS:
                 path = znodes.TOPICS
-            self._areas.get(path, self._nodes).paths[path] = None
+            self._areas.get(path, self._nodes).note(path)
 
     def follow(self) -> int:
         """Start what is due; returns how many tasks were. Only in a session that was joined."""
@@ -227,32 +204,23 @@ class Agent:
                 return 0
             self._load_task = self.tasks.start(self.load(), self._loaded)
             return 1
-        started = 0
-        for area in self._areas.values():
-            if (
-                area.task is None
-                and now_ms >= area.due_ms
-                and (area.paths or (area is self._nodes and self._has_new()))
-            ):
-                paths, area.paths = list(area.paths), {}
-                area.begun_ms = now_ms
-                area.task = self.tasks.start(area.follow(paths), partial(self._followed, area, paths))
-                started += 1
-        return started
+        due = [area for area in self._waiting() if now_ms >= area.due_ms]
+        for area in due:
+            area.start(self.tasks, self.monotonic_ms)
+        return len(due)
 
     def next_ms(self) -> int | None:
         """When there is something to do by itself; None where there is nothing."""
         if not self.is_loaded or self._needs_load:
             return self._load_due_ms if self._load_task is None else None
-        due = [
-            area.due_ms
-            for area in self._areas.values()
-            if area.task is None and (area.paths or (area is self._nodes and self._has_new()))
-        ]
+        due_ms = [area.due_ms for area in self._waiting()]
         published_ms = self._publisher.next_ms()
         if published_ms is not None:
-            due.append(published_ms)
-        return min(due, default=None)
+            due_ms.append(published_ms)
+        return min(due_ms, default=None)
+
+    def _waiting(self) -> list[Area]:
+        return [area for area in self._areas.values() if area.is_waiting(area is self._nodes and self._has_new())]
 
     def _has_new(self) -> bool:
         """Whether nodes of topics are to be watched that are not."""
@@ -266,25 +234,15 @@ class Agent:
             self._load_due_ms = self.monotonic_ms() + RETRY_MS
             self._complain(task.failure)
 
-    def _followed(self, area: Area, paths: list[str], task: Task[None]) -> None:
-        """A task of an area has ended."""
-        if area.task is not task:
-            return
-        area.task = None
-        now_ms = self.monotonic_ms()
-        failure = task.failure
+    def _followed(self, failure: BaseException | None) -> None:
+        """A task of an area has ended. raises   what is no failure of ZooKeeper"""
         if failure is None:
             self._complaint.reset()
-            if area.paces:
-                area.due_ms = now_ms + min(PAUSE_FACTOR * (now_ms - area.begun_ms), FOLLOW_PAUSE_MS_MAX)
-            return
-        if isinstance(failure, Unregistered):
+        elif isinstance(failure, Unregistered):
             _log.warning("registered again reason=%s", failure)
             self.is_unregistered = True
-            return
-        area.paths = {**dict.fromkeys(paths), **area.paths}
-        area.due_ms = now_ms + RETRY_MS
-        self._complain(failure)
+        else:
+            self._complain(failure)
 
     def _complain(self, failure: BaseException) -> None:
         """raises   what is no failure of ZooKeeper"""
@@ -292,14 +250,6 @@ class Agent:
             raise failure
         if self._complaint.is_due(self.monotonic_ms() * 1_000_000) and not isinstance(failure, Superseded):
             _log.warning("ZooKeeper not followed, again every %d ms reason=%s", RETRY_MS, failure)
-
-    def _stop_following(self) -> None:
-        """What the areas' tasks are about to find is found by reading everything."""
-        for area in self._areas.values():
-            if area.task is not None:
-                area.task.cancel(Superseded("everything is read anew"))
-                area.task = None
-            area.due_ms = 0
 
     async def _follow_controller(self, _paths: list[str]) -> None:
         controller_id = await self._run_election()
@@ -332,7 +282,7 @@ class Agent:
         new = [
             name
             for name in names
-            if name not in known.topics and name not in known.reserved and name not in self._leaving
+            if name not in known.topics and name not in known.reserved and name not in self._departures
         ]
         found = await self._reader.read_topics(new)
         known.adopt(names, found, marked, self._marked, as_of)
@@ -446,7 +396,7 @@ class Agent:
 
     def _resign(self) -> None:
         """Nothing is written for the cluster any more, for now."""
-        self._leaving.clear()  # the marks say what is to be deleted
+        self._departures.abandon()  # the marks say what is to be deleted
         self.tell(events.Resigned())
 
     def _is_free(self, name: str) -> bool:
@@ -472,56 +422,17 @@ class Agent:
 
     @property
     def has_deletions(self) -> bool:
-        return bool(self._leaving or self.known.is_waiting)
+        return self._departures.is_any
 
     def settle(self) -> int:
         """Free what everybody here has let go of, and tell which deletions may go on; returns how many did.
 
         Of many topics some are checked in each call; `is_stirred` tells that there are more.
         """
-        known = self.known
-        self.is_stirred = False
-        followed = self._seat.followed_by_all()
-        known.free_released(followed, self.rows.is_left)
-        settled = self._settled(followed)
-        unsettled = {topic.name for topic in known.deleted if topic not in settled}
-        done = [name for name, is_told in self._leaving.items() if not is_told and name not in unsettled]
-        for name in done:
-            self._leaving[name] = True
+        ready, freed, self.is_stirred = self._departures.settle(self._seat.followed_by_all(), self._marked)
+        for name in ready:
             self.tell(events.ReplicasSettled(name))
-        gone = {topic.name for topic in settled if topic.name not in self._leaving} - unsettled
-        if gone:
-            known.forget(gone)
-        return len(done) + len(gone)
-
-    def _settled(self, followed: int) -> set[DeletedTopic]:
-        """Of the deleted topics, ITEMS_PER_POLL_MAX replicas at a time, those that everybody here has acted on."""
-        topics = list(self.known.deleted)
-        settled = set()
-        left = ITEMS_PER_POLL_MAX
-        for checked in range(len(topics)):
-            topic = topics[(self._settle_from + checked) % len(topics)]
-            left -= 1 + len(self.known.leaving.get(topic.name, ()))
-            if self._is_settled(topic, followed):
-                settled.add(topic)
-            if left <= 0 and checked + 1 < len(topics):
-                self.is_stirred = True
-                self._settle_from += checked + 1 - len(settled)
-                break
-        return settled
-
-    def _is_settled(self, topic: DeletedTopic, followed: int) -> bool:
-        """Whether every worker of this node has acted on a topic's deletion, and it is not still there to be deleted."""
-        known = self.known
-        if not 0 < known.deleted[topic] <= followed:
-            return False
-        if not all(map(self.rows.is_deleted, known.leaving.get(topic.name, ()))):
-            return False
-        now = known.topics.get(topic.name)
-        return now is None or now.topic_id != topic.topic_id or topic.name not in self._marked
-
-    def _is_gone(self, name: str) -> bool:
-        return name not in self._leaving and name not in self.known.topics
+        return len(ready) + freed
 
     # What the active controller of this node did
 
@@ -570,13 +481,11 @@ class Agent:
         self._nodes.due_ms = max(self._nodes.due_ms, self.monotonic_ms() + STALE_PAUSE_MS)
 
     def _topic_leaving(self, event: events.TopicLeaving) -> None:
-        if self.known.has(event.name):
-            self.known.mark_for_deletion(event.name)
-        self._leaving.setdefault(event.name, False)
+        self._departures.begin(event.name)
         self.is_stirred = True
 
     def _topic_removed(self, event: events.TopicRemoved) -> None:
-        self._leaving.pop(event.name, None)
+        self._departures.end(event.name)
         self._marked -= {event.name}
         self.is_stirred = True
 
