@@ -375,6 +375,7 @@ class World:
         assert self.owner.strays == []
 
 
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")  # of processes that were killed
 @pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + SEEDS))
 def test_any_interleaving_ends_as_it_has_to(seed, tmp_path, monkeypatch):
     monkeypatch.setattr(reconciliation, "PARTITIONS_PER_COMMIT", 2)
