@@ -1,7 +1,7 @@
 """The log alone: microseconds a batch through `append_as_leader`, and recovery in MB/s.
 
 Each call carries CALL_BATCHES batches (or as many as make 4 MiB), as a busy cycle of the partition worker does.
-Beside the whole stand its two floors, on the same batches in the same run: the checksum, and a bare `pwritev` of
+Beside the whole are its two floors, on the same batches in the same run: the checksum, and a bare `pwritev` of
 the same calls into an empty file. `ours` is an append to a disk that takes everything and does nothing, without
 the checksum. Rounds alternate, medians are printed.
 
@@ -64,7 +64,7 @@ class Load:
         self._sequence = 0
 
     def rewind(self) -> None:
-        """As a client sends them: the leader's stamp of the last call is wiped, sequences go on."""
+        """As a client sends them: the leader's stamp of the last call is cleared, sequences continue."""
         for batch in self.batches:
             batch[:BASE_OFFSET_BYTES] = NO_OFFSET
             if self._is_idempotent:

@@ -2,13 +2,13 @@
 
     python -m bench.control [--partitions 10000] [--topics 1,1000,10000] [--changes 200] [--idle 20]
 
-The cluster has nine brokers, RF 3, and so many partitions in so many topics; this node holds 32 of them. The other eight
+The cluster has nine brokers, RF 3, and PARTITIONS partitions in TOPICS topics; this node holds 32 of them. The other eight
 brokers are names.
 
 1. The parts of each process that follow the view, as its loop calls them, in one process over real shared memory: one
    leader change, one new topic, all of it read by a process that begins. Medians of `process_time`. The controller's
    share is that of `ViewPublisher.publish`, without ZooKeeper.
-2. A node over a ZooKeeper in which such a cluster stands: CPU of each process while nothing happens, as share of a core.
+2. A node over a ZooKeeper that has such a cluster: CPU of each process while nothing happens, as share of a core.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def _medians(rows: Sequence[Sequence[float]]) -> list[float]:
 
 
 class IdleNode(Headrace):
-    """A node that begins over a ZooKeeper in which a cluster stands."""
+    """A node that starts on a ZooKeeper that already has a cluster."""
 
     def __init__(self, directory: Path, fake: FakeCluster) -> None:
         super().__init__(directory, {"log.dirs": str(directory / "logs")})

@@ -59,7 +59,7 @@ def write_log(directory: Path, codec: int, records: int, value_bytes: int) -> tu
 
 
 def median_seconds(work: Callable[[], int], runs: int, expected: int) -> float:
-    """Of `runs` runs behind a first one that is not counted; each must give `expected` rows."""
+    """Of `runs` runs after a first one that is not counted; each must give `expected` rows."""
     seconds = []
     for _ in range(runs + 1):
         begun = time.process_time()

@@ -86,8 +86,8 @@ def print_costs() -> None:
             line(f"v{magic} up to v2, {name}", partial(up.convert, old, NOW_MS))
             line(f"v2 down to v{magic}, {name}", partial(convert_down, batch, magic, 0, 1 << 30))
     for kind in ("gzip", "snappy", "lz4", "zstd"):
-        anew = RecordPolicy(Settings(), {"compression.type": kind})
-        line(f"compressed at the node, {kind}", partial(anew.admit, memoryview(build_batch(BODY)), NOW_MS))
+        compressing = RecordPolicy(Settings(), {"compression.type": kind})
+        line(f"compressed at the node, {kind}", partial(compressing.admit, memoryview(build_batch(BODY)), NOW_MS))
 
 
 def produce_frames(topic: str, version: int, data: bytes) -> list[list[bytes]]:
@@ -263,7 +263,7 @@ def _address(server: Server) -> tuple[str, int]:
 
 
 def _check(server: Server, frame: bytes, key: ApiKey, version: int) -> None:
-    """One request whose answer is looked at, so that errors aren't counted as speed."""
+    """One request whose response is checked, so that errors aren't counted as speed."""
     answer: Any = exchange(_address(server), frame, key, version).responses[0]
     partition = answer.partition_responses[0] if key == ApiKey.PRODUCE else answer.partitions[0]
     if partition.error_code:

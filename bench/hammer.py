@@ -1,7 +1,7 @@
 """The wire hammer: prepared requests over many connections, responses counted, nothing else.
 
 It costs little itself, since it shares the cores with the server: requests are slices of one prepared buffer,
-responses are counted by their size fields, one error code of each chunk is looked at. Fetches go round the whole
+responses are counted by their size fields, one error code of each chunk is checked. Fetches go round the whole
 partition, so that they read the page cache and not a processor's; what follows the head of a fetch response is
 taken off the socket without being copied (MSG_TRUNC), or the hammer's own copying would be the limit that both
 servers run into. Run as a process of its own:
@@ -33,7 +33,7 @@ FETCH_VERSION = 11
 LIST_OFFSETS_VERSION = 1
 FETCH_BYTES = 1 << 20
 FETCH_PLACES = 32  # offsets that a connection's fetches go round
-FETCH_MARGIN = 15_000  # records behind the last of them: more than FETCH_BYTES of any load
+FETCH_MARGIN = 15_000  # records after the last of them: more than FETCH_BYTES of any load
 WARM_UP_S = 1.0
 RECEIVE_BYTES = 1 << 20
 BATCH_RECORDS = {"1": 1, "16k": 150, "1m": 9_000}
@@ -69,7 +69,7 @@ def fetch_request(partition: int, offset: int) -> bytes:
 
 
 def fetch_offsets(address: tuple[str, int], partition: int) -> list[int]:
-    """FETCH_PLACES offsets spread over the partition, each with FETCH_BYTES behind it."""
+    """FETCH_PLACES offsets spread over the partition, each with FETCH_BYTES after it."""
     request = messages.ListOffsetsRequest
     wanted = request.ListOffsetsPartition(partition_index=partition, timestamp=-1)
     message = request(replica_id=-1, topics=[request.ListOffsetsTopic(name=TOPIC, partitions=[wanted])])
@@ -215,12 +215,12 @@ class _Counter:
 
 
 class _Drain:
-    """Takes fetch responses off a socket: their heads are looked at, the rest is not even copied."""
+    """Takes fetch responses off a socket: their heads are read, the rest is not even copied."""
 
     def __init__(self) -> None:
         self._head = bytearray(FETCH_ERROR_POSITION + 2)
         self._has = 0  # bytes of the head that came
-        self._left = 0  # bytes of the response behind its head
+        self._left = 0  # bytes of the response after its head
 
     def receive(self, sock: socket.socket, buffer: memoryview) -> tuple[int, int]:
         """(bytes taken, responses that they end)."""
@@ -254,7 +254,7 @@ class _Drain:
 
 
 def check(address: tuple[str, int], frame: bytes, load: str) -> None:
-    """Send one request and look at its whole answer, so that errors are not counted as speed."""
+    """Send one request and check its whole response, so that errors are not counted as speed."""
     if load == "fetch":
         partition = exchange(address, frame, ApiKey.FETCH, FETCH_VERSION).responses[0].partitions[0]
         if not partition.error_code and not len(partition.records or b""):

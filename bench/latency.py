@@ -33,7 +33,7 @@ def measure(bootstrap: str, topic: str, seconds: float) -> dict[str, float]:
 
     reader = threading.Thread(target=read)
     reader.start()
-    time.sleep(2)  # the consumer stands at the end
+    time.sleep(2)  # the consumer has reached the end
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, "acks": 1})
     begun = time.perf_counter()
     for number in range(count):

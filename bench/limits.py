@@ -1,4 +1,4 @@
-"""The machine's own limit, beside which the figures stand: a bare receive-and-write loop, a bare sendfile loop.
+"""The machine's own limit, to compare the figures with: a bare receive-and-write loop, a bare sendfile loop.
 
 No protocol, no checks: bytes from loopback into a file, bytes of a cached file into loopback.
 """

@@ -1,4 +1,4 @@
-"""The two servers under test behind one interface: started in a directory of their own, measured by pid, stopped by pid."""
+"""The two servers under test with one interface: started in a directory of their own, measured by pid, stopped by pid."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 CHUNK = 1 << 20
-STEP = 1 << 30  # bytes between two looks at what is free
+STEP = 1 << 30  # bytes between two checks of what is free
 FREE_SHARE_MIN = 0.04  # of the memory; the kernel keeps about as much free by itself
 PROGRESS_MIN = 0.25  # of what a step read: less, and the kernel evicts as fast as it takes in
 

@@ -3,7 +3,7 @@
     python -m bench.recovery [--mib 512] [--partitions 4] [--rounds 3] [--batch-records 150] [--cold]
 
 The files are written once and linked into both brokers' directories, without indexes, snapshots, checkpoints and
-clean-shutdown markers: every batch of every segment has to be looked at, and the end offsets are compared with what was
+clean-shutdown markers: every batch of every segment has to be read, and the end offsets are compared with what was
 written. Both start A B A B. What counts is what each broker's own log says of the time it took to load its logs (of
 several partition workers the slowest), and the CPU time of an unclean start less that of a clean one over the same
 logs: neither JVM nor imports are recovery. `--cold` drops the page cache before.
@@ -113,7 +113,7 @@ def lay_out(server: Server, logs: Path) -> None:
 
 
 def loaded_s(server: Server, log_start: int) -> float:
-    """Seconds that a start spent on its logs, by the broker's own log behind a position."""
+    """Seconds that a start spent on its logs, by the broker's own log after a position."""
     text = (server.directory / "broker.log").read_text()[log_start:]
     found = LOADED[server.name].findall(text)
     if not found:

@@ -3,7 +3,7 @@
     python bench/ring.py [SECONDS]
 
 Runs in: two processes, each pinned to a core of its own where there are two. `echo` answers every message with
-one of eight bytes; `sink` takes them, looks at none and answers nothing. Awake, both sides look at their ring
+one of eight bytes; `sink` takes them, reads none and answers nothing. Awake, both sides poll their ring
 again and again; asleep, both park each time, as idle workers do, and the figure is that of two wake-ups by the
 kernel. At depth 32 each cycle takes what is there and rings once.
 """
@@ -44,7 +44,7 @@ PAYLOADS = {"16 KiB": 16 * 1024, "1 MiB": 1 << 20}
 
 
 class End:
-    """One process's two rings and two doorbells; it parks after `spins` looks at an empty ring."""
+    """One process's two rings and two doorbells; it parks after `spins` polls of an empty ring."""
 
     def __init__(self, own: int, rings: list[Region], words: memoryview, fds: list[int], spins: int) -> None:
         self._spins = spins
@@ -114,7 +114,7 @@ def round_trips(end: End, depth: int, seconds: float) -> float:
 
 
 def throughput(end: End, payload_bytes: int, seconds: float) -> float:
-    """Bytes a second into the ring and out at the other end (the sink looks at none of them)."""
+    """Bytes a second into the ring and out at the other end (the sink reads none of them)."""
     payload = bytes(payload_bytes)
     sent, deadline = 0, time.monotonic() + seconds
     started = time.perf_counter()

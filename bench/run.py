@@ -1,7 +1,7 @@
 """`make bench`: Headrace against Apache Kafka 3.9 on this machine, the same loads, A B A B, medians; one table with ratios.
 
     python bench/run.py                       everything (some 25 minutes)
-    python bench/run.py --quick               shorter windows, one round: a look, not a result
+    python bench/run.py --quick               shorter windows, one round: a quick check, not a result
     python bench/run.py --only wire,latency   parts: limits, start, wire, latency, perf, formats, spark, recovery, compaction,
                                               groups, control
 
@@ -271,9 +271,9 @@ def bench_spark(table: Table, servers: list[Server], rounds: int, records: int) 
             ("scan", "scan in the worker", AIMS["scan"]),
             ("headrace", '.format("headrace")', AIMS["format"]),
         ):
-            is_aimed = query == "count and sum of lengths"
+            has_target = query == "count and sum of lengths"
             table.add("spark", f"Spark, {query}: {name}", "M records/s", records / seconds[engine] / 1e6,
-                      records / seconds["kafka"] / 1e6, aim if is_aimed else None)  # fmt: skip
+                      records / seconds["kafka"] / 1e6, aim if has_target else None)  # fmt: skip
 
 
 def load_for_spark(server: Server, records: int) -> None:

@@ -1,14 +1,14 @@
 """The command line: `headrace COMMAND`, from its arguments to its exit code.
 
-Each command is a file; heavy imports happen inside of the commands, so that `--help` comes at once. Errors go
+Each command is a file; heavy imports happen inside the commands, so that `--help` is fast. Errors go
 to standard error. Exit codes:
 
     0     done, or stopped as asked
     1     it failed
     2     wrong arguments
-    78    the text of a setting can't be used (EX_CONFIG)
+    78    a setting is invalid (EX_CONFIG)
     130   interrupted by Ctrl-C (143: by SIGTERM)
-    141   nobody reads standard output any more (| head)
+    141   standard output was closed by its reader (| head)
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ EXIT_USAGE = 2
 app = typer.Typer(
     name="headrace",
     help="A Kafka-compatible log whose segments Spark reads from the page cache.",
-    epilog="Begin with [bold]headrace dev[/bold], or see everything at work with [bold]headrace demo[/bold].",
+    epilog="Start with [bold]headrace dev[/bold], or run everything once with [bold]headrace demo[/bold].",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
@@ -82,7 +82,7 @@ def run() -> int:
     closed = occupy_closed_streams()
     for argument in sys.argv[1:]:
         if not _is_text(argument) and not os.path.lexists(argument):
-            print(f"headrace: argument {argument!a} is neither UTF-8 nor a file that is there", file=sys.stderr)
+            print(f"headrace: argument {argument!a} is neither UTF-8 nor an existing file", file=sys.stderr)
             return EXIT_USAGE
     try:
         result = app(standalone_mode=False, prog_name="headrace")

@@ -1,6 +1,6 @@
-"""What users type, read strictly: whatever is not exactly right is an error that names it (exit code 2), never a guess.
+"""What users type, parsed strictly: anything invalid is an error that names it (exit code 2), never a guess.
 
-Times are milliseconds since 1970, ISO 8601 with a time zone, or so long ago: -90s, -15m, -2h, -7d.
+Times are milliseconds since 1970, ISO 8601 with a time zone, or relative to now: -90s, -15m, -2h, -7d.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ class Start(NamedTuple):
 
 
 def bad(option: str, text: str, reason: str) -> typer.BadParameter:
-    """The error for a value that can't be."""
+    """The error for an invalid value."""
     return typer.BadParameter(f"{text!r} {reason}", param_hint=option)
 
 
 def parse_offset(option: str, text: str) -> int:
     """An offset, >= 0."""
     if not _NUMBER.match(text) or int(text) > OFFSET_MAX:
-        raise bad(option, text, "is no offset: a whole number from 0")
+        raise bad(option, text, "is not an offset: expected a whole number, 0 or more")
     return int(text)
 
 
 def parse_shift(option: str, text: str) -> int:
-    """A number of records forward, or, with a minus, back."""
+    """A number of records forward, or backwards if negative."""
     if not _NUMBER.match(text.removeprefix("-").removeprefix("+")) or text[:2] in ("-+", "+-"):
-        raise bad(option, text, "is no number of records: 100, or -100 for back")
+        raise bad(option, text, "is not a number of records: expected 100, or -100 to go backwards")
     return int(text)
 
 
@@ -63,11 +63,13 @@ def parse_time(option: str, text: str, now_ms: int) -> int:
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
-        raise bad(option, text, "is no time: 2026-11-21T08:30:00Z, milliseconds since 1970, or -15m") from None
+        raise bad(
+            option, text, "is not a time: expected 2026-11-21T08:30:00Z, milliseconds since 1970, or -15m"
+        ) from None
     if when.tzinfo is None:
         raise bad(option, text, "has no time zone: add Z or +01:00")
     if when.timestamp() < 0:
-        raise bad(option, text, "lies before 1970")
+        raise bad(option, text, "is before 1970")
     return round(when.timestamp() * 1000)
 
 
@@ -81,32 +83,34 @@ def parse_start(option: str, text: str, now_ms: int) -> Start:
         return Start(time_ms=parse_time(option, text[1:], now_ms))
     if _NUMBER.match(text.removeprefix("-")) and int(text) <= OFFSET_MAX:
         return Start(back=-int(text)) if text.startswith("-") else Start(offset=int(text))
-    raise bad(option, text, "is none of earliest, latest, an offset, -N (the last N), @TIME")
+    raise bad(option, text, "is not a position: expected earliest, latest, an offset, -N (the last N) or @TIME")
 
 
 def parse_partitions(option: str, texts: Iterable[str]) -> list[int]:
-    """`0`, `0,2`, `3-5`, in any mixture; in order, each once."""
+    """`0`, `0,2`, `3-5`, in any combination; sorted, each once."""
     found: set[int] = set()
     for text in texts:
         for part in text.split(","):
             first, dash, last = part.partition("-")
             if not _NUMBER.match(first) or (dash and not _NUMBER.match(last)):
-                raise bad(option, text, "names no partitions: 0, 0,2 or 3-5")
+                raise bad(option, text, "is not a list of partitions: expected 0, 0,2 or 3-5")
             low, high = int(first), int(last or first)
             if not low <= high < PARTITIONS_PER_TOPIC_MAX:
                 raise bad(
-                    option, text, f"names no partitions: 0 to {PARTITIONS_PER_TOPIC_MAX - 1}, the smaller one first"
+                    option,
+                    text,
+                    f"is not a range of partitions: expected 0 to {PARTITIONS_PER_TOPIC_MAX - 1}, low-high",
                 )
             found.update(range(low, high + 1))
     return sorted(found)
 
 
 def parse_word(option: str, text: str, words: Sequence[str]) -> str:
-    """One of the words, in whatever case."""
+    """One of the words, in any case."""
     for word in words:
         if word.lower() == text.lower():
             return word
-    raise bad(option, text, f"is none of {', '.join(words)}")
+    raise bad(option, text, f"is not one of {', '.join(words)}")
 
 
 def parse_pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
@@ -114,13 +118,13 @@ def parse_pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for key, value in parse_pair_list(option, texts):
         if key in found:
-            raise bad(option, f"{key}={value}", f"sets {key} once more")
+            raise bad(option, f"{key}={value}", f"sets {key} a second time")
         found[key] = value
     return found
 
 
 def parse_pair_list(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
-    """KEY=VALUE in order, keys may come again."""
+    """KEY=VALUE in order; keys may repeat."""
     found = []
     for text in texts:
         key, separator, value = text.partition("=")
@@ -131,16 +135,22 @@ def parse_pair_list(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def parse_topic(option: str, text: str) -> str:
-    """A name that a topic can have."""
+    """A valid topic name."""
     if not _TOPIC.match(text) or text in (".", ".."):
-        raise bad(option, text, "is no name of a topic: 1 to 249 of a-z A-Z 0-9 . _ -")
+        raise bad(option, text, "is not a valid topic name: expected 1 to 249 characters of a-z A-Z 0-9 . _ -")
     return text
 
 
 def parse_group(option: str, text: str) -> str:
     """A name that a request can carry."""
     if not text or len(text.encode()) > STRING_BYTES_MAX:
-        raise bad(option, text[:40], "is no name of a group" if not text else "and what follows is too long for a name")
+        raise bad(
+            option,
+            text[:40],
+            "is not a valid group name"
+            if not text
+            else f"is too long for a group name: {len(text.encode())} bytes, at most {STRING_BYTES_MAX}",
+        )
     return text
 
 
@@ -156,6 +166,6 @@ def only_one(options: dict[str, object]) -> str:
     if len(given) != 1:
         wanted = ", ".join(options)
         raise typer.BadParameter(
-            f"one of {wanted} is needed" if not given else f"{' and '.join(given)} exclude each other"
+            f"one of {wanted} is required" if not given else f"{' and '.join(given)} can't be combined"
         )
     return given[0]

@@ -2,9 +2,9 @@
 
     --bootstrap-servers HOST:PORT[,...]     wins over the others (also --bootstrap-server, as Kafka's tools spell it)
     HEADRACE_BOOTSTRAP_SERVERS              of the environment, wins over the file
-    --command-config FILE                   Kafka's client properties; 127.0.0.1:9092 where nobody tells
+    --command-config FILE                   Kafka's client properties; without any of these, 127.0.0.1:9092
 
-A key of the file that we don't know is named on standard error, a value that can't be is refused (exit code 78).
+An unknown key of the file is reported on standard error; an invalid value is refused (exit code 78).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Bootstrap = Annotated[
         "-b",
         envvar=BOOTSTRAP_VARIABLE,
         metavar="HOST:PORT,...",
-        help=f"Brokers to begin with.  [dim]\\[default: {DEFAULT_BOOTSTRAP}][/dim]",
+        help=f"Brokers to contact first.  [dim]\\[default: {DEFAULT_BOOTSTRAP}][/dim]",
         show_default=False,
     ),
 ]
@@ -41,7 +41,7 @@ CommandConfig = Annotated[
     typer.Option(
         "--command-config",
         metavar="FILE",
-        help="Client settings: bootstrap.servers, client.id, request.timeout.ms, security.protocol.",
+        help="Client properties file: bootstrap.servers, client.id, request.timeout.ms, security.protocol.",
         exists=True,
         dir_okay=False,
     ),
@@ -51,7 +51,7 @@ CommandConfig = Annotated[
 def open_cluster(bootstrap: str, command_config: Path | None) -> Cluster:
     """The cluster that the options name; nothing has been asked of it yet.
 
-    raises   typer.BadParameter, for addresses that can't be; ConfigError, for a bad value in the file
+    raises   typer.BadParameter, for invalid addresses; ConfigError, for a bad value in the file
     """
     from headrace.client.cluster import Cluster
 
@@ -73,10 +73,10 @@ def _read(path: Path) -> dict[str, str]:
         raise ConfigError("--command-config", str(path), str(failure)) from None
     protocol = given.pop("security.protocol", "PLAINTEXT")
     if protocol.upper() != "PLAINTEXT":
-        raise ConfigError("security.protocol", protocol, "only PLAINTEXT is spoken yet")
+        raise ConfigError("security.protocol", protocol, "only PLAINTEXT is supported so far")
     unknown = sorted(given.keys() - {"bootstrap.servers", "client.id", "request.timeout.ms"})
     if unknown:
-        print(f"headrace: {path}: not used: {', '.join(unknown)}", file=sys.stderr)
+        print(f"headrace: {path}: ignored unknown keys: {', '.join(unknown)}", file=sys.stderr)
     return given
 
 

@@ -44,23 +44,23 @@ def consume(
             "--from",
             "-o",
             metavar="WHERE",
-            help="earliest, latest, an offset, -N (the last N of each partition), or @TIME: 2026-11-21T08:30:00Z, ms since 1970, -15m.",
+            help="Start at earliest, latest, an offset, -N (last N per partition) or @TIME: 2026-11-21T08:30:00Z, ms since 1970, -15m.",
         ),
     ] = "earliest",
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for more records at the end.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Keep waiting for new records.")] = False,
     max_messages: Annotated[
         int | None,
-        typer.Option("--max-messages", "-c", metavar="N", min=1, max=MESSAGES_MAX, help="End after so many."),
+        typer.Option("--max-messages", "-c", metavar="N", min=1, max=MESSAGES_MAX, help="Stop after N records."),
     ] = None,
     partitions: Annotated[
         list[str] | None,
-        typer.Option("--partition", "-p", metavar="LIST", help="Only these: 0, 0,2 or 3-5; may be repeated."),
+        typer.Option("--partition", "-p", metavar="LIST", help="Only these partitions: 0, 0,2 or 3-5; repeatable."),
     ] = None,
     group: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="As a member of this group: its share, from its stored offsets (--from where it has none), which move on.",
+            help="Consume as a member of this group, from its committed offsets (--from where it has none), and commit.",
         ),
     ] = None,
     template: Annotated[
@@ -68,18 +68,18 @@ def consume(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="%t topic, %p partition, %o offset, %T time, %k key, %s value, %h headers, %K %S lengths, \\n \\t.",
+            help="%t topic, %p partition, %o offset, %T timestamp (ms), %k key, %s value, %h headers, %K %S sizes (bytes), \\n \\t.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
-    null: Annotated[str, typer.Option(metavar="TEXT", help="What a null key or value is printed as.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
+    null: Annotated[str, typer.Option(metavar="TEXT", help="Text printed for a null key or value.")] = "",
     read_committed: Annotated[
-        bool, typer.Option("--read-committed", help="Leave out open and aborted transactions.")
+        bool, typer.Option("--read-committed", help="Skip records of open and aborted transactions.")
     ] = False,
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
 ) -> int:
-    """Print records: those that are there now, or with --follow for ever. Ctrl-C ends it."""
+    """Print a topic's records: those it has now, or with --follow new ones too, until Ctrl-C."""
     from headrace.cli.interrupt import Interrupt
     from headrace.client.consumer import Consumer
 
@@ -87,7 +87,7 @@ def consume(
     begin = parse_start("--from", start, int(time.time() * 1000))
     chosen = parse_partitions("--partition", partitions) if partitions else None
     if as_json and template is not None:
-        raise typer.BadParameter("--json and --format exclude each other")
+        raise typer.BadParameter("--json and --format can't be combined")
     render = render_json if as_json else compile_format("--format", template or DEFAULT_FORMAT, null.encode())
     if group is not None:
         _check_group(group, chosen, begin, start)
@@ -99,8 +99,8 @@ def consume(
         if group is None:
             names = _names(cluster, topic, chosen)
             consumer.assign(*_ranges(cluster, names, begin, follow, read_committed))
-            growth = Growth(lambda: open_cluster(bootstrap, command_config), consumer, topic)
-            _print_all(consumer, output, interrupt, growth if follow and chosen is None else None)
+            discovery = PartitionDiscovery(lambda: open_cluster(bootstrap, command_config), consumer, topic)
+            _print_all(consumer, output, interrupt, discovery if follow and chosen is None else None)
         else:
             with open_cluster(bootstrap, command_config) as group_cluster:
                 reader = GroupReader(group_cluster, consumer, group, topic, begin, follow, read_committed)
@@ -109,7 +109,7 @@ def consume(
 
 
 class Output:
-    """Records onto standard output, as many as are wanted."""
+    """Writes records to standard output, up to a number."""
 
     def __init__(self, render: Render, wanted: int | None) -> None:
         self._render = render
@@ -135,10 +135,10 @@ class Output:
         return printed
 
 
-class Growth:
-    """Partitions that a topic gets while it is followed: they are read from their first record on.
+class PartitionDiscovery:
+    """Finds partitions added to a topic while it is followed; they are read from their first record on.
 
-    open_cluster   for each look: the consumer's connections have fetches on their way
+    open_cluster   called for each check: the consumer's connections have fetches in flight
     """
 
     def __init__(
@@ -152,16 +152,16 @@ class Growth:
         self._consumer = consumer
         self._topic = topic
         self._clock_s = clock_s
-        self._look_at_s = clock_s() + METADATA_EVERY_S
+        self._check_at_s = clock_s() + METADATA_EVERY_S
 
-    def look(self) -> None:
-        """Take new partitions up, where it is time to look for them."""
+    def check(self) -> None:
+        """Assign new partitions to the consumer; asks for metadata at most every METADATA_EVERY_S."""
         from headrace.client.cluster import EARLIEST
         from headrace.errors import HeadraceError
 
-        if self._clock_s() < self._look_at_s:
+        if self._clock_s() < self._check_at_s:
             return
-        self._look_at_s = self._clock_s() + METADATA_EVERY_S
+        self._check_at_s = self._clock_s() + METADATA_EVERY_S
         known = self._consumer.positions
         try:
             with self._open_cluster() as cluster:
@@ -170,14 +170,14 @@ class Growth:
                 if fresh:
                     self._consumer.assign({**known, **cluster.offsets(dict.fromkeys(fresh, EARLIEST))}, {})
         except HeadraceError:
-            pass  # the consumer itself says what lasts
+            pass  # the consumer reports errors that last
 
 
 class GroupReader:
-    """A member that prints its share, and stores how far it has come.
+    """A member of a group: prints the records of its partitions and commits their offsets.
 
-    group_cluster   of its own: metadata is read anew by the member, connections are cut by the consumer; what a new
-                    generation has to ask goes there too, for the consumer's connections have fetches on their way
+    group_cluster   a second connection: the member refreshes its metadata, and the consumer closes connections; requests of a
+                    new generation go there too, as the consumer's connections have fetches in flight
     """
 
     def __init__(
@@ -198,11 +198,11 @@ class GroupReader:
         self._follow = follow
         self._read_committed = read_committed
         self._member: GroupMember = GroupMember(group_cluster, group, [topic])
-        self._done: dict[TopicPartition, int] = {}  # printed, not stored yet
+        self._done: dict[TopicPartition, int] = {}  # printed, not committed yet
         self._commit_at_s = 0.0
 
     def run(self, output: Output, interrupt: Interrupt) -> None:
-        """Until the end, or a signal; then the group is left in order."""
+        """Run until the end, or a signal; then leave the group."""
         consumer, member = self._consumer, self._member
         try:
             while not output.is_done and not interrupt:
@@ -213,7 +213,7 @@ class GroupReader:
                             names = member.join()
                     except KeyboardInterrupt:
                         return
-                    self._go_on(names, member.committed(names) if names else {})
+                    self._resume(names, member.committed(names) if names else {})
                 if consumer.is_done and not self._follow:
                     break
                 self._done.update(output.write(self._poll()))
@@ -224,7 +224,7 @@ class GroupReader:
             member.leave()
 
     def _poll(self) -> list[Fetched]:
-        """raises   KafkaError, but not where a partition has lost the offset that is next"""
+        """raises   KafkaError; OFFSET_OUT_OF_RANGE only if it lasts"""
         from headrace.errors import ErrorCode, KafkaError
 
         before = self._consumer.positions
@@ -234,13 +234,13 @@ class GroupReader:
             if failure.code is not ErrorCode.OFFSET_OUT_OF_RANGE:
                 raise
             self._commit()
-            self._go_on(list(before), before)
+            self._resume(list(before), before)
             if self._consumer.positions == before:
                 raise
         return []
 
-    def _go_on(self, names: list[TopicPartition], stored: dict[TopicPartition, int]) -> None:
-        """Read from what is stored; where nothing is, or what is there no more, from `--from`, as `auto.offset.reset`."""
+    def _resume(self, names: list[TopicPartition], stored: dict[TopicPartition, int]) -> None:
+        """Read from the committed offsets; without one, or out of the log's range, from `--from`, like `auto.offset.reset`."""
         from headrace.client.cluster import EARLIEST
 
         starts = self._cluster.offsets(dict.fromkeys(names, EARLIEST)) if names else {}
@@ -254,16 +254,17 @@ class GroupReader:
                 continue
             positions[name] = begins[name]
             if offset is not None:
-                has = f"it has {starts[name]} to {lasts[name]}"
+                valid = f"valid offsets are {starts[name]} to {lasts[name]}"
                 print(
-                    f"headrace: offset {offset} of {name} is gone, {has}: going on at {begins[name]}", file=sys.stderr
+                    f"headrace: offset {offset} of {name} is out of range, {valid}: continuing at {begins[name]}",
+                    file=sys.stderr,
                 )
             if self._begin.is_latest:
                 self._done[name] = begins[name]  # or the next run would begin elsewhere
         self._consumer.assign(positions, ends)
 
     def _commit(self) -> None:
-        """Store what was printed; where the group has gone on without us, somebody else prints it again."""
+        """Commit what was printed; if we are no longer a member, another one prints it again."""
         self._commit_at_s = time.monotonic() + COMMIT_EVERY_S
         if self._done and self._member.is_member:
             self._member.commit(self._done)
@@ -273,9 +274,13 @@ class GroupReader:
 def _check_group(group: str, chosen: list[int] | None, begin: Start, text: str) -> None:
     parse_group("--group", group)
     if chosen is not None:
-        raise typer.BadParameter("--group and --partition exclude each other: the group deals the partitions")
+        raise typer.BadParameter("--group and --partition can't be combined: the group assigns the partitions")
     if not begin.is_earliest and not begin.is_latest:
-        raise bad("--from", text, "can't be with --group: earliest or latest, for where the group has no offset")
+        raise bad(
+            "--from",
+            text,
+            "can't be combined with --group: expected earliest or latest, used where the group has no committed offset",
+        )
 
 
 def _names(cluster: Cluster, topic: str, chosen: list[int] | None) -> list[TopicPartition]:
@@ -287,7 +292,8 @@ def _names(cluster: Cluster, topic: str, chosen: list[int] | None) -> list[Topic
     missing = sorted(set(chosen) - {name.partition for name in names})
     if missing:
         raise KafkaError(
-            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic} has partitions 0 to {len(names) - 1}, not {missing[0]}"
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            f"{topic} has partitions 0 to {len(names) - 1}, no partition {missing[0]}",
         )
     return [name for name in names if name.partition in chosen]
 
@@ -295,7 +301,7 @@ def _names(cluster: Cluster, topic: str, chosen: list[int] | None) -> list[Topic
 def _ranges(
     cluster: Cluster, names: list[TopicPartition], begin: Start, follow: bool, read_committed: bool
 ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
-    """(positions, ends): where to begin, and where partitions end just now; no ends for who follows."""
+    """(positions, ends): where to begin, and where partitions end now; no ends with --follow."""
     from headrace.client.cluster import EARLIEST, LATEST
     from headrace.client.consumer import check_range, start_offsets
 
@@ -315,8 +321,8 @@ def _ranges(
     return positions, {} if follow else ends
 
 
-def _print_all(consumer: Consumer, output: Output, interrupt: Interrupt, growth: Growth | None) -> None:
+def _print_all(consumer: Consumer, output: Output, interrupt: Interrupt, discovery: PartitionDiscovery | None) -> None:
     while not (consumer.is_done or output.is_done or interrupt):
         output.write(consumer.poll())
-        if growth is not None:
-            growth.look()
+        if discovery is not None:
+            discovery.check()

@@ -13,7 +13,7 @@ MODULES = ("confluent_kafka", "pyspark", "pyarrow", "numba")
 def demo(
     file: Annotated[
         Path | None,
-        typer.Argument(help="A file of lines; the Python standard library's sources where none is given."),
+        typer.Argument(help="Text file to stream line by line. Default: the sources of the Python standard library."),
     ] = None,
 ) -> int:
     """Stream lines into a node with librdkafka, then count them with Spark from the segment files."""

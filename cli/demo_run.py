@@ -62,12 +62,12 @@ def run_demo(file: Path | None) -> int:
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         console.print("starting a node (with its own ZooKeeper) ...")
-        with Interrupt() as interrupt:  # nobody would know the node's pid
+        with Interrupt() as interrupt:  # until the node's pid is known
             node = _start_node(directory)
         if interrupt:
             raise KeyboardInterrupt
         bootstrap = _await_ready(node, directory)
-        console.print(f"the node serves on [bold]{bootstrap}[/bold]\n")
+        console.print(f"the node is ready on [bold]{bootstrap}[/bold]\n")
         seconds = _produce(console, bootstrap, sources.lines)
         console.print(_rate("librdkafka wrote", (len(sources.lines), sources.size), seconds), soft_wrap=True)
         return _count(console, bootstrap, sources.expected, file, directory)
@@ -100,7 +100,7 @@ class _Sources:
 
 
 class BadFile(Exception):
-    """A file whose lines can't be shown; the text names it."""
+    """An unusable file; the text names it."""
 
 
 def _read(console: Any, file: Path | None) -> _Sources:
@@ -116,7 +116,7 @@ def _read(console: Any, file: Path | None) -> _Sources:
             if size > DEMO_MESSAGE_BYTES_MAX:
                 raise BadFile(
                     f"{file or name}, line {number}: {len(line)} bytes; "
-                    f"the demo's lines are records of {DEMO_MESSAGE_BYTES_MAX} bytes at most"
+                    f"the demo takes lines of at most {DEMO_MESSAGE_BYTES_MAX} bytes"
                 )
             sources.lines.append((name, line))
             sources.size += size
@@ -125,7 +125,7 @@ def _read(console: Any, file: Path | None) -> _Sources:
     except OSError as failure:
         raise BadFile(f"{failure.filename or file}: {failure.strerror}") from None
     if not sources.lines:
-        raise BadFile(f"{file} holds no line: nothing to write, nothing to count")
+        raise BadFile(f"{file} is empty: there is nothing to write or count")
     return sources
 
 
@@ -155,7 +155,7 @@ def _await_ready(node: subprocess.Popen[bytes], directory: Path) -> str:
         for line in said.decode("utf-8", "replace").splitlines(keepends=True):
             if line.startswith("ready ") and line.endswith("\n"):
                 return line.split("bootstrap=")[1].split()[0]
-    raise SystemExit(f"the node did not come up; its log says:\n{(directory / NODE_LOG).read_text()}")
+    raise SystemExit(f"the node did not start; its log:\n{(directory / NODE_LOG).read_text()}")
 
 
 def _lines(file: Path | None) -> Iterator[tuple[str, bytes]]:
@@ -189,7 +189,7 @@ def words_of(line: bytes) -> list[str]:
 
 
 def _produce(console: Any, bootstrap: str, lines: list[tuple[str, bytes]]) -> float:
-    """Stream the lines, of names of files and what stands there; the seconds that took."""
+    """Stream the lines, (file name, line); returns the seconds that took."""
     from confluent_kafka import Producer
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
@@ -230,7 +230,7 @@ def _produce(console: Any, bootstrap: str, lines: list[tuple[str, bytes]]) -> fl
         left = producer.flush(60)
         progress.update(task, completed=len(lines))
     if failures or left:
-        raise SystemExit(f"{len(failures) + left} lines were not acknowledged: {failures[:3]}")
+        raise SystemExit(f"{len(failures) + left} lines were not acknowledged, the first errors: {failures[:3]}")
     return time.monotonic() - begun
 
 
@@ -247,8 +247,8 @@ def _count(console: Any, bootstrap: str, expected: _Expected, file: Path | None,
     try:
         with _elapsed("starting Spark's Python"):
             spark.range(1).mapInArrow(lambda batches: batches, "id bigint").count()
-        console.print(f"Spark's own start, to its first Python task: {time.monotonic() - begun:.1f} s")
-        for when in ("first query: workers import and plan", "the same query again, warm"):
+        console.print(f"Spark's own startup, up to its first Python task: {time.monotonic() - begun:.1f} s")
+        for when in ("first query, with imports and planning", "the same query again, warm"):
             begun = time.monotonic()
             rows = _package_counts(spark, bootstrap)
             seconds = time.monotonic() - begun
@@ -273,10 +273,10 @@ def _count(console: Any, bootstrap: str, expected: _Expected, file: Path | None,
             table.add_row(word, f"{count:,}")
         console.print(table)
     if lines != dict(expected.lines) or counted != expected.keywords:
-        console.print("[red]the counts differ from the files[/red]")
+        console.print("[red]FAILED: Spark's counts differ from the files[/red]")
         return 1
     what = file.name if file is not None else "the standard library's sources"
-    console.print(f"[green]checked: Spark's counts are those of {escape(what)}[/green]")
+    console.print(f"[green]verified: Spark's counts match {escape(what)}[/green]")
     return 0
 
 

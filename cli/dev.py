@@ -1,7 +1,7 @@
 """`headrace dev`: one node with a ZooKeeper of its own, in the foreground.
 
 Runs in: the process that becomes the supervisor; ZooKeeper is its child, started before the node and stopped
-after it, and started again where it dies. Everything lies in one directory and is kept over restarts:
+after it, and restarted if it dies. Everything is in one directory and kept across restarts:
 
     DIR/logs         the node's log directory
     DIR/zookeeper    ZooKeeper's data, configuration, log and last port
@@ -29,19 +29,20 @@ headrace dev --zookeeper zk1:2181,zk2:2181/headrace
 
 def dev(
     directory: Annotated[
-        Path, typer.Option("--dir", metavar="DIR", help="Where the logs and ZooKeeper's data live; kept over restarts.")
+        Path,
+        typer.Option("--dir", metavar="DIR", help="Directory of the logs and ZooKeeper's data; kept across restarts."),
     ] = DEFAULT_DIRECTORY,
     port: Annotated[int, typer.Option(help="Port to listen on; 0 picks a free one.", min=0, max=65535)] = DEFAULT_PORT,
     zookeeper: Annotated[
         str, typer.Option(metavar="HOST:PORT", help="Use this ZooKeeper instead of starting one.")
     ] = "",
     changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting; may be repeated.")
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a broker setting; repeatable.")
     ] = None,
 ) -> int:
     """Run one node with a ZooKeeper of its own. Ctrl-C stops it.
 
-    It stays in the foreground. When it serves, it prints a kcat line to try after
+    It runs in the foreground. When ready, it prints this line, then a kcat command to try:
 
     [bold]ready bootstrap=HOST:PORT zookeeper=HOST:PORT dir=DIR[/bold]
     """
@@ -66,7 +67,7 @@ def dev(
         return Supervisor(
             settings,
             on_ready=_print_hint,
-            on_look=embedded.look if embedded is not None else None,
+            on_tick=embedded.check if embedded is not None else None,
             log_dirs=log_dirs,
             directory=str(directory.absolute()),
         ).run()

@@ -1,4 +1,4 @@
-"""`headrace dump-log`: what lies in segments, indexes, snapshots and checkpoints, and what is wrong with it.
+"""`headrace dump-log`: prints and checks segments, indexes, snapshots and checkpoints.
 
 Reads files only; a node may run meanwhile. Items come from `log/inspection/log_dump.py`, their text from `dump_text.py`.
 """
@@ -24,25 +24,27 @@ headrace dump-log data/clicks-0/* --data --json | jq 'select(.type == "record")'
 
 
 def dump_log(
-    files: Annotated[list[Path], typer.Argument(metavar="FILES...", help="Files of a log directory, of any kind.")],
-    is_json: Annotated[bool, typer.Option("--json", help="A line of JSON for each item.")] = False,
-    is_deep: Annotated[bool, typer.Option("--deep", help="Decode the records of each batch.")] = False,
-    has_data: Annotated[bool, typer.Option("--data", help="Show keys, values and headers too.")] = False,
+    files: Annotated[list[Path], typer.Argument(metavar="FILES...", help="Files of a log directory, of any type.")],
+    is_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
+    is_deep: Annotated[bool, typer.Option("--deep", help="Decode and print the records of each batch.")] = False,
+    has_data: Annotated[bool, typer.Option("--data", help="Print keys, values and headers too.")] = False,
     is_verify: Annotated[
-        bool, typer.Option("--verify-index-only", help="Of indexes, show only what disagrees with their segment.")
+        bool,
+        typer.Option("--verify-index-only", help="For indexes, print only entries that don't match their segment."),
     ] = False,
     bytes_max: Annotated[
-        int, typer.Option("--max-bytes", min=0, metavar="N", help="Only the first N bytes of each segment; 0: all.")
+        int,
+        typer.Option("--max-bytes", min=0, metavar="N", help="Read only the first N bytes of each segment; 0: all."),
     ] = 0,
 ) -> int:
-    """Print what lies in log files, and verify it.
+    """Print and check the files of a log.
 
     Takes segments (.log, and .kafka of Kafka 0.7), indexes (.index, .timeindex, .txnindex), producer snapshots (.snapshot),
-    checkpoints, partition.metadata and meta.properties, told by their names. An index is held against the segment beside it.
-    Nothing is changed; a node may run meanwhile.
+    checkpoints, partition.metadata and meta.properties, recognized by name. An index is checked against the segment beside it.
+    Nothing is changed; the node may be running.
 
-    Exit codes: 0 nothing is wrong, 1 something is: each fault is a line on standard error (with [bold]--json[/bold] an item of
-    type "fault" in the output).
+    Exit codes: 0 no faults, 1 faults: each is a line on standard error (with [bold]--json[/bold] an item of type "fault" in
+    the output).
     """
     from headrace.cli.dump_text import text_of
     from headrace.log.inspection.log_dump import DumpOptions, dump

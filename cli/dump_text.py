@@ -16,12 +16,12 @@ def text_of(item: Item) -> str:
 
 
 def printable(text: str) -> str:
-    """One line for a terminal, whatever is in it: names of files may hold anything."""
+    """One line for a terminal, with any other character escaped: file names may hold anything."""
     return text if text.isprintable() else text.encode("unicode_escape").decode()
 
 
 def time_text(timestamp_ms: int) -> str:
-    """UTC to the millisecond; the bare number, where it is no time of a calendar."""
+    """UTC to the millisecond; the bare number, if it is outside of the calendar."""
     if timestamp_ms < 0:
         return str(timestamp_ms)
     try:

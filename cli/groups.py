@@ -41,7 +41,7 @@ app = typer.Typer(
     epilog="[bold]Examples[/bold]\n\nheadrace groups list\n\nheadrace groups describe billing",
 )
 
-GroupNames = Annotated[list[str], typer.Argument(metavar="GROUP", help="Names of groups.", show_default=False)]
+GroupNames = Annotated[list[str], typer.Argument(metavar="GROUP", help="Group names.", show_default=False)]
 
 
 @app.command(
@@ -51,13 +51,13 @@ GroupNames = Annotated[list[str], typer.Argument(metavar="GROUP", help="Names of
 def list_(
     states: Annotated[
         list[str] | None,
-        typer.Option("--state", metavar="STATE", help=f"Only groups in it: {', '.join(STATES)}; may be repeated."),
+        typer.Option("--state", metavar="STATE", help=f"Only groups in this state: {', '.join(STATES)}; repeatable."),
     ] = None,
     as_json: AsJson = False,
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
 ) -> int:
-    """Print groups with their states, types (classic or consumer, as Kafka 3.8 and later tell) and protocols."""
+    """List groups with state, type (classic or consumer; from Kafka 3.8) and protocol."""
     from headrace.cli.table import print_table
     from headrace.client.admin import Admin
 
@@ -83,7 +83,7 @@ def list_(
 def describe(
     names: GroupNames, as_json: AsJson = False, bootstrap: Bootstrap = "", command_config: CommandConfig = None
 ) -> int:
-    """Show members, stored offsets and lag of groups."""
+    """Show members, committed offsets and lag of groups."""
     from headrace.client.admin import Admin
     from headrace.errors import KafkaError
 
@@ -108,11 +108,11 @@ def describe(
     "headrace groups lag /var/lib/headrace/logs billing --json | jq .seconds"
 )
 def lag(
-    log_dir: Annotated[Path, typer.Argument(metavar="LOG_DIR", help="The first of the node's log.dirs, on this host.")],
-    names: Annotated[list[str] | None, typer.Argument(metavar="GROUP", help="These groups; all without it.")] = None,
+    log_dir: Annotated[Path, typer.Argument(metavar="LOG_DIR", help="First of the node's log.dirs, on this host.")],
+    names: Annotated[list[str] | None, typer.Argument(metavar="GROUP", help="Only these groups. Default: all.")] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Show how far groups are behind, in records and seconds, out of a node's shared memory: no request is made."""
+    """Show how far groups lag behind, in records and seconds, from a local node's shared memory; sends no request."""
     from headrace.cli.table import print_table
     from headrace.errors import ErrorCode, KafkaError
     from headrace.shm.observer import Observer
@@ -131,7 +131,7 @@ def lag(
         )
     return report(
         {
-            name: KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"group {name} has no offset on this node")
+            name: KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"group {name} has no committed offset on this node")
             for name in missing
         },
         "shown",
@@ -145,40 +145,45 @@ def lag(
     "headrace groups reset-offsets billing --all-topics --shift-by -100 --execute",
 )
 def reset_offsets(
-    group: Annotated[str, typer.Argument(metavar="GROUP", help="Name of the group; it may have no members.")],
+    group: Annotated[str, typer.Argument(metavar="GROUP", help="Group name; the group must have no members.")],
     topics: Annotated[
         list[str] | None,
         typer.Option(
-            "--topic", metavar="TOPIC[:LIST]", help="A topic, or some of its partitions: clicks:0,2; may be repeated."
+            "--topic", metavar="TOPIC[:LIST]", help="A topic, or some of its partitions: clicks:0,2; repeatable."
         ),
     ] = None,
-    all_topics: Annotated[bool, typer.Option("--all-topics", help="All partitions that have a stored offset.")] = False,
-    to_offset: Annotated[str | None, typer.Option("--to-offset", metavar="N", help="This offset.")] = None,
+    all_topics: Annotated[bool, typer.Option("--all-topics", help="All partitions with a committed offset.")] = False,
+    to_offset: Annotated[str | None, typer.Option("--to-offset", metavar="N", help="Set this offset.")] = None,
     to_time: Annotated[
         str | None,
         typer.Option(
-            "--to-time", metavar="TIME", help="The first record that late: 2026-11-21T08:30:00Z, ms since 1970, -15m."
+            "--to-time",
+            metavar="TIME",
+            help="Set the first offset at or after TIME: 2026-11-21T08:30:00Z, ms since 1970, -15m.",
         ),
     ] = None,
-    to_earliest: Annotated[bool, typer.Option("--to-earliest", help="The first record.")] = False,
-    to_latest: Annotated[bool, typer.Option("--to-latest", help="Behind the last record.")] = False,
+    to_earliest: Annotated[bool, typer.Option("--to-earliest", help="Set the log start offset.")] = False,
+    to_latest: Annotated[
+        bool, typer.Option("--to-latest", help="Set the log end offset, after the last record.")
+    ] = False,
     shift_by: Annotated[
-        str | None, typer.Option("--shift-by", metavar="N", help="So many records on, or back with a minus.")
+        str | None, typer.Option("--shift-by", metavar="N", help="Shift by N records (negative: backwards).")
     ] = None,
-    execute: Annotated[bool, typer.Option("--execute", help="Do it; else it is only shown.")] = False,
+    execute: Annotated[bool, typer.Option("--execute", help="Apply the change (default: dry run).")] = False,
     as_json: AsJson = False,
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
 ) -> int:
-    """Let a group go on from elsewhere. Without --execute it is only shown. A group with live members is refused."""
+    """Reset a group's committed offsets. Without --execute this is a dry run. The group must have no live members."""
     from headrace.cli.offset_reset import new_offsets, partitions_of, shiftable
     from headrace.client.admin import Admin
     from headrace.errors import ErrorCode, KafkaError
 
     [name] = _checked([group])
     if bool(topics) == all_topics:
-        wrong = "exclude each other" if topics else "are both missing: one is needed"
-        raise typer.BadParameter(f"--topic and --all-topics {wrong}")
+        raise typer.BadParameter(
+            "--topic and --all-topics can't be combined" if topics else "--topic or --all-topics is required"
+        )
     scope = [parse_topic_partitions("--topic", text) for text in topics or []]
     reset = _reset_of(to_offset, to_time, to_earliest, to_latest, shift_by)
     with open_cluster(bootstrap, command_config) as cluster:
@@ -186,11 +191,11 @@ def reset_offsets(
         _refuse_live(admin, name)
         stored = admin.group_offsets(name)
         if all_topics and not stored:
-            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"group {name} has no stored offset")
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"group {name} has no committed offsets")
         names = partitions_of(cluster, scope, stored)
         shifted = names if reset.target is not None else shiftable(names, scope, stored)
         for left_out in sorted(set(names) - set(shifted)):
-            print(f"headrace: left out {left_out}: it has no stored offset to shift", file=sys.stderr)
+            print(f"headrace: skipped {left_out}: no committed offset to shift", file=sys.stderr)
         wanted = new_offsets(cluster, shifted, stored, reset)
         if execute and wanted:
             admin.alter_group_offsets(name, wanted)
@@ -200,7 +205,7 @@ def reset_offsets(
 
 @app.command(epilog="[bold]Examples[/bold]\n\nheadrace groups delete billing\n\nheadrace groups delete old-1 old-2")
 def delete(names: GroupNames, bootstrap: Bootstrap = "", command_config: CommandConfig = None) -> int:
-    """Forget groups with all their stored offsets. A group with live members is refused."""
+    """Delete groups and their committed offsets. The groups must have no live members."""
     from headrace.client.admin import Admin
 
     wanted = _checked(names)
@@ -242,7 +247,7 @@ def _refuse_live(admin: Admin, name: str) -> None:
     if group.state not in STATES_WITHOUT_MEMBERS:
         members = ", ".join(f"{member.client_id} at {member.host}" for member in group.members)
         raise KafkaError(
-            ErrorCode.NON_EMPTY_GROUP, f"group {name} is {group.state}: {members or 'its members are joining'}"
+            ErrorCode.NON_EMPTY_GROUP, f"group {name} is {group.state}: {members or 'members are joining'}"
         )
 
 
@@ -253,7 +258,7 @@ def _described(cluster: Cluster, admin: Admin, group_id: str) -> dict[str, Any]:
     group = admin.describe_group(group_id)
     stored = admin.group_offsets(group_id)
     if group.state == "Dead" and not stored:
-        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"no group {group_id}")
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"group {group_id} does not exist")
     owners = {name: member for member in group.members for name in member.partitions}
     names = sorted({*stored, *owners})
     for topic in sorted({name.topic for name in names}):
@@ -319,4 +324,4 @@ def _print_reset(
         ["TOPIC", "PARTITION", "OFFSET", "NEW"],
         [[name.topic, name.partition, stored.get(name), offset] for name, offset in sorted(wanted.items())],
     )
-    print(f"stored in group {group}" if is_done else "nothing was changed: --execute does it")
+    print(f"committed for group {group}" if is_done else "dry run: nothing was changed, apply with --execute")

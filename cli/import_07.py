@@ -1,6 +1,6 @@
 """`headrace import-07 DIR TOPIC`: the logs of Kafka 0.7 into a topic.
 
-The reader is `log/kafka07/log_07.py`; the run, its state and the topic are in `import_07_run.py` and its neighbours.
+The run, its state and the topic are in `migration/`; what is printed of it, in `import_07_report.py`.
 """
 
 from __future__ import annotations
@@ -39,55 +39,61 @@ class Timestamp(StrEnum):
 
 def import_07(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A log directory of Kafka 0.7, with TOPIC-0, TOPIC-1, ...")
+        Path, typer.Argument(metavar="DIR", help="Log directory of Kafka 0.7, with TOPIC-0, TOPIC-1, ...")
     ],
-    topic: Annotated[
-        str, typer.Argument(metavar="TOPIC", help="The topic to carry them into; created if it is missing.")
-    ],
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Topic to import into; created if missing.")],
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
     source_topic: Annotated[
-        str, typer.Option("--from", metavar="NAME", help="The topic's name in DIR, if it is another one.")
+        str, typer.Option("--from", metavar="NAME", help="Name of the topic in DIR. Default: TOPIC.")
     ] = "",
     state_file: Annotated[
-        Path | None, typer.Option("--state", metavar="FILE", help="How far it is. Default: ./TOPIC.import-07.json")
+        Path | None,
+        typer.Option("--state", metavar="FILE", help="File that records progress. Default: ./TOPIC.import-07.json"),
     ] = None,
-    compression: Annotated[Compression, typer.Option(help="Of the batches that are written.")] = Compression.NONE,
+    compression: Annotated[Compression, typer.Option(help="Compression of the batches written.")] = Compression.NONE,
     timestamp: Annotated[
-        Timestamp, typer.Option(help="0.7 knows no time: that of the import, of the segment's file, or none.")
+        Timestamp,
+        typer.Option(
+            help="Timestamp of the records (0.7 stored none): time of the import, of the segment file, or none."
+        ),
     ] = Timestamp.IMPORT,
-    batch_bytes: Annotated[int, typer.Option(min=1, max=64 << 20, metavar="N", help="Size of a batch.")] = BATCH_BYTES,
+    batch_bytes: Annotated[
+        int, typer.Option(min=1, max=64 << 20, metavar="N", help="Batch size, in bytes before compression.")
+    ] = BATCH_BYTES,
     is_damage_skipped: Annotated[
-        bool, typer.Option("--skip-damaged", help="Name damaged messages and go on. Without it the import stops there.")
+        bool, typer.Option("--skip-damaged", help="Print damaged messages and skip them. Default: stop at the first.")
     ] = False,
     is_read_back: Annotated[
-        bool, typer.Option("--read-back/--no-read-back", help="Read the topic at the end and compare checksums.")
+        bool, typer.Option("--read-back/--no-read-back", help="Read the topic back at the end and compare checksums.")
     ] = True,
-    is_quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    is_quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Don't show progress.")] = False,
 ) -> int:
-    """Carry the logs of Kafka 0.7 into a topic.
+    """Import the logs of Kafka 0.7 into a topic.
 
-    Partition N of the source goes into partition N of the topic, in order: payloads as values, no keys. Run the same command again
-    after a break: it goes on where it was, and nothing comes twice, nor is left out. When the source has grown, it carries the rest.
+    Partition N of the source goes into partition N of the topic, in order: payloads as values, without keys. After an interruption
+    run the same command again: it resumes where it stopped, without duplicates or gaps. If the source has grown, it imports the rest.
 
-    At the end there is a line for each partition: messages, bytes, a checksum over them, and whether the topic reads back equal.
+    At the end it prints a line for each partition: messages, bytes, a checksum over them, and whether the topic reads back equal.
 
-    Exit codes: 0 carried and equal, 1 stopped (the reason is on standard error) or not equal.
+    Exit codes: 0 imported and equal, 1 stopped (the reason is on standard error) or not equal.
     """
-    from headrace.cli.import_07_run import ImportPlan, run
+    from headrace.cli.import_07_report import ImportReport
+    from headrace.migration.import_07_run import ImportPlan, run
 
-    return run(
-        ImportPlan(
-            directory=directory,
-            source_topic=source_topic or topic,
-            topic=topic,
-            state_file=state_file or Path(f"{topic}.import-07.json"),
-            compression=compression.value,
-            timestamp=timestamp.value,
-            batch_bytes=batch_bytes,
-            is_damage_skipped=is_damage_skipped,
-            is_read_back=is_read_back,
-            is_quiet=is_quiet,
-        ),
-        open_cluster(bootstrap, command_config),
+    plan = ImportPlan(
+        directory=directory,
+        source_topic=source_topic or topic,
+        topic=topic,
+        state_file=state_file or Path(f"{topic}.import-07.json"),
+        compression=compression.value,
+        timestamp=timestamp.value,
+        batch_bytes=batch_bytes,
+        is_damage_skipped=is_damage_skipped,
+        is_read_back=is_read_back,
     )
+    report = ImportReport(is_quiet)
+    try:
+        return int(not run(plan, open_cluster(bootstrap, command_config), report))
+    finally:
+        report.close()

@@ -1,7 +1,7 @@
 """Ctrl-C and SIGTERM as a flag, so that work ends between two steps and not inside of one.
 
-The first signal sets the flag and wakes whoever waits on `fd`; inside `at_once`, around a wait that may last, it
-raises. A second one ends the program where it stands.
+The first signal sets the flag and wakes a wait on `fd`; inside `at_once`, around a wait that may last, it
+raises. A second one ends the program at once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lines of standard input and of files, without blocking whoever has something else to do.
+"""Lines of standard input and of files, without blocking a caller that has other work.
 
 A line ends with a newline, which is not part of it; the last one may lack it. A carriage return stays.
 """
@@ -20,7 +20,7 @@ STANDARD_INPUT = Path("-")
 
 
 class Line(NamedTuple):
-    """A line and where it stands."""
+    """A line and its position."""
 
     source: str
     number: int  # from 1
@@ -32,7 +32,7 @@ class Line(NamedTuple):
 
 
 class BadLine(HeadraceError):
-    """A line that can't be used; names file and line."""
+    """An invalid line; names file and line."""
 
 
 def read_lines(paths: list[Path], wake_fd: int, idle_ms: int) -> Iterator[Line | None]:

@@ -27,7 +27,7 @@ def partitions_of(
 ) -> list[TopicPartition]:
     """The partitions of `scope` (topic, partitions or None for all); of what the group has stored, where it is empty.
 
-    raises   KafkaError, for a topic or partition that is not there
+    raises   KafkaError, for a topic or partition that does not exist
     """
     if not scope:
         if stored:
@@ -41,7 +41,7 @@ def partitions_of(
         for name in sorted(wanted - names):
             raise KafkaError(
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                f"{topic} has partitions 0 to {len(names) - 1}, not {name.partition}",
+                f"{topic} has partitions 0 to {len(names) - 1}, no partition {name.partition}",
             )
         found |= wanted
     return sorted(found)
@@ -52,7 +52,7 @@ def shiftable(
     scope: Sequence[tuple[str, list[int] | None]],
     stored: Mapping[TopicPartition, int],
 ) -> list[TopicPartition]:
-    """Those with a stored offset. Of a topic that was given without partitions, the others are left out: nothing was read of them.
+    """Those with a committed offset. Of a topic given without partitions, the others are skipped: nothing was read of them.
 
     raises   KafkaError, where a partition that was given by its number has none, or all of them
     source   Kafka's tool refuses all of it where one has none
@@ -61,14 +61,14 @@ def shiftable(
     found = [name for name in names if name in stored]
     for name in names:
         if name not in stored and (name in given or not found):
-            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{name} has no stored offset to shift from")
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{name} has no committed offset to shift from")
     return found
 
 
 def new_offsets(
     cluster: Cluster, names: Sequence[TopicPartition], stored: Mapping[TopicPartition, int], reset: Reset
 ) -> dict[TopicPartition, int]:
-    """Of each partition; a shift is of those that have a stored offset (`shiftable`).
+    """Of each partition; a shift needs a committed offset (`shiftable`).
 
     raises   KafkaError OFFSET_OUT_OF_RANGE, for an offset that a partition does not have
     """

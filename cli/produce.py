@@ -43,7 +43,7 @@ class CodecName(StrEnum):
 
 
 class Acks(StrEnum):
-    """Who has a record before it counts as delivered."""
+    """Who must have a record before it counts as delivered."""
 
     NONE = "0"
     LEADER = "1"
@@ -51,46 +51,66 @@ class Acks(StrEnum):
 
 
 def produce(
-    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Topic; it has to be there.")],
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Topic to write to; it must exist.")],
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILE", help="Files of lines; - or none: standard input."),
+        typer.Argument(metavar="FILE", help="Files to read lines from. Default, or -: standard input."),
     ] = None,
     key_separator: Annotated[
         str | None,
-        typer.Option("--key-separator", "-K", metavar="TEXT", help="What stands before it in a line is the key."),
+        typer.Option(
+            "--key-separator",
+            "-K",
+            metavar="TEXT",
+            help="Separator between key and value in each line. Default: lines have no key.",
+        ),
     ] = None,
     headers: Annotated[
         list[str] | None,
-        typer.Option("--header", "-H", metavar="NAME=VALUE", help="A header of every record; may be repeated."),
+        typer.Option("--header", "-H", metavar="NAME=VALUE", help="Header to add to every record; repeatable."),
     ] = None,
     partition: Annotated[
         str | None,
-        typer.Option("--partition", "-p", metavar="N", help="All records go there; else by key, or to all in turn."),
+        typer.Option(
+            "--partition",
+            "-p",
+            metavar="N",
+            help="Partition for all records. Default: by hash of the key; without a key, one at a time.",
+        ),
     ] = None,
-    codec: Annotated[CodecName, typer.Option("--codec", "-z", help="Compression of the batches.")] = CodecName.NONE,
+    codec: Annotated[
+        CodecName, typer.Option("--codec", "-z", help="Compression codec of the batches.")
+    ] = CodecName.NONE,
     acks: Annotated[
-        Acks, typer.Option(help="0: don't wait; 1: the leader has it; all: all in-sync replicas have it, once.")
+        Acks,
+        typer.Option(
+            help="Acknowledgement to wait for. 0: none; 1: the leader; all: all in-sync replicas, idempotent."
+        ),
     ] = Acks.ALL,
     empty_is_null: Annotated[
-        bool, typer.Option("--empty-is-null", help="An empty key or value is null: in compacted topics a deletion.")
+        bool,
+        typer.Option("--empty-is-null", help="Write empty keys and values as null (a tombstone in compacted topics)."),
     ] = False,
     timeout_s: Annotated[
         int,
         typer.Option(
-            "--timeout", metavar="SECONDS", min=1, max=PRODUCE_TIMEOUT_S_MAX, help="How long a record may take."
+            "--timeout",
+            metavar="SECONDS",
+            min=1,
+            max=PRODUCE_TIMEOUT_S_MAX,
+            help="Delivery timeout of a record, in seconds.",
         ),
     ] = 120,
     progress: Annotated[
         bool | None,
-        typer.Option("--progress/--no-progress", help="Counts on standard error; by default where that is a terminal."),
+        typer.Option("--progress/--no-progress", help="Show progress on standard error. Default: if it is a terminal."),
     ] = None,
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
 ) -> int:
-    """Write lines as records, and return when all of them are acknowledged.
+    """Write each line as a record, and return when all are acknowledged.
 
-    Ctrl-C ends the reading; what was read is still delivered. Exit code 1: a record was not delivered, or a line can't be used.
+    Ctrl-C stops reading; lines already read are still delivered. Exit code 1: a record was not delivered, or a line is invalid.
     """
     from headrace.cli.interrupt import Interrupt
     from headrace.cli.line_source import STANDARD_INPUT, read_lines
@@ -100,12 +120,12 @@ def produce(
     parse_topic("TOPIC", topic)
     for file in files or []:
         if str(file) != "-" and not os.access(file, os.R_OK):
-            raise bad("FILE", str(file), "can't be read")
+            raise bad("FILE", str(file), "is not readable")
     target = _partition(partition)
     header_list = [(name, value.encode()) for name, value in parse_pair_list("--header", headers or [])]
     options = _options(codec, acks, timeout_s)
     if key_separator == "":
-        raise bad("--key-separator", "", "separates nothing: leave the option out for records without keys")
+        raise bad("--key-separator", "", "is empty: omit the option for records without keys")
     separator = (key_separator or "").encode()
     cluster = open_cluster(bootstrap, command_config)
     places = Places()
@@ -132,7 +152,7 @@ def produce(
             producer.close()
         except DeliveryFailed as failure:
             if failure.record is not None:
-                print(f"headrace: {places.of(failure.record)} was not taken", file=sys.stderr)
+                print(f"headrace: {places.of(failure.record)} was not delivered", file=sys.stderr)
             raise
         except HeadraceError:
             producer.close()  # what was read before is delivered all the same
@@ -155,13 +175,13 @@ class Places:
         self._records += 1
 
     def of(self, record: int) -> str:
-        """Where a record stands, numbered from 0 in the order of `note`."""
+        """The line of a record, numbered from 0 in the order of `note`."""
         first, source = max(place for place in self._sources if place[0] <= record)
         return f"{source}, line {record - first + 1}"
 
 
 class Meter:
-    """What has been acknowledged so far, rewritten in place on standard error."""
+    """Progress of delivery on standard error, rewritten in place on a terminal."""
 
     def __init__(self, is_shown: bool, done: str = "acknowledged") -> None:
         self._is_shown = is_shown
@@ -177,7 +197,7 @@ class Meter:
             return
         self._next_s = now_s + PROGRESS_EVERY_S
         seconds = max(now_s - self._start_s, 1e-3)
-        text = f"{producer.acknowledged} records {self._done}, {producer.acknowledged / seconds:,.0f} a second"
+        text = f"{producer.acknowledged} records {self._done}, {producer.acknowledged / seconds:,.0f}/s"
         text += f", {producer.acknowledged_bytes / seconds / 1e6:.1f} MB/s"
         if sys.stderr.isatty():
             text = f"\r{text}\x1b[K"
@@ -189,7 +209,7 @@ def _partition(text: str | None) -> int | None:
         return None
     partitions = parse_partitions("--partition", [text])
     if len(partitions) != 1:
-        raise bad("--partition", text, "names more than one partition")
+        raise bad("--partition", text, "is more than one partition: expected one number")
     return partitions[0]
 
 
@@ -214,7 +234,7 @@ def _split(line: Line, separator: bytes, empty_is_null: bool) -> tuple[bytes | N
     if separator:
         key, found, value = line.content.partition(separator)
         if not found:
-            raise BadLine(f"{line.place}: no key separator {separator.decode()!r}")
+            raise BadLine(f"{line.place}: key separator {separator.decode()!r} not found")
     if empty_is_null:
         key, value = key or None, value or None
     return key, value

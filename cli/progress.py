@@ -1,4 +1,4 @@
-"""A line that tells how far a long command is: rewritten on a terminal, a new one now and then elsewhere. On standard error."""
+"""A progress line on standard error: rewritten in place on a terminal, a new line every FILE_EVERY_S elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FILE_EVERY_S = 10.0
 
 
 class ProgressLine:
-    """Takes the text of the moment, as often as one likes, and shows it as often as is good."""
+    """Takes the current text at any rate and shows it at most every TERMINAL_EVERY_S or FILE_EVERY_S."""
 
     def __init__(self, is_quiet: bool = False, now_s: Callable[[], float] = time.monotonic) -> None:
         self._is_quiet = is_quiet
@@ -36,7 +36,7 @@ class ProgressLine:
         sys.stderr.flush()
 
     def clear(self) -> None:
-        """Take the line away, so that other output begins at a margin."""
+        """Remove the line, so that other output begins at the margin."""
         if self._is_open:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
@@ -44,7 +44,7 @@ class ProgressLine:
 
 
 def bytes_text(size: float) -> str:
-    """In the unit in which it is a small number."""
+    """In the largest unit that keeps it at 1 or more."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if size < 1024:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

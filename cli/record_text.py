@@ -29,7 +29,7 @@ _Field = Callable[[str, int, "Record"], bytes]
 
 
 def compile_format(option: str, text: str, null: bytes = b"") -> Render:
-    """A function for a format; raises typer.BadParameter, which names the token that is none.
+    """A function for a format; raises typer.BadParameter, which names the invalid token.
 
     null   stands for a key or value that is null
     """
@@ -62,7 +62,7 @@ def compile_format(option: str, text: str, null: bytes = b"") -> Render:
             parts.append(_ESCAPES[escaped])
         else:
             known = ", ".join(f"%{name}" for name in fields)
-            raise bad(option, token[0], f"is no token of a format: {known}, %%, \\n, \\t, \\r, \\0, \\\\, \\xHH")
+            raise bad(option, token[0], f"is not a format token: expected {known}, %%, \\n, \\t, \\r, \\0, \\\\, \\xHH")
     parts.append(text[position:].encode())
     return _joined([part for part in parts if part != b""])
 

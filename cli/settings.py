@@ -27,23 +27,23 @@ headrace settings --markdown > settings.md
 
 def settings(
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="WORD", help="Only keys that contain one of them.")
+        list[str] | None, typer.Argument(metavar="WORD", help="Only keys that contain one of these words.")
     ] = None,
     of_topics: Annotated[
-        bool, typer.Option("--topics", help="What topics can set, with the broker's key that is their default.")
+        bool, typer.Option("--topics", help="List topic settings, each with the broker setting it defaults to.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="A table for a page of documents.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
 ) -> int:
-    """Print every setting of a node: key, default, type, what it may be, whether it changes live or by a restart, what it does.
+    """List the settings of a node: key, default, type, valid values, whether a change applies live or after a restart, description.
 
-    Keys are Kafka's own, and [bold]headrace.*[/bold] for what Kafka has not. Nothing is asked of a node: what one runs with, its log says,
-    and [bold]kafka-configs --describe --all[/bold].
+    Keys are Kafka's own, and [bold]headrace.*[/bold] for what Kafka doesn't have. No node is contacted: its log
+    has the values it runs with, and so has [bold]kafka-configs --describe --all[/bold].
     """
     from headrace.cli.table import print_table
 
     if as_json and as_markdown:
-        raise typer.BadParameter("--json and --markdown exclude each other")
+        raise typer.BadParameter("--json and --markdown can't be combined")
     rows = [row for row in _rows(of_topics) if not words or any(word in row["key"] for word in words)]
     if not rows:
         raise bad("WORD", " ".join(words or []), _why_none(words or []))
@@ -51,7 +51,7 @@ def settings(
         for row in rows:
             print(json.dumps(row))
         return 0
-    heads = ["KEY", "DEFAULT", "TYPE", "VALUES", "CHANGES", "WHAT"]
+    heads = ["KEY", "DEFAULT", "TYPE", "VALUES", "CHANGES", "DESCRIPTION"]
     lines = [[row["key"], row["default"], row["type"], row["values"], row["changes"], row["doc"]] for row in rows]
     if as_markdown:
         print(f"| {' | '.join(head.lower() for head in heads)} |\n|{'---|' * len(heads)}")
@@ -88,15 +88,15 @@ def _row(key: str, setting: Setting, is_live: bool) -> dict[str, Any]:
 
 
 def _why_none(words: list[str]) -> str:
-    """Of a key that a node refuses, that it does."""
+    """The reason that nothing matches; for a key that a node refuses, that it does."""
     from headrace.errors import ConfigError
     from headrace.refused_settings import refuse_promises
 
     try:
         refuse_promises({key: "some" for word in words for key in (word, f"{word}.")})
     except ConfigError as failure:
-        return f"is no setting: a node does not start with {failure.key.rstrip('.')}: {failure.reason}"
-    return "is part of no key"
+        return f"is not supported: a node refuses to start with {failure.key.rstrip('.')}: {failure.reason}"
+    return "matches no key"
 
 
 def _values(setting: Setting) -> str:

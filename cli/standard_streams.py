@@ -1,6 +1,6 @@
 """Standard streams that were closed when the program began (`>&-`): a socket or a log must not become number 0, 1 or 2.
 
-Standard output is opened so that a write fails, as it does for every other program: what nobody can read is no success. Standard
+Standard output is opened so that a write fails, as it does for every other program: output that can't be read is not a success. Standard
 error is thrown away: an error must not become output.
 """
 

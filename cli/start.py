@@ -1,6 +1,6 @@
 """`headrace start`: a node for production, from a server.properties.
 
-Runs in: the process that becomes the supervisor. It stays in the foreground; systemd, or whoever started it,
+Runs in: the process that becomes the supervisor. It stays in the foreground; systemd, or another parent,
 stops it with SIGTERM.
 """
 
@@ -22,22 +22,22 @@ headrace start server.properties --set log.retention.hours=24 --set headrace.wor
 
 def start(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE.properties", help="Settings, with Kafka's own keys.", readable=False)
+        Path, typer.Argument(metavar="FILE.properties", help="Properties file, with Kafka's own keys.", readable=False)
     ],
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Overrides a setting of the file; may be repeated."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Override a setting of the file; repeatable."),
     ] = None,
 ) -> int:
     """Run a node from a properties file.
 
-    It stays in the foreground; SIGTERM stops it within 10 seconds. When it serves, it tells systemd, and prints
+    It runs in the foreground; SIGTERM stops it within 10 seconds. When ready, it notifies systemd and prints
 
     [bold]ready bootstrap=HOST:PORT zookeeper=HOST:PORT dir=DIR[/bold]
 
-    SIGHUP reads the file again and says what changed; a restart applies it.
+    SIGHUP rereads the file and logs what changed; a restart applies it.
 
-    Exit codes: 0 stopped as asked, 78 the text of a setting can't be used, 1 anything else: another start may help.
+    Exit codes: 0 stopped on request, 78 a setting is invalid, 1 any other failure: starting again may help.
     """
     from headrace.limits import PORT_WAIT_MS
     from headrace.node.logging_setup import set_up_logging

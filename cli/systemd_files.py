@@ -32,27 +32,28 @@ EXAMPLES = """
 
 headrace systemd-files /
 
-headrace systemd-files ./to-look-at
+headrace systemd-files ./preview
 """
 
 
 def systemd_files(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Root to write below: / installs, anything else is to look at.")
+        Path,
+        typer.Argument(metavar="DIR", help="Root directory to write below; / installs, any other is for inspection."),
     ],
 ) -> int:
-    """Write the units and what belongs to them, each in its place below DIR.
+    """Write the systemd units and related files, each to its path below DIR.
 
-    What operators edit (server.properties, slices, data-disks.conf) is left alone where it is there. After
+    Existing files that operators edit (server.properties, slices, data-disks.conf) are kept. After
 
     [bold]headrace systemd-files /[/bold]
 
-    come systemd-sysusers, systemd-tmpfiles --create, and systemctl daemon-reload.
+    run systemd-sysusers, systemd-tmpfiles --create, and systemctl daemon-reload.
     """
     program = Path(sys.prefix) / "bin" / "headrace"
     for name, place in PLACES.items():
         if _systemd_version() < NEWER_SYSTEMD.get(name, 0):
-            print(f"left out {directory / place}: systemd {NEWER_SYSTEMD[name]} or later")
+            print(f"skipped  {directory / place}: needs systemd {NEWER_SYSTEMD[name]} or later")
             continue
         target = directory / place
         if name in EDITED and target.exists():

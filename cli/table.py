@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """One line for each row; what is all digits stands to the right. An empty field shows as -."""
+    """One line for each row; columns of numbers are right-aligned. An empty field shows as -."""
     texts = [[str(value) if value not in ("", None) else "-" for value in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(heads, *texts, strict=True)]
     is_number = [

@@ -28,11 +28,11 @@ app = typer.Typer(
     epilog="[bold]Examples[/bold]\n\nheadrace topics create clicks --partitions 6\n\nheadrace topics describe clicks",
 )
 
-Names = Annotated[list[str], typer.Argument(metavar="TOPIC", help="Names of topics.", show_default=False)]
+Names = Annotated[list[str], typer.Argument(metavar="TOPIC", help="Topic names.", show_default=False)]
 Configs = Annotated[
-    list[str] | None, typer.Option("--config", metavar="KEY=VALUE", help="A setting of the topic; may be repeated.")
+    list[str] | None, typer.Option("--config", metavar="KEY=VALUE", help="Set a topic setting; repeatable.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
 
 
 @app.command(
@@ -44,16 +44,20 @@ def create(
     partitions: Annotated[
         int | None,
         typer.Option(
-            min=1, max=PARTITIONS_PER_TOPIC_MAX, help="How many; the broker's num.partitions where not given."
+            min=1, max=PARTITIONS_PER_TOPIC_MAX, help="Number of partitions. Default: the broker's num.partitions."
         ),
     ] = None,
     replication_factor: Annotated[
         int | None,
-        typer.Option(min=1, max=REPLICAS_MAX, help="Replicas of each; default.replication.factor where not given."),
+        typer.Option(
+            min=1,
+            max=REPLICAS_MAX,
+            help="Replicas of each partition. Default: the broker's default.replication.factor.",
+        ),
     ] = None,
     configs: Configs = None,
-    if_not_exists: Annotated[bool, typer.Option("--if-not-exists", help="A topic that is there is no error.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only ask whether it could be done.")] = False,
+    if_not_exists: Annotated[bool, typer.Option("--if-not-exists", help="Don't fail if the topic exists.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Validate only, change nothing.")] = False,
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
 ) -> int:
@@ -68,8 +72,8 @@ def create(
     ]
     with open_cluster(bootstrap, command_config) as cluster:
         errors = Admin(cluster).create_topics(wanted, validate_only=dry_run)
-    is_gentle = (ErrorCode.TOPIC_ALREADY_EXISTS,) if if_not_exists else ()
-    return report(errors, "could be created" if dry_run else "created", is_gentle)
+    tolerated = (ErrorCode.TOPIC_ALREADY_EXISTS,) if if_not_exists else ()
+    return report(errors, "could be created" if dry_run else "created", tolerated)
 
 
 @app.command(
@@ -77,12 +81,12 @@ def create(
     epilog="[bold]Examples[/bold]\n\nheadrace topics list\n\nheadrace topics list -b broker1:9092 --json | jq -r .topic",
 )
 def list_(
-    internal: Annotated[bool, typer.Option("--internal", help="Kafka's own topics too.")] = False,
+    internal: Annotated[bool, typer.Option("--internal", help="Include Kafka's internal topics.")] = False,
     as_json: AsJson = False,
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
 ) -> int:
-    """Print the names of all topics, one a line."""
+    """List the names of all topics, one per line."""
     with open_cluster(bootstrap, command_config) as cluster:
         names = _all_topics(cluster, internal)
         counts = Counter(partition.topic for partition in cluster.partitions)
@@ -96,11 +100,9 @@ def list_(
     epilog="[bold]Examples[/bold]\n\nheadrace topics describe clicks\n\nheadrace topics describe --json | jq .partitions"
 )
 def describe(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="TOPIC", help="Names of topics; all where none is given.")
-    ] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="TOPIC", help="Topic names. Default: all.")] = None,
     all_configs: Annotated[
-        bool, typer.Option("--all-configs", help="Every setting, not only those of the topic itself.")
+        bool, typer.Option("--all-configs", help="Show all settings, not only the topic's overrides.")
     ] = False,
     as_json: AsJson = False,
     bootstrap: Bootstrap = "",
@@ -126,32 +128,32 @@ def describe(
     "headrace topics alter clicks --config retention.ms=86400000 --delete-config segment.ms"
 )
 def alter(
-    name: Annotated[str, typer.Argument(metavar="TOPIC", help="Name of the topic.")],
+    name: Annotated[str, typer.Argument(metavar="TOPIC", help="Topic name.")],
     partitions: Annotated[
-        int | None, typer.Option(min=1, max=PARTITIONS_PER_TOPIC_MAX, help="Let it grow to so many partitions.")
+        int | None, typer.Option(min=1, max=PARTITIONS_PER_TOPIC_MAX, help="Increase the number of partitions to this.")
     ] = None,
     configs: Configs = None,
     deleted: Annotated[
         list[str] | None,
-        typer.Option("--delete-config", metavar="KEY", help="Back to the default; may be repeated."),
+        typer.Option("--delete-config", metavar="KEY", help="Reset a setting to its default; repeatable."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only ask whether it could be done.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Validate only, change nothing.")] = False,
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
 ) -> int:
-    """Give a topic more partitions or other settings. Records keep their partitions; keys may go elsewhere from then on."""
+    """Add partitions to a topic or change its settings. Existing records stay; new records of a key may go to another partition."""
     from headrace.client.admin import Admin
 
     parse_topic("TOPIC", name)
     changes: dict[str, str | None] = dict(parse_pairs("--config", configs or []))
     for key in deleted or []:
         if "=" in key or not key.strip():
-            raise bad("--delete-config", key, "is no KEY")
+            raise bad("--delete-config", key, "is not a KEY")
         if key in changes:
-            raise bad("--delete-config", key, "is set by --config as well")
+            raise bad("--delete-config", key, "is also set by --config")
         changes[key] = None
     if partitions is None and not changes:
-        raise typer.BadParameter("nothing to change: --partitions, --config or --delete-config is needed")
+        raise typer.BadParameter("nothing to change: --partitions, --config or --delete-config is required")
     done = "could be altered" if dry_run else "altered"
     with open_cluster(bootstrap, command_config) as cluster:
         admin = Admin(cluster)
@@ -161,7 +163,7 @@ def alter(
             error = admin.create_partitions({name: partitions}, validate_only=dry_run)[name]
             if error is not None:
                 if changes and not dry_run:
-                    print(f"{name}: settings altered, partitions not")
+                    print(f"{name}: settings were altered, partitions were not")
                 raise error
     print(f"{done} {name}")
     return 0
@@ -172,7 +174,7 @@ def alter(
 )
 def delete(
     names: Names,
-    if_exists: Annotated[bool, typer.Option("--if-exists", help="A topic that is not there is no error.")] = False,
+    if_exists: Annotated[bool, typer.Option("--if-exists", help="Don't fail if the topic does not exist.")] = False,
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
 ) -> int:
@@ -186,16 +188,16 @@ def delete(
     return report(errors, "deleted", (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,) if if_exists else ())
 
 
-def report(errors: Errors, done: str, gentle: tuple[Any, ...] = ()) -> int:
-    """Say what became of each; the exit code."""
+def report(errors: Errors, done: str, tolerated: tuple[Any, ...] = ()) -> int:
+    """Print the outcome of each; the exit code."""
     from headrace.cli.advice import advice_for
 
     exit_code = 0
     for name, error in errors.items():
         if error is None:
             print(f"{done} {name}")
-        elif error.code in gentle:
-            print(f"nothing to do for {name}: {error.code.name}")
+        elif error.code in tolerated:
+            print(f"unchanged {name}: {error.code.name}")
         else:
             print(f"headrace: {error}", file=sys.stderr)
             if advice := advice_for(error):

@@ -11,7 +11,7 @@ EXAMPLES = "[bold]Example[/bold]   headrace version"
 
 
 def version() -> None:
-    """Print the versions of Headrace and of the Python it runs on."""
+    """Print the versions of Headrace and Python."""
     from headrace import __version__
 
     print(f"headrace {__version__} (Python {platform.python_version()})")
@@ -25,7 +25,7 @@ def _print_and_end(is_asked: bool) -> None:
 
 def options(
     _is_version_asked: Annotated[
-        bool, typer.Option("--version", callback=_print_and_end, is_eager=True, help="The same as `headrace version`.")
+        bool, typer.Option("--version", callback=_print_and_end, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """A Kafka-compatible log whose segments Spark reads from the page cache."""

@@ -1,7 +1,7 @@
-"""Topics, their settings, and groups: asked of the broker that may answer, errors by name.
+"""Admin of topics, their settings, and groups: each request goes to the broker responsible, errors are returned by name.
 
-A call for several topics or groups returns an error (or None) for each, so that one that fails hides no other. What has to be
-asked of the active controller is asked again where the office has moved.
+A call for several topics or groups returns an error (or None) for each, so that one failure hides no other. Requests
+for the active controller are retried when the controller has moved.
 
 Source: Kafka `KafkaAdminClient`.
 """
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from headrace.client.assignors import decode_assignment
 from headrace.client.cluster import Cluster, error_of
 from headrace.client.connection import Connection
-from headrace.client.coordinator import Coordinator
+from headrace.client.coordinator import CoordinatorClient
 from headrace.client.offset_store import committed_offsets, store_offsets
 from headrace.errors import BadFrame, ErrorCode, KafkaError
 from headrace.ids import TopicPartition
@@ -35,7 +35,7 @@ Errors = dict[str, KafkaError | None]
 
 @dataclass(frozen=True, slots=True)
 class NewTopic:
-    """A topic to create. -1 leaves the number to the cluster."""
+    """A topic to create. -1: the cluster's default."""
 
     name: str
     partitions: int = -1
@@ -44,15 +44,15 @@ class NewTopic:
 
 
 class Config(NamedTuple):
-    """A setting as it holds for a topic."""
+    """A setting of a topic, with its effective value."""
 
     name: str
     value: str | None
     source: str  # one of SOURCES
 
 
-class Group(NamedTuple):
-    """A group as a broker lists it."""
+class GroupListing(NamedTuple):
+    """A group as ListGroups returns it."""
 
     group_id: str
     protocol_type: str
@@ -60,7 +60,7 @@ class Group(NamedTuple):
     group_type: str = ""  # classic or consumer, since Kafka 3.8
 
 
-class Member(NamedTuple):
+class MemberDescription(NamedTuple):
     member_id: str
     instance_id: str | None
     client_id: str
@@ -72,11 +72,11 @@ class GroupDescription(NamedTuple):
     group_id: str
     state: str
     protocol: str
-    members: tuple[Member, ...]
+    members: tuple[MemberDescription, ...]
 
 
 class Admin:
-    """An admin over a `Cluster`, whose metadata is read on the way."""
+    """An admin client over a `Cluster`, whose metadata it refreshes."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -84,7 +84,7 @@ class Admin:
     # Topics
 
     def create_topics(self, topics: Sequence[NewTopic], validate_only: bool = False) -> Errors:
-        """Topics that the brokers serve when this returns."""
+        """Create topics; the brokers serve them when this returns."""
         kind = messages.CreateTopicsRequest
         rows = [
             kind.CreatableTopic(
@@ -101,13 +101,13 @@ class Admin:
         return _errors((row.name, row.error_code, row.error_message) for row in answer.topics)
 
     def delete_topics(self, names: Sequence[str]) -> Errors:
-        """Topics that are gone when this returns."""
+        """Delete topics; they are gone when this returns."""
         request = messages.DeleteTopicsRequest(topic_names=list(names), timeout_ms=ADMIN_TIMEOUT_MS)
         answer = self._ask_controller(ApiKey.DELETE_TOPICS, (1, 5), request, lambda found: found.responses)
         return _errors((row.name or "", row.error_code, row.error_message) for row in answer.responses)
 
     def create_partitions(self, counts: Mapping[str, int], validate_only: bool = False) -> Errors:
-        """Let topics grow to so many partitions."""
+        """Increase the partition counts of topics to these."""
         kind = messages.CreatePartitionsRequest
         rows = [kind.CreatePartitionsTopic(name, count, None) for name, count in counts.items()]
         request = kind(topics=rows, timeout_ms=ADMIN_TIMEOUT_MS, validate_only=validate_only)
@@ -115,7 +115,7 @@ class Admin:
         return _errors((row.name, row.error_code, row.error_message) for row in answer.results)
 
     def alter_configs(self, topic: str, changes: Mapping[str, str | None], validate_only: bool = False) -> None:
-        """Set overrides of a topic, None takes one away; raises KafkaError"""
+        """Set overrides of a topic, None removes one; raises KafkaError"""
         kind = messages.IncrementalAlterConfigsRequest
         configs = [
             kind.AlterableConfig(key, DELETE if value is None else SET, value) for key, value in sorted(changes.items())
@@ -128,7 +128,7 @@ class Admin:
                 raise error_of(row.error_code, row.error_message or f"topic {topic}")
 
     def describe_configs(self, topics: Sequence[str]) -> dict[str, list[Config]]:
-        """Every setting of topics, in order; raises KafkaError"""
+        """All settings of topics, in order; raises KafkaError"""
         kind = messages.DescribeConfigsRequest
         resources = [kind.DescribeConfigsResource(RESOURCE_TOPIC, topic, None) for topic in topics]
         answer = self._cluster.ask_any(ApiKey.DESCRIBE_CONFIGS, (1, 4), kind(resources=resources))
@@ -144,16 +144,16 @@ class Admin:
 
     # Groups
 
-    def list_groups(self, states: Iterable[str] = ()) -> list[Group]:
-        """Groups of all brokers, by name; asked again while a broker loads some.
+    def list_groups(self, states: Iterable[str] = ()) -> list[GroupListing]:
+        """Groups of all brokers, by name; retried while a broker is loading some.
 
         states   only those in one of these; none: all of them
-        raises   KafkaError (UNSUPPORTED_VERSION, where a broker before Kafka 2.6 is asked for states), ConnectionFailed
+        raises   KafkaError (UNSUPPORTED_VERSION, if a broker before Kafka 2.6 is asked for states), ConnectionFailed
         """
         found = self._cluster.retried(partial(self._list_groups, list(states)), set())
         return [found[name] for name in sorted(found)]
 
-    def _list_groups(self, wanted: list[str]) -> dict[str, Group]:
+    def _list_groups(self, wanted: list[str]) -> dict[str, GroupListing]:
         self._cluster.refresh([])
         found = {}
         for node_id in sorted(self._cluster.brokers):
@@ -164,13 +164,13 @@ class Admin:
             if answer.error_code:
                 raise error_of(answer.error_code, f"groups of broker {node_id}")
             for row in answer.groups:
-                found[row.group_id] = Group(row.group_id, row.protocol_type, row.group_state, row.group_type)
+                found[row.group_id] = GroupListing(row.group_id, row.protocol_type, row.group_state, row.group_type)
         return found
 
     def describe_group(self, group_id: str) -> GroupDescription:
-        """State and members; a group that is not there is described as Dead, as its coordinator does. raises KafkaError"""
+        """State and members; an unknown group is described as Dead, as its coordinator does. raises KafkaError"""
         request = messages.DescribeGroupsRequest(groups=[group_id])
-        coordinator = Coordinator(self._cluster, group_id)
+        coordinator = CoordinatorClient(self._cluster, group_id)
         try:
             answer = coordinator.ask(
                 ApiKey.DESCRIBE_GROUPS, (0, 5), request, lambda found: int(found.groups[0].error_code)
@@ -183,7 +183,7 @@ class Admin:
         if row.error_code:
             raise error_of(row.error_code, f"group {group_id}")
         members = tuple(
-            Member(
+            MemberDescription(
                 member.member_id,
                 member.group_instance_id,
                 member.client_id,
@@ -195,10 +195,10 @@ class Admin:
         return GroupDescription(group_id, row.group_state, row.protocol_data, members)
 
     def delete_groups(self, group_ids: Sequence[str]) -> Errors:
-        """Forget groups without members, with all their offsets."""
+        """Delete groups without members, with all their offsets."""
         found: Errors = {}
         for group_id in group_ids:
-            coordinator = Coordinator(self._cluster, group_id)
+            coordinator = CoordinatorClient(self._cluster, group_id)
             request = messages.DeleteGroupsRequest(groups_names=[group_id])
             try:
                 answer = coordinator.ask(
@@ -211,16 +211,16 @@ class Admin:
         return found
 
     def group_offsets(self, group_id: str) -> dict[TopicPartition, int]:
-        """All offsets that a group has stored; raises KafkaError"""
-        coordinator = Coordinator(self._cluster, group_id)
+        """All committed offsets of a group; raises KafkaError"""
+        coordinator = CoordinatorClient(self._cluster, group_id)
         try:
             return committed_offsets(coordinator)
         finally:
             coordinator.close()
 
     def alter_group_offsets(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
-        """Store offsets for a group without members; raises KafkaError, which names the partition"""
-        coordinator = Coordinator(self._cluster, group_id)
+        """Commit offsets for a group without members; raises KafkaError, which names the partition"""
+        coordinator = CoordinatorClient(self._cluster, group_id)
         try:
             store_offsets(coordinator, offsets)
         finally:
@@ -229,7 +229,7 @@ class Admin:
     def _ask_controller(
         self, api_key: int, versions: tuple[int, int], request: messages.Request[T], rows: Callable[[T], Iterable[Any]]
     ) -> T:
-        """Ask the active controller; where it says that it is not, it refused all of it, and the right one is asked."""
+        """Ask the active controller; a broker that no longer is refuses the whole request, and the current one is asked."""
 
         def attempt() -> T:
             self._cluster.refresh([])
@@ -246,7 +246,7 @@ class Admin:
     def _controller(self) -> Connection:
         controller_id = self._cluster.controller_id
         if controller_id not in self._cluster.brokers:
-            raise KafkaError(ErrorCode.NOT_CONTROLLER, "no controller is active just now")
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, "the cluster has no active controller")
         return self._cluster.connection(controller_id)
 
 
@@ -255,7 +255,7 @@ def _errors(rows: Iterable[tuple[str, int, str | None]]) -> Errors:
 
 
 def _partitions(assignment: bytes) -> tuple[TopicPartition, ...]:
-    """What a member says of itself is somebody else's bytes: none, where they make no sense."""
+    """Decode a member's metadata; none if it is malformed: other clients wrote it."""
     try:
         return tuple(decode_assignment(assignment))
     except BadFrame:

@@ -1,9 +1,9 @@
-"""Who gets which partitions of a group's topics: pure functions, and the bytes in which members and leader talk.
+"""Who gets which partitions of a group's topics: pure functions, and the encoding that members and leader use.
 
     range        each topic by itself: consecutive partitions, the first members get one more
-    roundrobin   all partitions of all topics in turn, one a member
+    roundrobin   all partitions of all topics in turn, one per member
 
-Members are in order of their ids (of their instance ids, where static), so that every leader comes to the same result.
+Members are in order of their ids (of their instance ids, where static), so that every leader computes the same result.
 
 Source: Kafka `RangeAssignor`, `RoundRobinAssignor`, `ConsumerProtocol`.
 """
@@ -81,7 +81,7 @@ def encode_assignment(partitions: Sequence[TopicPartition]) -> bytes:
 
 
 def decode_assignment(data: bytes) -> list[TopicPartition]:
-    """The partitions in order; none of no bytes, as a coordinator hands out to whom the leader forgot. raises BadFrame"""
+    """The partitions in order; none of no bytes, as a coordinator sends to a member that the leader left out. raises BadFrame"""
     if not data:
         return []
     rows = decode_struct("ConsumerProtocolAssignment", *_split("ConsumerProtocolAssignment", data)).assigned_partitions

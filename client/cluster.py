@@ -1,12 +1,12 @@
-"""A cluster seen through its protocol: brokers, leaders, offsets, log directories, bytes of a partition.
+"""A cluster as its protocol shows it: brokers, leaders, offsets, log directories, bytes of a partition.
 
-Errors that a retry may cure are retried with growing pauses, CLIENT_RETRIES_MAX times, or as long as the patience lasts
-that the caller gave: a broker that is away comes back; reading the metadata again is part of the attempt. A topic that no
+Retriable errors are retried with growing pauses, CLIENT_RETRIES_MAX times, or for `patience_s` if the
+caller gave it, as an unavailable broker may come back; each attempt refreshes the metadata. A topic that no
 broker knows is not waited for longer than CLIENT_RETRIES_MAX tries. Others raise KafkaError with the
 partition's name. A fetch that stays empty below its end gives up after
 EMPTY_FETCHES_MAX answers.
 
-A topic's id tells a topic from another of its name, deleted and created again; brokers before Metadata v10 (KIP-516) tell none.
+A topic's id tells a topic from another of its name, deleted and created again; brokers before Metadata v10 (KIP-516) return none.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Cluster:
     ) -> None:
         self._bootstrap = [_parse_address(text) for text in bootstrap_servers.split(",") if text.strip()]
         if not self._bootstrap:
-            raise ValueError(f"bootstrap servers {bootstrap_servers!r} name no host:port")
+            raise ValueError(f"bootstrap servers {bootstrap_servers!r}: expected host:port[,host:port...]")
         self._timeout_s = timeout_s
         self._client_id = client_id
         self._patience_s = patience_s
@@ -77,9 +77,9 @@ class Cluster:
         self.close()
 
     def refresh(self, topics: list[str] | None) -> list[str]:
-        """Read metadata of topics, of all where None; returns the names found.
+        """Refresh metadata of topics, None: all; returns the names found.
 
-        raises   KafkaError, for a topic that is not there; ConnectionFailed, where no broker answers
+        raises   KafkaError, for an unknown topic; ConnectionFailed, if no broker responds
         """
         request = messages.MetadataRequest(
             topics=None if topics is None else [_topic_wanted(name) for name in topics],
@@ -109,11 +109,11 @@ class Cluster:
         return found
 
     def offsets(self, wanted: dict[TopicPartition, int], read_committed: bool = False) -> dict[TopicPartition, int]:
-        """Offsets for timestamps (LATEST, EARLIEST, or milliseconds); -1 where no record is that late."""
+        """Offsets for timestamps (LATEST, EARLIEST, or milliseconds); -1 if no record is that late."""
         return self.retried(lambda: self._list_offsets(wanted, read_committed), {name.topic for name in wanted})
 
     def log_directories(self) -> dict[tuple[int, TopicPartition], str]:
-        """The log directory of every replica, by (broker, partition), as far as brokers tell."""
+        """The log directory of every replica, by (broker, partition), as far as brokers respond."""
         found = {}
         for node_id in self.brokers:
             try:
@@ -134,7 +134,7 @@ class Cluster:
     def fetch(self, name: TopicPartition, start: int, end: int) -> Iterator[memoryview]:
         """The bytes of whole batches that hold the offsets from `start` up to `end`, in order.
 
-        raises   KafkaError, also where the log ends below `end`
+        raises   KafkaError, also if the log ends before `end`
         """
         offset, empty = start, 0
         while offset < end:
@@ -146,7 +146,10 @@ class Cluster:
                 continue
             empty += 1
             if empty >= EMPTY_FETCHES_MAX:
-                raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{name}: nothing at offset {offset}, the end is {end}")
+                raise KafkaError(
+                    ErrorCode.OFFSET_OUT_OF_RANGE,
+                    f"{name}: the broker returned no record at offset {offset}, before the end {end}",
+                )
 
     def close(self) -> None:
         for connection in self._connections.values():
@@ -213,7 +216,7 @@ class Cluster:
         return groups
 
     def leader(self, name: TopicPartition) -> int:
-        """The leader's node id; raises KafkaError, where the partition is unknown or has none."""
+        """The leader's node id; raises KafkaError, if the partition is unknown or has none."""
         known = self.partitions.get(name)
         if known is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(name))
@@ -230,11 +233,11 @@ class Cluster:
         return connection
 
     def connect(self, host: str, port: int) -> Connection:
-        """A connection of one's own; raises ConnectionFailed."""
+        """A new connection, owned by the caller; raises ConnectionFailed."""
         return Connection(host, port, self._timeout_s, self._client_id)
 
     def ask_any(self, api_key: int, versions: tuple[int, int], request: messages.Request[T]) -> T:
-        """Ask whichever broker answers first, over a connection of its own; raises ConnectionFailed, where none does."""
+        """Send a request to the first broker that responds, over a new connection; raises ConnectionFailed if none does."""
         failures = []
         addresses = [(broker.host, broker.port) for broker in self.brokers.values()] + self._bootstrap
         for host, port in addresses:
@@ -246,12 +249,12 @@ class Cluster:
                     connection.close()
             except (ConnectionFailed, BadFrame) as failure:
                 failures.append(str(failure))
-        raise ConnectionFailed("no broker answers: " + "; ".join(failures))
+        raise ConnectionFailed("no broker responded: " + "; ".join(failures))
 
     def retried(self, attempt: Callable[[], T], topics: set[str]) -> T:
-        """What `attempt` returns, tried again where that may help, with fresh metadata of `topics` and new connections.
+        """What `attempt` returns, retried on retriable errors with fresh metadata of `topics` and new connections.
 
-        raises   whatever the last try raised
+        raises   what the last try raised
         """
         pause_s = RETRY_PAUSE_FIRST_S
         is_stale = not topics <= {name.topic for name in self.partitions}
@@ -265,8 +268,8 @@ class Cluster:
                 return attempt()
             except (ConnectionFailed, KafkaError) as failure:
                 code = failure.code if isinstance(failure, KafkaError) else ErrorCode.NETWORK_EXCEPTION
-                is_patient = code != unknown and time.monotonic() < deadline_s
-                if not code.retriable or not (tries_left or is_patient):
+                is_within_patience = code != unknown and time.monotonic() < deadline_s
+                if not code.retriable or not (tries_left or is_within_patience):
                     raise
             is_stale = True
             tries_left -= tries_left > 0
@@ -276,7 +279,7 @@ class Cluster:
 
 
 def _whole_batches(data: memoryview) -> tuple[int, int]:
-    """(bytes of whole batches, offset behind the last of them); entries of old formats count as well."""
+    """(bytes of whole batches, offset after the last of them); entries of old formats count as well."""
     position, next_offset = 0, -1
     while len(data) - position > MAGIC_POSITION:
         size = int.from_bytes(data[position + 8 : position + 12], "big") + LOG_OVERHEAD_BYTES
@@ -301,7 +304,7 @@ def _check(error_code: int, name: TopicPartition) -> None:
 
 
 def error_of(error_code: int, what: str) -> KafkaError:
-    """The error of a code; a code that we don't know is the unknown one."""
+    """The error of a code; for an unknown code UNKNOWN_SERVER_ERROR."""
     try:
         return KafkaError(ErrorCode(error_code), what)
     except ValueError:
@@ -311,7 +314,7 @@ def error_of(error_code: int, what: str) -> KafkaError:
 def _parse_address(text: str) -> tuple[str, int]:
     match = _ADDRESS.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"bootstrap server {text.strip()!r} is not host:port")
+        raise ValueError(f"bootstrap server {text.strip()!r} is not HOST:PORT")
     if not 1 <= int(match["port"]) <= PORT_MAX:
         raise ValueError(f"bootstrap server {text.strip()!r}: ports are 1 to {PORT_MAX}")
     return match["name"] or match["literal"], int(match["port"])

@@ -1,8 +1,8 @@
 """One blocking connection to a broker: a request, its response.
 
-A request has one deadline for all of its response. A connection on which anything failed is closed: what comes late would be
-taken for the answer to the next request. `send` and `receive` are the two halves of `request`, for whoever has better to do
-in between than to wait; one request at a time is on its way.
+A request has one deadline for all of its response. A connection on which anything failed is closed: a late response would be
+taken for that of the next request. `send` and `receive` are the two halves of `request`, for callers with other work to do
+in between than to wait; one request at a time is in flight.
 
 Used by Spark's driver and tasks, and by tools; never by the node's own hot path. One thread at a time.
 """
@@ -33,7 +33,7 @@ class ConnectionFailed(HeadraceError):
 
 
 class _Sent(NamedTuple):
-    """A request on its way."""
+    """A request in flight."""
 
     correlation_id: int
     api_key: int
@@ -41,7 +41,7 @@ class _Sent(NamedTuple):
 
 
 class Connection:
-    """A socket and the versions that its broker serves."""
+    """A socket and the versions that its broker supports."""
 
     def __init__(self, host: str, port: int, timeout_s: float = 30.0, client_id: str = CLIENT_ID) -> None:
         self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -58,9 +58,9 @@ class Connection:
         self._served = {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
 
     def version(self, api_key: int, low: int, high: int) -> int:
-        """The highest version in low..high that the broker serves.
+        """The highest version in low..high that the broker supports.
 
-        raises   KafkaError UNSUPPORTED_VERSION, where there is none
+        raises   KafkaError UNSUPPORTED_VERSION, if there is none
         """
         served = self._served.get(api_key)
         if served is None or served[1] < low or served[0] > high:
@@ -68,16 +68,16 @@ class Connection:
             has = f"v{served[0]} to v{served[1]}" if served else "none"
             raise KafkaError(
                 ErrorCode.UNSUPPORTED_VERSION,
-                f"{name} v{low} to v{high} is needed, the broker at {self.address} serves {has}",
+                f"{name} v{low} to v{high} is required, the broker at {self.address} supports {has}",
             )
         return int(min(high, served[1]))
 
     def request(self, api_key: int, version: int, message: messages.Request[T], timeout_s: float | None = None) -> T:
         """Send a request and wait for its response.
 
-        timeout_s   for the response, where it may take longer than others
-        raises      ConnectionFailed, where the connection breaks or the deadline passes; BadFrame, for a response that
-                    can't be
+        timeout_s   for this response, if it may take longer than others
+        raises      ConnectionFailed, if the connection breaks or the deadline passes; BadFrame, for a
+                    malformed response
         """
         self.send(api_key, version, message)
         response: T = self.receive(timeout_s)
@@ -100,8 +100,8 @@ class Connection:
             self._sent = _Sent(self._correlation_id, api_key, version)
 
     def receive(self, timeout_s: float | None = None) -> Any:
-        """The response to what was sent. The deadline counts from here. Raises as `request`."""
-        assert self._sent is not None, "nothing was asked"
+        """Receive the response. The deadline counts from here. Raises as `request`."""
+        assert self._sent is not None, "no request was sent"
         sent, self._sent = self._sent, None
         wait_s = timeout_s or self._timeout_s
         try:
@@ -109,7 +109,7 @@ class Connection:
         except TimeoutError:
             self.close()
             raise ConnectionFailed(
-                f"{self.address}: timed out: connected, but no whole answer within {wait_s:g} s"
+                f"{self.address}: timed out: connected, but no complete response within {wait_s:g} s"
             ) from None
         except OSError as failure:
             self.close()
@@ -129,13 +129,13 @@ class Connection:
         head = self._receive(4, deadline_s)
         (size,) = struct.unpack(">i", head)
         if foreign := describe_foreign(bytes(head)):
-            raise BadFrame(f"{self.address} answers with {foreign}: no Kafka listener without TLS is there")
+            raise BadFrame(f"{self.address} answered with {foreign}: it is not a plaintext Kafka listener")
         if not 4 <= size <= RESPONSE_BYTES_MAX:
-            raise BadFrame(f"response of {size} bytes from {self.address}")
+            raise BadFrame(f"invalid response size {size} bytes from {self.address}")
         frame = memoryview(self._receive(size, deadline_s))
         correlation_id, position = parse_response_header(frame, sent.api_key, sent.version)
         if correlation_id != sent.correlation_id:
-            raise BadFrame(f"response {correlation_id} from {self.address}, {sent.correlation_id} is due")
+            raise BadFrame(f"correlation id {correlation_id} from {self.address}, expected {sent.correlation_id}")
         return decode_response(sent.api_key, sent.version, frame[position:])
 
     def _receive(self, size: int, deadline_s: float) -> bytearray:
@@ -155,7 +155,7 @@ class Connection:
 
 
 def wait_for_answers(connections: Iterable[tuple[int, Connection]], wait_s: float) -> list[int]:
-    """Keys of the connections on which an answer has begun to come, or that broke; it waits for `wait_s` at most."""
+    """Keys of the connections with a response to read, or that broke; waits at most `wait_s`."""
     poll = select.poll()
     by_fd = {}
     for key, connection in connections:

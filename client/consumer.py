@@ -1,10 +1,10 @@
-"""A consumer of chosen partitions, without threads: one fetch is on its way to each leader, for all of its partitions.
+"""A consumer of chosen partitions, without threads: one fetch is in flight to each leader, for all of its partitions.
 
-A poll hands out what has come and asks for more before it returns, so that the broker works while the caller does. Positions
-are the caller's: from offsets (`start_offsets` finds them for times), up to given ends or for ever. Membership of a group is another
-file's (`group_member.py`).
+A poll returns what has arrived and sends the next fetches, so that the broker works while the caller does. Positions
+are the caller's: from offsets (`start_offsets` finds them for times), up to given ends or for ever. Group membership is in
+`group_member.py`.
 
-Every batch's checksum is looked at. Control batches are left out, and with read_committed the records of aborted transactions.
+Every batch's checksum is verified. Control batches are skipped, and with read_committed the records of aborted transactions.
 
 Source: Kafka `Fetcher`, `CompletedFetch`; KIP-98 for aborted transactions.
 """
@@ -37,13 +37,13 @@ GONE_AFTER_S = (
     2.0  # a topic that brokers don't know for this long was deleted; one that is new may not have reached all of them
 )
 FAILING_MAX_S = 60.0  # a leader or partition that fails for this long ends the poll
-ANSWER_EXTRA_S = 10.0  # behind FETCH_WAIT_MS
+ANSWER_EXTRA_S = 10.0  # after FETCH_WAIT_MS
 
 Fetched = tuple[TopicPartition, list[Record]]
 
 
 class _Request(NamedTuple):
-    """A fetch on its way: the offset asked of each partition."""
+    """A fetch in flight: the offset requested of each partition."""
 
     connection: Connection
     offsets: dict[TopicPartition, int]
@@ -51,11 +51,11 @@ class _Request(NamedTuple):
 
 
 class Consumer:
-    """A consumer over a `Cluster` of its own.
+    """A consumer with exclusive use of a `Cluster`.
 
     positions     the next offset of each partition
-    ends          where partitions end; those without go on for ever
-    raises        KafkaError from `poll`, with partition and offset: OFFSET_OUT_OF_RANGE, and what no retry cures
+    ends          where partitions end; those without are read for ever
+    raises        KafkaError from `poll`, with partition and offset: OFFSET_OUT_OF_RANGE, and errors that are not retriable
     """
 
     def __init__(
@@ -85,19 +85,19 @@ class Consumer:
 
     @property
     def is_done(self) -> bool:
-        """Whether every partition has come to its end."""
+        """Whether every partition has reached its end."""
         return all(offset >= self.ends.get(name, offset + 1) for name, offset in self.positions.items())
 
     def assign(self, positions: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> None:
-        """Other partitions in place of those of now. What is on its way is thrown away."""
+        """Replace the assigned partitions. Responses in flight are discarded."""
         self.positions = dict(positions)
         self.ends = dict(ends)
         self._failing.clear()
 
     def poll(self, wait_s: float = FETCH_WAIT_MS / 1000) -> list[Fetched]:
-        """Records that have come, by partition in order; an empty list where none has within about `wait_s`.
+        """Records that have arrived, by partition in order; an empty list if none do within about `wait_s`.
 
-        raises   KafkaError, CorruptRecord, CompressionError; ConnectionFailed, where a leader was lost for too long
+        raises   KafkaError, CorruptRecord, CompressionError; ConnectionFailed, if a leader was unreachable for too long
         """
         self._send_fetches()
         found: list[Fetched] = []
@@ -110,7 +110,7 @@ class Consumer:
     # Requests
 
     def _send_fetches(self) -> None:
-        """One fetch to each leader that has none on its way and leads a partition with something left to read."""
+        """One fetch to each leader that has none in flight and leads a partition with something left to read."""
         now_s = self._clock_s()
         if self._refresh_at_s is not None:
             if now_s < self._refresh_at_s:
@@ -154,7 +154,7 @@ class Consumer:
         self._requests[node_id] = _Request(connection, offsets, deadline_s)
 
     def _answered(self, wait_s: float) -> list[int]:
-        """Leaders whose answer has begun to come."""
+        """Leaders with a response to read."""
         if not self._requests:
             select.select((), (), (), min(wait_s, RETRY_PAUSE_S))  # nothing to read, or not before the next try
             return []
@@ -165,7 +165,7 @@ class Consumer:
         for node_id in [node_id for node_id, request in self._requests.items() if now_s >= request.deadline_s]:
             request = self._requests.pop(node_id)
             request.connection.close()
-            self._note_failure(request.offsets, ConnectionFailed(f"{request.connection.address}: no answer in time"))
+            self._note_failure(request.offsets, ConnectionFailed(f"{request.connection.address}: no response in time"))
 
     def _take_answer(self, node_id: int) -> list[Fetched]:
         request = self._requests.pop(node_id)
@@ -182,7 +182,7 @@ class Consumer:
                 name = TopicPartition(topic.topic, row.partition_index)
                 offset = request.offsets.get(name)
                 if offset is None or self.positions.get(name) != offset:
-                    continue  # assigned anew meanwhile
+                    continue  # reassigned meanwhile
                 records = self._take_partition(name, offset, row)
                 if records:
                     found.append((name, records))
@@ -219,7 +219,7 @@ class Consumer:
         return records
 
     def _note_failure(self, names: Iterable[TopicPartition], failure: HeadraceError) -> None:
-        """These partitions can't be read just now; raises the failure, where it can't be cured or has lasted too long."""
+        """These partitions can't be read now; raises the failure if it is not retriable or has lasted too long."""
         if isinstance(failure, BadFrame) or (isinstance(failure, KafkaError) and not failure.code.retriable):
             raise failure
         now_s = self._clock_s()
@@ -246,7 +246,7 @@ class Consumer:
 
 
 def start_offsets(cluster: Cluster, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-    """Where to begin for EARLIEST, LATEST or a time in milliseconds; the end, where no record is that late."""
+    """Where to begin for EARLIEST, LATEST or a time in milliseconds; the end, if no record is that late."""
     found = cluster.offsets(dict(wanted))
     late = [name for name, offset in found.items() if offset < 0]
     if late:
@@ -261,18 +261,19 @@ def check_range(cluster: Cluster, offsets: Mapping[TopicPartition, int]) -> None
     for name, offset in sorted(offsets.items()):
         if not starts[name] <= offset <= ends[name]:
             raise KafkaError(
-                ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {offset} of {name}: it has {starts[name]} to {ends[name]}"
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"offset {offset} of {name} is out of range: valid offsets are {starts[name]} to {ends[name]}",
             )
 
 
 def _readable(
     name: TopicPartition, data: memoryview, aborted: Sequence[messages.FetchResponse.AbortedTransaction] | None
 ) -> Iterator[tuple[int, memoryview | None]]:
-    """(last offset, bytes) of each whole entry of a fetch; None in place of bytes whose records are not for the reader.
+    """(last offset, bytes) of each whole entry of a fetch; None in place of bytes whose records are skipped.
 
-    Entries of formats 0 and 1 come as they are: reading their records looks at their checksums.
+    Entries of formats 0 and 1 come as they are: reading their records verifies their checksums.
 
-    aborted   transactions whose records are left out, None: nothing is
+    aborted   transactions whose records are skipped, None: none
     """
     starts = [(entry.first_offset, entry.producer_id) for entry in aborted or ()]
     heapq.heapify(starts)
@@ -284,7 +285,7 @@ def _readable(
             continue
         header = parse_header(batch)
         if compute_crc(batch) != header.crc:
-            raise CorruptRecord(f"{name}: the batch at offset {header.base_offset} does not match its checksum")
+            raise CorruptRecord(f"{name}: checksum mismatch in the batch at offset {header.base_offset}")
         while starts and starts[0][0] <= header.last_offset:
             open_aborted.add(heapq.heappop(starts)[1])
         if header.is_control:

@@ -1,4 +1,4 @@
-"""The broker that coordinates a group: found, connected to, found again when it moves.
+"""The broker that coordinates a group: looked up, connected to, looked up again when it moves.
 
 Source: Kafka `AbstractCoordinator`.
 """
@@ -28,8 +28,8 @@ MOVED = frozenset(
 T = TypeVar("T")
 
 
-class Coordinator:
-    """The way to one group's coordinator."""
+class CoordinatorClient:
+    """Requests to one group's coordinator."""
 
     def __init__(self, cluster: Cluster, group_id: str) -> None:
         self.group_id = group_id
@@ -44,10 +44,10 @@ class Coordinator:
         error_of_response: Callable[[T], int],
         timeout_s: float | None = None,
     ) -> T:
-        """The coordinator's response; one that says it has moved, or is loading, or a lost connection, is asked again.
+        """The coordinator's response; retried if it has moved, is loading, or the connection was lost.
 
-        error_of_response   the error code of a response that tells so for the whole group
-        raises              KafkaError or ConnectionFailed, where it has not come after CLIENT_RETRIES_MAX tries. Other errors
+        error_of_response   the error code of a response for the whole group
+        raises              KafkaError or ConnectionFailed, after CLIENT_RETRIES_MAX retries. Other errors
                             are in the response
         """
 
@@ -62,7 +62,7 @@ class Coordinator:
         return self.retried(attempt)
 
     def retried(self, attempt: Callable[[], T]) -> T:
-        """What `attempt` returns, tried again at a coordinator found anew."""
+        """What `attempt` returns; retried at a coordinator looked up again."""
         pause_s = RETRY_PAUSE_FIRST_S
         for tries_left in range(CLIENT_RETRIES_MAX, -1, -1):
             try:
@@ -88,7 +88,7 @@ class Coordinator:
         return self._connection
 
     def forget(self) -> None:
-        """Find it anew next time."""
+        """Look it up again next time."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -1,12 +1,12 @@
 """One member of a consumer group, without threads: the caller's loop calls `heartbeat` between its polls.
 
-    join      -> JoinGroup, and SyncGroup with everybody's assignment where the coordinator made us the leader
-    heartbeat -> False once the group rebalances or has lost us: commit what is done, join again
+    join      -> JoinGroup, and SyncGroup with all assignments if the coordinator made us the leader
+    heartbeat -> False once the group rebalances or has removed us: commit what is done, rejoin
     commit    -> OffsetCommit of this generation
-    leave     -> LeaveGroup, so that the others need not wait for the session timeout
+    leave     -> LeaveGroup, so that the others don't wait for the session timeout
 
-Rebalances are eager: all partitions are given back at each. Assignors: range and roundrobin. The leader looks now and then
-whether the topics have more partitions, and joins again where they have.
+Rebalances are eager: all partitions are revoked at each. Assignors: range and roundrobin. The leader checks now and then
+whether the topics have more partitions, and rejoins if they have.
 
 Source: Kafka `AbstractCoordinator`, `ConsumerCoordinator`; KIP-394 for the member id's round trip.
 """
@@ -24,7 +24,7 @@ from headrace.client.assignors import (
     encode_subscription,
 )
 from headrace.client.cluster import Cluster, error_of
-from headrace.client.coordinator import Coordinator
+from headrace.client.coordinator import CoordinatorClient
 from headrace.client.offset_store import commit_topics, committed_offsets
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import NO_GENERATION, TopicPartition
@@ -33,9 +33,9 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 
 PROTOCOL_TYPE = "consumer"
-ANSWER_EXTRA_S = 10.0  # behind the rebalance timeout, which a join may take
+ANSWER_EXTRA_S = 10.0  # after the rebalance timeout, which a join may take
 
-# the group goes on without us, or with us in another generation: join again
+# the group removed us, or is in another generation: rejoin
 _REBALANCE = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID})
 
 
@@ -43,8 +43,8 @@ class GroupMember:
     """A member of `group_id` that wants to read `topics`.
 
     assignors     names, the preferred one first
-    instance_id   a static member's, None: a dynamic one
-    metadata_ms   between the leader's looks for new partitions
+    instance_id   group.instance.id of a static member, None: a dynamic one
+    metadata_ms   interval of the leader's checks for new partitions
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class GroupMember:
         self.generation = NO_GENERATION
         self.partitions: list[TopicPartition] = []
         self._cluster = cluster
-        self._coordinator = Coordinator(cluster, group_id)
+        self._coordinator = CoordinatorClient(cluster, group_id)
         self._topics = sorted(topics)
         self._assignors = list(assignors)
         self._session_timeout_ms = session_timeout_ms
@@ -88,13 +88,13 @@ class GroupMember:
         """Take part in the next generation; waits until all members have joined.
 
         returns   the partitions that are ours now
-        raises    KafkaError, for what joining again does not cure; ConnectionFailed; a KeyboardInterrupt leaves a
-                  member that may go on to `leave`
+        raises    KafkaError, for errors that rejoining does not cure; ConnectionFailed; a KeyboardInterrupt leaves a
+                  member that may continue to `leave`
         """
         try:
             return self._join()
         except KeyboardInterrupt:
-            self._coordinator.forget()  # an answer is on its way there, and nothing is read behind it
+            self._coordinator.forget()  # a response is in flight there, so the connection can't be reused
             raise
 
     def _join(self) -> list[TopicPartition]:
@@ -111,13 +111,13 @@ class GroupMember:
                 self._metadata_at_s = self._clock_s() + self._metadata_s
                 return self.partitions
         raise KafkaError(
-            ErrorCode.REBALANCE_IN_PROGRESS, f"group {self.group_id} began anew {JOINS_MAX} times while we joined"
+            ErrorCode.REBALANCE_IN_PROGRESS, f"group {self.group_id} rebalanced {JOINS_MAX} times while we were joining"
         )
 
     def heartbeat(self) -> bool:
-        """Tell the coordinator that we live, where it is time; False: join again.
+        """Send a heartbeat if one is due; False: rejoin.
 
-        raises   KafkaError, for what joining again does not cure; ConnectionFailed
+        raises   KafkaError, for errors that rejoining does not cure; ConnectionFailed
         """
         if not self.is_member:
             return False
@@ -135,17 +135,17 @@ class GroupMember:
         return self._still_member(answer.error_code) and not self._has_grown(now_s)
 
     def _has_grown(self, now_s: float) -> bool:
-        """Whether there are other partitions than we dealt; looked up where it is time."""
+        """Whether the topics have other partitions than we assigned; checked every `metadata_ms`."""
         if self._dealt is None or now_s < self._metadata_at_s:
             return False
         self._metadata_at_s = now_s + self._metadata_s
         try:
             return self._counts(list(self._dealt)) != self._dealt
         except HeadraceError:
-            return False  # a topic is gone, or no broker answers: whoever reads it will say so
+            return False  # a topic is gone, or no broker answers: reading it will report that
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> bool:
-        """Store the next offset of partitions; False: another generation has begun, nothing may be stored any more.
+        """Commit the next offset of partitions; False: another generation has begun, commits are no longer accepted.
 
         raises   KafkaError with the partition; ConnectionFailed
         """
@@ -173,11 +173,11 @@ class GroupMember:
         return True
 
     def committed(self, names: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """The stored offsets of those partitions that have one; raises KafkaError, ConnectionFailed"""
+        """The committed offsets of those partitions that have one; raises KafkaError, ConnectionFailed"""
         return committed_offsets(self._coordinator, names)
 
     def leave(self) -> None:
-        """Leave the group, where we are in it; a static member keeps its place for the session timeout. No error is worth raising."""
+        """Leave the group if we are a member; a static member keeps its place for the session timeout. Errors are ignored."""
         if self.member_id and self._instance_id is None:
             kind = messages.LeaveGroupRequest
             request = kind(
@@ -195,7 +195,7 @@ class GroupMember:
         self._coordinator.close()
 
     def _ask_to_join(self) -> messages.JoinGroupResponse | None:
-        """The JoinGroup response, None where it has to be asked again."""
+        """The JoinGroup response, None if it must be retried."""
         kind = messages.JoinGroupRequest
         subscription = encode_subscription(self._topics)
         request = kind(
@@ -222,7 +222,7 @@ class GroupMember:
         return None
 
     def _sync(self, joined: messages.JoinGroupResponse) -> bytes | None:
-        """Our assignment, None where the group has begun to rebalance again."""
+        """Our assignment, None if the group is rebalancing again."""
         kind = messages.SyncGroupRequest
         assignments = []
         self._dealt = None
@@ -246,11 +246,12 @@ class GroupMember:
         return None
 
     def _assign(self, joined: messages.JoinGroupResponse) -> dict[str, bytes]:
-        """What the leader does: everybody's share, by the protocol that the coordinator chose."""
+        """The leader's part: all assignments, by the protocol that the coordinator chose."""
         assignor = ASSIGNORS.get(joined.protocol_name or "")
         if assignor is None:
             raise KafkaError(
-                ErrorCode.INCONSISTENT_GROUP_PROTOCOL, f"assignor {joined.protocol_name!r} was never offered"
+                ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+                f"assignor {joined.protocol_name!r} was not among those we offered",
             )
         # static members are ordered by their instance ids, which outlive their member ids
         order = {(member.group_instance_id or member.member_id): member for member in joined.members}
@@ -261,14 +262,14 @@ class GroupMember:
         return {order[name].member_id: encode_assignment(share) for name, share in shares.items()}
 
     def _counts(self, topics: list[str]) -> dict[str, int]:
-        """Partitions of topics just now; raises KafkaError, ConnectionFailed"""
+        """Current partitions of topics; raises KafkaError, ConnectionFailed"""
         if topics:
             self._cluster.refresh(topics)
         found = set(self._cluster.partitions)
         return {topic: sum(name.topic == topic for name in found) for topic in topics}
 
     def _still_member(self, code: int) -> bool:
-        """raises   KafkaError, for an error that is no rebalance"""
+        """raises   KafkaError, for an error that is not a rebalance"""
         if not code:
             return True
         if code not in _REBALANCE:
@@ -286,5 +287,5 @@ def _code(answer: messages.JoinGroupResponse | messages.SyncGroupResponse | mess
 
 
 def _first_code(answer: messages.OffsetCommitResponse) -> int:
-    """Of OffsetCommit: what is wrong with the group is wrong with each partition."""
+    """The group's error in an OffsetCommit response, which repeats it for each partition."""
     return next((row.error_code for topic in answer.topics for row in topic.partitions if row.error_code), 0)

@@ -1,4 +1,4 @@
-"""A group's stored offsets: read, written from outside of the group, and forgotten.
+"""A group's committed offsets: read, and written from outside of the group.
 
 Source: Kafka `KafkaAdminClient.listConsumerGroupOffsets`, `alterConsumerGroupOffsets`.
 """
@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from headrace.client.cluster import error_of
-from headrace.client.coordinator import Coordinator
+from headrace.client.coordinator import CoordinatorClient
 from headrace.ids import NO_GENERATION, TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 
 
 def committed_offsets(
-    coordinator: Coordinator, names: Sequence[TopicPartition] | None = None
+    coordinator: CoordinatorClient, names: Sequence[TopicPartition] | None = None
 ) -> dict[TopicPartition, int]:
-    """Stored offsets; partitions without one are left out.
+    """Committed offsets; partitions without one are left out.
 
-    names    None: all that the group has
+    names    None: all of the group's
     raises   KafkaError with the group or partition; ConnectionFailed
     """
     kind = messages.OffsetFetchRequest
@@ -44,8 +44,8 @@ def committed_offsets(
     return found
 
 
-def store_offsets(coordinator: Coordinator, offsets: Mapping[TopicPartition, int]) -> None:
-    """Write offsets of a group without members; the coordinator refuses where there are some.
+def store_offsets(coordinator: CoordinatorClient, offsets: Mapping[TopicPartition, int]) -> None:
+    """Commit offsets for a group without members; the coordinator refuses if it has some.
 
     raises   KafkaError with the first partition that was refused; ConnectionFailed
     """

@@ -38,21 +38,21 @@ def partition_of(key: bytes, count: int) -> int:
 
 
 class StickyPartitions:
-    """Where records without a key go, by topic."""
+    """The partition for records without a key, by topic."""
 
     def __init__(self, chance: random.Random | None = None) -> None:
         self._chance = chance or random.Random()
         self._current: dict[str, int] = {}
 
     def current(self, topic: str, available: Sequence[int]) -> int:
-        """The partition of now, one of `available` (not empty)."""
+        """The current partition, one of `available` (not empty)."""
         partition = self._current.get(topic)
         if partition is None or partition not in available:
             partition = self._current[topic] = self._chance.choice(available)
         return partition
 
     def move_on(self, topic: str, available: Sequence[int]) -> None:
-        """A batch is full: take another partition, where there is one."""
+        """A batch is full: switch to another partition, if there is one."""
         current = self._current.get(topic)
         others = [partition for partition in available if partition != current]
         if others:

@@ -1,15 +1,15 @@
-"""A producer without threads: records gather in batches, one request is on its way to each leader.
+"""A producer without threads: records gather in batches, one request is in flight to each leader.
 
     send    -> the partition's open batch; a batch that is full, or older than linger_ms, is due
-    turn    -> answers that have come are taken; to each leader without a request on its way goes one, with the first due batch of
+    turn    -> handle responses; send each leader without a request in flight one, with the first due batch of
                each of its partitions
     flush   -> turns, until nothing is left
 
 One request a leader keeps the order of a partition, retries included. With idempotence every batch carries producer id and
-sequence, so a retry whose first try went through is stored once.
+sequence, so a retry of a request that succeeded is stored once.
 
-A batch that can't be delivered ends the producer: `DeliveryFailed` comes out of whatever call is under way, and what was not
-acknowledged by then is not sent any more. Nothing behind a lost record goes out unnoticed.
+A batch that can't be delivered ends the producer: the current call raises `DeliveryFailed`, and what was not
+acknowledged by then is not sent. Nothing after a lost record is sent unnoticed.
 
 Source: Kafka `KafkaProducer`, `Sender`, `RecordAccumulator`; KIP-98 for sequences.
 """
@@ -37,8 +37,8 @@ from headrace.protocol.record_batch import HEADER_BYTES, SEQUENCE_MASK, Header, 
 REQUEST_BYTES = 4 << 20  # of records in one request; one batch always fits
 RETRY_PAUSE_FIRST_S = 0.05
 RETRY_PAUSE_MAX_S = 1.0
-ANSWER_EXTRA_S = 2.0  # behind request_timeout_ms, which the broker may use up
-WAIT_MAX_S = 0.5  # for an answer, between two looks at deadlines
+ANSWER_EXTRA_S = 2.0  # after request_timeout_ms, which the broker may use up
+WAIT_MAX_S = 0.5  # for a response, between two checks of deadlines
 
 # Called for each batch that was acknowledged: partition, offset of its first record (-1: not told), number of records.
 OnDelivered = Callable[[TopicPartition, int, int], None]
@@ -50,7 +50,7 @@ class DeliveryFailed(HeadraceError):
     partition   of the batch that failed
     lost        records that were not acknowledged, of all partitions (the broker may have some of them)
     cause       KafkaError or ConnectionFailed
-    record      the one that a broker refused, numbered from 0 in the order of `send`; None, where it is not one alone
+    record      the one that a broker refused, numbered from 0 in the order of `send`; None, if it is not a single one
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class DeliveryFailed(HeadraceError):
 
 
 class _Request(NamedTuple):
-    """A request on its way: the first batch of each of these partitions."""
+    """A request in flight: the first batch of each of these partitions."""
 
     connection: Connection
     batches: dict[TopicPartition, Batch]
@@ -72,7 +72,7 @@ class _Request(NamedTuple):
 
 
 class Producer:
-    """A producer over a `Cluster` of its own: it closes its connections, and nobody else uses them meanwhile."""
+    """A producer with exclusive use of a `Cluster`, whose connections it closes."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Producer:
 
     @property
     def outstanding(self) -> int:
-        """Records that are not acknowledged yet."""
+        """Number of records not yet acknowledged."""
         return sum(len(batch.records) for queue in self._queues.values() for batch in queue)
 
     def send(
@@ -122,11 +122,11 @@ class Producer:
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> None:
-        """Take a record; waits while the buffer is full.
+        """Queue a record; waits while the buffer is full.
 
-        partition      None: by the key, or one of the producer's choice
+        partition      None: by the key, without one chosen by the producer
         timestamp_ms   None: now
-        raises         KafkaError, for a topic or partition that is not there, or a record larger than the buffer;
+        raises         KafkaError, for an unknown topic or partition, or a record larger than the buffer;
                        DeliveryFailed, for any record sent before
         """
         if self._failure is not None:
@@ -135,11 +135,11 @@ class Producer:
         if size > self.options.buffer_bytes:
             raise KafkaError(
                 ErrorCode.MESSAGE_TOO_LARGE,
-                f"a record of {size} bytes for {topic} is larger than the buffer of {self.options.buffer_bytes}",
+                f"a record of {size} bytes for {topic} is larger than buffer_bytes ({self.options.buffer_bytes})",
             )
         name = self._place(topic, key, partition)
         while self._buffered_bytes + size > self.options.buffer_bytes:
-            self._turn(is_hurried=True)
+            self._turn(is_flushing=True)
             self._wait()
         now_s = self._clock_s()
         queue = self._queues.get(name)
@@ -165,14 +165,14 @@ class Producer:
             self._turn()
 
     def poll(self) -> None:
-        """Send what is due and take what has come; for whoever has no record to send just now. Raises DeliveryFailed."""
+        """Send due batches and handle responses, for a caller without a record to send. Raises DeliveryFailed."""
         if self._queues:
             self._turn()
 
     def flush(self) -> None:
         """Return when every record is acknowledged; raises DeliveryFailed."""
         while self._queues:
-            self._turn(is_hurried=True)
+            self._turn(is_flushing=True)
             self._wait()
 
     def close(self) -> None:
@@ -192,7 +192,8 @@ class Producer:
         if partition is not None:
             if not 0 <= partition < count:
                 raise KafkaError(
-                    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic} has partitions 0 to {count - 1}, not {partition}"
+                    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                    f"{topic} has partitions 0 to {count - 1}, no partition {partition}",
                 )
             return TopicPartition(topic, partition)
         if key is not None:
@@ -205,7 +206,7 @@ class Producer:
         return self._partitions[topic]
 
     def _note_partitions(self) -> None:
-        """All partitions of the topics in use, and those that have a leader (all, where none has)."""
+        """All partitions of the topics in use, and those that have a leader (all, if none has)."""
         found: dict[str, list[tuple[int, bool]]] = {}
         for name, row in self._cluster.partitions.items():
             found.setdefault(name.topic, []).append((name.partition, row.leader in self._cluster.brokers))
@@ -215,8 +216,8 @@ class Producer:
 
     # Turns
 
-    def _turn(self, is_hurried: bool = False) -> None:
-        """Take answers that have come, send what is due; a hurried turn sends all there is."""
+    def _turn(self, is_flushing: bool = False) -> None:
+        """Handle responses, send due batches; with `is_flushing` all batches."""
         if self._failure is not None:
             raise self._failure
         for node_id in self._answered(0):
@@ -226,19 +227,19 @@ class Producer:
         self._give_up_old(now_s)
         if self._is_stale and now_s >= self._refresh_at_s:
             self._refresh(now_s)
-        for node_id, batches in self._due(now_s, is_hurried).items():
+        for node_id, batches in self._due(now_s, is_flushing).items():
             self._send(node_id, batches)
         self._next_turn_s = now_s + self.options.linger_ms / 1000 if self._queues else float("inf")
 
-    def _due(self, now_s: float, is_hurried: bool) -> dict[int, dict[TopicPartition, Batch]]:
-        """The first batch of each partition, by leader, where it is due and the leader has no request."""
+    def _due(self, now_s: float, is_flushing: bool) -> dict[int, dict[TopicPartition, Batch]]:
+        """The first batch of each partition, by leader, if it is due and the leader has no request in flight."""
         due: dict[int, dict[TopicPartition, Batch]] = {}
         sizes: dict[int, int] = {}
         linger_s = self.options.linger_ms / 1000
         for name in list(self._queues):
             queue = self._queues[name]
             batch = queue[0]
-            if not (is_hurried or len(queue) > 1 or batch.tries or now_s >= batch.created_s + linger_s):
+            if not (is_flushing or len(queue) > 1 or batch.tries or now_s >= batch.created_s + linger_s):
                 continue
             if now_s < batch.retry_at_s:
                 continue
@@ -304,11 +305,11 @@ class Producer:
         request = messages.InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
         answer = self._cluster.ask_any(ApiKey.INIT_PRODUCER_ID, (0, 4), request)
         if answer.error_code:
-            raise error_of(answer.error_code, "no producer id")
+            raise error_of(answer.error_code, "no producer id assigned yet")
         self._producer_id, self._producer_epoch = answer.producer_id, answer.producer_epoch
 
     def _answered(self, wait_s: float) -> list[int]:
-        """Leaders whose answer has begun to come, waited for at most so long."""
+        """Leaders with a response to read; waits at most `wait_s`."""
         if not self._requests:
             return []
         return wait_for_answers(((node_id, request.connection) for node_id, request in self._requests.items()), wait_s)
@@ -326,7 +327,7 @@ class Producer:
                         self._take_result(name, batch, row)
             for name, batch in open_batches.items():
                 self._settle_failure(
-                    name, batch, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{name} was not answered")
+                    name, batch, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{name} is missing in the response")
                 )
         except (ConnectionFailed, BadFrame) as failure:
             for name, batch in open_batches.items():
@@ -338,8 +339,8 @@ class Producer:
         if row.error_code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             self._acknowledge(name, batch, -1 if row.error_code else row.base_offset)
         elif row.error_code == ErrorCode.UNKNOWN_PRODUCER_ID and batch.sequence > 0:
-            # The partition forgot us: idle for a day, or the topic was made anew. One batch is under way at a time, and it
-            # is not there, so its sequences begin anew.
+            # The partition forgot us: idle for a day, or the topic was recreated. One batch is in flight at a time, and it
+            # is not there, so its sequences restart at 0.
             batch.sequence, self._sequences[name] = -1, 0
             self._try_again(name, batch, error_of(row.error_code, row.error_message or str(name)))
         elif row.error_code == ErrorCode.MESSAGE_TOO_LARGE and len(batch.records) > 1:
@@ -363,7 +364,7 @@ class Producer:
         self._buffered_bytes -= batch.size - HEADER_BYTES
 
     def _split(self, name: TopicPartition, batch: Batch) -> None:
-        """The broker takes no batch of this size: two halves in its place."""
+        """The broker refused a batch of this size: replace it by two halves."""
         queue = self._queues[name]
         queue.popleft()
         if batch.sequence >= 0:
@@ -386,12 +387,12 @@ class Producer:
         self._is_stale = True
 
     def _give_up_silent(self, now_s: float) -> None:
-        """A leader that does not answer at all: its connection is closed, its batches are tried again."""
+        """A leader that does not respond: close its connection, retry its batches."""
         for node_id in [node_id for node_id, request in self._requests.items() if now_s >= request.deadline_s]:
             connection, batches, _deadline_s = self._requests.pop(node_id)
             connection.close()
             for name, batch in batches.items():
-                self._settle_failure(name, batch, ConnectionFailed(f"{connection.address}: no answer in time"))
+                self._settle_failure(name, batch, ConnectionFailed(f"{connection.address}: no response in time"))
 
     def _give_up_old(self, now_s: float) -> None:
         for name, queue in self._queues.items():
@@ -414,7 +415,7 @@ class Producer:
         raise self._failure
 
     def _refresh(self, now_s: float) -> None:
-        """Read metadata anew; where no broker answers, the batches wait for the next try."""
+        """Refresh metadata; if no broker responds, the batches wait for the next attempt."""
         self._refresh_at_s = now_s + RETRY_PAUSE_FIRST_S
         try:
             self._cluster.refresh(sorted({name.topic for name in self._queues}))
@@ -428,7 +429,7 @@ class Producer:
         self._is_stale = False
 
     def _wait(self) -> None:
-        """Until an answer comes, or the next retry is due."""
+        """Wait until a response arrives, or the next retry is due."""
         if not self._queues:
             return
         wait_s = WAIT_MAX_S

@@ -1,4 +1,4 @@
-"""A batch in the making: records of one partition, and what became of it so far.
+"""A batch being built: records of one partition, and its state.
 
 Sizes are upper bounds of what the records take uncompressed.
 """
@@ -31,7 +31,7 @@ class Batch:
         self.failure: HeadraceError | None = None  # of the last try
 
     def halves(self) -> list[Batch]:
-        """Two batches in place of one that is too large; they take no further records."""
+        """Split a batch that is too large in two, both closed for further records."""
         middle = len(self.records) // 2
         found = []
         for part in (slice(middle), slice(middle, None)):
@@ -45,7 +45,7 @@ class Batch:
 
 
 def record_bytes(key: bytes | None, value: bytes | None, headers: Sequence[Header]) -> int:
-    """What a record takes at most."""
+    """Upper bound of a record's size in bytes."""
     size = RECORD_OVERHEAD_BYTES + len(key or b"") + len(value or b"")
     for name, content in headers:
         size += HEADER_OVERHEAD_BYTES + LETTER_BYTES_MAX * len(name) + len(content or b"")

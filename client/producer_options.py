@@ -1,4 +1,4 @@
-"""How a producer works, checked when it is made."""
+"""Options of a producer, validated when created."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ CODECS = {codec.name.lower(): codec for codec in Codec}  # by Kafka's names
 
 @dataclass(frozen=True, slots=True)
 class ProducerOptions:
-    """How a producer works. Sizes in bytes, uncompressed; times in milliseconds.
+    """Options of a producer. Sizes in bytes, uncompressed; times in milliseconds.
 
-    is_idempotent   needs acks all
-    buffer_bytes    records held in memory; `send` waits beyond
+    is_idempotent   requires acks=all
+    buffer_bytes    limit of records held in memory; `send` waits above it
     """
 
     acks: int = ACKS_ALL
@@ -29,8 +29,10 @@ class ProducerOptions:
 
     def __post_init__(self) -> None:
         if self.acks not in (ACKS_NONE, ACKS_LEADER, ACKS_ALL):
-            raise ValueError(f"acks {self.acks}: -1 (all), 0 or 1")
+            raise ValueError(f"invalid acks {self.acks}: expected -1 (all), 0 or 1")
         if self.is_idempotent and self.acks != ACKS_ALL:
-            raise ValueError(f"acks {self.acks}: idempotence needs acks all")
+            raise ValueError(f"invalid acks {self.acks}: idempotence requires acks=all (-1)")
         if not 0 < self.batch_bytes <= self.buffer_bytes:
-            raise ValueError(f"batch_bytes {self.batch_bytes}: 1 to buffer_bytes ({self.buffer_bytes})")
+            raise ValueError(
+                f"invalid batch_bytes {self.batch_bytes}: expected 1 to buffer_bytes ({self.buffer_bytes})"
+            )

@@ -11,7 +11,7 @@ class Clock(Protocol):
         """Wall clock, milliseconds since the epoch."""
 
     def monotonic_ns(self) -> int:
-        """A clock that never goes back, nanoseconds; the same in every process of one boot: for every deadline."""
+        """Monotonic clock, nanoseconds; the same in every process of one boot: for deadlines."""
 
 
 class SystemClock:

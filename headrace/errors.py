@@ -11,7 +11,7 @@ from headrace.limits import MESSAGE_LENGTH_MAX
 
 
 class ErrorCode(IntEnum):
-    """Kafka's error codes as they stand on the wire (int16)."""
+    """Kafka's error codes on the wire (int16)."""
 
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0
@@ -186,16 +186,16 @@ _RETRIABLE = frozenset(
 
 
 def cut(message: str) -> str:
-    """A message as a response can carry it."""
+    """A message cut to what a response can carry."""
     return message if len(message) <= MESSAGE_LENGTH_MAX else message[: MESSAGE_LENGTH_MAX - 3] + "..."
 
 
 class HeadraceError(Exception):
-    """Base of what Headrace raises on purpose."""
+    """Base of Headrace's exceptions."""
 
 
 class ConfigError(HeadraceError):
-    """A setting that can't be used; names key, value and reason. A value of None: nothing was given, something is missing."""
+    """An invalid setting; names key, value and reason. A value of None: it is missing."""
 
     def __init__(self, key: str, value: object, reason: str) -> None:
         super().__init__(f"{key}: {reason}" if value is None else f"invalid value {value!r} for {key}: {reason}")
@@ -205,11 +205,11 @@ class ConfigError(HeadraceError):
 
 
 class NotAvailable(HeadraceError):
-    """What the node needs is held by somebody else, or not there now: another start may find it."""
+    """A resource is in use or unavailable now; a later start may succeed."""
 
 
 class KafkaError(HeadraceError):
-    """An error that has a wire code: raised by a handler, a log or a client, answered to the peer."""
+    """An error that has a wire code: raised by a handler, a log or a client, and sent to the peer."""
 
     def __init__(self, code: ErrorCode, message: str = "") -> None:
         message = cut(message)
@@ -219,15 +219,15 @@ class KafkaError(HeadraceError):
 
 
 class BadFrame(HeadraceError):
-    """Bytes from a peer that don't parse; the connection closes, the message says why."""
+    """Malformed bytes from a peer; the connection is closed, the message says why."""
 
 
 class CorruptRing(HeadraceError):
-    """A ring's words or lengths contradict each other; its peer counts as broken."""
+    """A ring's words or lengths are inconsistent; its peer is treated as broken."""
 
 
 class CorruptIndex(HeadraceError):
-    """An index file that can't be true; it is rebuilt from its segment."""
+    """A corrupt index file; it is rebuilt from its segment."""
 
 
 class StorageFailed(HeadraceError):
@@ -235,8 +235,8 @@ class StorageFailed(HeadraceError):
 
 
 class StorageExhausted(StorageFailed):
-    """No room, or no more files may be open: the log is opened again once there is; nothing acknowledged is lost."""
+    """Out of disk space or file descriptors: the log is reopened when there are some; nothing acknowledged is lost."""
 
 
 class Fenced(HeadraceError):
-    """This process's generation is void: another took its place. It exits without touching anything."""
+    """This process was replaced: its generation is void. It exits without touching anything."""

@@ -1,8 +1,8 @@
 """Exit codes of the node, its processes and its commands.
 
-78 is for the text of a setting (or of meta.properties) alone: who starts it again finds the same text, so the service
-manager leaves it stopped. Whatever the world can mend (a port that is taken, a disk that is full, a ZooKeeper that is
-away) is waited for or ends with 1, and is started again.
+78 is for an invalid setting or meta.properties alone: a restart would find the same text, so the service manager leaves it
+stopped. Failures that pass or can be fixed outside (a port in use, a full disk, an unavailable ZooKeeper) are waited for
+or end with 1, and the node is restarted.
 
 Source: sysexits(3) for 70 and 78.
 """

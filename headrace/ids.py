@@ -11,10 +11,10 @@ from typing import NamedTuple, NewType
 
 from headrace.limits import KEPT_KEY_LENGTH_MAX
 
-# Numbers that stand beside others of other kinds: a type checker tells them apart
+# Numbers used beside others of other kinds: a type checker tells them apart
 BrokerId = NewType("BrokerId", int)
-PartitionKey = NewType("PartitionKey", int)  # of `partition_key`; beside it stands the slot
-RequestId = NewType("RequestId", int)  # chosen by a network worker; beside it stand a process id and an index
+PartitionKey = NewType("PartitionKey", int)  # of `partition_key`; used beside the slot
+RequestId = NewType("RequestId", int)  # chosen by a network worker; used beside a process id and an index
 
 NO_KEY = PartitionKey(0)  # of a partition that is not hosted here
 

@@ -1,4 +1,4 @@
-"""Every bound of the node that is no setting, and how the bounds relate.
+"""Every bound of the node that is not a setting, and how the bounds relate.
 
 Bounds that operators may move are settings (`settings.py`); these are the ones that hold the design together.
 """
@@ -12,8 +12,8 @@ RESTART_BACKOFF_FIRST_MS = 10
 RESTART_BACKOFF_MAX_MS = 5_000
 WORKER_HANG_TIMEOUT_MS_MIN = 1_000  # that a setting may choose
 DEATHS_BEFORE_READY_MAX = 10  # of one process, in a row: a node that has not served yet gives up
-PORT_WAIT_MS = 60_000  # of a start, for a port that somebody else holds
-RENEWAL_LOOK_MS = 2  # between two looks whether a dead process's rings can be used again
+PORT_WAIT_MS = 60_000  # of a start, for a port in use
+RENEWAL_POLL_MS = 2  # between two checks whether a dead process's rings can be reused
 RENEWAL_RETRY_MS = 500  # between two tries to make new ones, while /dev/shm is full
 STOP_DEADLINE_MS = 9_000  # the whole clean stop; systemd's own limit is longer
 IDLE_WAIT_MAX_MS = 100  # no sleep is longer, so a lost wake-up costs this much at most
@@ -23,13 +23,13 @@ DRAIN_MAX_MS = 3_000  # of a process that stops, for what it has taken
 RING_BYTES_MIN = 64 * 1024
 RING_BYTES_MAX = 1 << 30
 ANSWER_RING_BYTES = 1 << 20
-ANSWER_RING_BYTES_MIN = 1 << 18  # where there are so many that they shrink
+ANSWER_RING_BYTES_MIN = 1 << 18  # lower limit when many rings share the memory
 CONTROL_RING_BYTES = 1 << 22
 CONTROL_RING_BYTES_MIN = 1 << 20
 UPKEEP_RING_BYTES = 1 << 17  # between the housekeeper and a partition worker
 PEER_RING_BYTES = 1 << 16  # between a partition worker and another one, or the controller
-PEER_RING_BYTES_MIN = 1 << 13  # where there are so many that they shrink
-SHM_SHARE_OF_MEMORY = 100  # all shared memory of a node: one part in so many of the machine's
+PEER_RING_BYTES_MIN = 1 << 13  # lower limit when many rings share the memory
+SHM_SHARE_OF_MEMORY = 100  # all shared memory of a node: one part in 100 of the machine's
 SHM_SHARE_OF_DIRECTORY = 4  # and of /dev/shm, which others use as well
 REQUESTS_PER_CYCLE_MAX = 512
 APPENDS_PER_CYCLE_MAX = 64  # requests of one ring to a partition worker: the first answers leave while others ask on
@@ -42,7 +42,7 @@ REQUEST_BYTES_PER_CYCLE_MAX = 1 << 20  # of one ring: its writer fills it again 
 # Shared tables
 PARTITION_ROW_WORDS = 32
 SEQLOCK_TRIES_MAX = 64
-SEQLOCK_YIELDS_MAX = 8  # further tries, each behind a yield of the processor
+SEQLOCK_YIELDS_MAX = 8  # further tries, each after a yield of the processor
 CLUSTER_VIEW_BYTES_MIN = 4 * 1024 * 1024  # of a half of the cluster view
 CLUSTER_VIEW_BYTES_PER_ROW = 64  # the same, for each partition that the cluster may have
 
@@ -56,7 +56,7 @@ RECEIVE_BYTES_FIRST = 16 * 1024
 RECEIVE_BYTES_BUSY = 128 * 1024  # of a connection whose socket holds more than fits; a larger frame takes more
 RECEIVE_BYTES_KEPT = (
     4 * 1024 * 1024
-)  # of a connection between two large frames, while it is busy and nobody waits for memory
+)  # of a connection between two large frames, while it is busy and no other waits for memory
 PIPELINED_REQUESTS_MAX = 256  # in flight per connection; reading stops beyond
 PARKED_PARTITIONS_MAX = 10_000  # that fetches of one connection wait for; reading stops beyond
 REFUSED_PARTITIONS_MAX = 1_000  # of one connection, on which a batch found its partition out of service
@@ -80,7 +80,7 @@ CONVERTED_BYTES_MAX = 1024 * 1024  # of the log, for one Fetch of an old version
 RELEASED_TOPICS_MAX = 10_000  # remembered by one process, so that another one of such a name is known for another
 
 # Batches that go through a ring in parts
-BATCH_PARTS_AGE_MS_MAX = 60_000  # from the first part to the end; whoever began it has gone
+BATCH_PARTS_AGE_MS_MAX = 60_000  # from the first part to the last; after that the sender is gone
 
 # Log lines that peers cause, of one kind and process
 PEER_LINES_INTERVAL_MS = 10_000
@@ -89,7 +89,7 @@ PEER_TRACES_MAX = 10  # the same, of lines with a traceback
 
 # Names
 TOPIC_NAME_LENGTH_MAX = 249
-CONFIG_VALUE_LENGTH_MAX = 1_000  # of a topic's override as it stands in ZooKeeper and in the view, blanks and all
+CONFIG_VALUE_LENGTH_MAX = 1_000  # of a topic's override as stored in ZooKeeper and in the view, blanks and all
 
 # Requests of one process of the node to another (`runtime/mailbox.py`)
 MAIL_REQUESTS_MAX = 100_000  # of one process, that another has not answered
@@ -105,7 +105,7 @@ MAIL_BACKLOG_BYTES_MAX = MAIL_REPLY_BYTES_MAX
 GROUP_STRING_LENGTH_MAX = (
     8_182  # group, instance ids, protocol names: 4 bytes a character and MEMBER_SUFFIX_BYTES fit an int16
 )
-MEMBER_SUFFIX_BYTES = 37  # a dash and a UUID behind a client or instance id: a member id
+MEMBER_SUFFIX_BYTES = 37  # a dash and a UUID after a client or instance id: a member id
 PENDING_MEMBERS_MAX = 20_000  # ids handed out to clients that have not joined with them, as for groups
 GROUPS_NAMED_MAX = 50_000  # by one request: half a second of a network worker
 GROUPS_NAMED_MANY = 2_000  # end the turn of the connection that asks
@@ -114,7 +114,7 @@ FETCHED_PARTITIONS_MAX = 250_000  # named by one OffsetFetch: 160 MB of objects,
 CLIENT_ID_LENGTH_MAX = 255  # of a client's id, as its group knows it
 GROUPS_PER_PARTITION_MAX = 100_000  # groups in memory that a client can make, by partition of __consumer_offsets
 
-# Producers' batches read again behind a snapshot when a log is opened
+# Producers' batches read again after a snapshot when a log is opened
 RECALL_BYTES_MAX = 8 << 20  # of log: five batches of a MiB, and those of others between them
 RECALL_BYTES_FIRST = 64 << 10  # most logs need no more
 RECALL_SEGMENTS_MAX = 16
@@ -128,7 +128,7 @@ RELOAD_MAX_MS = 10_000
 FILE_NAME_BYTES_MAX = 255
 OPEN_SEGMENTS_MAX = 4_096  # held open for reading by one process, the least recently used closed first
 OPEN_SEGMENTS_MIN = 64  # however few descriptors there are
-DESCRIPTORS_RESERVED = 256  # of a process: doorbells, listeners, checkpoints, indexes while they are looked at
+DESCRIPTORS_RESERVED = 256  # of a process: doorbells, listeners, checkpoints, indexes while they are read
 DESCRIPTORS_PER_PEER = 3  # of a partition worker: two rings and a doorbell
 DESCRIPTORS_PER_SEGMENT = 2  # held open for reading: the segment and its index
 DESCRIPTORS_PER_LOG = 6  # of its owner: a segment, its two indexes, their maps, and one while it rolls
@@ -137,7 +137,7 @@ INDEX_GROW_BYTES = 16 * 1024
 LOG_DIRS_MAX = 63  # one bit each in a shared word
 DIRECTORY_LOOK_INTERVAL_MS = 100  # how old the news of a full or failed log directory may be
 DIRECTORY_ROOM_AGAIN = 1.25  # produce is taken again when that many times the smallest free space is there
-MOVE_BYTES_PER_CYCLE_MAX = 1 << 20  # of a replica on its way to another log directory
+MOVE_BYTES_PER_CYCLE_MAX = 1 << 20  # of a replica moving to another log directory
 MOVE_SYNC_BYTES = 64 << 20  # between two syncs of its copy, so that the last one is short
 OPENING_SLICE_MS = 5  # of a cycle of a partition worker, for logs that are to be opened: who is served waits no longer
 CLOSE_THREADS = 16  # of a partition worker that stops: logs that are synced at once
@@ -178,8 +178,8 @@ READ_AGAIN_MAX = 3  # times that a segment which changes while it is read is rea
 FAULTS_MAX = 50  # kept of one file: a file of noise would name each of its bytes
 INSPECTED_EPOCHS_MAX = 10_000  # runs of one leader epoch that are remembered of a segment
 INSPECTED_ABORTS_MAX = 100_000
-PROBES_MAX = 64  # index entries that are tried behind a bad place
-OLD_ENTRY_BYTES_MAX = 256 << 20  # of v0 and v1, which are looked at in one piece
+PROBES_MAX = 64  # index entries that are tried after a bad place
+OLD_ENTRY_BYTES_MAX = 256 << 20  # of v0 and v1, which are read in one piece
 READER_SEGMENTS_MAX = 8
 GROUP_SEGMENTS_MAX = 1000
 MESSAGE_07_BYTES_MAX = 64 << 20
@@ -197,7 +197,7 @@ CREATED_AT_ONCE_MAX = 500  # topics of one request; the others are LEADER_NOT_AV
 LOGGED_ID_LENGTH_MAX = 200  # of a transactional id in a log line
 ACCEPTS_PER_CYCLE_MAX = 64
 SHARE_BYTES_MIN = 16 * 1024
-EMPTY_RANGES_MAX = 64  # of markers alone, one behind the other
+EMPTY_RANGES_MAX = 64  # of markers alone, one after the other
 PRODUCE_IN_FLIGHT_MAX = 5  # of an idempotent producer, for one partition: as many as a log remembers
 SENDFILE_BYTES_MAX = 2 << 20  # for one cycle, so that one reader does not hold the loop
 OUTBOX_JOIN_BYTES_MAX = 64 * 1024
@@ -211,8 +211,8 @@ BACKLOG_ENTRIES_MAX = 4 * REQUESTS_PER_CYCLE_MAX
 COORDINATOR_CYCLE_MS_MAX = 1_000
 
 # Coordinators
-LOAD_REPORTS_MAX = 20  # log lines of one load; the sum stands in the last one
-LOAD_REPORT_LENGTH_MAX = 200  # characters of what somebody wrote into the log, in a line of ours
+LOAD_REPORTS_MAX = 20  # log lines of one load; the last one has the sum
+LOAD_REPORT_LENGTH_MAX = 200  # characters of foreign log content quoted in a log line
 TOMBSTONES_BYTES_MAX = 64 * 1024  # of one append
 COMMIT_PREFIX_BYTES_MAX = 4 * 1024 * 1024  # that a group's id takes in the records of one commit
 REBALANCE_REASON_LENGTH_MAX = 255  # of a client's reason, in the log; Kafka's clients send no more
@@ -225,7 +225,7 @@ LAG_ROWS_PER_SCAN_MAX = 2_000  # at a time; the others have their turn in the ne
 
 # Controller
 CONFIGS_RETURNED_MAX = 100  # topics of one answer: 140 KB, and a connection may have 256 requests in flight
-CONFIG_WRITE_TRIES_MAX = 5  # each is lost to somebody who wrote in between
+CONFIG_WRITE_TRIES_MAX = 5  # each is lost to a concurrent write
 CONFIG_PURGES_MAX = 200  # at a time
 RELEASES_TOLD_MAX = 100  # by name, at a time
 ASSIGNMENT_TOLD_MAX = 2_000  # bytes of it
@@ -270,7 +270,9 @@ KEPT_KEY_LENGTH_MAX = 256  # of a group id whose partition is remembered; 16,384
 MESSAGE_LENGTH_MAX = 4_000  # characters of what a client is told, names from its request among them: fits an int16
 
 assert CONNECTION_REQUESTS_PER_CYCLE_MAX <= PIPELINED_REQUESTS_MAX <= NETWORK_REQUESTS_PER_CYCLE_MAX
-assert 10 * NETWORK_CYCLE_MS_MAX <= WORKER_HANG_TIMEOUT_MS_MIN  # a beat in each cycle, whatever the last request took
+assert (
+    10 * NETWORK_CYCLE_MS_MAX <= WORKER_HANG_TIMEOUT_MS_MIN
+)  # a beat in each cycle, however long the last request took
 assert CANCELLED_DEADLINES_MAX < PARKED_PRODUCES_MAX <= DEADLINES_MAX
 assert FRAME_PATIENCE_MS < TRICKLE_DEADLINE_MS
 assert 0 < PEER_TRACES_MAX <= PEER_LINES_MAX

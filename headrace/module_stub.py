@@ -1,6 +1,6 @@
 """The stub of a module (`.pyi`), made from its source: what type checkers are to see in its place.
 
-What stands in a module with names of its own stays as it is: imports, constants, signatures, docstrings aside.
+What a module defines with names of its own stays as it is: imports, constants, signatures, docstrings aside.
 Bodies become `...`. The maker of a stub says, by name, which functions and methods it writes itself; they have
 types that the source can't spell, such as one overload for each message of the schema.
 

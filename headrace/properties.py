@@ -1,6 +1,6 @@
 """Java's properties files, as `java.util.Properties.load` reads them: ISO-8859-1, blanks as separators, escapes.
 
-The library reads them, but for one corner, which is Java's: a line of a lone backslash goes on with what follows as
+The library reads them, but for one corner, which is Java's: a line of a lone backslash continues with what follows as
 if that were the first (it may be a comment), and at the end of the text it is a pair of empty strings, unless CRLF
 follows.
 
@@ -27,7 +27,7 @@ def read_properties_file(path: Path) -> dict[str, str]:
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
-    import javaproperties  # here: whoever starts a client needs none of it
+    import javaproperties  # here: a client starts faster without it
 
     for element in javaproperties.parse(text):
         lone = _LONE_BACKSLASH.match(element.source)

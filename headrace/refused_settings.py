@@ -1,7 +1,7 @@
-"""Keys of Kafka's that a node must not ignore: they promise protection, and it is not built yet.
+"""Keys of Kafka's that a node must not ignore: they promise protection that is not supported yet.
 
-Runs in: whoever parses settings. A node that started without would be open where its file says that it is not. Keys
-without a text promise nothing, and neither do the values in `_HARMLESS`.
+Runs in: every process that parses settings. A node that started without it would be open although its file says otherwise. Keys
+without a value promise nothing, and neither do the values in `_HARMLESS`.
 
 Source: Kafka 3.9 `KafkaConfig`, `SslConfigs`, `SaslConfigs`, `SecurityConfig`, `AclAuthorizer`, `PasswordEncoderConfigs`.
 """
@@ -32,14 +32,16 @@ _QUOTAS = re.compile(r"(^|\.)quota\.|\.replication\.throttled\.")
 
 
 def refuse_promises(given: Mapping[str, str]) -> None:
-    """raises ConfigError, for the first key that promises what no node keeps"""
+    """raises ConfigError, for the first key that promises protection"""
     for key, text in given.items():
         text = text.strip()
         if key == PROTOCOL_MAP and text:
             _refuse_protocols(text)
         elif text and _is_promise(key, text):
             raise ConfigError(
-                key, _shown(key, text), "not built yet, and a node without it would be open: remove the key"
+                key,
+                _shown(key, text),
+                "not supported yet, and without it the node would be unprotected: remove the key",
             )
 
 
@@ -51,7 +53,7 @@ def _is_promise(key: str, text: str) -> bool:
 
 
 def is_quota(key: str) -> bool:
-    """Whether a key bounds what clients or replication may use; nothing here does."""
+    """Whether a key is a quota of clients or replication; quotas are not supported."""
     return _QUOTAS.search(key) is not None
 
 
@@ -59,10 +61,10 @@ def _refuse_protocols(text: str) -> None:
     for entry in text.split(","):
         protocol = entry.rpartition(":")[2].strip()
         if protocol.upper() != PLAINTEXT:
-            raise ConfigError(PROTOCOL_MAP, text, f"{protocol} is not built yet, only {PLAINTEXT}")
+            raise ConfigError(PROTOCOL_MAP, text, f"{protocol} is not supported yet, only {PLAINTEXT}")
 
 
 def _shown(key: str, text: str) -> str:
-    """The value, unless it is a secret: what we print is kept by others."""
+    """The value, hidden if it is a secret: logs are kept."""
     is_secret = re.search(r"password|secret|jaas|\.key$|keystore\.key|certificate", key) is not None
     return "(hidden)" if is_secret else text

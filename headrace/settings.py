@@ -1,7 +1,7 @@
-"""The one table of settings: Kafka's own keys, and `headrace.*` for what Kafka has not.
+"""The one table of settings: Kafka's own keys, and `headrace.*` for what Kafka doesn't have.
 
-A setting has a key, a type, a default, a check and a sentence. Values come from a `server.properties`;
-unknown keys warn (`Settings.unknown`), bad values raise `ConfigError` with key, value and reason. Topic
+A setting has a key, a type, a default, a check and a description. Values come from a `server.properties`;
+unknown keys are collected for a warning (`Settings.unknown`), invalid values raise `ConfigError` with key, value and reason. Topic
 settings inherit from the broker key that Kafka pairs them with (`segment.bytes` from `log.segment.bytes`).
 
 Type checkers see each key with the type of its value: `make lint` writes them a stub (`settings_stub.py`).
@@ -24,7 +24,7 @@ from headrace import limits
 from headrace.errors import ConfigError
 from headrace.refused_settings import refuse_promises
 
-WITHOUT_EFFECT = "Without effect"  # how the sentence of such a setting begins
+WITHOUT_EFFECT = "Without effect"  # how the description of such a setting begins
 
 
 class Kind(Enum):
@@ -50,8 +50,8 @@ class Setting:
     choices: tuple[str, ...] = ()
 
     @property
-    def is_inert(self) -> bool:
-        """Whether Kafka has it and nothing here follows it: it is taken, and shown."""
+    def has_no_effect(self) -> bool:
+        """Whether it is accepted and shown, but has no effect: Kafka has it, we don't use it."""
         return self.doc.startswith(WITHOUT_EFFECT)
 
     def parse(self, text: str | None) -> Any:
@@ -79,14 +79,14 @@ def _parse_bool(key: str, text: str) -> bool:
 
 
 def _parse_int(key: str, text: str) -> int:
-    """As Java's parser: no underscores, no digits but those of ASCII."""
+    """As Java's parser: no underscores, ASCII digits only."""
     if not _WHOLE.fullmatch(text) or len(text) > _DIGITS_MAX:
         raise ConfigError(key, text[:_DIGITS_MAX], "must be a whole number")
     return int(text)
 
 
 def _parse_float(key: str, text: str) -> float:
-    """The same; what is no finite number is refused, too: NaN is within any bounds."""
+    """The same; refuses NaN and infinities, which pass any bounds check."""
     value = float(text.rstrip("dDfF")) if _NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(value):
         raise ConfigError(key, text[:_DIGITS_MAX], "must be a number")
@@ -121,19 +121,19 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     # Identity and listeners
     Setting("broker.id", _I, "0", "Id of this node in the cluster.", 0, _INT_MAX),
     Setting("broker.rack", _S, None, "Rack of this node, for replica placement."),
-    Setting("listeners", _LIST, "PLAINTEXT://127.0.0.1:9092", "Where the node listens; port 0 picks a free one."),
-    Setting("advertised.listeners", _LIST, None, "What clients are told; the listeners where unset."),
+    Setting("listeners", _LIST, "PLAINTEXT://127.0.0.1:9092", "Address to listen on; port 0 picks a free one."),
+    Setting("advertised.listeners", _LIST, None, "Address given to clients; default: listeners."),
     Setting("log.dirs", _LIST, "/var/lib/headrace", "Directories of the partitions' logs."),
     Setting("zookeeper.connect", _S, "127.0.0.1:2181", "ZooKeeper ensemble, host:port[,host:port...][/chroot]."),
-    Setting("zookeeper.session.timeout.ms", _I, "18000", "Session timeout asked of ZooKeeper.", 1000, _INT_MAX),
-    Setting("zookeeper.connection.timeout.ms", _I, "18000", "How long a start waits for ZooKeeper.", 1, _INT_MAX),
+    Setting("zookeeper.session.timeout.ms", _I, "18000", "Session timeout requested from ZooKeeper.", 1000, _INT_MAX),
+    Setting("zookeeper.connection.timeout.ms", _I, "18000", "How long a start waits for the ZooKeeper connection.", 1, _INT_MAX),
     # Requests
     Setting("socket.request.max.bytes", _I, "104857600", "Largest request frame.", 1024, _INT_MAX),
-    Setting("queued.max.request.bytes", _L, "-1", "Memory for request frames above 128 KiB, over all connections; each network worker has its share, one largest frame at least. -1: two of them.", -1, _LONG_MAX),
+    Setting("queued.max.request.bytes", _L, "-1", "Memory for request frames above 128 KiB over all connections, divided among network workers, at least one largest frame each. -1: two.", -1, _LONG_MAX),
     Setting("socket.send.buffer.bytes", _I, "262144", "SO_SNDBUF; -1 leaves the system's.", -1, _INT_MAX),
     Setting("socket.receive.buffer.bytes", _I, "524288", "SO_RCVBUF; -1 leaves the system's.", -1, _INT_MAX),
     Setting("socket.listen.backlog.size", _I, "50", "Accept backlog of a listener.", 1, _INT_MAX),
-    Setting("connections.max.idle.ms", _L, "600000", "Idle connections close after this.", -1, _LONG_MAX),
+    Setting("connections.max.idle.ms", _L, "600000", "Idle time after which a connection is closed.", -1, _LONG_MAX),
     Setting("max.connections", _I, "10000", "Connections of this node, over all network workers.", 1, _INT_MAX),
     Setting("message.max.bytes", _I, "1048588", "Largest record batch.", 0, _INT_MAX),
     Setting("fetch.max.bytes", _I, "57671680", "Largest fetch response.", 1024, _INT_MAX),
@@ -150,7 +150,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("leader.imbalance.per.broker.percentage", _I, "10", "Without effect until nodes replicate.", 0, _INT_MAX),
     Setting("num.replica.fetchers", _I, "1", "Without effect until nodes replicate.", 1, _INT_MAX),
     Setting("replica.lag.time.max.ms", _L, "30000", "Without effect until nodes replicate.", 1, _LONG_MAX),
-    Setting("inter.broker.listener.name", _S, None, "Without effect: there is one listener."),
+    Setting("inter.broker.listener.name", _S, None, "Without effect: only one listener is supported."),
     # Threads of Kafka's, whose work the network and partition workers do (headrace.network.workers, headrace.partition.workers)
     Setting("num.network.threads", _I, "3", "Without effect: see headrace.network.workers.", 1, _INT_MAX),
     Setting("num.io.threads", _I, "8", "Without effect: see headrace.partition.workers.", 1, _INT_MAX),
@@ -159,54 +159,54 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("queued.max.requests", _I, "500", "Without effect: see headrace.request.ring.bytes.", 1, _INT_MAX),
     # Log
     Setting("log.segment.bytes", _I, "1073741824", "Size at which a segment rolls.", 14, _INT_MAX),
-    Setting("log.roll.ms", _L, None, "Age at which a segment rolls; log.roll.hours where unset.", 1, _LONG_MAX),
+    Setting("log.roll.ms", _L, None, "Age at which a segment rolls; default: log.roll.hours.", 1, _LONG_MAX),
     Setting("log.roll.hours", _I, "168", "Age at which a segment rolls.", 1, _INT_MAX),
-    Setting("log.roll.jitter.ms", _L, None, "Without effect: segments roll when they are due.", 0, _LONG_MAX),
-    Setting("log.roll.jitter.hours", _I, "0", "Without effect: segments roll when they are due.", 0, _INT_MAX),
-    Setting("log.local.retention.ms", _L, "-2", "Without effect: there is no tiered storage.", -2, _LONG_MAX),
-    Setting("log.local.retention.bytes", _L, "-2", "Without effect: there is no tiered storage.", -2, _LONG_MAX),
+    Setting("log.roll.jitter.ms", _L, None, "Without effect: segments roll exactly when due.", 0, _LONG_MAX),
+    Setting("log.roll.jitter.hours", _I, "0", "Without effect: segments roll exactly when due.", 0, _INT_MAX),
+    Setting("log.local.retention.ms", _L, "-2", "Without effect: tiered storage is not supported.", -2, _LONG_MAX),
+    Setting("log.local.retention.bytes", _L, "-2", "Without effect: tiered storage is not supported.", -2, _LONG_MAX),
     Setting("log.index.interval.bytes", _I, "4096", "Bytes of log between index entries.", 0, _INT_MAX),
     Setting("log.index.size.max.bytes", _I, "10485760", "Largest index file.", 16, _INT_MAX),
     Setting("log.flush.interval.messages", _L, str(_LONG_MAX), "Records between fsyncs.", 1, _LONG_MAX),
-    Setting("log.flush.interval.ms", _L, None, "Time between fsyncs; log.flush.scheduler.interval.ms where unset.", 0, _LONG_MAX),
-    Setting("log.flush.scheduler.interval.ms", _L, str(_LONG_MAX), "How often due fsyncs are looked for.", 1, _LONG_MAX),
+    Setting("log.flush.interval.ms", _L, None, "Time between fsyncs; default: log.flush.scheduler.interval.ms.", 0, _LONG_MAX),
+    Setting("log.flush.scheduler.interval.ms", _L, str(_LONG_MAX), "Interval of checks for due fsyncs.", 1, _LONG_MAX),
     Setting("log.flush.offset.checkpoint.interval.ms", _I, "60000", "Interval of recovery point checkpoints.", 1, _INT_MAX),
     Setting("log.flush.start.offset.checkpoint.interval.ms", _I, "60000", "Interval of log start checkpoints.", 1, _INT_MAX),
     Setting("replica.high.watermark.checkpoint.interval.ms", _L, "5000", "Interval of high watermark checkpoints.", 1, _LONG_MAX),
-    Setting("log.retention.ms", _L, None, "Age at which segments go; log.retention.minutes or .hours where unset.", -1, _LONG_MAX),
-    Setting("log.retention.minutes", _I, None, "Age at which segments go; log.retention.hours where unset.", -1, _INT_MAX),
-    Setting("log.retention.hours", _I, "168", "Age at which segments go.", -1, _INT_MAX),
-    Setting("log.retention.bytes", _L, "-1", "Size above which old segments go.", -1, _LONG_MAX),
-    Setting("log.segment.delete.delay.ms", _L, "60000", "How long deleted files stay.", 0, _LONG_MAX),
-    Setting("log.retention.check.interval.ms", _L, "300000", "How often segments are looked at for retention.", 1, _LONG_MAX),
+    Setting("log.retention.ms", _L, None, "Age at which segments are deleted; default: log.retention.minutes or .hours.", -1, _LONG_MAX),
+    Setting("log.retention.minutes", _I, None, "Age at which segments are deleted; default: log.retention.hours.", -1, _INT_MAX),
+    Setting("log.retention.hours", _I, "168", "Age at which segments are deleted.", -1, _INT_MAX),
+    Setting("log.retention.bytes", _L, "-1", "Size of a partition above which its oldest segments are deleted.", -1, _LONG_MAX),
+    Setting("log.segment.delete.delay.ms", _L, "60000", "Delay before the files of deleted segments are removed.", 0, _LONG_MAX),
+    Setting("log.retention.check.interval.ms", _L, "300000", "Interval of retention checks.", 1, _LONG_MAX),
     Setting("log.cleanup.policy", _LIST, "delete", "delete, compact or both."),
     # Compaction
     Setting("log.cleaner.enable", _B, "true", "Compact the topics whose policy says so."),
-    Setting("log.cleaner.threads", _I, "1", "Taken for Kafka's sake: the housekeeper compacts one log at a time.", 0, _INT_MAX),
+    Setting("log.cleaner.threads", _I, "1", "For compatibility only: the housekeeper compacts one log at a time.", 0, _INT_MAX),
     Setting("log.cleaner.io.max.bytes.per.second", _D, "1.7976931348623157E308", "Bound on what compaction reads and writes.", 1),
     Setting("log.cleaner.dedupe.buffer.size", _L, "134217728", "Memory of the map of keys; 24 bytes a slot.", 1 << 20, _LONG_MAX),
     Setting("log.cleaner.io.buffer.size", _I, "8388608", "Bytes that compaction reads at a time; Kafka's 512 KiB are too few for columns of records.", 1024, _INT_MAX),
-    Setting("log.cleaner.io.buffer.load.factor", _D, "0.9", "How full the map of keys may get.", 0.01, 0.99),
-    Setting("log.cleaner.backoff.ms", _L, "15000", "How often logs to compact are looked for.", 0, _LONG_MAX),
-    Setting("log.cleaner.min.cleanable.ratio", _D, "0.5", "Share of a log not yet compacted that makes it due.", 0, 1),
-    Setting("log.cleaner.delete.retention.ms", _L, "86400000", "How long tombstones and transaction markers stay once compacted.", 0, _LONG_MAX),
-    Setting("log.cleaner.min.compaction.lag.ms", _L, "0", "How long a record stays whatever follows it.", 0, _LONG_MAX),
-    Setting("log.cleaner.max.compaction.lag.ms", _L, str(_LONG_MAX), "How long a record may wait for compaction.", 1, _LONG_MAX),
-    Setting("log.preallocate", _B, "false", "Reserve a segment's space when it is made."),
-    Setting("log.message.timestamp.type", _S, "CreateTime", "Whose time a record carries.", choices=("CreateTime", "LogAppendTime")),
-    Setting("log.message.downconversion.enable", _B, "true", "Serve Fetch v0 to v3, whose readers know old message formats only."),
-    Setting("log.message.timestamp.before.max.ms", _L, str(_LONG_MAX), "How far a record's time may lie back.", 0, _LONG_MAX),
-    Setting("log.message.timestamp.after.max.ms", _L, str(_LONG_MAX), "How far a record's time may lie ahead.", 0, _LONG_MAX),
-    Setting("log.message.timestamp.difference.max.ms", _L, str(_LONG_MAX), "Both of the above, where they are not set (deprecated).", 0, _LONG_MAX),
+    Setting("log.cleaner.io.buffer.load.factor", _D, "0.9", "Largest fill ratio of the map of keys.", 0.01, 0.99),
+    Setting("log.cleaner.backoff.ms", _L, "15000", "Interval of checks for logs to compact.", 0, _LONG_MAX),
+    Setting("log.cleaner.min.cleanable.ratio", _D, "0.5", "Share of uncompacted bytes at which a log is compacted.", 0, 1),
+    Setting("log.cleaner.delete.retention.ms", _L, "86400000", "How long tombstones and transaction markers are kept after compaction.", 0, _LONG_MAX),
+    Setting("log.cleaner.min.compaction.lag.ms", _L, "0", "Minimum age of a record before it may be compacted away.", 0, _LONG_MAX),
+    Setting("log.cleaner.max.compaction.lag.ms", _L, str(_LONG_MAX), "Age of the oldest uncompacted record at which a log is compacted.", 1, _LONG_MAX),
+    Setting("log.preallocate", _B, "false", "Preallocate the file of a new segment."),
+    Setting("log.message.timestamp.type", _S, "CreateTime", "Timestamp stored with a record: the producer's or the broker's.", choices=("CreateTime", "LogAppendTime")),
+    Setting("log.message.downconversion.enable", _B, "true", "Convert records for Fetch v0 to v3, whose clients know only old message formats."),
+    Setting("log.message.timestamp.before.max.ms", _L, str(_LONG_MAX), "How far a record's timestamp may be before the broker's time.", 0, _LONG_MAX),
+    Setting("log.message.timestamp.after.max.ms", _L, str(_LONG_MAX), "How far a record's timestamp may be after the broker's time.", 0, _LONG_MAX),
+    Setting("log.message.timestamp.difference.max.ms", _L, str(_LONG_MAX), "Default of the two settings above (deprecated).", 0, _LONG_MAX),
     Setting("log.message.format.version", _S, "3.0-IV1", "Without effect, as in Kafka since 3.0 (docs/decisions/006)."),
     Setting("inter.broker.protocol.version", _S, "3.9-IV0", "Without effect: this node speaks 3.9."),
-    Setting("compression.type", _S, "producer", "Codec of the log.", choices=_CODECS),
-    Setting("compression.gzip.level", _I, "-1", "Level of gzip, where the node compresses; -1: the fastest.", -1, 9),
-    Setting("compression.lz4.level", _I, "9", "Level of lz4, where the node compresses; 9: the fastest.", 1, 17),
-    Setting("compression.zstd.level", _I, "3", "Level of zstd, where the node compresses.", -131072, 22),
-    Setting("headrace.validate.records.deep", _B, "false", "Decompress and read every batch before it is stored."),
+    Setting("compression.type", _S, "producer", "Codec of stored batches; producer: as the producer sent them.", choices=_CODECS),
+    Setting("compression.gzip.level", _I, "-1", "gzip level when the node compresses; -1: the fastest.", -1, 9),
+    Setting("compression.lz4.level", _I, "9", "lz4 level when the node compresses; 9: the fastest.", 1, 17),
+    Setting("compression.zstd.level", _I, "3", "zstd level when the node compresses.", -131072, 22),
+    Setting("headrace.validate.records.deep", _B, "false", "Decompress and validate every batch before it is stored."),
     # Producers
-    Setting("producer.id.expiration.ms", _I, "86400000", "Idle producer ids are forgotten after this.", 1, _INT_MAX),
+    Setting("producer.id.expiration.ms", _I, "86400000", "Idle time after which a producer id expires.", 1, _INT_MAX),
     # Transactions: without effect until there is a coordinator
     Setting("transactional.id.expiration.ms", _I, "604800000", "Without effect: transactions are not served yet.", 1, _INT_MAX),
     Setting("transaction.max.timeout.ms", _I, "900000", "Without effect: transactions are not served yet.", 1, _INT_MAX),
@@ -216,44 +216,44 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("transaction.state.log.min.isr", _I, "2", "Without effect: transactions are not served yet.", 1, _INT_MAX),
     Setting("transaction.state.log.segment.bytes", _I, "104857600", "Without effect: transactions are not served yet.", 1, _INT_MAX),
     # Groups and offsets
-    Setting("offsets.topic.num.partitions", _I, "50", "Partitions of __consumer_offsets, when it is made.", 1, _INT_MAX),
-    Setting("offsets.topic.replication.factor", _I, "3", "Replicas of __consumer_offsets; fewer where fewer nodes are alive when it is made.", 1, 32767),
+    Setting("offsets.topic.num.partitions", _I, "50", "Partitions of __consumer_offsets when it is created.", 1, _INT_MAX),
+    Setting("offsets.topic.replication.factor", _I, "3", "Replicas of __consumer_offsets; fewer if fewer nodes are alive when it is created.", 1, 32767),
     Setting("offsets.topic.segment.bytes", _I, "104857600", "Segment size of __consumer_offsets.", 14, _INT_MAX),
-    Setting("offsets.topic.compression.codec", _I, "0", "Codec of what the coordinator writes: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.", 0, 4),
+    Setting("offsets.topic.compression.codec", _I, "0", "Codec of batches in __consumer_offsets: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.", 0, 4),
     Setting("offsets.commit.timeout.ms", _I, "5000", "How long a commit waits for the in-sync replicas.", 1, _INT_MAX),
     Setting("offsets.retention.minutes", _I, "10080", "How long offsets of a group without members are kept.", 1, _INT_MAX),
-    Setting("offsets.retention.check.interval.ms", _L, "600000", "How often offsets past their retention are looked for.", 1, _LONG_MAX),
+    Setting("offsets.retention.check.interval.ms", _L, "600000", "Interval of checks for expired offsets.", 1, _LONG_MAX),
     Setting("offset.metadata.max.bytes", _I, "4096", "Largest metadata of a committed offset.", 0, _INT_MAX),
-    Setting("group.initial.rebalance.delay.ms", _I, "3000", "How long an empty group waits for more members.", 0, _INT_MAX),
-    Setting("group.min.session.timeout.ms", _I, "6000", "Shortest session timeout that a member may ask for.", 1, _INT_MAX),
-    Setting("group.max.session.timeout.ms", _I, "1800000", "Longest session timeout that a member may ask for.", 1, _INT_MAX),
-    Setting("group.max.size", _I, str(_INT_MAX), "Members of a group.", 1, _INT_MAX),
+    Setting("group.initial.rebalance.delay.ms", _I, "3000", "How long the first rebalance of an empty group waits for more members.", 0, _INT_MAX),
+    Setting("group.min.session.timeout.ms", _I, "6000", "Shortest session timeout of a group member.", 1, _INT_MAX),
+    Setting("group.max.session.timeout.ms", _I, "1800000", "Longest session timeout of a group member.", 1, _INT_MAX),
+    Setting("group.max.size", _I, str(_INT_MAX), "Largest number of members of a group.", 1, _INT_MAX),
     # Ours
-    Setting("headrace.network.workers", _I, "-1", "Network workers; -1: one for each usable core.", -1, limits.NETWORK_WORKERS_MAX),
-    Setting("headrace.partition.workers", _I, "-1", "Partition workers; -1: half of the usable cores.", -1, limits.PARTITION_WORKERS_MAX),
-    Setting("headrace.worker.cpus", _S, None, "Cores to pin workers to, as in taskset: 0-3,8; no pinning where unset."),
-    Setting("headrace.network.worker.cpus", _S, None, "Cores of the network workers; their share of headrace.worker.cpus where unset."),
-    Setting("headrace.partition.worker.cpus", _S, None, "Cores of the partition workers; their share of headrace.worker.cpus where unset."),
-    Setting("headrace.shm.bytes.max", _L, "-1", "Shared memory of the node: rings shrink to fit, as far as they can; -1: a hundredth of the memory, and a quarter of /dev/shm.", -1, _LONG_MAX),
-    Setting("headrace.request.ring.bytes", _I, "8388608", "Ring from a network to a partition worker; a power of two. Batches above half of it go in parts, at one copy more. Halved where headrace.shm.bytes.max wants it and the key is not given.", limits.RING_BYTES_MIN, limits.RING_BYTES_MAX),
-    Setting("headrace.cluster.partitions.max", _I, "65536", "Partitions of the whole cluster that this node can know of.", 64, 1 << 22),
-    Setting("headrace.partitions.max", _I, "16384", "Rows of the partition table: replicas this node can hold.", 16, 1 << 20),
-    Setting("headrace.producer.snapshot.interval.bytes", _L, "67108864", "Bytes of log between producer snapshots: bounds a worker's restart.", 1 << 20, _LONG_MAX),
-    Setting("headrace.flush.before.ack", _B, "false", "Sync a log before its appends are acknowledged: one fdatasync a cycle for all that came."),
-    Setting("headrace.log.dir.free.bytes.min", _L, "268435456", "Free space of a log directory below which produce is refused.", 0, _LONG_MAX),
-    Setting("headrace.worker.hang.timeout.ms", _I, "30000", "A worker without a heartbeat for this long is killed.", limits.WORKER_HANG_TIMEOUT_MS_MIN, _INT_MAX),
-    Setting("headrace.retention.policy", _S, None, "module:function that chooses the segments to delete; as Kafka does where unset."),
-    Setting("headrace.lag.rows.max", _I, "16384", "Committed offsets that each partition worker shows in the lag table; 384 bytes each.", 0, 1 << 20),
-    Setting("headrace.producer.ids.max", _I, "100000", "Producer ids remembered by each partition worker, over all its logs; beyond it the idlest are forgotten.", 1, _INT_MAX),
+    Setting("headrace.network.workers", _I, "-1", "Number of network workers; -1: one per usable core.", -1, limits.NETWORK_WORKERS_MAX),
+    Setting("headrace.partition.workers", _I, "-1", "Number of partition workers; -1: half of the usable cores.", -1, limits.PARTITION_WORKERS_MAX),
+    Setting("headrace.worker.cpus", _S, None, "Cores to pin workers to, as in taskset: 0-3,8; unset: no pinning."),
+    Setting("headrace.network.worker.cpus", _S, None, "Cores of the network workers; default: their share of headrace.worker.cpus."),
+    Setting("headrace.partition.worker.cpus", _S, None, "Cores of the partition workers; default: their share of headrace.worker.cpus."),
+    Setting("headrace.shm.bytes.max", _L, "-1", "Limit on the node's shared memory; rings shrink to fit, down to a minimum; -1: a hundredth of the memory, at most a quarter of /dev/shm.", -1, _LONG_MAX),
+    Setting("headrace.request.ring.bytes", _I, "8388608", "Ring from a network to a partition worker; a power of two. Batches larger than half of it are sent in parts, with one more copy. If not set, it is halved as headrace.shm.bytes.max requires.", limits.RING_BYTES_MIN, limits.RING_BYTES_MAX),
+    Setting("headrace.cluster.partitions.max", _I, "65536", "Largest number of partitions in the cluster.", 64, 1 << 22),
+    Setting("headrace.partitions.max", _I, "16384", "Largest number of replicas on this node (rows of the partition table).", 16, 1 << 20),
+    Setting("headrace.producer.snapshot.interval.bytes", _L, "67108864", "Bytes of log between producer snapshots: bounds the restart time of a worker.", 1 << 20, _LONG_MAX),
+    Setting("headrace.flush.before.ack", _B, "false", "Sync a log before its appends are acknowledged: one fdatasync per cycle for all appends."),
+    Setting("headrace.log.dir.free.bytes.min", _L, "268435456", "Free space of a log directory below which produce requests are refused.", 0, _LONG_MAX),
+    Setting("headrace.worker.hang.timeout.ms", _I, "30000", "Time without a heartbeat after which a worker is killed.", limits.WORKER_HANG_TIMEOUT_MS_MIN, _INT_MAX),
+    Setting("headrace.retention.policy", _S, None, "module:function that chooses the segments to delete; default: Kafka's rules."),
+    Setting("headrace.lag.rows.max", _I, "16384", "Largest number of committed offsets in each partition worker's section of the lag table; 384 bytes each.", 0, 1 << 20),
+    Setting("headrace.producer.ids.max", _I, "100000", "Largest number of producer ids of each partition worker, over all its logs; above it the longest idle expire first.", 1, _INT_MAX),
 )
 
 # What a topic inherits from no broker setting
 TOPIC_ONLY_SETTINGS: tuple[Setting, ...] = (
     Setting("follower.replication.throttled.replicas", _LIST, "", "Without effect until nodes replicate: partition:broker, or *."),
     Setting("leader.replication.throttled.replicas", _LIST, "", "Without effect until nodes replicate: partition:broker, or *."),
-    Setting("remote.storage.enable", _B, "false", "There is no tiered storage: false alone."),
-    Setting("remote.log.copy.disable", _B, "false", "There is no tiered storage: false alone."),
-    Setting("remote.log.delete.on.disable", _B, "false", "There is no tiered storage: false alone."),
+    Setting("remote.storage.enable", _B, "false", "Tiered storage is not supported: must be false."),
+    Setting("remote.log.copy.disable", _B, "false", "Tiered storage is not supported: must be false."),
+    Setting("remote.log.delete.on.disable", _B, "false", "Tiered storage is not supported: must be false."),
 )
 
 # topic key -> broker key that it inherits from, or its own
@@ -318,13 +318,13 @@ TopicValues = dict[str, Any]
 
 
 class Settings:
-    """Parsed broker settings: `settings["log.dirs"]`. Keys that were not given hold their defaults.
+    """Parsed broker settings: `settings["log.dirs"]`. Keys that were not given have their defaults.
 
-    Iterating gives the keys. A key that a variable holds is asked for with `value` or `text`.
+    Iterating gives the keys. For a key in a variable use `value` or `text`.
 
     explicit   the texts as given, by key
-    unknown    keys that are no settings of ours, in the order given (the caller warns)
-    raises     ConfigError, at once for any bad value or contradicting pair (pairs pass where `is_checked` is False)
+    unknown    unknown keys, in the order given (the caller warns)
+    raises     ConfigError, for any invalid value or contradicting pair (pairs are not checked if `is_checked` is False)
     """
 
     def __init__(self, given: Mapping[str, str] | None = None, is_checked: bool = True) -> None:
@@ -349,19 +349,19 @@ class Settings:
         return iter(self._values)
 
     def value(self, key: str) -> Any:
-        """The value of any key. Raises KeyError, where there is no such setting."""
+        """The value of any key. Raises KeyError, for an unknown key."""
         return self._values[key]
 
     def text(self, key: str) -> str | None:
-        """The value as DescribeConfigs shows it, None where none is set."""
+        """The value as DescribeConfigs shows it, None if unset."""
         return format_value(self._values[key])
 
     def with_values(self, changes: Mapping[str, str]) -> Settings:
-        """The same settings with some texts replaced."""
+        """The same settings with some values replaced."""
         return Settings({**self.explicit, **changes})
 
     def with_dynamic(self, cluster: Mapping[str, str], node: Mapping[str, str]) -> Settings:
-        """The same settings under those that were changed while nodes run, for all of them and for this one.
+        """The same settings, overridden by those changed while nodes run, for all nodes and for this one.
 
         Each value has to be one that parses; pairs were checked when they were written.
         """
@@ -402,7 +402,7 @@ class Settings:
         if len(values["log.dirs"]) > limits.LOG_DIRS_MAX:
             raise ConfigError("log.dirs", len(values["log.dirs"]), f"at most {limits.LOG_DIRS_MAX} directories")
         if len(values["listeners"]) != 1:
-            raise ConfigError("listeners", ",".join(values["listeners"]), "exactly one listener is served for now")
+            raise ConfigError("listeners", ",".join(values["listeners"]), "exactly one listener is supported so far")
         for key in ("listeners", "advertised.listeners"):
             for listener in values[key]:
                 parse_listener(listener, key)
@@ -417,7 +417,7 @@ class Settings:
                 parse_cpus(values[key], key)
 
     def _check_advertised(self) -> None:
-        """As Kafka does: nobody can connect to "every interface"."""
+        """As Kafka does: no client can connect to "every interface"."""
         for listener in self._values["advertised.listeners"]:
             _protocol, host, _port = parse_listener(listener)
             try:
@@ -428,17 +428,17 @@ class Settings:
                 raise ConfigError(
                     "advertised.listeners" if "advertised.listeners" in self.explicit else "listeners",
                     listener,
-                    f"clients would be told {host}, which none can reach: set advertised.listeners=PLAINTEXT://HOST:PORT",
+                    f"clients would be given the unreachable address {host}: set advertised.listeners=PLAINTEXT://HOST:PORT",
                 )
 
 
 def request_ring_bytes_min(message_bytes_max: int) -> int:
-    """Of a ring that a largest batch fits into wherever its ends stand."""
+    """Of a ring that a largest batch fits into wherever its ends are."""
     return 2 * (message_bytes_max + 4096)
 
 
 def format_value(value: Any) -> str | None:
-    """A parsed value as the text that Kafka's tools print."""
+    """A parsed value as Kafka's tools print it."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -453,10 +453,10 @@ def broker_setting(key: str) -> Setting:
 
 
 def topic_setting(key: str, text: str = "") -> Setting:
-    """The setting behind a topic key.
+    """The broker setting that is the default of a topic key.
 
     text     the value that came with it
-    raises   ConfigError, where Kafka has no such topic key or we don't serve it
+    raises   ConfigError, if Kafka has no such topic key or we don't support it
     """
     if key not in TOPIC_SETTINGS:
         raise ConfigError(key, text, "unknown topic configuration key")
@@ -464,7 +464,7 @@ def topic_setting(key: str, text: str = "") -> Setting:
 
 
 def topic_values(settings: Settings, overrides: Mapping[str, str]) -> TopicValues:
-    """Every topic key with its parsed value: the topic's own where set, else the broker's."""
+    """Every topic key with its parsed value: the topic's own if set, else the broker's."""
     values: TopicValues = {key: settings.value(broker_key) for key, broker_key in TOPIC_SETTINGS.items()}
     for key, text in overrides.items():
         if key in TOPIC_SETTINGS:  # another broker may know more keys than we do
@@ -487,17 +487,17 @@ def check_topic_value(key: str, text: str) -> Any:
         if value != ("*",) and not all(_THROTTLED_REPLICA.fullmatch(part) for part in value):
             raise ConfigError(key, text, "must be * or partition:broker,partition:broker,...")
     elif key.startswith("remote.") and value:
-        raise ConfigError(key, text, "there is no tiered storage here: false is the only value")
+        raise ConfigError(key, text, "tiered storage is not supported: must be false")
     return value
 
 
 def check_dynamic_value(key: str, text: str) -> None:
-    """A value of a broker setting that is to change while the node runs.
+    """Parse a new value of a broker setting that changes while the node runs.
 
-    raises   ConfigError, where it does not parse or is too long
+    raises   ConfigError, if it is invalid or too long
     """
     if len(text) > limits.CONFIG_VALUE_LENGTH_MAX:
-        raise ConfigError(key, f"{text[:20]}...", f"{limits.CONFIG_VALUE_LENGTH_MAX} characters at most")
+        raise ConfigError(key, f"{text[:20]}...", f"{limits.CONFIG_VALUE_LENGTH_MAX} characters is the maximum")
     value = _BY_KEY[key].parse(text)
     if key == "log.cleanup.policy":
         check_cleanup_policy(key, text, value)
@@ -519,9 +519,9 @@ def parse_listener(text: str, key: str = "listeners") -> tuple[str, str, int]:
     scheme, separator, address = text.partition("://")
     host, colon, port = address.rpartition(":")
     if not separator or not colon or not _PORT.fullmatch(port) or int(port) > 65535:
-        raise ConfigError(key, text, "must look like PLAINTEXT://host:port")
+        raise ConfigError(key, text, "must have the form PLAINTEXT://host:port")
     if scheme.upper() != "PLAINTEXT":
-        raise ConfigError(key, text, f"protocol {scheme} is not served yet, only PLAINTEXT")
+        raise ConfigError(key, text, f"protocol {scheme} is not supported yet, only PLAINTEXT")
     return scheme.upper(), host.strip("[]"), int(port)
 
 
@@ -531,9 +531,9 @@ def parse_cpus(text: str, key: str = "headrace.worker.cpus") -> list[int]:
     for part in text.split(","):
         numbers = _CPUS.fullmatch(part.strip())
         if numbers is None:
-            raise ConfigError(key, text, "must look like 0-3,8")
+            raise ConfigError(key, text, "must have the form 0-3,8")
         first, last = int(numbers[1]), int(numbers[2] or numbers[1])
         if last < first:
-            raise ConfigError(key, text, f"{part.strip()} is an empty range: say {last}-{first}")
+            raise ConfigError(key, text, f"{part.strip()} is an empty range: use {last}-{first}")
         cpus.update(dict.fromkeys(range(first, last + 1)))
     return list(cpus)

@@ -1,6 +1,6 @@
-"""What topics inherit, as it stands now: the node's settings under those that were changed while it runs.
+"""What topics inherit: the node's settings, overridden by those changed while it runs.
 
-Every process that makes settings of topics has one, and shows it each new cluster view, where the changes stand.
+Every process that computes topic settings has one, and passes it each new cluster view, which has the changes.
 
 Source: Kafka `DynamicBrokerConfig`, `DynamicLogConfig` (KIP-226).
 """
@@ -21,7 +21,7 @@ class TopicDefaults:
         self._changes: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
 
     def follow(self, cluster: Mapping[str, str], node: Mapping[str, str]) -> bool:
-        """Take the changes for all nodes and for this one; True where they are others than before."""
+        """Apply the changes for all nodes and for this one; True if they differ from before."""
         if self._changes == (cluster, node):
             return False
         self._changes = (cluster, node)

@@ -5,7 +5,7 @@ a fork is safe; what it imported before is shared by all.
 
     fork -> die with the parent -> own process group -> default signals -> name -> core -> seat -> entry point
 
-A child returns its exit code: 0 clean, 78 a setting that can't work, anything else is a crash.
+A child returns its exit code: 0 clean, 78 an invalid setting, anything else is a crash.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ class Child:
     is_killed: bool = False  # by us, because it hung
 
     def served_ms(self, now_ns: int) -> int:
-        """How long it serves, or did in its last life."""
+        """How long it has been ready, or was in its last life."""
         return (now_ns - self.ready_ns) // 1_000_000 if self.ready_ns else 0
 
 
 def load_entry_points() -> dict[Role, EntryPoint]:
     """Import every role's code, so that all children share it, and freeze it against the collector.
 
-    The children collect seldom: hardly anything they make is in a cycle, and a coordinator's groups are a large heap to
+    The children collect rarely: few of their objects are in a cycle, and a coordinator's groups are a large heap to
     go over (commits of offsets take an eighth less CPU with 2,000 groups in memory).
 
     raises   BrokenInstallation, naming role and module
@@ -84,7 +84,7 @@ def load_entry_points() -> dict[Role, EntryPoint]:
         try:
             points[role] = importlib.import_module(name).run
         except (ImportError, AttributeError) as failure:
-            raise BrokenInstallation(f"the {role.value} process can't be loaded from {name}: {failure}") from failure
+            raise BrokenInstallation(f"the {role.value} process can't be imported from {name}: {failure}") from failure
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECTOR_THRESHOLDS)

@@ -36,10 +36,10 @@ def wanted_descriptors(settings: Settings) -> dict[str, int]:
 
 
 def prepare_descriptors(settings: Settings) -> int:
-    """Raise the soft limit to the hard one where it is too low, and say what is too low then as well.
+    """Raise the soft limit to the hard one if it is too low, and log what is still too low then.
 
-    A warning where reading alone may come to the limit, with few partitions and connections; news where it takes as
-    many of them as the settings allow.
+    WARNING if reading alone may reach the limit, with few partitions and connections; INFO if only as many as the
+    settings allow would.
 
     returns   the soft limit as it is now
     """

@@ -2,12 +2,12 @@
 
 Runs in: the process that becomes the supervisor. What a signal means depends on how far it is:
 
-    no inbox yet          the process ends where it stands, with 0: there are no regions yet, locks end with it, and so
+    no inbox yet          the process exits at once, with 0: there are no regions yet, locks end with it, and so
                           does the ZooKeeper of `headrace dev`, which may be killed at any time
     the inbox is there    it notes the signal (`signals.py`)
-    it was closed         nothing: the node has stopped, and its exit code is to be told
+    it was closed         nothing: the node has stopped, and its exit code must be returned
 
-SIGHUP asks `headrace start` for a reload: of settings that it is just about to read, so it means nothing here.
+SIGHUP asks `headrace start` for a reload: of settings that it is about to read, so it is ignored here.
 It imports nothing of ours but the exit codes: all that is imported before the handlers is time without them.
 """
 
@@ -41,11 +41,11 @@ def heard(hang_up_stops: bool) -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            if is_early(signal.getsignal(number)):
+            if is_early_handler(signal.getsignal(number)):
                 signal.signal(number, handler)
 
 
-def is_early(handler: object) -> bool:
+def is_early_handler(handler: object) -> bool:
     """Whether a signal's handler is one of these."""
     return handler in (_end, _do_nothing)
 
@@ -55,7 +55,7 @@ def _end(number: int, _frame: FrameType | None) -> NoReturn:
     try:
         os.write(STDERR_FD, line.encode())
     except OSError:
-        pass  # nobody reads it
+        pass  # standard error is closed
     os._exit(exit_codes.CLEAN)
 
 

@@ -6,16 +6,16 @@ that dies with us (PR_SET_PDEATHSIG) and keeps everything in one directory:
     zoo.cfg          its configuration, written at each start
     data/            snapshots and transaction log; fsynced as always: what the node acknowledged of topics stays
     zookeeper.log    its standard output and error
-    port             the last port, taken again where it is free
-    lock             held by the server itself, as long as it lives: two on the same data would ruin it
+    port             the last port, reused if it is free
+    lock             held by the server itself, as long as it lives: two on the same data would corrupt it
 
 Five of PySpark's jars are a whole server: without metrics-core it exits, without snappy-java sessions time
 out. None of them is a logging backend (log4j would take its start from 0.4 s to 0.6 s and more), so the log has
 what the JVM and SLF4J say, and no more.
 
 A server that starts listens, and even accepts, before it can open sessions: what it is sent in that moment may
-be dropped without a word, and a client would wait for its whole session timeout. So `start` ends with one
-handshake, over a bare socket (`controller/zookeeper/handshake.py`): kazoo has threads, and whoever calls us forks later.
+be dropped silently, and a client would wait for its whole session timeout. So `start` ends with one
+handshake, over a bare socket (`controller/zookeeper/handshake.py`): kazoo starts threads, and the caller forks later.
 
 Source: operations.md of the design; ZooKeeper's administrator's guide.
 """
@@ -48,7 +48,7 @@ JVM_FLAGS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", 
 HOST = "127.0.0.1"
 TICK_MS = 1000
 UP_DEADLINE_S = 20.0
-UP_LOOK_S = 0.01
+UP_POLL_S = 0.01
 HANDSHAKE_FIRST_S = 0.05  # doubled with each try, so that a slow machine gets there too
 HANDSHAKE_MAX_S = 2.0
 STOP_DEADLINE_S = 5.0
@@ -122,8 +122,8 @@ class EmbeddedZooKeeper:
             f"{self._directory / LOG_FILE} ends with:\n{tail}"
         )
 
-    def look(self, now_ms: int) -> None:
-        """Start a server that died again, on its port; sooner or later it opens sessions, nobody waits here.
+    def check(self, now_ms: int) -> None:
+        """Restart a server that died, on its port, without waiting until it accepts sessions.
 
         now_ms   of the monotonic clock
         """
@@ -144,9 +144,9 @@ class EmbeddedZooKeeper:
             with self._lock(timeout_s=0) as lock:
                 self._spawn([*self._command(), str(self._write_config())], lock)
         except (HeadraceError, OSError) as failure:
-            _log.warning("embedded ZooKeeper not started again reason=%s", failure)
+            _log.warning("embedded ZooKeeper not restarted reason=%s", failure)
             return
-        _log.warning("embedded ZooKeeper started again pid=%d port=%d", self.pid, self.port)
+        _log.warning("embedded ZooKeeper restarted pid=%d port=%d", self.pid, self.port)
 
     def wait_until_ready(self, timeout_s: float) -> None:
         """Return when a session can write. For tests and tools; a node just connects and retries.
@@ -219,8 +219,8 @@ class EmbeddedZooKeeper:
                     break
                 except BlockingIOError:
                     if time.monotonic() > deadline:
-                        raise ZooKeeperFailed(f"another ZooKeeper runs in {self._directory}") from None
-                    time.sleep(UP_LOOK_S)
+                        raise ZooKeeperFailed(f"another ZooKeeper is already running in {self._directory}") from None
+                    time.sleep(UP_POLL_S)
             yield lock
         finally:
             os.close(lock)
@@ -247,7 +247,7 @@ class EmbeddedZooKeeper:
                 if opens_sessions(self._host, self.port, handshake_s):
                     return True
                 handshake_s = min(2 * handshake_s, HANDSHAKE_MAX_S)
-            time.sleep(UP_LOOK_S)
+            time.sleep(UP_POLL_S)
         return False
 
 
@@ -256,7 +256,7 @@ def find_java() -> str:
     java = shutil.which("java")
     if java is None:
         raise ConfigError(
-            "java", None, "the embedded ZooKeeper needs Java 17 on the PATH; or pass --zookeeper HOST:PORT"
+            "java", None, "the embedded ZooKeeper needs Java 17 on the PATH: install it, or pass --zookeeper HOST:PORT"
         )
     return java
 
@@ -279,7 +279,7 @@ def find_jars() -> list[Path]:
 
 
 def _listens(pid: int, port: int) -> bool:
-    """Whether a process holds a listening TCP socket on a port; the kernel's tables say so, nobody is connected to."""
+    """Whether a process holds a listening TCP socket on a port; read from the kernel's tables, without connecting."""
     inodes = set()
     for table in ("tcp", "tcp6"):
         try:

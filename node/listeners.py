@@ -38,7 +38,7 @@ class Listeners:
 def open_listeners(settings: Settings) -> Listeners:
     """Bind and listen; port 0 picks a free one.
 
-    raises   NotAvailable, where the address can't be had: it may be free in a moment
+    raises   NotAvailable, if the address is in use: it may be free in a moment
     """
     text = settings["listeners"][0]
     _protocol, host, port = parse_listener(text)
@@ -55,7 +55,7 @@ def open_listeners(settings: Settings) -> Listeners:
         except OSError as failure:
             for open_socket in (*sockets, sock):
                 open_socket.close()
-            raise NotAvailable(f"listeners: {text} can't be had: {failure.strerror or failure}") from None
+            raise NotAvailable(f"listeners: can't listen on {text}: {failure.strerror or failure}") from None
         port = sock.getsockname()[1]
         sockets.append(sock)
     _protocol, told_host, told_port = parse_listener(settings["advertised.listeners"][0])
@@ -69,7 +69,7 @@ def address(host: str, port: int) -> str:
 
 
 def _refuse_taken(sock: socket.socket, host: str, port: int, is_first: bool) -> None:
-    """SO_REUSEPORT would share a port with another node of the same user without a word: look first."""
+    """SO_REUSEPORT would silently share a port with another node of the same user: check first."""
     if not is_first or not port:
         return
     with socket.socket(sock.family, socket.SOCK_STREAM) as probe:

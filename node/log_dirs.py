@@ -3,7 +3,7 @@
 Runs in: the supervisor, which alone writes `.lock`. Two locks on that file, because they end at different times:
 
     fcntl    as Kafka locks it: excludes another node and a Kafka broker; ends when the supervisor does
-    flock    inherited by every child: ends when the last process of the node does, so that nobody opens a log
+    flock    inherited by every child: ends when the last process of the node does, so that no one opens a log
              that a dying partition worker is still writing
 
 Source: Kafka `LogManager.lockLogDirs`, `FileLock`; fcntl_locking(2), flock(2).
@@ -29,13 +29,13 @@ _log = logging.getLogger(__name__)
 
 LOCK_FILE = ".lock"
 ORPHANS_DEADLINE_MS = 10_000  # the kernel ends a killed supervisor's children at once, unless disk or load hold them
-ORPHANS_LOOK_MS = 5
+ORPHANS_POLL_MS = 5
 
 
 class LogDirs:
     """The locks of one node's log directories.
 
-    offline   those that can't be used: the node serves what lies in the others
+    offline   those that can't be used: the node serves the others
     """
 
     def __init__(self, paths: Iterable[str | os.PathLike[str]]) -> None:
@@ -46,7 +46,7 @@ class LogDirs:
     def lock(self) -> None:
         """Make and lock every directory; nothing happens where that is done already.
 
-        raises   ConfigError, where one stands there twice; NotAvailable, where none can be made or written now, or one
+        raises   ConfigError, if one is listed twice; NotAvailable, if none can be created or written now, or one
                  is locked by a process that is named; StorageFailed, where processes of a killed node won't go
         """
         if self._fds:
@@ -54,7 +54,7 @@ class LogDirs:
         real_paths = [os.path.realpath(path) for path in self.paths]
         for path, real_path in zip(self.paths, real_paths, strict=True):
             if real_paths.count(real_path) > 1:
-                raise ConfigError("log.dirs", str(path), "the same directory stands there twice")
+                raise ConfigError("log.dirs", str(path), "the same directory is listed twice")
         try:
             failures = []
             for path in self.paths:
@@ -70,7 +70,7 @@ class LogDirs:
             raise
 
     def take_clean_markers(self) -> frozenset[str]:
-        """Directories that were left clean; their markers are gone now."""
+        """Directories with a clean-shutdown marker, which is removed."""
         assert self._fds
         clean = set()
         for path in self.paths:
@@ -99,10 +99,10 @@ class LogDirs:
 
 
 def _reason(failure: OSError) -> str:
-    """What stands in the way; of a read-only file system, what puts it there under our own unit."""
+    """The reason; for a read-only file system, with the likely cause under our own unit."""
     reason = failure.strerror or str(failure)
     if failure.errno == errno.EROFS and "INVOCATION_ID" in os.environ:
-        return f"{reason} (under ProtectSystem=strict only what ReadWritePaths= of the unit names is writable)"
+        return f"{reason} (under ProtectSystem=strict only paths in the unit's ReadWritePaths= are writable)"
     return reason
 
 
@@ -119,30 +119,30 @@ def _lock_directory(path: Path) -> int:
         raise NotAvailable(f"log.dirs: {path} is in use by {holder}: stop it first ({LOCK_FILE} is locked)") from None
     if not _orphans_are_gone(fd):
         os.close(fd)
-        raise StorageFailed(f"log.dirs {path}: processes of a killed node ({holder}) are still there")
+        raise StorageFailed(f"log.dirs {path}: processes of a killed node ({holder}) are still running")
     os.ftruncate(fd, 0)
     os.pwrite(fd, f"pid {os.getpid()}\n".encode(), 0)
     return fd
 
 
 def _seal(path: Path) -> None:
-    """Keep whose the checkpoints are. Without room they are believed as they stand: that stops no node."""
+    """Record the topic ids of the checkpoints. Without space for that they are trusted as they are; the node starts."""
     try:
         seal(path)
     except OSError as failure:
         if failure.errno not in EXHAUSTED:
             raise
-        _log.warning("topics of the checkpoints not kept path=%s reason=%s", path, failure)
+        _log.warning("topic checkpoints not written path=%s reason=%s", path, failure)
 
 
 def _orphans_are_gone(fd: int) -> bool:
     """Take the second lock; False where children of an earlier supervisor hold it for too long."""
-    for _ in range(ORPHANS_DEADLINE_MS // ORPHANS_LOOK_MS):
+    for _ in range(ORPHANS_DEADLINE_MS // ORPHANS_POLL_MS):
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
         except OSError as failure:
             if failure.errno != errno.EWOULDBLOCK:
                 return True  # a file system without flock
-            time.sleep(ORPHANS_LOOK_MS / 1000)
+            time.sleep(ORPHANS_POLL_MS / 1000)
     return False

@@ -1,7 +1,7 @@
 """systemd's notification protocol, without libsystemd.
 
 Runs in: the supervisor. A datagram of `NAME=value` lines to $NOTIFY_SOCKET; where that is not set, nothing
-happens. A service manager that does not listen is no concern of the node.
+happens. A service manager that does not listen is ignored.
 
 Source: sd_notify(3), sd_watchdog_enabled(3).
 """
@@ -18,7 +18,7 @@ WATCHDOG_SHARE = 2  # a sign of life each half of WATCHDOG_USEC, as sd_watchdog_
 class Notifier:
     """Sends states to the service manager.
 
-    watchdog_interval_ms   how often WATCHDOG=1 is due; None where nobody waits for it
+    watchdog_interval_ms   how often WATCHDOG=1 is due; None if not requested
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:

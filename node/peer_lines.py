@@ -1,4 +1,4 @@
-"""A bound on the log lines that peers cause: whoever sends requests does not decide how fast a disk fills.
+"""A bound on the log lines that peers cause: a client must not be able to fill the disk with requests.
 
 Runs in: every process, on the handler that they inherit; each counts for itself. Lines of these modules are told
 PEER_LINES_MAX times in an interval, by what they say without its values, those with a traceback PEER_TRACES_MAX times. The

@@ -31,11 +31,11 @@ def load_settings(path: Path, changes: Mapping[str, str]) -> Settings:
     except OSError as failure:
         raise ConfigError("FILE", str(path), failure.strerror or str(failure)) from None
     except ValueError as failure:
-        raise ConfigError("FILE", str(path), f"is no properties file: {failure}") from None
+        raise ConfigError("FILE", str(path), f"is not a valid properties file: {failure}") from None
     _judge_characters(found)
     given = {**found, **changes}
     if not given.get("broker.id", "").strip():
-        raise ConfigError("broker.id", "", f"{path} must set it: each node of a cluster has its own")
+        raise ConfigError("broker.id", "", f"must be set in {path}: each node of a cluster has its own")
     return checked(given)
 
 
@@ -44,13 +44,13 @@ def checked(given: Mapping[str, str]) -> Settings:
     settings = Settings(given)
     for key in settings.unknown:
         if is_quota(key):
-            _log.warning("quota ignored, nobody is throttled yet key=%s", key)
+            _log.warning("quota ignored, quotas are not supported yet key=%s", key)
             continue
         meant = difflib.get_close_matches(key, settings, n=1, cutoff=KEY_SIMILARITY_MIN)
         _log.warning("unknown setting ignored key=%s%s", key, f" perhaps_meant={meant[0]}" if meant else "")
     for key in settings.explicit:
-        if broker_setting(key).is_inert:
-            _log.warning("setting has no effect here key=%s", key)
+        if broker_setting(key).has_no_effect:
+            _log.warning("setting has no effect in Headrace key=%s", key)
     return settings
 
 
@@ -61,10 +61,10 @@ def _judge_characters(found: Mapping[str, str]) -> None:
     """
     for key, text in found.items():
         if any("\ud800" <= character <= "\udfff" for character in key + text):
-            raise ConfigError(ascii(key), ascii(text), "half of a pair of surrogates")
+            raise ConfigError(ascii(key), ascii(text), "unpaired surrogate")
         if not text.isascii():
             _log.warning(
-                "setting is not ASCII, read as ISO-8859-1 (\\u00e4 says it beyond doubt) key=%s value=%s", key, text
+                "setting is not ASCII, read as ISO-8859-1 (write \\u00e4 to be unambiguous) key=%s value=%s", key, text
             )
 
 
@@ -74,6 +74,6 @@ def parse_changes(pairs: Iterable[str]) -> dict[str, str]:
     for pair in pairs:
         key, separator, value = pair.partition("=")
         if not separator or not key.strip():
-            raise ConfigError("--set", pair, "must look like key=value")
+            raise ConfigError("--set", pair, "must have the form key=value")
         changes[key.strip()] = value.strip()
     return changes

@@ -13,7 +13,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from headrace.node.early_stop import is_early
+from headrace.node.early_stop import is_early_handler
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 HANDLED = (*STOP_SIGNALS, signal.SIGHUP, signal.SIGCHLD)
@@ -47,7 +47,7 @@ class SignalInbox:
 
     def __exit__(self, *_failure: object) -> None:
         for number, handler in self._handlers_before.items():
-            signal.signal(number, signal.SIG_IGN if is_early(handler) else handler)
+            signal.signal(number, signal.SIG_IGN if is_early_handler(handler) else handler)
         signal.set_wakeup_fd(self._wakeup_before)
         os.close(self._reading)
         os.close(self._writing)

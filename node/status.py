@@ -74,7 +74,7 @@ def child_troubles(children: Iterable[Child], wiring: Wiring, now_ns: int) -> li
         text = f"{wiring.title(child.process_id)} restarted {child.deaths} x"
         if not child.pid:
             wait_ms = max(0, (child.due_ms or 0) - now_ns // 1_000_000)
-            found.append(f"{text}, next in {-(-wait_ms // 1000)} s")
+            found.append(f"{text}, next restart in {-(-wait_ms // 1000)} s")
         elif not child.ready_ns:
             found.append(f"{text}, starting")
         elif child.deaths >= MANY_DEATHS and child.served_ms(now_ns) < CALM_MS:

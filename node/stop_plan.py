@@ -14,7 +14,7 @@ from __future__ import annotations
 from headrace.limits import STOP_DEADLINE_MS
 from headrace.shm.wiring import Role
 
-# role -> when it has to be gone, from the beginning of the stop
+# role -> when it must have exited, from the beginning of the stop
 STOP_PLAN: dict[Role, int] = {
     Role.NETWORK: 4_000,
     Role.PARTITION: 7_500,

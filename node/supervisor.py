@@ -1,16 +1,16 @@
-"""The supervisor: makes the shared memory, forks the node's processes, starts again what dies, stops in order.
+"""The supervisor: creates the shared memory, forks the node's processes, restarts those that die, stops them in order.
 
 Runs in: the process that `headrace start` or `headrace dev` began. It has no threads and touches no data; of
 the process table it writes pids, starts, exit codes, generations and the clean-stop word. Its loop sleeps on
 the signal inbox:
 
-    SIGCHLD          waitpid of its own pids -> renew the fabric -> start again (restart_policy)
+    SIGCHLD          waitpid of its own pids -> renew the fabric -> restart (restart_policy)
     SIGTERM, SIGINT  stop role by role (stop_plan)
-    SIGHUP           read the settings again (`headrace start`), or stop (`headrace dev`: the terminal has gone)
-    every look       heartbeats, watchdog, status
+    SIGHUP           reload the settings (`headrace start`), or stop (`headrace dev`: the terminal is gone)
+    every tick       heartbeats, watchdog, status
 
 A child that ends with 78 (EX_CONFIG) ends the node: a restart would not help. One that dies again and again before
-the node has served ends it with 1: whoever started it should know. Should the supervisor itself be killed, its children
+the node has served ends it with 1, so that its parent knows. Should the supervisor itself be killed, its children
 die with it, and the next start sweeps their shared memory.
 
 Source: blueprint, rules 5 to 7; PostgreSQL's postmaster for the order of things after a death.
@@ -26,7 +26,7 @@ from collections.abc import Callable
 
 from headrace import exit_codes
 from headrace.errors import HeadraceError, NotAvailable
-from headrace.limits import DEATHS_BEFORE_READY_MAX, RENEWAL_LOOK_MS
+from headrace.limits import DEATHS_BEFORE_READY_MAX, RENEWAL_POLL_MS
 from headrace.node import restart_policy, status
 from headrace.node.children import Child, EntryPoint, fork_child, load_entry_points
 from headrace.node.descriptors import prepare_descriptors
@@ -42,7 +42,7 @@ from headrace.shm.fabric import Fabric
 from headrace.shm.process_table import ProcessState
 from headrace.shm.wiring import Role, Wiring
 
-LOOK_INTERVAL_MS = 250
+TICK_INTERVAL_MS = 250
 STARTING_POLL_MS = 10  # readiness is seen in the process table, nothing rings for it
 RESTARTED_POLL_MS = 50  # the same, of one process while the node serves
 START_EXTENSION_MS = 30_000  # what systemd grants at a time while a start makes progress
@@ -56,7 +56,7 @@ class Supervisor:
 
     entry_points   what the roles run; the real ones where None
     on_ready       called once with `HOST:PORT`, after the ready line
-    on_look        called with the monotonic time (ms) at every look; must not wait
+    on_tick        called with the monotonic time (ms) at every tick; must not wait
     log_dirs       of the same settings, where the caller had to lock them earlier
     directory      what the ready line shows; the first log directory where None
     reload         reads the settings again; where None, SIGHUP is a stop
@@ -70,7 +70,7 @@ class Supervisor:
         entry_points: dict[Role, EntryPoint] | None = None,
         notifier: Notifier | None = None,
         on_ready: Callable[[str], None] | None = None,
-        on_look: Callable[[int], None] | None = None,
+        on_tick: Callable[[int], None] | None = None,
         log_dirs: LogDirs | None = None,
         directory: str | None = None,
         reload: Callable[[], Settings] | None = None,
@@ -80,7 +80,7 @@ class Supervisor:
         self._entry_points = entry_points
         self._notifier = notifier or Notifier()
         self._on_ready = on_ready
-        self._on_look = on_look
+        self._on_tick = on_tick
         self._log_dirs = log_dirs or LogDirs(settings["log.dirs"])
         self._directory = directory or settings["log.dirs"][0]
         self._load_again = reload
@@ -96,7 +96,7 @@ class Supervisor:
         self._status = ""  # as it was told last
         self._news: list[str] = []  # of the last reload
         self._furthest = status.NO_PROGRESS
-        self._next_look_ms = 0
+        self._next_tick_ms = 0
         self._next_watchdog_ms = 0
 
     @property
@@ -123,7 +123,7 @@ class Supervisor:
         return self._exit_code
 
     def _take_port(self) -> bool:
-        """Open the listeners, or wait for whoever has the port; False where a stop came first.
+        """Open the listeners, waiting for a port in use; False if a stop came first.
 
         raises   NotAvailable, where it takes longer than we may wait
         """
@@ -139,7 +139,7 @@ class Supervisor:
                     _log.warning("waiting up to %d s: %s", self._port_wait_ms // 1000, failure)
                 self._tell(f"waiting: {failure}")
                 self._notifier.extend(START_EXTENSION_MS)
-            self._inbox.wait(LOOK_INTERVAL_MS)
+            self._inbox.wait(TICK_INTERVAL_MS)
         return False
 
     def _run_fabric(self) -> None:
@@ -174,26 +174,26 @@ class Supervisor:
                 self._announce_when_ready()
             elif self._inbox.take_reload():
                 self._reload()
-            if now_ms >= self._next_look_ms:
-                self._next_look_ms = now_ms + LOOK_INTERVAL_MS
+            if now_ms >= self._next_tick_ms:
+                self._next_tick_ms = now_ms + TICK_INTERVAL_MS
                 self._look(now_ms)
         self._stop(self._inbox.stop_signal or self._end_reason)
 
     def _sleep_bound_ms(self, now_ms: int) -> int:
-        """Until the next look or the next start, whichever is earlier."""
+        """Time until the next tick or the next start, whichever is earlier."""
         if not self._is_ready:
             return STARTING_POLL_MS
         dues_ms = [child.due_ms for child in self._children if child.due_ms is not None]
         if any(child.pid and not child.ready_ns for child in self._children):
             dues_ms.append(now_ms + RESTARTED_POLL_MS)
-        return max(0, min([self._next_look_ms, *dues_ms]) - now_ms)
+        return max(0, min([self._next_tick_ms, *dues_ms]) - now_ms)
 
     # Children
 
     def _start(self, child: Child) -> None:
         assert self._entry_points is not None
         if not self._fabric.settle(child.process_id):  # /dev/shm is full, and peers still hold its old rings
-            child.due_ms = _now_ms() + RENEWAL_LOOK_MS
+            child.due_ms = _now_ms() + RENEWAL_POLL_MS
             self._end_holders(child)
             return
         child.due_ms = None
@@ -212,12 +212,14 @@ class Supervisor:
         for peer in (self._children[process_id] for process_id in self._fabric.holders(child.process_id)):
             if peer.pid and not peer.is_killed:
                 role, pid = self.wiring.title(peer.process_id), peer.pid
-                _log.error("process holds void rings, killed role=%s pid=%d timeout_ms=%d", role, pid, timeout_ms)
+                _log.error(
+                    "process still holds replaced rings, killed role=%s pid=%d timeout_ms=%d", role, pid, timeout_ms
+                )
                 os.kill(pid, signal.SIGKILL)
                 peer.is_killed = True
 
     def _reap(self) -> None:
-        """Take the exits of our own children, and of nobody else's."""
+        """Reap our own children, and no other processes."""
         for child in self._children:
             if not child.pid:
                 continue
@@ -238,7 +240,7 @@ class Supervisor:
         assert child.exit_code is not None
         title = self.wiring.title(child.process_id)
         if child.exit_code == exit_codes.CONFIG:
-            _log.error("node stops: a setting can't work role=%s pid=%d exit_code=%d", title, pid, child.exit_code)
+            _log.error("node stops, invalid setting role=%s pid=%d exit_code=%d", title, pid, child.exit_code)
             self._exit_code, self._end_reason = exit_codes.CONFIG, "EX_CONFIG"
             return
         generation = self._fabric.renew(child.process_id)
@@ -266,9 +268,9 @@ class Supervisor:
         assert child.exit_code is not None
         last = _reason(child.exit_code)
         _log.error(
-            "node gives up: a process never serves role=%s deaths_in_a_row=%d last=%s", title, child.deaths, last
+            "node gives up, a process never became ready role=%s deaths_in_a_row=%d last=%s", title, child.deaths, last
         )
-        self._exit_code, self._end_reason = exit_codes.FAILED, f"{title} died {child.deaths} times before it served"
+        self._exit_code, self._end_reason = exit_codes.FAILED, f"{title} died {child.deaths} times before it was ready"
 
     def _note_stopped(self, child: Child) -> None:
         assert child.exit_code is not None
@@ -309,14 +311,14 @@ class Supervisor:
             print(line, flush=True)
             if self._on_ready is not None:
                 self._on_ready(bootstrap)
-        except OSError as failure:  # whoever read our standard output has gone: no reason to stop serving
+        except OSError as failure:  # the reader of our standard output is gone: no reason to stop serving
             _log.warning("ready line not printed reason=%s", failure)
         _log.info("serving bootstrap=%s listening=%s processes=%d", bootstrap, bound, len(self._children))
 
     def _look(self, now_ms: int) -> None:
         """End what hangs; tell the service manager how we are, unless something hangs."""
-        if self._on_look is not None:
-            self._on_look(now_ms)
+        if self._on_tick is not None:
+            self._on_tick(now_ms)
         if self._kill_hung():
             return
         if self._is_ready:
@@ -324,7 +326,7 @@ class Supervisor:
         else:
             self._tell_start()
         interval_ms = self._notifier.watchdog_interval_ms
-        if interval_ms is not None and now_ms + LOOK_INTERVAL_MS > self._next_watchdog_ms:  # due before the next look
+        if interval_ms is not None and now_ms + TICK_INTERVAL_MS > self._next_watchdog_ms:  # due before the next tick
             self._next_watchdog_ms = now_ms + interval_ms
             self._notifier.watchdog()
 
@@ -363,11 +365,11 @@ class Supervisor:
         try:
             settings = self._load_again()
         except HeadraceError as failure:
-            _log.error("reload refused, the node goes on as it was reason=%s", failure)
+            _log.error("reload refused, settings unchanged reason=%s", failure)
             self._news = [f"reload refused: {failure}"]
         else:
             changed = sorted(key for key in settings if settings.text(key) != self._settings.text(key))
-            _log.info("settings read again changed=%s", ",".join(changed) or "none")
+            _log.info("settings reloaded changed=%s", ",".join(changed) or "none")
             for key in changed:
                 _log.warning("setting changed, a restart applies it key=%s", key)
             self._news = [f"a restart applies {', '.join(changed)}"] if changed else []
@@ -386,7 +388,7 @@ class Supervisor:
             found = True
             if not child.is_killed:
                 title = self.wiring.title(child.process_id)
-                _log.error("process hangs, killed role=%s pid=%d timeout_ms=%d", title, child.pid, timeout_ms)
+                _log.error("process hung, killed role=%s pid=%d timeout_ms=%d", title, child.pid, timeout_ms)
                 os.kill(child.pid, signal.SIGKILL)
                 child.is_killed = True
         return found
@@ -426,8 +428,8 @@ class Supervisor:
         title, ended = self.wiring.title(child.process_id), _reason(child.exit_code)
         if child.due_ms is not None:
             _log.warning(
-                "stopped before a dead process was started again role=%s %s: a directory with a log that it had open gets "
-                "no clean-shutdown marker, the next start recovers the logs there",
+                "stopped before a dead process was restarted role=%s %s: directories with logs that it had open get "
+                "no clean-shutdown marker, the next start recovers their logs",
                 title, ended,
             )  # fmt: skip
             return True

@@ -1,6 +1,6 @@
 """The end of a process that was started by `subprocess`: asked first, then made.
 
-Runs in: whoever started it (`headrace dev`, `headrace demo`, benches).
+Runs in: the parent (`headrace dev`, `headrace demo`, benches).
 """
 
 from __future__ import annotations

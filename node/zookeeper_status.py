@@ -1,4 +1,4 @@
-"""What the service manager is told of ZooKeeper: that it is away, and since when. Waiting for it is no hang.
+"""What the service manager is told of ZooKeeper: that it is away, and since when. Waiting for it is not a hang.
 
 Runs in: the supervisor, which reads the controller process's word in the process table.
 """

@@ -1,7 +1,7 @@
 """Bytes to messages and back, for every API and version of the schema.
 
-The functions are compiled from the schema on first use (`compiler.py`); what comes here is the body behind
-the header. Whatever is wrong with bytes from outside is a `BadFrame` that names message, version and field.
+The functions are compiled from the schema on first use (`compiler.py`); what comes here is the body after
+the header. Malformed bytes from outside raise a `BadFrame` that names message, version and field.
 A message that can't be written is our own mistake, a ValueError that names them too.
 """
 
@@ -33,7 +33,7 @@ _response_encoders: dict[tuple[int, int], Encoder] = {}
 
 
 def decode_request(api_key: int, version: int, body: memoryview) -> Any:
-    """The request in a frame, behind its header.
+    """The request in a frame, after its header.
 
     raises   BadFrame, where the bytes are not such a request; KeyError, where the schema has no such API or version
     """
@@ -71,7 +71,7 @@ def encode_request(api_key: int, version: int, message: Any) -> bytes:
 
 
 def decode_response(api_key: int, version: int, body: Buffer) -> Any:
-    """The response in a frame, behind its header. Raises as `decode_request`."""
+    """The response in a frame, after its header. Raises as `decode_request`."""
     return decode_struct(response_name(api_key), version, body)
 
 

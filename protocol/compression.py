@@ -3,8 +3,8 @@
     0 none | 1 gzip | 2 snappy | 3 lz4 (frame) | 4 zstd
 
 Snappy comes in two framings: raw blocks (most clients), and the Java clients' xerial stream: a 16-byte
-header, then blocks of at most 32 KiB, each behind its 4-byte length. We read both and write xerial, which
-every client reads. Gzip, lz4 and zstd may be several members one behind the other; all are read.
+header, then blocks of at most 32 KiB, each after its 4-byte length. We read both and write xerial, which
+every client reads. Gzip, lz4 and zstd may be several members one after the other; all are read.
 
 Every decompression has a limit: output beyond it is refused when it would come, not when all of it is there,
 and no memory is taken on the word of the data alone. What costs time and brings nothing is bounded as well: members, frames,
@@ -84,7 +84,7 @@ class DecompressedTooLarge(CompressionError):
 
 
 def _too_large(name: str, limit: int) -> CompressionError:
-    return DecompressedTooLarge(f"{name}: more than {limit} bytes come out")
+    return DecompressedTooLarge(f"{name}: decompresses to more than {limit} bytes")
 
 
 def _compress_gzip(data: Buffer) -> bytes:
@@ -142,7 +142,7 @@ def _decompress_snappy(data: memoryview, limit: int) -> bytes:
         size = int.from_bytes(data[position : position + 4], "big")
         position += 4
         if size > len(data) - position:
-            raise CompressionError(f"snappy: block of {size} bytes announced, fewer remain")
+            raise CompressionError(f"snappy: a block of {size} bytes is truncated")
         block = _decompress_block(data[position : position + size], limit - total, limit)
         total += len(block)
         out.append(block)
@@ -157,7 +157,7 @@ def _decompress_block(data: memoryview, room: int, limit: int) -> bytes:
     try:
         announced, _position = read_uvarint(data, 0)
     except (IndexError, ValueError):
-        raise CompressionError("snappy: a block without its length") from None
+        raise CompressionError("snappy: a block without a length") from None
     if announced > room:
         raise _too_large("snappy", limit)
     if announced > len(data) * _SNAPPY_RATIO_MAX + _SNAPPY_BLOCK_BYTES_MIN:
@@ -231,7 +231,7 @@ def _compress_zstd(data: Buffer) -> bytes:
 
 
 def _decompress_zstd(data: memoryview, limit: int) -> bytes:
-    """Frame by frame: where the first does not say its size, the library is silent about those behind it."""
+    """Frame by frame: where the first does not say its size, the library is silent about those after it."""
     out = []
     total = 0
     for _ in range(COMPRESSED_MEMBERS_MAX):
@@ -254,10 +254,10 @@ def _decompress_zstd_frame(frame: memoryview, most: int, room: int, limit: int) 
         if announced > room:
             raise _too_large("zstd", limit)
         if announced > most:
-            raise CompressionError(f"zstd: {announced} bytes announced, {most} fit the frame's blocks")
+            raise CompressionError(f"zstd: content size {announced} exceeds the {most} bytes its blocks can hold")
         plain = bytes(_zstd_contexts().decompressor.decompress(frame, max_output_size=min(most, room + 1)))
     except zstandard.ZstdError as failure:
-        raise CompressionError(f"zstd: {failure}, or more than {limit} bytes come out") from None
+        raise CompressionError(f"zstd: {failure}, or decompresses to more than {limit} bytes") from None
     if len(plain) > room:
         raise _too_large("zstd", limit)
     return plain

@@ -1,4 +1,4 @@
-"""Compression at a level that somebody chose (KIP-390): `compression.gzip.level`, `.lz4.level`, `.zstd.level`.
+"""Compression at a configured level (KIP-390): `compression.gzip.level`, `.lz4.level`, `.zstd.level`.
 
 Without one, `compression.compress` takes what costs least; Kafka's own defaults mean that too. Snappy has no levels.
 """

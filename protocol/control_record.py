@@ -1,6 +1,6 @@
 """The record in a control batch: what ends a transaction.
 
-    key     version i16 | type i16 (0 abort, 1 commit; others are no markers)
+    key     version i16 | type i16 (0 abort, 1 commit; others are not markers)
     value   version i16 | coordinator epoch i32
 
 Source: Kafka `ControlRecordType`, `EndTransactionMarker`; KIP-98.

@@ -1,11 +1,11 @@
 """Records from one message format into another.
 
-    up     what an old producer sent, v0 or v1         one batch of v2; offsets are given anew
+    up     what an old producer sent, v0 or v1         one batch of v2; offsets are reassigned
     down   entries of a log, v2 or v1, for old readers v1 or v0; offsets stay, headers and markers go
 
 Up: a set is either plain messages or one wrapper, all of one magic. Down: each entry of a newer format becomes one wrapper
 where it was compressed, else one message a record; entries that are old enough are passed as they are. Records before the
-one that was asked for are left out where they stand alone. zstd has no old form.
+one that was asked for are left out if they are alone. zstd has no old form.
 
 Source: Kafka `RecordsUtil.downConvert`, `LogValidator`; KIP-31, KIP-32, KIP-110, KIP-283.
 """
@@ -46,7 +46,7 @@ class UnsupportedCodec(InvalidMessageSet):
 
 
 class ProducedSet(NamedTuple):
-    """What an old producer sent: records with offsets from 0, whatever it gave them."""
+    """What an old producer sent: records with offsets from 0, instead of the producer's."""
 
     magic: int
     codec: int
@@ -56,7 +56,7 @@ class ProducedSet(NamedTuple):
 class Converted(NamedTuple):
     """Old entries.
 
-    next_offset   behind the last entry they came from, of which perhaps nothing was left
+    next_offset   after the last entry they came from, of which perhaps nothing was left
     first_bytes   how many of `data` the first entry gave
     cost          bytes that came out of entries, and OPENED_RECORD_COST for each record
     """
@@ -87,7 +87,7 @@ def open_produced_set(data: Buffer, limit: int = OPENED_BYTES_MAX) -> ProducedSe
         ]
         return ProducedSet(first.magic, Codec.NONE, records)
     if len(messages) > 1:
-        raise InvalidMessageSet(f"{len(messages)} messages in a set with a compressed one, which has to be alone")
+        raise InvalidMessageSet(f"{len(messages)} messages in a set with a compressed one, which must be the only one")
     records = [
         _new(Record, (index, timestamp_ms, key, value, ()))
         for index, (_offset, timestamp_ms, key, value, _headers) in enumerate(records_of(first, limit))
@@ -115,7 +115,7 @@ def convert_down(
     first_offset   the offset that was asked for
     bytes_wanted   conversion ends with the entry that reaches this size
     cost_max       conversion ends with the entry that reaches this cost; OPENED_BYTES_MAX may come out of one
-    raises         UnsupportedCodec, where the first entry with records is of zstd (behind others it ends the
+    raises         UnsupportedCodec, where the first entry with records is of zstd (after others it ends the
                    conversion); CorruptRecord; CompressionError
     """
     out: list[bytes] = []
@@ -126,16 +126,16 @@ def convert_down(
         entry = view[position : position + entry_bytes]
         if entry_magic == MAGIC_V2:
             header = parse_header(entry)
-            behind = header.last_offset + 1
+            entry_end = header.last_offset + 1
             if header.codec == Codec.ZSTD and not header.is_control:
                 if out:
                     break
                 raise UnsupportedCodec(f"batch of zstd at offset {header.base_offset} for a reader of magic {magic}")
         else:
-            behind = int.from_bytes(entry[:8], "big", signed=True) + 1
+            entry_end = int.from_bytes(entry[:8], "big", signed=True) + 1
         converted, entry_cost = _convert_entry(entry, entry_magic, magic, first_offset)
         cost += entry_cost
-        next_offset = max(next_offset, behind)
+        next_offset = max(next_offset, entry_end)
         if converted:
             out.append(converted)
             size += len(converted)

@@ -2,12 +2,12 @@
 
 It trusts nothing. A length or count is compared with the bytes that remain before anything is made of it, a
 tag's content with its announced size, and what all arrays and tags of a message would take in memory with
-DECODED_BYTES_MAX, of a request with DECODED_REQUEST_BYTES_MAX: anybody may send one. Unknown tags are skipped. Bytes behind
+DECODED_BYTES_MAX, of a request with DECODED_REQUEST_BYTES_MAX: any client may send one. Unknown tags are skipped. Bytes after
 the last field are let be, as Kafka does: librdkafka sends one too many in a Metadata v9 for all topics.
 
-Memory, beside the frame itself: at most so many bytes for objects, and four bytes for each byte of text.
+Memory, beside the frame itself: at most this many bytes for objects, and four bytes for each byte of text.
 
-Whatever is wrong leaves as IndexError, struct.error, UnicodeDecodeError or Malformed, which `codec.py` turns
+Errors leave as IndexError, struct.error, UnicodeDecodeError or Malformed, which `codec.py` turns
 into a BadFrame; `records` are views of the frame.
 """
 

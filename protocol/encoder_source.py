@@ -22,7 +22,7 @@ PAD = "x"  # the struct letter of one zero byte
 
 
 def encode_string_length(value: int) -> bytes:
-    """A compact string's length plus one; Kafka refuses strings whose length is no int16."""
+    """A compact string's length plus one; Kafka refuses strings whose length does not fit an int16."""
     if value > STRING_BYTES_MAX + 1:
         raise ValueError(f"string of {value - 1} bytes")
     return encode_uvarint(value)
@@ -96,7 +96,7 @@ class EncoderSource(FunctionSource):
         return b"\xff\xff" if field.type_name == "string" and not field.is_array else b"\xff\xff\xff\xff"
 
     def _content(self, field: Field, variable: str) -> None:
-        """A value that is no fixed-size one, and not null."""
+        """A value of variable size, not null."""
         if field.is_array:
             self._array(field, variable)
         elif is_sized(field):

@@ -82,7 +82,7 @@ class StructType:
 
 
 @dataclass(slots=True)
-class Message:
+class MessageSchema:
     """A request, response, header or record: its versions, its fields, and the structs they name."""
 
     name: str
@@ -139,12 +139,12 @@ def parse_field(text: str) -> Field:
     )
 
 
-def parse_schema(text: str) -> dict[str, Message]:
+def parse_schema(text: str) -> dict[str, MessageSchema]:
     """All messages of one file, by name: `FetchRequest`, `FetchResponse`, `OffsetCommitValue`, ..."""
-    messages: dict[str, Message] = {}
+    messages: dict[str, MessageSchema] = {}
     api_name = ""
     stack: list[tuple[int, StructType]] = []  # (indentation of its fields, struct)
-    message: Message | None = None
+    message: MessageSchema | None = None
     for line in text.splitlines():
         stripped = line.strip()
         if not stripped or stripped.startswith("#"):
@@ -157,7 +157,7 @@ def parse_schema(text: str) -> dict[str, Message]:
                 continue
             name = api_name + words[0].capitalize() if words[0] in ("request", "response") else words[0]
             root = StructType(name)
-            message = Message(name, parse_versions(words[2]), parse_versions(words[4]), root)
+            message = MessageSchema(name, parse_versions(words[2]), parse_versions(words[4]), root)
             messages[name] = message
             stack = [(1, root)]
             continue
@@ -188,11 +188,11 @@ def _file_names() -> dict[str, str]:
 
 
 @cache
-def _load_file(file_name: str) -> dict[str, Message]:
+def _load_file(file_name: str) -> dict[str, MessageSchema]:
     return parse_schema(resources.files("headrace.protocol.schema").joinpath(file_name).read_text())
 
 
-def load_message(name: str) -> Message:
+def load_message(name: str) -> MessageSchema:
     """A message by its name.
 
     raises   KeyError, where no file has it

@@ -39,7 +39,7 @@ class RequestHeader(NamedTuple):
 def parse_request_header(frame: memoryview) -> RequestHeader:
     """The header of a frame (without its size). An unknown key or version is read as a header without tags.
 
-    A client id that is no UTF-8 is read all the same, as Kafka does: it is only a name for people.
+    A client id that is not UTF-8 is accepted, as in Kafka: it is only a name for people.
 
     raises   BadFrame, where it is short or contradicts itself
     """
@@ -56,7 +56,7 @@ def parse_request_header(frame: memoryview) -> RequestHeader:
             if length < 0x8000:
                 position += length
                 if position > len(frame):
-                    raise BadFrame(f"request header: client id of {length} bytes announced, fewer remain")
+                    raise BadFrame(f"request header: client id of {length} bytes is truncated")
                 client_id = str(frame[_FIXED.size : position], "utf-8", "replace")
             elif length != 0xFFFF:
                 raise BadFrame(f"request header: client id length {length - 0x10000}")
@@ -68,7 +68,7 @@ def parse_request_header(frame: memoryview) -> RequestHeader:
 
 
 def skip_tags(frame: memoryview | bytes, position: int) -> int:
-    """The position behind a header's tag section.
+    """The position after a header's tag section.
 
     raises   IndexError or ValueError, where it does not fit
     """
@@ -82,7 +82,7 @@ def skip_tags(frame: memoryview | bytes, position: int) -> int:
         size, position = read_uvarint(frame, position)
         position += size
         if position > len(frame):
-            raise ValueError(f"tag of {size} bytes announced, fewer remain")
+            raise ValueError(f"tag of {size} bytes is truncated")
     return position
 
 

@@ -1,6 +1,6 @@
 """The source of one generated function: its lines, its constants, and the field that each line is about.
 
-What reading and writing have in common stands here, and what both ask of the schema; `decoder_source.py` and
+What reading and writing have in common, and what both ask of the schema; `decoder_source.py` and
 `encoder_source.py` add the lines. Fixed-size values are gathered in `pending` and leave as one `struct` call,
 as late as the flow of control allows.
 """
@@ -14,7 +14,7 @@ from struct import Struct
 from typing import Any
 
 from headrace.protocol import messages
-from headrace.protocol.field_tables import NO_VERSIONS, PRIMITIVES, Field, Message, StructType
+from headrace.protocol.field_tables import NO_VERSIONS, PRIMITIVES, Field, MessageSchema, StructType
 
 INDENT = "    "
 FIRST_LINE = 2  # of the body: the first is `def`
@@ -38,7 +38,7 @@ _places: dict[str, list[str]] = {}  # file name of a generated function -> the f
 class FunctionSource:
     """Lines of a function for one message and version."""
 
-    def __init__(self, message: Message, version: int) -> None:
+    def __init__(self, message: MessageSchema, version: int) -> None:
         if version not in message.versions:
             raise KeyError(f"{message.name} has no version {version}")
         self.message = message
@@ -73,7 +73,7 @@ class FunctionSource:
 
     @contextmanager
     def block(self, line: str) -> Iterator[None]:
-        """What is put inside stands indented under the line."""
+        """Lines put inside are indented under it."""
         self.put(line)
         self._depth += 1
         yield

@@ -1,13 +1,13 @@
 """The messages of Kafka 0.7, which have neither key nor offset: layout, checks, reading, building.
 
-    0    length i32       bytes behind this field
+    0    length i32       bytes after this field
     4    magic i8         0 or 1
     5    attributes i8    magic 1 alone: codec bits 0-1 (0 none, 1 gzip, 2 snappy)
          crc u32          CRC-32 of the payload
          payload
 
 A message's offset is the byte where it begins, counted over all segments of its partition. A compressed set is one message
-whose payload, decompressed, is such messages one behind the other; they may be compressed again.
+whose payload, decompressed, is such messages one after the other; they may be compressed again.
 
 Source: Kafka 0.7 `Message`, `ByteBufferMessageSet`, `CompressionUtils`.
 """
@@ -24,7 +24,7 @@ from headrace.protocol.compression import Codec, CompressionError, compress, dec
 from headrace.protocol.record_batch import CorruptRecord
 
 LENGTH_BYTES = 4
-HEADER_BYTES = (5, 6)  # by magic: behind the length, before the payload
+HEADER_BYTES = (5, 6)  # by magic: after the length, before the payload
 CODEC_MASK_07 = 0x03
 
 _LENGTH = Struct(">i")
@@ -45,25 +45,25 @@ class Message07(NamedTuple):
 
 
 class CutMessage(CorruptRecord):
-    """A message that reaches behind the end of its bytes."""
+    """A message that reaches beyond the end of its bytes."""
 
 
 def message_size(data: Buffer, position: int, end: int) -> int:
-    """Of the message that begins at a position, with its length field; only the first six bytes are looked at.
+    """Of the message that begins at a position, with its length field; only the first six bytes are read.
 
-    raises   CutMessage, where it reaches behind `end`; CorruptRecord, where no message begins there
+    raises   CutMessage, where it reaches beyond `end`; CorruptRecord, where no message begins there
     """
     left = end - position
     if left < LENGTH_BYTES:
-        raise CutMessage(f"{left} bytes are too few for a length")
+        raise CutMessage(f"{left} bytes are too short for a length")
     length = int(_LENGTH.unpack_from(data, position)[0])
     if length < HEADER_BYTES[0]:
-        raise CorruptRecord(f"a message of {length} bytes can't be")
+        raise CorruptRecord(f"invalid message length {length}")
     if length > left - LENGTH_BYTES:
-        raise CutMessage(f"a message of {length} bytes is announced, {left - LENGTH_BYTES} are left")
+        raise CutMessage(f"a message of {length} bytes is truncated, {left - LENGTH_BYTES} bytes are left")
     magic = data[position + LENGTH_BYTES]
     if magic >= len(HEADER_BYTES):
-        raise CorruptRecord(f"magic {magic} is no format of Kafka 0.7")
+        raise CorruptRecord(f"magic {magic} is not a format of Kafka 0.7")
     if length < HEADER_BYTES[magic]:
         raise CorruptRecord(f"a message of {length} bytes is too small for magic {magic}")
     return length + LENGTH_BYTES
@@ -116,9 +116,9 @@ def _unpack(
 ) -> int:
     """Add what is in a compressed message; returns how much of the limit is left."""
     if depth > NESTING_07_MAX:
-        raise CorruptRecord(f"more than {NESTING_07_MAX} compressed sets in one another")
+        raise CorruptRecord(f"more than {NESTING_07_MAX} nested compressed sets")
     if message.codec > Codec.SNAPPY:
-        raise CompressionError(f"codec {message.codec} is none of Kafka 0.7")
+        raise CompressionError(f"codec {message.codec} is not a codec of Kafka 0.7")
     data = memoryview(decompress(message.codec, message.payload, limit))
     limit -= len(data)
     position = 0
@@ -132,7 +132,7 @@ def _unpack(
             break
         position += inner.size
         if not inner.is_valid:
-            damaged(len(found), "its checksum is wrong")
+            damaged(len(found), "checksum mismatch")
             found.append(None)
         elif inner.codec:
             limit = _unpack(inner, limit, depth + 1, found, damaged)

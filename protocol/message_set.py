@@ -1,15 +1,15 @@
 """Message sets, the message formats v0 and v1: layout, checks, reading, building.
 
     0    offset i64                 of the message; of a compressed set's last one
-    8    size i32                   bytes behind this field
-    12   crc u32                    CRC-32 of everything behind it
+    8    size i32                   bytes after this field
+    12   crc u32                    CRC-32 of everything after it
     16   magic i8                   0 or 1
     17   attributes i8              codec bits 0-2 | log append time 3 (v1)
     18   timestamp i64              v1 alone
          key size i32, key          a size of -1 is null
          value size i32, value
 
-A set is such entries one behind the other. A compressed set is one message, the wrapper: its key is null, its value
+A set is such entries one after the other. A compressed set is one message, the wrapper: its key is null, its value
 is the compressed bytes of a set, whose messages are not compressed again. v0: inner offsets are absolute. v1: they
 count from 0 and only the wrapper tells where the set lies: its offset is that of the last inner message. A wrapper's
 timestamp is the largest of the set, or, with the append time bit, the time of all of them.
@@ -71,7 +71,7 @@ _new = tuple.__new__
 
 
 class InvalidMessageSet(CorruptRecord):
-    """Messages that are whole, each by itself, in a set that can't be."""
+    """Messages that are each valid, in a set that is not."""
 
 
 class TooManyRecords(CorruptRecord):
@@ -113,21 +113,21 @@ def peek_entry(data: Buffer, position: int, end: int) -> Entry | None:
     if end - position < ENTRY_BYTES_MIN:
         return None
     offset, size, crc, magic, attributes = _HEADER.unpack_from(data, position)
-    behind = position + size + LOG_OVERHEAD_BYTES
-    if not MAGIC_V0 <= magic <= MAGIC_V1 or behind > end:
+    entry_end = position + size + LOG_OVERHEAD_BYTES
+    if not MAGIC_V0 <= magic <= MAGIC_V1 or entry_end > end:
         return None
     place = position + _KEY_POSITIONS[magic]
     for _ in range(2):  # key and value
-        if place + _SIZE.size > behind:
+        if place + _SIZE.size > entry_end:
             return None
         length = _SIZE.unpack_from(data, place)[0]
         if length < _NULL_SIZE:
             return None
         place += _SIZE.size + max(length, 0)
-    if place != behind:
+    if place != entry_end:
         return None
     timestamp_ms = _TIMESTAMP.unpack_from(data, position + _HEADER.size)[0] if magic else NO_TIMESTAMP_MS
-    return _new(Entry, (behind - position, offset, timestamp_ms, crc, attributes, magic))
+    return _new(Entry, (entry_end - position, offset, timestamp_ms, crc, attributes, magic))
 
 
 def old_header(data: Buffer, position: int) -> RecordBatchHeader:
@@ -176,7 +176,7 @@ def iterate_headers(data: Buffer) -> Iterator[tuple[RecordBatchHeader, memoryvie
 
 
 def read_message(data: bytes, position: int = 0) -> tuple[Message, int]:
-    """One checked entry of v0 or v1, and the position behind it.
+    """One checked entry of v0 or v1, and the position after it.
 
     raises   CorruptRecord, where it is cut, its lengths disagree or its checksum is wrong
     """
@@ -184,11 +184,11 @@ def read_message(data: bytes, position: int = 0) -> tuple[Message, int]:
     if entry is None:
         raise CorruptRecord(f"no message at byte {position} of {len(data)}")
     size, offset, timestamp_ms, crc, attributes, magic = entry
-    behind = position + size
-    computed = crc32(memoryview(data)[position + MAGIC_POSITION : behind])
+    entry_end = position + size
+    computed = crc32(memoryview(data)[position + MAGIC_POSITION : entry_end])
     if computed != crc:
         what = f"message at byte {position}, offset {offset}"
-        raise CorruptRecord(f"{what}: the checksum is wrong: it is {computed:#010x}, {crc:#010x} was written")
+        raise CorruptRecord(f"{what}: checksum mismatch: computed {computed:#010x}, stored {crc:#010x}")
     place = position + _KEY_POSITIONS[magic]
     key_size = _SIZE.unpack_from(data, place)[0]
     place += _SIZE.size
@@ -197,8 +197,8 @@ def read_message(data: bytes, position: int = 0) -> tuple[Message, int]:
         key = data[place : place + key_size]
         place += key_size
     has_value = _SIZE.unpack_from(data, place)[0] >= 0
-    value = data[place + _SIZE.size : behind] if has_value else None
-    return _new(Message, (offset, magic, attributes, timestamp_ms, key, value)), behind
+    value = data[place + _SIZE.size : entry_end] if has_value else None
+    return _new(Message, (offset, magic, attributes, timestamp_ms, key, value)), entry_end
 
 
 def read_messages(data: Buffer) -> list[Message]:
@@ -225,27 +225,27 @@ def read_messages(data: Buffer) -> list[Message]:
             timestamp_ms, place = NO_TIMESTAMP_MS, position + _MESSAGE_V0.size
             if magic != MAGIC_V0:
                 read_message(whole, position)
-        behind = position + size + LOG_OVERHEAD_BYTES
+        entry_end = position + size + LOG_OVERHEAD_BYTES
         key = value = None
         if key_size >= 0:
             start, place = place, place + key_size
             key = whole[start:place]
-        if place + _SIZE.size > behind or behind > total:
+        if place + _SIZE.size > entry_end or entry_end > total:
             read_message(whole, position)
         (value_size,) = size_at(whole, place)
         place += _SIZE.size
         if value_size >= 0:
-            value = whole[place:behind]
+            value = whole[place:entry_end]
             place += value_size
         if (
-            place != behind
+            place != entry_end
             or key_size < _NULL_SIZE
             or value_size < _NULL_SIZE
-            or crc32(whole[position + MAGIC_POSITION : behind]) != crc
+            or crc32(whole[position + MAGIC_POSITION : entry_end]) != crc
         ):
             read_message(whole, position)
         append(_new(Message, (offset, magic, attributes, timestamp_ms, key, value)))
-        position = behind
+        position = entry_end
     return messages
 
 
@@ -253,7 +253,7 @@ def records_of(message: Message, limit: int = OPENED_BYTES_MAX) -> list[Record]:
     """The records of one entry: itself, or what it wraps, with absolute offsets.
 
     limit    most bytes that may come out of a wrapper
-    raises   CorruptRecord, for an inner message that is not whole; InvalidMessageSet, for a set that can't be;
+    raises   CorruptRecord, for a truncated inner message; InvalidMessageSet, for an invalid set;
              TooManyRecords; CompressionError
     source   Kafka `AbstractLegacyRecordBatch.DeepRecordsIterator`
     """

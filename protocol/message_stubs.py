@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from headrace.module_stub import module_stub
 from headrace.protocol.apis import ApiKey
-from headrace.protocol.field_tables import PRIMITIVES, Field, Message, StructType, load_message, message_names
+from headrace.protocol.field_tables import PRIMITIVES, Field, MessageSchema, StructType, load_message, message_names
 
 _TYPES = {
     "bool": "bool",
@@ -72,8 +72,8 @@ def field_type(field: Field, root: str) -> str:
     return f"{name} | None" if is_nullable or field.type_name == "records" else name
 
 
-def _message_class(message: Message) -> str:
-    """A message without structs is one class; another's structs stand in a class over that of its fields."""
+def _message_class(message: MessageSchema) -> str:
+    """A message without structs is one class; another's structs are in a base class of it."""
     answer = _answer_of(message.name)
     if not message.structs:
         return "\n".join([_struct_class(message.root, message.name, message.name), *answer])
@@ -94,8 +94,8 @@ def _answer_of(name: str) -> list[str]:
     return [f"{_INDENT}def _answer_(self) -> {response}: ..."]
 
 
-def _innermost_first(message: Message) -> list[StructType]:
-    """Structs behind those that their fields hold: mypy finds no class of an outer class that comes later."""
+def _innermost_first(message: MessageSchema) -> list[StructType]:
+    """Structs after those that their fields hold: mypy finds no class of an outer class that comes later."""
     ordered: dict[str, StructType] = {}
 
     def take(struct: StructType) -> None:

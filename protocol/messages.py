@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-from headrace.protocol.field_tables import PRIMITIVES, Field, Message, load_message
+from headrace.protocol.field_tables import PRIMITIVES, Field, MessageSchema, load_message
 
 ZERO_UUID = bytes(16)
 
@@ -63,7 +63,7 @@ def default_of(field: Field, structs: dict[str, Any]) -> Any:
     return float(text) if field.type_name == "float64" else int(text, 0)
 
 
-def _build(message: Message) -> Any:
+def _build(message: MessageSchema) -> Any:
     classes: dict[str, Any] = {}
 
     def build_struct(name: str) -> Any:

@@ -1,7 +1,7 @@
 """A run of entries of v0 and v1, which an older Kafka left in segments, as one batch of v2.
 
 For readers that know v2 alone: Spark's kernels, compaction. The batch is uncompressed and costs two microseconds a record,
-which is for logs that nobody writes any more. Records keep their offsets; those of v0 have the timestamp -1.
+which is for logs that are no longer written. Records keep their offsets; those of v0 have the timestamp -1.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from headrace.protocol.record_batch import LOG_APPEND_TIME_BIT, CorruptRecord, R
 
 
 class OldRun(NamedTuple):
-    """Entries that stood one behind the other.
+    """Entries that followed each other.
 
     batch         their records as one batch of v2
-    end           byte behind the last of them
+    end           byte after the last of them
     last_offset   of the last record
     """
 

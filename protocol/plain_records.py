@@ -1,12 +1,12 @@
 """The records of an uncompressed batch of v2 against its header: what a leader checks of each such batch it takes.
 
-On the hot path of every produce, and in Python, so what is looked at goes with the number of records:
+On the hot path of every produce, and in Python, so what is checked depends on the number of records:
 
     PLAIN_WHOLE_RECORDS_MAX and fewer   every field of every record, 0.4 us a record
     more                          the first FIRST_RECORDS of them so; of the others the length, 0.1 us a record, 0.01 us where
                                   neighbours have the same one and are compared at once
 
-So for every batch it holds that there are as many records as the header says, one behind the other up to the last byte. What
+So for every batch it holds that there are as many records as the header says, one after the other up to the last byte. What
 is left out, deltas and the lengths of keys and values further back in large batches, can harm a reader of that batch alone,
 as what is in a compressed one can. Measured and argued in docs/decisions/019.
 
@@ -27,9 +27,9 @@ _BODY_BITS_MIN = 2 * (RECORD_BYTES_MIN - 1)  # zigzag of the shortest length
 
 
 def scan_plain(data: bytes, count: int) -> int:
-    """Walk the records behind an uncompressed batch's header.
+    """Walk the records after an uncompressed batch's header.
 
-    returns   of the timestamp deltas that were looked at the one with the largest magnitude, as a zigzag: twice the value
+    returns   the checked timestamp delta with the largest magnitude, as a zigzag: twice the value
               or, of a negative one, odd
     raises    CorruptRecord, where they are not `count` records
     """
@@ -50,7 +50,7 @@ def scan_plain(data: bytes, count: int) -> int:
 
 
 def _walk_lengths(data: bytes, position: int, count: int) -> int:
-    """Position behind so many records, or some position that is not the end. raises CorruptRecord, IndexError, ValueError"""
+    """Position after `count` records, or some position that is not the end. raises CorruptRecord, IndexError, ValueError"""
     walk = LENGTHS_BEFORE_RUN
     while count > 0:
         run, size = _measure_run(data, position, min(count, PLAIN_RUN_RECORDS_MAX))
@@ -92,7 +92,7 @@ def _measure_run(data: bytes, start: int, most: int) -> tuple[int, int]:
 
 
 def _walk_whole(data: bytes, count: int) -> tuple[int, int]:
-    """(position behind the last record, largest timestamp zigzag). raises CorruptRecord, IndexError, ValueError"""
+    """(position after the last record, largest timestamp zigzag). raises CorruptRecord, IndexError, ValueError"""
     total = len(data)
     position = most = 0
     for index in range(count):

@@ -1,10 +1,10 @@
 """The record batch, message format v2: layout, checks, building, reading.
 
     0    base_offset i64            stamped by the leader
-    8    batch_length i32           bytes behind this field
+    8    batch_length i32           bytes after this field
     12   partition_leader_epoch i32 stamped by the leader
     16   magic i8 = 2
-    17   crc u32                    CRC-32C of everything behind it, so the stamps above don't touch it
+    17   crc u32                    CRC-32C of everything after it, so the stamps above don't touch it
     21   attributes i16             codec bits 0-2 | log append time 3 | transactional 4 | control 5 |
                                     delete horizon 6, which base_timestamp then is
     23   last_offset_delta i32
@@ -48,7 +48,7 @@ MAGIC_V2 = 2
 CODEC_MASK = 0x07
 LOG_APPEND_TIME_BIT = 0x08
 TRANSACTIONAL_BIT = 0x10
-SEQUENCE_MASK = 2**31 - 1  # sequences go on with 0 after it
+SEQUENCE_MASK = 2**31 - 1  # sequences continue with 0 after it
 CONTROL_BIT = 0x20
 DELETE_HORIZON_BIT = 0x40
 
@@ -168,7 +168,7 @@ def read_records(data: bytes, header: RecordBatchHeader) -> Iterator[Record]:
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
     append_time_ms = header.max_timestamp if header.is_log_append_time else None
     position = 0
-    is_far = not -_NEAR_MS < base_timestamp < _NEAR_MS  # so that a small delta may pass 64 bits
+    may_overflow = not -_NEAR_MS < base_timestamp < _NEAR_MS  # so that a small delta may pass 64 bits
     try:
         # Most varints are of one byte or two and are read in place; `bits` as of `read_zigzag`: an odd length is null.
         for _ in range(header.record_count):
@@ -182,7 +182,7 @@ def read_records(data: bytes, header: RecordBatchHeader) -> Iterator[Record]:
             end = position + (bits >> 1)
             if bits & 1 or end > total:
                 raise CorruptRecord(f"record of {bits >> 1 ^ -(bits & 1)} bytes at {position}, {total} in all")
-            # behind the record's attributes, which have no use
+            # after the record's attributes, which have no use
             if (bits := data[position + 1]) < 128:
                 position += 2
             elif (high := data[position + 2]) < 128:
@@ -190,9 +190,9 @@ def read_records(data: bytes, header: RecordBatchHeader) -> Iterator[Record]:
                 position += 3
             else:
                 bits, position = read_zigzag(data, position + 1)
-                is_far = is_far or bits > _NEAR_MS
+                may_overflow = may_overflow or bits > _NEAR_MS
             timestamp_ms = base_timestamp + (bits >> 1 ^ -(bits & 1)) if append_time_ms is None else append_time_ms
-            if is_far:
+            if may_overflow:
                 timestamp_ms = max(-(2**63), min(timestamp_ms, 2**63 - 1))
             if (bits := data[position]) < 128:
                 position += 1
@@ -202,7 +202,7 @@ def read_records(data: bytes, header: RecordBatchHeader) -> Iterator[Record]:
             else:
                 bits, position = read_zigzag(data, position)
                 if bits & 1 or bits >> 1 > header.last_offset_delta:
-                    raise CorruptRecord(f"a record's offset is {bits >> 1 ^ -(bits & 1)} behind {base_offset}")
+                    raise CorruptRecord(f"a record has offset delta {bits >> 1 ^ -(bits & 1)} from {base_offset}")
             offset = base_offset + (bits >> 1 ^ -(bits & 1))
             if (bits := data[position]) < 128:
                 position += 1
@@ -240,7 +240,7 @@ def read_records(data: bytes, header: RecordBatchHeader) -> Iterator[Record]:
     except (IndexError, ValueError) as failure:
         raise CorruptRecord(f"record at byte {position} of batch {base_offset}: {failure}") from None
     if position != total:
-        raise CorruptRecord(f"{total - position} bytes behind the last record of batch {base_offset}")
+        raise CorruptRecord(f"{total - position} bytes after the last record of batch {base_offset}")
 
 
 def _read_headers(data: bytes, position: int, end: int) -> tuple[tuple[Header, ...], int]:

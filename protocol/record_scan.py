@@ -1,6 +1,6 @@
 """A walk over the records of a batch of v2 that makes no records: is each what the header says, has each a key.
 
-The leader stores batches without a look inside. Where it has to look (compacted topics, and the deep check of
+The leader stores batches without reading their records. Where it must read them (compacted topics, and the deep check of
 `headrace.validate.records.deep`), this reads lengths and deltas and skips keys and values: 0.5 us a record.
 
 Source: Kafka `LogValidator.validateRecord`, `DefaultRecord.readPartiallyFrom`.
@@ -56,7 +56,7 @@ def scan_records(data: bytes, header: RecordBatchHeader) -> RecordScan:
             end = position + (bits >> 1)
             if bits & 1 or end > total:
                 raise CorruptRecord(f"record {index} of {bits >> 1 ^ -(bits & 1)} bytes at {position}, {total} in all")
-            # behind the attributes
+            # after the attributes
             if (bits := data[position + 1]) < 128:
                 position += 2
             elif (high := data[position + 2]) < 128:
@@ -104,7 +104,7 @@ def scan_records(data: bytes, header: RecordBatchHeader) -> RecordScan:
     except (IndexError, ValueError) as failure:
         raise CorruptRecord(f"record {index}: {failure}") from None
     if position != total:
-        raise CorruptRecord(f"{total - position} bytes behind the last record")
+        raise CorruptRecord(f"{total - position} bytes after the last record")
     return RecordScan(keyless, header.base_timestamp + earliest, header.base_timestamp + latest)
 
 

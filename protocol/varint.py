@@ -30,7 +30,7 @@ def encode_uvarint(value: int) -> bytes:
 
 
 def read_uvarint(buffer: memoryview | bytes, position: int) -> tuple[int, int]:
-    """(value, position behind it).
+    """(value, position after it).
 
     raises   IndexError, where the bytes end; ValueError, where it has more than 5 bytes or 32 bits
     """
@@ -41,12 +41,12 @@ def read_uvarint(buffer: memoryview | bytes, position: int) -> tuple[int, int]:
 
 
 def encode_varlong(value: int) -> bytes:
-    """Zigzag: small magnitudes take few bytes whatever their sign."""
+    """Zigzag: small magnitudes take few bytes, with either sign."""
     return encode_uvarint(value << 1 ^ value >> 63)
 
 
 def read_varlong(buffer: memoryview | bytes, position: int) -> tuple[int, int]:
-    """(value, position behind it); raises as `read_uvarint`, with 10 bytes and 64 bits."""
+    """(value, position after it); raises as `read_uvarint`, with 10 bytes and 64 bits."""
     bits, position = read_zigzag(buffer, position)
     return bits >> 1 ^ -(bits & 1), position
 

@@ -1,10 +1,10 @@
 """Deadlines of one process: a heap, earliest first. Purgatories and timers have one each.
 
 Runs in: every process. An entry that is cancelled stays in the heap until it comes to its head, or until cancelled ones
-are half of all: what a client asks for may be due in weeks, and an entry holds what it is for.
+are half of all: a client's request may be due in weeks, and an entry keeps its subject alive.
 
     entries     (deadline, serial, subject...), a heap; its head is never a cancelled one
-    next_ms     the head's deadline, NEVER where there is none: one comparison for each cycle in which nothing is due
+    next_ms     the head's deadline, NEVER if there is none: one comparison for each cycle in which nothing is due
 
 Bound: `entries_max`, cancelled ones that are still in the heap not counted.
 """
@@ -24,7 +24,7 @@ Subject = TypeVarTuple("Subject")
 class Deadlines(Generic[*Subject]):
     """Entries with a subject of one or more parts; equal deadlines in the order of their serials.
 
-    next_ms   when the first one is due, NEVER where there is none. To be read
+    next_ms   when the first one is due, NEVER if there is none. Read-only
     """
 
     __slots__ = ("_cancelled", "_entries", "_entries_max", "_serial", "next_ms")
@@ -41,7 +41,7 @@ class Deadlines(Generic[*Subject]):
         return len(self._entries)
 
     def schedule(self, deadline_ms: int, *subject: *Subject) -> int:
-        """Add an entry; returns its serial, 0 where there is no room."""
+        """Add an entry; returns its serial, 0 if full."""
         entries = self._entries
         if len(entries) >= self._entries_max and not self._make_room():
             return 0
@@ -52,15 +52,15 @@ class Deadlines(Generic[*Subject]):
         return serial
 
     def schedule_as(self, serial: int, deadline_ms: int, *subject: *Subject) -> bool:
-        """Add an entry under a serial that its owner gives out, above 0 and never twice; False where there is no room.
+        """Add an entry under a serial chosen by its owner, above 0 and unique; False if full.
 
-        The owner then gives out all serials of this heap.
+        The owner then chooses all serials of this heap.
         """
         self._serial = serial - 1
         return self.schedule(deadline_ms, *subject) > 0
 
     def cancel(self, serial: int) -> None:
-        """Forget an entry that has not come up; 0 is none."""
+        """Cancel an entry that has not come up; 0: no entry."""
         entries = self._entries
         if not serial or not entries:
             return
@@ -74,9 +74,9 @@ class Deadlines(Generic[*Subject]):
             self._sweep()
 
     def reschedule(self, serial: int, deadline_ms: int, *subject: *Subject) -> int:
-        """Another deadline for an entry that has not come up; returns its new serial, 0 where there is no room.
+        """Another deadline for an entry that has not come up; returns its new serial, 0 if full.
 
-        For what moves with every request, store the deadline in the subject, and schedule anew when the old one comes up.
+        For what moves with every request, store the deadline in the subject, and reschedule when the old one comes up.
         """
         self.cancel(serial)
         return self.schedule(deadline_ms, *subject)

@@ -7,14 +7,14 @@ Runs in: every process that the supervisor forks. One cycle:
 
     SIGTERM      DRAINING -> drain -> cycles, until it is drained or DRAIN_MAX_MS are over -> close -> STOPPED
 
-The look after "parked" loses no wake-up (`shm/doorbell.py`): whoever stored before it is seen by it, whoever stores after
+The second look after "parked" loses no wake-up (`shm/doorbell.py`): a store before it is seen by it, and a writer that stores after
 it sees "parked" and rings. No sleep is longer than IDLE_WAIT_MAX_MS besides.
 
 Exit codes are chosen here, and only here (`headrace/exit_codes.py`):
 
     closed cleanly                                            CLEAN
     close() said that something was left unclean              FAILED
-    Fenced, or an error that a restart mends (`restarts`)     FAILED
+    Fenced, or an error that a restart cures (`restarts`)     FAILED
     ConfigError                                               CONFIG
     anything else                                             leaves with its traceback (`node/children.py`: CRASHED)
 
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 class Process:
-    """What a role does in its cycle. `do_work` is the one method that it must have; the others have these defaults."""
+    """A role, as the duty cycle calls it. `do_work` is required; the other methods have these defaults."""
 
     def start(self) -> None:
         """Before the first cycle."""
@@ -49,10 +49,10 @@ class Process:
 
         A role with sockets calls `Poller.dispatch` in it.
         """
-        raise AssertionError(f"{type(self).__name__} does nothing")
+        raise AssertionError(f"{type(self).__name__} does not define do_work")
 
     def look_again(self) -> int:
-        """Anything to do, now that peers see us parked? A look at everything that peers ring for; 0: sleep.
+        """Poll everything that peers ring for once more, now that they see us parked; 0: sleep.
 
         A role may work here, or only see that there is something: `do_work` follows in any case.
         """
@@ -66,19 +66,19 @@ class Process:
         """Peers died or were replaced: what was in flight to them is lost."""
 
     def is_ready(self) -> bool:
-        """Whether the process serves. Asked in each cycle until it says so."""
+        """Whether the process is ready. Called in each cycle until it is."""
         return True
 
     def drain(self) -> bool:
-        """The node stops: take nothing new. Returns whether it takes further cycles to finish what was taken."""
+        """The node stops: accept nothing new. Returns whether further cycles are needed to finish accepted work."""
         return False
 
     def is_drained(self) -> bool:
-        """Whether all that was taken is finished. Asked after a cycle that did nothing."""
+        """Whether all accepted work is finished. Called after a cycle that did nothing."""
         return True
 
     def close(self) -> bool:
-        """Let go of everything, at the end of a stop. Returns whether what is left on disk is clean."""
+        """Release everything at the end of a stop. Returns whether what is left on disk is clean."""
         return True
 
 
@@ -87,9 +87,9 @@ Begin = Callable[[Poller, StopFlag], Process]
 
 
 def run(seat: Seat, clock: Clock, begin: Begin, restarts: tuple[type[Exception], ...] = ()) -> int:
-    """Begin a role and turn its cycle until SIGTERM.
+    """Start a role and run its cycle until SIGTERM.
 
-    restarts   errors of the role that a successor may get over: one log line, no traceback
+    restarts   errors that a restart may cure: one log line, no traceback
     returns    the process's exit code
     """
     role = seat.wiring.title(seat.process_id)
@@ -105,7 +105,7 @@ def run(seat: Seat, clock: Clock, begin: Begin, restarts: tuple[type[Exception],
         _log.warning("process fenced role=%s reason=%s", role, failure)
         return exit_codes.FAILED
     except restarts as failure:
-        _log.error("process ends, its successor tries again role=%s reason=%s", role, failure)
+        _log.error("process exits for a restart role=%s reason=%s", role, failure)
         return exit_codes.FAILED
     finally:
         poller.close()
@@ -140,7 +140,7 @@ class DutyCycle:
         return is_clean
 
     def _finish(self) -> None:
-        """Cycles until what was taken is finished, or the time for it is over."""
+        """Run cycles until accepted work is finished, or DRAIN_MAX_MS are over."""
         self._done = 1
         deadline_ns = self._clock.monotonic_ns() + DRAIN_MAX_MS * 1_000_000
         while self._clock.monotonic_ns() < deadline_ns:
@@ -165,7 +165,7 @@ class DutyCycle:
             self._seat.set_state(ProcessState.READY)
 
     def _sleep(self) -> None:
-        """Until a peer, a socket or SIGTERM has something for us; not at all where there is something by now."""
+        """Sleep until a peer, a socket or SIGTERM has something for us; don't if there is something already."""
         doorbell, poller = self._seat.doorbell, self._poller
         doorbell.park()
         bound_ms = 0 if self._process.look_again() else self._process.sleep_bound_ms()

@@ -8,7 +8,7 @@ Runs in: network workers, partition workers, the controller, the housekeeper. Ei
 
     the asked one died     on_reply(PEER_DIED): done or not, only the asker can tell what is right then
     the asker died         its requests are forgotten; a reply that was kept for one does nothing
-    no handler for a kind  on_reply(UNKNOWN_KIND), a log line here, and everything goes on
+    no handler for a kind  on_reply(UNKNOWN_KIND), a log line here, and the process continues
     what can't be done     on_reply(REFUSED), the same: the handler raised, parts do not fit together, too many at once,
                            replies are not taken
 
@@ -173,10 +173,10 @@ class Mailbox:
             self._outbox.send(process_id, REQUEST_PART, PART_HEADER.pack(request_id, 0), b"")
 
     def poll(self, process_ids: Iterable[int], limit: int = REQUESTS_PER_CYCLE_MAX) -> int:
-        """Take what the rings of some peers hold, of each so many messages at most; returns how many.
+        """Take messages from the rings of some peers, at most `limit` from each; returns how many.
 
-        A congested peer is not left out: two that both asked too much would wait for each other for ever. Only where the
-        peer reads its rings whatever happens, as a network worker does, the caller may leave it out.
+        A congested peer is polled too: two that both asked too much would wait for each other for ever. The caller may leave
+        it out only if the peer reads its rings in any case, as a network worker does.
         """
         done = 0
         readers = self._seat.readers
@@ -265,21 +265,21 @@ class Mailbox:
         if open_ids is None:
             open_ids = self._open[process_id] = set()
         if request_id in open_ids:
-            _log.warning("request dropped process=%d kind=%d reason=its id %d is in use", process_id, kind, request_id)
+            _log.warning("request dropped process=%d kind=%d reason=id %d is in use", process_id, kind, request_id)
             return
         body: memoryview | None = message[HEADER_BYTES:]
         if begun:
             body = self._requests.finish(process_id, request_id, begun, message[HEADER_BYTES:])
         is_over = process_id in self.congested and self._outbox.exceeds(process_id, 2)
         if body is None or is_over or len(open_ids) >= MAIL_REQUESTS_MAX:
-            reason = "its parts are not all there" if body is None else f"{len(open_ids)} wait already"
-            reason = "it does not take its replies" if is_over else reason
+            reason = "incomplete parts" if body is None else f"{len(open_ids)} requests are waiting already"
+            reason = "its replies are not being read" if is_over else reason
             _log.warning("request refused process=%d kind=%d reason=%s", process_id, kind, reason)
             self.refuse(process_id, request_id, ReplyStatus.REFUSED)
             return
         handler = self._handlers.get(kind)
         if handler is None:
-            _log.warning("request refused process=%d kind=%d reason=no such kind here", process_id, kind)
+            _log.warning("request refused process=%d kind=%d reason=unknown kind", process_id, kind)
             self.refuse(process_id, request_id, ReplyStatus.UNKNOWN_KIND)
             return
         if request_id != NO_REPLY:
@@ -295,7 +295,7 @@ class Mailbox:
         except HeadraceError:
             raise
         except Exception:  # a client that asks again must not kill the process again and again
-            _log.exception("a handler failed, its request is refused kind=%d", kind)
+            _log.exception("request refused, its handler failed kind=%d", kind)
             reply.refuse()
 
     def answer(self, process_id: int, request_id: int, body: bytes) -> None:
@@ -324,7 +324,7 @@ class Mailbox:
         """Log a message of an unknown kind: once for all that follow."""
         if (process_id, message) not in self._strange:
             self._strange.add((process_id, message))
-            _log.warning("messages refused process=%d kind=%d reason=no such kind here", process_id, message)
+            _log.warning("messages refused process=%d kind=%d reason=unknown kind", process_id, message)
 
 
 def _settle(on_reply: OnReply, status: ReplyStatus, body: memoryview) -> None:
@@ -333,7 +333,7 @@ def _settle(on_reply: OnReply, status: ReplyStatus, body: memoryview) -> None:
     except HeadraceError:
         raise
     except Exception:  # what one reply says must not kill the process that asked
-        _log.exception("a reply was not taken status=%s", status.name)
+        _log.exception("reply handler failed status=%s", status.name)
 
 
 _TAKERS: dict[int, Callable[[Mailbox, int, memoryview], None]] = {

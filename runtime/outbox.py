@@ -1,4 +1,4 @@
-"""Messages on their way into the rings: written at once where there is room, kept in order where there is none.
+"""Outgoing messages: written to the rings at once, or kept in order while a ring is full.
 
 Runs in: every process with a mailbox, the sole writer of its rings. Nothing is published before `flush`: one commit and one
 doorbell a peer and cycle.
@@ -66,7 +66,7 @@ class MailOutbox:
             self.congested.add(process_id)
 
     def exceeds(self, process_id: int, times: int = 1) -> bool:
-        """Whether so many times the bound waits for a process."""
+        """Whether more than this many times the bound waits for a process."""
         queue = self._queues.get(process_id)
         return queue is not None and (
             len(queue) > times * MAIL_BACKLOG_MESSAGES_MAX or self._bytes[process_id] > times * MAIL_BACKLOG_BYTES_MAX

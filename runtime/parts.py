@@ -6,7 +6,7 @@ of several bodies may come in between each other. A part says how many bytes of 
     part begun=0 | part begun=n1 | ... | end begun=n1+n2+...
 
 A part with `begun` 0 begins again, and an empty one lets go of what came: the asker has withdrawn. What does not fit
-together is let go of, and its end finds nothing.
+together is dropped, and its end finds nothing.
 
 Bounds: bytes of one body, and of all that one process has begun; the oldest give way.
 """
@@ -81,7 +81,7 @@ class Parts:
         return memoryview(body)
 
     def drop(self, process_id: int, request_id: int) -> bytearray | None:
-        """Let go of what was begun; returns it."""
+        """Drop what was begun; returns it."""
         bodies = self._begun.get(process_id)
         body = bodies.pop(request_id, None) if bodies else None
         if body is not None:

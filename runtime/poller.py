@@ -72,7 +72,7 @@ class Poller:
         """
         if not self.has_sockets:
             return bool(self._bell.poll(timeout_ms))
-        assert not self._ready, "events were not dispatched"
+        assert not self._ready, "events of the last wait were not dispatched"
         self._ready = ready = self._epoll.poll(timeout_ms / 1000)
         return self._bell_event in ready
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 
 class Stopped(BaseException):
-    """SIGTERM came while something took long: it goes through whatever contains failures, as KeyboardInterrupt does."""
+    """SIGTERM came during a long operation. Passes through handlers of failures, as KeyboardInterrupt does."""
 
 
 class StopFlag:

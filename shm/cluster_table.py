@@ -7,10 +7,10 @@ the parity of its sequence. So a row is never torn: a writer killed at any store
                8  copy 0, copy 1       56 bytes each:
 
     copy       0  incarnation u64      of the topic whose partition it is (`TopicEntry` in cluster_view.py): rows are
-               8  index                used again, and a reader that has an older view sees so
+               8  index                reused, and a reader with an older view notices it
               12  leader, leader epoch, slot: i32
               24  key u32
-              28  in-sync, offline     how many, u8 each; 255: they are too many, and stand in the view
+              28  in-sync, offline     how many, u8 each; 255: too many for the row, they are in the view
               32  ids i32              of in-sync replicas, then of offline ones
 
     writer:    the other copy  ->  sequence + 1
@@ -46,7 +46,7 @@ from headrace.shm.layout import (
 )
 from headrace.shm.region import Region, RegionError
 
-ROW_IDS_MAX = 6  # ids of replicas in a row: RF 3 whatever happens
+ROW_IDS_MAX = 6  # ids of replicas in a row: enough for RF 3 in any state
 IN_VIEW = 255  # in the place of their count
 
 _FIELDS = Struct(f"=QiiiiIBBxx{ROW_IDS_MAX}i")
@@ -90,10 +90,10 @@ def pack_row(row: ClusterRow) -> bytes:
 class ClusterTable:
     """The rows and the journal, for every process that mapped them.
 
-    rows       how many there are
+    rows       number of rows
     entries    of the journal
 
-    raises     RegionError, where the region can't hold what it says
+    raises     RegionError, if the region is too small for them
     """
 
     __slots__ = ("_memory", "_start", "_words", "entries", "rows")
@@ -110,7 +110,7 @@ class ClusterTable:
         self._start = cluster_rows_start(self.rows)
 
     def read(self, row: int) -> ClusterRow | None:
-        """A whole row; None where its writer never rests, or what stands there can't be."""
+        """A whole row; None if its writer never pauses, or its content is invalid."""
         words, memory = self._words, self._memory
         start = self._start + row * CLUSTER_ROW_BYTES
         base = start // WORD
@@ -133,9 +133,9 @@ class ClusterTable:
         words[start // WORD] = sequence
 
     def claim(self, changes: int, count: int) -> int:
-        """So many rows are about to change, of which the journal had `changes` entries so far.
+        """Announce that `count` rows are about to change; the journal had `changes` entries so far.
 
-        returns   how many entries it has then; more rows than it holds are not noted, everybody reads all of them
+        returns   how many entries it has then; if `count` exceeds its size they are not noted, and every reader reads all rows
         """
         claimed = changes + count if count <= self.entries else changes + self.entries + count
         self._words[VIEW_CLAIMED] = claimed
@@ -150,7 +150,7 @@ class ClusterTable:
             words[VIEW_JOURNAL + (place & mask)] = row
 
     def claimed(self) -> int:
-        """Where it is more than the last publication says, a writer died before its publication."""
+        """The last entry announced; more than the last publication's if a writer died before publishing."""
         return self._words[VIEW_CLAIMED]
 
     def changed(self, since: int, until: int) -> list[int] | None:

@@ -47,7 +47,7 @@ class TopicView(NamedTuple):
 
 
 class DoomedReplica(NamedTuple):
-    """A replica of this node whose files are to go."""
+    """A replica of this node whose files are to be deleted."""
 
     topic: str
     partition: int
@@ -56,7 +56,7 @@ class DoomedReplica(NamedTuple):
 
 
 class DeletedTopic(NamedTuple):
-    """A topic that is no more: deleted, or another one has taken its name. What is absent elsewhere is unknown, not deleted."""
+    """A deleted topic, or one whose name another topic has taken. What is absent elsewhere is unknown, not deleted."""
 
     name: str
     topic_id: str
@@ -72,7 +72,7 @@ class ReleasedTopic(NamedTuple):
 
 
 class ClusterView(NamedTuple):
-    """`deleted` stands here until every partition worker has followed it; no topic of such a name is in `topics` meanwhile."""
+    """`deleted` is kept here until every partition worker has followed it; no topic of such a name is in `topics` meanwhile."""
 
     version: int
     cluster_id: str
@@ -94,6 +94,6 @@ replicas, more partitions, or is gone."""
 
 
 def changed_topics(before: Mapping[str, TopicView], after: Mapping[str, TopicView]) -> Changes:
-    """What is to be followed where nothing else says it: topics that are other objects than before."""
+    """Changes found by comparing views: topics that are other objects than before."""
     names = [name for name, topic in after.items() if before.get(name) is not topic]
     return dict.fromkeys([*names, *(name for name in before if name not in after)])

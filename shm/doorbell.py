@@ -1,8 +1,8 @@
 """Waking a process that sleeps: an eventfd and a parked word.
 
-    the sleeper:  parked = 1          -> fence -> looks at its rings once more
+    the sleeper:  parked = 1          -> fence -> polls its rings once more
                                       -> sleeps on the eventfd (with a timeout) -> parked = 0
-    the ringer:   ring's tail stored  -> fence -> looks at parked -> writes the eventfd if it is set
+    the ringer:   ring's tail stored  -> fence -> reads parked -> writes the eventfd if it is set
 
 Each side stores, fences, then loads what the other stored: one of the two always sees the other (Dekker). A
 process that is busy is never rung, which is why a loaded node makes no system call here.
@@ -32,21 +32,21 @@ class Doorbell:
             self.force()
 
     def force(self) -> None:
-        """Wake the owner whatever it does."""
+        """Wake the owner even if it is not parked."""
         try:
             os.eventfd_write(self.fd, 1)
         except BlockingIOError:
             pass  # the counter is at its limit: it is ringing already
 
     def park(self) -> None:
-        """Announce the sleep; the owner looks at its rings once more after this."""
+        """Announce the sleep; the owner polls its rings once more after this."""
         self._words[self._parked] = 1
         fence()
 
     def unpark(self, is_rung: bool = True) -> None:
-        """Back at work.
+        """Resume work after a sleep.
 
-        is_rung   whether it may ring: then it is silenced. One that was rung unseen ends the next sleep at once, no more
+        is_rung   whether it may have rung: then it is silenced. An unseen ring only ends the next sleep at once
         """
         self._words[self._parked] = 0
         if not is_rung:

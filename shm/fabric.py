@@ -1,4 +1,4 @@
-"""All shared memory of one boot, from the supervisor's side: made, renewed after a death, taken down.
+"""All shared memory of one boot, from the supervisor's side: created, renewed after a death, destroyed.
 
 Runs in: the supervisor, which creates and unlinks and otherwise does not touch it. Order of a renewal, which
 the peers rely on:
@@ -6,14 +6,14 @@ the peers rely on:
     waitpid has returned  ->  new rings created, old ones unlinked
                           ->  generation raised, epoch moved  ->  doorbells forced  ->  fork
 
-A process that still held the old rings (it was stopped, say) writes into memory that nobody reads, and finds
-its generation void. Where /dev/shm has no room for new rings, the old ones are handed on, whose pages are ours:
+A process that still held the old rings (it was stopped, say) writes into memory that no process reads, and finds
+its generation void. If /dev/shm has no space for new rings, the old ones are reused, whose pages are reserved:
 
     waitpid has returned  ->  generation raised, epoch moved  ->  doorbells forced
-                          ->  each peer that runs has let go of them and says so (`released`)
+                          ->  each peer that runs has released them and says so (`released`)
                           ->  emptied, renamed  ->  doorbells forced  ->  fork
 
-So a renewal needs no room that the node has not had from its start.
+So a renewal needs no space beyond what the node reserved at its start.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ class Fabric:
         clean_directories: frozenset[str] = frozenset(),
         offline_directories: frozenset[str] = frozenset(),
     ) -> Fabric:
-        """Sweep what earlier boots left, then make everything. The caller holds the log directories' locks.
+        """Remove what earlier boots left, then create everything. The caller holds the log directories' locks.
 
-        raises   StorageFailed, where /dev/shm is too small; ConfigError, on a machine other than x86-64
+        raises   StorageFailed, if /dev/shm is too small; ConfigError, on a machine other than x86-64
         """
         check_machine()
         bound = bound_bytes(settings, SHM_DIRECTORY)
@@ -112,22 +112,22 @@ class Fabric:
         return fabric
 
     def renew(self, process_id: int) -> int:
-        """Void a dead process's rings and, where there is room, make its successor new ones. Only after `waitpid`.
+        """Void a dead process's rings and, if there is space, create new ones for its successor. Only after `waitpid`.
 
-        returns   the successor's generation; it may start when `settle` says so
+        returns   the successor's generation; it may start when `settle` returns True
         """
         generation = self._generation(process_id) + 1
-        is_made = self._make_rings(process_id, generation)
+        is_created = self._make_rings(process_id, generation)
         raised = self.processes.raise_generation(process_id)
         assert raised == generation
         self._void_since[process_id] = self.processes.epoch()
-        if not is_made:
-            _log.warning("no room for new rings, the old ones are handed on role=%s", self.wiring.title(process_id))
+        if not is_created:
+            _log.warning("no space for new rings, reusing the old ones role=%s", self.wiring.title(process_id))
         self._ring_all()
         return generation
 
     def settle(self, process_id: int) -> bool:
-        """Whether a renewed process has its rings, and may be forked now; to be asked again where it may not."""
+        """Whether a renewed process has its rings, and may be forked now; call again if not."""
         pairs = [pair for pair in self.wiring.pairs_of(process_id) if self._names[pair] != self._name(*pair)]
         if pairs and not self._hand_on(pairs):
             if time.monotonic_ns() < self._retry_ns or not self._make_rings(process_id, self._generation(process_id)):
@@ -137,7 +137,7 @@ class Fabric:
         return True
 
     def holders(self, process_id: int) -> list[int]:
-        """Peers that have not let go of the rings that a dead process had."""
+        """Peers that have not released the rings of a dead process."""
         void_since = self._void_since.get(process_id, 0)
         peers = (process_id, *self.wiring.targets(process_id))
         return [peer for peer in sorted(peers) if self.processes.released(peer) < void_since]
@@ -153,7 +153,7 @@ class Fabric:
             for name in made.values():
                 unlink(name)
             self._retry_ns = time.monotonic_ns() + RENEWAL_RETRY_MS * 1_000_000
-            _log.debug("rings not made reason=%s", failure)
+            _log.debug("rings not created reason=%s", failure)
             return False
         for pair, name in made.items():
             unlink(self._names[pair])
@@ -202,7 +202,7 @@ class Fabric:
         return self.wiring.ring_name(writer, writer_generation, reader, reader_generation)
 
     def _create_ring(self, writer: int, reader: int, renewed: tuple[int, int] = (-1, 0)) -> str:
-        """Create and let go again: the two ends attach by name."""
+        """Create and unmap: the two ends attach by name."""
         name = self._name(writer, reader, renewed)
         Region.create(
             name,
@@ -226,11 +226,11 @@ def _ring_capacity(wiring: Wiring, writer: int, reader: int) -> int:
 
 
 def _tell_sizes(settings: Settings, sizes: RingSizes, bound: int) -> None:
-    """What is reserved; that rings are smaller than they might be is worth knowing where producers are large."""
+    """Log what is reserved, and whether rings were shrunk, which matters for large produce requests."""
     reserved = shm_bytes(settings, sizes)
     hint = ""
     if reserved > bound:
-        hint = " hint=rings can't be smaller: headrace.network.workers and headrace.partition.workers set what it takes"
+        hint = " hint=rings can't be smaller: lower headrace.network.workers or headrace.partition.workers"
     elif sizes.request < settings["headrace.request.ring.bytes"]:
         hint = " hint=headrace.shm.bytes.max allows larger"
     _log.info(

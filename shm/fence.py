@@ -1,9 +1,9 @@
 """A full memory fence for Python.
 
 x86-64 may let a load pass an earlier store of the same core ("set parked, then look again" needs that it does
-not). A locked instruction forbids it; taking and giving back an uncontended lock executes one (glibc's
+not). A locked instruction forbids it; acquiring and releasing an uncontended lock executes one (glibc's
 semaphore: `lock cmpxchg`). Stores among themselves and loads among themselves stay in order on x86-64 without
-any fence: that is why we run nowhere else.
+a fence: the node runs on x86-64 only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which rows of the cluster table are nobody's.
+"""Which rows of the cluster table are free.
 
-Runs in: the controller process. Rows that were given back are used first, the latest of them before the others; then
-those that never were in use.
+Runs in: the controller process. Released rows are reused first, the latest first; then
+those never used.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 
 class FreeRows:
-    """The free ones of `count` rows.
+    """The free rows of `count` rows.
 
     used   rows that are in use already
     """
@@ -31,11 +31,11 @@ class FreeRows:
         return [*found, *range(self._next, self._next + count - len(found))]
 
     def take(self, count: int) -> None:
-        """So many rows are in use from now on."""
+        """Set the number of rows in use."""
         from_returned = min(count, len(self._returned))
         del self._returned[len(self._returned) - from_returned :]
         self._next += count - from_returned
 
     def give(self, rows: Iterable[int]) -> None:
-        """Rows that are not in use any more."""
+        """Release rows."""
         self._returned += rows

@@ -4,15 +4,15 @@
               8  committed offset     group's coordinator
              16  commit time in ms
              24  partition u32 | group bytes u16 | topic bytes u16      no topic bytes: a free row
-             32  looked-at offset, timestamp in ms of the record there   the housekeeper
-             48  checksum of the row's text and partition, last; 0: not looked at yet, or being written
+             32  scanned offset, timestamp in ms of the record there   the housekeeper
+             48  checksum of the row's text and partition, last; 0: not written yet, or being written
              64  topic, group         UTF-8; a group's id is cut where it does not fit
 
-Each partition worker has a section of `headrace.lag.rows.max` rows. What a reader makes of a row: the end is the high
-watermark of the partition as its own row has it now, so lag is always that of this moment; it is never negative,
-whatever moved between the two looks. Seconds: how old the first record is that the group has not committed past;
-known once the housekeeper has looked it up (it does every two seconds, for groups that are behind). Rows are used
-again: what was looked up counts for the offset and the name that it was looked up for.
+Each partition worker has a section of `headrace.lag.rows.max` rows. How a reader computes the lag: the end is the
+partition's current high watermark, so the lag is that of the moment of reading; it is never negative, even if one of
+them moved in between. Seconds: the age of the first record that the group has not committed past;
+known after the housekeeper's scan (every two seconds, for groups that lag behind). Rows are reused: a scanned
+timestamp counts only for the offset and the name that it was scanned for.
 
 Source: the issue of consumer groups; Kafka's `kafka-consumer-groups --describe` for records.
 """
@@ -55,13 +55,13 @@ class LagRow(NamedTuple):
     partition: int
     committed: int
     commit_ms: int
-    looked_at: int | None  # the committed offset that `first_unread_ms` belongs to; None: not looked up
+    looked_at: int | None  # the committed offset that `first_unread_ms` belongs to; None: not scanned
     first_unread_ms: int
     name: int  # checksum of group, topic and partition
 
 
 class GroupLag(NamedTuple):
-    """How far a group is behind in one partition."""
+    """How far a group lags behind in one partition."""
 
     group: str
     topic: str
@@ -69,11 +69,11 @@ class GroupLag(NamedTuple):
     committed: int
     end: int  # high watermark
     records: int  # >= 0
-    seconds: float | None  # >= 0; None: not looked up yet
+    seconds: float | None  # >= 0; None: not scanned yet
 
 
 class LagTable:
-    """The rows, for whoever mapped them."""
+    """The rows, for any process that mapped them."""
 
     def __init__(self, region: Region, rows_of_section: int) -> None:
         self._region = region
@@ -101,7 +101,7 @@ class LagTable:
         self._words[word] = sequence + 1
 
     def move(self, place: int, committed: int, commit_ms: int) -> None:
-        """The group of a row committed again."""
+        """Update a row after another commit of its group."""
         start = LAG_ROWS + place * LAG_ROW_BYTES
         word = start // WORD
         sequence = self._words[word] | 1
@@ -110,7 +110,7 @@ class LagTable:
         self._words[word] = sequence + 1
 
     def free(self, place: int) -> None:
-        """Nothing is in a row any more."""
+        """Clear a row."""
         start = LAG_ROWS + place * LAG_ROW_BYTES
         word = start // WORD
         sequence = self._words[word] | 1
@@ -119,7 +119,7 @@ class LagTable:
         self._words[word] = sequence + 1
 
     def stamp(self, row: LagRow, first_unread_ms: int) -> None:
-        """The age of a row's first unread record; only the housekeeper may."""
+        """Set the age of a row's first unread record; only the housekeeper may."""
         start = LAG_ROWS + row.place * LAG_ROW_BYTES
         word = (start + _NAME_START) // WORD
         self._words[word] = 0
@@ -127,7 +127,7 @@ class LagTable:
         self._words[word] = row.name
 
     def read(self, place: int) -> LagRow | None:
-        """A consistent row; None for a free one, and where the writer never rested."""
+        """A consistent row; None if it is free, or its writer never paused."""
         memory, words = self._memory, self._words
         start = LAG_ROWS + place * LAG_ROW_BYTES
         word = start // WORD
@@ -155,7 +155,7 @@ class LagTable:
         return None
 
     def rows(self) -> Iterator[LagRow]:
-        """Every row that holds something."""
+        """Every row in use."""
         words, first, step = self._words, LAG_ROWS // WORD + 3, LAG_ROW_BYTES // WORD
         for place in range(self._rows):
             if words[first + place * step]:

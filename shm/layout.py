@@ -26,7 +26,7 @@ region, of the row or of the message:
                         log directories, followed, away       that failed it, kept over its death; then the view's version
                         since                                 that a partition worker has acted on, and since when (ms of
                                                               the date) the controller process is without ZooKeeper
-                   184  released                              the process: the epoch whose void rings it has let go of;
+                   184  released                              the process: the epoch whose void rings it has released;
                                                               the supervisor while it does not run
                    256  COUNTER_WORDS counters                the process
 
@@ -105,7 +105,7 @@ VIEW_ROWS = VIEW_CLAIMED + 2
 VIEW_JOURNAL = (HEADER_BYTES + LINE) // WORD
 CLUSTER_ROW_BYTES = LINE
 JOURNAL_ENTRIES_MIN = 64
-JOURNAL_SHARE = 4  # an entry for so many rows: who is further behind than that reads all of them
+JOURNAL_SHARE = 4  # one journal entry per 4 rows; a reader further behind reads all rows
 
 LAG_ROWS = HEADER_BYTES
 LAG_ROW_BYTES = 3 * LINE
@@ -135,14 +135,14 @@ def ring_region_bytes(capacity: int) -> int:
 
 
 def empty_ring(words: memoryview, generation: int) -> None:
-    """Make a ring that nobody holds a new one: of `generation`, with nothing in it."""
+    """Turn an unused ring into a new, empty one of `generation`."""
     words[RING_TAIL // WORD] = 0
     words[RING_HEAD // WORD] = 0
     words[HEADER_GENERATION] = generation
 
 
 def ring_capacity(region_bytes: int) -> int:
-    """Data bytes of the ring in a region: the largest power of two behind the words."""
+    """Data bytes of the ring in a region: the largest power of two after the words."""
     return 1 << ((region_bytes - RING_DATA).bit_length() - 1)
 
 

@@ -21,7 +21,7 @@ asked, and those of `RequestKind`, which no client can send:
 
     DELETE_SEGMENTS  slot 4 | key 4 | roll_before_ms 8 | active segment 8 | largest timestamp 8 | rule 2 | pad 6 |
                      n x base offset 8
-                     segments from the one on that was active when the housekeeper looked go only if they are older than
+                     segments from the one on that was active at the housekeeper's scan go only if they are older than
                      roll_before_ms still; timestamp and rule are for the log line
     NOTE_SYNCED      slot 4 | key 4 | segments_version 8 | recovery point 8
     SWAP_SEGMENTS    slot 4 | key 4 | segments_version 8 | n x ( base offset 8 | size 8 )

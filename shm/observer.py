@@ -1,6 +1,6 @@
 """A running node seen from outside: its regions found by a log directory, mapped read-only.
 
-Runs in: command-line tools of the node's host, as any user of the node's group. Nothing is written, nobody notices.
+Runs in: command-line tools of the node's host, as any user of the node's group. Nothing is written, and no process is disturbed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ANY_BROKER = 0
 class Observer:
     """The view, the rows and the lag of the node whose first log directory this is.
 
-    raises   RegionError, where no node runs there, or this user may not look
+    raises   RegionError, if no node runs there, or this user may not read it
     """
 
     def __init__(self, log_dir: Path) -> None:
@@ -35,7 +35,7 @@ class Observer:
             self.close()
             raise
         self._view = ClusterViewReader(view)
-        self._partitions = PartitionTable(partitions, 0)  # its wait bytes are nobody's business here
+        self._partitions = PartitionTable(partitions, 0)  # its wait bytes are not used here
         self._lag = LagTable(lag, 1)
 
     def lags(self, now_ms: int) -> Iterator[GroupLag]:
@@ -66,6 +66,6 @@ def _find_prefix(log_dir: Path) -> str:
     pattern = re.compile(rf"(headrace-\d+-{digest}-[0-9a-f]+)-{VIEW}")
     found = [match for name in os.listdir(SHM_DIRECTORY) if (match := pattern.fullmatch(name))]
     if not found:
-        raise RegionError(f"no node runs on log directory {log_dir}: it is the first of its log.dirs that is asked for")
+        raise RegionError(f"no node is running on log directory {log_dir}: give the first of the node's log.dirs")
     newest = max(found, key=lambda match: (Path(SHM_DIRECTORY) / match[0]).stat().st_mtime_ns)
     return newest[1]

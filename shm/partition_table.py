@@ -4,9 +4,9 @@
     reader:   sequence even?  ->  fields  ->  the same sequence?   (SEQLOCK_TRIES_MAX times at most, then None)
 
 A writer killed between the two leaves the row odd: readers get None, until the owner's successor, which may
-look at what stands there (`recover_row`), publishes anew.
+read what is left there (`recover_row`), publishes it again.
 
-Behind the rows lie the wait bytes: byte n of a slot is set by network worker n while fetches are parked on the
+After the rows lie the wait bytes: byte n of a slot is set by network worker n while fetches are parked on the
 partition.
 
 Source: Linux seqlocks; Boehm, "Can seqlocks get along with programming language memory models?"
@@ -71,7 +71,7 @@ assert 1 + _FIELD_WORDS <= PARTITION_ROW_WORDS
 
 
 class PartitionTable:
-    """The rows and wait bytes, for whoever mapped them."""
+    """The rows and wait bytes, for any process that mapped them."""
 
     __slots__ = ("_memory", "_region", "_wait_start", "_words", "rows")
 
@@ -101,7 +101,7 @@ class PartitionTable:
     def read(self, slot: int) -> PartitionRow | None:
         """A consistent row; None where the writer died in the middle, or was stopped there for long.
 
-        A writer that only lost its processor there gets it back: behind SEQLOCK_TRIES_MAX tries the reader yields.
+        A writer that only lost its processor there gets it back: after SEQLOCK_TRIES_MAX tries the reader yields.
         """
         words = self._words
         memory = self._memory
@@ -119,10 +119,10 @@ class PartitionTable:
         return None
 
     def recover_row(self, slot: int) -> tuple[PartitionRow, bool]:
-        """The row as it stands; only for its owner, right after the death of the one before.
+        """The row as it is; only for its owner, right after its predecessor's death.
 
         returns   the row, and whether it is torn: then each field by itself is of the last publication or of the
-                  one that was under way, and no two fields need belong together
+                  one in progress, and its fields may belong to different versions
         """
         start = PARTITION_ROWS + slot * PARTITION_ROW_BYTES
         is_torn = bool(self._words[start // WORD] & 1)
@@ -141,7 +141,7 @@ class PartitionTable:
         return [worker for worker, flag in enumerate(flags) if flag]
 
     def clear_waits(self, network_worker: int) -> None:
-        """A network worker that starts has nothing parked, whatever its predecessor had."""
+        """Clear the wait bytes of a starting network worker: it has nothing parked, even if its predecessor had."""
         start = self._wait_start + network_worker
         self._memory[start : start + self.rows * WAIT_ROW_BYTES : WAIT_ROW_BYTES] = bytes(self.rows)
 

@@ -46,7 +46,7 @@ class ProcessState(IntEnum):
 
 
 class ProcessTable:
-    """The table, for whoever mapped it."""
+    """The table, for any process that mapped it."""
 
     __slots__ = ("_region", "words")
 
@@ -90,11 +90,11 @@ class ProcessTable:
         return self.words[self.row(process_id) + PROCESS_OFFLINE_DIRS]
 
     def released(self, process_id: int) -> int:
-        """The epoch up to which a process has let go of every ring that was void then."""
+        """The epoch up to which a process has released every ring that was void then."""
         return self.words[self.row(process_id) + PROCESS_RELEASED]
 
     def followed(self, process_id: int) -> int:
-        """Version of the cluster view that a partition worker has acted on to the end; 0 where it begins anew."""
+        """Version of the cluster view that a partition worker has acted on to the end; 0 after a restart, before the first."""
         return self.words[self.row(process_id) + PROCESS_FOLLOWED]
 
     def away_since_ms(self, process_id: int) -> int:
@@ -108,7 +108,7 @@ class ProcessTable:
         return Counters(self.words, self.row(process_id) + PROCESS_COUNTERS)
 
     def is_clean_stop(self) -> bool:
-        """Whether every partition worker ended with 0 in the stop under way."""
+        """Whether every partition worker ended with 0 in the current stop."""
         return bool(self.words[PROCESS_CLEAN_STOP // WORD])
 
     # The supervisor's stores

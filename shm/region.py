@@ -61,9 +61,9 @@ class Region:
         try:
             shared = posix_ipc.SharedMemory(name, posix_ipc.O_CREX, mode=MODE)
         except posix_ipc.ExistentialError:
-            raise RegionError(f"region {name} exists already") from None
+            raise RegionError(f"region {name} already exists") from None
         except (OSError, posix_ipc.Error) as failure:
-            raise StorageFailed(f"{SHM_DIRECTORY} takes no {name}: {failure}") from None
+            raise StorageFailed(f"{SHM_DIRECTORY} refused {name}: {failure}") from None
         try:
             os.posix_fallocate(shared.fd, 0, size_bytes)
             os.fchmod(shared.fd, MODE)  # the umask may have taken the group's right away
@@ -97,16 +97,16 @@ class Region:
         """Map a region that is there.
 
         writable              False maps it PROT_READ
-        boot_id, generation   what it has to be of; None: whatever it is
+        boot_id, generation   expected values; None: any
         raises                RegionError, where it is missing, forbidden, cut short, of another layout, boot or
                               generation
         """
         try:
             shared = posix_ipc.SharedMemory(name, read_only=not writable)
         except posix_ipc.ExistentialError:
-            raise RegionError(f"region {name} is not there") from None
+            raise RegionError(f"region {name} does not exist") from None
         except posix_ipc.PermissionsError:
-            raise RegionError(f"region {name} may not be opened: its mode is {MODE:o}, the group may read") from None
+            raise RegionError(f"region {name} can't be opened: its mode is {MODE:o}, the group may read") from None
         try:
             size_bytes = os.fstat(shared.fd).st_size
             if size_bytes < HEADER_BYTES:
@@ -150,7 +150,7 @@ class Region:
         return True
 
     def unlink(self) -> None:
-        """Remove the name; mappings stay. A name that is gone already is no error."""
+        """Remove the name; mappings stay. A name already removed is not an error."""
         unlink(self.name)
 
 

@@ -39,7 +39,7 @@ _DATA_WORD = RING_DATA // WORD
 
 
 def _check_ends(region: Region) -> None:
-    """Head and tail as they stand when an end is attached.
+    """Head and tail when an end is attached.
 
     raises   CorruptRing, where they contradict each other
     """
@@ -64,11 +64,11 @@ class RingWriter:
         self.message_bytes_max = self._capacity // 2 - MESSAGE_HEADER_BYTES
 
     def write(self, kind: int, header: bytes, payload: memoryview | bytes | bytearray | None = None) -> bool:
-        """Copy one message into the ring; nobody sees it before `commit`.
+        """Copy one message into the ring; the reader sees it after `commit`.
 
         kind      1 to KIND_MAX
         returns   False: the ring is full, nothing was written
-        raises    CorruptRing, where the reader's head can't be true
+        raises    CorruptRing, if the reader's head is invalid
         """
         header_bytes = len(header)
         length = header_bytes if payload is None else header_bytes + len(payload)
@@ -132,7 +132,7 @@ class RingReader:
     def poll(self, limit: int, bytes_max: int = RING_BYTES_MAX) -> list[tuple[int, memoryview]]:
         """At most `limit` messages, as (kind, writable view); the views are good until `release`.
 
-        bytes_max   no further message once so many bytes were taken: the first one always comes, and the writer
+        bytes_max   stop after this many bytes: the first one always comes, and the writer
                     gets room again before the ring is empty
 
         raises   CorruptRing, where tail, lengths or kinds contradict each other

@@ -1,6 +1,6 @@
 """A process's own place in the fabric: its row, its ring ends, its doorbell, its peers.
 
-Runs in: every forked process, right after the fork. `changed()` is the process's one look a cycle at who else
+Runs in: every forked process, right after the fork. `changed()` is the process's one check per cycle of who else
 was replaced: a single load while nothing happened.
 """
 
@@ -76,7 +76,7 @@ class Seat:
     def changed(self) -> frozenset[int]:
         """Peers that died or were replaced since the last call: what was in flight to them is lost.
 
-        The ring ends of a successor are attached anew. Until it has rings, the ends lead to memory of our own, where
+        The ring ends of a successor are reattached. Until it has rings, the ends lead to memory of our own, where
         nothing arrives and nothing comes from; the peer is named once more when they are there.
 
         raises   Fenced, where this process itself was replaced
@@ -113,7 +113,7 @@ class Seat:
         return mask
 
     def report_offline_dirs(self, mask: int) -> None:
-        """Tell every process that log directories failed; that holds until the node starts anew."""
+        """Tell every process that log directories failed; they stay failed until the node restarts."""
         self.processes.add_offline_dirs(self.process_id, mask)
 
     def detach(self) -> None:
@@ -149,13 +149,13 @@ class Seat:
                     gc.collect()  # views in a cycle of garbage are out as well
         self._leaving = [end for end in self._leaving if not end.close()]
         if self._leaving:
-            self._epoch = 0  # look again in the next cycle
+            self._epoch = 0  # compare again in the next cycle
         else:
             self.processes.set_released(self.process_id, epoch)
         return frozenset(changed)
 
     def _join_all(self) -> None:
-        """The first joining: every peer, those as well whose renewal is under way just now."""
+        """The first attach: every peer, even those being renewed right now."""
         for _ in range(JOIN_TRIES_MAX):
             self._follow_generations(self.processes.epoch())
             if len(self.writers) == len(self._generations):
@@ -165,7 +165,7 @@ class Seat:
         raise RegionError(f"process {self.process_id}: no rings to processes {missing}")
 
     def _join(self, peer: int, generation: int) -> bool:
-        """Attach the rings to and from a peer; False where they are gone again, because the peer died once more."""
+        """Attach the rings to and from a peer; False where they are gone again, because the peer died again."""
         own, own_generation = self.process_id, self.generation
         outward = None
         try:
@@ -174,7 +174,7 @@ class Seat:
         except RegionError:
             if outward is not None:
                 outward.close()
-            self._epoch = 0  # look again in the next cycle
+            self._epoch = 0  # compare again in the next cycle
             return False
         self._take_ends(peer, RingWriter(outward), RingReader(inward))
         return True

@@ -19,11 +19,11 @@ that says everything begins the other half:
 
 One store commits a publication. A writer killed before it leaves the last view whole, and rows that are the old ones or
 the new ones, each for itself; its successor, which finds more claimed than was published, makes everybody read all
-rows. While the version stands, nothing is written below `end` nor to the descriptor, so what was copied is of that
+rows. While the version is unchanged, nothing is written below `end` nor to the descriptor, so what was copied is of that
 version. The checksums are for damage, not for races.
 
 A reader decodes what was appended since it read last, and reads the rows of the journal's entries. A `TopicView` is the
-same object for as long as the topic's entry stands; its `partitions` are read when they are asked for, and kept until
+same object until the topic's entry changes; its `partitions` are read when they are asked for, and kept until
 their row changes. `ClusterViewReader.follow` says which topics and partitions these were.
 
 The view is the desired state of this node's replicas, the partition table the actual one (docs/architecture.md).
@@ -138,14 +138,14 @@ def deltas_of(data: bytes) -> Iterator[Delta]:
         length, crc = word & 0xFFFFFFFF, word >> 32
         body = data[place + WORD : place + WORD + length]
         if not body or len(body) != length or zlib.crc32(body) != crc:
-            raise ViewError(f"a block of {length} bytes is damaged")
+            raise ViewError(f"a block of {length} bytes is corrupt")
         try:
             yield _decode_delta(body)
         except msgspec.MsgspecError as failure:
-            raise ViewError(f"a block of {length} bytes says nothing: {failure}") from None
+            raise ViewError(f"a block of {length} bytes can't be decoded: {failure}") from None
         place += _block_bytes(length)
 
 
 def _block_bytes(length: int) -> int:
-    """What a block of so many bytes takes of its half."""
+    """Bytes that a block with this many bytes of content takes of its half."""
     return BLOCK_HEADER_BYTES + -(-length // WORD) * WORD

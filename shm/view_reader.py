@@ -57,7 +57,7 @@ class Partitions(Sequence[PartitionView]):
             return NotImplemented
         return len(self) == len(other) and all(one == another for one, another in zip(self, other, strict=True))
 
-    __hash__ = None  # type: ignore[assignment]  # it is no value
+    __hash__ = None  # type: ignore[assignment]  # not hashable: it is not a value
 
     def __repr__(self) -> str:
         return repr(tuple(self))
@@ -71,7 +71,7 @@ class Partitions(Sequence[PartitionView]):
         self._known = [None] * len(self._known)
 
     def _load(self, index: int) -> PartitionView:
-        """From the row; a row that is another topic's by now is that of a topic which the next view does not have."""
+        """From the row; a row taken over by another topic belonged to one that the next view does not have."""
         entry = self.entry
         row = self._table.read(entry.rows[index])
         if row is None or (row.incarnation, row.index) != (entry.incarnation, index):
@@ -110,7 +110,7 @@ class ClusterViewReader:
         return self._words[VIEW_VERSION]
 
     def read(self) -> ClusterView:
-        """The view as it stands; `EMPTY_VIEW` before the first. Decodes what is new, and nothing while the version stands.
+        """The current view; `EMPTY_VIEW` before the first. Decodes what is new, and nothing if the version is unchanged.
 
         raises   ViewError, where the view is damaged, or no consistent copy was had in VIEW_READ_TRIES_MAX tries
         """
@@ -128,13 +128,13 @@ class ClusterViewReader:
             rows = self._table.changed(self._seen.changes, changes) if self._seen.version else []
             if words[VIEW_VERSION] == version:
                 if checksum != publication.checksum():
-                    raise ViewError(f"{self._region.name}: view {version} is damaged")
+                    raise ViewError(f"{self._region.name}: view {version} is corrupt")
                 self._take(publication, list(deltas_of(data)), rows, is_whole=not is_known)
                 return self._view
         raise ViewError(f"{self._region.name}: no consistent view in {VIEW_READ_TRIES_MAX} tries")
 
     def follow(self) -> tuple[ClusterView, Changes]:
-        """The view as it stands, and what changed since this was called last."""
+        """The current view, and what changed since this was called last."""
         view = self.read()
         changes, self._changes = self._changes, {}
         return view, {name: indexes if indexes is None else frozenset(indexes) for name, indexes in changes.items()}
@@ -164,7 +164,7 @@ class ClusterViewReader:
         found = self._table.read(row)
         partitions = self._by_incarnation.get(found.incarnation) if found is not None else None
         if found is None or partitions is None or found.index >= len(partitions):
-            return  # of a topic that is gone, or comes with the next view
+            return  # of a topic that was deleted, or comes with the next view
         partitions.forget(found.index)
         indexes = self._changes.setdefault(partitions.entry.name, set())
         if indexes is not None:
@@ -233,7 +233,7 @@ def _with_head(view: ClusterView, head: Head) -> ClusterView:
 
 
 def update(known: dict[str, Any], changed: Sequence[Any], gone: Sequence[str]) -> None:
-    """Entries by name: those that changed, and those that are no more."""
+    """Entries by name: those that changed, and names of those removed."""
     for name in gone:
         known.pop(name, None)
     for one in changed:

@@ -49,7 +49,7 @@ class ClusterViewWriter(ClusterViewReader):
 
     Where a predecessor died in the middle of a publication, this makes one that has everybody read all rows.
 
-    raises   ViewError, where what stands there is damaged
+    raises   ViewError, if its content is corrupt
     """
 
     def __init__(self, region: Region) -> None:
@@ -97,7 +97,7 @@ class ClusterViewWriter(ClusterViewReader):
         returns   the view as published
         raises    ViewError, where it does not fit (nothing changed then)
         """
-        assert self._words[VIEW_VERSION] == self._published.version, "somebody else publishes"
+        assert self._words[VIEW_VERSION] == self._published.version, "another process is publishing"
         if changes is None:
             changes = changed_topics(self._given, view.topics)
         others = [view.topics[name] for name in changes if name in view.topics]
@@ -119,7 +119,7 @@ class ClusterViewWriter(ClusterViewReader):
         return len(topic.partitions) - (len(kept.rows) if kept is not None else 0)
 
     def _kept_entry(self, topic: TopicView) -> TopicEntry | None:
-        """The entry whose incarnation and rows a topic goes on with."""
+        """The entry whose incarnation and rows a topic continues with."""
         entry = self._entries.get(topic.name)
         if entry is None or entry.topic_id != topic.topic_id or len(entry.rows) > len(topic.partitions):
             return None
@@ -293,7 +293,7 @@ def _is_crowded(topic: TopicView, before: Sequence[PartitionView], indexes: Iter
 
 
 def _row_of(incarnation: int, partition: PartitionView) -> ClusterRow:
-    is_crowded = not fits_row(partition.isr, partition.offline)
+    overflows_row = not fits_row(partition.isr, partition.offline)
     return ClusterRow(
         incarnation,
         partition.index,
@@ -301,8 +301,8 @@ def _row_of(incarnation: int, partition: PartitionView) -> ClusterRow:
         partition.leader_epoch,
         partition.slot,
         partition.key,
-        None if is_crowded else partition.isr,
-        None if is_crowded else partition.offline,
+        None if overflows_row else partition.isr,
+        None if overflows_row else partition.offline,
     )
 
 

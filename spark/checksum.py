@@ -32,7 +32,7 @@ def has_instruction() -> bool:
 
 
 def _behind_zeros(zeros: int) -> Any:
-    """What each byte of a CRC's state adds to the state behind this many zero bytes: a CRC is linear."""
+    """What each byte of a CRC's state adds to the state after this many zero bytes: a CRC is linear."""
     table = np.zeros((4, 256), np.uint32)
     for place in range(4):
         for byte in range(256):
@@ -59,7 +59,7 @@ def _load(typing_context: Any, address: Any) -> Any:
 
 @intrinsic
 def _instruction(typing_context: Any, state: Any, word: Any) -> Any:
-    """The state behind eight more bytes, by the processor."""
+    """The state after eight more bytes, by the processor."""
 
     def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         kind = ir.FunctionType(ir.IntType(64), [ir.IntType(64), ir.IntType(64)])
@@ -71,7 +71,7 @@ def _instruction(typing_context: Any, state: Any, word: Any) -> Any:
 
 @compiled()
 def _joined(state: Any, following: Any) -> Any:
-    """The state behind two streams: that of the first as if the second were zeros, and that of the second begun with 0."""
+    """The state after two streams: that of the first as if the second were zeros, and that of the second begun with 0."""
     return (
         np.uint64(BEHIND_STREAM[0, state & np.uint64(255)])
         ^ np.uint64(BEHIND_STREAM[1, (state >> np.uint64(8)) & np.uint64(255)])

@@ -1,6 +1,6 @@
-"""Rows in the making: a chunk of columns that becomes one Arrow batch.
+"""A chunk of columns being filled, which becomes one Arrow batch.
 
-Runs in: Spark's Python workers. Only the columns that are asked for are gathered; `key_length` and
+Runs in: Spark's Python workers. Only requested columns are gathered; `key_length` and
 `value_length` cost no copy of any bytes.
 """
 
@@ -73,9 +73,9 @@ def spark_schema(columns: Sequence[str]) -> str:
 
 
 def check_columns(columns: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The columns that a list names, or a string with commas; all of kafka's for None.
+    """Column names from a list or a comma-separated string; None: all of kafka's.
 
-    raises   ValueError, naming a column that is none, or comes twice
+    raises   ValueError, naming an unknown column, or one listed twice
     """
     if columns is None:
         return KAFKA_COLUMNS
@@ -86,7 +86,7 @@ def check_columns(columns: str | Sequence[str] | None) -> tuple[str, ...]:
         raise ValueError(f"columns {unknown or list(columns)}: choose from {', '.join(ALL_COLUMNS)}")
     twice = sorted({name for name in columns if list(columns).count(name) > 1})
     if twice:
-        raise ValueError(f"columns {', '.join(twice)} come twice; select them twice from the DataFrame instead")
+        raise ValueError(f"columns {', '.join(twice)} are listed twice; select them twice from the DataFrame instead")
     return tuple(columns)
 
 
@@ -211,7 +211,7 @@ def _parse_headers(data: memoryview, position: int, length: int) -> list[dict[st
     try:
         count, at = read_varlong(held, 0)
         if not 0 <= count <= length:
-            raise CorruptRecord(f"{count} headers announced in {length} bytes")
+            raise CorruptRecord(f"{count} headers can't fit in {length} bytes")
         for _ in range(count):
             name, at = _read_bytes(held, at)
             if name is None:
@@ -221,7 +221,7 @@ def _parse_headers(data: memoryview, position: int, length: int) -> list[dict[st
     except (IndexError, ValueError) as failure:
         raise CorruptRecord(f"headers at byte {position}: {failure}") from None
     if at != length:
-        raise CorruptRecord(f"headers at byte {position} take {at} bytes, {length} are left in their record")
+        raise CorruptRecord(f"headers at byte {position} take {at} bytes, their record has {length} left")
     return headers or None
 
 
@@ -230,5 +230,5 @@ def _read_bytes(held: memoryview, at: int) -> tuple[bytes | None, int]:
     if size < 0:
         return None, at
     if size > len(held) - at:
-        raise CorruptRecord(f"header of {size} bytes announced, {len(held) - at} remain")
+        raise CorruptRecord(f"header of {size} bytes, but {len(held) - at} bytes remain")
     return bytes(held[at : at + size]), at + size

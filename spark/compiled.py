@@ -1,11 +1,11 @@
-"""`compiled`: Numba's njit, cached on disk where there is a place for it.
+"""`compiled`: Numba's njit, cached on disk if a directory for it is writable.
 
 Runs in: Spark's driver and Python workers, when a module with kernels is imported. Numba caches beside the source, in the user's
 cache directory or in NUMBA_CACHE_DIR, and refuses to decorate where none of them can be written (a container with a random user id,
-a read-only image). Then a directory of our own below the temporary one serves, and where that is somebody else's, nothing does:
+a read-only image). Then a directory of our own below the temporary one serves, and if another user owns that, none is used:
 each process compiles for itself.
 
-A cache holds code that is run: the directory is ours alone, or it is not used.
+A cache holds code that is executed: a directory that others may write is not used.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ config: Any = numba_config  # its attributes are made at run time
 
 
 def compiled(**options: Any) -> Callable[[Any], Any]:
-    """njit(nogil=True, **options), cached where that is possible."""
+    """njit(nogil=True, **options), cached if possible."""
 
     def decorate(function: Any) -> Any:
         for directory in _directories():
@@ -49,7 +49,7 @@ def _directories() -> list[str | None]:
 
 
 def private_directory(parent: Path) -> Path | None:
-    """A directory below `parent` that is this user's alone; None where there is none, nor can be."""
+    """A directory below `parent` that is this user's alone; None if there is none and it can't be created."""
     directory = parent / f"headrace-numba-{os.getuid()}"
     try:
         directory.mkdir(mode=0o700, exist_ok=True)

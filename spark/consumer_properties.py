@@ -1,7 +1,7 @@
 """Kafka's consumer properties, as `kafka.*` options name them: which there are, what they may be, what is refused.
 
 Ours reads without a consumer, so most of them tune nothing here; a value that Kafka's consumer would refuse is refused all the same, for
-it is a mistake of whoever wrote it. What promises security is refused until it is built: a job that asks for TLS must not get plain text.
+it is a user's mistake. What promises security is refused until it is built: a job that asks for TLS must not get plain text.
 
 Source: Kafka 3.9 `ConsumerConfig`, `CommonClientConfigs`.
 """
@@ -90,7 +90,7 @@ _TEXTS = {
 
 
 def check_properties(given: Mapping[str, str]) -> None:
-    """Look at the `kafka.*` options, whose names are in lower case.
+    """Check the `kafka.*` options, whose names are in lower case.
 
     raises   ValueError, naming option, value and reason; warns of names that the consumer does not know
     """
@@ -124,4 +124,4 @@ def _check_value(option: str, value: str) -> None:
         if text.lower() not in _CHOICES[name]:
             raise ValueError(f"option {option} {value!r} must be {' or '.join(_CHOICES[name])}")
     elif name not in _TEXTS and not option.startswith(_SECURITY):
-        warnings.warn(f"option {option} is no property of Kafka's consumer and ignored", stacklevel=4)
+        warnings.warn(f"option {option} is not a Kafka consumer property: ignored", stacklevel=4)

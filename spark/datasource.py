@@ -4,8 +4,8 @@ After `headrace.spark.register(spark)`, or without it where PySpark finds `pyspa
 
     spark.read.format("headrace").option("kafka.bootstrap.servers", b).option("subscribe", "clicks").load()
 
-Batch. The Python Data Source API knows no column pruning: the option `columns`, or `.schema("value binary, offset bigint")`, names those
-to read. It knows no preferred locations either: a range that is not on a task's host comes over the network; `scan` places its tasks.
+Batch. The Python Data Source API has no column pruning: the option `columns`, or `.schema("value binary, offset bigint")`, names those
+to read. It has no preferred locations either: a range that is not on a task's host is fetched over the network; `scan` places its tasks.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class HeadraceReader(DataSourceReader):
 
 
 class HeadraceDataSource(DataSource):
-    """The source that `register` makes known as `headrace`."""
+    """The source that `register` registers as `headrace`."""
 
     @classmethod
     def name(cls) -> str:
@@ -82,14 +82,14 @@ class HeadraceDataSource(DataSource):
         return HeadraceReader(parse_options(self.options), tuple(schema.fieldNames()))
 
     def streamReader(self, schema: Any) -> Any:
-        """Refused. Spark asks for it at `start()`."""
+        """Refused; Spark calls it at `start()`."""
         raise ValueError(NO_STREAMS)
 
 
 def register(spark: SparkSession) -> None:
-    """Make `.format("headrace")` known to a session.
+    """Register `.format("headrace")` in a session.
 
-    raises   RuntimeError, where its Python workers can't import this package
+    raises   RuntimeError, if its Python workers can't import this package
     """
     check_python(spark)
     warm()

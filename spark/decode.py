@@ -1,4 +1,4 @@
-"""Record batches to columns, compiled: the reason why reading the page cache pays.
+"""Record batches to columns, compiled: what makes reading the page cache worthwhile.
 
 Runs in: Spark's Python workers. The kernels (Numba, cached on disk):
 
@@ -7,8 +7,8 @@ Runs in: Spark's Python workers. The kernels (Numba, cached on disk):
     whole     where the last whole batch of a window of a file ends
 
 A compressed batch is decompressed by `protocol.compression` and walked alone. Bytes are not trusted: a batch is
-compared with its checksum before a bit of it is believed, every varint and length with the end of its batch; what
-contradicts is an error code, never a read outside.
+checked against its checksum before it is trusted, every varint and length with the end of its batch; a
+mismatch is an error code, never a read outside.
 
 Measured (bench/decode.py, CPU time of one core, 100-byte values): 12 to 13 million records/s with values, 13 to 14
 with lengths only, 10 to 11 with all of kafka's columns; 2.2 to 3.4 from lz4. That was without checksums; comparing
@@ -31,11 +31,11 @@ from headrace.spark.compiled import compiled
 
 WALK_END = 0  # all bytes walked
 WALK_FULL = 1  # the columns hold no more
-WALK_COMPRESSED = 2  # a compressed batch stands at the position
+WALK_COMPRESSED = 2  # a compressed batch begins at the position
 WALK_DONE = 3  # the end offset was reached
 WALK_PAUSED = 4  # the pause position was reached
-WALK_TRANSACTIONAL = 5  # a transactional batch stands at the position, and such are refused
-WALK_OLD = 6  # an entry of message format v0 or v1 stands at the position
+WALK_TRANSACTIONAL = 5  # a transactional batch begins at the position, and these are refused
+WALK_OLD = 6  # an entry of message format v0 or v1 begins at the position
 WALK_BAD = -1  # bytes that contradict themselves at the position
 WALK_CHECKSUM = -2  # the batch at the position is not what its checksum says
 
@@ -203,7 +203,7 @@ def walk(
 def whole(data: Any, position: int, end: int, high: int) -> int:
     """Where the last whole batch or old entry before `end` ends, at most the one that holds offset `high - 1`.
 
-    Nothing after that one is touched. A length that can't be ends the walk: `walk` says what is wrong there.
+    Nothing after that one is touched. An invalid length ends the walk: `walk` says what is wrong there.
     """
     while end - position >= ENTRY_BYTES_MIN:
         offset = _be(data, position, 8)

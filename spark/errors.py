@@ -1,4 +1,4 @@
-"""What a read raises on purpose, beside the client's KafkaError and ConnectionFailed."""
+"""Exceptions of a read, beside the client's KafkaError and ConnectionFailed."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from headrace.errors import HeadraceError
 
 
 class CorruptRange(HeadraceError):
-    """Bytes that are no batches, or not those that were written; names file and position."""
+    """Bytes that are not valid batches, or were changed after they were written; names file and position."""
 
 
 class DataLoss(HeadraceError):
-    """Offsets that were asked for are gone; failOnDataLoss=false reads what is left."""
+    """Requested offsets no longer exist; failOnDataLoss=false reads what is left."""
 
 
 class TimestampOverflow(HeadraceError):
-    """A record's time does not fit Spark's timestamp."""
+    """A record's timestamp does not fit Spark's timestamp type."""
 
 
 class TopicRecreated(HeadraceError):
-    """A topic was deleted and created again after its offsets were planned: they mean other records now."""
+    """A topic was deleted and created again after its offsets were planned: they refer to other records now."""
 
 
 class TransactionsUnsupported(HeadraceError):
-    """read_committed over a transactional batch: whether it was aborted can't be told yet."""
+    """read_committed over a transactional batch: not supported yet."""

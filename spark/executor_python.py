@@ -1,7 +1,7 @@
-"""The interpreter of Spark's Python workers: it has to be one that has this package.
+"""The interpreter of Spark's Python workers: it must have this package installed.
 
-Runs in: Spark's driver. PySpark takes PYSPARK_PYTHON, and where that is not set the first `python3` of PATH, which is not the virtual
-environment that `.venv/bin/python job.py` runs in. Whoever set it, or came through `spark-submit`, knows better and is left alone.
+Runs in: Spark's driver. PySpark takes PYSPARK_PYTHON, or, if unset, the first `python3` of PATH, which is not the virtual
+environment that `.venv/bin/python job.py` runs in. If it is set, or with `spark-submit`, nothing is changed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CHECK_DEADLINE_S = 30
 
 
 def choose_python(environment: MutableMapping[str, str], executable: str) -> None:
-    """Before there is a session: make this interpreter the workers', where PySpark would take another one."""
+    """Before a session exists: choose this interpreter for the workers, if PySpark would take another one."""
     if VARIABLE in environment or GATEWAY in environment or not executable:
         return
     found = shutil.which("python3", path=environment.get("PATH"))
@@ -28,7 +28,7 @@ def choose_python(environment: MutableMapping[str, str], executable: str) -> Non
 
 
 def check_python(spark: Any) -> None:
-    """With a session that runs: see that its workers can import this package. Of local sessions only.
+    """With a running session: check that its workers can import this package. Local sessions only.
 
     raises   RuntimeError, naming PYSPARK_PYTHON
     """

@@ -13,7 +13,7 @@ Compaction and retention work in the directory meanwhile:
     a segment is gone when it is opened           the rest comes over the network
     a segment was replaced by a merged one        offsets below `next_offset` are left out, none comes twice
     a replaced one is not in the listing          seen when its offsets are about to be passed over: the directory is listed again,
-                                                  and a new name, or a swap that is going on, sends the rest to the network
+                                                  and a new name, or a swap in progress, sends the rest to the network
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def local_directory(one: OffsetRange) -> Path | None:
 def is_directory_of(log_dir: Path, cluster_id: str, broker_id: int) -> bool:
     """Whether this is the log directory, on this host, of a cluster's broker.
 
-    raises   PermissionError, where it is here and this user may not look
+    raises   PermissionError, if it is here but not readable by this user
     """
     try:
         found = read_properties_file(log_dir / "meta.properties")

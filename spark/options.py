@@ -1,8 +1,7 @@
-"""The options of the `kafka` source, read for ours: same names, same forms, same refusals.
+"""The options of the `kafka` source, parsed for ours: same names, formats and refusals.
 
 One parser for `.format("headrace")`, `scan` and `write_parquet`. Precedence, strongest first: `startingTimestamp`,
-`startingOffsetsByTimestamp`, `startingOffsets` (and the `ending` ones). Spark hands names over in lower case; errors say them as they
-are written.
+`startingOffsetsByTimestamp`, `startingOffsets` (and the `ending` ones). Spark passes names in lower case; errors have Kafka's spelling.
 
 Source: Spark's Kafka integration guide, `KafkaSourceProvider`.
 """
@@ -63,7 +62,7 @@ class Bound:
     timestamps   by partition, in milliseconds
     default      for partitions that neither names
     timestamp    for all partitions, instead of the rest
-    option       that gave the offsets or timestamps, and has to name every partition that is read; '' where it need not
+    option       that gave the offsets or timestamps, and must name every partition that is read; '' if it need not
     """
 
     default: int = EARLIEST
@@ -78,9 +77,9 @@ class ScanOptions:
     """What to read.
 
     splits           also without `min_partitions`, into as many ranges as there are cores
-    attempts         to plan, each of which waits for a broker that is away
-    retry_pause_s    between two looks at such a broker
-    patience_s       of a task with such a broker
+    attempts         attempts at planning, each waits for an unavailable broker
+    retry_pause_s    between two attempts at such a broker
+    patience_s       of a task for an unavailable broker
     """
 
     bootstrap_servers: str
@@ -112,9 +111,9 @@ def parse_options(options: Mapping[str, str]) -> ScanOptions:
     check_properties(given)
     for key in given:
         if NAMES.get(key) in IN_STREAMS:
-            warnings.warn(f"option {NAMES[key]} is for streams and ignored in a batch", stacklevel=2)
+            warnings.warn(f"option {NAMES[key]} applies to streams only: ignored in a batch", stacklevel=2)
         elif key not in NAMES and not key.startswith("kafka."):
-            warnings.warn(f"option {key} is unknown to the headrace source and ignored", stacklevel=2)
+            warnings.warn(f"option {key} is unknown to the headrace source: ignored", stacklevel=2)
     if not given.get(BOOTSTRAP_SERVERS, "").strip():
         raise ValueError(f"option {BOOTSTRAP_SERVERS} must be set")
     strategies = [name for name in STRATEGIES if name.lower() in given]
@@ -154,25 +153,27 @@ def _topics(text: str | None) -> tuple[str, ...]:
     if text is None:
         return ()
     if not _names(text):
-        raise ValueError(f"option subscribe {text!r} names no topic")
+        raise ValueError(f"option subscribe {text!r} contains no topic")
     return _names(text)
 
 
 def _pattern(text: str | None) -> str | None:
-    """The pattern, which is looked for anywhere in a topic's name, as the connector does."""
+    """The pattern, searched anywhere in a topic's name, as the connector does."""
     if text is None:
         return None
     text = text.strip()
     if not text:
         raise ValueError("option subscribePattern is empty")
-    advice = r"what only Java knows (\p{...}, \Q...\E, (?<name>...), && or [ in a class) has to be written otherwise"
+    advice = r"Java-only syntax (\p{...}, \Q...\E, (?<name>...), && or [ in a class) must be rewritten"
     if _JAVA_CLASS.search(text):
-        raise ValueError(f"option subscribePattern {text!r} has a class that Python's re reads otherwise; {advice}")
+        raise ValueError(
+            f"option subscribePattern {text!r} has a character class that Python's re reads differently; {advice}"
+        )
     try:
         re.compile(text)
     except re.error as failure:
         raise ValueError(
-            f"option subscribePattern {text!r} is no pattern of Python's re: {failure}; {advice}"
+            f"option subscribePattern {text!r} is not a valid Python regular expression: {failure}; {advice}"
         ) from None
     return text
 
@@ -186,7 +187,7 @@ def _assigned(text: str | None) -> tuple[TopicPartition, ...]:
             raise ValueError(f'option assign {text!r}: {topic} must have a list of partition numbers, as {{"a":[0,1]}}')
         found += [TopicPartition(topic, number) for number in partitions]
     if not found:
-        raise ValueError(f"option assign {text!r} names no partition")
+        raise ValueError(f"option assign {text!r} contains no partition")
     return tuple(dict.fromkeys(found))
 
 
@@ -205,20 +206,20 @@ def _bound(given: Mapping[str, str], side: str, default: int) -> Bound:
     word = text.strip().lower()
     if word in SOON:
         if (side, word) in (("starting", "latest"), ("ending", "earliest")):
-            raise ValueError(f"option {option}: {word} makes no sense in a batch")
+            raise ValueError(f"option {option}: {word} is not allowed in a batch")
         return Bound(EARLIEST if word == "earliest" else LATEST)
     offsets = _by_partition(text, option)
     senseless, word = (LATEST, "latest") if side == "starting" else (EARLIEST, "earliest")
     for name, offset in offsets.items():
         if offset == senseless:
-            raise ValueError(f"option {option}: {name} at {senseless} ({word}) makes no sense in a batch")
+            raise ValueError(f"option {option}: {name} at {senseless} ({word}) is not allowed in a batch")
         if offset < EARLIEST:
-            raise ValueError(f"option {option}: {name} at {offset} is no offset")
+            raise ValueError(f"option {option}: {name} at {offset} is not an offset")
     return Bound(default, offsets=offsets, option=option)
 
 
 def _check_order(found: ScanOptions) -> None:
-    """raises   ValueError, where a start that was given lies after the end that was given"""
+    """raises   ValueError, if a given start is after the given end"""
     pairs = ((found.start.offsets, found.end.offsets), (found.start.timestamps, found.end.timestamps))
     for starts, ends in pairs:
         for name in sorted(starts.keys() & ends.keys()):
@@ -243,7 +244,7 @@ def _json(text: str, option: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as failure:
-        raise ValueError(f"option {option} {text!r} is no JSON: {failure}") from None
+        raise ValueError(f"option {option} {text!r} is not valid JSON: {failure}") from None
     if not isinstance(value, dict):
         raise ValueError(f"option {option} {text!r} must be a JSON object by topic")
     return value

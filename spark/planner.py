@@ -4,7 +4,7 @@ Runs in: Spark's driver (for `.format("headrace")` in a Python process beside it
 `max_records_per_partition` first, then, where there are fewer than `min_partitions`, by their share of the records. Every in-sync
 replica's host is a good place to run, since any replica may serve below the high watermark.
 
-A broker that is away is waited for: a job may begin while a node restarts.
+It waits for an unavailable broker: a job may start while a node restarts.
 
 Source: Spark's `KafkaOffsetRangeCalculator`, for how ranges are split.
 """
@@ -44,12 +44,12 @@ def plan(
 ) -> list[OffsetRange]:
     """The ranges of a scan.
 
-    raises   DataLoss, where a given offset lies outside of the log; ValueError, for partitions that don't exist; KafkaError;
-             ConnectionFailed, where no broker answered for as long as the options say
+    raises   DataLoss, if a given offset is outside of the log; ValueError, for unknown partitions; KafkaError;
+             ConnectionFailed, if no broker responded within the time that the options allow
     """
     deadline_s = clock() + options.attempts * ATTEMPT_S
     pause_s = PAUSE_FIRST_S
-    is_told = False
+    has_logged = False
     while True:
         try:
             ranges = _plan(options, default_parallelism)
@@ -58,9 +58,9 @@ def plan(
             code = failure.code if isinstance(failure, KafkaError) else ErrorCode.NETWORK_EXCEPTION
             if not code.retriable or code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION or clock() >= deadline_s:
                 raise
-            if not is_told:
+            if not has_logged:
                 _log.warning("planning waits up to %.0f s: %s", options.attempts * ATTEMPT_S, failure)
-                is_told = True
+                has_logged = True
         sleep(pause_s)
         pause_s = min(2 * pause_s, max(options.retry_pause_s, PAUSE_FIRST_S))
     _tell(ranges)
@@ -109,7 +109,7 @@ def _plan(options: ScanOptions, default_parallelism: int) -> list[OffsetRange]:
 def divide(
     options: ScanOptions, bounds: dict[TopicPartition, tuple[int, int]], default_parallelism: int = 1
 ) -> list[tuple[TopicPartition, int, int]]:
-    """(partition, start, end) of every range: the connector's, and finer ones where a scan may choose."""
+    """(partition, start, end) of every range: the connector's, or finer ones for `scan`."""
     ranges = [(name, start, end) for name, (start, end) in bounds.items() if start < end]
     most = options.max_records_per_partition
     if most is not None:
@@ -154,7 +154,7 @@ def _pieces(size: int, total: int, wanted: int) -> int:
 
 
 def _id_in_files(cluster_id: str, replicas: tuple[tuple[int, str, str], ...], name: TopicPartition) -> str:
-    """The topic's id from the directory on this host, for a cluster that tells none; '' where it is not here."""
+    """The topic's id from the directory on this host, for a cluster that returns none; '' if it is not local."""
     for broker_id, _host, log_dir in replicas:
         try:
             if log_dir and is_directory_of(Path(log_dir), cluster_id, broker_id):
@@ -165,25 +165,25 @@ def _id_in_files(cluster_id: str, replicas: tuple[tuple[int, str, str], ...], na
 
 
 def _tell(ranges: list[OffsetRange]) -> None:
-    """One line on how much of a plan can be read from files here, and a warning where a directory is here and closed."""
+    """Log how much of a plan can be read from local files, and warn of a local directory that is not readable."""
     here = 0
     closed: dict[str, str] = {}
-    is_here: dict[tuple[str, int, str], bool] = {}
+    is_local: dict[tuple[str, int, str], bool] = {}
     for one in ranges:
         for broker_id, _host, log_dir in one.replicas:
             key = (one.cluster_id, broker_id, log_dir)
-            if log_dir and key not in is_here:
+            if log_dir and key not in is_local:
                 try:
-                    is_here[key] = is_directory_of(Path(log_dir), one.cluster_id, broker_id)
-                    if is_here[key] and not os.access(log_dir, os.R_OK | os.X_OK):
+                    is_local[key] = is_directory_of(Path(log_dir), one.cluster_id, broker_id)
+                    if is_local[key] and not os.access(log_dir, os.R_OK | os.X_OK):
                         raise PermissionError(f"no access for user {os.getuid()}")
                 except PermissionError as failure:
-                    is_here[key] = False
+                    is_local[key] = False
                     closed[log_dir] = str(failure)
-        here += any(is_here.get((one.cluster_id, broker_id, log_dir)) for broker_id, _host, log_dir in one.replicas)
+        here += any(is_local.get((one.cluster_id, broker_id, log_dir)) for broker_id, _host, log_dir in one.replicas)
     for log_dir, reason in closed.items():
         _log.warning(
-            "%s is on this host and can't be read (%s): its records come over the network; "
+            "%s is on this host but not readable (%s): its records are fetched over the network; "
             "make Spark's user a member of the group that owns it",
             log_dir,
             reason,
@@ -210,7 +210,7 @@ def _partitions(cluster: Cluster, options: ScanOptions) -> list[TopicPartition]:
 def _check_order(starts: dict[TopicPartition, int], ends: dict[TopicPartition, int]) -> None:
     for name, start in starts.items():
         if start > ends[name]:
-            raise ValueError(f"{name}: the start offset {start} lies after the end offset {ends[name]}")
+            raise ValueError(f"{name}: the start offset {start} is after the end offset {ends[name]}")
 
 
 def _check_names(bound: Bound, names: list[TopicPartition]) -> None:
@@ -219,7 +219,7 @@ def _check_names(bound: Bound, names: list[TopicPartition]) -> None:
     unknown = [str(name) for name in given if name not in read]
     if unknown:
         raise ValueError(
-            f"{bound.option or 'offsets'} are given for partitions that are not read: {', '.join(unknown)}"
+            f"{bound.option or 'offsets'} are given for partitions outside the selection: {', '.join(unknown)}"
         )
     missing = [str(name) for name in names if name not in given]
     if bound.option and missing:
@@ -252,7 +252,7 @@ def _resolve(
                 if is_start and not options.unmatched_timestamp_is_latest:
                     raise ValueError(
                         f"{name}: no record at or after timestamp {timestamps[name]}; "
-                        "startingOffsetsByTimestampStrategy=latest begins at the end instead"
+                        "startingOffsetsByTimestampStrategy=latest starts at the end instead"
                     )
                 offset = latest[name]
         else:
@@ -268,7 +268,7 @@ def _resolve(
                     f"{what}: records were deleted, or the offset is wrong; failOnDataLoss=false "
                     "(scan: fail_on_data_loss=False) reads what is there"
                 )
-            _log.warning("records lost, going on as failOnDataLoss=false says: %s", what)
+            _log.warning("records lost, continuing because failOnDataLoss=false: %s", what)
             offset = min(max(offset, earliest[name]), latest[name])
         found[name] = offset
     return found

@@ -1,7 +1,7 @@
-"""A range of one partition's offsets, and how to read it: from the page cache here, or over the network.
+"""A range of one partition's offsets, and how to read it: from the local page cache, or over the network.
 
 Runs in: Spark's driver (makes ranges) and Python workers (read them). The end was frozen at the high watermark, so that nothing is
-read that could be cut again; files that are not here, or go away under the reader, fall back to the network.
+read that could still be truncated; files that are not local, or are removed during the read, fall back to the network.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ PATIENCE_S = 120.0  # the connector's: kafkaConsumer.pollTimeoutMs, which is spa
 class OffsetRange:
     """Offsets `start` <= offset < `end` of a partition.
 
-    replicas             (broker id, host, log directory) of in-sync replicas; the directory is '' where the broker did not tell
-    fails_on_data_loss   False: offsets that retention took since the plan are skipped
+    replicas             (broker id, host, log directory) of in-sync replicas; the directory is '' if the broker did not return it
+    fails_on_data_loss   False: offsets that retention removed since planning are skipped
     read_committed       transactional batches are refused
-    topic_id             32 hex digits; '' where the cluster has none
-    checks_crcs          compare every batch with its checksum
-    patience_s           how long a broker that is away is waited for
+    topic_id             32 hex digits; '' if the cluster has none
+    checks_crcs          verify the checksum of every batch
+    patience_s           how long to wait for an unavailable broker
     """
 
     topic: str

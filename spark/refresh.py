@@ -1,11 +1,11 @@
-"""`refresh`: a DataFrame of `.format("headrace")` that looks for its offsets again.
+"""`refresh`: a DataFrame of `.format("headrace")` that resolves its offsets again.
 
-Spark asks a Python data source once for each `load()` what there is to read, and keeps the answer for every action, view and DataFrame
-made from it (`PythonDataSourceV2.getOrCreateReadInfo`); the connector, which is Scala, looks again at each action. Tasks could look for
-themselves, but then a task that runs again, or a cached block that is computed again, would read other rows, and a shuffle over them
+Spark plans a Python data source once for each `load()`, and keeps that plan for every action, view and DataFrame
+made from it (`PythonDataSourceV2.getOrCreateReadInfo`); the connector, which is Scala, resolves again at each action. Tasks could resolve
+themselves, but then a retried task, or a recomputed cached block, would read other rows, and a shuffle over them
 loses or repeats some (docs/decisions/022).
 
-Runs in: Spark's driver, PySpark Classic. Spark Connect has no such way: call `load()` again.
+Runs in: Spark's driver, PySpark Classic. Not possible with Spark Connect: call `load()` again.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pyspark.sql import DataFrame
 
 
 def refresh(frame: DataFrame) -> DataFrame:
-    """The same query over what is there now; the views and DataFrames that share its `load()` see it as well.
+    """The same query over current offsets; views and DataFrames that share its `load()` are refreshed too.
 
-    raises   ValueError, where nothing of it is read by `.format("headrace")` in a classic session
+    raises   ValueError, if it reads nothing by `.format("headrace")` in a classic session
     """
     plan = getattr(getattr(frame, "_jdf", None), "queryExecution", None)
     if plan is None:
@@ -26,7 +26,7 @@ def refresh(frame: DataFrame) -> DataFrame:
     leaves = plan().analyzed().collectLeaves()
     sources = [_source(leaves.apply(index)) for index in range(leaves.size())]
     if not any(source is not None for source in sources):
-        raise ValueError('nothing of this DataFrame is read by .format("headrace")')
+        raise ValueError('this DataFrame reads nothing with .format("headrace")')
     for source in sources:
         if source is not None:
             source.setReadInfo(None)

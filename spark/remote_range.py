@@ -1,7 +1,7 @@
 """A range, or the rest of one, fetched from the partition's leader.
 
-Runs in: Spark's Python workers. A broker that is away is waited for as long as the range's patience lasts, which is the connector's
-`kafkaConsumer.pollTimeoutMs`. The topic's id is compared before the first fetch and after the last, where the broker tells ids.
+Runs in: Spark's Python workers. It waits for an unavailable broker for the range's `patience_s`, the connector's
+`kafkaConsumer.pollTimeoutMs`. The topic's id is compared before the first fetch and after the last, if the broker returns ids.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _log = logging.getLogger("headrace.spark")
 
 
 def read_remote(one: OffsetRange, rows: Rows) -> Iterator[pa.RecordBatch]:
-    """What is left of the range from `rows.next_offset` on.
+    """The rest of the range from `rows.next_offset` on.
 
-    raises   KafkaError OFFSET_OUT_OF_RANGE, where records are gone and that was not allowed; TopicRecreated; ConnectionFailed
+    raises   KafkaError OFFSET_OUT_OF_RANGE, if records are gone and `fails_on_data_loss`; TopicRecreated; ConnectionFailed
     """
     name = TopicPartition(one.topic, one.partition)
     with Cluster(one.bootstrap_servers, patience_s=one.patience_s) as cluster:
@@ -46,13 +46,13 @@ def read_remote(one: OffsetRange, rows: Rows) -> Iterator[pa.RecordBatch]:
                     raise
                 rows.next_offset = _after_loss(cluster, one, name, rows.next_offset)
         if one.topic_id:
-            with suppress(KafkaError, ConnectionFailed):  # it was deleted when all was read, or nobody can say
+            with suppress(KafkaError, ConnectionFailed):  # it was deleted after all was read, or can't be determined
                 cluster.refresh([one.topic])
             _check_topic(cluster, one)
 
 
 def _after_loss(cluster: Cluster, one: OffsetRange, name: TopicPartition, offset: int) -> int:
-    """Where to go on, when the log does not hold `offset` any more. raises KafkaError"""
+    """Where to continue when the log no longer has `offset`. raises KafkaError"""
     earliest = cluster.offsets({name: EARLIEST})[name]
     latest = cluster.offsets({name: LATEST})[name]
     what = f"{name}: offset {offset} of the range {one.start}..{one.end} is not in the log, which holds {earliest}..{latest}"
@@ -62,7 +62,7 @@ def _after_loss(cluster: Cluster, one: OffsetRange, name: TopicPartition, offset
             f"{what}: records were deleted after the read was planned; load it again, or read what is left with "
             "failOnDataLoss=false (scan: fail_on_data_loss=False)",
         )
-    _log.warning("records lost, going on as failOnDataLoss=false says: %s", what)
+    _log.warning("records lost, continuing because failOnDataLoss=false: %s", what)
     return min(earliest, one.end)
 
 

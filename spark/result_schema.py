@@ -1,6 +1,6 @@
-"""What a user's function yields, held against the schema that was promised: Spark's JVM reads by position and trusts the types.
+"""Checks what a user's function yields against its schema: Spark's JVM reads by position and trusts the types.
 
-Runs in: Spark's Python workers. A batch with the schema's names in another order is put in order; with other names it goes by position.
+Runs in: Spark's Python workers. A batch with the schema's names in another order is put in order; with other names it is taken by position.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TYPES: dict[str, tuple[_Check, str]] = {
 def conformed(batches: Iterable[pa.RecordBatch], schema: Any) -> Iterator[pa.RecordBatch]:
     """The batches, each with the columns of a StructType in their order.
 
-    raises   ValueError, naming the column that has the wrong type; TypeError, for what is no RecordBatch
+    raises   ValueError, naming the column that has the wrong type; TypeError, for anything but a RecordBatch
     """
     names = schema.fieldNames()
     for batch in batches:

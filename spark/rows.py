@@ -1,7 +1,7 @@
-"""Batches in, Arrow batches out: the rows of one range, whichever way its bytes come.
+"""Batches in, Arrow batches out: the rows of one range, from files or the network.
 
-Runs in: Spark's Python workers. A window of a file or a fetched blob goes through the kernels (`decode.py`), which stop where
-something is due that they leave to Python: a full chunk, a compressed batch, an old format, bytes that are wrong.
+Runs in: Spark's Python workers. A window of a file or a fetched blob goes through the kernels (`decode.py`), which stop at
+what they leave to Python: a full chunk, a compressed batch, an old format, invalid bytes.
 """
 
 from __future__ import annotations
@@ -109,24 +109,24 @@ class Rows:
             yield self._chunk.batch()
 
     def _refusal(self, data: Any, position: int, end: int, outcome: int) -> Exception:
-        """The error for bytes that the kernels would not take."""
+        """The error for bytes that the kernels refused."""
         at = self._origin + position
         if outcome == WALK_CHECKSUM:
             header = parse_header(data[position : position + HEADER_BYTES].tobytes())
             computed = compute_crc(data[position : position + header.size_bytes])
             return CorruptRange(
                 f"{self._range.topic}-{self._range.partition}: the batch at offset {header.base_offset} ({self._where}, byte "
-                f"{at}) is damaged: its checksum is {computed:#010x}, {header.crc:#010x} was written; "
+                f"{at}) is corrupt: its checksum is {computed:#010x}, expected {header.crc:#010x}; "
                 "checkCrcs=false (scan: check_crcs=False) reads it as it is"
             )
         if outcome == WALK_TRANSACTIONAL:
             return TransactionsUnsupported(
-                f"{self._where}: transactional batch at byte {at}; read_committed can't tell yet whether it was "
-                "aborted, read_uncommitted reads it"
+                f"{self._where}: transactional batch at byte {at}; read_committed does not support transactions "
+                "yet, read_uncommitted reads it"
             )
         if outcome == WALK_BAD:
             return CorruptRange(f"{self._where}: no valid record batch at byte {at}")
-        return CorruptRange(f"{self._where}: {end - position} bytes at byte {at} are no whole batch")
+        return CorruptRange(f"{self._where}: {end - position} bytes at byte {at} are not a complete batch")
 
     def _add_compressed(self, data: Any, position: int, header: RecordBatchHeader) -> Iterator[pa.RecordBatch]:
         what = f"{self._where}: the batch at byte {self._origin + position}"
@@ -156,7 +156,7 @@ class Rows:
             chunk.columns,
         )
         if last < 0:
-            raise CorruptRange(f"{what}: its records contradict their lengths")
+            raise CorruptRange(f"{what}: its records don't match their lengths")
         self._take(plain, last)
 
     def _add_old(self, data: Any, position: int, end: int) -> Generator[pa.RecordBatch, None, int]:

@@ -1,4 +1,4 @@
-"""`scan`: a DataFrame over segment files, read where they lie.
+"""`scan`: a DataFrame over segment files, read in place.
 
 The driver plans ranges; a small RDD of them carries preferred locations (all in-sync replica hosts);
 `mapInArrow` reads each range in the Python worker, where projection, `where` and `map_batches` are applied,
@@ -61,17 +61,17 @@ def scan(
 ) -> DataFrame:
     """Records of topics as a DataFrame; the end is frozen now, at the high watermark.
 
-    topics         a name, names with commas, or a sequence of them
-    columns        of key, value, topic, partition, offset, timestamp, timestampType (these where None), headers,
+    topics         a name, comma-separated names, or a sequence of names
+    columns        of key, value, topic, partition, offset, timestamp, timestampType (None: these), headers,
                    key_length, value_length (the lengths cost no copy of the bytes)
     where          filter applied in the worker: an Arrow expression over the columns, or a function from a RecordBatch to
                    a boolean array
-    start, end     "earliest", "latest", or offsets by TopicPartition; partitions not named are read from or to the edge
-    min_partitions as many tasks at least; by default large partitions are split so that every core has work
+    start, end     "earliest", "latest", or offsets by TopicPartition; partitions not named are read from the start or to the end
+    min_partitions least number of tasks; by default large partitions are split so that every core has work
     map_batches    applied in the worker to the batches of a range, after `where`: partial aggregates, file writing;
-                   `schema` (Spark DDL, or a StructType) then describes what it yields
-    check_crcs     compare every batch with its checksum
-    options        more, by the names that `.format("headrace")` takes: subscribePattern, assign, startingTimestamp, ...
+                   `schema` (Spark DDL, or a StructType) is then the schema of what it yields
+    check_crcs     verify the checksum of every batch
+    options        further options of `.format("headrace")`: subscribePattern, assign, startingTimestamp, ...
     raises         ValueError, DataLoss, KafkaError, ConnectionFailed, RuntimeError: at once, not in the tasks
     """
     if (map_batches is None) != (schema is None):
@@ -84,12 +84,7 @@ def scan(
         "checkCrcs": None if check_crcs else False,
         "failOnDataLoss": None if fail_on_data_loss else False,
     }
-    parsed = scan_options(given, start, end, options)
-    names = columns_of(parsed, columns)
-    check_where(where, names)
-    check_python(spark)
-    warm()
-    ranges = plan(parsed, parallelism_of(spark))
+    names, ranges = planned(spark, given, start, end, options, columns, where)
     wanted = None if schema is None else _struct(spark, schema)
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -101,10 +96,28 @@ def scan(
     return located(spark, ranges).mapInArrow(read, wanted if wanted is not None else spark_schema(names))
 
 
+def planned(
+    spark: SparkSession,
+    given: Mapping[str, Any],
+    start: Offsets,
+    end: Offsets,
+    options: Mapping[str, Any] | None,
+    columns: str | Sequence[str] | None,
+    where: Where,
+) -> tuple[tuple[str, ...], list[OffsetRange]]:
+    """(columns, ranges) of a read, after all checks that the driver can make. raises what `scan` raises"""
+    parsed = scan_options(given, start, end, options)
+    names = columns_of(parsed, columns)
+    check_where(where, names)
+    check_python(spark)
+    warm()
+    return names, plan(parsed, parallelism_of(spark))
+
+
 def scan_options(
     given: Mapping[str, Any], start: Offsets, end: Offsets, options: Mapping[str, Any] | None
 ) -> ScanOptions:
-    """Arguments and options as one set of options, read by the parser of all. raises ValueError"""
+    """Arguments and options merged and parsed. raises ValueError"""
     merged = {key.lower(): _text(value) for key, value in (options or {}).items()}
     words = {"startingOffsets": start, "endingOffsets": end}
     for value in words.values():
@@ -125,7 +138,7 @@ def scan_options(
 
 
 def joined(names: str | Sequence[str] | None, what: str) -> str | None:
-    """Names as options have them, with commas. raises ValueError"""
+    """Names joined with commas, as options take them. raises ValueError"""
     if names is None or isinstance(names, str):
         return names
     parts = list(names)
@@ -135,7 +148,7 @@ def joined(names: str | Sequence[str] | None, what: str) -> str | None:
 
 
 def check_where(where: Where, names: Sequence[str]) -> None:
-    """See that a filter is one, before a task does. raises ValueError"""
+    """Check a filter on the driver, before a task uses it. raises ValueError"""
     if where is None:
         return
     if isinstance(where, pc.Expression):
@@ -168,7 +181,7 @@ def located(spark: SparkSession, ranges: list[OffsetRange]) -> DataFrame:
 
 
 def tell_placement(context: Any, ranges: list[OffsetRange]) -> None:
-    """A warning where no executor runs on a host that has the files: it would be told nowhere."""
+    """Warn if no executor runs on a host that has the files: nothing else shows it."""
     if str(context.master).partition("[")[0] == "local":
         return
     # The driver is among them: it counts as an executor, for it can't be told from one beside it.
@@ -177,14 +190,14 @@ def tell_placement(context: Any, ranges: list[OffsetRange]) -> None:
     hosts = {host for one in ranges for _broker_id, host, _log_dir in one.replicas}
     if hosts and not hosts & executors:
         _log.warning(
-            "no executor is on a host of the brokers (%s, executors on %s): all records come over the network",
+            "no executor runs on a broker's host (%s, executors on %s): all records are fetched over the network",
             ", ".join(sorted(hosts)),
             ", ".join(sorted(executors)),
         )
 
 
 def _located_rdd(context: Any, rows: list[Any], ranges: list[OffsetRange]) -> Any:
-    """An RDD whose partitions carry preferred locations: only Scala's `makeRDD` can say them."""
+    """An RDD whose partitions carry preferred locations: only Scala's `makeRDD` can set them."""
     from pyspark.rdd import RDD
     from pyspark.serializers import CPickleSerializer
 
@@ -226,7 +239,7 @@ def columns_of(parsed: ScanOptions, columns: str | Sequence[str] | None) -> tupl
 
 
 def _struct(spark: SparkSession, schema: str | StructType) -> StructType:
-    """raises   ParseException, for DDL that is none"""
+    """raises   ParseException, for invalid DDL"""
     return schema if isinstance(schema, StructType) else spark.createDataFrame([], schema).schema
 
 

@@ -1,8 +1,8 @@
 """`warm`: the kernels compiled, or loaded from their cache, before tasks need them.
 
 Runs in: Spark's driver (`scan`, `register`), once a process; `python -c "from headrace.spark.warm import warm; warm()"` when an
-executor's image is built. What
-is compiled lies in Numba's cache then (`compiled.py`), and the workers on the same host load it instead of each compiling it.
+executor's image is built. The compiled
+kernels are then in Numba's cache (`compiled.py`), and the workers on the same host load it instead of each compiling it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROWS = 8
 
 @functools.cache
 def warm() -> int:
-    """Send a few records through every kernel; returns how many came out."""
+    """Send a few records through every kernel; returns how many it decoded."""
     records = [Record(0, 0, b"k", b"v", ())]
     batches = [build_batch(records, base_offset=number, codec=codec) for number, codec in enumerate((0, Codec.GZIP))]
     data = np.frombuffer(b"".join(batches), np.uint8)

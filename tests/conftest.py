@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,19 +16,27 @@ import pytest
 from tests.support import children
 from tests.support.waiting import wait_until
 
-LONG_FILES = {
-    "test_campaign.py",
-    "test_compaction_under_load.py",
-    "test_datasource.py",
-    "test_group_clients.py",
-    "test_hostile_frames.py",
-    "test_log_directories.py",
-    "test_many_connections.py",
-    "test_old_clients.py",
-    "test_ring_deaths.py",
-    "test_scan.py",
-    "test_worker_deaths.py",
-}
+TESTS = Path(__file__).resolve().parent
+LONG_FILES = (  # the longest first
+    "workers/test_worker_deaths.py",
+    "spark/test_datasource.py",
+    "spark/test_scan.py",
+    "spark/test_job_script.py",
+    "e2e/test_faults.py",
+    "shm/test_cluster_view.py",
+    "shm/test_ring_deaths.py",
+    "e2e/test_verify_running.py",
+    "e2e/test_compaction_under_load.py",
+    "spark/test_parquet.py",
+    "e2e/test_hostile_frames.py",
+    "e2e/test_record_deletion.py",
+    "spark/test_guide.py",
+    "e2e/test_group_clients.py",
+    "e2e/test_log_directories.py",
+    "log/compaction/test_million_keys.py",
+    "e2e/test_group_faults.py",
+    "controller/test_process.py",
+)
 
 hypothesis.settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
@@ -53,7 +62,27 @@ def pytest_sessionstart(session):
 
 def pytest_collection_modifyitems(items):
     """Files that take tens of seconds first: shards take whole files, and none shall begin a long one at the end."""
-    items.sort(key=lambda item: item.path.name not in LONG_FILES)
+    places = {TESTS / name: place for place, name in enumerate(LONG_FILES)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_thread_outlives_its_module():
+    """What one test leaves running another one meets: in a patched name, in a count of descriptors, in a fork."""
+    before = set(threading.enumerate())
+    yield
+
+    def left():
+        return [one for one in threading.enumerate() if one not in before and not _is_of_spark(one)]
+
+    wait_until(lambda: not left(), lambda: f"threads left: {left()}")
+
+
+def _is_of_spark(thread):
+    """A session is for all tests, and its gateway's threads for the rest of the process."""
+    target = getattr(thread, "_target", None)
+    modules = (type(thread).__module__, type(getattr(target, "__self__", None)).__module__)
+    return any(name.partition(".")[0] in ("py4j", "pyspark") for name in modules)
 
 
 @dataclass

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 EXCEPTIONS = {
     "node/log_dirs.py": ("log", "the clean-shutdown markers are taken under the lock, before any worker runs"),
     "cli/demo_run.py": ("spark", "the demo runs Spark"),
-    "cli/import_07_state.py": ("Disk", "an import's own state, a file in no log directory"),
+    "migration/import_07_state.py": ("Disk", "an import's own state, a file in no log directory"),
     "protocol/field_tables.py": ("importlib", "the schema is a part of the package"),
 }
 # modules, or names of modules, that a pure room does not import

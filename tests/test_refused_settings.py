@@ -34,7 +34,7 @@ from headrace.settings import Settings
     ],
 )
 def test_a_key_that_promises_protection_is_refused_with_key_value_and_reason(key, value):
-    with pytest.raises(ConfigError, match="not built yet") as caught:
+    with pytest.raises(ConfigError, match="not supported yet") as caught:
         Settings({key: value})
     assert caught.value.key == key
 
@@ -72,4 +72,4 @@ def test_a_secret_is_not_printed(key):
 def test_a_quota_warns_that_nobody_is_throttled(key, caplog):
     with caplog.at_level(logging.WARNING):
         checked({key: "11"})
-    assert caplog.messages == [f"quota ignored, nobody is throttled yet key={key}"]
+    assert caplog.messages == [f"quota ignored, quotas are not supported yet key={key}"]

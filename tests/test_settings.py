@@ -44,11 +44,11 @@ def test_what_only_python_takes_for_a_number_is_refused(key, text):
 
 @pytest.mark.parametrize("port", ["\u00b2", "\u0663", "1_0", "70000", "+80", ""])
 def test_a_port_that_is_none_is_refused(port):
-    with pytest.raises(ConfigError, match="must look like PLAINTEXT://host:port"):
+    with pytest.raises(ConfigError, match="must have the form PLAINTEXT://host:port"):
         parse_listener(f"PLAINTEXT://localhost:{port}")
 
 
 @pytest.mark.parametrize("text", ["\u00b2", "1-\u0663", "1_0", "-1", ""])
 def test_processors_that_are_none_are_refused(text):
-    with pytest.raises(ConfigError, match="must look like 0-3,8"):
+    with pytest.raises(ConfigError, match="must have the form 0-3,8"):
         parse_cpus(text)

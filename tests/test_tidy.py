@@ -3,13 +3,29 @@
 import ast
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import LONG_FILES
+
 ROOT = Path(__file__).parent.parent
-SOURCES = ["headrace", "protocol", "shm", "runtime", "log", "client", "workers", "controller", "node", "spark", "cli"]
+SOURCES = [
+    "headrace",
+    "protocol",
+    "shm",
+    "runtime",
+    "log",
+    "client",
+    "workers",
+    "controller",
+    "node",
+    "spark",
+    "migration",
+    "cli",
+]
 FOLDERS = [*SOURCES, "bench", "tests", "systemd"]
 CODE = [path for folder in SOURCES for path in sorted((ROOT / folder).rglob("*.py"))]
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
@@ -21,6 +37,8 @@ TEXT_SUFFIXES = {".py", ".md", ".toml", ".txt", ".xml", ".service", ".slice", ".
 
 # a directory of the machine that something was written on, an index that only some network has
 MACHINE = re.compile(r"(^|[^\w.~-])/(work|farm|root|home/\w+)/|\bindex-url\b|\btrusted-host\b")
+# what a program is given by the process, and nothing else of Python is it for a test to replace
+OF_THE_PROCESS = {"'argv'", "'stderr'", "'stdin'", "'stdout'"}
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|raise NotImplementedError")
 
 
@@ -149,6 +167,38 @@ def test_helpers_of_tests_are_one_package():
             elif isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.path":
                 wrong.append(f"{relative(path)}: sys.path")
     assert not wrong
+
+
+def test_long_files_are_there():
+    assert not [name for name in LONG_FILES if not (ROOT / "tests" / name).is_file()]
+
+
+def test_tests_patch_the_module_under_test_and_not_python():
+    """`time.sleep` patched reaches every thread of the process and every library: `support/altered.py` does not."""
+    wrong = []
+    for path in TESTS:
+        tree = ast.parse(path.read_text())
+        imports = [one for node in ast.walk(tree) if isinstance(node, ast.Import) for one in node.names]
+        pythons = {(one.asname or one.name).partition(".")[0] for one in imports if _is_pythons(one.name)}
+        for node in ast.walk(tree):
+            if not (
+                isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setattr"
+            ):
+                continue
+            target, name = node.args[:2]
+            if isinstance(target, ast.Attribute):  # loop_module.os, os.path
+                is_pythons = _is_pythons(target.attr) or ast.unparse(target).partition(".")[0] in pythons
+            elif isinstance(target, ast.Constant):
+                is_pythons = _is_pythons(target.value)
+            else:
+                is_pythons = isinstance(target, ast.Name) and target.id in pythons
+            if is_pythons and ast.unparse(name) not in OF_THE_PROCESS:
+                wrong.append(f"{relative(path)}:{node.lineno}: {ast.unparse(node)[:60]}")
+    assert not wrong
+
+
+def _is_pythons(module: str) -> bool:
+    return module.partition(".")[0] in sys.stdlib_module_names
 
 
 def _normal(name: str) -> str:

@@ -14,7 +14,7 @@ LOOP_DEATHS = 4
 _DIED = re.compile(r"process died role=(\S+) pid=(\d+) (.*?) lived_ms=")
 _LOSS = re.compile(r"process died role=|process did not stop cleanly role=\S+ signal=9")
 _SERVES = "headrace.node.supervisor: serving bootstrap="
-_HANGS = re.compile(r"process hangs, killed role=(\S+) pid=(\d+)")
+_HANGS = re.compile(r"process hung, killed role=(\S+) pid=(\d+)")
 
 
 class NodeLog:

@@ -54,7 +54,7 @@ def test_a_life_in_which_a_process_died_is_told_from_one_in_which_none_did(tmp_p
 
 def test_a_process_that_hung_is_told_once(tmp_path):
     log = NodeLog(tmp_path / "node.log")
-    log.take("ERROR process hangs, killed role=network-0 pid=7 timeout_ms=30000")
+    log.take("ERROR process hung, killed role=network-0 pid=7 timeout_ms=30000")
     log.take(death(7, role="network-0"))
     assert len(log.deaths) == 1
 

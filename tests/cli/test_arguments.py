@@ -39,7 +39,7 @@ def test_offsets_that_are_none(text):
 def test_names_of_groups():
     assert parse_group("--option", "any thing ü") == "any thing ü"
     assert parse_group("--option", "x" * 32_767) == "x" * 32_767
-    assert "'' is no name" in refused(parse_group, "")
+    assert "'' is not a valid group name" in refused(parse_group, "")
     assert "too long" in refused(parse_group, "x" * 32_768)
     assert "too long" in refused(parse_group, "ü" * 16_384)
 
@@ -149,5 +149,5 @@ def test_options_that_exclude_each_other():
     assert only_one({"--a": None, "--b": 0, "--c": False}) == "--b"
     with pytest.raises(typer.BadParameter, match="one of --a, --b"):
         only_one({"--a": None, "--b": False})
-    with pytest.raises(typer.BadParameter, match="--a and --b exclude"):
+    with pytest.raises(typer.BadParameter, match="--a and --b can't be combined"):
         only_one({"--a": "", "--b": True})

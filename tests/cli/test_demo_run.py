@@ -1,9 +1,13 @@
-"""The demo's node: it comes up, or its log is shown in time; nothing outlives the demo."""
+"""The demo's node: it comes up, or its log is shown in time; nothing outlives the demo.
+
+Holds: cli/demo.py
+"""
 
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -12,6 +16,7 @@ import pytest
 
 from headrace.cli import demo_run
 from headrace.node.termination import terminate
+from tests.support.altered import altered
 from tests.support.waiting import DEADLINE_S
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -29,10 +34,12 @@ def lines(tmp_path):
 def start(monkeypatch, tmp_path):
     """Starts a node whose program is the given lines of Python; ends it with the test."""
     nodes = []
-    popen = subprocess.Popen
 
     def start(program):
-        monkeypatch.setattr(subprocess, "Popen", lambda _args, **kept: popen([sys.executable, "-c", program], **kept))
+        def popen(_args, **kept):
+            return subprocess.Popen([sys.executable, "-c", program], **kept)
+
+        monkeypatch.setattr(demo_run, "subprocess", altered(subprocess, Popen=popen))
         nodes.append(demo_run._start_node(tmp_path))
         return nodes[-1]
 
@@ -61,7 +68,7 @@ def test_a_node_that_says_nothing_ends_at_the_deadline(start, tmp_path, monkeypa
     monkeypatch.setattr(demo_run, "READY_DEADLINE_S", 0.2)
     node = start("import time; time.sleep(60)")
     begun = time.monotonic()
-    with pytest.raises(SystemExit, match="did not come up"):
+    with pytest.raises(SystemExit, match="did not start"):
         demo_run._await_ready(node, tmp_path)
     assert time.monotonic() - begun < DEADLINE_S
 
@@ -71,7 +78,7 @@ def test_a_demo_that_is_told_to_stop_takes_its_node_and_directory_along(start, l
     directory = tmp_path / "demo"
     directory.mkdir()
     monkeypatch.setattr(demo_run, "_start_node", lambda _directory: node)
-    monkeypatch.setattr(demo_run.tempfile, "mkdtemp", lambda **_: str(directory))
+    monkeypatch.setattr(demo_run, "tempfile", altered(tempfile, mkdtemp=lambda **_: str(directory)))
     before = signal.getsignal(signal.SIGTERM)
     await_ready = demo_run._await_ready
 
@@ -105,10 +112,10 @@ def test_a_demo_that_is_told_to_stop_while_its_node_starts_takes_it_along(start,
     ("content", "complaint"),
     [
         (None, "No such file or directory"),
-        (b"", "holds no line"),
+        (b"", "is empty"),
         (
             b"short\n" + b"x" * 1_000_000 + b"\n",
-            "line 2: 1000000 bytes; the demo's lines are records of 1000000 bytes at most",
+            "line 2: 1000000 bytes; the demo takes lines of at most 1000000 bytes",
         ),
     ],
 )

@@ -23,22 +23,22 @@ def happened(monkeypatch):
         def start(self):
             events.append(("zookeeper started", self.directory))
 
-        def look(self, now_ms):
-            events.append(("zookeeper looked after", now_ms))
+        def check(self, now_ms):
+            events.append(("zookeeper checked", now_ms))
 
         def stop(self):
             events.append(("zookeeper stopped", self.directory))
 
     class FakeSupervisor:
-        def __init__(self, settings, *, on_ready, on_look, log_dirs, directory):
+        def __init__(self, settings, *, on_ready, on_tick, log_dirs, directory):
             events.append(("node", settings, directory))
             self._on_ready = on_ready
-            self._on_look = on_look
+            self._on_tick = on_tick
 
         def run(self):
             self._on_ready("127.0.0.1:9092")
-            if self._on_look is not None:
-                self._on_look(5)
+            if self._on_tick is not None:
+                self._on_tick(5)
             return 0
 
     monkeypatch.setattr("headrace.node.embedded_zookeeper.EmbeddedZooKeeper", FakeZooKeeper)
@@ -48,8 +48,8 @@ def happened(monkeypatch):
 
 def test_zookeeper_starts_before_the_node_and_stops_after_it(happened, tmp_path, capsys):
     assert dev.dev(directory=tmp_path, port=0) == 0
-    started, node, looked, stopped = happened
-    assert looked == ("zookeeper looked after", 5)
+    started, node, checked, stopped = happened
+    assert checked == ("zookeeper checked", 5)
     assert started == ("zookeeper started", tmp_path / "zookeeper")
     assert stopped == ("zookeeper stopped", tmp_path / "zookeeper")
     _what, settings, directory = node

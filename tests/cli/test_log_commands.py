@@ -1,4 +1,7 @@
-"""dump-log and verify from outside: output for people, lines of JSON, exit codes, progress."""
+"""dump-log and verify from outside: output for people, lines of JSON, exit codes, progress.
+
+Holds: cli/dump_log.py, cli/dump_text.py, cli/verify.py, cli/verify_run.py, cli/progress.py
+"""
 
 import json
 import os
@@ -219,7 +222,9 @@ def test_hostile_segments_are_named_within_bounded_memory(tmp_path, command):
     assert "Traceback" not in done.stderr
     said = done.stdout + done.stderr
     assert re.search(rf"fault: .*/{0:020d}\.log byte 0: .*checksum", said)
-    assert re.search(rf"fault: .*/{5:020d}\.log byte 0: .*records .*can't be read: gzip: more than", said)
+    assert re.search(
+        rf"fault: .*/{5:020d}\.log byte 0: .*records .*can't be read: gzip: decompresses to more than", said
+    )
 
 
 @pytest.mark.parametrize("is_json", [True, False])

@@ -1,4 +1,7 @@
-"""The command line from outside: what it prints, how it ends, what it costs to start."""
+"""The command line from outside: what it prints, how it ends, what it costs to start.
+
+Holds: cli/application.py, cli/standard_streams.py, cli/version.py
+"""
 
 import os
 import shlex
@@ -69,7 +72,7 @@ def test_help_imports_nothing_heavy():
 def test_an_argument_that_is_not_utf8_is_named(arguments):
     done = headrace(*arguments, LC_ALL="C.UTF-8")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "\\udcff' is neither UTF-8 nor a file that is there" in done.stderr
+    assert "\\udcff' is neither UTF-8 nor an existing file" in done.stderr
     assert done.stderr.count("\n") == 1
 
 
@@ -127,10 +130,14 @@ def test_a_closed_stream_is_no_traceback_and_nothing_takes_its_place(closing, ar
     [
         (["start", "nowhere.properties"], 78, "headrace: invalid value 'nowhere.properties' for FILE: No such file"),
         (["dev", "--set", "broker.id=x"], 78, "headrace: invalid value 'x' for broker.id: must be a whole number"),
-        (["dev", "--set", "nonsense"], 78, "headrace: invalid value 'nonsense' for --set: must look like key=value"),
+        (
+            ["dev", "--set", "nonsense"],
+            78,
+            "headrace: invalid value 'nonsense' for --set: must have the form key=value",
+        ),
         (["dev", "--port", "99999"], 2, "--port"),
         (["topics", "list", "-b", "127.0.0.1:99999"], 2, "'127.0.0.1:99999': ports are 1 to 65535"),
-        (["produce", "t", "-K", ""], 2, "separates nothing"),
+        (["produce", "t", "-K", ""], 2, "is empty"),
         (["dev", "--bogus"], 2, "--bogus"),
         (["bogus"], 2, "bogus"),
         (["start"], 2, "FILE.properties"),

@@ -1,4 +1,7 @@
-"""`headrace produce` and `headrace consume` against a node."""
+"""`headrace produce` and `headrace consume` against a node.
+
+Holds: cli/consume.py
+"""
 
 import json
 import os
@@ -7,7 +10,7 @@ import uuid
 
 import pytest
 
-from headrace.cli.consume import METADATA_EVERY_S, Growth
+from headrace.cli.consume import METADATA_EVERY_S, PartitionDiscovery
 from headrace.client.cluster import Cluster
 from headrace.client.consumer import Consumer
 from headrace.ids import TopicPartition
@@ -51,7 +54,7 @@ def test_files_and_standard_input_in_their_order(program, topic, tmp_path):
 
 def test_a_line_without_its_separator_is_named_and_what_stood_before_it_is_kept(program, topic):
     said = program.fails("produce", topic, "-K", "=", "-p", "0", stdin=b"a=1\nb=2\nc\nd=4\n")
-    assert "standard input, line 3: no key separator '='" in said
+    assert "standard input, line 3: key separator '='" in said
     assert program("consume", topic, "--format", "%k-%s ") == b"a-1 b-2 "
 
 
@@ -59,15 +62,15 @@ def test_a_line_without_its_separator_is_named_and_what_stood_before_it_is_kept(
     ("arguments", "exit_code", "complaint"),
     [
         (["absent"], 1, "UNKNOWN_TOPIC_OR_PARTITION"),
-        (["{topic}", "--partition", "3"], 1, "partitions 0 to 2, not 3"),
-        (["{topic}", "--partition", "x"], 2, "'x' names no partitions"),
-        (["{topic}", "--partition", "0-1"], 2, "names more than one partition"),
+        (["{topic}", "--partition", "3"], 1, "partitions 0 to 2, no partition 3"),
+        (["{topic}", "--partition", "x"], 2, "'x' is not a list of partitions"),
+        (["{topic}", "--partition", "0-1"], 2, "is more than one partition: expected one number"),
         (["{topic}", "--header", "x"], 2, "'x' is not KEY=VALUE"),
         (["{topic}", "--codec", "rar"], 2, "rar"),
         (["{topic}", "--acks", "2"], 2, "--acks"),
         (["{topic}", "--timeout", "0"], 2, "--timeout"),
         (["{topic}", "no-such-file"], 2, "no-such-file"),
-        (["bad topic"], 2, "'bad topic' is no name of a topic"),
+        (["bad topic"], 2, "'bad topic' is not a valid topic name"),
     ],
 )
 def test_what_can_not_be_is_named(program, topic, arguments, exit_code, complaint):
@@ -91,7 +94,7 @@ def test_the_line_of_a_record_that_is_too_large_is_named(program, tmp_path):
     (tmp_path / "fine").write_bytes(b"a\n" * 50)
     (tmp_path / "large").write_bytes(b"".join(b"%d\n" % number for number in range(20)) + b"x" * 2_000 + b"\nlast\n")
     said = program.fails("produce", name, str(tmp_path / "fine"), str(tmp_path / "large"))
-    assert f"{tmp_path}/large, line 21 was not taken" in said
+    assert f"{tmp_path}/large, line 21 was not delivered" in said
     assert "MESSAGE_TOO_LARGE" in said
 
 
@@ -171,17 +174,17 @@ def test_where_reading_begins_and_ends(program, topic):
     ("options", "exit_code", "complaint"),
     [
         (["--from", "1"], 1, "OFFSET_OUT_OF_RANGE"),
-        (["--from", "soon"], 2, "'soon' is none of earliest"),
-        (["--from", "@soon"], 2, "'soon' is no time"),
+        (["--from", "soon"], 2, "'soon' is not a position"),
+        (["--from", "@soon"], 2, "'soon' is not a time"),
         (["--from", "@2026-11-21T08:30:00"], 2, "has no time zone"),
-        (["--partition", "3"], 1, "partitions 0 to 2, not 3"),
-        (["--partition", "1-"], 2, "'1-' names no partitions"),
+        (["--partition", "3"], 1, "partitions 0 to 2, no partition 3"),
+        (["--partition", "1-"], 2, "'1-' is not a list of partitions"),
         (["--max-messages", "0"], 2, "--max-messages"),
-        (["--format", "%z"], 2, "'%z' is no token"),
-        (["--format", "%s", "--json"], 2, "exclude each other"),
-        (["--group", "g", "--partition", "0"], 2, "exclude each other"),
-        (["--group", "g", "--from", "5"], 2, "can't be with --group"),
-        (["--group", ""], 2, "is no name of a group"),
+        (["--format", "%z"], 2, "'%z' is not a format token"),
+        (["--format", "%s", "--json"], 2, "can't be combined"),
+        (["--group", "g", "--partition", "0"], 2, "can't be combined"),
+        (["--group", "g", "--from", "5"], 2, "can't be combined with --group"),
+        (["--group", ""], 2, "is not a valid group name"),
     ],
 )
 def test_what_can_not_be_read_is_named(program, topic, options, exit_code, complaint):
@@ -246,12 +249,12 @@ def test_partitions_that_a_topic_gets_while_it_is_followed_are_read_from_their_b
     with Cluster(program.bootstrap) as cluster:
         cluster.refresh([name])
         consumer = Consumer(cluster, {TopicPartition(name, 0): 0})
-        growth = Growth(lambda: Cluster(program.bootstrap), consumer, name, lambda: next(clock))
+        discovery = PartitionDiscovery(lambda: Cluster(program.bootstrap), consumer, name, lambda: next(clock))
         consumer.poll(0)  # a fetch is on its way from here on
         program("topics", "alter", name, "--partitions", "3")
         program("produce", name, "-p", "2", stdin=b"early\n")
-        growth.look()
+        discovery.check()
         assert len(consumer.positions) == 1, "not time to look yet"
-        growth.look()
+        discovery.check()
         assert consumer.positions == {TopicPartition(name, partition): 0 for partition in range(3)}
         assert wait_until(lambda: [record.value for _name, rows in consumer.poll(0.1) for record in rows]) == [b"early"]

@@ -1,3 +1,8 @@
+"""`headrace topics` from outside: what it prints, what it refuses, what advice an error has.
+
+Holds: cli/client_options.py
+"""
+
 import json
 import uuid
 
@@ -66,14 +71,14 @@ def test_a_dry_run_changes_nothing(program, topic):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["create", "a b"], "'a b' is no name of a topic"),
+        (["create", "a b"], "'a b' is not a valid topic name"),
         (["create", "t", "--partitions", "0"], "--partitions"),
         (["create", "t", "--partitions", "many"], "--partitions"),
         (["create", "t", "--config", "retention.ms"], "'retention.ms' is not KEY=VALUE"),
-        (["create", "t", "--config", "a=1", "--config", "a=2"], "'a=2' sets a once more"),
+        (["create", "t", "--config", "a=1", "--config", "a=2"], "'a=2' sets a a second time"),
         (["alter", "t"], "nothing to change"),
-        (["alter", "t", "--delete-config", "a=1"], "'a=1' is no KEY"),
-        (["alter", "t", "--config", "a=1", "--delete-config", "a"], "is set by --config as well"),
+        (["alter", "t", "--delete-config", "a=1"], "'a=1' is not a KEY"),
+        (["alter", "t", "--config", "a=1", "--delete-config", "a"], "is also set by --config"),
         (["delete"], "TOPIC"),
         (["list", "surplus"], "surplus"),
     ],
@@ -84,13 +89,13 @@ def test_bad_arguments_are_named(program, arguments, complaint):
 
 def test_an_address_that_can_not_be(program):
     program.bootstrap = "nowhere"
-    assert "'nowhere' is not host:port" in program.fails("topics", "list", exit_code=2)
+    assert "'nowhere' is not HOST:PORT" in program.fails("topics", "list", exit_code=2)
 
 
 def test_a_broker_that_is_not_there(program):
     program.bootstrap = "127.0.0.1:1"
     said = program.fails("topics", "list")
-    assert "no broker answers: 127.0.0.1:1" in said
+    assert "no broker responded: 127.0.0.1:1" in said
     assert "headrace dev" in said
 
 
@@ -100,7 +105,7 @@ def test_settings_of_a_client_come_from_a_file(program, tmp_path, topic):
     program.bootstrap = ""
     done = program.run("topics", "list", "--command-config", str(file))
     assert topic in done.stdout.decode().split()
-    assert b"not used: some.other.key" in done.stderr
+    assert b"ignored unknown keys: some.other.key" in done.stderr
     for line in ("request.timeout.ms=soon", "request.timeout.ms=0", "security.protocol=SASL_SSL"):
         file.write_text(line)
         assert line.partition("=")[0] in program.fails("topics", "list", "--command-config", str(file), exit_code=78)

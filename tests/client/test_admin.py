@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from headrace.client.admin import Admin, Group, NewTopic
+from headrace.client.admin import Admin, GroupListing, NewTopic
 from headrace.client.cluster import Cluster
 from headrace.client.consumer import Consumer
 from headrace.client.producer import Producer
@@ -107,5 +107,5 @@ def test_a_partition_that_is_not_there(node, topic):
 def test_groups_are_asked_for_again_while_a_broker_loads_them(broker):
     broker.fail[ApiKey.LIST_GROUPS, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] = 3
     with Cluster(broker.address) as cluster:
-        assert Admin(cluster).list_groups() == [Group("billing", "consumer", "Empty")]
+        assert Admin(cluster).list_groups() == [GroupListing("billing", "consumer", "Empty")]
     assert broker.asked[ApiKey.LIST_GROUPS] == 4

@@ -24,7 +24,7 @@ def test_the_highest_version_of_both_is_taken(broker):
 def test_an_api_that_is_not_served_is_refused(broker):
     connection = Connection("127.0.0.1", broker.port)
     for api_key, low, high in ((ApiKey.FETCH, 13, 15), (ApiKey.END_TXN, 0, 3)):
-        with pytest.raises(KafkaError, match="is needed") as failure:
+        with pytest.raises(KafkaError, match="is required") as failure:
             connection.version(api_key, low, high)
         assert failure.value.code is ErrorCode.UNSUPPORTED_VERSION
     connection.close()
@@ -58,10 +58,10 @@ def test_nobody_listens():
 @pytest.mark.parametrize(
     ("answer", "complaint"),
     [
-        (b"HTTP/1.1 400 Bad Request\r\n", r"127\.0\.0\.1:\d+ answers with an HTTP response"),
-        (b"\x15\x03\x03\0\x02\x02\x46", "answers with a TLS alert"),
-        (b"\x7f\xff\xff\xff", r"response of 2147483647 bytes from 127\.0\.0\.1:\d+$"),
-        (b"\0\0\0\x04\0\0\0\x63", r"response 99 from 127\.0\.0\.1:\d+, 1 is due"),
+        (b"HTTP/1.1 400 Bad Request\r\n", r"127\.0\.0\.1:\d+ answered with an HTTP response"),
+        (b"\x15\x03\x03\0\x02\x02\x46", "answered with a TLS alert"),
+        (b"\x7f\xff\xff\xff", r"invalid response size 2147483647 bytes from 127\.0\.0\.1:\d+$"),
+        (b"\0\0\0\x04\0\0\0\x63", r"correlation id 99 from 127\.0\.0\.1:\d+, expected 1"),
     ],
 )
 def test_a_peer_that_speaks_something_else_is_refused_by_its_name(answer, complaint):
@@ -82,7 +82,7 @@ def test_a_peer_that_speaks_something_else_is_refused_by_its_name(answer, compla
 
 
 def test_a_silent_peer_ends_at_the_deadline_and_is_told_from_one_that_is_not_there():
-    said = r"timed out: connected, but no whole answer within 0\.1 s"
+    said = r"timed out: connected, but no complete response within 0\.1 s"
     with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(ConnectionFailed, match=said):
         Connection("127.0.0.1", listener.getsockname()[1], timeout_s=0.1)
 

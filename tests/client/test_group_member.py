@@ -1,4 +1,7 @@
-"""Our group members against a node and against Apache Kafka: alone, together, beside other clients; offsets from outside."""
+"""Our group members against a node and against Apache Kafka: alone, together, beside other clients; offsets from outside.
+
+Holds: client/coordinator.py, client/offset_store.py
+"""
 
 import threading
 import time
@@ -9,7 +12,7 @@ from confluent_kafka import Consumer as Librdkafka
 
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import LATEST, Cluster
-from headrace.client.coordinator import Coordinator
+from headrace.client.coordinator import CoordinatorClient
 from headrace.client.group_member import GroupMember
 from headrace.client.offset_store import committed_offsets
 from headrace.client.producer import Producer
@@ -183,7 +186,7 @@ def test_groups_are_listed_described_altered_and_deleted(group_server, cluster, 
     member.leave()
     admin.alter_group_offsets(group, {TopicPartition(topic, 0): 1})
     assert admin.group_offsets(group) == {TopicPartition(topic, 0): 1}
-    assert committed_offsets(Coordinator(cluster, group), [TopicPartition(topic, 2)]) == {}
+    assert committed_offsets(CoordinatorClient(cluster, group), [TopicPartition(topic, 2)]) == {}
     assert admin.describe_group(group).state == "Empty"
     assert admin.delete_groups([group]) == {group: None}
     assert admin.describe_group(group).state == "Dead"
@@ -206,7 +209,7 @@ def test_producer_and_admin(group_server, cluster, topic):
 
 def test_commits_that_no_member_may_make_are_refused_alike(cluster, topic):
     """Generation -1, or no member id, while the group has members: what Kafka 3.9 says to each."""
-    coordinator = Coordinator(cluster, f"refused-{uuid.uuid4().hex[:8]}")
+    coordinator = CoordinatorClient(cluster, f"refused-{uuid.uuid4().hex[:8]}")
     group = coordinator.group_id
 
     def ask(key, version, request):

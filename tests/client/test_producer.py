@@ -1,3 +1,8 @@
+"""Records to the broker: whole, in order, once; what fails is told with how much of it.
+
+Holds: client/producer_batch.py, client/producer_options.py
+"""
+
 import pytest
 
 from headrace.client.cluster import Cluster
@@ -186,7 +191,7 @@ def test_a_broker_that_never_answers_is_given_up(topic, broker, new_producer, mo
         broker, "_answer", lambda frame, answer=broker._answer: None if frame[:2] == b"\0\0" else answer(frame)
     )
     producer.send(topic, b"v", partition=0)
-    with pytest.raises(DeliveryFailed, match="no answer in time"):
+    with pytest.raises(DeliveryFailed, match="no response in time"):
         producer.flush()
 
 
@@ -232,9 +237,9 @@ def test_what_is_not_there_is_refused_at_once(topic, new_producer):
     with pytest.raises(KafkaError, match="absent") as failure:
         producer.send("absent", b"v")
     assert failure.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    with pytest.raises(KafkaError, match="partitions 0 to 2, not 3"):
+    with pytest.raises(KafkaError, match="partitions 0 to 2, no partition 3"):
         producer.send(topic, b"v", partition=3)
-    with pytest.raises(KafkaError, match="larger than the buffer"):
+    with pytest.raises(KafkaError, match="larger than buffer_bytes"):
         producer.send(topic, bytes(33 << 20))
 
 

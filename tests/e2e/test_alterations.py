@@ -1,4 +1,7 @@
-"""Topics changed under clients: more partitions, other settings; and what refusals look like on the wire."""
+"""Topics changed under clients: more partitions, other settings; and what refusals look like on the wire.
+
+Holds: workers/network/handlers/a37_create_partitions.py
+"""
 
 import uuid
 

@@ -1,4 +1,8 @@
-"""Settings of the node as clients see and change them: defaults of topics while it runs, the others by its file alone."""
+"""Settings of the node as clients see and change them: defaults of topics while it runs, the others by its file alone.
+
+Holds: workers/network/handlers/a32_describe_configs.py, workers/network/handlers/a33_alter_configs.py,
+workers/network/handlers/a44_incremental_alter_configs.py
+"""
 
 import uuid
 
@@ -114,7 +118,7 @@ def test_a_changed_default_holds_for_topics_without_their_own(node_factory):
     assert produce(connection, topic, 20_000) == 0
     assert described(connection, BROKER, "0")["num.io.threads"].value == "5"
     connection.close()
-    assert "setting has no effect here key=num.io.threads" in (own_node.directory / "node.log").read_text()
+    assert "setting has no effect in Headrace key=num.io.threads" in (own_node.directory / "node.log").read_text()
 
 
 @pytest.mark.parametrize("broker", ["0", ALL_BROKERS])

@@ -1,4 +1,7 @@
-"""Connections that come and go while answers are on their way: none is taken for another, none is forgotten."""
+"""Connections that come and go while answers are on their way: none is taken for another, none is forgotten.
+
+Holds: workers/network/handlers/a18_api_versions.py
+"""
 
 import os
 import resource

@@ -1,4 +1,7 @@
-"""import-07 against a node: killed again and again, everything arrives once; the topic is made; too few partitions are named."""
+"""import-07 against a node: killed again and again, everything arrives once; the topic is made; too few partitions are named.
+
+Holds: cli/import_07.py, cli/import_07_report.py
+"""
 
 import json
 import random
@@ -21,7 +24,7 @@ KILLS = 6
 # headrace, killed right before or behind one of its requests, responses or writes of the state: the number is the first argument
 DYING = """
 import os, signal, sys
-from headrace.cli.import_07_state import StateFile
+from headrace.migration.import_07_state import StateFile
 from headrace.cli.main import main
 from headrace.client.connection import Connection
 
@@ -116,7 +119,7 @@ def test_a_topic_with_too_few_partitions_is_named_with_what_to_do(node, tmp_path
     arguments[-1] = tmp_path / "other-state"
     done = subprocess.run(command(directory, topic, *arguments), capture_output=True, text=True)
     assert done.returncode == 1
-    assert "has 1 partitions, the source needs 2: kafka-topics --alter" in done.stderr
+    assert "has 1 partitions, the source needs 2; add them: headrace topics alter" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -126,4 +129,4 @@ def test_no_cluster_there(tmp_path, source):
         capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 1
-    assert done.stderr.startswith("headrace: no broker answers")
+    assert done.stderr.startswith("headrace: no broker responded")

@@ -1,4 +1,7 @@
-"""A node whose log directories fail, are full, or can't be read at the start; and where leader epochs ended."""
+"""A node whose log directories fail, are full, or can't be read at the start; and where leader epochs ended.
+
+Holds: workers/network/handlers/a35_describe_log_dirs.py
+"""
 
 import os
 import shutil

@@ -1,4 +1,7 @@
-"""Thousands of connections to one node: all are served, what they took is given back, one too many is told so."""
+"""Thousands of connections to one node: all are served, what they took is given back, one too many is told so.
+
+Holds: workers/network/heap.py, workers/network/worker.py
+"""
 
 import os
 import re
@@ -77,7 +80,12 @@ def ask_all(sockets):
 
 @pytest.mark.usefixtures("_descriptors")
 def test_thousands_of_connections_are_served_and_leave_nothing_behind(node_factory):
-    node = node_factory("many", f"headrace.network.workers={WORKERS}", f"max.connections={CONNECTIONS}")
+    node = node_factory(
+        "many",
+        f"headrace.network.workers={WORKERS}",
+        f"max.connections={CONNECTIONS}",
+        f"socket.listen.backlog.size={CONNECTIONS}",  # a full one costs who connects a second, for TCP to ask again
+    )
     pids = workers_of(node)
     idle = [sockets_of(pid) for pid in pids]
     before = [resident_bytes(pid) for pid in pids]

@@ -103,7 +103,7 @@ def test_every_worker_may_die_while_shared_memory_is_full(small_node):
         wait_until(lambda one=name, before=killed: small_node.pid(one) not in (0, before), small_node.log)
         values.append(name.encode())
         produce(small_node.bootstrap, values[-1])
-    assert small_node.log().count("no room for new rings, the old ones are handed on") == len(names)
+    assert small_node.log().count("no space for new rings, reusing the old ones") == len(names)
     assert consume(small_node.bootstrap, len(values)) == values
     assert small_node.process.poll() is None
     assert small_node.stop() == 0

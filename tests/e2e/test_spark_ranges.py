@@ -69,5 +69,5 @@ def test_a_bit_that_flipped_on_the_disk_is_found(node, topic):
     data[data.index(b"value-000050")] ^= 1
     with open(path, "r+b") as file:
         file.write(data)
-    with pytest.raises(CorruptRange, match=rf"{topic}-0: the batch at offset \d+ \({path}, byte \d+\) is damaged"):
+    with pytest.raises(CorruptRange, match=rf"{topic}-0: the batch at offset \d+ \({path}, byte \d+\) is corrupt"):
         values(one)

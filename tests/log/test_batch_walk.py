@@ -9,6 +9,7 @@ from headrace.log import batch_walk
 from headrace.log.batch_walk import size_of, walk, walk_runs
 from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import HEADER_BYTES, Record
+from tests.support.altered import altered
 from tests.support.log_fixtures import batch
 
 SIZES = [1, 700, 0, 90, 2500, 3, 3, 60, 1200, 5]
@@ -84,7 +85,7 @@ def test_batches_longer_than_the_window_are_read_once(file, monkeypatch):
         read.append(inner(fd, buffers, position))
         return read[-1]
 
-    monkeypatch.setattr(os, "preadv", preadv)
+    monkeypatch.setattr(batch_walk, "os", altered(os, preadv=preadv))
     runs = list(walk_runs(*fill(file, whole), True))
     assert [len(run) for run in runs] == [1, 1, 1]
     assert sum(map(size_of, runs)) == sum(read) == len(whole)

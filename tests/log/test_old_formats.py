@@ -1,4 +1,7 @@
-"""Logs that an older Kafka wrote: v0, v1 and v2 one behind the other, recovered, indexed, read and appended to."""
+"""Logs that an older Kafka wrote: v0, v1 and v2 one behind the other, recovered, indexed, read and appended to.
+
+Holds: log/writing/replicated_append.py, log/reading/reader.py, log/segments/time_index.py
+"""
 
 import os
 import random

@@ -1,4 +1,7 @@
-"""Retention: which segments go, that nothing uncommitted does, and that whoever reads meanwhile is not lied to."""
+"""Retention: which segments go, that nothing uncommitted does, and that whoever reads meanwhile is not lied to.
+
+Holds: log/segments/segment_deletion.py, log/reading/segment_facts.py
+"""
 
 import os
 

@@ -15,7 +15,7 @@ from headrace.node.logging_setup import set_up_logging
 from headrace.node.notify import Notifier
 from headrace.node.supervisor import Supervisor
 from headrace.settings import Settings
-from headrace.shm.process_table import ProcessTable
+from headrace.shm.process_table import ProcessState, ProcessTable
 from headrace.shm.region import SHM_DIRECTORY, Region, region_prefix, sweep
 from tests.node.fake_processes import node_of
 from tests.support.children import die_with_parent
@@ -48,6 +48,8 @@ class ForkedNode:
         self.settings = settings_of(directory, changes)
         self.prefix = region_prefix(self.settings["broker.id"], self.log_dir)
         self._log = directory / "node.log"
+        self._looks = directory / "looks"  # a byte for each
+        self._looks.touch()
         self._reading, writing = os.pipe()
         self.exit_code: int | None = None
         parent = os.getpid()
@@ -68,6 +70,8 @@ class ForkedNode:
             sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
             set_up_logging("INFO", sys.stderr)
             notifier = Notifier(environment)
+            looks = os.open(self._looks, os.O_WRONLY | os.O_APPEND)
+            options = {"on_look": lambda _now_ms: os.write(looks, b"."), **options}
             code = Supervisor(self.settings, entry_points=entry_points, notifier=notifier, **options).run()
         except HeadraceError as failure:
             print(f"headrace: {failure}", file=sys.stderr)
@@ -91,6 +95,14 @@ class ForkedNode:
                 assert byte, f"ended before it was ready\n{self.log()}"
                 line += byte
         return line.decode().rstrip()
+
+    def wait_for_looks(self, count: int) -> None:
+        """Until the supervisor has looked after its processes so many times more, so that what it does then is done."""
+        wanted = self.looks() + count
+        wait_until(lambda: self.looks() >= wanted, lambda: f"the supervisor does not look\n{self.log()}")
+
+    def looks(self) -> int:
+        return os.stat(self._looks).st_size
 
     def is_ready(self) -> bool:
         return bool(select.select([self._reading], [], [], 0)[0])
@@ -121,6 +133,13 @@ class ForkedNode:
     def child(self, process_id: int) -> int:
         """Pid of a process of the node, as the process table has it."""
         return self.from_table(lambda table: table.pid(process_id))
+
+    def state(self, process_id: int) -> ProcessState:
+        return self.from_table(lambda table: table.state(process_id))
+
+    def heartbeat_ns(self, process_id: int) -> int:
+        """When it gave its last sign of life; 0 before its first."""
+        return self.from_table(lambda table: table.heartbeat_ns(process_id))
 
     def starts(self, process_id: int) -> int:
         return self.from_table(lambda table: table.starts(process_id))

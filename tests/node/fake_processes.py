@@ -107,8 +107,9 @@ def dying_of_its_first_work(seat: Seat, _listener: object = None) -> int:
     return 5
 
 
-def unprepared(_seat: Seat, _listener: object = None) -> int:
-    """Is still at its imports, so to speak: it has no handler of its own yet."""
+def unprepared(seat: Seat, _listener: object = None) -> int:
+    """Is still at its imports, so to speak: it has no handler of its own yet. It beats once, for the test."""
+    seat.beat(time.monotonic_ns())
     time.sleep(LIFE_S)
     return 1
 

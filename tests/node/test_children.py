@@ -24,5 +24,5 @@ def test_every_role_has_its_code():
 @pytest.mark.parametrize("name", ["headrace.workers.nothing", "headrace.workers"])
 def test_code_that_is_not_there_is_named_with_its_role(monkeypatch, name):
     monkeypatch.setitem(children.ENTRY_MODULES, Role.PARTITION, name)
-    with pytest.raises(BrokenInstallation, match=f"the partition process can't be loaded from {name}: "):
+    with pytest.raises(BrokenInstallation, match=f"the partition process can't be imported from {name}: "):
         load_entry_points()

@@ -98,7 +98,7 @@ def test_a_stop_while_zookeeper_starts_takes_it_along(tmp_path, is_running):
 def test_handlers_come_back_where_no_node_was_run():
     before = [signal.getsignal(number) for number in early_stop.SIGNALS]
     with early_stop.heard(hang_up_stops=True):
-        assert all(early_stop.is_early(signal.getsignal(number)) for number in (signal.SIGTERM, signal.SIGINT))
+        assert all(early_stop.is_early_handler(signal.getsignal(number)) for number in (signal.SIGTERM, signal.SIGINT))
     assert [signal.getsignal(number) for number in early_stop.SIGNALS] == before
 
 
@@ -108,7 +108,7 @@ def test_once_the_node_has_stopped_another_signal_changes_nothing():
     try:
         with early_stop.heard(hang_up_stops=True):
             with SignalInbox():
-                assert not early_stop.is_early(signal.getsignal(signal.SIGTERM))
+                assert not early_stop.is_early_handler(signal.getsignal(signal.SIGTERM))
             assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
     finally:

@@ -1,3 +1,5 @@
+import importlib
+import importlib.util
 import os
 import shutil
 import signal
@@ -12,6 +14,7 @@ import pytest
 from headrace.errors import ConfigError
 from headrace.node import embedded_zookeeper
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper, ZooKeeperFailed, find_jars
+from tests.support.altered import altered
 from tests.support.waiting import DEADLINE_S, wait_until
 from tests.support.zookeeper_client import ZooKeeperClient
 
@@ -91,7 +94,7 @@ def test_a_port_lost_between_the_choice_and_the_start_is_replaced(new_server, mo
 def test_a_second_server_in_the_same_directory_is_refused_while_the_first_lives(new_server, monkeypatch):
     monkeypatch.setattr(embedded_zookeeper, "STOP_DEADLINE_S", 0.2)
     new_server().start()
-    with pytest.raises(ZooKeeperFailed, match="another ZooKeeper runs in"):
+    with pytest.raises(ZooKeeperFailed, match="another ZooKeeper is already running in"):
         new_server().start()
 
 
@@ -160,8 +163,13 @@ def test_without_java_the_error_says_what_to_do(new_server, monkeypatch):
         new_server().start()
 
 
+def find_instead(monkeypatch, spec):
+    util = altered(importlib.util, find_spec=lambda _name: spec)
+    monkeypatch.setattr(embedded_zookeeper, "importlib", altered(importlib, util=util))
+
+
 def test_without_pyspark_the_error_says_what_to_do(monkeypatch):
-    monkeypatch.setattr(embedded_zookeeper.importlib.util, "find_spec", lambda _name: None)
+    find_instead(monkeypatch, None)
     with pytest.raises(ConfigError, match=r"pip install 'headrace\[spark\]', or pass --zookeeper"):
         find_jars()
 
@@ -172,7 +180,7 @@ def test_a_pyspark_without_the_jars_is_named(monkeypatch, tmp_path):
     class Spec:
         origin = str(tmp_path / "__init__.py")
 
-    monkeypatch.setattr(embedded_zookeeper.importlib.util, "find_spec", lambda _name: Spec)
+    find_instead(monkeypatch, Spec)
     with pytest.raises(ConfigError, match=r"no zookeeper-3\*\.jar there"):
         find_jars()
 
@@ -202,10 +210,10 @@ def test_a_server_that_dies_is_started_again_at_its_address_with_its_data(new_se
     session.start(DEADLINE_S)
     session.create("/kept", b"x")
     session.stop()
-    server.look(1_000)
+    server.check(1_000)
     assert server.pid == pid
     os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: server.look(100_000) or server.pid != pid)
+    wait_until(lambda: server.check(100_000) or server.pid != pid)
     assert f"embedded ZooKeeper died pid={pid} exit_code=-9" in caplog.text
     assert caplog.text.count("embedded ZooKeeper died") == 1
     assert server.connect == before
@@ -228,17 +236,17 @@ def test_a_server_that_dies_again_and_again_waits_longer_each_time(new_server, m
     monkeypatch.setattr(server, "_spawn", spawn)
     monkeypatch.setattr(server, "_command", lambda: ["java"])
     now_ms = 0
-    server.look(now_ms)
+    server.check(now_ms)
     assert starts == [], "it was never started"
     spawn([], 0)
     for now_ms in range(100, 60_000, 100):
-        server.look(now_ms)
+        server.check(now_ms)
     gaps = [later - earlier - 100 for earlier, later in pairwise(starts)]
     assert gaps[1:6] == [500 * factor for factor in (2, 4, 8, 16, 20)]
     assert set(gaps[6:]) == {embedded_zookeeper.RESTART_MAX_MS}
     server.stop()
     count = len(starts)
-    server.look(100_000)
+    server.check(100_000)
     assert len(starts) == count, "it was stopped"
 
 

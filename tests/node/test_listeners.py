@@ -58,12 +58,12 @@ def test_every_interface_is_told_as_the_host_name(opened):
 
 def test_a_port_of_another_node_of_the_same_user_is_refused_though_it_could_be_shared(opened):
     _sockets, host, port = opened(settings())
-    with pytest.raises(NotAvailable, match=r"listeners: PLAINTEXT://.* can't be had: Address already in use"):
+    with pytest.raises(NotAvailable, match=r"listeners: can't listen on PLAINTEXT://.*: Address already in use"):
         open_listeners(settings(f"PLAINTEXT://{host}:{port}"))
 
 
 def test_a_host_that_is_not_ours_is_refused():
-    with pytest.raises(NotAvailable, match="can't be had: Cannot assign requested address"):
+    with pytest.raises(NotAvailable, match=r"can't listen on .*: Cannot assign requested address"):
         open_listeners(settings("PLAINTEXT://192.0.2.1:0"))
 
 
@@ -81,6 +81,6 @@ def test_an_address_that_means_all_interfaces_is_not_told_to_clients(host):
     """As Kafka does."""
     with pytest.raises(ConfigError, match=r"for listeners: .* set advertised.listeners=PLAINTEXT://HOST:PORT"):
         settings(f"PLAINTEXT://{host}:0")
-    with pytest.raises(ConfigError, match=r"for advertised.listeners: clients would be told"):
+    with pytest.raises(ConfigError, match=r"for advertised.listeners: clients would be given"):
         settings("PLAINTEXT://:0", **{"advertised.listeners": f"PLAINTEXT://{host}:1"})
     settings(f"PLAINTEXT://{host}:0", **{"advertised.listeners": "PLAINTEXT://log.example:1"})

@@ -37,13 +37,13 @@ def test_a_kafka_file_is_read_and_arguments_win(tmp_path):
         ("log.cleaner.io.max.bytes.per.second=Infinity", "must be a number"),
         ("log.cleaner.io.max.bytes.per.second=1e999", "must be a number"),
         ("log.dirs=", "for log.dirs: must name at least one directory"),
-        ("listeners=PLAINTEXT://h", "for listeners: must look like PLAINTEXT://host:port"),
-        ("listeners=PLAINTEXT://h:\\u00b2", "for listeners: must look like PLAINTEXT://host:port"),
-        ("headrace.worker.cpus=3-0", "for headrace.worker.cpus: 3-0 is an empty range: say 0-3"),
-        ("headrace.network.worker.cpus=\\u00b2", "for headrace.network.worker.cpus: must look like 0-3,8"),
-        ("broker.rack=\\ud83d", "half of a pair of surrogates"),
-        ("listeners=SSL://h:1", "protocol SSL is not served yet"),
-        ("headrace.worker.cpus=a-b", "invalid value 'a-b' for headrace.worker.cpus: must look like 0-3,8"),
+        ("listeners=PLAINTEXT://h", "for listeners: must have the form PLAINTEXT://host:port"),
+        ("listeners=PLAINTEXT://h:\\u00b2", "for listeners: must have the form PLAINTEXT://host:port"),
+        ("headrace.worker.cpus=3-0", "for headrace.worker.cpus: 3-0 is an empty range: use 0-3"),
+        ("headrace.network.worker.cpus=\\u00b2", "for headrace.network.worker.cpus: must have the form 0-3,8"),
+        ("broker.rack=\\ud83d", "unpaired surrogate"),
+        ("listeners=SSL://h:1", "protocol SSL is not supported yet"),
+        ("headrace.worker.cpus=a-b", "invalid value 'a-b' for headrace.worker.cpus: must have the form 0-3,8"),
         ("compression.type=rar", "invalid value 'rar' for compression.type: must be one of"),
         ("log.message.format.version=new", "'new' for log.message.format.version: must be a version of Kafka"),
         ("headrace.request.ring.bytes=100000", "for headrace.request.ring.bytes: must be a power of two"),
@@ -67,18 +67,18 @@ def test_a_directory_is_no_file(tmp_path):
 
 
 def test_a_binary_file_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match=r"for broker.id: .*server.properties must set it"):
+    with pytest.raises(ConfigError, match=r"for broker.id: must be set in .*server.properties"):
         load_settings(write(tmp_path, b"\xff\xfe\x00"), {})
 
 
 def test_a_bad_escape_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="for FILE: is no properties file"):
+    with pytest.raises(ConfigError, match="for FILE: is not a valid properties file"):
         load_settings(write(tmp_path, "broker.id=1\nbroker.rack=\\u12\n"), {})
 
 
 @pytest.mark.parametrize("text", ["", "broker.id=\n", "# broker.id=1\n"])
 def test_a_file_without_broker_id_is_refused_unless_an_argument_says_it(tmp_path, text):
-    with pytest.raises(ConfigError, match=r"for broker.id: .* must set it"):
+    with pytest.raises(ConfigError, match=r"for broker.id: must be set in "):
         load_settings(write(tmp_path, text), {})
     assert load_settings(write(tmp_path, text), {"broker.id": "4"})["broker.id"] == 4
 
@@ -95,7 +95,7 @@ def test_unknown_keys_warn_and_the_node_goes_on(caplog):
         settings = checked({"broker.id": "1", "quota.window.num": "2", "auto.create.topic.enable": "false"})
     assert settings["broker.id"] == 1
     assert caplog.messages == [
-        "quota ignored, nobody is throttled yet key=quota.window.num",
+        "quota ignored, quotas are not supported yet key=quota.window.num",
         "unknown setting ignored key=auto.create.topic.enable perhaps_meant=auto.create.topics.enable",
     ]
 
@@ -104,7 +104,7 @@ def test_a_setting_of_kafka_s_that_nothing_here_follows_is_named(caplog):
     with caplog.at_level(logging.WARNING):
         settings = checked({"num.io.threads": "16", "log.segment.bytes": "100000"})
     assert settings["num.io.threads"] == 16
-    assert caplog.messages == ["setting has no effect here key=num.io.threads"]
+    assert caplog.messages == ["setting has no effect in Headrace key=num.io.threads"]
 
 
 def test_arguments_are_pairs():
@@ -113,7 +113,7 @@ def test_arguments_are_pairs():
 
 @pytest.mark.parametrize("text", ["a", "=1", " =1", ""])
 def test_what_is_no_pair_is_refused(text):
-    with pytest.raises(ConfigError, match="for --set: must look like key=value"):
+    with pytest.raises(ConfigError, match="for --set: must have the form key=value"):
         parse_changes([text])
 
 

@@ -72,8 +72,8 @@ def test_a_serving_node_says_where_and_what_is_wrong():
     ("child", "told"),
     [
         (Child(1, pid=7, ready_ns=NOW_NS), []),
-        (Child(1, pid=0, deaths=13, due_ms=104_001), ["hr-partition-0 restarted 13 x, next in 5 s"]),
-        (Child(1, pid=0, deaths=1, due_ms=1), ["hr-partition-0 restarted 1 x, next in 0 s"]),
+        (Child(1, pid=0, deaths=13, due_ms=104_001), ["hr-partition-0 restarted 13 x, next restart in 5 s"]),
+        (Child(1, pid=0, deaths=1, due_ms=1), ["hr-partition-0 restarted 1 x, next restart in 0 s"]),
         (Child(1, pid=7, deaths=2), ["hr-partition-0 restarted 2 x, starting"]),
         (Child(1, pid=7, deaths=2, ready_ns=NOW_NS), []),
         (Child(1, pid=7, deaths=3, ready_ns=NOW_NS - 9_999 * MS), ["hr-partition-0 restarted 3 x"]),

@@ -154,8 +154,11 @@ def test_varints_of_every_width_are_read(sizes, step):
     [
         (b"", "without messages"),
         (encode_message(0, 0, 0, None, b"v") + encode_message(1, 1, 0, None, b"v"), "another magic"),
-        (build_message_set([Record(0, 0, None, b"v")], 1, 1) * 2, "has to be alone"),
-        (encode_message(0, 1, 0, None, b"v") + build_message_set([Record(0, 0, None, b"v")], 1, 1), "has to be alone"),
+        (build_message_set([Record(0, 0, None, b"v")], 1, 1) * 2, "must be the only one"),
+        (
+            encode_message(0, 1, 0, None, b"v") + build_message_set([Record(0, 0, None, b"v")], 1, 1),
+            "must be the only one",
+        ),
     ],
 )
 def test_sets_that_no_producer_sends_are_refused(data, reason):

@@ -1,4 +1,7 @@
-"""What a decoder takes in memory and time: never more than its budget, whatever is announced."""
+"""What a decoder takes in memory and time: never more than its budget, whatever is announced.
+
+Holds: protocol/compiler.py, protocol/function_source.py
+"""
 
 import random
 import tracemalloc

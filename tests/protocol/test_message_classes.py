@@ -1,4 +1,7 @@
-"""The named tuples made from the schema."""
+"""The named tuples made from the schema.
+
+Holds: protocol/messages.py
+"""
 
 import pytest
 

@@ -158,7 +158,7 @@ def test_a_set_that_can_t_be_is_refused(data, reason):
 def test_damage_inside_a_compressed_set_is_found():
     inner = bytearray(build_message_set([Record(0, 0, b"k", b"v")], 1))
     inner[-1] ^= 1
-    with pytest.raises(CorruptRecord, match="checksum is wrong"):
+    with pytest.raises(CorruptRecord, match="checksum mismatch"):
         read(wrap(bytes(inner)))
     with pytest.raises(CorruptRecord, match="no message at byte"):
         read(wrap(bytes(inner[:-1])))
@@ -202,7 +202,7 @@ def test_a_message_too_short_for_its_magic_is_refused_under_a_right_checksum(spa
 
 
 def test_a_bomb_stops_at_the_limit_and_a_swarm_at_its_count(monkeypatch):
-    with pytest.raises(CompressionError, match="more than 1048576 bytes come out"):
+    with pytest.raises(CompressionError, match="more than 1048576 bytes"):
         records_of(read_messages(wrap(bytes(1 << 22)))[0], 1 << 20)
     monkeypatch.setattr("headrace.protocol.message_set.OPENED_RECORDS_MAX", 10)
     swarm = build_message_set([Record(number, 0, None, None) for number in range(11)], 1)

@@ -35,7 +35,7 @@ def test_keys_and_times_are_those_of_the_records(codec, rows):
     ("position", "letter", "value", "reason"),
     [
         (57, ">i", 3, "record 2: index out of range"),
-        (57, ">i", 1, "bytes behind the last record"),
+        (57, ">i", 1, "bytes after the last record"),
         (61, "b", 2, "its length says|index"),
         (64, "b", 2, "record 0 has offset delta 1"),
         (65, "b", 126, "record 0|its length says"),

@@ -1,4 +1,7 @@
-"""The cycle of every process: its order, its sleeps, its states, its exit codes. Wake-ups: `tests/shm/test_mutants.py`."""
+"""The cycle of every process: its order, its sleeps, its states, its exit codes. Wake-ups: `tests/shm/test_mutants.py`.
+
+Holds: headrace/exit_codes.py
+"""
 
 import ast
 import logging
@@ -210,7 +213,7 @@ class Mended(Exception):
     [
         (ConfigError("broker.id", "x", "no number"), exit_codes.CONFIG, "process can't start, invalid setting"),
         (Fenced("replaced"), exit_codes.FAILED, "process fenced role=hr-test-0 reason=replaced"),
-        (Mended("away"), exit_codes.FAILED, "process ends, its successor tries again role=hr-test-0 reason=away"),
+        (Mended("away"), exit_codes.FAILED, "process exits for a restart role=hr-test-0 reason=away"),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -1,4 +1,7 @@
-"""Each pair of roles, and the other end is killed with requests in flight: the asked one, then the asker."""
+"""Each pair of roles, and the other end is killed with requests in flight: the asked one, then the asker.
+
+Holds: runtime/mailbox.py
+"""
 
 import os
 import signal

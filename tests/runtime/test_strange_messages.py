@@ -1,4 +1,7 @@
-"""Each role's own cycle, and on each of its rings hostile messages: refused and logged, and no process ends."""
+"""Each role's own cycle, and on each of its rings hostile messages: refused and logged, and no process ends.
+
+Holds: runtime/mailbox.py
+"""
 
 import random
 import resource
@@ -100,11 +103,11 @@ def test_a_message_of_an_unknown_kind_on_any_ring_is_refused_and_logged_and_ends
     for _ in range(3):
         write(peer.seat, role, 77, b"of a later version")
         turn(work, peer)
-    assert said(caplog, sender) == [f"messages refused process={sender} kind=77 reason=no such kind here"]
+    assert said(caplog, sender) == [f"messages refused process={sender} kind=77 reason=unknown kind"]
     peer.ask(role, -32_000, b"of a later version")
     turn(work, peer)
     assert peer.replies == [(ReplyStatus.UNKNOWN_KIND, b"")]
-    assert said(caplog, sender)[1:] == [f"request refused process={sender} kind=-32000 reason=no such kind here"]
+    assert said(caplog, sender)[1:] == [f"request refused process={sender} kind=-32000 reason=unknown kind"]
 
 
 @pytest.mark.parametrize(("role", "sender"), RINGS, ids=lambda one: NAMES[one])

@@ -1,4 +1,7 @@
-"""The snapshot: what goes in comes out, in one piece, and outlives its writer."""
+"""The snapshot: what goes in comes out, in one piece, and outlives its writer.
+
+Holds: shm/view_reader.py, shm/view_writer.py, shm/view_log.py
+"""
 
 import itertools
 import random

@@ -3,6 +3,7 @@
 import gc
 import logging
 import os
+import platform
 import random
 import signal
 
@@ -10,13 +11,14 @@ import pytest
 
 from headrace.errors import ConfigError, Fenced, StorageFailed
 from headrace.shm import fabric as fabric_module
-from headrace.shm import ring
+from headrace.shm import fence, ring
 from headrace.shm.fabric import Fabric
 from headrace.shm.partition_table import PartitionRow
 from headrace.shm.region import SHM_DIRECTORY
 from headrace.shm.ring_sizes import RingSizes
 from headrace.shm.seat import Seat
 from tests.support import descriptors
+from tests.support.altered import altered
 from tests.support.stepping import (
     exit_code,
     fork,
@@ -85,7 +87,7 @@ def test_a_boot_takes_what_its_bound_leaves_it(new_fabric, monkeypatch):
 
 
 def test_no_fabric_on_a_machine_with_another_memory_order(new_fabric, monkeypatch):
-    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    monkeypatch.setattr(fence, "platform", altered(platform, machine=lambda: "aarch64"))
     with pytest.raises(ConfigError, match="x86-64"):
         new_fabric()
 

@@ -12,6 +12,7 @@ from headrace.limits import NETWORK_WORKERS_MAX, SEQLOCK_YIELDS_MAX
 from headrace.shm import layout, partition_table
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
 from headrace.shm.region import Region
+from tests.support.altered import altered
 from tests.support.stepping import die_at, end, fork, steps
 from tests.support.waiting import DEADLINE_S
 
@@ -95,7 +96,7 @@ def test_readers_see_whole_rows_of_a_writer_that_never_rests(region, table):
 
 def test_a_torn_row_is_given_up_after_a_few_yields(region, table, monkeypatch):
     yields = []
-    monkeypatch.setattr(os, "sched_yield", lambda: yields.append(1))
+    monkeypatch.setattr(partition_table, "os", altered(os, sched_yield=lambda: yields.append(1)))
     region.words[(layout.PARTITION_ROWS + 2 * layout.PARTITION_ROW_BYTES) // 8] = 7
     assert table.read(2) is None
     assert len(yields) == SEQLOCK_YIELDS_MAX
@@ -109,7 +110,7 @@ def test_a_writer_that_lost_its_processor_in_the_middle_gets_it_back(region, tab
     def finish():
         region.words[word] += 1
 
-    monkeypatch.setattr(os, "sched_yield", finish)
+    monkeypatch.setattr(partition_table, "os", altered(os, sched_yield=finish))
     assert table.read(2) == OLD
 
 

@@ -1,4 +1,7 @@
-"""Who runs: rows, generations, counters."""
+"""Who runs: rows, generations, counters.
+
+Holds: shm/counters.py
+"""
 
 import pytest
 

@@ -67,12 +67,12 @@ def test_a_read_only_mapping_can_not_be_written(names):
 def test_a_name_is_taken_once(names):
     name = names()
     Region.create(name, 4096)
-    with pytest.raises(RegionError, match="exists already"):
+    with pytest.raises(RegionError, match="already exists"):
         Region.create(name, 4096)
 
 
 def test_a_region_that_is_not_there_is_named(names):
-    with pytest.raises(RegionError, match="is not there"):
+    with pytest.raises(RegionError, match="does not exist"):
         Region.attach(names())
 
 

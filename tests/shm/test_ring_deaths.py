@@ -1,4 +1,7 @@
-"""The writer or the reader dies at every single bytecode; what it leaves is whole messages."""
+"""The writer or the reader dies at every single bytecode; what it leaves is whole messages.
+
+Holds: shm/ring.py
+"""
 
 import os
 import random

@@ -1,4 +1,7 @@
-"""Two processes, one ring, as fast as they can: order, content, wraparound, full and empty ring."""
+"""Two processes, one ring, as fast as they can: order, content, wraparound, full and empty ring.
+
+Holds: shm/ring.py
+"""
 
 import random
 import time

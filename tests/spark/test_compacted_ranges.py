@@ -1,4 +1,7 @@
-"""Spark over compacted segments: batches without records, offsets with holes, segments swapped between two reads."""
+"""Spark over compacted segments: batches without records, offsets with holes, segments swapped between two reads.
+
+Holds: spark/local_range.py
+"""
 
 import itertools
 from dataclasses import replace

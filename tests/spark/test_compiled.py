@@ -1,4 +1,7 @@
-"""Kernels compile where nothing can be cached, and where only a temporary directory can."""
+"""Kernels compile where nothing can be cached, and where only a temporary directory can.
+
+Holds: spark/warm.py
+"""
 
 import os
 import subprocess

@@ -85,9 +85,9 @@ def test_lost_records(load, log):
     ("option", "reason"),
     [
         ({"kafka.auto.offset.reset": "earliest"}, "use startingOffsets"),
-        ({"startingOffsets": "latest"}, "makes no sense in a batch"),
+        ({"startingOffsets": "latest"}, "is not allowed in a batch"),
         ({"columns": "val"}, "choose from"),
-        ({"columns": "value,value"}, "columns value come twice"),
+        ({"columns": "value,value"}, "columns value are listed twice"),
         ({"minPartitions": "0"}, "option minPartitions 0 must be at least 1"),
         ({"kafka.security.protocol": "SASL_SSL"}, "there is no TLS and no SASL yet"),
         ({"kafka.fetch.max.bytes": "abc"}, "option kafka.fetch.max.bytes 'abc' must be a whole number"),
@@ -116,7 +116,7 @@ def test_a_damaged_batch_fails_the_query_unless_told_otherwise(load, log):
     data = bytearray(path.read_bytes())
     data[-20] ^= 1
     path.write_bytes(data)
-    with pytest.raises(PySparkException, match=r"clicks-0: the batch at offset 0 .* is damaged"):
+    with pytest.raises(PySparkException, match=r"clicks-0: the batch at offset 0 .* is corrupt"):
         load().selectExpr("sum(length(value))").collect()
     assert load(checkCrcs="false").count() == 200
 
@@ -135,7 +135,7 @@ def test_a_plan_is_frozen_until_it_is_refreshed(load, log, spark):
 
 
 def test_what_can_not_be_refreshed_says_so(spark):
-    with pytest.raises(ValueError, match=r'nothing of this DataFrame is read by \.format\("headrace"\)'):
+    with pytest.raises(ValueError, match=r'this DataFrame reads nothing with \.format\("headrace"\)'):
         refresh(spark.range(3))
     with pytest.raises(ValueError, match="classic session"):
         refresh(object())

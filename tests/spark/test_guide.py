@@ -1,4 +1,7 @@
-"""The cookbook of docs/spark.md runs as it stands."""
+"""The cookbook of docs/spark.md runs as it stands.
+
+Holds: spark/refresh.py
+"""
 
 import ast
 import re

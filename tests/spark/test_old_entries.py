@@ -1,4 +1,7 @@
-"""Segments that an older Kafka left: a range reads v0, v1 and v2 alike, from files and over the network."""
+"""Segments that an older Kafka left: a range reads v0, v1 and v2 alike, from files and over the network.
+
+Holds: protocol/old_run.py, spark/rows.py
+"""
 
 import numpy as np
 import pytest
@@ -64,7 +67,7 @@ def test_damaged_old_entries_are_refused_by_file_and_position(log, broker):
         NAME, encode_message(0, 1, NOW_MS, b"k", b"v") + encode_message(1, 1, NOW_MS, b"k", b"v")[:-1] + b"x"
     )
     log.ends[NAME] = 2
-    with pytest.raises(CorruptRange, match=r"0\.log: the entry at byte 0: .*checksum is wrong"):
+    with pytest.raises(CorruptRange, match=r"0\.log: the entry at byte 0: .*checksum mismatch"):
         rows_of(range_of(broker))
     with pytest.raises(CorruptRecord, match="no entry of a known format"):
         read_run(bytes(100), 0, 100, 5)

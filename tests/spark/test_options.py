@@ -1,4 +1,7 @@
-"""The kafka source's options: what is taken, what is refused and why."""
+"""The kafka source's options: what is taken, what is refused and why.
+
+Holds: spark/consumer_properties.py
+"""
 
 import pytest
 
@@ -57,7 +60,7 @@ def test_what_the_kafka_source_forbids_is_refused_with_advice(option):
         ({"endingOffsets": "earliest"}, "endingOffsets"),
         ({"startingOffsets": '{"a":{"0":-1}}'}, "startingOffsets.*a-0"),
         ({"endingOffsets": '{"a":{"0":-2}}'}, "endingOffsets.*a-0"),
-        ({"startingOffsets": "soon"}, "no JSON"),
+        ({"startingOffsets": "soon"}, "not valid JSON"),
         ({"startingOffsets": "[1]"}, "JSON object"),
         ({"startingTimestamp": "noon"}, "whole number"),
         ({"minPartitions": "0"}, "at least 1"),
@@ -66,15 +69,15 @@ def test_what_the_kafka_source_forbids_is_refused_with_advice(option):
         ({"kafka.isolation.level": "serializable"}, "read_committed"),
         ({"startingOffsetsByTimestampStrategy": "earliest"}, "error or latest"),
         ({"subscribePattern": "a"}, "exactly one of subscribe, subscribePattern, assign"),
-        ({"subscribe": " , "}, "subscribe ' , ' names no topic"),
+        ({"subscribe": " , "}, "subscribe ' , ' contains no topic"),
         ({"minPartitions": "many"}, "option minPartitions 'many' must be a whole number"),
         ({"fetchOffset.numRetries": "-1"}, r"fetchOffset\.numRetries -1 must be at least 0"),
         ({"checkCrcs": "maybe"}, "option checkCrcs 'maybe' must be true or false"),
         ({"columns": "value,val"}, "columns .*val.*choose from"),
-        ({"columns": "value,value"}, "columns value come twice"),
+        ({"columns": "value,value"}, "columns value are listed twice"),
         ({"startingOffsets": '{"a":{"0":"x"}}'}, "option startingOffsets .* must have numbers by partition"),
         ({"startingOffsets": '{"a":[1]}'}, "option startingOffsets .* must have numbers by partition"),
-        ({"startingOffsets": '{"a":{"0":-7}}'}, "a-0 at -7 is no offset"),
+        ({"startingOffsets": '{"a":{"0":-7}}'}, "a-0 at -7 is not an offset"),
         (
             {"startingOffsets": '{"a":{"0":9}}', "endingOffsets": '{"a":{"0":3}}'},
             "options startingOffsets and endingOffsets: a-0 starts at 9, after its end 3",
@@ -112,9 +115,9 @@ def test_an_unknown_option_warns_and_client_settings_pass(recwarn):
     assert not recwarn.list
     with pytest.warns(UserWarning, match="option fetchsize is unknown"):
         parse(fetchSize="3")
-    with pytest.warns(UserWarning, match=r"kafka\.fetch\.size is no property of Kafka's consumer"):
+    with pytest.warns(UserWarning, match=r"kafka\.fetch\.size is not a Kafka consumer property"):
         parse(**{"kafka.fetch.size": "3"})
-    with pytest.warns(UserWarning, match="maxOffsetsPerTrigger is for streams"):
+    with pytest.warns(UserWarning, match="maxOffsetsPerTrigger applies to streams"):
         parse(maxOffsetsPerTrigger="3")
 
 

@@ -1,6 +1,7 @@
 """Parquet written by the tasks: what Spark reads back is what the log holds."""
 
 import os
+import uuid
 from types import SimpleNamespace
 
 import pyarrow.compute as pc
@@ -10,6 +11,7 @@ import pytest
 from headrace.ids import TopicPartition
 from headrace.spark import parquet as parquet_module
 from headrace.spark import write_parquet
+from tests.support.altered import altered
 
 
 @pytest.fixture
@@ -94,8 +96,8 @@ def test_start_end_and_options(spark, clicks, broker, tmp_path):
     ("directory", "arguments", "failure", "reason"),
     [
         ("s3a://bucket/x", {}, ValueError, "not to s3a://"),
-        ("nowhere/out", {}, FileNotFoundError, "nowhere is no directory"),
-        ("file", {}, FileExistsError, "file is no directory"),
+        ("nowhere/out", {}, FileNotFoundError, "nowhere is not a directory"),
+        ("file", {}, FileExistsError, "file is not a directory"),
         ("out", {"compression": "zip"}, ValueError, "compression 'zip' must be one of snappy"),
         ("out", {"compression": None}, ValueError, "compression None must be"),
         ("out", {"mode": "ignore"}, ValueError, "mode 'ignore' must be error, append, overwrite"),
@@ -120,7 +122,7 @@ def test_an_interrupt_leaves_no_hidden_file(spark, clicks, broker, tmp_path, mon
         (target / f".clicks-0.parquet.{job}.tmp").touch()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(parquet_module.uuid, "uuid4", lambda: SimpleNamespace(hex="12345678"))
+    monkeypatch.setattr(parquet_module, "uuid", altered(uuid, uuid4=lambda: SimpleNamespace(hex="12345678")))
     monkeypatch.setattr(parquet_module, "located", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_parquet(spark, "clicks", target, bootstrap_servers=broker.address)

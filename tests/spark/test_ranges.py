@@ -1,4 +1,7 @@
-"""A range read from segment files and over the network: the same records as the plain reader finds."""
+"""A range read from segment files and over the network: the same records as the plain reader finds.
+
+Holds: spark/local_range.py, spark/remote_range.py, spark/rows.py, spark/columns.py, spark/decode.py
+"""
 
 import contextlib
 import dataclasses
@@ -42,6 +45,7 @@ from headrace.spark.planner import plan
 from headrace.spark.ranges import OffsetRange, read_range
 from headrace.spark.warm import warm
 from tests.spark.range_reading import NAME, compared, expected, range_of, rows_of
+from tests.support.altered import altered
 from tests.support.fake_broker import FakeBroker
 
 
@@ -351,7 +355,7 @@ def test_a_damaged_batch_is_told_with_topic_offset_file_and_both_sums(log, broke
     was = compute_crc(data[size : 2 * size])
     data[2 * size - 3] ^= 4
     path.write_bytes(data)
-    told = rf"damaged: its checksum is {compute_crc(data[size : 2 * size]):#010x}, {was:#010x} was written"
+    told = rf"corrupt: its checksum is {compute_crc(data[size : 2 * size]):#010x}, expected {was:#010x}"
     with pytest.raises(
         CorruptRange, match=rf"clicks-0: the batch at offset 1 \(.*{0:020d}\.log, byte {size}\) is {told}"
     ):
@@ -414,7 +418,7 @@ def fail_to_map(*_, **__):
 
 def test_where_memory_can_not_be_mapped_the_file_is_read(log, broker, monkeypatch):
     log.append(NAME, [(None, b"a")] * 100)
-    monkeypatch.setattr(local_range.mmap, "mmap", fail_to_map)
+    monkeypatch.setattr(local_range, "mmap", altered(mmap, mmap=fail_to_map))
     assert len(rows_of(range_of(broker))) == 100
     assert broker.asked[ApiKey.FETCH] == 0
 
@@ -520,7 +524,7 @@ def test_patience_ends_and_is_not_spent_on_a_topic_that_is_gone(log, monkeypatch
         with pytest.raises(KafkaError, match="UNKNOWN_TOPIC_OR_PARTITION"):
             rows_of(one)
         assert len(pauses) == CLIENT_RETRIES_MAX
-    with pytest.raises(ConnectionFailed, match="no broker answers"):
+    with pytest.raises(ConnectionFailed, match="no broker responded"):
         rows_of(dataclasses.replace(one, patience_s=0))
     assert len(pauses) == 2 * CLIENT_RETRIES_MAX
 
@@ -540,7 +544,7 @@ def test_kernels_are_compiled_for_one_set_of_types_wherever_bytes_come_from(log,
     rows_of(range_of(remote_broker))
     monkeypatch.setattr(local_range, "WINDOW_BYTES", mmap.ALLOCATIONGRANULARITY)
     rows_of(range_of(broker))
-    monkeypatch.setattr(local_range.mmap, "mmap", fail_to_map)
+    monkeypatch.setattr(local_range, "mmap", altered(mmap, mmap=fail_to_map))
     rows_of(range_of(broker))
     assert {kernel.__name__: len(kernel.signatures) for kernel in (walk, gather, whole)} == {
         "walk": 1,

@@ -1,4 +1,7 @@
-"""`scan`: what crosses to the JVM is what was asked for."""
+"""`scan`: what crosses to the JVM is what was asked for.
+
+Holds: spark/errors.py, spark/result_schema.py
+"""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -155,7 +158,7 @@ def test_brokers_on_hosts_without_an_executor_are_told(spark, clicks, broker, ca
     tell_placement(spark.sparkContext, [elsewhere])
     assert not caplog.records
     tell_placement(cluster, [elsewhere])
-    assert "no executor is on a host of the brokers (elsewhere, executors on " in caplog.records[0].message
+    assert "no executor runs on a broker's host (elsewhere, executors on " in caplog.records[0].message
 
 
 @pytest.mark.parametrize(
@@ -187,7 +190,7 @@ def test_brokers_on_hosts_without_an_executor_are_told(spark, clicks, broker, ca
 def test_what_makes_no_sense_fails_at_once(spark, clicks, broker, arguments):
     if arguments.get("where") is Column:
         arguments = {"where": functions.col("offset") > 5}
-    named = r"columns|start and end|go together|bootstrap.server|minPartitions|^where|exactly one|sense|twice|TLS"
+    named = r"columns|start and end|go together|bootstrap.server|minPartitions|^where|exactly one|not allowed|twice|TLS"
     with pytest.raises(ValueError, match=named):
         scan(spark, "clicks", **{"bootstrap_servers": broker.address, **arguments})
 
@@ -214,7 +217,7 @@ def test_a_damaged_batch_is_refused_or_read_as_asked(spark, clicks, broker):
     data = bytearray(path.read_bytes())
     data[80] ^= 1
     path.write_bytes(data)
-    with pytest.raises(PySparkException, match=r"clicks-2: the batch at offset 0 .* is damaged"):
+    with pytest.raises(PySparkException, match=r"clicks-2: the batch at offset 0 .* is corrupt"):
         scan(spark, "clicks", bootstrap_servers=broker.address).count()
     assert scan(spark, "clicks", bootstrap_servers=broker.address, columns="offset", check_crcs=False).count() == 600
 

@@ -177,7 +177,7 @@ def test_a_text_that_is_wrong_is_not_tried_again(service):
     wait_until(lambda: machine.show("ActiveState") == "failed", machine.journal)
     assert machine.show("ExecMainStatus") == "78"
     assert machine.show("NRestarts") == "0"
-    assert "for ssl.keystore.location: not built yet" in machine.journal()
+    assert "for ssl.keystore.location: not supported yet" in machine.journal()
 
 
 def test_a_worker_that_is_killed_is_nobodys_business_but_the_supervisors(service, zookeeper):

@@ -1,4 +1,7 @@
-"""What the processes make of a view by following its changes is what they would make of it afresh."""
+"""What the processes make of a view by following its changes is what they would make of it afresh.
+
+Holds: workers/network/routes.py, workers/partition/owned_partitions.py, workers/housekeeper/hosted.py
+"""
 
 import random
 import uuid

@@ -2,12 +2,19 @@
 
 The child works on files and rows that its parent made; what it answered comes through a pipe. Then a reader goes by the
 row that it left, and a successor takes over.
+
+Holds: workers/partition/replicas.py, workers/partition/replica.py, workers/partition/coordinator_host.py,
+workers/partition/upkeep.py
 """
 
 import json
 import os
 import shutil
+import tempfile
+from pathlib import Path
 from types import SimpleNamespace
+
+import pytest
 
 from headrace.errors import ErrorCode
 from headrace.ids import OFFSETS_TOPIC
@@ -21,6 +28,7 @@ from headrace.protocol.codec import decode_response, encode_request
 from headrace.protocol.record_batch import build_batch, iterate_batches, iterate_records
 from headrace.shm import partition_table
 from headrace.shm.messages import CLIENT_HEADER, SWAP_SEGMENTS_HEADER, SWAPPED_SEGMENT, UPKEEP_RESULT, RequestKind
+from headrace.shm.region import SHM_DIRECTORY
 from headrace.workers.partition import coordinator_host, replica, upkeep
 from headrace.workers.partition.coordinator_host import CoordinatorHost
 from headrace.workers.partition.group_requests import GroupRequests
@@ -123,6 +131,13 @@ def deaths(make, act, modules):
             return
 
 
+@pytest.fixture
+def memory_path():
+    """A directory in memory: a death of the process loses no more of a disk's, and thousands of logs need not wait for one."""
+    with tempfile.TemporaryDirectory(prefix="headrace-test-", dir=SHM_DIRECTORY) as path:
+        yield Path(path)
+
+
 # Groups: append, publish, answer
 
 
@@ -209,11 +224,13 @@ def live_a_groups_life(worker, pipe):
     worker.commit(3, pipe, member_id, generation)
 
 
-def test_a_worker_killed_between_append_publication_and_answer_of_a_group_loses_nothing_it_answered(tmp_path):
+def test_a_worker_killed_between_append_publication_and_answer_of_a_group_loses_nothing_it_answered(memory_path):
     view = view_of((OFFSETS_TOPIC, 1), ("t", 1))
     modules = [coordinator_host, partition_log, segment, replica, partition_table]
     outcomes = set()
-    for step, dead, told in deaths(lambda step: GroupWorker(tmp_path / str(step), view), live_a_groups_life, modules):
+    for step, dead, told in deaths(
+        lambda step: GroupWorker(memory_path / str(step), view), live_a_groups_life, modules
+    ):
         assert not any(code for _what, code, *_rest in told), (step, told)
         row, _is_torn = dead.seat.partitions.recover_row(SLOT)
         heir = dead.successor()
@@ -263,11 +280,11 @@ def append_over_a_roll(worker, pipe):
         pipe.tell(base_offset)
 
 
-def test_a_worker_killed_while_a_segment_rolls_loses_nothing_it_answered(tmp_path):
+def test_a_worker_killed_while_a_segment_rolls_loses_nothing_it_answered(memory_path):
     modules = [partition_log, segment, index_file, offset_index, time_index, replica, partition_table]
     outcomes = set()
     for step, dead, told in deaths(
-        lambda step: Worker(tmp_path / str(step), view_of(("t", 1, ROLLING))), append_over_a_roll, modules
+        lambda step: Worker(memory_path / str(step), view_of(("t", 1, ROLLING))), append_over_a_roll, modules
     ):
         row = dead.row
         directory = dead.replica.log.directory
@@ -322,14 +339,14 @@ def swap(worker, pipe):
     handlers[RequestKind.SWAP_SEGMENTS](0, memoryview(body), lambda answer: pipe.tell(*UPKEEP_RESULT.unpack(answer)))
 
 
-def test_a_worker_killed_while_compacted_segments_go_in_leaves_the_log_as_it_was_or_as_it_is_to_be(tmp_path):
+def test_a_worker_killed_while_compacted_segments_go_in_leaves_the_log_as_it_was_or_as_it_is_to_be(memory_path):
     modules = [upkeep, segment_swap, segment_deletion, partition_log, replica, partition_table]
-    reference = swapping_worker(tmp_path / "reference")
+    reference = swapping_worker(memory_path / "reference")
     swap(reference, Pipe())
     after = {record.offset: record.value for record in reference.records()}
     assert len(after) < len(reference.before)
     outcomes = set()
-    for step, dead, told in deaths(lambda step: swapping_worker(tmp_path / str(step)), swap, modules):
+    for step, dead, told in deaths(lambda step: swapping_worker(memory_path / str(step)), swap, modules):
         assert told in ([], [(ErrorCode.NONE,)]), step
         row = dead.row
         if row is not None:

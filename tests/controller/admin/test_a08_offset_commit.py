@@ -1,4 +1,7 @@
-"""Offsets of old consumers in ZooKeeper, written and read back; the offsets topic as it is made on demand."""
+"""Offsets of old consumers in ZooKeeper, written and read back; the offsets topic as it is made on demand.
+
+Holds: controller/admin/a09_offset_fetch.py, controller/internal_topics.py
+"""
 
 import pytest
 

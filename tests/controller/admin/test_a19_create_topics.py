@@ -1,3 +1,8 @@
+"""CreateTopics at the controller: what is checked, what is answered when, and what is refused with the rest made.
+
+Holds: controller/admin/failures.py
+"""
+
 import pytest
 
 from headrace.controller.admin import a19_create_topics

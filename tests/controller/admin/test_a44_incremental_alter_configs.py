@@ -1,4 +1,7 @@
-"""IncrementalAlterConfigs and AlterConfigs: what both do to overrides, and where they differ."""
+"""IncrementalAlterConfigs and AlterConfigs: what both do to overrides, and where they differ.
+
+Holds: controller/admin/a33_alter_configs.py, controller/admin/altered_resources.py
+"""
 
 import pytest
 

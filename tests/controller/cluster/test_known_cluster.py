@@ -1,3 +1,8 @@
+"""The cluster as the controller knows it: what ZooKeeper says, what each event changes of it, what of that is published.
+
+Holds: controller/cluster.py
+"""
+
 import json
 
 import pytest

@@ -1,4 +1,7 @@
-"""A million keyed records, a tenth of them deletes, compacted while appends go on: what is left, and in how much memory."""
+"""A million keyed records, a tenth of them deletes, compacted while appends go on: what is left, and in how much memory.
+
+Holds: log/compaction/compaction.py, log/compaction/offset_map.py
+"""
 
 import random
 from pathlib import Path

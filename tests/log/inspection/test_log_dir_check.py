@@ -1,4 +1,8 @@
-"""A whole log directory judged: sound ones, damaged ones, one whose node runs, one that crashed; and nothing is written."""
+"""A whole log directory judged: sound ones, damaged ones, one whose node runs, one that crashed; and nothing is written.
+
+Holds: log/inspection/partition_check.py, log/inspection/segment_check.py, log/inspection/index_audit.py,
+log/inspection/fault.py, log/index_layout.py
+"""
 
 import fcntl
 import os

@@ -1,4 +1,7 @@
-"""Segments of Kafka 0.7 read: from any place, around damage, up to what was being written."""
+"""Segments of Kafka 0.7 read: from any place, around damage, up to what was being written.
+
+Holds: log/kafka07/segment_file_07.py
+"""
 
 import random
 from itertools import pairwise

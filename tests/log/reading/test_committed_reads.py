@@ -1,4 +1,7 @@
-"""read_committed across a compaction: at no step of a swap does a reader get an aborted record, or miss a committed one."""
+"""read_committed across a compaction: at no step of a swap does a reader get an aborted record, or miss a committed one.
+
+Holds: log/reading/reader.py, log/reading/aborted_transactions.py
+"""
 
 import os
 

@@ -1,4 +1,7 @@
-"""The reading side: every offset is found, ends are respected, times are looked up."""
+"""The reading side: every offset is found, ends are respected, times are looked up.
+
+Holds: log/reading/segment_file.py, log/reading/open_segments.py
+"""
 
 import os
 

@@ -1,4 +1,8 @@
-"""Damaged files of every kind: what is below the damage is served, nothing false is, and the log opens and goes on."""
+"""Damaged files of every kind: what is below the damage is served, nothing false is, and the log opens and goes on.
+
+Holds: log/recovery/log_loader.py, log/state/checkpoints.py, log/segments/offset_index.py, log/segments/time_index.py,
+log/segments/index_file.py
+"""
 
 import os
 import random
@@ -7,6 +11,7 @@ import pytest
 
 from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
+from headrace.log import batch_walk
 from headrace.log.config import LogConfig
 from headrace.log.reading.reader import LogReader
 from headrace.log.state.checkpoints import (
@@ -18,6 +23,7 @@ from headrace.log.state.checkpoints import (
     write_offset_checkpoint,
 )
 from headrace.protocol.record_batch import parse_header
+from tests.support.altered import altered
 from tests.support.fake_clock import NOW_MS
 from tests.support.log_fixtures import batch
 
@@ -220,7 +226,7 @@ def test_lost_leader_epochs_cost_no_second_pass_over_what_is_recovered(maker, mo
         return read[-1]
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, "preadv", preadv)
+        patched.setattr(batch_walk, "os", altered(os, preadv=preadv))
         log = maker.open(CONFIG, **how)
     log.abandon()
     assert log.epochs.entries == wanted

@@ -1,4 +1,7 @@
-"""A disk that fails at each call in turn, and machines that crash: what was synced is kept, what is left is a prefix."""
+"""A disk that fails at each call in turn, and machines that crash: what was synced is kept, what is left is a prefix.
+
+Holds: log/disk.py, log/segments/segment.py
+"""
 
 import errno
 import random

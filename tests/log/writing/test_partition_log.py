@@ -1,4 +1,7 @@
-"""The append: what is taken, what is refused and with which error, when a segment rolls, and what a failing disk does."""
+"""The append: what is taken, what is refused and with which error, when a segment rolls, and what a failing disk does.
+
+Holds: log/writing/validator.py, log/segments/segment.py
+"""
 
 import errno
 import os

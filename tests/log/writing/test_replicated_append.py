@@ -1,4 +1,7 @@
-"""What a log takes besides a client's batches: a leader's as they stand, markers; and truncation, also across crashes."""
+"""What a log takes besides a client's batches: a leader's as they stand, markers; and truncation, also across crashes.
+
+Holds: log/writing/truncation.py, log/segments/transaction_index.py, log/reading/aborted_transactions.py
+"""
 
 import random
 

@@ -118,17 +118,28 @@ def head_of_v8():
 
 
 def test_topics_without_partitions_cost_no_more_each_when_there_are_many():
-    count = 200_000
+    small, large = 10_000, 200_000
     row = b"\0\0\0\7" + bytes(12) + b"\1\0"
-    topics = encode_uvarint(count + 3) + b"\2t\2" + row + b"\0" + b"\1\1\0" * count + b"\2t\2" + row + b"\0"
-    body = memoryview(head_of_v8() + topics + b"\0")
+
+    def body_of(count):
+        topics = encode_uvarint(count + 3) + b"\2t\2" + row + b"\0" + b"\1\1\0" * count + b"\2t\2" + row + b"\0"
+        return memoryview(head_of_v8() + topics + b"\0")
+
+    def cost_of_each(count):
+        """The least of some runs: others take the processor, and its caches."""
+        body, costs = body_of(count), []
+        for _ in range(5):
+            started = time.thread_time()
+            read_commit(8, body)
+            costs.append(time.thread_time() - started)
+        return min(costs) / count
+
+    body = body_of(large)
     found, peak_bytes = traced(lambda: read_commit(8, body))
     wanted = answer(decode_request(ApiKey.OFFSET_COMMIT, 8, body), [3, 5])
     assert found.response_of([3, 5]) == encode_response(ApiKey.OFFSET_COMMIT, 8, wanted)
     assert peak_bytes < 4 * len(body)
-    started = time.process_time()
-    read_commit(8, body)
-    assert time.process_time() - started < 1.5  # s; 0.2 where the response grows in place, 4 where it is copied
+    assert cost_of_each(large) < 4 * cost_of_each(small)  # 9 times, where the response is copied for each
 
 
 @pytest.mark.parametrize("version", VERSIONS)

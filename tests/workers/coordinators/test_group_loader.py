@@ -1,4 +1,7 @@
-"""The offsets log into memory: the last word on every key, transactions, and what can't be read."""
+"""The offsets log into memory: the last word on every key, transactions, and what can't be read.
+
+Holds: workers/coordinators/loader.py
+"""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,7 @@
-"""A coordinator that loads or unloads; and a walk of random events that must leave every count right."""
+"""A coordinator that loads or unloads; and a walk of random events that must leave every count right.
+
+Holds: workers/coordinators/group_coordinator.py, workers/coordinators/group.py, workers/coordinators/group_machine.py
+"""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,4 +1,9 @@
-"""Scenarios of Kafka's GroupCoordinator: members and static members, their joins, sessions and assignments."""
+"""Scenarios of Kafka's GroupCoordinator: members and static members, their joins, sessions and assignments.
+
+Holds: workers/coordinators/membership.py, workers/coordinators/static_members.py, workers/coordinators/joining.py,
+workers/coordinators/syncing.py, workers/coordinators/rebalance.py, workers/coordinators/sessions.py,
+workers/coordinators/pending_ids.py, workers/coordinators/timers.py, workers/coordinators/member_answers.py
+"""
 
 import logging
 import random

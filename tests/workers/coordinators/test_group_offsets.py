@@ -1,4 +1,7 @@
-"""Scenarios of Kafka's GroupCoordinator: committed offsets, those of transactions, expiry, deletion."""
+"""Scenarios of Kafka's GroupCoordinator: committed offsets, those of transactions, expiry, deletion.
+
+Holds: workers/coordinators/commits.py, workers/coordinators/deletion.py, workers/coordinators/group_coordinator.py
+"""
 
 import tracemalloc
 

@@ -1,4 +1,7 @@
-"""Whatever happened, a coordinator that reads the log knows what the one before it knew. (Transactions are not served yet.)"""
+"""Whatever happened, a coordinator that reads the log knows what the one before it knew. (Transactions are not served yet.)
+
+Holds: workers/coordinators/loader.py, workers/coordinators/group.py
+"""
 
 import random
 

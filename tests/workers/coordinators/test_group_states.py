@@ -1,4 +1,7 @@
-"""Every (state, event) cell of the group state machine: what is answered, what state follows."""
+"""Every (state, event) cell of the group state machine: what is answered, what state follows.
+
+Holds: workers/coordinators/group.py, workers/coordinators/group_table.py
+"""
 
 import pytest
 

@@ -1,4 +1,8 @@
-"""The housekeeper over disks that fail, and over topics that come again under their name."""
+"""The housekeeper over disks that fail, and over topics that come again under their name.
+
+Holds: workers/housekeeper/worker.py, workers/housekeeper/hosted.py, workers/housekeeper/segment_sync.py,
+workers/housekeeper/clean_marker.py, workers/housekeeper/checkpoints.py, workers/housekeeper/lag_look.py
+"""
 
 import errno
 import os
@@ -12,6 +16,7 @@ from headrace.clock import SystemClock
 from headrace.errors import StorageExhausted
 from headrace.ids import TopicPartition, partition_key
 from headrace.limits import OPENING_SLICE_MS
+from headrace.log import disk as disk_module
 from headrace.log.state.checkpoints import (
     LOG_START_OFFSET_FILE,
     RECOVERY_POINT_FILE,
@@ -27,6 +32,7 @@ from headrace.workers.housekeeper.hosted import HostedReplicas
 from headrace.workers.housekeeper.worker import Housekeeper
 from headrace.workers.partition.replicas import Replicas
 from headrace.workers.partition.upkeep import Upkeep
+from tests.support.altered import altered
 from tests.support.fake_clock import NOW_MS, FakeClock
 from tests.support.fake_seat import FakeSeat, Followed, view_of
 from tests.support.log_fixtures import batch
@@ -241,6 +247,7 @@ def syncs(node, monkeypatch):
     seen = SimpleNamespace(announced=0, unannounced=[])
     due_ns = [0]
     node.seat.beat = lambda now_ns: due_ns.append(now_ns)
+    calls = {}
     for name, call in (("fsync", os.fsync), ("fdatasync", os.fdatasync)):
 
         def watched(fd, call=call):
@@ -250,7 +257,8 @@ def syncs(node, monkeypatch):
                 seen.unannounced.append(os.readlink(f"/proc/self/fd/{fd}"))
             call(fd)
 
-        monkeypatch.setattr(os, name, watched)
+        calls[name] = watched
+    monkeypatch.setattr(disk_module, "os", altered(os, **calls))
     return seen
 
 

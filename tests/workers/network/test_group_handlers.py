@@ -1,4 +1,8 @@
-"""Requests that name several groups, on their way to the owners and back."""
+"""Requests that name several groups, on their way to the owners and back.
+
+Holds: workers/network/group_owners.py, workers/network/handlers/a09_offset_fetch.py,
+workers/network/handlers/a15_describe_groups.py
+"""
 
 import tracemalloc
 from types import SimpleNamespace

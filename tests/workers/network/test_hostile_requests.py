@@ -1,4 +1,8 @@
-"""Requests that ask for the same again and again, or for what nobody should keep or can undo."""
+"""Requests that ask for the same again and again, or for what nobody should keep or can undo.
+
+Holds: workers/network/handlers/a00_produce.py, workers/network/handlers/a21_delete_records.py,
+workers/network/handlers/a34_alter_replica_log_dirs.py, workers/network/handlers/a42_delete_groups.py
+"""
 
 import os
 
@@ -12,7 +16,14 @@ from headrace.protocol.frames import build_request
 from headrace.protocol.record_batch import TRANSACTIONAL_BIT, build_batch
 from headrace.shm.counters import CONNECTIONS_CLOSED_BAD
 from headrace.workers.network import group_owners
-from headrace.workers.network.handlers import a00_produce, a10_find_coordinator, a15_describe_groups, a42_delete_groups
+from headrace.workers.network.handlers import (
+    a00_produce,
+    a10_find_coordinator,
+    a15_describe_groups,
+    a34_alter_replica_log_dirs,
+    a42_delete_groups,
+)
+from tests.support.altered import altered
 from tests.workers.network.network_rig import Rig
 
 
@@ -57,8 +68,9 @@ def test_a_replica_is_moved_to_the_last_directory_that_is_named(rig, tmp_path):
 
 
 def test_a_directory_of_many_names_is_compared_and_not_looked_for(rig, monkeypatch):
-    looked, real = [], os.path.realpath
-    monkeypatch.setattr("os.path.realpath", lambda path: looked.append(path) or real(path))
+    looked = []
+    paths = altered(os.path, realpath=lambda path: looked.append(path) or os.path.realpath(path))
+    monkeypatch.setattr(a34_alter_replica_log_dirs, "os", altered(os, path=paths))
     request = messages.AlterReplicaLogDirsRequest
     dirs = [
         request.AlterReplicaLogDir(f"/{number}" + "/x" * 1_000, [request.AlterReplicaLogDirTopic("t", [number])])
@@ -67,6 +79,7 @@ def test_a_directory_of_many_names_is_compared_and_not_looked_for(rig, monkeypat
     send(rig, ApiKey.ALTER_REPLICA_LOG_DIRS, 1, request(dirs))
     [topic] = answer(rig, ApiKey.ALTER_REPLICA_LOG_DIRS, 1).results
     assert {row.error_code for row in topic.partitions} == {ErrorCode.LOG_DIR_NOT_FOUND}
+    assert looked
     assert not [path for path in looked if "/x" in path]
 
 

@@ -1,4 +1,8 @@
-"""One cycle of a network worker: who pipelines waits for the others, and what fails ends its own connection only."""
+"""One cycle of a network worker: who pipelines waits for the others, and what fails ends its own connection only.
+
+Holds: workers/network/loop.py, workers/network/forwarder.py, workers/network/handlers/a00_produce.py,
+workers/network/handlers/a10_find_coordinator.py
+"""
 
 import socket
 

@@ -14,6 +14,7 @@ from headrace.topic_defaults import TopicDefaults
 from headrace.workers.network.partition_files import PartitionFiles
 from headrace.workers.network.routes import Routes
 from headrace.workers.partition.replicas import Replicas
+from tests.support.altered import altered
 from tests.support.descriptors import held_below
 from tests.support.fake_clock import NOW_MS, FakeClock
 from tests.support.fake_seat import TOPIC_ID, FakeSeat, view_of
@@ -94,14 +95,14 @@ def test_a_topic_created_again_before_its_segment_is_opened_is_refused(node, slo
 def test_a_topic_created_again_while_its_segment_is_opened_is_refused(node, monkeypatch):
     """Between the name's look-up and the end of the opening."""
     reader = node.files.reader(node.route, node.row)
-    opened = segment_file.os.open
+    opened = os.open
 
     def open_late(path, flags):
         monkeypatch.undo()
         node.create_again(1)
         return opened(path, flags)
 
-    monkeypatch.setattr(segment_file.os, "open", open_late)
+    monkeypatch.setattr(segment_file, "os", altered(os, open=open_late))
     with pytest.raises(KafkaError):
         node.read(reader)
 

@@ -80,7 +80,7 @@ LIES = {
     "garbage": batch_of(body=random.Random(1).randbytes(200)),
     "a record's length that is too large": batch_of(body=b"\x7f" + bytes(build_batch([(None, b"v")])[62:])),
     "a key that ends behind its record": batch_of(body=b"\x10\0\0\0\x40\1\0\0\0"),
-    "bytes behind the last record": batch_of(body=bytes(build_batch([(None, b"v")])[61:]) + b"\0"),
+    "bytes after the last record": batch_of(body=bytes(build_batch([(None, b"v")])[61:]) + b"\0"),
     "offset deltas that leave one out": batch_of([Record(0, NOW_MS, None, b""), Record(2, NOW_MS, None, b"")],
                                                 last_offset_delta=1),
 }  # fmt: skip

@@ -1,4 +1,7 @@
-"""Batches in flight after a refused one: the producer is told to send them again, and not that it lost its sequence."""
+"""Batches in flight after a refused one: the producer is told to send them again, and not that it lost its sequence.
+
+Holds: workers/network/produce_ledger.py
+"""
 
 import pytest
 

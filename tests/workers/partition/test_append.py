@@ -1,4 +1,7 @@
-"""From the rings to the answers: what is refused with which error, and that nothing is acknowledged before it is synced."""
+"""From the rings to the answers: what is refused with which error, and that nothing is acknowledged before it is synced.
+
+Holds: workers/partition/replica.py
+"""
 
 import errno
 

@@ -1,4 +1,7 @@
-"""The log of a coordinator is read: in slices, between other work, past what is damaged or replaced."""
+"""The log of a coordinator is read: in slices, between other work, past what is damaged or replaced.
+
+Holds: workers/partition/coordinator_host.py, workers/partition/log_slices.py
+"""
 
 from headrace.log.config import LogConfig
 from headrace.protocol.record_batch import build_batch, iterate_batches

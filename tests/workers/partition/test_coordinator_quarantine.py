@@ -1,4 +1,7 @@
-"""A coordinator that fails: its partition alone is loaded again, and nothing that was answered is lost."""
+"""A coordinator that fails: its partition alone is loaded again, and nothing that was answered is lost.
+
+Holds: workers/partition/coordinator_host.py, workers/partition/ticket.py
+"""
 
 import pytest
 

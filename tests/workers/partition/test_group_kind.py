@@ -1,4 +1,7 @@
-"""What group coordinators have beside their host: lag rows of what they commit, counters of rebalances."""
+"""What group coordinators have beside their host: lag rows of what they commit, counters of rebalances.
+
+Holds: workers/partition/groups.py, workers/coordinators/rebalance_reason.py
+"""
 
 from headrace.shm import counters
 from tests.workers.partition.host_rig import GONE, join

@@ -1,4 +1,7 @@
-"""Requests about groups as their owner takes them: one group, several, too many."""
+"""Requests about groups as their owner takes them: one group, several, too many.
+
+Holds: workers/coordinators/group_queries.py, workers/coordinators/config.py
+"""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""What a partition worker takes from its rings, and when it does not."""
+"""What a partition worker takes from its rings, and when it does not.
+
+Holds: workers/partition/answers.py
+"""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""The lag table: rows filled, moved, freed and read; lag is never negative, whatever moved between two looks."""
+"""The lag table: rows filled, moved, freed and read; lag is never negative, whatever moved between two looks.
+
+Holds: shm/lag_table.py
+"""
 
 from types import SimpleNamespace
 

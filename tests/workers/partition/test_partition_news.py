@@ -1,4 +1,7 @@
-"""What a partition worker tells the controller: rows have moved, a view is acted on to the end."""
+"""What a partition worker tells the controller: rows have moved, a view is acted on to the end.
+
+Holds: workers/partition/worker.py
+"""
 
 import pytest
 

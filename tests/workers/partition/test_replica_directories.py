@@ -1,4 +1,7 @@
-"""Replicas over disks that fail, fill up and come back."""
+"""Replicas over disks that fail, fill up and come back.
+
+Holds: workers/partition/log_directories.py, workers/partition/replicas.py
+"""
 
 import errno
 

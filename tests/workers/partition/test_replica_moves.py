@@ -16,7 +16,9 @@ from headrace.protocol.codec import decode_response, encode_request
 from headrace.protocol.record_batch import iterate_batches
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition import replica_moves
+from headrace.workers.partition import replicas as replicas_module
 from headrace.workers.partition.replica_moves import ReplicaMoves
+from tests.support.altered import altered
 from tests.support.fake_clock import NOW_MS
 from tests.support.fake_seat import FakeSeat, view_of
 from tests.support.log_fixtures import batch
@@ -230,7 +232,7 @@ def test_what_a_copy_has_above_the_high_watermark_is_not_believed(node, monkeypa
     def killed(_old, _new):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(os, "rename", killed)
+    monkeypatch.setattr(replicas_module, "os", altered(os, rename=killed))
     with pytest.raises(KeyboardInterrupt):
         work_through(node.moves)
     monkeypatch.undo()
@@ -292,7 +294,7 @@ def test_a_crash_between_the_two_renames_leaves_one_whole_log(node, monkeypatch)
             raise KeyboardInterrupt
         rename(old, new)
 
-    monkeypatch.setattr(os, "rename", killed)
+    monkeypatch.setattr(replicas_module, "os", altered(os, rename=killed))
     with pytest.raises(KeyboardInterrupt):
         work_through(node.moves)
     monkeypatch.undo()

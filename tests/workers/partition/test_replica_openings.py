@@ -1,4 +1,7 @@
-"""Logs are opened a slice at a time: in which order, what a log that does not open costs, and what a stop meanwhile leaves."""
+"""Logs are opened a slice at a time: in which order, what a log that does not open costs, and what a stop meanwhile leaves.
+
+Holds: workers/partition/replicas.py, workers/partition/opening_queue.py
+"""
 
 import pytest
 

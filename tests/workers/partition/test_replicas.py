@@ -1,4 +1,7 @@
-"""Replicas that come, change their role, are released and deleted; owners that are killed while they publish."""
+"""Replicas that come, change their role, are released and deleted; owners that are killed while they publish.
+
+Holds: workers/partition/log_opener.py, workers/partition/owned_partitions.py, workers/partition/known_checkpoints.py
+"""
 
 import errno
 import threading

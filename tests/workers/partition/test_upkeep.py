@@ -1,4 +1,7 @@
-"""Deletions and swaps as the owner of a log decides them, and the housekeeper's side of the conversation."""
+"""Deletions and swaps as the owner of a log decides them, and the housekeeper's side of the conversation.
+
+Holds: workers/housekeeper/owners.py, workers/housekeeper/retention_look.py
+"""
 
 import errno
 from dataclasses import replace

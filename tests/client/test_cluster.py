@@ -132,7 +132,7 @@ def test_all_brokers_gone(clicks, broker, log):
     with FakeBroker(log) as second, Cluster(second.address, timeout_s=30) as cluster:
         cluster.refresh(None)
         second.__exit__()
-        with pytest.raises(ConnectionFailed, match="no broker answers"):
+        with pytest.raises(ConnectionFailed, match="no broker responded"):
             cluster.offsets({TopicPartition("clicks", 0): LATEST})
 
 

@@ -1,7 +1,7 @@
 """How far an import has come: a JSON file, replaced as a whole and synced after every acknowledged batch.
 
 What it says never runs ahead of the topic. It may lag by one batch: a batch that was sent when the import died. That one is found by its
-producer id and sequence behind `target_end`, before anything is sent again (`client/import_topic.py`).
+producer id and sequence after `target_end`, before anything is sent again (`import_topic.py`).
 
 A lock on `FILE.lock` keeps two imports from using one state.
 """
@@ -28,15 +28,15 @@ class BadState(HeadraceError):
 
 
 @dataclass(slots=True)
-class PartitionState:
+class PartitionProgress:
     """How far one partition is.
 
     place            of the next message to be carried: segment, position, inner
     next_sequence    of the next batch
     first_offset     in the topic, where this import began
-    target_end       the offset behind the last batch that was acknowledged
+    target_end       the offset after the last acknowledged batch
     checksum         CRC-32 over length and bytes of every payload carried, in order
-    last_damage      place of the last damage that is in `damaged`: a run that meets it again doesn't count it again
+    last_damage      place of the last damage that is in `damaged`: a later run doesn't count it again
     """
 
     place: tuple[int, int, int] | None = None
@@ -66,7 +66,7 @@ class ImportState:
     batch_bytes: int
     producer_id: int = -1
     producer_epoch: int = -1
-    partitions: dict[int, PartitionState] = field(default_factory=dict)
+    partitions: dict[int, PartitionProgress] = field(default_factory=dict)
 
 
 class StateFile:
@@ -96,7 +96,7 @@ class StateFile:
         except (OSError, ValueError) as failure:
             raise BadState(f"{self.path}: {failure}") from None
         if not isinstance(content, dict) or content.get("version") != VERSION:
-            raise BadState(f"{self.path}: no state of an import")
+            raise BadState(f"{self.path}: not a state file of an import")
         try:
             partitions = {int(number): _partition(row) for number, row in content.pop("partitions").items()}
             del content["version"]
@@ -116,15 +116,15 @@ class StateFile:
         os.close(self._fd)
 
 
-def _partition(row: dict[str, Any]) -> PartitionState:
-    known = {one.name for one in fields(PartitionState)}
+def _partition(row: dict[str, Any]) -> PartitionProgress:
+    known = {one.name for one in fields(PartitionProgress)}
     if set(row) != known:
         raise ValueError(f"fields {sorted(set(row) ^ known)}")
     places = {name: _place(row[name]) for name in ("place", "last_damage")}
     numbers = {name: value for name, value in row.items() if name not in places}
     if not all(isinstance(value, int) for value in numbers.values()):
         raise ValueError(f"{numbers}")
-    return PartitionState(place=places["place"], last_damage=places["last_damage"], **numbers)
+    return PartitionProgress(place=places["place"], last_damage=places["last_damage"], **numbers)
 
 
 def _place(content: Any) -> tuple[int, int, int] | None:

@@ -1,31 +1,32 @@
-"""The run of `headrace import-07`: partition by partition, batch by batch, and a report that was read back.
+"""One import of Kafka 0.7's logs: partition by partition, batch by batch, and read back at the end.
 
-For each partition: what a broken run left in flight is looked for in the topic and counted; then batches are sent, and the state
-is synced behind each; at the end what the topic has is read, and its count and checksum are held against the source's.
+For each partition: batches that an interrupted run left in flight are searched for in the topic and counted; then batches are sent,
+and the state is synced after each; at the end the topic's records are read, and their count and checksum compared with the source's.
+
+It prints nothing: what happens goes to a `Report`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 from zlib import crc32
 
-from headrace.cli.dump_text import printable
-from headrace.cli.import_07_state import BadState, ImportState, PartitionState, StateFile
-from headrace.cli.progress import ProgressLine, bytes_text
 from headrace.client.cluster import Cluster
-from headrace.client.import_topic import ImportTopic, Writer, following
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
-from headrace.limits import DAMAGES_SHOWN_MAX, IMPORTED_BATCH_RECORDS_MAX
+from headrace.limits import IMPORTED_BATCH_RECORDS_MAX
 from headrace.log.kafka07.log_07 import Carried, Damage, Log07, partitions_07
+from headrace.migration.import_07_state import BadState, ImportState, PartitionProgress, StateFile
+from headrace.migration.import_topic import ImportTopic, Writer, following
 
 RECORD_OVERHEAD_BYTES = 24  # of a record without a key: varints, and a little more
 
 
 class Damaged(HeadraceError):
-    """A message that can't be read, and may not be left out."""
+    """A message can't be read, and the plan doesn't allow to skip it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +42,39 @@ class ImportPlan:
     batch_bytes: int
     is_damage_skipped: bool
     is_read_back: bool
-    is_quiet: bool
 
 
-def run(plan: ImportPlan, cluster: Cluster) -> int:
-    """0 where all was carried and reads back equal, else 1. raises HeadraceError"""
+@dataclass(frozen=True, slots=True)
+class ReadBack:
+    """What the topic has of a partition's import; `start_offset` alone where retention removed some of it."""
+
+    start_offset: int
+    is_complete: bool = False
+    count: int = 0
+    checksum: int = 0
+
+
+class Report(Protocol):
+    """Who is told how the import proceeds."""
+
+    def carrying(self, partition: int, messages: int, bytes_done: int, bytes_all: int) -> None:
+        """Called after each batch; bytes are those of all partitions."""
+
+    def reading_back(self, partition: int, count: int, messages: int) -> None:
+        """Called after each IMPORTED_BATCH_RECORDS_MAX records."""
+
+    def damaged(self, damage: Damage) -> None:
+        """Damage was skipped, in this run."""
+
+    def partition(self, partition: int, row: PartitionProgress, found: ReadBack | None) -> bool:
+        """A partition is done; None: not read back. Returns whether the topic has what the source had."""
+
+    def total(self, topic: str, rows: Iterable[PartitionProgress]) -> None:
+        """All partitions are done."""
+
+
+def run(plan: ImportPlan, cluster: Cluster, report: Report) -> bool:
+    """Whether everything was carried and reads back equal. raises HeadraceError"""
     try:
         logs = partitions_07(plan.directory, plan.source_topic)
     except OSError as failure:
@@ -54,7 +83,7 @@ def run(plan: ImportPlan, cluster: Cluster) -> int:
     target = ImportTopic(cluster, plan.topic)
     try:
         target.prepare(max(logs) + 1)
-        return _Import(plan, logs, states, target).run()
+        return _Import(plan, logs, states, target, report).run()
     except OSError as failure:
         raise HeadraceError(str(failure)) from None
     finally:
@@ -63,37 +92,30 @@ def run(plan: ImportPlan, cluster: Cluster) -> int:
 
 
 class _Import:
-    def __init__(self, plan: ImportPlan, logs: dict[int, Log07], states: StateFile, target: ImportTopic) -> None:
+    def __init__(
+        self, plan: ImportPlan, logs: dict[int, Log07], states: StateFile, target: ImportTopic, report: Report
+    ) -> None:
         self._plan = plan
         self._logs = logs
         self._states = states
         self._target = target
-        self._line = ProgressLine(plan.is_quiet)
+        self._told = report
         self._bytes_all = sum(log.size_bytes() for log in logs.values())
         self._bytes_before = 0  # of partitions that are done
-        self._started_s = time.monotonic()
-        self._damages_shown = 0
         self._state = self._open_state()
 
-    def run(self) -> int:
+    def run(self) -> bool:
+        for number, log in self._logs.items():
+            self._carry(number, log)
+            self._bytes_before += log.size_bytes()
         is_equal = True
-        try:
-            for number, log in self._logs.items():
-                self._carry(number, log)
-                self._bytes_before += log.size_bytes()
-        finally:
-            self._line.clear()
         for number in self._logs:
-            is_equal &= self._report(number)
-        rows = self._state.partitions.values()
-        count, size = sum(row.count for row in rows), sum(row.bytes for row in rows)
-        damaged = sum(row.damaged for row in rows)
-        left_out = f", {damaged} damaged places left out" if damaged else ""
-        print(f"{self._plan.topic}: {count} messages, {bytes_text(size)} in {len(self._logs)} partitions{left_out}")
-        return int(not is_equal)
+            is_equal &= self._compare(number)
+        self._told.total(self._plan.topic, self._state.partitions.values())
+        return is_equal
 
     def _open_state(self) -> ImportState:
-        """The state of a broken run of the same import, or a new one."""
+        """The state of an interrupted run of the same import, or a new one."""
         plan, target = self._plan, self._target
         source = str(plan.directory.resolve())
         state = self._states.read()
@@ -106,23 +128,23 @@ class _Import:
         wanted = (source, plan.source_topic, plan.topic, target.cluster_id)
         if (state.source, state.source_topic, state.topic, state.cluster_id) != wanted:
             raise BadState(
-                f"{self._states.path}: is the state of another import, of {state.source_topic} in {state.source} into"
-                f" {state.topic} of cluster {state.cluster_id}; another file (--state), or remove it"
+                f"{self._states.path}: belongs to another import, of {state.source_topic} in {state.source} into"
+                f" {state.topic} of cluster {state.cluster_id}: use another file (--state), or remove this one"
             )
         return state
 
     def _carry(self, number: int, log: Log07) -> None:
         """Bring one partition to the end of its source."""
         target, states = self._target, self._states
-        row = self._state.partitions.setdefault(number, PartitionState())
+        row = self._state.partitions.setdefault(number, PartitionProgress())
         if row.target_end < 0:
             row.first_offset = row.target_end = target.end_offset(number)
             states.write(self._state)
         end_offset = target.end_offset(number)
         if end_offset < row.target_end:
             raise HeadraceError(
-                f"partition {number} of {target.topic} ends at offset {end_offset}, {states.path} says {row.target_end}:"
-                " records are gone, or the topic was made anew; without the state file the import begins anew too"
+                f"partition {number} of {target.topic} ends at offset {end_offset}, but {states.path} says {row.target_end}:"
+                " records were lost, or the topic was recreated; remove the state file to import from the beginning"
             )
         producer_id = self._state.producer_id
         arrived, end = target.arrived(number, row.target_end, producer_id, row.next_sequence)
@@ -139,11 +161,11 @@ class _Import:
                 states.write(self._state)
             self._show(number, row, log)
         if arrived:
-            raise HeadraceError(f"partition {number}: {arrived} messages more in the topic than in the source")
-        states.write(self._state)  # damaged places at the end
+            raise HeadraceError(f"partition {number}: the topic has {arrived} messages more than the source")
+        states.write(self._state)  # damage at the end of the source
 
-    def _send(self, number: int, row: PartitionState, group: list[Carried]) -> int:
-        """Send a batch; returns the offset behind it."""
+    def _send(self, number: int, row: PartitionProgress, group: list[Carried]) -> int:
+        """Send a batch; returns the offset after its last record."""
         payloads = [one.payload for one in group]
         state = self._state
         writer = Writer(state.producer_id, state.producer_epoch, row.next_sequence, self._plan.compression)
@@ -158,9 +180,7 @@ class _Import:
             where = f"{self._logs[number].path_of(place.segment)} byte {place.position}"
             if failure.code is ErrorCode.MESSAGE_TOO_LARGE:
                 size = sum(map(len, payloads))
-                advice = (
-                    f"raise max.message.bytes of {self._plan.topic} above {size} and something, or --batch-bytes less"
-                )
+                advice = f"raise max.message.bytes of {self._plan.topic} well above {size}, or lower --batch-bytes"
                 raise HeadraceError(f"{where}: {failure}: {advice}") from None
             raise HeadraceError(f"{where}: {failure}") from None
         if offset >= 0:
@@ -168,12 +188,12 @@ class _Import:
         arrived, end = self._target.arrived(number, row.target_end, self._state.producer_id, row.next_sequence)
         if arrived != len(group):
             raise HeadraceError(
-                f"partition {number}: the broker says that sequence {row.next_sequence} of producer"
-                f" {self._state.producer_id} is there or out of order, and {arrived} of {len(group)} records are"
+                f"partition {number}: the broker refused sequence {row.next_sequence} of producer"
+                f" {self._state.producer_id} as duplicate or out of order, but the topic has {arrived} of {len(group)} records"
             )
         return end
 
-    def _groups(self, log: Log07, row: PartitionState) -> Iterator[list[Carried]]:
+    def _groups(self, log: Log07, row: PartitionProgress) -> Iterator[list[Carried]]:
         """Messages for one batch each. Where a group ends follows from where it begins, in every run."""
         limit = self._state.batch_bytes
         group: list[Carried] = []
@@ -188,7 +208,7 @@ class _Import:
         if group:
             yield group
 
-    def _count(self, row: PartitionState, group: list[Carried]) -> None:
+    def _count(self, row: PartitionProgress, group: list[Carried]) -> None:
         checksum = row.checksum
         for one in group:
             checksum = add_to_checksum(checksum, one.payload)
@@ -199,18 +219,15 @@ class _Import:
         place = group[-1].next_place
         row.place = (place.segment, place.position, place.inner)
 
-    def _on_damage(self, row: PartitionState, damage: Damage) -> None:
+    def _on_damage(self, row: PartitionProgress, damage: Damage) -> None:
         if not self._plan.is_damage_skipped:
-            raise Damaged(f"{damage} -> --skip-damaged leaves it out")
+            raise Damaged(f"{damage} -> --skip-damaged skips it")
         place = (damage.place.segment, damage.place.position, damage.place.inner)
         if row.last_damage is None or place > row.last_damage:
             row.damaged += 1
             row.lost_bytes += damage.lost_bytes
             row.last_damage = place
-        self._damages_shown += 1
-        if self._damages_shown <= DAMAGES_SHOWN_MAX:
-            self._line.clear()
-            print(printable(f"damaged, left out: {damage} ({damage.lost_bytes} bytes)"))
+        self._told.damaged(damage)
 
     def _timestamp_ms(self, number: int, first: Carried) -> int:
         if self._plan.timestamp == "none":
@@ -219,41 +236,28 @@ class _Import:
             return int(self._logs[number].path_of(first.place.segment).stat().st_mtime * 1000)
         return int(time.time() * 1000)
 
-    def _show(self, number: int, row: PartitionState, log: Log07) -> None:
+    def _show(self, number: int, row: PartitionProgress, log: Log07) -> None:
         assert row.place is not None
         done = self._bytes_before + row.place[0] + row.place[1] - log.segments[0]
-        share = 100 * done // self._bytes_all if self._bytes_all else 100
-        rate = done / max(time.monotonic() - self._started_s, 0.001)
-        self._line.show(
-            f"import {share}%  partition {number}  {bytes_text(done)} of {bytes_text(self._bytes_all)}"
-            f"  {row.count} messages  {bytes_text(rate)}/s"
-        )
+        self._told.carrying(number, row.count, done, self._bytes_all)
 
-    def _report(self, number: int) -> bool:
-        """A line for a partition; whether the topic has what the source had."""
+    def _compare(self, number: int) -> bool:
+        """Whether the topic has what the source had of a partition, as far as the plan wants to know."""
         row = self._state.partitions[number]
-        text = f"partition {number}: {row.count} messages, {bytes_text(row.bytes)}, checksum {row.checksum:08x}"
-        if row.damaged:
-            text += f", {row.damaged} damaged places left out ({row.lost_bytes} bytes)"
-        if not row.count or not self._plan.is_read_back:
-            print(text)
-            return True
-        text += f", offsets {row.first_offset} to {row.target_end - 1}"
+        found = self._read_back(number, row) if row.count and self._plan.is_read_back else None
+        return self._told.partition(number, row, found)
+
+    def _read_back(self, number: int, row: PartitionProgress) -> ReadBack:
         first = self._target.start_offset(number)
         if first > row.first_offset:
-            print(f"{text}, not read back: the topic begins at {first} by now")
-            return True
+            return ReadBack(first)
         count = checksum = 0
         for payload in self._target.payloads(number, row.first_offset, row.target_end, self._state.producer_id):
             checksum = add_to_checksum(checksum, payload)
             count += 1
             if not count % IMPORTED_BATCH_RECORDS_MAX:
-                self._line.show(f"read back  partition {number}  {count} of {row.count} messages")
-        self._line.clear()
-        is_equal = (count, checksum) == (row.count, row.checksum)
-        found = "equal" if is_equal else f"DIFFERENT: {count} messages, checksum {checksum:08x}"
-        print(f"{text}, read back: {found}")
-        return is_equal
+                self._told.reading_back(number, count, row.count)
+        return ReadBack(first, True, count, checksum)
 
 
 def add_to_checksum(checksum: int, payload: bytes) -> int:

@@ -1,8 +1,8 @@
-"""The topic that an import writes into: one idempotent producer, one batch in flight, and a look at what has arrived.
+"""The topic that an import writes into: one idempotent producer, one batch in flight, and a search for what has arrived.
 
 Why nothing comes twice. A batch carries the import's producer id and its sequence, and which records are in it follows from
-where it begins in the source. After a break the import looks for batches of its own behind the last acknowledged offset, and
-counts them as carried. A batch that was still under way then is refused by the broker as a duplicate, or ours is, with the
+where it begins in the source. After an interruption the import searches for its own batches after the last acknowledged offset, and
+counts them as sent. A batch that was still in flight then is refused by the broker as a duplicate, or ours is, with the
 same answer. The broker's own memory of producers may have expired (a day) without harm.
 """
 
@@ -30,7 +30,7 @@ ALREADY_THERE = (
 
 
 class Writer(NamedTuple):
-    """Who writes a batch, and the sequence of its first record."""
+    """The producer of a batch, and the sequence of its first record."""
 
     producer_id: int
     producer_epoch: int
@@ -39,12 +39,12 @@ class Writer(NamedTuple):
 
 
 def following(sequence: int, count: int) -> int:
-    """The sequence behind `count` records; it wraps from 2**31 - 1 to 0."""
+    """The sequence after `count` records; it wraps from 2**31 - 1 to 0."""
     return (sequence + count) & SEQUENCE_MASK
 
 
 class ImportTopic:
-    """A topic of a cluster. The cluster stays its owner's."""
+    """A topic of a cluster. The caller closes the cluster."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
         self.topic = topic
@@ -52,11 +52,11 @@ class ImportTopic:
 
     @property
     def cluster_id(self) -> str:
-        """Known once `prepare` is through."""
+        """Known after `prepare`."""
         return self._cluster.cluster_id
 
     def prepare(self, partitions: int) -> None:
-        """See to it that the topic is there and has so many partitions; a missing one is created.
+        """Ensure that the topic exists and has this many partitions; create it if missing.
 
         raises   HeadraceError, where it has too few; KafkaError; ConnectionFailed
         """
@@ -70,8 +70,8 @@ class ImportTopic:
         there = sum(name.topic == self.topic for name in self._cluster.partitions)
         if there < partitions:
             raise HeadraceError(
-                f"topic {self.topic} has {there} partitions, the source needs {partitions}:"
-                f" kafka-topics --alter --topic {self.topic} --partitions {partitions}"
+                f"topic {self.topic} has {there} partitions, the source needs {partitions}; add them:"
+                f" headrace topics alter {self.topic} --partitions {partitions}"
             )
 
     def new_producer(self) -> tuple[int, int]:
@@ -87,7 +87,7 @@ class ImportTopic:
         return self._cluster.offsets({name: EARLIEST})[name]
 
     def send(self, partition: int, payloads: Sequence[bytes], writer: Writer, timestamp_ms: int) -> int:
-        """Write one batch, acknowledged by all replicas; returns its offset, -1 where it was there already.
+        """Write one batch, acknowledged by all replicas; returns its offset, -1 if it was there already.
 
         raises   KafkaError: UNKNOWN_PRODUCER_ID, where the partition forgot the writer, and the sequence is not 0;
                  ConnectionFailed
@@ -116,9 +116,9 @@ class ImportTopic:
                     yield header, batch
 
     def arrived(self, partition: int, start: int, producer_id: int, sequence: int) -> tuple[int, int]:
-        """How many records from a sequence on are there behind an offset, and where they end.
+        """How many records of a producer, from a sequence on, follow an offset, and where they end.
 
-        returns   (count, offset behind the last of them); (0, start) where there are none
+        returns   (count, offset after the last of them); (0, start) if there are none
         raises    HeadraceError, where sequences don't follow each other: two imports with one state
         """
         count, end = 0, start
@@ -126,7 +126,7 @@ class ImportTopic:
             if header.base_sequence != following(sequence, count):
                 raise HeadraceError(
                     f"{self.topic}-{partition}: sequence {header.base_sequence} of producer {producer_id} at offset"
-                    f" {header.base_offset}, {following(sequence, count)} is next: another import with the same state?"
+                    f" {header.base_offset}, expected {following(sequence, count)}: is another import using a copy of this state?"
                 )
             count += header.record_count
             end = header.last_offset + 1
@@ -168,7 +168,7 @@ class ImportTopic:
         return answer.producer_id, answer.producer_epoch
 
     def _create(self, partitions: int) -> None:
-        """Somebody else's creation at the same time is as good."""
+        """A concurrent creation by another client is fine."""
         error = Admin(self._cluster).create_topics([NewTopic(self.topic, partitions)])[self.topic]
         if error is not None and error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
             raise error

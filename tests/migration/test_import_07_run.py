@@ -1,15 +1,19 @@
-"""An import that dies anywhere and is run again: everything arrives once, in order, and the report says so."""
+"""An import that dies anywhere and is run again: everything arrives once, in order, and the report says so.
+
+Holds: migration/import_07_state.py, migration/import_topic.py
+"""
 
 import dataclasses
 import json
 
 import pytest
 
-from headrace.cli import import_07_run
-from headrace.cli.import_07_run import ImportPlan
-from headrace.cli.import_07_state import BadState, StateFile
-from headrace.client.import_topic import ImportTopic, following
+from headrace.cli.import_07_report import ImportReport
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
+from headrace.migration import import_07_run
+from headrace.migration.import_07_run import ImportPlan
+from headrace.migration.import_07_state import BadState, StateFile
+from headrace.migration.import_topic import ImportTopic, following
 from headrace.protocol.message_07 import build_message_07, build_set_07
 from headrace.protocol.record_batch import iterate_records, parse_header
 from tests.support.segments_07 import write_segments
@@ -110,7 +114,8 @@ class NoCluster:
 
 
 def run(plan):
-    return import_07_run.run(plan, NoCluster())
+    report = ImportReport(is_quiet=True)
+    return int(not import_07_run.run(plan, NoCluster(), report))
 
 
 @pytest.fixture
@@ -140,7 +145,6 @@ def plan(source, tmp_path, topic, monkeypatch):
         "import",
         BATCH_BYTES,
         False,
-        True,
         True,
     )
 
@@ -283,8 +287,8 @@ def test_damage_stops_the_import_with_its_place_or_is_left_out_and_counted_once(
     assert run(skipping) == 0
     assert topic.values(0) == [value for value in SOURCE[0] if value != b"message 2"]
     said = capsys.readouterr().out
-    assert "1 damaged places left out (19 bytes)" in said
-    assert "damaged, left out" in said
+    assert "1 damaged ranges skipped (19 bytes)" in said
+    assert "skipped, damaged" in said
 
 
 def test_a_topic_that_differs_is_told(plan, topic, capsys):
@@ -294,12 +298,12 @@ def test_a_topic_that_differs_is_told(plan, topic, capsys):
     assert "DIFFERENT" in capsys.readouterr().out
 
 
-def test_a_topic_that_was_made_anew_is_told_from_one_that_goes_on(plan, topic):
+def test_a_recreated_topic_is_told_from_one_that_continues(plan, topic):
     topic.dies = {"after": 4}
     with pytest.raises(Died):
         run(plan)
     topic.dies, topic.batches, topic.ends = {}, {}, {}
-    with pytest.raises(HeadraceError, match="the topic was made anew"):
+    with pytest.raises(HeadraceError, match="the topic was recreated"):
         run(plan)
     plan.state_file.unlink()
     assert run(plan) == 0
@@ -318,7 +322,7 @@ def test_errors_of_the_broker_name_file_and_byte(plan, topic):
 def test_the_state_of_another_import_is_refused(plan, source):
     run(plan)
     (source / "clicks-0").rename(source / "views-0")
-    with pytest.raises(BadState, match="is the state of another import, of clicks"):
+    with pytest.raises(BadState, match="belongs to another import, of clicks"):
         run(dataclasses.replace(plan, source_topic="views"))
 
 

@@ -1,4 +1,7 @@
-"""`headrace groups` and `headrace consume --group` against a node, and against Apache Kafka."""
+"""`headrace groups` and `headrace consume --group` against a node, and against Apache Kafka.
+
+Holds: cli/offset_reset.py
+"""
 
 import json
 import signal
@@ -81,7 +84,9 @@ def test_a_stored_offset_that_is_gone_is_told_and_the_rest_is_read(program, topi
     done = program.run("consume", topic, "--group", group)
     assert done.returncode == 0
     assert sorted(map(int, done.stdout.split())) == [*range(40, 100), *range(105, 120)]
-    assert f"offset 5 of {topic}-0 is gone, it has 40 to 100: going on at 40" in done.stderr.decode()
+    assert (
+        f"offset 5 of {topic}-0 is out of range, valid offsets are 40 to 100: continuing at 40" in done.stderr.decode()
+    )
 
 
 def test_a_member_that_waits_for_others_ends_when_it_is_told_to(program, topic, group):
@@ -152,7 +157,7 @@ def test_resets_are_shown_first_and_done_when_told(program, topic, group):
     assert reset("--all-topics", "--to-time", "2999-01-01T00:00:00Z") == {(0, 90, 100, False), (1, 5, 20, False)}
     assert sorted(map(int, program("consume", topic, "--group", group).split())) == [*range(90, 100), *range(105, 120)]
     shown = program("groups", "reset-offsets", group, "--topic", topic, "--to-earliest").decode()
-    assert "nothing was changed: --execute does it" in shown
+    assert "dry run: nothing was changed, apply with --execute" in shown
 
 
 def test_a_shift_leaves_out_what_has_no_offset_unless_it_was_asked_for(program, topic, group):
@@ -160,29 +165,33 @@ def test_a_shift_leaves_out_what_has_no_offset_unless_it_was_asked_for(program, 
     done = program.run("groups", "reset-offsets", group, "--topic", topic, "--shift-by", "-4", "--execute", "--json")
     assert done.returncode == 0
     assert [json.loads(line)["new"] for line in done.stdout.splitlines()] == [5]
-    assert f"left out {topic}-0: it has no stored offset to shift" in done.stderr.decode()
+    assert f"skipped {topic}-0: no committed offset to shift" in done.stderr.decode()
     for scope in (f"{topic}:0,1", f"{topic}:0"):
         said = program.fails("groups", "reset-offsets", group, "--topic", scope, "--shift-by", "-4", "--execute")
-        assert f"{topic}-0 has no stored offset to shift from" in said
+        assert f"{topic}-0 has no committed offset to shift from" in said
     assert offsets(program, group) == {(topic, 1): 5}
 
 
 @pytest.mark.parametrize(
     ("options", "exit_code", "complaint"),
     [
-        (["--topic", "{topic}", "--to-offset", "21"], 1, "OFFSET_OUT_OF_RANGE: offset 21 of {topic}-1: it has 0 to 20"),
+        (
+            ["--topic", "{topic}", "--to-offset", "21"],
+            1,
+            "OFFSET_OUT_OF_RANGE: offset 21 of {topic}-1 is out of range: valid offsets are 0 to 20",
+        ),
         (["--topic", "{topic}", "--shift-by", "1"], 1, "OFFSET_OUT_OF_RANGE: offset 101 of {topic}-0"),
-        (["--topic", "{topic}:2", "--to-earliest"], 1, "partitions 0 to 1, not 2"),
+        (["--topic", "{topic}:2", "--to-earliest"], 1, "partitions 0 to 1, no partition 2"),
         (["--topic", "absent", "--to-earliest"], 1, "UNKNOWN_TOPIC_OR_PARTITION"),
-        (["--topic", "{topic}", "--to-offset", "five"], 2, "'five' is no offset"),
-        (["--topic", "{topic}", "--to-offset", "-5"], 2, "'-5' is no offset"),
-        (["--topic", "{topic}", "--to-time", "noon"], 2, "'noon' is no time"),
-        (["--topic", "{topic}", "--shift-by", "far"], 2, "'far' is no number of records"),
-        (["--topic", "{topic}:x", "--to-earliest"], 2, "'x' names no partitions"),
-        (["--topic", "{topic}"], 2, "is needed"),
-        (["--topic", "{topic}", "--to-earliest", "--to-latest"], 2, "--to-earliest and --to-latest exclude each other"),
-        (["--to-earliest"], 2, "--topic and --all-topics"),
-        (["--topic", "{topic}", "--all-topics", "--to-earliest"], 2, "exclude each other"),
+        (["--topic", "{topic}", "--to-offset", "five"], 2, "'five' is not an offset"),
+        (["--topic", "{topic}", "--to-offset", "-5"], 2, "'-5' is not an offset"),
+        (["--topic", "{topic}", "--to-time", "noon"], 2, "'noon' is not a time"),
+        (["--topic", "{topic}", "--shift-by", "far"], 2, "'far' is not a number of records"),
+        (["--topic", "{topic}:x", "--to-earliest"], 2, "'x' is not a list of partitions"),
+        (["--topic", "{topic}"], 2, "is required"),
+        (["--topic", "{topic}", "--to-earliest", "--to-latest"], 2, "--to-earliest and --to-latest can't be combined"),
+        (["--to-earliest"], 2, "--topic or --all-topics is required"),
+        (["--topic", "{topic}", "--all-topics", "--to-earliest"], 2, "can't be combined"),
     ],
 )
 def test_a_reset_that_can_not_be_is_named_and_changes_nothing(program, topic, group, options, exit_code, complaint):
@@ -203,7 +212,7 @@ def test_groups_are_listed_and_deleted(program, topic, group):
     assert group in program("groups", "list").decode()
     assert group in program("groups", "list", "--state", "stable", "--state", "empty").decode()
     assert group not in program("groups", "list", "--state", "Stable").decode()
-    assert "'Idle' is none of Empty, " in program.fails("groups", "list", "--state", "Idle", exit_code=2)
+    assert "'Idle' is not one of Empty, " in program.fails("groups", "list", "--state", "Idle", exit_code=2)
     assert program("groups", "delete", group) == f"deleted {group}\n".encode()
     for command in ("describe", "delete", "reset-offsets --all-topics --to-latest"):
         name, *options = command.split()
@@ -222,7 +231,7 @@ def test_of_several_groups_one_that_is_not_there_hides_no_other(program, topic, 
     done = program.run("groups", "describe", f"{group}-none", group)
     assert done.returncode == 1
     assert f"group {group}  state Empty" in done.stdout.decode()
-    assert f"GROUP_ID_NOT_FOUND: no group {group}-none" in done.stderr.decode()
+    assert f"GROUP_ID_NOT_FOUND: group {group}-none does not exist" in done.stderr.decode()
 
 
 def test_lag_is_read_from_the_shared_memory_of_a_node_on_this_host(node):
@@ -244,8 +253,8 @@ def test_lag_is_read_from_the_shared_memory_of_a_node_on_this_host(node):
     assert all(row["records"] == row["end"] - row["committed"] for row in rows)
     done = show_lag(node.log_dir, group, f"{group}-none", "--json")
     assert done.returncode == 1
-    assert len(done.stdout.splitlines()) == len(rows), "one that is not there hides no other"
-    assert f"group {group}-none has no offset on this node" in done.stderr
+    assert len(done.stdout.splitlines()) == len(rows), "one that does not exist hides no other"
+    assert f"group {group}-none has no committed offset on this node" in done.stderr
     shown = show_lag(node.log_dir).stdout.splitlines()
     assert shown[0].split() == ["GROUP", "TOPIC", "PARTITION", "COMMITTED", "END", "LAG", "SECONDS"]
     assert any(line.split()[0] == group for line in shown)
@@ -254,4 +263,4 @@ def test_lag_is_read_from_the_shared_memory_of_a_node_on_this_host(node):
 def test_lag_of_a_directory_without_a_node_is_an_error(tmp_path):
     done = show_lag(tmp_path)
     assert done.returncode == 1
-    assert "no node runs on log directory" in done.stderr
+    assert "no node is running on log directory" in done.stderr

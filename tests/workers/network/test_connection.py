@@ -1,4 +1,7 @@
-"""Frames out of bytes as they come, and responses in the order of the requests."""
+"""Frames out of bytes as they come, and responses in the order of the requests.
+
+Holds: workers/network/exchange.py, workers/network/outbox.py
+"""
 
 import gc
 import random
