@@ -1,4 +1,7 @@
-"""Orders of calls and replies that are rare by lot: what moved over an await, and who notices."""
+"""Orders of calls and replies that are rare by lot: what moved over an await, and who notices.
+
+Holds: controller/agent/agent.py, controller/active/active_controller.py, controller/active/reconciliation.py
+"""
 
 import pytest
 

@@ -1,3 +1,8 @@
+"""Topics that go, from the mark to the last znode.
+
+Holds: controller/active/active_controller.py, controller/agent/departures.py
+"""
+
 import pytest
 
 from headrace.controller.active import active_controller

@@ -1,3 +1,8 @@
+"""What may be asked of a new topic, and what is written.
+
+Holds: controller/cluster/topic_names.py
+"""
+
 import random
 
 import pytest

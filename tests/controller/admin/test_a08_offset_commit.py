@@ -1,6 +1,6 @@
 """Offsets of old consumers in ZooKeeper, written and read back; the offsets topic as it is made on demand.
 
-Holds: controller/admin/a09_offset_fetch.py, controller/internal_topics.py
+Holds: controller/admin/a09_offset_fetch.py, controller/active/internal_topics.py
 """
 
 import pytest

@@ -1,6 +1,6 @@
 """CreateTopics at the controller: what is checked, what is answered when, and what is refused with the rest made.
 
-Holds: controller/admin/failures.py
+Holds: controller/admin/failures.py, controller/admin/context.py, controller/cluster/view_room.py, controller/agent/hosted_rows.py
 """
 
 import pytest

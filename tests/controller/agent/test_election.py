@@ -1,3 +1,8 @@
+"""Who is elected, and what a zombie may not.
+
+Holds: controller/zookeeper/epoch_guard.py
+"""
+
 import pytest
 
 from headrace.controller.agent.election import NOBODY, Election

@@ -1,4 +1,7 @@
-"""The session against a real ZooKeeper: what the fake of the other tests has to be like."""
+"""The session against a real ZooKeeper: what the fake of the other tests has to be like.
+
+Holds: controller/zookeeper/blocking_session.py, controller/zookeeper/errors.py
+"""
 
 import json
 import os
