@@ -140,8 +140,7 @@ class ControllerProcess(duty_cycle.Process):
         if done or self._is_stirred or self._agent.is_stirred or now_ms >= self._next_poll_ms:
             self._next_poll_ms = now_ms + IDLE_WAIT_MAX_MS
             self._is_stirred = False
-            if self._agent.has_deletions:
-                done += self._agent.settle()
+            done += self._agent.settle()
             done += self._poll_pending(now_ms)
         self._mailbox.flush()
         return done
@@ -312,10 +311,10 @@ class ControllerProcess(duty_cycle.Process):
         failure = task.failure
         if failure is None:
             self._pending.append((reply, task.result()))
-        elif isinstance(failure, REFUSALS):
+        elif isinstance(failure, (*REFUSALS, ZkError)):
             _log.warning("request refused reason=%s", failure)
             reply.refuse()
-        elif isinstance(failure, HeadraceError) and not isinstance(failure, ZkError):
+        elif isinstance(failure, HeadraceError):
             raise failure
         else:
             _log.error("a request failed, it is refused", exc_info=failure)

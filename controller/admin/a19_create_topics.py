@@ -16,6 +16,7 @@ from headrace.controller.admin.context import AdminContext
 from headrace.controller.admin.failures import answer_to
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.agent.topic_configs import check_configs
+from headrace.controller.zookeeper.errors import ZkError
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.limits import CONFIGS_RETURNED_MAX, CREATIONS_IN_FLIGHT_MAX, PARTITIONS_PER_TOPIC_MAX
 from headrace.protocol import messages
@@ -60,12 +61,18 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
                 results[topic.name] = _Result(
                     name=topic.name, error_code=int(code), error_message=message or None, configs=None
                 )
-            await context.tasks.pause()
+            if len(wanted) > 1:
+                await context.tasks.pause()
 
     if len(wanted) == 1:
         await create_some()
     else:
-        await context.tasks.share(min(CREATIONS_IN_FLIGHT_MAX, len(wanted)), create_some)
+        try:
+            await context.tasks.share(min(CREATIONS_IN_FLIGHT_MAX, len(wanted)), create_some)
+        except ZkError as failure:  # the session is over, and every task of it
+            code, message = answer_to(failure)
+            for name in wanted:
+                results.setdefault(name, _Result(name=name, error_code=int(code), error_message=message, configs=None))
 
     def respond(is_done: bool) -> bytes:
         if not is_done:

@@ -429,6 +429,9 @@ class Agent:
 
         Of many topics some are checked in each call; `is_stirred` tells that there are more.
         """
+        if not self.has_deletions:
+            self.is_stirred = False
+            return 0
         ready, freed, self.is_stirred = self._departures.settle(self._seat.followed_by_all(), self._marked)
         for name in ready:
             self.tell(events.ReplicasSettled(name))

@@ -5,6 +5,7 @@ import logging
 import os
 import shutil
 import signal
+import time
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from headrace.clock import SystemClock
 from headrace.controller import process
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.session import CALL_TIMEOUT_MS
 from headrace.controller.zookeeper.session_file import SESSION_FILE
 from headrace.errors import ErrorCode
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
@@ -297,6 +299,25 @@ def test_an_outage_of_zookeeper_is_answered_at_once_and_made_up_for(new_node, se
     node.wait_for(lambda: node.create("after") in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS))
     assert look(server.connect, "/controller_epoch")[0] == b"1"
     assert node.terminate() == 0
+
+
+def test_while_zookeeper_answers_nothing_the_others_are_answered(new_node, server):
+    """It hangs: the connection stands, and calls have ten seconds."""
+    node = new_node(connect=server.connect)
+    node.start()
+    given = node.producer_id()
+    os.kill(server.pid, signal.SIGSTOP)
+    try:
+        request = messages.CreateTopicsRequest
+        topic = request.CreatableTopic(name="t", num_partitions=1, replication_factor=1)
+        waiting = node.send(ApiKey.CREATE_TOPICS, request(topics=[topic], timeout_ms=REQUEST_MS))
+        begun = time.monotonic()
+        assert [node.producer_id() for _ in range(20)] == list(range(given + 1, given + 21))
+        assert waiting == []
+        assert time.monotonic() - begun < CALL_TIMEOUT_MS / 1000
+    finally:
+        os.kill(server.pid, signal.SIGCONT)
+    assert node.receive(ApiKey.CREATE_TOPICS, waiting).topics[0].error_code == ErrorCode.NONE
 
 
 def test_a_node_that_starts_before_its_zookeeper_waits_for_it(new_node, server):
