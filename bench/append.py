@@ -26,7 +26,8 @@ from headrace.clock import SystemClock
 from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
 from headrace.log.disk import Buffer, Disk
-from headrace.log.writing.partition_log import PartitionLog
+from headrace.log.recovery.log_loader import LogCheckpoint
+from headrace.log.writing.partition_log import LogEnvironment, PartitionLog
 from headrace.protocol.record_batch import ATTRIBUTES_POSITION, CRC_POSITION, build_batch
 
 CALL_BATCHES = 64
@@ -90,9 +91,7 @@ def measure_append(directory: Path, load: Load, disk: Disk, seconds: float) -> f
     """Microseconds a batch of `append_as_leader`; the files are removed."""
     clock = SystemClock()
     name = TopicPartition("bench", 0)
-    log = PartitionLog.open(
-        directory / str(name), name, LogConfig(), clock=clock, clean=False, recovery_point=0, disk=disk
-    )
+    log = PartitionLog.open(directory / str(name), name, LogConfig(), LogCheckpoint(), LogEnvironment(clock, disk))
     log.assign_leader_epoch(1)
 
     def append() -> None:
@@ -137,17 +136,11 @@ def measure_recovery(directory: Path, load: Load) -> dict[str, float]:
     """Seconds to open the same log three ways: all of it checked, trusted to its end, clean."""
     clock = SystemClock()
 
-    def reopen(**how: object) -> PartitionLog:
-        settings = {"clean": False, "recovery_point": 0, **how}
-        return PartitionLog.open(
-            directory / "bench-0",
-            TopicPartition("bench", 0),
-            LogConfig(),
-            clock=clock,
-            **settings,  # type: ignore[arg-type]
-        )
+    def reopen(known: LogCheckpoint) -> PartitionLog:
+        name = TopicPartition("bench", 0)
+        return PartitionLog.open(directory / str(name), name, LogConfig(), known, LogEnvironment(clock))
 
-    log = reopen()
+    log = reopen(LogCheckpoint())
     while log.size_bytes < RECOVERY_BYTES:
         load.rewind()
         log.append_as_leader(load.batches, 1, clock.now_ms())
@@ -155,9 +148,14 @@ def measure_recovery(directory: Path, load: Load) -> dict[str, float]:
     end_offset = log.log_end_offset
     log.abandon()
     took = {}
-    for name, how in (("checked", {}), ("trusted", {"trusted": end}), ("clean", {"clean": True})):
+    ways = {
+        "checked": LogCheckpoint(),
+        "trusted": LogCheckpoint(trusted=end),
+        "clean": LogCheckpoint(is_clean=True),
+    }
+    for name, known in ways.items():
         begun = time.perf_counter()
-        log = reopen(**how)
+        log = reopen(known)
         took[name] = time.perf_counter() - begun
         assert log.log_end_offset == end_offset
         log.close()

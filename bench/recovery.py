@@ -32,7 +32,8 @@ from headrace.client.connection import Connection  # noqa: E402
 from headrace.clock import SystemClock  # noqa: E402
 from headrace.ids import TopicPartition  # noqa: E402
 from headrace.log.config import LogConfig  # noqa: E402
-from headrace.log.writing.partition_log import PartitionLog  # noqa: E402
+from headrace.log.recovery.log_loader import LogCheckpoint  # noqa: E402
+from headrace.log.writing.partition_log import LogEnvironment, PartitionLog  # noqa: E402
 from headrace.protocol import messages  # noqa: E402
 from headrace.protocol.apis import ApiKey  # noqa: E402
 from headrace.protocol.record_batch import build_batch  # noqa: E402
@@ -65,13 +66,12 @@ def write_logs(directory: Path, partitions: int, total_bytes: int, batch_records
             directory / str(name),
             name,
             LogConfig(segment_bytes=SEGMENT_BYTES),
-            clock=clock,
-            clean=True,
-            recovery_point=0,
+            LogCheckpoint(is_clean=True),
+            LogEnvironment(clock),
         )
         while log.size_bytes < total_bytes // partitions:
             log.append_as_leader([memoryview(bytearray(template)) for _ in range(64)], 0, now_ms)
-        log.flush(now_ms)
+        log.flush()
         written += log.size_bytes
         ends.append(log.log_end_offset)
         log.abandon()

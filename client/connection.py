@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import select
 import socket
-import struct
 import time
 from collections.abc import Iterable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from headrace.errors import BadFrame, ErrorCode, HeadraceError, KafkaError
-from headrace.limits import RESPONSE_BYTES_MAX
+from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response
-from headrace.protocol.frames import build_request, describe_foreign, parse_response_header
+from headrace.protocol.frames import build_request
+from headrace.protocol.stream import ResponseReader, next_correlation_id
 
 CLIENT_ID = "headrace"
 
@@ -32,14 +31,6 @@ class ConnectionFailed(HeadraceError):
     """No connection, or it broke: the request may or may not have been handled."""
 
 
-class _Sent(NamedTuple):
-    """A request in flight."""
-
-    correlation_id: int
-    api_key: int
-    version: int
-
-
 class Connection:
     """A socket and the versions that its broker supports."""
 
@@ -48,7 +39,7 @@ class Connection:
         self._timeout_s = timeout_s
         self._client_id = client_id
         self._correlation_id = 0
-        self._sent: _Sent | None = None
+        self._responses = ResponseReader(self.address)
         try:
             self._socket = socket.create_connection((host, port), timeout=timeout_s)
         except OSError as failure:
@@ -88,24 +79,24 @@ class Connection:
 
         raises   ConnectionFailed
         """
-        assert self._sent is None, "one request at a time"
-        self._correlation_id += 1
+        responses = self._responses
+        assert not responses, "one request at a time"
+        self._correlation_id = correlation_id = next_correlation_id(self._correlation_id)
         try:
             self._socket.settimeout(self._timeout_s)
-            self._socket.sendall(build_request(api_key, version, self._correlation_id, self._client_id, message))
+            self._socket.sendall(build_request(api_key, version, correlation_id, self._client_id, message))
         except OSError as failure:
             self.close()
             raise ConnectionFailed(f"{self.address}: {failure}") from None
         if is_answered:
-            self._sent = _Sent(self._correlation_id, api_key, version)
+            responses.expect(correlation_id, api_key, version)
 
     def receive(self, timeout_s: float | None = None) -> Any:
         """Receive the response. The deadline counts from here. Raises as `request`."""
-        assert self._sent is not None, "no request was sent"
-        sent, self._sent = self._sent, None
+        assert self._responses, "no request was sent"
         wait_s = timeout_s or self._timeout_s
         try:
-            return self._receive_response(sent, time.monotonic() + wait_s)
+            return self._receive_response(time.monotonic() + wait_s)
         except TimeoutError:
             self.close()
             raise ConnectionFailed(
@@ -123,35 +114,25 @@ class Connection:
         return self._socket.fileno()
 
     def close(self) -> None:
+        self._responses.give_up()
         self._socket.close()
 
-    def _receive_response(self, sent: _Sent, deadline_s: float) -> Any:
-        head = self._receive(4, deadline_s)
-        (size,) = struct.unpack(">i", head)
-        if foreign := describe_foreign(bytes(head)):
-            raise BadFrame(f"{self.address} answered with {foreign}: it is not a plaintext Kafka listener")
-        if not 4 <= size <= RESPONSE_BYTES_MAX:
-            raise BadFrame(f"invalid response size {size} bytes from {self.address}")
-        frame = memoryview(self._receive(size, deadline_s))
-        correlation_id, position = parse_response_header(frame, sent.api_key, sent.version)
-        if correlation_id != sent.correlation_id:
-            raise BadFrame(f"correlation id {correlation_id} from {self.address}, expected {sent.correlation_id}")
-        return decode_response(sent.api_key, sent.version, frame[position:])
-
-    def _receive(self, size: int, deadline_s: float) -> bytearray:
-        buffer = bytearray(size)
-        view = memoryview(buffer)
-        done = 0
-        while done < size:
-            left_s = deadline_s - time.monotonic()
-            if left_s <= 0:
-                raise TimeoutError
-            self._socket.settimeout(left_s)
-            count = self._socket.recv_into(view[done:])
-            if not count:
-                raise ConnectionFailed(f"{self.address}: closed by the broker")
-            done += count
-        return buffer
+    def _receive_response(self, deadline_s: float) -> Any:
+        """The next response; what is decoded of it may be kept, so it leaves the reader's memory."""
+        responses = self._responses
+        while (response := responses.next_response()) is None:
+            is_whole = False
+            while not is_whole:
+                left_s = deadline_s - time.monotonic()
+                if left_s <= 0:
+                    raise TimeoutError
+                self._socket.settimeout(left_s)
+                count = self._socket.recv_into(responses.room())
+                if not count:
+                    raise ConnectionFailed(f"{self.address}: closed by the broker")
+                is_whole = responses.received(count)
+        asked, body = response
+        return decode_response(asked.api_key, asked.version, responses.own(body))
 
 
 def wait_for_answers(connections: Iterable[tuple[int, Connection]], wait_s: float) -> list[int]:

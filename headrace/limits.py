@@ -19,6 +19,18 @@ STOP_DEADLINE_MS = 9_000  # the whole clean stop; systemd's own limit is longer
 IDLE_WAIT_MAX_MS = 100  # no sleep is longer, so a lost wake-up costs this much at most
 DRAIN_MAX_MS = 3_000  # of a process that stops, for what it has taken
 
+# Connections to other nodes (`runtime/peers.py`)
+PEERS_MAX = 4_096  # of one process
+PEER_REQUESTS_MAX = 256  # of one peer, sent or waiting: as many as it would take of us
+PEER_REQUESTS_TOTAL_MAX = 100_000  # of all peers of a process
+PEER_UNSENT_BYTES_MAX = 4 << 20  # of requests to one peer; a larger one goes where nothing else waits
+PEER_BYTES_PER_CYCLE_MAX = 4 << 20  # received of one peer, before the others have their turn
+PEER_SETUP_MS = 10_000  # for its name, the connection and the versions; Kafka's socket.connection.setup.timeout.ms
+PEER_BACKOFF_FIRST_MS = 50  # after a failure, doubled with each; Kafka's reconnect.backoff.ms, and its jitter
+PEER_BACKOFF_MAX_MS = 1_000
+PEER_BACKOFF_JITTER = 0.2  # either way
+RESOLVER_THREADS_MAX = 4  # of a process: names of nodes that are looked up at once
+
 # Rings (bytes are powers of two; a message is at most half of its ring)
 RING_BYTES_MIN = 64 * 1024
 RING_BYTES_MAX = 1 << 30
@@ -52,11 +64,13 @@ CANCELLED_DEADLINES_MAX = 64  # kept in a heap that has few others
 PARKED_PRODUCES_MAX = 100_000  # acks=all requests of one partition worker that wait for replicas
 
 # Connections
+RECEIVE_BYTES_HEAD = 4 * 1024  # of a client's end: what a larger response begins with, to be copied
 RECEIVE_BYTES_FIRST = 16 * 1024
 RECEIVE_BYTES_BUSY = 128 * 1024  # of a connection whose socket holds more than fits; a larger frame takes more
 RECEIVE_BYTES_KEPT = (
     4 * 1024 * 1024
 )  # of a connection between two large frames, while it is busy and no other waits for memory
+FRAME_BYTES_AT_ONCE_MAX = 16 << 20  # of a response, on the word of its size; a larger one's memory grows with it
 PIPELINED_REQUESTS_MAX = 256  # in flight per connection; reading stops beyond
 PARKED_PARTITIONS_MAX = 10_000  # that fetches of one connection wait for; reading stops beyond
 REFUSED_PARTITIONS_MAX = 1_000  # of one connection, on which a batch found its partition out of service
@@ -216,7 +230,7 @@ LOAD_REPORT_LENGTH_MAX = 200  # characters of foreign log content quoted in a lo
 TOMBSTONES_BYTES_MAX = 64 * 1024  # of one append
 COMMIT_PREFIX_BYTES_MAX = 4 * 1024 * 1024  # that a group's id takes in the records of one commit
 REBALANCE_REASON_LENGTH_MAX = 255  # of a client's reason, in the log; Kafka's clients send no more
-CANCELLED_KEPT_MAX = 64
+COORDINATOR_TIMERS_MAX = 2_000_000  # of one kind in one worker; when half are in use no client adds a member
 
 # Housekeeper
 SEGMENTS_PER_REQUEST_MAX = 1_000
@@ -273,11 +287,16 @@ assert CONNECTION_REQUESTS_PER_CYCLE_MAX <= PIPELINED_REQUESTS_MAX <= NETWORK_RE
 assert (
     10 * NETWORK_CYCLE_MS_MAX <= WORKER_HANG_TIMEOUT_MS_MIN
 )  # a beat in each cycle, however long the last request took
+assert CANCELLED_DEADLINES_MAX < COORDINATOR_TIMERS_MAX // 2 <= DEADLINES_MAX
 assert CANCELLED_DEADLINES_MAX < PARKED_PRODUCES_MAX <= DEADLINES_MAX
+assert PEER_REQUESTS_MAX <= PIPELINED_REQUESTS_MAX  # or a node like ours stops reading
+assert PEER_REQUESTS_TOTAL_MAX + PEERS_MAX <= DEADLINES_MAX
+assert PEER_BACKOFF_FIRST_MS <= PEER_BACKOFF_MAX_MS <= PEER_SETUP_MS
 assert FRAME_PATIENCE_MS < TRICKLE_DEADLINE_MS
 assert 0 < PEER_TRACES_MAX <= PEER_LINES_MAX
 assert GROUPS_NAMED_MANY < GROUPS_NAMED_MAX
-assert RECEIVE_BYTES_FIRST <= RECEIVE_BYTES_BUSY <= RECEIVE_BYTES_KEPT
+assert RECEIVE_BYTES_HEAD <= RECEIVE_BYTES_FIRST <= RECEIVE_BYTES_BUSY <= RECEIVE_BYTES_KEPT
+assert RECEIVE_BYTES_KEPT <= FRAME_BYTES_AT_ONCE_MAX <= RESPONSE_BYTES_MAX
 assert RING_BYTES_MIN & (RING_BYTES_MIN - 1) == 0
 assert RING_BYTES_MIN <= ANSWER_RING_BYTES_MIN <= ANSWER_RING_BYTES
 assert RING_BYTES_MIN <= CONTROL_RING_BYTES_MIN <= CONTROL_RING_BYTES

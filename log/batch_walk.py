@@ -61,7 +61,7 @@ class Step(NamedTuple):
     attributes: int
 
 
-Run = list[Step]  # batches one behind the other, at least one
+Run = list[Step]  # consecutive batches, at least one
 
 _new_step = tuple.__new__
 
@@ -125,7 +125,7 @@ def _run_in(
         ) = unpack(window, place)  # fmt: skip
         position = start + place
         size = length + LOG_OVERHEAD_BYTES
-        behind = place + size
+        end_of_batch = place + size
         if (
             magic != MAGIC_V2
             or length < LENGTH_MIN
@@ -135,8 +135,8 @@ def _run_in(
         ):
             return run, False
         if is_checked:
-            if behind <= filled:
-                computed = crc32c(window[place + ATTRIBUTES_POSITION : behind])
+            if end_of_batch <= filled:
+                computed = crc32c(window[place + ATTRIBUTES_POSITION : end_of_batch])
             elif place:
                 break  # the next window has it whole
             else:
@@ -153,7 +153,7 @@ def _run_in(
                 ),
             )
         )  # fmt: skip
-        place = behind
+        place = end_of_batch
         next_offset = last_offset + 1
     return run, True
 

@@ -13,7 +13,7 @@ NEVER = 2**63 - 1
 class LogConfig:
     """Settings of one log. Sizes in bytes, times in milliseconds; a retention of -1 is none.
 
-    is_deleted, is_compacted   what `cleanup.policy` names
+    deletes_segments, is_compacted   what `cleanup.policy` names
     """
 
     segment_bytes: int = 1 << 30
@@ -26,7 +26,7 @@ class LogConfig:
     is_log_append_time: bool = False
     timestamp_before_max_ms: int = NEVER
     timestamp_after_max_ms: int = NEVER
-    is_deleted: bool = True
+    deletes_segments: bool = True
     is_compacted: bool = False
     retention_ms: int = -1
     retention_bytes: int = -1
@@ -57,7 +57,7 @@ class LogConfig:
             is_log_append_time=values["message.timestamp.type"] == "LogAppendTime",
             timestamp_before_max_ms=_first_bound(values["message.timestamp.before.max.ms"], both_max_ms),
             timestamp_after_max_ms=_first_bound(values["message.timestamp.after.max.ms"], both_max_ms),
-            is_deleted="delete" in policy,
+            deletes_segments="delete" in policy,
             is_compacted="compact" in policy,
             retention_ms=values["retention.ms"],
             retention_bytes=values["retention.bytes"],

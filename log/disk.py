@@ -41,7 +41,7 @@ class Disk:
     """The real one."""
 
     def write_all(self, fd: int, buffers: Sequence[Buffer], position: int) -> int:
-        """Write buffers one behind the other from `position`; returns the bytes written.
+        """Write consecutive buffers from `position`; returns the bytes written.
 
         raises   OSError; the file may then hold a part of them
         """
@@ -51,7 +51,7 @@ class Disk:
             wanted = sum(map(len, chunk))
             done = self.pwritev(fd, chunk, position + written)
             while done < wanted:  # signals and full disks cut writes short
-                step = self.pwritev(fd, _behind(chunk, done), position + written + done)
+                step = self.pwritev(fd, _rest_of(chunk, done), position + written + done)
                 if not step:
                     raise OSError(errno.EIO, f"{done} of {wanted} bytes written, then nothing more")
                 done += step
@@ -116,8 +116,8 @@ class Disk:
         os.unlink(path)
 
 
-def _behind(buffers: Sequence[Buffer], done: int) -> list[memoryview]:
-    """What is left of `buffers` behind their first `done` bytes."""
+def _rest_of(buffers: Sequence[Buffer], done: int) -> list[memoryview]:
+    """What is left of `buffers` after their first `done` bytes."""
     left = []
     for buffer in buffers:
         size = len(buffer)

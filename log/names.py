@@ -2,7 +2,7 @@
 
     topic-partition                                      a partition's log
     topic-partition.<32 hex digits>-delete               deleted; the housekeeper removes it after a while
-    topic-partition.<32 hex digits>-stray                of no partition any more; nobody removes it but people
+    topic-partition.<32 hex digits>-stray                of no partition any more; removed by hand only
     topic-partition.<32 hex digits>-future               a copy on its way to another log directory
 
     <base offset>.log .index .timeindex .txnindex        a segment

@@ -28,8 +28,8 @@ class SegmentFacts(NamedTuple):
     """What is known of a segment.
 
     end_offset             where the next segment begins; the log's end, where it is the active one
-    largest_timestamp_ms   of its records; where they have none, of its last write. For the active segment it may lag
-                           behind: the owner looks again
+    largest_timestamp_ms   of its records; where they have none, of its last write. For the active segment it may be
+                           older: the owner checks again
     """
 
     base_offset: int
@@ -47,7 +47,7 @@ def expired_segments(
 ) -> list[int]:
     """Kafka's policy. returns base offsets, oldest first, without a gap"""
     count = 0
-    if config.is_deleted:
+    if config.deletes_segments:
         if config.retention_ms >= 0:
             count = _leading(segments, lambda one: now_ms - one.largest_timestamp_ms > config.retention_ms)
         if config.retention_bytes >= 0:

@@ -1,12 +1,12 @@
 """What compaction leaves of a run of batches: pure over bytes, an offset map and the outcome of transactions.
 
     record       stays where its key has no later offset in the map, and, without a value (a tombstone), until the delete
-                 horizon of its batch; one behind the map's last offset stays; one without a key goes
+                 horizon of its batch; one after the map's last offset stays; one without a key goes
     batch        keeps base offset, last offset, leader epoch, producer, sequence, codec; its largest timestamp is that of what
                  is left. Nothing left: it goes, unless it has the last sequence of its producer: then its header stays
     horizon      set when a batch with tombstones is compacted first: now + `delete.retention.ms`, in the place of the base
                  timestamp (attributes bit 6)
-    marker       of a transaction without any batch left: gets a horizon, goes behind it
+    marker       of a transaction without any batch left: gets a horizon, goes after it
     aborted      records go at once
 
 A batch that keeps all its records is passed on as it came. Source: Kafka `Cleaner.cleanInto`, `MemoryRecords.filterTo`,
@@ -203,7 +203,7 @@ class BatchCleaner:
                     yield _rebuilt(header, _runs(lanes, records), len(records), largest_ms)
 
     def _with_horizon(self, header: RecordBatchHeader, lanes: Lanes, records: Ints, largest_ms: int) -> Kept:
-        """The batch with a delete horizon, which becomes its base timestamp: timestamps are written anew."""
+        """The batch with a delete horizon, which becomes its base timestamp: timestamps are written again."""
         columns = lanes.columns
         shift = header.base_timestamp - self._horizon_ms
         plain = lanes.data.data

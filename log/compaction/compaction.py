@@ -3,7 +3,7 @@
     1. scan     the headers of the whole log: outcomes of transactions, last batches of producers
     2. map      the keys of the dirty part, oldest first, into a bounded map, until it is full
     3. clean    segments from the first one up to where the map ends, in groups that fit one segment: what stays goes into
-                `.cleaned` files, synced; then whoever owns the log is asked to put them in place (`segment_swap.py`)
+                `.cleaned` files, synced; then the owner of the log is asked to put them in place (`segment_swap.py`)
 
 `steps` is a generator: it yields the bytes it has moved, so that its caller may keep a rate, beat, or do something else; and
 a `Swap`, to which the caller sends whether it was done. It can be dropped anywhere. It reads segments that are rolled and
@@ -213,9 +213,9 @@ class Compaction:
             upto = int(np.searchsorted(ends, place + offsets.room, side="right"))
             if upto <= lane:
                 break
-            behind = int(ends[upto - 1])
-            offsets.put(first[place:behind], second[place:behind], numbers[place:behind])
-            lane, place = upto, behind
+            upto_place = int(ends[upto - 1])
+            offsets.put(first[place:upto_place], second[place:upto_place], numbers[place:upto_place])
+            lane, place = upto, upto_place
             offsets.latest_offset = max(offsets.latest_offset, lanes.batches[lane - 1][0].last_offset)
         if lane == len(counts):
             return True

@@ -7,7 +7,7 @@ start is known, the fields of all of them are decoded at once.
 
     record   length | attributes i8 | timestamp delta | offset delta | key length | key | value length | value | headers
 
-Bytes are not trusted: a record that contradicts its length raises. Headers are carried, not looked at.
+Bytes are not trusted: a record that contradicts its length raises. Headers are carried, not decoded.
 
 Hashes are 2 x 64 bits, each the NH hash of UMAC with secrets of this process: two keys of an attacker's choice, who doesn't
 know them, collide in both with a chance of 2**-64. Source: Black et al., "UMAC: Fast and Secure Message Authentication".
@@ -26,9 +26,9 @@ import numpy.typing as npt
 
 from headrace.limits import KEY_WORDS_MAX, LANES_MIN
 from headrace.protocol.record_batch import RECORD_BYTES_MIN, CorruptRecord
-from headrace.protocol.varint import ZIGZAGS, read_varlong
+from headrace.protocol.varint import read_varlong
 
-PADDING_BYTES = 64  # behind the last lane: steps load 8 bytes at a time, and look before they judge
+PADDING_BYTES = 64  # after the last lane: steps load 8 bytes at a time, and read before they check
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -45,8 +45,8 @@ _MASKS = np.array([(1 << 8 * count) - 1 for count in range(8)] + [2**64 - 1], np
 class RecordColumns(NamedTuple):
     """One entry a record, lane by lane. Positions are bytes of the buffer; a length of -1 is null.
 
-    body         behind the length: where the attributes stand
-    timestamp_end   behind the timestamp delta
+    body         after the length: where the attributes stand
+    timestamp_end   after the timestamp delta
     """
 
     lane: Ints
@@ -61,14 +61,10 @@ class RecordColumns(NamedTuple):
     value_length: Ints
 
 
-class _Overlong(Exception):
-    """A varint of more than 8 bytes: legal, and nothing that writers write."""
-
-
 def walk_lanes(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints, counts: Ints) -> RecordColumns:
     """The records of many batches, decompressed.
 
-    data             the buffer, with PADDING_BYTES behind the last lane
+    data             the buffer, with PADDING_BYTES after the last lane
     starts, ends     of each lane's records
     counts           records of each lane
     raises           CorruptRecord
@@ -81,20 +77,12 @@ def walk_lanes(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints, counts: In
     try:
         record_starts = _record_starts(data, starts, ends, counts)
         return _decode_fields(data, lane, record_starts, ends, counts)
-    except _Overlong:
-        pass
-    table = np.empty((len(RecordColumns._fields), len(lane)), np.int64)
-    table[0] = lane
-    place = 0
-    for start, end, count in zip(starts.tolist(), ends.tolist(), counts.tolist(), strict=True):
-        if _walk_one(data.data, start, end, table, place, count) != end:
-            raise CorruptRecord("bytes behind the last record of a batch")
-        place += count
-    return RecordColumns(*table)
+    except (IndexError, ValueError) as failure:
+        raise CorruptRecord(f"a record among {len(lane)}: {failure}") from None
 
 
 def _record_starts(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints, counts: Ints) -> Ints:
-    """Where each record begins, lane by lane. raises CorruptRecord, _Overlong"""
+    """Where each record begins, lane by lane. raises CorruptRecord, ValueError"""
     words: Words = np.ndarray((len(data) - 7,), "<u8", buffer=data, strides=(1,))
     found = np.empty(int(counts.sum()), np.int64)
     first = np.cumsum(counts) - counts
@@ -107,10 +95,10 @@ def _record_starts(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints, counts
         if lanes < LANES_MIN:
             break
         found[place[:lanes] + depth] = position[:lanes]
-        length, body = _varints(words, position[:lanes])
-        position[:lanes] = body + length
-        if np.any(length < RECORD_BYTES_MIN - 1) or np.any(position[:lanes] > end[:lanes]):
+        length, body = _varints(data, words, position[:lanes])
+        if np.any(length < RECORD_BYTES_MIN - 1) or np.any(length > end[:lanes] - body):  # a sum might pass 64 bits
             raise CorruptRecord("a record is longer than its batch, or too short")
+        position[:lanes] = body + length
         depth += 1
     plain = data.data
     for index in range(lanes):
@@ -149,7 +137,7 @@ def _decode_fields(
 ) -> RecordColumns:
     """The fields of records that begin at `starts`, each of which has to end where the next begins."""
     words: Words = np.ndarray((len(data) - 7,), "<u8", buffer=data, strides=(1,))
-    length, body = _varints(words, starts)
+    length, body = _varints(data, words, starts)
     ends = body + length
     expected = np.empty(len(starts), np.int64)
     expected[:-1] = starts[1:]
@@ -157,78 +145,47 @@ def _decode_fields(
     expected[last] = lane_ends[counts > 0]
     if np.any(length < RECORD_BYTES_MIN - 1) or np.any(ends != expected):
         raise CorruptRecord("records that are too short, or don't end where their batch does")
-    timestamp_delta, timestamp_end = _varints(words, body + 1)
-    offset_delta, key_at = _varints(words, timestamp_end)
-    key_length, key_start = _varints(words, key_at)
-    value_at = key_start + np.maximum(key_length, 0)
-    if np.any(value_at >= ends) or np.any(key_length < -1):
+    timestamp_delta, timestamp_end = _varints(data, words, body + 1)
+    offset_delta, key_at = _varints(data, words, timestamp_end)
+    key_length, key_start = _varints(data, words, key_at)
+    key_bytes = np.maximum(key_length, 0)
+    if np.any(key_bytes >= ends - key_start) or np.any(key_length < -1):
         raise CorruptRecord("a key is longer than its record")
-    value_length, value_start = _varints(words, value_at)
-    if np.any(value_start + np.maximum(value_length, 0) >= ends) or np.any(value_length < -1):
+    value_length, value_start = _varints(data, words, key_start + key_bytes)
+    if np.any(np.maximum(value_length, 0) >= ends - value_start) or np.any(value_length < -1):
         raise CorruptRecord("a value is longer than its record")
     return RecordColumns(
         lane, starts, body, timestamp_end, ends, timestamp_delta, offset_delta, key_start, key_length, value_length
     )
 
 
-def _varints(words: Words, position: Ints) -> tuple[Ints, Ints]:
-    """(values, positions behind them) of zigzag varints; raises _Overlong."""
+def _varints(data: npt.NDArray[np.uint8], words: Words, position: Ints) -> tuple[Ints, Ints]:
+    """(values, positions after them) of zigzag varints; raises IndexError or ValueError, where one has no end.
+
+    words   the same bytes, eight from each on. A varint of more is legal, and nothing that writers write: such are read
+            one by one
+    """
     word = words[position]
     stops = ~word & _STOP_BITS
+    overlong: Ints | None = None
     if np.all(stops & _U(0x80)):
         value = word & _U(0x7F)
-        behind = position + 1
+        after = position + 1
     else:
         if not np.all(stops):
-            raise _Overlong
+            overlong = np.nonzero(stops == 0)[0]
         lowest = stops & (~stops + _U(1))
-        behind = position + np.searchsorted(_STOPS, lowest) + 1
+        after = position + np.searchsorted(_STOPS, lowest) + 1
         value = word & (lowest - _U(1)) & _U(0x7F7F7F7F7F7F7F7F)
         value = (value & _U(0x007F007F007F007F)) | ((value & _U(0x7F007F007F007F00)) >> _U(1))
         value = (value & _U(0x00003FFF00003FFF)) | ((value & _U(0x3FFF00003FFF0000)) >> _U(2))
         value = (value & _U(0x000000000FFFFFFF)) | ((value & _U(0x0FFFFFFF00000000)) >> _U(4))
-    return (value >> _U(1)).astype(np.int64) ^ -(value & _U(1)).astype(np.int64), behind
-
-
-def _walk_one(data: memoryview, position: int, end: int, table: Ints, place: int, count: int) -> int:
-    """The next `count` records of one lane into the table; returns where they end."""
-    rows: list[tuple[int, ...]] = []
-    try:
-        for _ in range(count):
-            # Where a varint is one byte, as most are, it is read in place.
-            length, body = (
-                (ZIGZAGS[data[position]], position + 1) if data[position] < 128 else read_varlong(data, position)
-            )
-            timestamp_delta, timestamp_end = read_varlong(data, body + 1)
-            offset_delta, key_at = read_varlong(data, timestamp_end)
-            byte = data[key_at]
-            key_length, key_start = (ZIGZAGS[byte], key_at + 1) if byte < 128 else read_varlong(data, key_at)
-            value_at = key_start + key_length if key_length > 0 else key_start
-            byte = data[value_at]
-            value_length, value_start = (ZIGZAGS[byte], value_at + 1) if byte < 128 else read_varlong(data, value_at)
-            value_end = value_start + value_length if value_length > 0 else value_start
-            behind = body + length
-            if behind > end or value_end >= behind or key_length < -1 or value_length < -1:
-                raise CorruptRecord(f"record at byte {position} contradicts its length")
-            rows.append(
-                (
-                    position,
-                    body,
-                    timestamp_end,
-                    behind,
-                    timestamp_delta,
-                    offset_delta,
-                    key_start,
-                    key_length,
-                    value_length,
-                )
-            )
-            position = behind
-    except (IndexError, ValueError) as failure:
-        raise CorruptRecord(f"record at byte {position}: {failure}") from None
-    if rows:
-        table[1:, place : place + count] = np.array(rows, np.int64).T
-    return position
+    decoded = (value >> _U(1)).astype(np.int64) ^ -(value & _U(1)).astype(np.int64)
+    if overlong is not None:
+        plain = data.data
+        for index in overlong.tolist():
+            decoded[index], after[index] = read_varlong(plain, int(position[index]))
+    return decoded, after
 
 
 def hash_keys(data: npt.NDArray[np.uint8], start: Ints, length: Ints) -> tuple[Words, Words]:

@@ -64,9 +64,9 @@ def read_chunks(segment: SegmentFile, end: int, chunk_bytes: int) -> Iterator[tu
 
 
 def _parse(segment: SegmentFile, data: bytes, position: int, end: int) -> tuple[list[Batch], int, int]:
-    """The batches at the start of `data`, their bytes, and how many bytes the one behind them needs.
+    """The batches at the start of `data`, their bytes, and how many bytes the next one needs.
 
-    position   of the data in the segment; nothing in it reaches behind `end`
+    position   of the data in the segment; nothing in it reaches past `end`
     """
     view = memoryview(data)
     batches: list[Batch] = []
@@ -90,7 +90,7 @@ def _parse(segment: SegmentFile, data: bytes, position: int, end: int) -> tuple[
                 raise segment.corrupt(position + place)
             batches.append((header, batch))
         else:
-            message, _behind = read_message(data[place : place + needed])
+            message, _next = read_message(data[place : place + needed])
             if message.codec or len(run) == RUN_MESSAGES_MAX or (run and run[0].attributes != message.attributes):
                 batches += _batch_of_run(run)
             if message.codec:

@@ -93,7 +93,7 @@ class Entry(NamedTuple):
 class EntryScan:
     """Walks a file from one byte to another; afterwards it tells where it ended, and why.
 
-    end          behind the last whole entry
+    end          after the last whole entry
     stopped      why the walk ended before it was asked to; empty where it did not
     is_torn      what stopped it is an entry that reaches beyond the end
     """

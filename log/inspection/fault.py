@@ -28,7 +28,7 @@ class Fault(NamedTuple):
 
 
 class Findings:
-    """Faults of one file, FAULTS_MAX of them; what comes behind is counted."""
+    """Faults of one file, FAULTS_MAX of them; what comes after is counted."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,7 +1,7 @@
 """Indexes held against the segment that they lead into, in the same pass over it.
 
     offset index   an entry (offset, position) is sound where a batch begins at the position and no batch before it reaches
-                   the offset: a look-up that starts there misses nothing. It is exact where the batch ends at the offset;
+                   the offset: a lookup that starts there misses nothing. It is exact where the batch ends at the offset;
                    followers of Kafka write one entry for several batches, so that one is a note
     time index     an entry (timestamp, offset) is sound where no batch that ends before the offset is later than the
                    timestamp, exact where the batch that ends at the offset has it
@@ -22,7 +22,7 @@ from headrace.log.inspection.fault import Findings
 from headrace.log.inspection.index_entries import Indexed, Timed, offset_entries, time_entries
 
 REBUILD = "remove it: the next start of the node rebuilds it from the segment"
-HARMLESS = "nothing: look-ups still find what they look for"
+HARMLESS = "nothing: lookups still find every batch"
 
 
 def check_size(findings: Findings, entry: Struct) -> None:
@@ -90,7 +90,7 @@ class OffsetIndexAudit:
             self._advance(indexed)
 
     def finish(self, end: int, is_active: bool) -> None:
-        """The segment ends at byte `end`. An active one may have got batches behind it since."""
+        """The segment ends at byte `end`. An active one may have got batches after it since."""
         while (indexed := self._next) is not None:
             if indexed.position < end or not is_active:
                 self._fault(indexed, f"the segment ends at byte {end}")

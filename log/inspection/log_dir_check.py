@@ -219,7 +219,7 @@ class LogDirCheck:
                 offsets[file] = read_offset_checkpoint(path)
             except HeadraceError as failure:
                 what = str(failure).removeprefix(f"{path}: ")
-                advice = "remove it while the node is stopped: the node makes it anew, and looks at more of the log"
+                advice = "remove it while the node is stopped: the node writes it again, and checks more of the log"
                 self.totals.faults.append(Fault(str(path), -1, what, advice))
         path = self._log_dir / META_PROPERTIES_FILE
         try:

@@ -122,7 +122,7 @@ def _segment(path: Path, options: DumpOptions) -> Iterator[Item]:
                 yield from _records(fd, entry, options, findings)
             yield from _take(findings)
     if scan.stopped and not options.bytes_max:
-        yield _finding(Fault(str(path), scan.end, f"{size - scan.end} bytes behind the last batch: {scan.stopped}"))
+        yield _finding(Fault(str(path), scan.end, f"{size - scan.end} bytes after the last batch: {scan.stopped}"))
     yield {"type": "end", "bytes": scan.end, "next_offset": next_offset, **counts}
 
 

@@ -1,6 +1,6 @@
 """One partition's directory: what is in it besides batches, and whether its segments fit together.
 
-Segments are checked one by one, on any core (`segment_check.py`); this looks at their names before, and at their
+Segments are checked one by one, on any core (`segment_check.py`); this checks their names before, and at their
 reports after: offsets from segment to segment, leader epochs, checkpoints, snapshots.
 """
 
@@ -50,9 +50,9 @@ STATE_NAMES = (LEADER_EPOCH_FILE, PARTITION_METADATA_FILE)
 NEXT_START = "nothing: the next start of the node finishes or removes it"
 EPOCHS_ANEW = (
     "while the node is stopped, remove it, .kafka_cleanshutdown and recovery-point-offset-checkpoint:"
-    " the next start reads all batches, and makes it anew"
+    " the next start reads all batches, and writes it again"
 )
-IGNORED = "nothing: nodes leave it alone; look at what it is"
+IGNORED = "nothing: nodes leave it alone; see what it is"
 
 
 def partition_of(folder: Path) -> TopicPartition | None:

@@ -57,9 +57,9 @@ class SegmentCheck:
 class SegmentReport:
     """What was found.
 
-    next_offset   behind the last valid batch
+    next_offset   after the last valid batch
     epochs        (leader epoch, first offset) of each run of batches of one epoch, in order
-    end           byte behind the last valid batch
+    end           byte after the last valid batch
     """
 
     base_offset: int
@@ -109,7 +109,7 @@ class _Walk:
             if not scan.stopped:
                 break
             self._is_whole = False
-            position = self._behind(scan, size)
+            position = self._after_stop(scan, size)
         self._judge_last(size)
         if self._is_whole:
             for audit in self._audits:
@@ -142,7 +142,7 @@ class _Walk:
         for audit in self._audits:
             audit.saw(entry)
         if entry.is_control or self._check.is_deep:
-            self._look_into(entry)
+            self._check_records(entry)
 
     def _check_offsets(self, entry: Entry) -> bool:
         """Whether the offsets of an entry follow those before it and fit into the segment."""
@@ -158,7 +158,7 @@ class _Walk:
         self._findings.fault(entry.position, what, RESTORE)
         return False
 
-    def _look_into(self, entry: Entry) -> None:
+    def _check_records(self, entry: Entry) -> None:
         """Decode the records: their number and offsets, and the end of a transaction."""
         count, last_offset = 0, entry.base_offset - 1
         try:
@@ -177,10 +177,10 @@ class _Walk:
             what = f"the records of the batch at offset {entry.base_offset} can't be read: {failure}"
             self._findings.fault(entry.position, what, RESTORE)
 
-    def _behind(self, scan: EntryScan, size: int) -> int:
+    def _after_stop(self, scan: EntryScan, size: int) -> int:
         """Name what stopped the walk; returns where it goes on."""
         check = self._check
-        following = self._indexed_behind(scan.end)
+        following = self._indexed_after(scan.end)
         what = f"{size - scan.end} bytes: {scan.stopped}" if following < 0 else scan.stopped
         if following >= 0:
             self._findings.fault(scan.end, f"{what}; {following - scan.end} bytes are lost", RESTORE)
@@ -188,13 +188,13 @@ class _Walk:
         if check.is_active and scan.is_torn and check.is_running:
             pass  # it is being written
         elif check.is_active and not check.is_clean and not check.is_running:
-            self._findings.note(scan.end, f"no batch behind this byte: {what}", CUT_AT_START)
+            self._findings.note(scan.end, f"no batch after this byte: {what}", CUT_AT_START)
         else:
-            self._findings.fault(scan.end, f"no batch behind this byte: {what}", RESTORE)
+            self._findings.fault(scan.end, f"no batch after this byte: {what}", RESTORE)
         return size
 
-    def _indexed_behind(self, end: int) -> int:
-        """Where the offset index says that a batch begins, behind a byte, and one does; -1: nowhere."""
+    def _indexed_after(self, end: int) -> int:
+        """Where the offset index says that a batch begins, after a byte, and one does; -1: nowhere."""
         index = path_of(self._check.directory, self._check.base_offset, INDEX_SUFFIX)
         probes = 0
         try:
@@ -213,7 +213,7 @@ class _Walk:
         return -1
 
     def _judge_last(self, size: int) -> None:
-        """A wrong checksum with nothing behind it may be a write under way, or one that a crash cut short."""
+        """A wrong checksum with nothing after it may be a write under way, or one that a crash cut short."""
         last, check = self._suspect, self._check
         if last is None:
             return

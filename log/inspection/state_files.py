@@ -34,7 +34,7 @@ from headrace.log.state.checkpoints import (
     read_leader_epochs,
     read_offset_checkpoint,
 )
-from headrace.log.state.producer_state import read_snapshot
+from headrace.log.state.producer_snapshot import read_snapshot
 
 META_PROPERTIES_FILE = "meta.properties"
 OFFSET_CHECKPOINTS = (RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE, LOG_START_OFFSET_FILE, CLEANER_OFFSET_FILE)

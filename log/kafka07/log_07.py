@@ -110,7 +110,7 @@ class Log07:
         path = self.path_of(base)
         for entry in read_segment_07(path, base, first, is_last, on_damage):
             position, message = entry
-            behind = Place(base, position + message.size)
+            after_entry = Place(base, position + message.size)
             if not message.is_valid:
                 on_damage(
                     Damage(str(path), Place(base, position), "the checksum of the message is wrong", message.size)
@@ -136,7 +136,7 @@ class Log07:
             last = max((inner for inner, payload in enumerate(payloads) if payload is not None), default=-1)
             for inner, payload in enumerate(payloads):
                 if payload is not None and inner >= skip:
-                    following = behind if inner == last else Place(base, position, inner + 1)
+                    following = after_entry if inner == last else Place(base, position, inner + 1)
                     yield Carried(payload, Place(base, position, inner), following)
             skip = 0
 
@@ -155,10 +155,10 @@ def read_segment_07(path: Path, base: int, start: int, is_last: bool, on_damage:
             is_cut = False
             try:
                 message = source.message(position)
-                behind = position + message.size
-                if message.is_valid or source.is_boundary(behind):
+                following = position + message.size
+                if message.is_valid or source.is_boundary(following):
                     yield Entry07(position, message)
-                    position = behind
+                    position = following
                     continue
                 what = "the checksum of the message is wrong, and no message follows it"
             except CutMessage as failure:

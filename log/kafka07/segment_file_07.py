@@ -1,6 +1,6 @@
-"""A `.kafka` segment, open for reading: the message at a byte, and where messages begin again behind a bad place.
+"""A `.kafka` segment, open for reading: the message at a byte, and where messages begin again after a bad place.
 
-Reads in windows of WINDOW_BYTES; a message has at most MESSAGE_07_BYTES_MAX. The search behind a bad place believes a message if its
+Reads in windows of WINDOW_BYTES; a message has at most MESSAGE_07_BYTES_MAX. The search after a bad place believes a message if its
 checksum is right and another one follows, or the end of the segment. It knows messages below 16 MiB, whose length begins with a zero,
 and gives up when it has taken checksums of SEARCH_07_BYTES_MAX: what looks like a message on every byte must not take for ever.
 """
@@ -37,7 +37,7 @@ class SegmentFile07:
     def message(self, position: int) -> Message07:
         """The message that begins at a byte.
 
-        raises   CutMessage, where it reaches behind the end; CorruptRecord, where none begins there; OSError
+        raises   CutMessage, where it reaches past the end; CorruptRecord, where none begins there; OSError
         """
         place = position - self._start
         if not 0 <= place <= len(self._window) - HEAD_BYTES:

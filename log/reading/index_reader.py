@@ -1,7 +1,7 @@
 """A file of fixed-size entries: the reading end, for other processes than its writer.
 
 Runs in: network workers, Spark tasks, tools. It reads by `pread` and maps nothing, because the writer cuts the
-reserve off when the segment rolls, and a page that is cut off under a mapping is a SIGBUS. A look-up bisects with
+reserve off when the segment rolls, and a page that is cut off under a mapping is a SIGBUS. A lookup bisects with
 one `pread` a step until BLOCK_ENTRIES are left, and reads those at once: eight or nine of them in the largest index,
 and mostly one where the caller can guess.
 
@@ -60,7 +60,7 @@ class IndexReader:
         return self._bisect(is_wanted, 0, count)[1]
 
     def lookup_near(self, is_wanted: Callable[[Entry], bool], guess: int) -> tuple[int, Entry | None]:
-        """`lookup` that looks first around the entry numbered `guess`: one `pread` where that is about right.
+        """`lookup` that tries first around the entry numbered `guess`: one `pread` where that is about right.
 
         returns   how many entries are wanted, and the last of them
         """

@@ -1,12 +1,12 @@
 """The reading side of a partition's directory: positions for offsets, offsets for timestamps.
 
 Runs in: network workers, Spark tasks, tools; many at once, beside the one writer. It trusts the end that the
-caller read from the partition's row (or froze as an offset) and never looks behind it.
+caller read from the partition's row (or froze as an offset) and never reads past it.
 
-A look-up: bisect the segment list, then the segment's index and headers (`segment_file.py`). A reader that goes
+A lookup: bisect the segment list, then the segment's index and headers (`segment_file.py`). A reader that goes
 on where the last range ended skips the index; where it also told what offset follows, it makes no system call.
 
-The rule for descriptors: a `FileRange` holds its `SegmentFile`, and that closes its descriptor when nobody holds
+The rule for descriptors: a `FileRange` holds its `SegmentFile`, and that closes its descriptor when nothing holds
 it any more. So a range can be sent whatever became of the segment, the reader or its cache meanwhile; keep the
 range, not the number. A reader itself keeps READER_SEGMENTS_MAX of them, those of a process share a bound (`open_segments.py`).
 """
@@ -46,20 +46,20 @@ class TimestampOffset(NamedTuple):
     leader_epoch: int
 
 
-def _anything() -> None:
-    """The name means what it always did."""
+def _no_check() -> None:
+    """Default: file names are never reused."""
 
 
 class LogReader:
     """Read access to one partition's segments.
 
-    confirm   called behind each opening by name, before anything of it is told: raises where the name may have
+    confirm   called after each opening by name, before anything of it is told: raises where the name may have
               become another partition's meanwhile (its topic was deleted and created again)
     shared    with the process's other readers
     """
 
     def __init__(
-        self, directory: Path, confirm: Callable[[], None] = _anything, shared: OpenSegments | None = None
+        self, directory: Path, confirm: Callable[[], None] = _no_check, shared: OpenSegments | None = None
     ) -> None:
         self.directory = directory
         self.confirm = confirm
@@ -84,7 +84,7 @@ class LogReader:
                 else:
                     segment.forget()
 
-    def _look_again(self, offset: int) -> None:
+    def _list_again(self, offset: int) -> None:
         """A segment was deleted or compacted away since the directory was listed. raises FileNotFoundError: deleted"""
         version, self._version = self._version, -1
         self.refresh(version)
@@ -123,7 +123,7 @@ class LogReader:
 
         end_segment, end_position   where reading stops, from the row: high watermark or last stable offset
         at_least_one                a first batch above `max_bytes` is returned whole; without it nothing is
-        end_offset                  the offset at that end, if known: makes the next look-up free
+        end_offset                  the offset at that end, if known: makes the next lookup free
         returns                     None, where nothing lies between `offset` and the end, or nothing fits
         raises                      CorruptSegment; FileNotFoundError, where `offset` was deleted; OSError, where a segment
                                     can't be opened
@@ -131,7 +131,7 @@ class LogReader:
         try:
             return self._locate(offset, max_bytes, end_segment, end_position, at_least_one, end_offset)
         except FileNotFoundError:
-            self._look_again(offset)
+            self._list_again(offset)
             return self._locate(offset, max_bytes, end_segment, end_position, at_least_one, end_offset)
 
     def _locate(
@@ -196,7 +196,7 @@ class LogReader:
         try:
             return self._first_offset_at(timestamp_ms, log_start_offset, end_segment, end_position)
         except FileNotFoundError:
-            self._look_again(end_segment)
+            self._list_again(end_segment)
             return self._first_offset_at(timestamp_ms, log_start_offset, end_segment, end_position)
 
     def _first_offset_at(
@@ -236,7 +236,7 @@ class LogReader:
         offset        that was asked for; `found` is what `locate` gave for it
         end_segment   the active segment, or one before it at which reading stops
         end_offset    where reading stops: the last stable offset
-        returns       those whose marker lies at or behind `offset` and whose first record lies before the end of the
+        returns       those whose marker lies at or after `offset` and whose first record lies before the end of the
                       range (as far as the index tells that end: a few more do no harm)
         raises        CorruptIndex; FileNotFoundError, where `offset` was deleted; OSError
         source        Kafka `LocalLog.collectAbortedTransactions`, `TransactionIndex.collectAbortedTxns`
@@ -244,7 +244,7 @@ class LogReader:
         try:
             return self._aborted_transactions(offset, found, end_segment, end_offset)
         except FileNotFoundError:
-            self._look_again(offset)
+            self._list_again(offset)
             return self._aborted_transactions(offset, found, end_segment, end_offset)
 
     def _aborted_transactions(
@@ -254,7 +254,7 @@ class LogReader:
         assert isinstance(segment, SegmentFile)
         first = bisect_right(self._bases, segment.base_offset) - 1
         following = self._bases[first + 1] if first + 1 < len(self._bases) else end_offset
-        behind = min(segment.offset_behind(found.position + found.length, following), end_offset)
+        range_end = min(segment.offset_after(found.position + found.length, following), end_offset)
         aborted: list[AbortedTransaction] = []
         for base in self._bases[max(first, 0) :]:
             if base not in self._aborted_in and base != self._bases[-1]:
@@ -265,10 +265,10 @@ class LogReader:
             if not entries and base in self._aborted_in and not path.exists():
                 raise FileNotFoundError(f"{path}: compacted into another since the directory was listed")
             for one in entries:
-                if one.last_offset >= offset and one.first_offset < behind:
+                if one.last_offset >= offset and one.first_offset < range_end:
                     aborted.append(one)
-                if one.last_stable_offset >= behind:
-                    return aborted  # whatever ended later began behind the range
+                if one.last_stable_offset >= range_end:
+                    return aborted  # what ended later began after the range
             if base >= end_segment:
                 break
         return aborted
@@ -281,7 +281,7 @@ class LogReader:
         try:
             return self._max_timestamp(end_segment, end_position)
         except FileNotFoundError:
-            self._look_again(end_segment)
+            self._list_again(end_segment)
             return self._max_timestamp(end_segment, end_position)
 
     def _max_timestamp(self, end_segment: int, end_position: int) -> TimestampOffset | None:

@@ -5,7 +5,7 @@ Runs in: network workers, Spark tasks, tools, and the owner; many at once, besid
 A descriptor stays open as long as anyone holds its `SegmentFile`: a range keeps it until it is sent, whatever
 happens to the segment meanwhile. Nothing here is mapped, so that a file which is cut can't kill its reader.
 
-A look-up: bisect the index, walk headers (one `pread` of a few KiB) to the batch. Offsets whose place is known
+A lookup: bisect the index, walk headers (one `pread` of a few KiB) to the batch. Offsets whose place is known
 from the last range skip the index.
 """
 
@@ -59,7 +59,7 @@ class SegmentFile:
         self._index: IndexReader | None = None
         self._known = (-1, 0)  # (offset, position): a batch with that base offset begins, or will begin, there
         self._boundary = -1  # a position where a batch begins, or will begin, whatever its offset
-        self._scale = 0.0  # index entries for each offset, as the last look-up found it
+        self._scale = 0.0  # index entries for each offset, as the last lookup found it
 
     def __del__(self) -> None:
         if self.fd >= 0:
@@ -89,7 +89,7 @@ class SegmentFile:
         return found.st_ino != os.fstat(self.fd).st_ino
 
     def known_position(self, offset: int) -> int:
-        """Where a batch begins with `offset`, -1 where that has to be looked up."""
+        """Where a batch begins with `offset`, -1 where that has to be searched."""
         return self._known[1] if self._known[0] == offset else -1
 
     def find(self, offset: int, end: int) -> tuple[int, int] | None:
@@ -111,8 +111,8 @@ class SegmentFile:
                 return found
         return self._walk(offset, 0, end)  # no entry, or one that was wrong: the headers alone, from the start
 
-    def offset_behind(self, position: int, default: int) -> int:
-        """An offset at or behind the last record before a position, as far as the index tells; else `default`."""
+    def offset_after(self, position: int, default: int) -> int:
+        """An offset at or after the last record before a position, as far as the index tells; else `default`."""
         index = self._index_reader()
         entry = index.first(lambda entry: 0 < entry[1] < position) if index is not None else None
         return self.base_offset + entry[0] + 1 if entry is not None and entry[1] else default

@@ -1,18 +1,18 @@
-"""Opening a log: which segments there are, which of them are looked into, and where the log ends.
+"""Opening a log: which segments there are, which of them are scanned, and where the log ends.
 
     segment                                        what is done
     --------------------------------------------   ------------------------------------------------------------
-    rolled; below the recovery point, or the last  indexes looked at, rebuilt from the headers where they are
+    rolled; below the recovery point, or the last  indexes checked, rebuilt from the headers where they are
     stop was clean, or its owner was killed        missing or can't be true
     rolled, anything else                          every batch checked, indexes rebuilt
     active; the last stop was clean                headers walked from the last index entry to the end
-    active; its owner was killed                   the same up to what it had published, every batch checked behind
+    active; its owner was killed                   the same up to what it had published, every batch checked after it
     active, anything else                          every batch checked, indexes rebuilt
 
 A killed process leaves the page cache whole, and a segment is rolled only after the writes into it have returned.
 A crash of the machine loses any page that was not synced, and sizes and names of files with them: what follows a
 segment that had to be cut, or lies twice, leaves the log. A hole alone is no reason: compaction makes holes, whatever the
-policy is now. A log that ends below its start (records were deleted up to an offset that was lost) begins anew at its
+policy is now. A log that ends below its start (records were deleted up to an offset that was lost) is reset to its
 start: no offset is given twice. No segment is unlinked for any of this: it is put aside (`stray.py`), with an ERROR.
 
 Runs in: the partition worker that owns the log. Source: Kafka `LogLoader`.
@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from headrace.errors import CorruptIndex
@@ -48,6 +48,7 @@ from headrace.log.segments.segment_swap import finish_swaps
 from headrace.log.segments.stray import put_aside
 from headrace.log.state.leader_epochs import LeaderEpochs
 from headrace.log.state.producer_state import ProducerState
+from headrace.log.state.truncation_mark import TruncationMark
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
 from headrace.protocol.record_batch import HEADER_BYTES, MAGIC_POSITION, MAGIC_V2, parse_header
 
@@ -55,30 +56,48 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
-    """What is known of a log before it is opened.
+class LogCheckpoint:
+    """What is known of a log before it is opened: from checkpoints, the clean-shutdown marker, and its row.
 
-    is_clean         the last stop closed it
-    recovery_point   below it everything was synced
-    trusted          (segment, position) that a process which died in this boot had published
+    is_clean         the last stop closed it: structure is trusted
+    recovery_point   below it everything was synced and is trusted
+    trusted          (segment, position) up to which a process that died in this boot had published: the page cache has
+                     it whole, checksums are compared only after it
     """
 
-    is_clean: bool
+    is_clean: bool = False
+    recovery_point: int = 0
+    trusted: tuple[int, int] | None = None
+    log_start_offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedLog:
+    """A log as it is.
+
+    active           the last segment, open for writing
+    bases            base offsets of the segments, the active one last
+    rolled_bytes     of all segments but the active one
+    unsynced         rolled segments that may not be on disk yet
+    has_new_names    names in the directory may not be on disk yet
+    end_offset       the offset the next record gets
+    recovery_point   below it everything is synced
+    bytes_replayed   after the producers' snapshot
+    """
+
+    active: Segment
+    bases: list[int]
+    rolled_bytes: int
+    unsynced: list[int]
+    has_new_names: bool
+    start_offset: int
+    end_offset: int
     recovery_point: int
-    trusted: tuple[int, int] | None
-    log_start_offset: int
+    bytes_replayed: int
 
 
 class LogLoader:
-    """Opens the segments of one log. After `load`: the log as it is.
-
-    bases           base offsets of the segments, the active one last
-    end_offset      the offset the next record gets
-    rolled_bytes    of all segments but the active one
-    unsynced        rolled segments that may not be on disk yet
-    bytes_replayed  behind the producers' snapshot
-    has_begun       there were no segments, and now there is one: its name is not durable yet
-    """
+    """Opens the segments of one log, and brings its epochs and producers along."""
 
     def __init__(
         self,
@@ -87,6 +106,7 @@ class LogLoader:
         disk: Disk,
         epochs: LeaderEpochs,
         producers: ProducerState,
+        mark: TruncationMark,
         now_ms: int,
         progress: Progress | None = None,
     ) -> None:
@@ -95,22 +115,42 @@ class LogLoader:
         self._disk = disk
         self._epochs = epochs
         self._producers = producers
+        self._mark = mark
         self._now_ms = now_ms
         self._progress = progress
         self._replay: ProducerReplay
         self._is_scanned = True  # recovery went over every batch, and its epochs with it
-        self.bases: list[int] = []
-        self.end_offset = 0
-        self.rolled_bytes = 0
-        self.unsynced: list[int] = []
-        self.has_begun = False
+        self._bases: list[int] = []
+        self._end_offset = 0
+        self._rolled_bytes = 0
+        self._unsynced: list[int] = []
+        self._created_first_segment = False
 
-    @property
-    def bytes_replayed(self) -> int:
-        return self._replay.bytes_replayed
+    def load(self, checkpoint: LogCheckpoint) -> LoadedLog:
+        """Make what is on disk true. raises OSError"""
+        believed = replace(checkpoint, recovery_point=self._mark.bound(checkpoint.recovery_point))
+        active = self._open_segments(believed)
+        end_offset = self._end_offset
+        start_offset = max(believed.log_start_offset, self._bases[0])
+        recovery_point = min(max(believed.recovery_point, start_offset), end_offset)
+        if believed.is_clean:
+            recovery_point = end_offset
+            self._producers.snapshots.durable_offset = self._producers.snapshots.loaded_offset
+        self._epochs.truncate_from_end(end_offset + 1)
+        return LoadedLog(
+            active,
+            self._bases,
+            self._rolled_bytes,
+            self._unsynced,
+            self._created_first_segment or not believed.is_clean,
+            start_offset,
+            end_offset,
+            recovery_point,
+            self._replay.bytes_replayed,
+        )
 
-    def load(self, opening: Opening) -> Segment:
-        """Make what is on disk true; returns the active segment. raises OSError"""
+    def _open_segments(self, opening: LogCheckpoint) -> Segment:
+        """Every segment made true; returns the active one."""
         finish_swaps(self._directory, self._disk)
         names = os.listdir(self._directory)
         found = bases_among(names, LOG_SUFFIX)
@@ -122,11 +162,11 @@ class LogLoader:
         if not found:
             return self._begin(opening.log_start_offset)
         active = self._make_true(found, opening)
-        if self.end_offset < opening.log_start_offset:
+        if self._end_offset < opening.log_start_offset:
             _log.error(
-                "log begins anew: it ends below its start directory=%s end_offset=%d log_start_offset=%d",
+                "log reset to its start offset: it ends below directory=%s end_offset=%d log_start_offset=%d",
                 self._directory,
-                self.end_offset,
+                self._end_offset,
                 opening.log_start_offset,
             )
             active.close()
@@ -137,63 +177,63 @@ class LogLoader:
                 self._epochs.replace(self._epochs.entries)
             else:
                 self._rebuild_epochs(active)
-        self._producers.remove_snapshots_behind(self.end_offset)
+        self._producers.snapshots.remove_after(self._end_offset)
         return active
 
     def _begin(self, offset: int) -> Segment:
         """A log without records."""
-        self.bases = [offset]
-        self.end_offset = offset
-        self.rolled_bytes = 0
-        self.unsynced.clear()
+        self._bases = [offset]
+        self._end_offset = offset
+        self._rolled_bytes = 0
+        self._unsynced.clear()
         self._producers.clear()
-        self._producers.remove_snapshots_behind(-1)
-        self.has_begun = True
+        self._producers.snapshots.remove_after(-1)
+        self._created_first_segment = True
         return Segment(self._directory, offset, self._disk, self._now_ms, is_new=True)
 
-    def _make_true(self, found: list[int], opening: Opening) -> Segment:
-        """Look at every segment, as far as the log is whole; returns the active one."""
+    def _make_true(self, found: list[int], opening: LogCheckpoint) -> Segment:
+        """Check every segment, as far as the log is whole; returns the active one."""
         for index, base in enumerate(found[:-1]):
             following = found[index + 1]
-            self.bases.append(base)
+            self._bases.append(base)
             if opening.is_clean or opening.trusted is not None or following <= opening.recovery_point:
-                self._look_at(base, following)
+                self._check_rolled(base, following)
                 if following > opening.recovery_point and not opening.is_clean:
-                    self.unsynced.append(base)
+                    self._unsynced.append(base)
                 continue
             segment, cut_bytes = self._recover(base, 0)
-            if cut_bytes or self.end_offset > following:
+            if cut_bytes or self._end_offset > following:
                 self._put_aside(found[index + 1 :])
                 return segment
             segment.finish()
-            self.rolled_bytes += segment.size_bytes
-            self.unsynced.append(base)
+            self._rolled_bytes += segment.size_bytes
+            self._unsynced.append(base)
             segment.close()
-        self.bases.append(found[-1])
-        self._mind_transactions(found[-1], NEVER_OFFSET)
+        self._bases.append(found[-1])
+        self._check_transaction_index(found[-1], NEVER_OFFSET)
         return self._recover(found[-1], self._known_end(found[-1], opening))[0]
 
-    def _known_end(self, base: int, opening: Opening) -> int:
+    def _known_end(self, base: int, opening: LogCheckpoint) -> int:
         """Up to where the active segment is known to be whole."""
         if opening.trusted is not None and not opening.is_clean:
             return opening.trusted[1] if opening.trusted[0] == base else 0
         return path_of(self._directory, base, LOG_SUFFIX).stat().st_size if opening.is_clean else 0
 
-    def _look_at(self, base: int, following: int) -> None:
-        """A rolled segment that is known to be whole: count it, and mind its indexes."""
+    def _check_rolled(self, base: int, following: int) -> None:
+        """A rolled segment that is known to be whole: count it, and check its indexes."""
         self._is_scanned = False
-        self._mind_transactions(base, following)
+        self._check_transaction_index(base, following)
         size = path_of(self._directory, base, LOG_SUFFIX).stat().st_size
         if not indexes_are_sound(self._directory, base, size, self._config.index_interval_bytes):
             _log.warning("index rebuilt directory=%s segment=%d", self._directory, base)
             segment = Segment(self._directory, base, self._disk, self._now_ms)
             Recovery(segment, self._epochs, self._config.index_interval_bytes, self._progress).rebuild_indexes()
             segment.finish()
-            segment.sync_indexes()  # nobody else will: the segment counts as synced
+            segment.sync_indexes()  # nothing else will: the segment counts as synced
             segment.close()
-        self.rolled_bytes += size
+        self._rolled_bytes += size
 
-    def _mind_transactions(self, base: int, following: int) -> None:
+    def _check_transaction_index(self, base: int, following: int) -> None:
         try:
             check_transaction_index(path_of(self._directory, base, TXN_INDEX_SUFFIX), base, following)
         except CorruptIndex as failure:
@@ -214,14 +254,14 @@ class LogLoader:
                 cut_bytes,
             )
         self._is_scanned &= recovery.scanned_from == 0
-        self.end_offset = recovery.next_offset
+        self._end_offset = recovery.next_offset
         return segment, cut_bytes
 
     def _put_aside(self, lost: list[int]) -> None:
         """Segments that are none of the log's any more."""
         place = put_aside(self._directory, lost, self._disk)
         _log.error(
-            "segments put aside, they don't belong to the log any more directory=%s count=%d first=%d last=%d moved_to=%s",
+            "segments put aside, not part of the log any more directory=%s count=%d first=%d last=%d moved_to=%s",
             self._directory,
             len(lost),
             lost[0],
@@ -232,7 +272,7 @@ class LogLoader:
     def _rebuild_epochs(self, active: Segment) -> None:
         """The epochs' file was missing or can't be true: the batches tell."""
         entries: list[tuple[int, int]] = []
-        for base in self.bases:
+        for base in self._bases:
             fd = os.open(path_of(self._directory, base, LOG_SUFFIX), os.O_RDONLY)
             try:
                 end = active.size_bytes if base == active.base_offset else os.fstat(fd).st_size

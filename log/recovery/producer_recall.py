@@ -14,7 +14,8 @@ from collections.abc import Iterator
 
 from headrace.limits import RECALL_AGE_MS, RECALL_BYTES_FIRST, RECALL_BYTES_MAX, RECALL_SEGMENTS_MAX
 from headrace.log.reading.reader import LogReader
-from headrace.log.state.producer_state import BATCHES_KEPT, Appended, ProducerState
+from headrace.log.state.producer import BATCHES_KEPT, Appended
+from headrace.log.state.producer_state import ProducerState
 from headrace.protocol.record_batch import CONTROL_BIT, SEQUENCE_MASK, RecordBatchHeader
 
 

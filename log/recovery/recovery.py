@@ -1,7 +1,7 @@
 """Finding the end of a segment: a parser of batch headers plus a checksum.
 
 A crash leaves whole batches, then perhaps a torn one, zeros, or noise. The valid end is the first byte that
-does not begin a whole batch with the right checksum and an offset that follows. Nothing behind it was
+does not begin a whole batch with the right checksum and an offset that follows. Nothing after it was
 acknowledged: an acknowledgement follows the write that holds the batch. What is cut is cut durably, so that a second
 crash doesn't bring it back under batches that were written over it.
 
@@ -46,15 +46,15 @@ class Recovery:
     ) -> None:
         self._segment = segment
         self._epochs = epochs
-        self._interval_bytes = index_interval_bytes
+        segment.index_interval_bytes = index_interval_bytes
         self._progress = progress
         self._replay = replay
         self._end = 0
-        self.next_offset = segment.base_offset  # behind the last valid batch, once `run` is through
+        self.next_offset = segment.base_offset  # after the last valid batch, once `run` is through
         self.scanned_from = 0  # from this byte on every batch told its epoch
 
     def run(self, known_end: int) -> int:
-        """Cut what is behind the last valid batch, and make the indexes cover what is left.
+        """Cut what is after the last valid batch, and make the indexes cover what is left.
 
         known_end   up to this byte the segment is known to be whole, so that structure is enough: the last stop was
                     clean, or the owner before us had published it; 0: nothing is known
@@ -133,7 +133,7 @@ class Recovery:
         self._end, self.next_offset = 0, segment.base_offset
 
     def _scan(self, size: int, is_checked: bool = True) -> None:
-        """Index every batch behind what is trusted, up to the first that is none."""
+        """Index every batch after what is trusted, up to the first that is none."""
         segment = self._segment
         last_offset_max = segment.base_offset + RELATIVE_OFFSET_MAX
         self.scanned_from = self._end
@@ -148,12 +148,25 @@ class Recovery:
         segment.write_index()
 
     def _take(self, run: Run) -> None:
-        """Batches that were found good, behind all that were taken before."""
+        """Batches that were found good, after all that were taken before."""
         segment, replay = self._segment, self._replay
-        saw_batch, interval_bytes = segment.saw_batch, self._interval_bytes
+        take_batch = segment.take_batch
         latest_epoch = self._epochs.latest
-        for position, size, base_offset, last_offset, max_timestamp_ms, leader_epoch, *_ in run:
-            saw_batch(last_offset, position, size, max_timestamp_ms, interval_bytes)
+        for (
+            position,
+            size,
+            base_offset,
+            last_offset,
+            max_timestamp_ms,
+            leader_epoch,
+            _id,
+            _epoch,
+            _sequence,
+            _bits,
+        ) in run:
+            take_batch(
+                last_offset, position, size, max_timestamp_ms
+            )  # fits: no limits are set, and `_scan` saw the offsets
             if leader_epoch > latest_epoch:
                 latest_epoch = leader_epoch
                 self._epochs.assign(latest_epoch, base_offset)
@@ -163,9 +176,9 @@ class Recovery:
         self.next_offset = run[-1].last_offset + 1
 
     def _watched(self, runs: Iterator[Run], *, is_recovery: bool = True) -> Iterator[Run]:
-        """The same runs; now and then somebody is told, and the index entries that are due are stored.
+        """The same runs; now and then `progress` is called, and the index entries that are due are stored.
 
-        is_recovery   not the look at the end of a log that is known to be whole: that is a sign of life, no bytes
+        is_recovery   not the walk at the end of a log that is known to be whole: that is a sign of life, no bytes
         """
         cost = unreported = 0
         for run in runs:

@@ -95,7 +95,7 @@ def replay_batch(
 
 
 class ProducerReplay:
-    """Brings the producers' state to where recovery goes on: the newest snapshot, then the headers behind it.
+    """Brings the producers' state to where recovery goes on: the newest snapshot, then the headers after it.
 
     bytes_replayed   since the snapshot
     """
@@ -120,7 +120,7 @@ class ProducerReplay:
         self._untrusted_from = NEVER_OFFSET
 
     def distrust_transactions(self, base_offset: int) -> None:
-        """The transaction indexes from this segment on are filled anew."""
+        """The transaction indexes from this segment on are filled again."""
         self._untrusted_from = min(self._untrusted_from, base_offset)
 
     def catch_up(self, end_segment: int, end_position: int, offset: int, index: TransactionIndex) -> None:
@@ -169,7 +169,7 @@ class ProducerReplay:
             reader.close()
 
     def take(self, run: Run, fd: int, index: TransactionIndex) -> None:
-        """Batches that recovery found good, one behind the other. raises OSError"""
+        """Batches that recovery found good, consecutive ones. raises OSError"""
         for step in run:
             if step.producer_id < 0:
                 continue

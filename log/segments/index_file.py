@@ -3,7 +3,7 @@
 Runs in: the partition worker that owns the log, which maps the file. It reserves INDEX_GROW_BYTES at a time
 (`posix_fallocate`: a full disk is an error, not a SIGBUS) and cuts the zeros off when the segment rolls or
 closes. Other processes read the file by `pread` (`index_reader.py`): a page that is cut off under a mapping
-kills whoever looks at it.
+kills the process that reads it.
 
     entry 0 | entry 1 | ... | entry n-1 | zeros, up to the reserve
 
@@ -23,7 +23,7 @@ from headrace.log.disk import Disk
 class IndexFile:
     """The writing end. Subclasses know what an entry is.
 
-    entries   in use; what lies behind them is zeros
+    entries   in use; what follows them is zeros
     """
 
     ENTRY_BYTES = 8
@@ -39,7 +39,7 @@ class IndexFile:
         self._map: mmap.mmap | None = None
         self._capacity = os.fstat(self._fd).st_size // self.ENTRY_BYTES
         self._is_reserved = False  # a file found may be sparse (Kafka's are): its holes get blocks before a store
-        self._is_dirty = is_wiped  # an empty file that a crash of the machine takes is made anew
+        self._is_dirty = is_wiped  # an empty file that a crash of the machine takes is created again
         if self._capacity:
             self._remap()
 

@@ -53,7 +53,7 @@ class OffsetIndex(IndexFile):
         return self.entry(self.entries - 1) if self.entries else None
 
     def truncate_to_position(self, position: int) -> None:
-        """Drop the entries at or behind a position: there is no batch any more."""
+        """Drop the entries at or after a position: there is no batch any more."""
         entries = self.entries
         while entries and self.entry(entries - 1)[1] >= position:
             entries -= 1

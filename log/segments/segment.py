@@ -7,9 +7,16 @@ any more.
 
 Order of a write: the batches, then the index entries that are due. A crash in between leaves batches without an
 entry, which costs a longer walk and nothing else. An index entry is due at the first batch for which more than
-`index.interval.bytes` lie behind the last one.
+`index.interval.bytes` have been written since the last one.
 
-Source: Kafka `LogSegment`.
+A segment is full (`take_batch` says so, and nobody else decides it) where a batch
+
+    would make the file larger than `segment.bytes`
+    is `segment.ms` newer than the first one; a segment without timestamps ages by the clock
+    comes when an index has no room for another entry (`segment.index.bytes`)
+    has an offset that an index entry can't express
+
+An empty one takes any batch but the last kind. Source: Kafka `LogSegment`, `LogSegment.shouldRoll`.
 """
 
 from __future__ import annotations
@@ -17,30 +24,41 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
+from headrace.log.index_layout import RELATIVE_OFFSET_MAX
 from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, SUFFIXES, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, path_of
 from headrace.log.segments.offset_index import OffsetIndex
 from headrace.log.segments.time_index import TimeIndex
 from headrace.log.segments.transaction_index import TransactionIndex
 
+_UNLIMITED = 2**63
+
 
 class Segment:
-    """The writing end of one segment.
+    """The writing end of one segment. Without `set_limits` it takes every batch that its indexes can express.
 
     size_bytes           end of the valid batches; the next one is written there
     first_timestamp_ms   of the first batch, -1 where it has none: the age of a segment counts from it
     max_timestamp_ms     the largest so far, `max_timestamp_offset` the last offset of the batch that has it
+    index_interval_bytes   between two index entries
     """
 
     __slots__ = (
+        "_bytes_max",
         "_disk",
         "_due",
+        "_index_room",
+        "_last_offset_max",
+        "_roll_ms",
+        "_segment_ms",
         "base_offset",
         "bytes_since_index",
         "created_ms",
         "directory",
         "fd",
         "first_timestamp_ms",
+        "index_interval_bytes",
         "max_timestamp_ms",
         "max_timestamp_offset",
         "offset_index",
@@ -69,24 +87,52 @@ class Segment:
         self.max_timestamp_ms = self.time_index.last_timestamp
         self.max_timestamp_offset = base_offset
         self.created_ms = now_ms
+        self.index_interval_bytes = 0
         self._due: list[tuple[int, int, int, int]] = []  # (last offset, position, max timestamp, its offset)
+        self._last_offset_max = base_offset + RELATIVE_OFFSET_MAX
+        self._bytes_max = self._segment_ms = self._roll_ms = self._index_room = _UNLIMITED
 
     def __del__(self) -> None:
         """A log that could not be opened leaves no descriptor behind; nor do the indexes."""
         if self.fd >= 0:
             os.close(self.fd)
 
-    def saw_batch(self, last_offset: int, position: int, size: int, max_timestamp_ms: int, interval_bytes: int) -> None:
-        """Account for a batch that is in the file, or will be with the next `write`."""
+    def set_limits(self, config: LogConfig, now_ms: int) -> None:
+        """What makes this segment full, for the batches that come from now on."""
+        self._bytes_max = config.segment_bytes
+        self._segment_ms = config.segment_ms
+        self.index_interval_bytes = config.index_interval_bytes
+        if self.first_timestamp_ms >= 0:
+            self._roll_ms = self.first_timestamp_ms + config.segment_ms
+        else:
+            self._roll_ms = -_UNLIMITED if now_ms - self.created_ms > config.segment_ms else _UNLIMITED
+        offsets = config.index_bytes_max // OffsetIndex.ENTRY_BYTES - self.offset_index.entries
+        times = config.index_bytes_max // TimeIndex.ENTRY_BYTES - 1 - self.time_index.entries  # one is for the end
+        self._index_room = (offsets if offsets < times else times) - len(self._due)
+
+    def take_batch(self, last_offset: int, position: int, size: int, max_timestamp_ms: int) -> bool:
+        """Account for a batch that is in the file, or will be with the next `write`. An index entry may become due.
+
+        returns   False where it belongs into the next segment: nothing was done
+        """
+        if last_offset > self._last_offset_max or (
+            position
+            and (position + size > self._bytes_max or max_timestamp_ms > self._roll_ms or self._index_room <= 0)
+        ):
+            return False
         if max_timestamp_ms > self.max_timestamp_ms:
             self.max_timestamp_ms = max_timestamp_ms
             self.max_timestamp_offset = last_offset
         if not position:
             self.first_timestamp_ms = max_timestamp_ms
-        if self.bytes_since_index > interval_bytes:
+            if max_timestamp_ms >= 0:
+                self._roll_ms = max_timestamp_ms + self._segment_ms
+        if self.bytes_since_index > self.index_interval_bytes:
             self._due.append((last_offset, position, self.max_timestamp_ms, self.max_timestamp_offset))
+            self._index_room -= 1
             self.bytes_since_index = 0
         self.bytes_since_index += size
+        return True
 
     def write(self, buffers: list[memoryview]) -> None:
         """Write whole batches at the end, then the index entries that are due.
@@ -110,16 +156,6 @@ class Segment:
             self.time_index.append(timestamp_ms, timestamp_offset)
         self._due.clear()
 
-    def index_room(self, index_bytes_max: int) -> int:
-        """Index entries that may still come before the segment has to roll; one of the time index is for the end."""
-        offsets = index_bytes_max // OffsetIndex.ENTRY_BYTES - self.offset_index.entries
-        times = index_bytes_max // TimeIndex.ENTRY_BYTES - 1 - self.time_index.entries
-        return min(offsets, times) - len(self._due)
-
-    @property
-    def index_entries_due(self) -> int:
-        return len(self._due)
-
     def sync(self) -> None:
         """Make the batches durable; raises OSError."""
         self._disk.fdatasync(self.fd)
@@ -131,7 +167,7 @@ class Segment:
         self.transaction_index.sync()
 
     def truncate(self, position: int) -> None:
-        """Cut the file behind the last valid batch; raises OSError."""
+        """Cut the file after the last valid batch; raises OSError."""
         self._disk.truncate(self.fd, position)
         self.size_bytes = position
 
@@ -151,7 +187,7 @@ class Segment:
 
 
 def remove_segment(directory: Path, base_offset: int) -> None:
-    """Remove the files of a segment that recovery found behind the end of the log."""
+    """Remove the files of a segment that lies after the end of the log."""
     for suffix in SUFFIXES:
         path_of(directory, base_offset, suffix).unlink(missing_ok=True)
 

@@ -1,9 +1,9 @@
-"""Segments that don't belong to their log any more, kept where nobody takes them for its records, and nobody removes them.
+"""Segments that don't belong to their log any more, kept where they are neither read as its records nor removed.
 
     topic-partition.<32 hex digits>-stray     beside the partition's directory, with the segments' files in it
 
 What is on disk may be all that is left of records; a text file that says otherwise, or a batch that the machine lost
-before them, is no reason to unlink them. Apache Kafka names directories of replicas that nobody assigned like this.
+before them, is no reason to unlink them. Apache Kafka names directories of replicas that aren't assigned like this.
 
 Runs in: the partition worker that owns the log, while it opens it.
 """

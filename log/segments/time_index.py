@@ -57,7 +57,7 @@ class TimeIndex(IndexFile):
         self.last_timestamp = self.entry(entries - 1)[0] if entries else -1
 
     def truncate_to_offset(self, offset: int) -> None:
-        """Drop the entries at or behind an offset."""
+        """Drop the entries at or after an offset."""
         entries = self.entries
         while entries and self.entry(entries - 1)[1] >= offset:
             entries -= 1

@@ -30,7 +30,7 @@ class TransactionIndex:
         self._fd = -1
         self.path = path
         self._disk = disk
-        self._size_bytes = -1  # not looked at
+        self._size_bytes = -1  # not read yet
         self._last_offset = -1
         if is_new:
             path.unlink(missing_ok=True)
@@ -48,7 +48,7 @@ class TransactionIndex:
         self._last_offset = aborted.last_offset
 
     def truncate_to_offset(self, offset: int) -> None:
-        """Drop the entries whose marker lies at or behind an offset, all of them where one can't be. raises OSError"""
+        """Drop the entries whose marker lies at or after an offset, all of them where one can't be. raises OSError"""
         try:
             entries = [entry for entry in read_aborted(self.path) if entry.last_offset < offset]
         except CorruptIndex:

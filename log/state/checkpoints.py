@@ -77,7 +77,7 @@ def read_leader_epochs(path: Path) -> list[tuple[int, int]]:
             raise BadCheckpoint(f"{path}: line {line[:100]!r} is not `epoch start_offset`") from None
     for (known, known_start), (following, start) in pairwise([(-1, -1), *epochs]):
         if not known < following or not known_start <= start:
-            raise BadCheckpoint(f"{path}: epoch {following} at {start} behind epoch {known} at {known_start}")
+            raise BadCheckpoint(f"{path}: epoch {following} at {start} after epoch {known} at {known_start}")
     return epochs
 
 

@@ -1,4 +1,4 @@
-"""Where each leader epoch began: the cache behind OffsetForLeaderEpoch, kept in `leader-epoch-checkpoint`.
+"""Where each leader epoch began: the cache that answers OffsetForLeaderEpoch, kept in `leader-epoch-checkpoint`.
 
 Epochs and start offsets both grow. Assigning at election time, before the first append, is what KAFKA-7415
 was about.
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 class LeaderEpochs:
     """The epochs of one log, in memory and on disk.
 
-    is_lost   the file was missing or could not be read: the batches of a log that has some tell them anew
+    is_lost   the file was missing or could not be read: the batches of a log that has some tell them again
     """
 
     def __init__(self, directory: Path, disk: Disk) -> None:
@@ -65,7 +65,7 @@ class LeaderEpochs:
         self._write()
 
     def truncate_from_end(self, end_offset: int) -> None:
-        """Forget epochs that began at or behind a new log end."""
+        """Forget epochs that began at or after a new log end."""
         kept = [entry for entry in self._entries if entry[1] < end_offset]
         if kept != self._entries:
             self._entries = kept

@@ -1,4 +1,4 @@
-"""What each idempotent producer wrote last: the memory behind exactly-once appends.
+"""What each idempotent producer wrote last: what exactly-once appends go by.
 
 For every producer id: its epoch, its last five batches (first and last sequence, last offset), the time of
 its last append, and where its open transaction began. A batch is a duplicate (answered with its old offset), the
@@ -7,10 +7,7 @@ next one in sequence, or an error. Sequences wrap from 2**31 - 1 to 0.
 The first offset that is not decided, of an open transaction or of one whose marker is not below the high
 watermark yet, holds the last stable offset down.
 
-    snapshot   %020d.snapshot, named for the offset it is valid at:
-               version i16 = 1 | crc32c u32 of the rest | count i32 | entries
-    entry      producer_id i64 | epoch i16 | last_sequence i32 | last_offset i64 | offset_delta i32 |
-               timestamp i64 | coordinator_epoch i32 | current_txn_first_offset i64
+What is written down of it: `producer_snapshot.py`.
 
 Runs in: the partition worker that owns the log. Source: Kafka `ProducerStateManager`, `ProducerAppendInfo`;
 KIP-98, KIP-360.
@@ -18,35 +15,20 @@ KIP-98, KIP-360.
 
 from __future__ import annotations
 
-import logging
-import os
-from bisect import bisect_left, bisect_right, insort
 from collections import OrderedDict
 from collections.abc import Sequence
 from heapq import nsmallest
 from pathlib import Path
-from struct import Struct
-from typing import NamedTuple
 from weakref import WeakSet
 
-from crc32c import crc32c
-
-from headrace.errors import ErrorCode, HeadraceError
+from headrace.errors import ErrorCode
 from headrace.log.disk import Disk
 from headrace.log.index_layout import AbortedTransaction
-from headrace.log.names import SNAPSHOT_SUFFIX, bases_among
+from headrace.log.state.producer import BATCHES_KEPT, Appended, Producer
+from headrace.log.state.producer_snapshot import ProducerSnapshots
 from headrace.protocol.record_batch import SEQUENCE_MASK
 
-SNAPSHOT_VERSION = 1
-SNAPSHOTS_KEPT = 2  # besides those at the beginning of a segment
-BATCHES_KEPT = 5
 EVICTED_SHARE = 16  # of all producers: that part of them is forgotten at a time
-
-_log = logging.getLogger(__name__)
-
-_HEAD = Struct(">hIi")
-_ENTRY = Struct(">qhiqiqiq")
-_CRC_START = 6
 
 _NONE = 0
 _OUT_OF_ORDER = int(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
@@ -55,37 +37,6 @@ _OLD_EPOCH = int(ErrorCode.INVALID_PRODUCER_EPOCH)
 _NO_TRANSACTION = int(ErrorCode.INVALID_TXN_STATE)
 _OLD_COORDINATOR = int(ErrorCode.TRANSACTION_COORDINATOR_FENCED)
 _NEXT: tuple[int, None] = (_NONE, None)
-
-
-class BadSnapshot(HeadraceError):
-    """A snapshot file that is cut short or fails its checksum."""
-
-
-class Appended(NamedTuple):
-    """One batch of a producer."""
-
-    first_sequence: int
-    last_sequence: int
-    first_offset: int
-    last_offset: int
-    timestamp_ms: int
-
-
-class Producer:
-    """One producer id's state.
-
-    last_timestamp_ms   of its last append, markers included
-    txn_first_offset    where its open transaction began, -1: none is open
-    """
-
-    __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp_ms", "txn_first_offset")
-
-    def __init__(self, epoch: int) -> None:
-        self.epoch = epoch
-        self.batches: list[Appended] = []  # the last BATCHES_KEPT; a list takes a tenth of a deque
-        self.last_timestamp_ms = -1
-        self.coordinator_epoch = -1
-        self.txn_first_offset = -1
 
 
 class ProducerBudget:
@@ -100,7 +51,7 @@ class ProducerBudget:
         self._room = 0  # how many may come before they are counted again
 
     def take(self, count: int, newest: Producer | None = None) -> None:
-        """So many more; `newest` may not go itself, whatever has to."""
+        """So many more; `newest` may not be evicted itself."""
         self._room -= count
         if self._room < 0:
             self._make_room(newest)
@@ -126,11 +77,7 @@ class ProducerBudget:
 
 
 class ProducerState:
-    """The producers of one log, least recently active first.
-
-    loaded_offset    of the snapshot that was taken last, 0: none
-    durable_offset   of one that would survive a crash of the machine, -1: none is known
-    """
+    """The producers of one log, least recently active first; `snapshots` are those of them in its directory."""
 
     def __init__(
         self,
@@ -139,15 +86,10 @@ class ProducerState:
         expiration_ms: int = 86_400_000,
         budget: ProducerBudget | None = None,
     ) -> None:
-        self._directory = directory
-        self._disk = disk
         self._expiration_ms = expiration_ms
         self._budget = budget or ProducerBudget()
         self._budget.states.add(self)
-        self._snapshots: list[int] | None = None  # offsets of those in the directory, once it was listed
-        self.loaded_offset = 0
-        self.durable_offset = -1
-        self._is_swept = False  # of those that earlier lives left
+        self.snapshots = ProducerSnapshots(directory, disk)
         self.producers: OrderedDict[int, Producer] = OrderedDict()
         self._ongoing: dict[int, int] = {}  # first offset -> producer id, in the order of offsets
         self._unreplicated: dict[int, int] = {}  # first offset -> offset of the marker, which may not be committed yet
@@ -283,144 +225,28 @@ class ProducerState:
         self.producers, self._ongoing, self._unreplicated = other.producers, other._ongoing, other._unreplicated
 
     def clear(self) -> None:
-        """Forget everything, as for a log that begins anew."""
+        """Forget everything, as for a log that is reset."""
         self.producers.clear()
         self._ongoing.clear()
         self._unreplicated.clear()
 
-    def write_snapshot(self, offset: int, bases: Sequence[int], *, is_durable: bool) -> None:
-        """Write the state as of a log end offset; raises OSError.
-
-        Old ones go, without those at the beginning of a segment: recovery of a segment, and a truncation, start there.
-
-        bases        of the log's segments, in order
-        is_durable   also against a crash of the machine. Without it that may leave a snapshot that fails its
-                     checksum: the one before it is taken then, and more of the log replayed
-        """
-        entries = []
-        for producer_id, producer in self.producers.items():
-            last = producer.batches[-1] if producer.batches else Appended(-1, -1, -1, -1, producer.last_timestamp_ms)
-            entries.append(
-                _ENTRY.pack(
-                    producer_id,
-                    producer.epoch,
-                    last.last_sequence,
-                    last.last_offset,
-                    last.last_offset - last.first_offset,
-                    producer.last_timestamp_ms,
-                    producer.coordinator_epoch,
-                    producer.txn_first_offset,
-                )
-            )
-        body = len(entries).to_bytes(4, "big") + b"".join(entries)
-        head = _HEAD.pack(SNAPSHOT_VERSION, crc32c(body), len(entries))
-        path = self._directory / f"{offset:020d}{SNAPSHOT_SUFFIX}"
-        self._disk.replace_file(path, head + body[4:], is_durable=is_durable)
-        self.durable_offset = offset if is_durable else -1
-        known = self._listed()
-        if offset not in known[-1:]:
-            insort(known, offset)
-        self._remove_needless(known, bases)
-
-    def _remove_needless(self, known: list[int], bases: Sequence[int]) -> None:
-        """Without a listing: a log may have a thousand segments, and rolls in a millisecond."""
-        old = known[:-SNAPSHOTS_KEPT] if not self._is_swept else known[-SNAPSHOTS_KEPT - 1 : -SNAPSHOTS_KEPT]
-        self._is_swept = True
-        gone = {one for one in old if not _is_among(one, bases)}
-        if bases:
-            gone.update(known[: min(bisect_left(known, bases[0]), max(0, len(known) - SNAPSHOTS_KEPT))])
-        for one in sorted(gone):
-            _unlink(self._directory / f"{one:020d}{SNAPSHOT_SUFFIX}")
-            known.remove(one)
-
-    def _listed(self) -> list[int]:
-        """Offsets of the snapshots, in order; the directory is listed once in a life."""
-        if self._snapshots is None:
-            self._snapshots = snapshot_offsets(self._directory)
-        return self._snapshots
-
     def load(self, limit: int) -> int:
-        """Take the newest good snapshot at or below an offset; bad ones are removed.
+        """Take the newest good snapshot at or below an offset.
 
         returns   the offset from which batches have to be replayed
         """
         self.clear()
-        loaded = 0
-        self._snapshots, self._is_swept = None, False
-        known = self._listed()
-        for offset in known[::-1]:
-            if offset > limit:
-                continue
-            path = self._directory / f"{offset:020d}{SNAPSHOT_SUFFIX}"
-            try:
-                self.producers = read_snapshot(path)
-                loaded = offset
-                break
-            except BadSnapshot as failure:
-                _log.warning("snapshot removed reason=%s", failure)
-                _unlink(path)
-                known.remove(offset)
+        self.producers = self.snapshots.load(limit)
         self._budget.take(len(self.producers))
-        self.loaded_offset = loaded
-        self.durable_offset = -1
         open_transactions = [(one.txn_first_offset, name) for name, one in self.producers.items()]
         self._ongoing = {offset: name for offset, name in sorted(open_transactions) if offset >= 0}
-        return loaded
+        return self.snapshots.loaded_offset
 
-    def remove_snapshots_behind(self, offset: int) -> None:
-        """What they say of batches behind the log's end is not true any more. raises OSError"""
-        known = self._listed()
-        gone = known[bisect_right(known, offset) :]
-        for one in gone:
-            _unlink(self._directory / f"{one:020d}{SNAPSHOT_SUFFIX}")
-            known.remove(one)
-        if gone:
-            self._disk.sync_directory(self._directory)
+    def write_snapshot(self, offset: int, bases: Sequence[int], *, is_durable: bool) -> None:
+        """`ProducerSnapshots.write`."""
+        self.snapshots.write(self.producers, offset, bases, is_durable=is_durable)
 
     def _new(self, producer_id: int, epoch: int) -> Producer:
         producer = self.producers[producer_id] = Producer(epoch)
         self._budget.take(1, producer)
         return producer
-
-
-def read_snapshot(path: Path) -> OrderedDict[int, Producer]:
-    """The producers in a snapshot file.
-
-    raises   BadSnapshot, where it is cut short, of another version, or fails its checksum
-    """
-    data = path.read_bytes()
-    if len(data) < _HEAD.size:
-        raise BadSnapshot(f"{path}: {len(data)} bytes")
-    version, crc, count = _HEAD.unpack_from(data)
-    if version != SNAPSHOT_VERSION or len(data) != _HEAD.size + count * _ENTRY.size:
-        raise BadSnapshot(f"{path}: version {version}, {count} entries in {len(data)} bytes")
-    if crc32c(data[_CRC_START:]) != crc:
-        raise BadSnapshot(f"{path}: checksum differs")
-    producers: OrderedDict[int, Producer] = OrderedDict()
-    for index in range(count):
-        fields = _ENTRY.unpack_from(data, _HEAD.size + index * _ENTRY.size)
-        producer_id, epoch, last_sequence, last_offset, delta, timestamp_ms, coordinator_epoch, txn_offset = fields
-        producer = producers[producer_id] = Producer(epoch)
-        producer.last_timestamp_ms = timestamp_ms
-        producer.coordinator_epoch = coordinator_epoch
-        producer.txn_first_offset = txn_offset
-        if last_sequence >= 0:
-            first_sequence = (last_sequence - delta) & SEQUENCE_MASK
-            producer.batches.append(
-                Appended(first_sequence, last_sequence, last_offset - delta, last_offset, timestamp_ms)
-            )
-    return producers
-
-
-def _is_among(offset: int, bases: Sequence[int]) -> bool:
-    place = bisect_left(bases, offset)
-    return place < len(bases) and bases[place] == offset
-
-
-def snapshot_offsets(directory: Path) -> list[int]:
-    """Offsets of the snapshots in a partition's directory, in order."""
-    return bases_among(os.listdir(directory), SNAPSHOT_SUFFIX)
-
-
-def _unlink(path: Path) -> None:
-    path.unlink(missing_ok=True)

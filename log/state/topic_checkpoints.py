@@ -1,19 +1,19 @@
 """Of which topics the offset checkpoints of a log directory speak: Kafka's files know a topic by its name alone.
 
 A topic that is deleted and created again has its old name, and what was written of the old one would be believed of the
-new: a log start above its end, a recovery point over batches that nobody synced. Beside Kafka's four files lies one of ours
+new: a log start above its end, a recovery point over batches that were never synced. Beside Kafka's four files lies one of ours
 
     headrace-checkpoint-topics   version (0), count, then `topic partition topic_id` a line, the id as 32 hex digits
 
 An entry is believed of a topic with the id of its line. Without a line it is believed as Kafka would: the file is Kafka's,
-or the topic is from before ids. Where the id behind a name changes from A to B, or the partition is deleted:
+or the topic is from before ids. Where the id of a name changes from A to B, or the partition is deleted:
 
     1  all checkpoint files without the entry     2  this file with B, or without the line     3  an entry of B
 
 and readers take this file first, so that a crash or a reader between any two steps finds an entry of A under A, or none.
 
 A clean stop, once every entry fits the directory of its partition, removes this file: Apache Kafka may run on the directory
-then, and what it writes is believed at the next start. `seal` makes the file anew before any process of the node runs.
+then, and what it writes is believed at the next start. `seal` writes the file again before any process of the node runs.
 Beside a clean-shutdown marker it is one that Kafka did not know: Kafka wrote the checkpoints since.
 
 Runs in: the supervisor seals, the housekeeper writes (`workers/housekeeper/checkpoints.py`), partition workers read.

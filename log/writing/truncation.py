@@ -1,72 +1,51 @@
 """Cutting a log back to an offset, so that a crash anywhere leaves a log that opens, and nothing false is trusted.
 
-    1  the truncation file says: behind offset T nothing counts as synced, up to the old end E     durable
-    2  segments behind the one that holds T go, the last one first                                names synced
+    1  the truncation file says: after offset T nothing counts as synced, up to the old end E     durable
+    2  segments after the one that holds T go, the last one first                                 names synced
     3  that segment is cut at the batch that holds T                                              durable
 
-The recovery point in the checkpoint may be above T for a while (the housekeeper writes it now and then). Should the log
-grow over T again, and the machine crash, that checkpoint would vouch for batches that it never saw. So the file stays
-until everything below E has been synced again, and opening takes the smaller of the two.
-
-    headrace.truncation   `0`, `1`, then `T E`: the format of Kafka's checkpoints, which Kafka doesn't look at
+What is left is opened like any log (`PartitionLog` does that), whole up to where it was cut. The file of step 1 is
+`state/truncation_mark.py`.
 
 Runs in: the partition worker that owns the log. Source: Kafka `LocalLog.truncateTo`, `UnifiedLog.truncateTo`.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 from pathlib import Path
 
 from headrace.log.disk import Disk
 from headrace.log.names import LOG_SUFFIX, path_of, segment_bases
 from headrace.log.segments.segment import remove_segment
-from headrace.log.state.checkpoints import BadCheckpoint, read_lines, write_lines
+from headrace.log.state.truncation_mark import TruncationMark
+from headrace.log.writing.segment_list import SegmentList
 from headrace.protocol.record_batch import MAGIC_POSITION, MAGIC_V2
 
-TRUNCATION_FILE = "headrace.truncation"
 
-_log = logging.getLogger(__name__)
+class Truncation:
+    """Cuts the files of one log. Its list of segments is another afterwards, and has to be loaded again."""
 
+    __slots__ = ("_directory", "_disk", "_mark", "_segments")
 
-class TruncationMark:
-    """The truncation file of one log.
-
-    distrusted_until   a flush up to here makes it needless; -1: there is none
-    """
-
-    def __init__(self, directory: Path, disk: Disk) -> None:
-        self._path = directory / TRUNCATION_FILE
+    def __init__(self, directory: Path, segments: SegmentList, mark: TruncationMark, disk: Disk) -> None:
+        self._directory = directory
+        self._segments = segments
+        self._mark = mark
         self._disk = disk
-        self._target = -1
-        self.distrusted_until = -1
-        try:
-            lines = read_lines(self._path)
-            if lines:
-                target, end = lines[0].split()
-                self._target, self.distrusted_until = int(target), int(end)
-        except (BadCheckpoint, ValueError) as failure:
-            _log.warning("truncation file can't be read: nothing counts as synced reason=%s", failure)
-            self._target, self.distrusted_until = 0, 2**63 - 1
 
-    def bound(self, recovery_point: int) -> int:
-        """What of a recovery point can be believed."""
-        return recovery_point if self.distrusted_until < 0 else min(recovery_point, self._target)
+    def cut(self, offset: int, segment: int, position: int) -> None:
+        """Cut where the batch that holds an offset begins: in a segment, at a byte. raises OSError"""
+        cut_at = min(offset, first_offset(self._directory, segment, position, offset))
+        self._mark.write(cut_at, self._segments.end_offset)
+        self._segments.active.close()
+        cut_files(self._directory, segment, position, self._disk)
 
-    def write(self, target: int, end_offset: int) -> None:
-        """Before a truncation; raises OSError."""
-        if self.distrusted_until >= 0:
-            target, end_offset = min(target, self._target), max(end_offset, self.distrusted_until)
-        write_lines(self._path, [f"{target} {end_offset}"], self._disk)
-        self._target, self.distrusted_until = target, end_offset
-
-    def remove(self) -> None:
-        """Everything that it doubted is synced; raises OSError."""
-        if self.distrusted_until >= 0:
-            self._path.unlink(missing_ok=True)
-            self._disk.sync_directory(self._path.parent)
-            self._target = self.distrusted_until = -1
+    def cut_all(self, offset: int) -> None:
+        """Leave no segment, so that the log can begin at an offset. raises OSError"""
+        self._mark.write(0, max(self._segments.end_offset, offset))
+        self._segments.active.close()
+        cut_files(self._directory, -1, 0, self._disk)
 
 
 def first_offset(directory: Path, segment: int, position: int, default: int) -> int:

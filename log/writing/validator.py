@@ -1,6 +1,6 @@
 """What a leader takes from a client: one batch of format v2 that agrees with itself and with the topic's settings.
 
-Pure functions over bytes. `PartitionLog.append_as_leader` makes the same checks in one expression for the batch
+Pure functions over bytes. `LeaderAppend.append` makes the same checks in one expression for the batch
 that has nothing wrong with it, and asks here which error to answer, or whether an unusual batch is one to take.
 
     bytes that are no batch, or two                    INVALID_RECORD
@@ -15,7 +15,7 @@ that has nothing wrong with it, and asks here which error to answer, or whether 
     timestamp out of range                             INVALID_TIMESTAMP
 
 Timestamps are those of the header: records are not decoded here. Those of uncompressed batches were compared with it by the
-network worker (`plain_admission.py`); what is in compressed ones nobody knows, so whoever computes with their timestamps has to
+network worker (`plain_admission.py`); what is in compressed ones is not known here, so a reader that computes with their timestamps has to
 clamp them (`read_records` does). Source: Kafka `LogValidator`, `UnifiedLog.analyzeAndValidateRecords`.
 """
 
@@ -47,12 +47,12 @@ from headrace.protocol.record_batch import (
 )
 
 CODEC_MAX = 4
-# Attributes that need no second look: a known codec, in a transaction or not.
+# Attributes that need no further check: a known codec, in a transaction or not.
 PLAIN_ATTRIBUTES = frozenset(codec | bit for codec in range(CODEC_MAX + 1) for bit in (0, TRANSACTIONAL_BIT))
 
 # Of a timestamp. The lower one is far from the last of 64 bits, so that a time span may be taken off it: compaction does.
 TIME_MIN, TIME_MAX = -(2**62), 2**63 - 1
-# What a compressed batch may at most hold: whoever opens it stops there.
+# What a compressed batch may at most hold: its reader stops there.
 COMPRESSED_RECORDS_MAX = COMPACTED_RECORDS_MAX
 _RATIOS_MAX = (1, 1_032, 22, 255, 32_768)  # of the codecs: bytes that can come of one
 _ATTRIBUTES = Struct(">h")
@@ -137,7 +137,7 @@ def _may_hold(count: int, body_bytes: int, codec: int) -> bool:
 
 
 def stamp_append_time(batch: memoryview, attributes: int, now_ms: int) -> None:
-    """LogAppendTime: the leader's clock in the header. The checksum covers it, so it is made anew."""
+    """LogAppendTime: the leader's clock in the header. The checksum covers it, so it is computed again."""
     _TIMESTAMP.pack_into(batch, MAX_TIMESTAMP_POSITION, now_ms)
     _stamp_attributes(batch, attributes | LOG_APPEND_TIME_BIT)
 

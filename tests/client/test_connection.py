@@ -94,7 +94,7 @@ def test_a_peer_that_trickles_ends_at_the_deadline_too():
         def serve():
             peer, _ = listener.accept()
             with peer, contextlib.suppress(OSError):
-                peer.sendall((1000).to_bytes(4, "big"))
+                peer.sendall((1000).to_bytes(4, "big") + (1).to_bytes(4, "big"))
                 while not gone.wait(0.02):
                     peer.sendall(b"\0")
 

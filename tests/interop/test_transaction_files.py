@@ -8,7 +8,8 @@ from headrace.clock import SystemClock
 from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
 from headrace.log.reading.aborted_transactions import read_aborted
-from headrace.log.writing.partition_log import PartitionLog
+from headrace.log.recovery.log_loader import LogCheckpoint
+from headrace.log.writing.partition_log import LogEnvironment, PartitionLog
 from headrace.protocol.record_batch import TRANSACTIONAL_BIT, build_batch
 
 pytestmark = pytest.mark.interop
@@ -20,7 +21,7 @@ def log(tmp_path):
     clock = SystemClock()
     name = TopicPartition("transactional", 0)
     log = PartitionLog.open(
-        tmp_path / str(name), name, LogConfig(segment_bytes=4000), clock=clock, clean=True, recovery_point=0
+        tmp_path / str(name), name, LogConfig(segment_bytes=4000), LogCheckpoint(is_clean=True), LogEnvironment(clock)
     )
     sequences = {}
 

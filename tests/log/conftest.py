@@ -8,3 +8,13 @@ from tests.support.log_fixtures import LogMaker
 @pytest.fixture
 def maker(tmp_path):
     return LogMaker(tmp_path)
+
+
+@pytest.fixture
+def leader(tmp_path):
+    return LogMaker(tmp_path / "leader")
+
+
+@pytest.fixture
+def follower(tmp_path):
+    return LogMaker(tmp_path / "follower")

@@ -1,6 +1,6 @@
 """Logs that an older Kafka wrote: v0, v1 and v2 one behind the other, recovered, indexed, read and appended to.
 
-Holds: log/writing/replicated_append.py, log/reading/reader.py, log/segments/time_index.py
+Holds: log/writing/follower_append.py, log/writing/truncation.py, log/reading/reader.py, log/segments/time_index.py
 """
 
 import os
@@ -12,7 +12,7 @@ from kafka.record.legacy_records import LegacyRecordBatchBuilder
 
 from headrace.log.config import LogConfig
 from headrace.log.reading.reader import LogReader
-from headrace.log.writing.replicated_append import OffsetsOutOfOrder
+from headrace.log.writing.follower_append import OffsetsOutOfOrder
 from headrace.protocol.message_set import build_message_set, encode_message, iterate_entries, iterate_entry_records
 from headrace.protocol.record_batch import CorruptRecord, Record, build_batch
 from tests.support.fake_clock import NOW_MS
@@ -197,7 +197,7 @@ def test_an_old_log_is_cut_at_the_entry_that_holds_an_offset(maker):
         is_alone = record[1][16] < 2 and not record[1][17] & 7
         assert log.log_end_offset == (offset if is_alone else record[0])
         assert log.log_end_offset in starts or is_alone
-        assert log._truncation.bound(1 << 40) <= log.log_end_offset, "nothing behind the cut counts as synced"
+        assert log._mark.bound(1 << 40) <= log.log_end_offset, "nothing behind the cut counts as synced"
         if log.log_end_offset:
             assert records_from(reader_of(log), 0, log) == RECORDS[: log.log_end_offset]
     log.abandon()

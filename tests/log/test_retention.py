@@ -42,8 +42,8 @@ def facts(*sizes_and_ages):
         (LogConfig(retention_ms=50, retention_bytes=300), 0, [0, 10]),
         (LogConfig(), 20, [0, 10]),
         (LogConfig(), 25, [0, 10]),
-        (LogConfig(is_deleted=False, is_compacted=True, retention_ms=0, retention_bytes=0), 0, []),
-        (LogConfig(is_deleted=False, is_compacted=True), 15, [0]),
+        (LogConfig(deletes_segments=False, is_compacted=True, retention_ms=0, retention_bytes=0), 0, []),
+        (LogConfig(deletes_segments=False, is_compacted=True), 15, [0]),
     ],
 )
 def test_kafkas_policy(config, log_start, gone):

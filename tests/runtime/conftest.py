@@ -5,6 +5,7 @@ import signal
 
 import pytest
 
+from tests.runtime.fake_node import Desk
 from tests.runtime.runtime_fakes import CycleSeat
 from tests.support.seats import Seats
 
@@ -29,3 +30,10 @@ def _handlers_as_before():
     yield
     for number, handler in handlers.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture
+def desk(seat):
+    desk = Desk(seat)
+    yield desk
+    desk.close()

@@ -56,9 +56,19 @@ def network_shape_of(role: type[Any]) -> type[Process]:
     return Shape
 
 
+def peers_shape() -> type[Process]:
+    """Any role that holds peers: sockets in its poller, and the look that every role has. Peers ring for nothing themselves."""
+
+    class Shape(shape_of(Process)):  # type: ignore[misc]
+        has_sockets = True
+
+    return Shape
+
+
 SHAPES = {
     "network": network_shape_of(NetworkLoop),
     "partition": shape_of(PartitionWorker),
     "controller": shape_of(ControllerProcess),
     "housekeeper": shape_of(Housekeeper),
+    "holder of peers": peers_shape(),
 }

@@ -125,7 +125,7 @@ def leader(compactable, monkeypatch):
 
 def swap_all(log, before):
     """The whole compaction, with `before` called ahead of every rename, link and unlink of the swap."""
-    log._disk = Stepping(before)
+    log.segments._disk = Stepping(before)
     run(log, compaction_of(log, CONFIG))
 
 

@@ -1,12 +1,16 @@
 """A disk that fails on demand, and logs in a temporary directory under a clock that stands still."""
 
 import errno
+import random
+from dataclasses import fields
 
 from headrace.ids import TopicPartition
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
-from headrace.log.writing.partition_log import PartitionLog
-from headrace.protocol.record_batch import build_batch
+from headrace.log.reading.aborted_transactions import read_aborted
+from headrace.log.recovery.log_loader import LogCheckpoint
+from headrace.log.writing.partition_log import LogEnvironment, PartitionLog
+from headrace.protocol.record_batch import TRANSACTIONAL_BIT, build_batch
 from tests.support.fake_clock import NOW_MS, FakeClock
 
 
@@ -46,17 +50,58 @@ class LogMaker:
         self.disk = FailingDisk()
 
     def open(self, config=None, **how):
-        settings = {"clean": False, "recovery_point": 0, **how}
+        """how: fields of LogCheckpoint (`clean` for short) and of LogEnvironment, and the topic's id."""
+        how = {"is_clean": how.pop("clean", False), "clock": self.clock, "disk": self.disk, **how}
+        topic_id = how.pop("topic_id", "")
+        known = {field.name: how.pop(field.name) for field in fields(LogCheckpoint) if field.name in how}
         return PartitionLog.open(
             self.directory,
             TopicPartition("topic", 0),
             config or LogConfig(),
-            clock=self.clock,
-            disk=self.disk,
-            **settings,
+            LogCheckpoint(**known),
+            LogEnvironment(**how),
+            topic_id,
         )
 
 
 def batch(count=1, size=100, timestamp_ms=NOW_MS, **kwargs):
     """A client's batch, writable as in a ring."""
     return memoryview(bytearray(build_batch([(b"k", b"v" * size)] * count, timestamp_ms=timestamp_ms, **kwargs)))
+
+
+def fill(log, count=60, seed=1):
+    """Batches of plain, idempotent and transactional producers, and markers, in several epochs."""
+    chance = random.Random(seed)
+    sequences = {}
+    for number in range(count):
+        epoch = 5 * number // count
+        producer_id = chance.randrange(5)
+        if producer_id < 2 and chance.random() < 0.4:
+            log.append_marker(producer_id, 0, 0, chance.random() < 0.6, epoch, NOW_MS)
+            continue
+        sequence = sequences.get(producer_id, 0)
+        kind = {"attributes": TRANSACTIONAL_BIT} if producer_id < 2 else {}
+        if producer_id < 4:
+            kind |= {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": sequence}
+        sequences[producer_id] = sequence + 2
+        ((error, _offset, _time),) = log.append_as_leader(
+            [batch(2, timestamp_ms=NOW_MS + number, **kind)], epoch, NOW_MS
+        )
+        assert error == 0
+
+
+def all_bytes(log):
+    paths = sorted(log.directory.glob("*.log"))
+    return b"".join(path.read_bytes() for path in paths)
+
+
+def facts(log):
+    producers = {
+        name: (producer.epoch, producer.txn_first_offset, producer.batches[-1][:4] if producer.batches else None)
+        for name, producer in log.producers.producers.items()
+    }
+    aborted = [one for path in sorted(log.directory.glob("*.txnindex")) for one in read_aborted(path)]
+    return (
+        all_bytes(log), log.epochs.entries, producers, aborted, log.producers.last_stable_offset(log.log_end_offset),
+        log.log_end_offset,
+    )  # fmt: skip

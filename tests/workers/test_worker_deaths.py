@@ -21,7 +21,7 @@ from headrace.ids import OFFSETS_TOPIC
 from headrace.log.compaction.compaction import Swap
 from headrace.log.reading.reader import LogReader
 from headrace.log.segments import index_file, offset_index, segment, segment_deletion, segment_swap, time_index
-from headrace.log.writing import partition_log
+from headrace.log.writing import leader_append, log_tail, partition_log, segment_list, sync_state
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
@@ -42,6 +42,7 @@ from tests.support.fake_seat import FakeSeat, view_of
 from tests.support.stepping import die_at, steps
 from tests.workers.coordinators.group_fixtures import lag_table
 
+APPEND = (partition_log, leader_append, log_tail, segment_list, sync_state)  # what a client's batch goes through
 SLOT = 0
 SESSION_MS = 10_000
 
@@ -226,7 +227,7 @@ def live_a_groups_life(worker, pipe):
 
 def test_a_worker_killed_between_append_publication_and_answer_of_a_group_loses_nothing_it_answered(memory_path):
     view = view_of((OFFSETS_TOPIC, 1), ("t", 1))
-    modules = [coordinator_host, partition_log, segment, replica, partition_table]
+    modules = [coordinator_host, *APPEND, segment, replica, partition_table]
     outcomes = set()
     for step, dead, told in deaths(
         lambda step: GroupWorker(memory_path / str(step), view), live_a_groups_life, modules
@@ -281,7 +282,7 @@ def append_over_a_roll(worker, pipe):
 
 
 def test_a_worker_killed_while_a_segment_rolls_loses_nothing_it_answered(memory_path):
-    modules = [partition_log, segment, index_file, offset_index, time_index, replica, partition_table]
+    modules = [*APPEND, segment, index_file, offset_index, time_index, replica, partition_table]
     outcomes = set()
     for step, dead, told in deaths(
         lambda step: Worker(memory_path / str(step), view_of(("t", 1, ROLLING))), append_over_a_roll, modules
@@ -340,7 +341,7 @@ def swap(worker, pipe):
 
 
 def test_a_worker_killed_while_compacted_segments_go_in_leaves_the_log_as_it_was_or_as_it_is_to_be(memory_path):
-    modules = [upkeep, segment_swap, segment_deletion, partition_log, replica, partition_table]
+    modules = [upkeep, segment_swap, segment_deletion, partition_log, segment_list, replica, partition_table]
     reference = swapping_worker(memory_path / "reference")
     swap(reference, Pipe())
     after = {record.offset: record.value for record in reference.records()}

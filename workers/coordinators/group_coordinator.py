@@ -52,6 +52,7 @@ class GroupCoordinator:
     name        of the partition
     new_id      makes the random part of member ids
     new_timer   draws the number of a timer, never 0
+    has_timers  whether a client may cause one more
     is_known    whether a topic has a partition
     """
 
@@ -61,9 +62,10 @@ class GroupCoordinator:
         config: GroupConfig,
         new_id: Callable[[], str],
         new_timer: Callable[[], int],
+        has_timers: Callable[[], bool],
         is_known: IsKnown,
     ) -> None:
-        self._machine = GroupMachine(name, ROWS, config, new_id, new_timer, is_known)
+        self._machine = GroupMachine(name, ROWS, config, new_id, new_timer, has_timers, is_known)
         self._loader = Loader(name)
         self._deleted = DeletedTopics()
         self._by_type: dict[Any, Callable[[Any], None]] = {

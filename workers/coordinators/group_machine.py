@@ -36,12 +36,13 @@ class GroupMachine:
     name          of the partition
     new_id        makes the random part of member ids
     new_timer     draws the number of a timer
+    has_timers    whether a client may cause one more
     is_known      whether a topic has a partition
     short_bytes   metadata up to here is not too long for sure
     """
 
     __slots__ = (
-        "_rows", "cleared", "config", "effects", "expired", "groups", "handed_out", "is_known", "is_loading", "name",
+        "_rows", "cleared", "config", "effects", "expired", "groups", "handed_out", "has_timers", "is_known", "is_loading", "name",
         "new_id", "new_timer", "now_ms", "short_bytes",
     )  # fmt: skip
 
@@ -52,6 +53,7 @@ class GroupMachine:
         config: GroupConfig,
         new_id: Callable[[], str],
         new_timer: Callable[[], int],
+        has_timers: Callable[[], bool],
         is_known: IsKnown,
     ) -> None:
         self.name = name
@@ -59,6 +61,7 @@ class GroupMachine:
         self.config = config
         self.new_id = new_id
         self.new_timer = new_timer
+        self.has_timers = has_timers
         self.is_known = is_known
         self.effects: list[Any] = []
         self.now_ms = 0

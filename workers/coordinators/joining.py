@@ -69,7 +69,7 @@ def join_unknown_group(machine: GroupMachine, _group: None, event: Join) -> None
     """The first member makes its group."""
     if event.request.member_id:
         machine.refuse(event, _E.UNKNOWN_MEMBER_ID)
-    elif not machine.has_room:
+    elif not (machine.has_room and machine.has_timers()):
         machine.refuse(event, _E.COORDINATOR_NOT_AVAILABLE)
     else:
         machine.do(machine.new_group(event.group_id), event)
@@ -119,6 +119,8 @@ def _join(machine: GroupMachine, group: Group, event: Join) -> None:
         kind = _E.INCONSISTENT_GROUP_PROTOCOL
     elif not request.member_id:
         kind = _kind_without_id(machine, group, event, protocols)
+        if not isinstance(kind, StaticReturned) and not machine.has_timers():
+            kind = _E.COORDINATOR_NOT_AVAILABLE  # as where there are too many groups: it may try again
     else:
         kind = _kind_with_id(machine, group, event, protocols)
     if isinstance(kind, ErrorCode):

@@ -1,12 +1,7 @@
 """One client connection: bytes in, frames out; responses in order, bytes out.
 
-Runs in: a network worker. The receive buffer grows with what arrives, not with what a frame announces; up to
-RECEIVE_BYTES_BUSY it grows where the socket had more than fitted, so that one `recv` takes several pipelined frames:
-
-    buffer   | consumed | frame | frame | half a fra |   free   |
-             0          start                        end        len(buffer)
-
-A frame is handed on as a memoryview of the buffer. While a request is stalled on a full ring its view is
+Runs in: a network worker. What it receives lies in a `FrameBuffer` (`protocol/stream.py`), which grows with what arrives, not
+with what a frame announces. A frame is handed on as a memoryview of the buffer. While a request is stalled on a full ring its view is
 still needed: nothing is received and nothing moved until it went through.
 
 A frame above RECEIVE_BYTES_BUSY has its size set aside first (`frame_memory.py`).
@@ -36,6 +31,7 @@ from headrace.limits import (
 )
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.frames import describe_foreign
+from headrace.protocol.stream import REQUEST_HEAD_BYTES, FrameBuffer
 from headrace.shm.cluster_view import ViewError
 from headrace.shm.region import RegionError
 from headrace.workers.network.exchange import Exchange
@@ -43,7 +39,6 @@ from headrace.workers.network.frame_memory import FRAMES_BY_DEFAULT, FrameMemory
 from headrace.workers.network.outbox import Outbox
 from headrace.workers.network.refused_batches import Refused
 
-FRAME_BYTES_MIN = 8  # api key, version, correlation id
 LARGE_ANSWERS = frozenset(
     {
         ApiKey.OFFSET_FETCH,
@@ -66,18 +61,14 @@ _log = logging.getLogger(__name__)
 Stalled = deque[tuple[int, int, bytes, memoryview | bytes | bytearray | None]]
 
 
-class Connection:
+class Connection(FrameBuffer):
     """State of one socket; the loop calls in, nothing here waits."""
 
     __slots__ = (
-        "_buffer",
         "_dirty",
-        "_end",
         "_large",
         "_memory",
         "_set_aside",
-        "_start",
-        "_was_filled",
         "client_id",
         "condemned",
         "cycle",
@@ -111,6 +102,7 @@ class Connection:
         now_ms: int,
         memory: FrameMemory | None = None,
     ) -> None:
+        super().__init__()
         self.sock = sock
         self.fd = sock.fileno()
         self.peer = peer
@@ -132,10 +124,6 @@ class Connection:
         self.last_active_ms = now_ms
         self.frame_since_ms = 0  # when the frame that is not whole yet began; 0: none
         self.sending_since_ms = 0  # since when the socket takes nothing; 0: it does
-        self._buffer = memoryview(bytearray(RECEIVE_BYTES_FIRST))
-        self._start = 0
-        self._end = 0
-        self._was_filled = False  # by the last receive: there may be more in the socket
         self._dirty = dirty
         self._memory = FrameMemory(FRAMES_BY_DEFAULT * frame_bytes_max) if memory is None else memory
         self._set_aside = 0  # bytes of it, for a frame or buffer above RECEIVE_BYTES_BUSY
@@ -219,7 +207,7 @@ class Connection:
     def next_frame(self, now_ms: int) -> memoryview | None:
         """The next whole frame without its size, None where it is not all here yet.
 
-        raises   BadFrame, for a size below FRAME_BYTES_MIN or above socket.request.max.bytes
+        raises   BadFrame, for a size below REQUEST_HEAD_BYTES or above socket.request.max.bytes
         """
         start = self._start
         available = self._end - start
@@ -228,12 +216,12 @@ class Connection:
                 self.frame_since_ms = now_ms
             return None
         (size,) = _unpack_size(self._buffer, start)
-        if not FRAME_BYTES_MIN <= size <= self.frame_bytes_max:
+        if not REQUEST_HEAD_BYTES <= size <= self.frame_bytes_max:
             head = bytes(self._buffer[start : min(self._end, start + 16)])
             foreign = describe_foreign(head)
             if foreign:
                 raise BadFrame(f"{foreign} on a PLAINTEXT listener")
-            raise BadFrame(f"frame size {size} is not in {FRAME_BYTES_MIN}..{self.frame_bytes_max}")
+            raise BadFrame(f"frame size {size} is not in {REQUEST_HEAD_BYTES}..{self.frame_bytes_max}")
         if available - 4 < size:
             if not self.frame_since_ms:
                 self.frame_since_ms = now_ms
@@ -305,39 +293,13 @@ class Connection:
             self.is_short = True
             self.mark_dirty()
 
+    def _is_kept(self, capacity: int) -> bool:
+        if capacity <= RECEIVE_BYTES_KEPT and not self._memory.waiting:
+            return True
+        self._give_memory_back()
+        return False
+
     def _give_memory_back(self) -> None:
         if self._set_aside:
             self._memory.give(self._set_aside)
             self._set_aside = 0
-
-    def _make_room(self) -> None:
-        """Free space behind `end`: move what is left to the front, and double the buffer where it is full."""
-        start, end = self._start, self._end
-        capacity = len(self._buffer)
-        wanted = (
-            min(2 * capacity, RECEIVE_BYTES_BUSY) if self._was_filled and capacity < RECEIVE_BYTES_BUSY else capacity
-        )
-        if start == end:
-            if capacity > RECEIVE_BYTES_KEPT or (capacity > RECEIVE_BYTES_BUSY and self._memory.waiting):
-                self._buffer = memoryview(bytearray(RECEIVE_BYTES_BUSY))
-                self._give_memory_back()
-            elif wanted > capacity:
-                self._buffer = memoryview(bytearray(wanted))
-            self._start = self._end = 0
-            return
-        if start == 0 and end < capacity:
-            return
-        left = end - start
-        needed = 4
-        if left >= 4:
-            (size,) = _unpack_size(self._buffer, start)
-            needed = min(4 + size, max(capacity, 2 * left))
-        if start == 0 or needed > capacity or wanted > capacity:
-            grown = bytearray(max(needed, wanted))
-            grown[:left] = self._buffer[start:end]
-            self._buffer = memoryview(grown)
-        elif capacity - start >= needed and end < capacity:
-            return  # the rest of the frame fits where it is
-        else:
-            self._buffer[:left] = self._buffer[start:end]
-        self._start, self._end = 0, left

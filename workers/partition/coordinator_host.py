@@ -12,7 +12,9 @@ Leadership gained: the partition is read in slices, a bounded number of bytes a 
 other partitions go on. Lost: the coordinator is unloaded.
 
 Quarantine: a coordinator that raises has done half of an event. It alone is unloaded, as if leadership were lost, and its
-partition is loaded again: after RELOAD_FIRST_MS, doubled up to RELOAD_MAX_MS while it goes on to fail.
+partition is loaded again: after RELOAD_FIRST_MS, doubled up to RELOAD_MAX_MS while it goes on to fail. So is one that sets a
+timer when the heap is full, after all else that it wanted is done. Clients come to that bound (COORDINATOR_TIMERS_MAX) only
+where coordinators don't ask `has_timers`, or loaded so much: from half of it on, they refuse new members.
 
 Source: Kafka `GroupMetadataManager.loadGroupsAndOffsets`, `appendForGroup`, `TransactionStateManager`; blueprint, coordinators.
 """
@@ -27,8 +29,9 @@ from typing import Any, Generic
 
 from headrace.errors import ErrorCode, Fenced, StorageExhausted, StorageFailed
 from headrace.ids import coordinator_partition
-from headrace.limits import RELOAD_FIRST_MS, RELOAD_MAX_MS
+from headrace.limits import COORDINATOR_TIMERS_MAX, RELOAD_FIRST_MS, RELOAD_MAX_MS
 from headrace.protocol.record_batch import HEADER_BYTES
+from headrace.runtime.deadlines import NEVER, Deadlines
 from headrace.shm.cluster_view import Changes
 from headrace.shm.seat import Seat
 from headrace.workers.coordinators.coordinator import (
@@ -41,7 +44,6 @@ from headrace.workers.coordinators.coordinator import (
     Upkeep,
 )
 from headrace.workers.coordinators.effects import Answer, Append, CancelTimer, LogLine, SetTimer
-from headrace.workers.coordinators.timers import Timers
 from headrace.workers.partition.answers import Answers
 from headrace.workers.partition.coordinator_batch import build_coordinator_batch, size_of
 from headrace.workers.partition.coordinator_kind import C, CoordinatorKind
@@ -113,7 +115,8 @@ class CoordinatorHost(Generic[C]):
     ) -> None:
         self.by_partition: dict[int, Hosted[C]] = {}
         self.clock = SteadyClock(now_ms)
-        self.timers = Timers()
+        self.timers: Deadlines[Hosted[C], Any] = Deadlines(COORDINATOR_TIMERS_MAX)
+        self._lacks_timer = False  # what the present event wanted found no room
         self._kind = kind
         self._topics = topics
         self._answers = answers
@@ -158,12 +161,20 @@ class CoordinatorHost(Generic[C]):
         except Exception:
             self._quarantine(hosted, event)
             return False
+        if self._lacks_timer:
+            self._lacks_timer = False
+            if hosted.is_hosted:
+                self._reload(hosted, f"no room for a timer of {type(event).__name__}")
         return True
+
+    def _has_timers(self) -> bool:
+        return len(self.timers) < COORDINATOR_TIMERS_MAX // 2
 
     def _perform(self, hosted: Hosted[C], effect: Any) -> None:
         """Any effect but the most frequent two."""
         if isinstance(effect, SetTimer):
-            self.timers.set(effect.serial, effect.deadline_ms, hosted, effect.event)
+            if not self.timers.schedule_as(effect.serial, effect.deadline_ms, hosted, effect.event):
+                self._lacks_timer = True
         elif isinstance(effect, CancelTimer):
             self.timers.cancel(effect.serial)
         elif isinstance(effect, LogLine):
@@ -213,7 +224,7 @@ class CoordinatorHost(Generic[C]):
         done = self._load() if self._loading else 0
         while (due := self.timers.pop_due(now_ms)) is not None:
             done += 1
-            self._on_time(*due)
+            self._on_time(due[2], due[3])
         if now_ms >= self._next_upkeep_ms:
             self._next_upkeep_ms = now_ms + self._kind.upkeep_interval_ms
             self._to_keep_up.extend(self.by_partition.values())
@@ -241,17 +252,17 @@ class CoordinatorHost(Generic[C]):
 
     def sleep_bound_ms(self, most_ms: int) -> int:
         """How long the worker may sleep before something is due."""
-        due_ms = self.timers.next_ms()
+        due_ms = self.timers.next_ms
         for hosted in self._touched:
-            if hosted.waiting and (due_ms is None or hosted.waiting[0][1] < due_ms):
+            if hosted.waiting and hosted.waiting[0][1] < due_ms:
                 due_ms = hosted.waiting[0][1]
-        return most_ms if due_ms is None else max(0, min(most_ms, due_ms - self.clock.now_ms))
+        return most_ms if due_ms == NEVER else max(0, min(most_ms, due_ms - self.clock.now_ms))
 
     # Loading
 
     def _host(self, replica: Replica) -> Hosted[C]:
         """A new coordinator; its requests are answered as those of one that is loading."""
-        coordinator = self._kind.new_coordinator(replica.partition, self._new_timer, self._topics.has)
+        coordinator = self._kind.new_coordinator(replica.partition, self._new_timer, self._has_timers, self._topics.has)
         hosted = Hosted(coordinator, replica, self.clock.now_ms)
         self.by_partition[hosted.index] = hosted
         if self._topics.deleted:
@@ -321,17 +332,34 @@ class CoordinatorHost(Generic[C]):
                 "%s failed after unloading partition=%s event=%s", self._kind.name, hosted.replica.partition, what
             )
             return
-        now_ms = self.clock.now_ms
-        failures = 1 if now_ms - hosted.failed_ms > 2 * RELOAD_MAX_MS else hosted.failures + 1
-        wait_ms = min(RELOAD_FIRST_MS << min(failures - 1, 20), RELOAD_MAX_MS)
+        failures, wait_ms = self._next_load(hosted)
         _log.exception(
             "%s failed, loaded again partition=%s event=%s failures=%d in_ms=%d",
             self._kind.name, hosted.replica.partition, what, failures, wait_ms,
         )  # fmt: skip
+        self._load_again(hosted, failures, wait_ms)
+
+    def _reload(self, hosted: Hosted[C], reason: str) -> None:
+        """A coordinator wants what there is no room for: the same, and its timers go."""
+        failures, wait_ms = self._next_load(hosted)
+        _log.error(
+            "%s given up, loaded again partition=%s reason=%s failures=%d in_ms=%d",
+            self._kind.name, hosted.replica.partition, reason, failures, wait_ms,
+        )  # fmt: skip
+        self._load_again(hosted, failures, wait_ms)
+
+    def _next_load(self, hosted: Hosted[C]) -> tuple[int, int]:
+        """(failures in a row, ms until the partition is loaded again)"""
+        failures = 1 if self.clock.now_ms - hosted.failed_ms > 2 * RELOAD_MAX_MS else hosted.failures + 1
+        return failures, min(RELOAD_FIRST_MS << min(failures - 1, 20), RELOAD_MAX_MS)
+
+    def _load_again(self, hosted: Hosted[C], failures: int, wait_ms: int) -> None:
+        now_ms = self.clock.now_ms
         self._unload(hosted)
         successor = self._host(hosted.replica)
         successor.failures, successor.failed_ms = failures, now_ms
-        self.timers.set(self._new_timer(), now_ms + wait_ms, successor, _START_LOADING)
+        if not self.timers.schedule_as(self._new_timer(), now_ms + wait_ms, successor, _START_LOADING):
+            self._loading.append(successor)  # others have all the timers: it does not wait for one
 
     # Effects
 

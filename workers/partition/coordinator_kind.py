@@ -45,11 +45,17 @@ class CoordinatorKind(Protocol[C]):
     def upkeep_interval_ms(self) -> int: ...
 
     def new_coordinator(
-        self, partition: TopicPartition, new_timer: Callable[[], int], is_known: Callable[[str, int], bool]
+        self,
+        partition: TopicPartition,
+        new_timer: Callable[[], int],
+        has_timers: Callable[[], bool],
+        is_known: Callable[[str, int], bool],
     ) -> C:
         """A coordinator that is loading.
 
         new_timer   draws the number of a timer
+        has_timers  whether a client may cause one more; one that is set without asking, when there is no room, costs the
+                    coordinator: it is given up, and its partition loaded again
         is_known    whether a topic has a partition
         """
 

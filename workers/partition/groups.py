@@ -62,9 +62,13 @@ class Groups:
         self.flush = self._lags.flush
 
     def new_coordinator(
-        self, partition: TopicPartition, new_timer: Callable[[], int], is_known: Callable[[str, int], bool]
+        self,
+        partition: TopicPartition,
+        new_timer: Callable[[], int],
+        has_timers: Callable[[], bool],
+        is_known: Callable[[str, int], bool],
     ) -> GroupCoordinator:
-        return GroupCoordinator(str(partition), self._config, _new_id, new_timer, is_known)
+        return GroupCoordinator(str(partition), self._config, _new_id, new_timer, has_timers, is_known)
 
     def perform(self, effect: Any) -> None:
         """A rebalance is counted, all of them and by its reason."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from headrace.errors import ErrorCode
 from headrace.limits import PRODUCERS_DESCRIBED_MAX
-from headrace.log.state.producer_state import Producer
+from headrace.log.state.producer import Producer
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import encode_response

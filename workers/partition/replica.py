@@ -20,7 +20,8 @@ from collections.abc import Callable
 from headrace.errors import StorageExhausted, StorageFailed
 from headrace.ids import PartitionKey, TopicPartition
 from headrace.log.config import LogConfig
-from headrace.log.writing.partition_log import PartitionLog, Result
+from headrace.log.writing.leader_append import Result
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.shm.cluster_view import PartitionView
 from headrace.shm.fence import fence
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
@@ -129,9 +130,10 @@ class Replica:
     def publish(self) -> None:
         """Write the row. Everything in it is on disk (or in the page cache) already."""
         log = self.log
-        end_offset = log.log_end_offset
-        end_segment = log.end_segment
-        end_position = log.end_position
+        segments = log.segments
+        end_offset = segments.end_offset
+        end_segment = segments.active.base_offset
+        end_position = segments.active.size_bytes
         high_watermark = self.high_watermark
         if high_watermark == end_offset:
             hw_segment, hw_position = end_segment, end_position
@@ -160,8 +162,8 @@ class Replica:
                 end_segment,
                 end_position,
                 log.recovery_point,
-                log.segments_version,
-                log.size_bytes,
+                segments.version,
+                segments.rolled_bytes + end_position,
                 self.records_appended,
                 self.bytes_appended,
             ),
@@ -195,7 +197,7 @@ class Replica:
         log = self.log
         results = log.append_as_leader(batches, self.leader_epoch, now_ms)
         if log.config.flush_before_ack:
-            log.flush(now_ms)
+            log.flush()
         return results
 
     def fail(self, failure: StorageFailed) -> None:

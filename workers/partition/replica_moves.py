@@ -73,7 +73,7 @@ class _Move:
         taken = future.append_as_follower(memoryview(records), now_ms)
         self.unsynced_bytes += taken
         if self.unsynced_bytes >= MOVE_SYNC_BYTES:
-            future.flush(now_ms)
+            future.flush()
             self.unsynced_bytes = 0
         return taken
 

@@ -32,6 +32,7 @@ from headrace.limits import CLOSE_THREADS, OPENING_SLICE_MS, REOPEN_INTERVAL_MS
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk, is_exhausted
 from headrace.log.names import DELETED_DIRECTORY_SUFFIX, FUTURE_SUFFIX, aside_name
+from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.log.state.checkpoints import (
     LOG_START_OFFSET_FILE,
     PARTITION_METADATA_FILE,
@@ -257,11 +258,8 @@ class Replicas:
             name,
             directory,
             log.config,
-            is_clean=False,
-            recovery_point=recovery_point,
-            trusted=None,
-            log_start_offset=log.log_start_offset,
-            topic_id=topic_id,
+            LogCheckpoint(recovery_point=recovery_point, log_start_offset=log.log_start_offset),
+            topic_id,
         )
 
     def replace_directory(self, replica: Replica, directory: Path) -> None:
@@ -277,10 +275,7 @@ class Replicas:
             replica.partition,
             place,
             old.config,
-            is_clean=True,
-            recovery_point=old.log_end_offset,
-            trusted=None,
-            log_start_offset=old.log_start_offset,
+            LogCheckpoint(is_clean=True, recovery_point=old.log_end_offset, log_start_offset=old.log_start_offset),
         )
         self._exhausted.pop(replica.slot, None)
         self._follow_directories()
@@ -346,10 +341,11 @@ class Replicas:
                 replica.partition,
                 old.directory,
                 old.config,
-                is_clean=False,
-                recovery_point=old.recovery_point,
-                trusted=(old.end_segment, old.end_position),
-                log_start_offset=old.log_start_offset,
+                LogCheckpoint(
+                    recovery_point=old.recovery_point,
+                    trusted=(old.end_segment, old.end_position),
+                    log_start_offset=old.log_start_offset,
+                ),
             )
         except StorageExhausted:
             return
@@ -516,11 +512,13 @@ class Replicas:
                 name,
                 directory,
                 config,
-                is_clean=not is_ours and str(directory.parent) in self._seat.wiring.clean_directories,
-                recovery_point=recovery_point,
-                trusted=trusted,
-                log_start_offset=log_start_offset,
-                topic_id=topic.topic_id,
+                LogCheckpoint(
+                    is_clean=not is_ours and str(directory.parent) in self._seat.wiring.clean_directories,
+                    recovery_point=recovery_point,
+                    trusted=trusted,
+                    log_start_offset=log_start_offset,
+                ),
+                topic.topic_id,
             )
         except Exception as failure:  # ours to mend where it is neither Headrace's nor the system's; the others open
             if is_exhausted(failure):

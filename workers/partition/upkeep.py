@@ -144,7 +144,7 @@ class Upkeep:
         low_watermark = NO_LOW_WATERMARK
         if replica is None or not replica.is_leader:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        elif not replica.log.config.is_deleted:
+        elif not replica.log.config.deletes_segments:
             error = ErrorCode.POLICY_VIOLATION
         else:
             offset = replica.high_watermark if wanted.offset == TO_HIGH_WATERMARK else wanted.offset

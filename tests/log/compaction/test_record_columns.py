@@ -137,3 +137,30 @@ def test_varints_of_more_than_eight_bytes_are_read_too(count):
     rows = rows_of(data, walk_lanes(data, *places), batches)
     assert rows[:3] == [(0, 0, 0, b"k", 1), (0, 1, 2**62, b"far", -1), (0, 2, 5, None, 1)]
     assert len(rows) == 3 * count
+
+
+def overlong(value):
+    """Ten bytes of any zigzag varint."""
+    bits = (value << 1) ^ (value >> 63)
+    return bytes((bits >> 7 * index & 127) | 128 for index in range(9)) + bytes([bits >> 63 & 1])
+
+
+@pytest.mark.parametrize("value", [2**63 - 1, -(2**63), 2**62, 2**63 - 40, -1 - 2**62, 60, -5])
+@pytest.mark.parametrize("field", ["length", "key", "value"])
+@pytest.mark.parametrize("count", [1, 100])
+def test_overlong_lengths_that_lie_are_refused(count, field, value):
+    """Sums with them would pass 64 bits and come back from below."""
+    sizes = {"key": b"\x02", "value": b"\x02", field: overlong(value)}
+    body = b"\0\0\0" + sizes["key"] + b"k" + sizes["value"] + b"v" + b"\0"
+    record = sizes.get("length", bytes([len(body) << 1])) + body
+    data = np.frombuffer(record * count + bytes(PADDING_BYTES), np.uint8)
+    ends = np.arange(1, count + 1) * len(record)
+    with pytest.raises(CorruptRecord):
+        walk_lanes(data, ends - len(record), ends, np.ones(count, np.int64))
+
+
+def test_an_overlong_varint_without_an_end_is_refused():
+    record = bytes([14 << 1, 0]) + b"\xff" * 13
+    data = np.frombuffer(record + bytes(PADDING_BYTES), np.uint8)
+    with pytest.raises(CorruptRecord, match="overlong varint"):
+        walk_lanes(data, np.array([0]), np.array([len(record)]), np.array([1]))

@@ -143,7 +143,7 @@ def test_a_torn_tail_is_a_note_after_a_crash_and_a_fault_after_a_clean_stop(log_
     (log_dir / CLEAN_SHUTDOWN_FILE).unlink()
     totals = check(log_dir)
     assert not faults(totals)
-    assert [note for note in notes(totals) if "no batch behind this byte" in note.what]
+    assert [note for note in notes(totals) if "no batch after this byte" in note.what]
 
 
 def test_a_tail_that_is_being_written_is_nothing_beside_a_node(locked):

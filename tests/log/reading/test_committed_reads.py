@@ -114,7 +114,7 @@ def test_at_every_step_of_a_swap_with_a_new_list_and_an_old_one(tmp_path):
             assert read_committed(reader, log) == GOOD
             looks.append(1)
 
-    log._disk = WatchedDisk(look)
+    log.segments._disk = WatchedDisk(look)
     assert log.swap_segments(swap.segments, log.segments_version)
     assert len(looks) > 40
 

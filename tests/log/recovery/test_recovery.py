@@ -12,7 +12,7 @@ import pytest
 
 from headrace.log.config import LogConfig
 from headrace.log.names import STRAY_SUFFIX, aside_name
-from headrace.log.state.producer_state import BadSnapshot, read_snapshot
+from headrace.log.state.producer_snapshot import BadSnapshot, read_snapshot
 from tests.support.fake_clock import NOW_MS
 from tests.support.log_fixtures import batch
 

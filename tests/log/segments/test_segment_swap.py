@@ -90,7 +90,7 @@ def states(tmp_path_factory):
 def calls_of_a_swap(directory):
     disk = MortalDisk(1000)
     _maker, log, swap = prepared(directory)
-    log._disk = disk
+    log.segments._disk = disk
     assert log.swap_segments(swap.segments, log.segments_version)
     return 1000 - disk.calls_left
 
@@ -103,7 +103,7 @@ def test_killed_anywhere_the_log_opens_as_it_was_or_as_it_is_to_be(tmp_path, sta
     for is_after in (False, True):
         for number in range(count):
             maker, log, swap = prepared(tmp_path / f"{number}-{is_after}")
-            log._disk = MortalDisk(number, is_after)
+            log.segments._disk = MortalDisk(number, is_after)
             with pytest.raises(Killed):
                 log.swap_segments(swap.segments, log.segments_version)
             log.abandon()
@@ -129,7 +129,7 @@ def test_killed_in_the_recovery_of_a_kill_as_well(tmp_path, states):
     count = calls_of_a_swap(tmp_path / "count")
     for number in range(0, count, 3):
         maker, log, swap = prepared(tmp_path / str(number))
-        log._disk = MortalDisk(number)
+        log.segments._disk = MortalDisk(number)
         with pytest.raises(Killed):
             log.swap_segments(swap.segments, log.segments_version)
         log.abandon()
@@ -146,7 +146,7 @@ def test_killed_in_the_recovery_of_a_kill_as_well(tmp_path, states):
 @pytest.mark.parametrize("how", [{"clean": True, "recovery_point": 30}, {"recovery_point": 0}, {"trusted": (30, 0)}])
 def test_every_way_of_opening_finishes_a_swap(tmp_path, states, how):
     maker, log, swap = prepared(tmp_path)
-    log._disk = MortalDisk(8)
+    log.segments._disk = MortalDisk(8)
     with pytest.raises(Killed):
         log.swap_segments(swap.segments, log.segments_version)
     log.abandon()
@@ -208,7 +208,7 @@ def test_readers_find_every_record_at_every_step_of_a_swap(tmp_path, states):
             assert set(survivors) <= set(offsets)
             looks.append(len(offsets))
 
-    log._disk = WatchedDisk()
+    log.segments._disk = WatchedDisk()
     assert log.swap_segments(swap.segments, log.segments_version)
     assert len(looks) > 60
 

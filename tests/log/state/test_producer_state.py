@@ -1,4 +1,7 @@
-"""Producers: sequences, epochs, transactions, expiry, snapshots; through the state itself and through a log that restarts."""
+"""Producers: sequences, epochs, transactions, expiry, snapshots; through the state itself and through a log that restarts.
+
+Holds: log/state/producer.py, log/state/producer_snapshot.py
+"""
 
 import random
 
@@ -7,8 +10,9 @@ import pytest
 from headrace.errors import ErrorCode
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
-from headrace.log.state import producer_state
-from headrace.log.state.producer_state import ProducerBudget, ProducerState, read_snapshot, snapshot_offsets
+from headrace.log.state import producer_snapshot
+from headrace.log.state.producer_snapshot import read_snapshot, snapshot_offsets
+from headrace.log.state.producer_state import ProducerBudget, ProducerState
 from headrace.protocol.record_batch import TRANSACTIONAL_BIT
 from tests.support.fake_clock import NOW_MS
 from tests.support.log_fixtures import batch
@@ -133,7 +137,7 @@ def test_a_roll_lists_no_directory(maker, monkeypatch):
     config = LogConfig(segment_bytes=400)
     log = maker.open(config)
     append(log, one(1, 0))
-    monkeypatch.setattr(producer_state, "snapshot_offsets", lambda directory: 1 / 0)
+    monkeypatch.setattr(producer_snapshot, "snapshot_offsets", lambda directory: 1 / 0)
     for sequence in range(1, 30):
         append(log, one(1, sequence))
     bases = log.segment_bases

@@ -43,7 +43,7 @@ def work(maker, disk, count=40):
         for number in range(count):
             log.append_as_leader([one_batch(number)], number // 15, NOW_MS)
             acknowledged += 1
-        log.flush(NOW_MS)
+        log.flush()
         log.truncate_to(33)
         for number in range(33, count):
             log.append_as_follower(stamped(number), NOW_MS)
@@ -155,11 +155,11 @@ def test_after_a_failed_fsync_nothing_is_tried_again(maker):
     log.append_as_leader([one_batch(0)], 0, NOW_MS)
     disk.fail_at = len(disk.calls)
     with pytest.raises(StorageFailed):
-        log.flush(NOW_MS)
+        log.flush()
     synced = len(disk.calls)
     for _ in range(2):
         with pytest.raises(StorageFailed, match="fsync"):
-            log.flush(NOW_MS)
+            log.flush()
         with pytest.raises(StorageFailed, match="fsync"):
             log.append_as_leader([one_batch(1)], 0, NOW_MS)
     with pytest.raises(StorageFailed):
@@ -189,7 +189,7 @@ def test_a_crash_of_the_machine_keeps_what_was_synced_and_what_is_left_is_in_ord
             result = log.append_as_leader([one], number // 15, NOW_MS)
             assert result == [(0, number, -1)], f"seed {seed}"
             if chance.random() < 0.05:
-                log.flush(NOW_MS)
+                log.flush()
         synced = log.recovery_point
         if chance.random() < 0.3 and log.log_end_offset > 3:
             log.truncate_to(log.log_end_offset - chance.randrange(1, log.log_end_offset))
@@ -243,7 +243,7 @@ def test_a_stale_recovery_point_does_not_vouch_for_what_was_written_over_a_trunc
     config = LogConfig(segment_bytes=2500)
     log = maker.open(config)
     log.append_as_leader([one_batch(number) for number in range(60)], 0, NOW_MS)
-    log.flush(NOW_MS)
+    log.flush()
     checkpoint = log.recovery_point
     assert log.truncate_to(20)
     log.append_as_leader([one_batch(number) for number in range(20, 90)], 1, NOW_MS)
@@ -259,7 +259,7 @@ def test_the_first_segment_of_a_log_made_on_a_clean_node_is_durable_with_the_fir
     disk = maker.disk = FaultyDisk()
     log = maker.open(LogConfig(), clean=True)
     log.append_as_leader([one_batch(0)], 0, NOW_MS)
-    log.flush(NOW_MS)
+    log.flush()
     log.abandon()
     disk.crash(maker.directory, NothingUnsynced())
     assert maker.open(LogConfig()).log_end_offset == 1

@@ -236,13 +236,13 @@ def test_a_new_log_is_synced_with_its_name_by_its_first_flush_and_not_before(mak
     log.assign_leader_epoch(3)
     append(log, batch())
     assert maker.disk.synced == []
-    log.flush(NOW_MS)
+    log.flush()
     files = {f"{0:020d}.log", "partition.metadata", "leader-epoch-checkpoint"}
     assert set(maker.disk.synced) == files | {maker.directory.name, maker.directory.parent.name}
     assert maker.disk.synced[-1] == maker.directory.name  # the names, when what they name is there
     maker.disk.synced.clear()
     append(log, batch())
-    log.flush(NOW_MS)
+    log.flush()
     assert maker.disk.synced == [f"{0:020d}.log"]
 
 
@@ -292,7 +292,7 @@ def test_what_was_synced_before_a_truncation_says_nothing(maker):
     assert not log.note_synced(synced, version)
     assert not log.note_synced(synced, log.segments_version)  # by what it knew from before
     assert log.recovery_point <= 5
-    log.flush(NOW_MS)
+    log.flush()
     log.append_as_leader([batch() for _ in range(30)], 0, NOW_MS)
     assert log.note_synced(log.end_segment, log.segments_version)
 

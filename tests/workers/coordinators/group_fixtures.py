@@ -11,6 +11,7 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request, encode_struct
 from headrace.protocol.record_batch import build_batch, parse_header
+from headrace.runtime.deadlines import Deadlines
 from headrace.shm import layout
 from headrace.shm.lag_table import LagTable
 from headrace.workers.coordinators.commit_request import read_commit
@@ -38,7 +39,6 @@ from headrace.workers.coordinators.group_events import (
     Sync,
 )
 from headrace.workers.coordinators.rebalance_reason import RebalanceStarted
-from headrace.workers.coordinators.timers import Timers
 
 GROUP = "g"
 SESSION_MS = 10_000
@@ -69,7 +69,8 @@ class Desk:
 
     def __init__(self, partitions=4, loading=False, **config):
         self.now_ms = 1_000_000
-        self.timers = Timers()
+        self.timers = Deadlines(10_000)
+        self.has_timers = True
         self.answers = {}
         self.versions = {}
         self.log = []
@@ -86,6 +87,7 @@ class Desk:
             self.config,
             lambda: f"id{next(self._ids)}",
             itertools.count(1).__next__,
+            lambda: self.has_timers,
             lambda topic, partition: topic.startswith("t") and 0 <= partition < partitions,
         )
         if not loading:
@@ -126,7 +128,7 @@ class Desk:
             assert effect.ticket not in self.answers, "answered twice"
             self.answers[effect.ticket] = self._message(effect)
         elif isinstance(effect, SetTimer):
-            self.timers.set(effect.serial, effect.deadline_ms, self, effect.event)
+            assert self.timers.schedule_as(effect.serial, effect.deadline_ms, self, effect.event)
         elif isinstance(effect, CancelTimer):
             self.timers.cancel(effect.serial)
         elif isinstance(effect, LogLine):
@@ -162,7 +164,7 @@ class Desk:
     def advance(self, milliseconds):
         """Time passes; timers fire at their own times."""
         until = self.now_ms + milliseconds
-        while (due := self.timers.next_ms()) is not None and due <= until:
+        while (due := self.timers.next_ms) <= until:
             self.now_ms = max(self.now_ms, due)
             self.tick()
         self.now_ms = until
@@ -170,7 +172,7 @@ class Desk:
     def tick(self):
         """What is due now comes."""
         while (due := self.timers.pop_due(self.now_ms)) is not None:
-            self.step(due[1])
+            self.step(due[3])
 
     def keep_alive(self, ids, milliseconds):
         """Time passes, and these members send their heartbeats."""

@@ -2,23 +2,21 @@
 
 Holds: workers/coordinators/membership.py, workers/coordinators/static_members.py, workers/coordinators/joining.py,
 workers/coordinators/syncing.py, workers/coordinators/rebalance.py, workers/coordinators/sessions.py,
-workers/coordinators/pending_ids.py, workers/coordinators/timers.py, workers/coordinators/member_answers.py
+workers/coordinators/pending_ids.py, workers/coordinators/member_answers.py
 """
 
 import logging
-import random
 
 import pytest
 
 from headrace.errors import ErrorCode
-from headrace.limits import CANCELLED_KEPT_MAX
+from headrace.limits import CANCELLED_DEADLINES_MAX
 from headrace.protocol import messages
 from headrace.workers.coordinators import pending_ids
 from headrace.workers.coordinators.coordinator import NO_ROOM
 from headrace.workers.coordinators.group_events import Client, Join
 from headrace.workers.coordinators.group_records import decode_group, group_key
 from headrace.workers.coordinators.syncing import STORE_AGAIN_MS
-from headrace.workers.coordinators.timers import Timers
 from tests.workers.coordinators.group_fixtures import DELAY_MS, REBALANCE_MS, SESSION_MS, Desk, subscription
 
 # Membership
@@ -414,7 +412,7 @@ def test_a_protocol_named_twice_counts_once(desk):
 # What clients that are gone leave behind: they choose times of weeks
 
 WEEKS_MS = 2**31 - 1
-TIMERS_MAX = 2 * (CANCELLED_KEPT_MAX + 8)
+TIMERS_MAX = 2 * (CANCELLED_DEADLINES_MAX + 8)
 
 
 def test_members_that_left_are_not_kept_until_their_sessions_would_have_ended(desk):
@@ -457,23 +455,20 @@ def test_ids_that_were_handed_out_are_bounded_and_the_oldest_makes_room(desk, mo
     assert not any(group.pending for group in groups)
 
 
-def test_cancelled_timers_do_not_come_up_and_the_others_do_in_their_order():
-    chance = random.Random(7)
-    timers, came, wanted = Timers(), [], []
-    for serial in range(1, 2_001):
-        deadline_ms = chance.randrange(1_000)
-        timers.set(serial, deadline_ms, "owner", (deadline_ms, serial))
-        if chance.random() < 0.9:
-            timers.cancel(serial)
-        else:
-            wanted.append((deadline_ms, serial))
-    timers.cancel(0)
-    assert len(timers) < 700
-    for now_ms in range(0, 1_001, 50):
-        while (due := timers.pop_due(now_ms)) is not None:
-            came.append(due[1])
-    assert came == sorted(wanted)
-    assert len(timers) == 0
+def test_without_room_for_timers_no_member_is_added_and_those_that_are_go_on(desk):
+    (leader,) = desk.stable(1)
+    waiting = desk.answers[desk.join()].member_id
+    desk.has_timers = False
+    for ask in (lambda: desk.join(), lambda: desk.join(version=3), lambda: desk.join(group="another")):
+        assert desk.error_of(ask()) == "COORDINATOR_NOT_AVAILABLE"
+    assert set(desk.coordinator.groups) == {"g"}
+    assert desk.error_of(desk.heartbeat(leader)) == "NONE"
+    joined = desk.join(waiting)  # its id has a timer already, which goes
+    desk.join(leader)
+    desk.advance(REBALANCE_MS)
+    assert desk.error_of(joined) == "NONE"
+    desk.has_timers = True
+    assert desk.error_of(desk.join()) == "MEMBER_ID_REQUIRED"
 
 
 def test_protocols_that_nobody_knows_any_more_are_not_kept(desk):
@@ -497,11 +492,11 @@ def test_static_members_that_are_away_are_waited_for_whatever_their_rebalance_ti
     desk.leave(("", "x"))
     assert desk.state == "PreparingRebalance"
     for _ in range(10):
-        before_ms = desk.now_ms = desk.timers.next_ms()
+        before_ms = desk.now_ms = desk.timers.next_ms
         desk.tick()
         if desk.state == "Empty":
             break
-        assert desk.timers.next_ms() > before_ms
+        assert desk.timers.next_ms > before_ms
     desk.advance(SESSION_MS)
     assert desk.state == "Empty"
 

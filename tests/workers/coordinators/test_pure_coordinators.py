@@ -9,7 +9,7 @@ WORKERS = Path(__file__).parents[3] / "workers"
 ROOM = sorted((WORKERS / "coordinators").glob("*.py"))
 # Of the standard library: what has no socket, no clock, no file and no chance in it.
 STANDARD = {
-    "__future__", "collections", "dataclasses", "enum", "functools", "heapq", "logging", "struct", "sys", "typing",
+    "__future__", "collections", "dataclasses", "enum", "functools", "logging", "struct", "sys", "typing",
 }  # fmt: skip
 OURS = (
     "headrace.errors",
@@ -21,7 +21,7 @@ OURS = (
 )
 HOST = ("coordinator_host", "coordinator_kind", "coordinator_batch", "known_topics", "steady_clock", "ticket")
 # What every coordinator has: the rest of the room is of groups.
-FOR_ANY = {"coordinator", "effects", "timers", "state_table"}
+FOR_ANY = {"coordinator", "effects", "state_table"}
 
 
 def imports_of(path):

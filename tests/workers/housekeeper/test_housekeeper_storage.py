@@ -265,7 +265,7 @@ def syncs(node, monkeypatch):
 def test_no_sync_of_a_worker_or_of_the_housekeeper_comes_unannounced(node, syncs):
     """Each may last longer than a process may be silent."""
     log = node.fill(0)
-    log.flush(NOW_MS)
+    log.flush()
     by_worker = syncs.announced
     assert by_worker > 1
     node.fill(1)
@@ -465,9 +465,9 @@ def test_what_the_checkpoints_say_of_a_deleted_replica_goes_with_its_directory(n
 def test_an_owner_learns_what_was_synced_for_it(node):
     log = node.fill(0)
     rolled = len(log.segment_bases) - 1
-    assert len(log._unsynced) == rolled > 3
+    assert len(log.segments.unsynced) == rolled > 3
     node.work()
-    assert log._unsynced == []
+    assert log.segments.unsynced == []
     assert log.recovery_point == log.end_segment
     assert node.seat.partitions.read(0).recovery_point == log.end_segment
 

@@ -64,7 +64,7 @@ def test_segments_that_are_replaced_while_they_are_read_are_read_again(rig, monk
     fill(rig, 40)
     rig.follow()
     rig.host.do_work()
-    rig.log.segments_version += 1  # as after the cleaner's swap
+    rig.log.segments.version += 1  # as after the cleaner's swap
     first = rig.host.by_partition[0].slices
     rig.load()
     assert first is not rig.host.by_partition[0].slices

@@ -144,3 +144,48 @@ def test_a_deletion_of_groups_tells_which_of_them_failed(rig):
     (answer,) = rig.ask(ApiKey.DELETE_GROUPS, 2, request)
     errors = {row.group_id: ErrorCode(row.error_code).name for row in answer.results}
     assert errors == {"g": "UNKNOWN_SERVER_ERROR", "other": "COORDINATOR_LOAD_IN_PROGRESS"}
+
+
+def test_a_timer_without_room_costs_its_coordinator_and_nobody_else(rig, caplog):
+    """What the event wanted besides is done, members are told to look again, and the partition is loaded again."""
+    rig.load()
+    rig.commit(41)
+    rig.host.do_work()
+    given_up = rig.host.by_partition[0].coordinator
+    waiting = join(rig, "waits")
+    rig.host.timers._entries_max = len(rig.host.timers)
+    refused = join(rig, "more")
+    assert (
+        "groups given up, loaded again partition=__consumer_offsets-0 reason=no room for a timer of Join" in caplog.text
+    )
+    assert rig.host.by_partition[0].coordinator is not given_up
+    assert [ErrorCode(got[0].error_code).name for got in (waiting, refused)] == ["NOT_COORDINATOR"] * 2
+    assert len(rig.host.timers) <= rig.host.timers._entries_max
+    settle(rig)
+    assert rig.committed() == 41
+    assert join(rig, "again") is not None
+    rig.host.do_work()
+
+
+def test_where_others_have_all_the_timers_the_partition_is_loaded_at_once(rig):
+    rig.load()
+    rig.commit(41)
+    rig.host.do_work()
+    rig.host.timers._entries_max = 0
+    join(rig)
+    assert rig.error_of(rig.commit(42)) == "COORDINATOR_LOAD_IN_PROGRESS"
+    settle(rig, 0)
+    assert rig.committed() == 41
+
+
+def test_new_members_are_refused_from_half_of_the_timers_on(rig, monkeypatch):
+    rig.load()
+    monkeypatch.setattr("headrace.workers.partition.coordinator_host.COORDINATOR_TIMERS_MAX", 6)
+    codes = []
+    for number in range(6):
+        got = join(rig, f"g{number}")
+        codes.append(ErrorCode(got[0].error_code).name if got else "waits")
+    assert codes[0] == "waits"
+    assert codes[-1] == "COORDINATOR_NOT_AVAILABLE"
+    assert len(rig.host.timers) <= 4
+    assert rig.host.by_partition[0].coordinator.groups, "nobody lost anything"

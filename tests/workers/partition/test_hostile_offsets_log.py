@@ -68,10 +68,10 @@ def put_raw(rig, data):
     base = log.log_end_offset
     log.append_as_leader([memoryview(bytearray(clean))], 1, rig.logs.clock.ms)
     if data:
-        raw = bytearray(segment.read_bytes())[: log._active.size_bytes]
+        raw = bytearray(segment.read_bytes())[: log.segments.active.size_bytes]
         raw += base.to_bytes(8, "big") + data[8:]
         segment.write_bytes(raw)
-        log._active.size_bytes = len(raw)
+        log.segments.active.size_bytes = len(raw)
 
 
 def use(rig):

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from headrace.errors import ErrorCode
 from headrace.limits import PRODUCERS_DESCRIBED_MAX
-from headrace.log.state.producer_state import Appended, Producer
+from headrace.log.state.producer import Appended, Producer
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response
 from headrace.shm.messages import DESCRIBED_LOG

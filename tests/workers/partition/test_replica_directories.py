@@ -10,7 +10,6 @@ import pytest
 from headrace.errors import StorageFailed
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.partition_table import RowState
-from tests.support.fake_clock import NOW_MS
 from tests.support.fake_seat import FakeSeat, view_of
 from tests.workers.partition.replica_fixtures import Node
 
@@ -33,7 +32,7 @@ def test_an_io_error_takes_the_whole_directory_offline_and_no_other(node, call):
         assert not node.append(0)
     else:
         with pytest.raises(StorageFailed) as failure:
-            replica.log.flush(NOW_MS)
+            replica.log.flush()
         node.replicas.fail(replica, failure.value)
     node.disk.fails.clear()
     states = {slot: node.row(slot).state for slot in range(6)}

@@ -96,7 +96,7 @@ def test_a_log_that_could_not_be_opened_for_want_of_descriptors_is_opened_when_t
     trusted = []
 
     def allow(*arguments, **options):
-        trusted.append(options["trusted"])
+        trusted.append(arguments[3].trusted)
         return opened(*arguments, **options)
 
     monkeypatch.setattr(PartitionLog, "open", allow)

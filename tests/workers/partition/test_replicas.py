@@ -256,7 +256,7 @@ def test_one_log_that_can_not_be_closed_takes_its_directory_and_no_other(node):
     for slot in range(4):
         node.append(slot)
     lost = node.dir_of(0)
-    sick = node.replicas.by_slot[0].log._active.fd
+    sick = node.replicas.by_slot[0].log.segments.active.fd
     synced = node.disk.fdatasync
 
     def fail(fd):

@@ -126,7 +126,7 @@ class BallotKind:
     def __init__(self):
         self.performed, self.records, self.flushed, self.unloaded = [], [], 0, []
 
-    def new_coordinator(self, partition, new_timer, is_known):
+    def new_coordinator(self, partition, new_timer, has_timers, is_known):
         return Ballots(partition, new_timer)
 
     def perform(self, effect):
@@ -240,7 +240,7 @@ def test_what_waits_is_told_when_leadership_is_lost(ballots):
     assert waiting == [ErrorCode.NOT_LEADER_OR_FOLLOWER.name]
     assert ballots.hosted is None
     assert len(ballots.kind.unloaded) == 1
-    assert len(ballots.host.timers) == 1, "cancelled, and gone when it would have come"
+    assert len(ballots.host.timers) == 0, "cancelled"
     ballots.host.clock.now_ms += CLOSING_MS
     ballots.host.do_work()
     assert len(ballots.host.timers) == 0

@@ -257,7 +257,7 @@ def test_delete_records_is_refused_for_a_reason(pair):
     for offset in (11, 20, -2, 2**60):
         assert pair.delete_records(offset) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
     assert pair.delete_records(1, partition=5) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
-    pair.log.config = LogConfig(is_deleted=False, is_compacted=True)
+    pair.log.config = LogConfig(deletes_segments=False, is_compacted=True)
     assert pair.delete_records(1) == (ErrorCode.POLICY_VIOLATION, -1)
     pair.log.config = LogConfig(is_compacted=True)
     assert pair.delete_records(1) == (ErrorCode.NONE, 1)

@@ -1,0 +1,37 @@
+"""What is known of one producer id in one log: its epoch, its last batches, its open transaction.
+
+Source: Kafka `ProducerStateEntry`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+BATCHES_KEPT = 5  # as many as a producer may have in flight
+
+
+class Appended(NamedTuple):
+    """One batch of a producer."""
+
+    first_sequence: int
+    last_sequence: int
+    first_offset: int
+    last_offset: int
+    timestamp_ms: int
+
+
+class Producer:
+    """One producer id's state.
+
+    last_timestamp_ms   of its last append, markers included
+    txn_first_offset    where its open transaction began, -1: none is open
+    """
+
+    __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp_ms", "txn_first_offset")
+
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
+        self.batches: list[Appended] = []  # the last BATCHES_KEPT; a list takes a tenth of a deque
+        self.last_timestamp_ms = -1
+        self.coordinator_epoch = -1
+        self.txn_first_offset = -1

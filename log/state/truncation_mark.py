@@ -1,0 +1,62 @@
+"""The file that says what of a log is not synced any more, since a truncation.
+
+    headrace.truncation   `0`, `1`, then `T E`: the format of Kafka's checkpoints, which Kafka doesn't read
+
+After offset T nothing counts as synced, up to the old end E. The recovery point in the checkpoint may be above T for a while
+(the housekeeper writes it now and then). Should the log grow over T again, and the machine crash, that checkpoint would
+vouch for batches that it never saw. So the file stays until everything below E has been synced again, and opening takes
+the smaller of the two.
+
+Runs in: the partition worker that owns the log, which alone writes it.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from headrace.log.disk import Disk
+from headrace.log.state.checkpoints import BadCheckpoint, read_lines, write_lines
+
+TRUNCATION_FILE = "headrace.truncation"
+
+_log = logging.getLogger(__name__)
+
+
+class TruncationMark:
+    """The truncation file of one log.
+
+    distrusted_until   a flush up to here makes it needless; -1: there is none
+    """
+
+    def __init__(self, directory: Path, disk: Disk) -> None:
+        self._path = directory / TRUNCATION_FILE
+        self._disk = disk
+        self._target = -1
+        self.distrusted_until = -1
+        try:
+            lines = read_lines(self._path)
+            if lines:
+                target, end = lines[0].split()
+                self._target, self.distrusted_until = int(target), int(end)
+        except (BadCheckpoint, ValueError) as failure:
+            _log.warning("truncation file can't be read: nothing counts as synced reason=%s", failure)
+            self._target, self.distrusted_until = 0, 2**63 - 1
+
+    def bound(self, recovery_point: int) -> int:
+        """What of a recovery point can be believed."""
+        return recovery_point if self.distrusted_until < 0 else min(recovery_point, self._target)
+
+    def write(self, target: int, end_offset: int) -> None:
+        """Before a truncation; raises OSError."""
+        if self.distrusted_until >= 0:
+            target, end_offset = min(target, self._target), max(end_offset, self.distrusted_until)
+        write_lines(self._path, [f"{target} {end_offset}"], self._disk)
+        self._target, self.distrusted_until = target, end_offset
+
+    def remove(self) -> None:
+        """Everything that it doubted is synced; raises OSError."""
+        if self.distrusted_until >= 0:
+            self._path.unlink(missing_ok=True)
+            self._disk.sync_directory(self._path.parent)
+            self._target = self.distrusted_until = -1

@@ -1,0 +1,41 @@
+"""Why a log is out of service. The first failure of its disk stays: each call after it gets the same answer.
+
+A failed write may have left half a batch, a failed fsync is final (the kernel may have dropped the pages): what is on disk
+is as the last success left it, or what recovery makes of it when the log is opened again.
+
+Runs in: the partition worker that owns the log.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NoReturn
+
+from headrace.errors import StorageFailed
+from headrace.log.disk import storage_failure
+
+
+class FailureLatch:
+    """The failure of one log. All of its parts have it: each asks before it begins, and tells what went wrong.
+
+    reason   None: in service
+    """
+
+    __slots__ = ("_directory", "reason")
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self.reason: StorageFailed | None = None
+
+    def check(self) -> None:
+        """raises StorageFailed, where the log is out of service"""
+        if self.reason is not None:
+            raise self.reason.with_traceback(None)
+
+    def fail(self, what: str, failure: OSError, *, is_sync: bool = False) -> NoReturn:
+        """Take the log out of service; raises StorageFailed.
+
+        is_sync   of a flush: final whatever the reason
+        """
+        self.reason = storage_failure(f"{self._directory}: {what}", failure, is_sync=is_sync)
+        raise self.reason from None

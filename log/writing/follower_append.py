@@ -1,0 +1,163 @@
+"""What a follower appends: its leader's batches, as they stand in the leader's log.
+
+Offsets, epochs, timestamps and sequences were judged by the leader and are kept. One `pwritev` for all batches of a call
+that go into one segment, from where they were received: no copy.
+
+Runs in: the partition worker that owns the partition. Source: Kafka `UnifiedLog.appendAsFollower`.
+"""
+
+from __future__ import annotations
+
+from crc32c import crc32c
+
+from headrace.errors import HeadraceError
+from headrace.log.batch_walk import Step
+from headrace.log.config import LogConfig
+from headrace.log.index_layout import RELATIVE_OFFSET_MAX, AbortedTransaction
+from headrace.log.recovery.replay import replay_batch
+from headrace.log.state.leader_epochs import LeaderEpochs
+from headrace.log.state.producer_state import ProducerState
+from headrace.log.writing.failure_latch import FailureLatch
+from headrace.log.writing.log_tail import LogTail
+from headrace.log.writing.segment_list import SegmentList
+from headrace.protocol.message_set import ENTRY_BYTES_MIN, compute_message_crc, peek_entry
+from headrace.protocol.record_batch import (
+    ATTRIBUTES_POSITION,
+    HEADER,
+    HEADER_BYTES,
+    LENGTH_POSITION,
+    LOG_OVERHEAD_BYTES,
+    MAGIC_POSITION,
+    MAGIC_V2,
+    CorruptRecord,
+)
+
+
+class OffsetsOutOfOrder(HeadraceError):
+    """A leader's batch that begins before the log's end: the log has to be truncated, or the leader is not ours."""
+
+
+class FollowerAppend:
+    """Of one log."""
+
+    __slots__ = ("_epochs", "_latch", "_producers", "_segments", "_tail")
+
+    def __init__(
+        self,
+        segments: SegmentList,
+        tail: LogTail,
+        epochs: LeaderEpochs,
+        producers: ProducerState,
+        latch: FailureLatch,
+    ) -> None:
+        self._segments = segments
+        self._tail = tail
+        self._epochs = epochs
+        self._producers = producers
+        self._latch = latch
+
+    def append(self, records: memoryview, config: LogConfig, now_ms: int) -> int:
+        """Write a leader's batches as they are.
+
+        records   as a fetch brought them: batches side by side, the last one perhaps cut short
+        returns   the bytes taken: those of the whole batches
+        raises    CorruptRecord or OffsetsOutOfOrder, for a batch that can't be (those before it are in the log);
+                  StorageFailed
+        """
+        self._latch.check()
+        segments, tail = self._segments, self._tail
+        segment = segments.active
+        segment.set_limits(config, now_ms)
+        next_offset = segments.end_offset
+        latest_epoch = self._epochs.latest
+        place = run_start = 0
+        aborted: list[AbortedTransaction] = []
+        fault: HeadraceError | None = None
+        while True:
+            try:
+                step = _batch_at(records, place)
+            except CorruptRecord as failure:
+                fault = failure
+                break
+            if step is None:
+                break
+            (
+                _place, size, base_offset, last_offset, max_timestamp, epoch,
+                producer_id, producer_epoch, sequence, attributes,
+            ) = step  # fmt: skip
+            if base_offset < next_offset:
+                fault = OffsetsOutOfOrder(f"batch at offset {base_offset}, the log ends at {next_offset}")
+                break
+            if epoch > latest_epoch:
+                tail.write_run(records[run_start:place], next_offset, aborted)
+                run_start = place
+            position = segment.size_bytes + place - run_start
+            if not segment.take_batch(last_offset, position, size, max_timestamp):
+                tail.write_run(records[run_start:place], next_offset, aborted)
+                # A gap of the leader's is one of ours. An old entry may hold records before the offset that it names.
+                is_old = records[place + MAGIC_POSITION] < MAGIC_V2
+                segments.end_offset = max(next_offset, base_offset - RELATIVE_OFFSET_MAX) if is_old else base_offset
+                segment = tail.roll(config, now_ms)
+                run_start = place
+                fits = segment.take_batch(last_offset, 0, size, max_timestamp)
+                assert fits
+            if epoch > latest_epoch:
+                tail.begin_epoch(epoch, base_offset)
+                latest_epoch = epoch
+            if producer_id >= 0:
+                batch = records[place : place + size]
+                ended = replay_batch(
+                    self._producers, producer_id, producer_epoch, sequence, attributes, base_offset, last_offset,
+                    now_ms, lambda batch=batch: batch,  # type: ignore[misc]
+                )  # fmt: skip
+                if ended is not None:
+                    aborted.append(ended)
+            place += size
+            next_offset = last_offset + 1
+        tail.write_run(records[run_start:place], next_offset, aborted)
+        if place:
+            tail.settle(config, now_ms)
+        if fault is not None:
+            raise fault
+        return place
+
+
+def _batch_at(records: memoryview, place: int) -> Step | None:
+    """The batch at a place, or the entry of an old format; None where what is left is cut short.
+
+    raises   CorruptRecord, where it contradicts itself or its checksum
+    """
+    left = len(records) - place
+    if left < ENTRY_BYTES_MIN:
+        return None
+    if records[place + MAGIC_POSITION] < MAGIC_V2:
+        return _old_entry_at(records, place)
+    if left < HEADER_BYTES:
+        return None
+    (
+        base_offset, length, epoch, magic, crc, attributes, last_delta,
+        _base_timestamp, max_timestamp, producer_id, producer_epoch, sequence, _count,
+    ) = HEADER.unpack_from(records, place)  # fmt: skip
+    size = length + LOG_OVERHEAD_BYTES
+    if magic != MAGIC_V2 or size < HEADER_BYTES or last_delta < 0:
+        raise CorruptRecord(f"no batch at byte {place}: magic {magic}, length {length}")
+    if size > left:
+        return None
+    if crc32c(records[place + ATTRIBUTES_POSITION : place + size]) != crc:
+        raise CorruptRecord(f"batch at offset {base_offset}: checksum differs")
+    return Step(
+        place, size, base_offset, base_offset + last_delta, max_timestamp, epoch,
+        producer_id, producer_epoch, sequence, attributes,
+    )  # fmt: skip
+
+
+def _old_entry_at(records: memoryview, place: int) -> Step | None:
+    length = records[place + LENGTH_POSITION : place + LENGTH_POSITION + 4]
+    size = int.from_bytes(length, "big", signed=True) + LOG_OVERHEAD_BYTES
+    if size > len(records) - place:
+        return None
+    entry = peek_entry(records, place, place + size)
+    if entry is None or compute_message_crc(records, place, entry.size) != entry.crc:
+        raise CorruptRecord(f"no entry at byte {place}: {size} bytes")
+    offset = entry.last_offset
+    return Step(place, size, offset, offset, entry.timestamp_ms, -1, -1, -1, -1, entry.attributes)

@@ -1,0 +1,104 @@
+"""The end of a log, where batches go: what appends of clients, leaders and coordinators have in common.
+
+    write        the batches into the active segment, then the index entries that are due, then the log's end moves
+    roll         the next segment begins at the log's end; the producers' state is written down
+    settle       after the last write of a call: a flush, or a snapshot of the producers, where one is due
+
+Runs in: the partition worker that owns the log. Source: Kafka `UnifiedLog.append`, `maybeRoll`.
+"""
+
+from __future__ import annotations
+
+from headrace.ids import NO_EPOCH
+from headrace.log.config import LogConfig
+from headrace.log.index_layout import AbortedTransaction
+from headrace.log.segments.segment import Segment
+from headrace.log.state.leader_epochs import LeaderEpochs
+from headrace.log.state.producer_state import ProducerState
+from headrace.log.writing.failure_latch import FailureLatch
+from headrace.log.writing.segment_list import SegmentList
+from headrace.log.writing.sync_state import SyncState
+
+
+class LogTail:
+    """Of one log.
+
+    bytes_since_snapshot   what a restart would replay of the log for its producers
+    """
+
+    __slots__ = ("_epochs", "_interval_bytes", "_latch", "_producers", "_segments", "_sync", "bytes_since_snapshot")
+
+    def __init__(
+        self,
+        segments: SegmentList,
+        sync: SyncState,
+        epochs: LeaderEpochs,
+        producers: ProducerState,
+        latch: FailureLatch,
+        snapshot_interval_bytes: int,
+        bytes_since_snapshot: int,
+    ) -> None:
+        self._segments = segments
+        self._sync = sync
+        self._epochs = epochs
+        self._producers = producers
+        self._latch = latch
+        self._interval_bytes = snapshot_interval_bytes
+        self.bytes_since_snapshot = bytes_since_snapshot
+
+    def write(self, batches: list[memoryview], end_offset: int) -> None:
+        """Write whole batches that the active segment took; the log then ends at an offset. raises StorageFailed"""
+        segment = self._segments.active
+        start = segment.size_bytes
+        try:
+            segment.write(batches)
+        except OSError as failure:
+            self._latch.fail(f"write of {len(batches)} batches", failure)
+        self.bytes_since_snapshot += segment.size_bytes - start
+        self._segments.end_offset = end_offset
+
+    def write_run(self, run: memoryview, end_offset: int, aborted: list[AbortedTransaction]) -> None:
+        """Write batches that lie side by side, then the aborted transactions whose markers are among them.
+
+        aborted   is empty after it
+        raises    StorageFailed
+        """
+        if len(run):
+            self.write([run], end_offset)
+        try:
+            for one in aborted:
+                self._segments.active.transaction_index.append(one)
+        except OSError as failure:
+            self._latch.fail("transaction index", failure)
+        aborted.clear()
+
+    def roll(self, config: LogConfig, now_ms: int) -> Segment:
+        """Begin the next segment, which is returned. raises StorageFailed"""
+        segment = self._segments.roll()
+        self._snapshot()
+        segment.set_limits(config, now_ms)
+        return segment
+
+    def settle(self, config: LogConfig, now_ms: int) -> None:
+        """An append is through: flush or snapshot where one is due. raises StorageFailed"""
+        self._sync.note_append(now_ms, config.flush_messages)
+        if self.bytes_since_snapshot >= self._interval_bytes:
+            self._producers.expire(now_ms)
+            self._snapshot()
+
+    def begin_epoch(self, epoch: int, offset: int) -> None:
+        """A leader epoch begins at an offset, unless it is known. raises StorageFailed"""
+        try:
+            # Where the first one of a new log is lost, there is no file, or an empty one, and the batches tell the epochs.
+            is_first = self._sync.is_begun and self._epochs.latest == NO_EPOCH
+            self._epochs.assign(epoch, offset, is_durable=not is_first)
+        except OSError as failure:
+            self._latch.fail("leader epoch", failure)
+
+    def _snapshot(self) -> None:
+        """Bounds how much of the log a restart replays. Only the process's death has to leave it whole."""
+        try:
+            self._producers.write_snapshot(self._segments.end_offset, self._segments.bases, is_durable=False)
+        except OSError as failure:
+            self._latch.fail("snapshot", failure)
+        self.bytes_since_snapshot = 0

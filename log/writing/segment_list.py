@@ -1,0 +1,151 @@
+"""The segments of a log, in order, the active one last; how the list grows, loses its beginning, and is swapped.
+
+    drop     base 0 | base 100 | base 200 | base 300 (active)     roll
+    <-----   oldest                              newest           ----->
+
+Rolling a segment syncs nothing: the housekeeper does that, and the next flush syncs the names of new ones. Readers in
+other processes go by `version`.
+
+Runs in: the partition worker that owns the log. Source: Kafka `LogSegments`, `LocalLog`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from pathlib import Path
+
+from headrace.clock import Clock
+from headrace.log.disk import Disk
+from headrace.log.names import LOG_SUFFIX, path_of
+from headrace.log.recovery.log_loader import LoadedLog
+from headrace.log.segments.segment import Segment
+from headrace.log.segments.segment_deletion import retire_segment
+from headrace.log.segments.segment_swap import swap_segments
+from headrace.log.writing.failure_latch import FailureLatch
+
+
+class SegmentList:
+    """One log's segments.
+
+    active         takes the batches
+    bases          base offsets of all, the active one last
+    rolled_bytes   of all but the active one
+    end_offset     the offset that the next record gets; `LogTail` moves it, after the write
+    version        moves when the list does, and is never again what it was in this boot
+    cut_version    the version when the log was opened, or cut
+    unsynced       rolled segments that this process has not synced; `SyncState` takes them out
+    has_new_names  a segment was begun since the directory was synced; `SyncState` resets it
+    """
+
+    __slots__ = (
+        "_clock",
+        "_directory",
+        "_disk",
+        "_latch",
+        "active",
+        "bases",
+        "cut_version",
+        "end_offset",
+        "has_new_names",
+        "rolled_bytes",
+        "unsynced",
+        "version",
+    )
+
+    active: Segment
+    bases: list[int]
+    rolled_bytes: int
+    end_offset: int
+    unsynced: list[int]
+    has_new_names: bool
+    cut_version: int
+
+    def __init__(self, directory: Path, loaded: LoadedLog, clock: Clock, disk: Disk, latch: FailureLatch) -> None:
+        self._directory = directory
+        self._clock = clock
+        self._disk = disk
+        self._latch = latch
+        self.version = clock.monotonic_ns()  # readers of an owner that was killed must not take it for theirs
+        self.adopt(loaded)
+
+    def adopt(self, loaded: LoadedLog) -> None:
+        """The log was opened, or opened again after a cut."""
+        self.active = loaded.active
+        self.bases = loaded.bases
+        self.rolled_bytes = loaded.rolled_bytes
+        self.end_offset = loaded.end_offset
+        self.unsynced = loaded.unsynced
+        self.has_new_names = loaded.has_new_names
+        self.version += 1
+        self.cut_version = self.version
+
+    @property
+    def size_bytes(self) -> int:
+        return self.rolled_bytes + self.active.size_bytes
+
+    def roll(self) -> Segment:
+        """Close the active segment for good and begin the next one at the log's end. raises StorageFailed"""
+        rolled = self.active
+        try:
+            rolled.finish()
+            self.active = Segment(self._directory, self.end_offset, self._disk, self._clock.now_ms(), is_new=True)
+            rolled.close()
+        except OSError as failure:
+            self._latch.fail("roll", failure)
+        self.bases.append(self.active.base_offset)
+        self.rolled_bytes += rolled.size_bytes
+        self.unsynced.append(rolled.base_offset)
+        self.has_new_names = True
+        self.version += 1
+        return self.active
+
+    def count_droppable(self, bases: set[int], high_watermark: int) -> int:
+        """How many of the oldest segments are in `bases` and may go: never the active one, nothing uncommitted."""
+        known = self.bases
+        count = 0
+        while count < len(known) - 1 and known[count] in bases and known[count + 1] <= high_watermark:
+            count += 1
+        return count
+
+    def drop(self, count: int) -> None:
+        """Take the oldest segments out, the first one first: a crash in between leaves no gap. raises StorageFailed"""
+        assert count < len(self.bases)
+        try:
+            for base in self.bases[:count]:
+                self.rolled_bytes -= self._size_of(base)
+                retire_segment(self._directory, base, self._disk)
+        except OSError as failure:
+            self._latch.fail("deletion of segments", failure)
+        del self.bases[:count]
+        self.version += 1
+
+    def swap(self, segments: list[tuple[int, int]], as_of_version: int) -> bool:
+        """Let the `.cleaned` files of the first of these segments replace all of them.
+
+        segments        (base offset, size in bytes) of neighbours, none of them active, as they were compacted
+        as_of_version   `version` from before that: what was superseded by records that a truncation took since must not
+                        go
+        returns         False, where the log is another by now, or there are no such files: nothing was done
+        raises          StorageFailed
+        """
+        if as_of_version < self.cut_version:
+            return False
+        bases = [base for base, _size in segments]
+        first = bisect_left(self.bases, bases[0])
+        if self.bases[first : first + len(bases)] != bases or first + len(bases) >= len(self.bases):
+            return False
+        try:
+            if any(self._size_of(base) != size for base, size in segments):
+                return False
+            swap_segments(self._directory, bases, self._disk)
+            del self.bases[first + 1 : first + len(bases)]
+            self.rolled_bytes += self._size_of(bases[0]) - sum(size for _base, size in segments)
+        except FileNotFoundError:
+            return False
+        except OSError as failure:
+            self._latch.fail("swap of segments", failure)
+        self.version += 1
+        return True
+
+    def _size_of(self, base_offset: int) -> int:
+        return path_of(self._directory, base_offset, LOG_SUFFIX).stat().st_size

@@ -1,0 +1,109 @@
+"""What every append does alike: where the end is after a write, when the producers are written down."""
+
+import errno
+
+import pytest
+
+from headrace.errors import StorageFailed
+from headrace.log.config import LogConfig
+from headrace.log.index_layout import AbortedTransaction
+from headrace.log.reading.aborted_transactions import read_aborted
+from headrace.log.recovery.log_loader import LoadedLog
+from headrace.log.segments.segment import Segment
+from headrace.log.state.leader_epochs import LeaderEpochs
+from headrace.log.state.producer_snapshot import snapshot_offsets
+from headrace.log.state.producer_state import ProducerState
+from headrace.log.state.truncation_mark import TruncationMark
+from headrace.log.writing.failure_latch import FailureLatch
+from headrace.log.writing.log_tail import LogTail
+from headrace.log.writing.segment_list import SegmentList
+from headrace.log.writing.sync_state import SyncState
+from tests.support.fake_clock import NOW_MS, FakeClock
+from tests.support.log_fixtures import FailingDisk
+
+CONFIG = LogConfig()
+
+
+class Rig:
+    """The tail of an empty log and what it has."""
+
+    def __init__(self, directory, *, is_begun=False):
+        self.disk, self.latch = FailingDisk(), FailureLatch(directory)
+        loaded = LoadedLog(Segment(directory, 0, self.disk, 0, is_new=True), [0], 0, [], False, 0, 0, 0, 0)
+        self.segments = SegmentList(directory, loaded, FakeClock(), self.disk, self.latch)
+        mark = TruncationMark(directory, self.disk)
+        self.sync = SyncState(directory, self.segments, mark, self.disk, self.latch, 0, is_begun=is_begun)
+        self.epochs, self.producers = LeaderEpochs(directory, self.disk), ProducerState(directory, self.disk)
+        self.tail = LogTail(self.segments, self.sync, self.epochs, self.producers, self.latch, 100, 0)
+
+
+@pytest.fixture
+def rig(tmp_path):
+    made = Rig(tmp_path)
+    yield made
+    made.segments.active.close()
+
+
+def test_the_end_moves_with_the_write_and_not_without_it(rig):
+    rig.tail.write([memoryview(b"x" * 30), memoryview(b"y" * 12)], 7)
+    assert (rig.segments.end_offset, rig.segments.active.size_bytes, rig.tail.bytes_since_snapshot) == (7, 42, 42)
+    rig.disk.fails["pwritev"] = errno.EIO
+    with pytest.raises(StorageFailed, match="write of 1 batches"):
+        rig.tail.write([memoryview(b"z")], 8)
+    assert (rig.segments.end_offset, rig.segments.active.size_bytes) == (7, 42)
+    with pytest.raises(StorageFailed):
+        rig.latch.check()
+
+
+def test_an_empty_run_moves_nothing_and_aborted_transactions_are_told_once(rig, tmp_path):
+    aborted = [AbortedTransaction(1, 0, 3, 4)]
+    rig.tail.write_run(memoryview(b""), 9, aborted)
+    assert (rig.segments.end_offset, aborted) == (0, [])
+    rig.tail.write_run(memoryview(b"x"), 9, aborted)
+    assert rig.segments.end_offset == 9
+    assert read_aborted(tmp_path / f"{0:020d}.txnindex") == [AbortedTransaction(1, 0, 3, 4)]
+
+
+def test_producers_are_written_down_after_so_many_bytes_and_at_each_roll(rig, tmp_path):
+    rig.tail.write([memoryview(b"x" * 99)], 5)
+    rig.tail.settle(CONFIG, NOW_MS)
+    assert snapshot_offsets(tmp_path) == []
+    rig.tail.write([memoryview(b"x")], 6)
+    rig.tail.settle(CONFIG, NOW_MS)
+    assert (snapshot_offsets(tmp_path), rig.tail.bytes_since_snapshot) == ([6], 0)
+    rig.tail.write([memoryview(b"x" * 50)], 8)
+    segment = rig.tail.roll(CONFIG, NOW_MS)
+    assert (segment.base_offset, rig.segments.active) == (8, segment)
+    assert (snapshot_offsets(tmp_path), rig.tail.bytes_since_snapshot) == ([6, 8], 0)
+
+
+def test_a_segment_that_a_roll_begins_has_its_limits(rig):
+    rig.tail.write([memoryview(b"x")], 1)
+    segment = rig.tail.roll(LogConfig(segment_bytes=100), NOW_MS)
+    assert segment.take_batch(1, 0, 60, NOW_MS)
+    assert not segment.take_batch(2, 60, 60, NOW_MS)
+
+
+def test_an_append_flushes_where_the_topic_wants_it(rig):
+    rig.tail.write([memoryview(b"x")], 3)
+    rig.tail.settle(LogConfig(flush_messages=4), NOW_MS)
+    assert rig.sync.recovery_point == 0
+    rig.tail.settle(LogConfig(flush_messages=3), NOW_MS)
+    assert rig.sync.recovery_point == 3
+
+
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_only_the_first_epoch_of_a_log_just_made_waits_for_the_flush(tmp_path, is_begun):
+    rig = Rig(tmp_path, is_begun=is_begun)
+    synced = []
+    rig.disk.fsync = synced.append
+    rig.tail.begin_epoch(1, 0)
+    assert bool(synced) is not is_begun
+    synced.clear()
+    rig.tail.begin_epoch(2, 0)
+    assert synced
+    synced.clear()
+    rig.tail.begin_epoch(2, 0)
+    assert not synced
+    assert rig.epochs.entries == [(2, 0)]
+    rig.segments.active.close()

@@ -1,0 +1,102 @@
+"""The end comes off: what is left is as if the rest had never been, also across crashes."""
+
+import random
+
+import pytest
+
+from headrace.log.config import LogConfig
+from headrace.protocol.record_batch import iterate_batches
+from tests.support.fake_clock import NOW_MS
+from tests.support.log_fixtures import all_bytes, batch, facts, fill
+
+CONFIG = LogConfig(segment_bytes=2500, index_interval_bytes=300)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_truncated_log_is_as_if_the_rest_had_never_been(leader, follower, seed):
+    """Compared with a log that got the same bytes up to there and nothing more."""
+    chance = random.Random(seed)
+    source = leader.open(CONFIG)
+    fill(source, 60, seed)
+    data = all_bytes(source)
+    batches = list(iterate_batches(data))
+    at = chance.randrange(1, len(batches))
+    position, header, _data = batches[at]
+    offset = chance.randint(header.base_offset, header.last_offset)
+    reference = follower.open(CONFIG)
+    reference.append_as_follower(memoryview(data)[:position], NOW_MS)
+    assert source.truncate_to(offset)
+    assert not source.truncate_to(offset)
+    assert source.log_end_offset == reference.log_end_offset
+    assert facts(source) == facts(reference)
+    for log in (source, reference):
+        log.append_as_follower(memoryview(data)[position:], NOW_MS)
+    assert facts(source) == facts(reference)
+    source.abandon()
+    assert facts(leader.open(CONFIG)) == facts(reference)
+
+
+def test_reopening_and_then_truncating_leaves_a_log_that_opens_again(maker):
+    log = maker.open(CONFIG)
+    fill(log)
+    for how in ({"clean": True}, {}):
+        log.close()
+        log = maker.open(CONFIG, **how)
+        end = log.log_end_offset
+        assert log.truncate_to(end - 20)
+        assert log.log_end_offset <= end - 20
+        assert log.recovery_point <= log.log_end_offset
+    log.close()
+    assert maker.open(CONFIG, clean=True).log_end_offset == log.log_end_offset
+
+
+def test_a_truncation_clears_epochs_and_snapshots_behind_it(maker):
+    log = maker.open(CONFIG)
+    fill(log)
+    assert [epoch for epoch, _start in log.epochs.entries] == [0, 1, 2, 3, 4]
+    start = log.epochs.entries[2][1]
+    log.truncate_to(start)
+    assert [epoch for epoch, _start in log.epochs.entries] == [0, 1]
+    assert log.epochs.end_offset_for(1, log.log_end_offset) == (1, start)
+    assert log.epochs.end_offset_for(4, log.log_end_offset) == (-1, -1)
+    assert all(int(path.stem) <= log.log_end_offset for path in maker.directory.glob("*.snapshot"))
+    log.append_as_leader([batch()], 9, NOW_MS)
+    assert log.epochs.entries[-1] == (9, start)
+
+
+def test_a_log_may_begin_anew_behind_its_end(maker):
+    log = maker.open(CONFIG)
+    fill(log)
+    log.restart_at(1000)
+    assert (log.log_start_offset, log.log_end_offset, log.end_segment) == (1000, 1000, 1000)
+    assert log.epochs.entries == []
+    assert not log.producers.producers
+    one = batch()
+    one[0:8] = (1000).to_bytes(8, "big")
+    log.append_as_follower(one, NOW_MS)
+    log.abandon()
+    again = maker.open(CONFIG, log_start_offset=1000)
+    assert (again.log_start_offset, again.log_end_offset) == (1000, 1001)
+
+
+def test_a_log_that_ends_below_its_start_begins_anew_at_its_start(maker):
+    log = maker.open(CONFIG)
+    fill(log, 20)
+    log.abandon()
+    end = log.log_end_offset
+    again = maker.open(CONFIG, log_start_offset=end + 50)
+    assert (again.log_start_offset, again.log_end_offset, again.size_bytes) == (end + 50, end + 50, 0)
+    assert again.append_as_leader([batch()], 7, NOW_MS) == [(0, end + 50, -1)]
+    again.close()
+    assert [int(path.stem) for path in maker.directory.glob("*.log")] == [end + 50]
+
+
+def test_what_was_cut_does_not_count_towards_the_next_snapshot(maker):
+    log = maker.open(snapshot_interval_bytes=10_000)
+    log.append_as_leader([batch(size=9_000)], 0, NOW_MS)
+    log.truncate_to(0)
+    log.append_as_leader([batch(size=5_000)], 0, NOW_MS)
+    assert not list(maker.directory.glob("*.snapshot"))
+    log.append_as_leader([batch(size=5_000)], 0, NOW_MS)
+    assert [path.stem for path in maker.directory.glob("*.snapshot")] == [f"{2:020d}"]
+    log.abandon()
