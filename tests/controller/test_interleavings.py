@@ -294,7 +294,7 @@ class World:
         self.ensemble.put(znodes.topic_path(name), znodes.encode_topic(znodes.TopicAssignment(topic_id, rows)))
 
     def another_is_elected(self):
-        """It holds the office for a moment."""
+        """For a moment."""
         if znodes.CONTROLLER_EPOCH not in self.ensemble.nodes:
             return
         if znodes.CONTROLLER in self.ensemble.nodes:
