@@ -58,7 +58,11 @@ def test_every_folder_has_a_readme_of_a_page(folder):
     assert len((ROOT / folder / "README.md").read_text().splitlines()) in README_LINES
 
 
-ROOMS = [path.parent.relative_to(ROOT).as_posix() for path in sorted((ROOT / "log").glob("*/__init__.py"))]
+ROOMS = [
+    path.parent.relative_to(ROOT).as_posix()
+    for folder in ("log", "workers")
+    for path in sorted((ROOT / folder).glob("*/__init__.py"))
+]
 
 
 @pytest.mark.parametrize("folder", [*SOURCES, *ROOMS])

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-SOURCES = ["headrace", "protocol", "shm", "runtime", "client", "node", "spark", "migration", "cli", "bench"]
-NOT_YET = ["log", "workers", "controller"]
+SOURCES = ["headrace", "protocol", "shm", "runtime", "client", "node", "spark", "migration", "cli", "bench", "workers"]
+NOT_YET = ["log", "controller"]
 PAGES = [
     "CONTRIBUTING.md",
     "docs/architecture.md",
@@ -19,6 +19,7 @@ PAGES = [
     "docs/spark.md",
     "systemd/README.md",
     *(f"{folder}/README.md" for folder in SOURCES),
+    *(f"workers/{part}/README.md" for part in ("network", "partition", "coordinators", "housekeeper")),
 ]
 # what it says -> what an engineer of the field says
 DIALECT = {

@@ -134,7 +134,7 @@ def test_one_of_two_directories_fails_while_the_other_serves(node_factory, conne
     errors = {produce(connection, "t", index, b"x" * 900)[0] for _ in range(3) for index in in_lost}
     assert ErrorCode.KAFKA_STORAGE_ERROR in errors
     for index in in_lost:
-        # the other worker learns of it within DIRECTORY_LOOK_INTERVAL_MS
+        # the other worker learns of it within DIRECTORY_CHECK_INTERVAL_MS
         error = wait_until(lambda index=index: produce(connection, "t", index, b"x" * 900)[0])
         assert error == ErrorCode.KAFKA_STORAGE_ERROR
         assert fetch(connection, "t", index)[0] == ErrorCode.KAFKA_STORAGE_ERROR
@@ -324,7 +324,7 @@ def test_a_move_goes_on_when_its_worker_was_killed(node_factory, connect, tmp_pa
         lambda: not (Path(source) / "t-0").exists() and not any(Path(target).glob("*-future")),
         lambda: (node.directory / "node.log").read_text()[-2000:],
     )
-    assert "move goes on partition=t-0" in (node.directory / "node.log").read_text()
+    assert "move resumed partition=t-0" in (node.directory / "node.log").read_text()
     connection = connect(node)
     assert fetch(connection, "t", offset=79)[0] == 0
     assert produce(connection, "t") == (0, 80)

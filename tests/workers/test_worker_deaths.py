@@ -276,7 +276,7 @@ def append_over_a_roll(worker, pipe):
         data = build_batch([(None, b"%04d" % number * 50)], timestamp_ms=NOW_MS + number)
         ((error, base_offset, _time),) = replica.append([memoryview(bytearray(data))], NOW_MS)
         assert not error
-        replica.advance_high_watermark(0)
+        replica.advance_high_watermark()
         replica.publish()
         pipe.tell(base_offset)
 
@@ -325,7 +325,7 @@ def swapping_worker(path):
     for number in range(12):
         data = build_batch([(b"%d" % (number % KEYS), b"%04d" % number * 20)], timestamp_ms=NOW_MS)
         log.append_as_leader([memoryview(bytearray(data))], 0, NOW_MS)
-    worker.replica.advance_high_watermark(0)
+    worker.replica.advance_high_watermark()
     worker.replica.publish()
     worker.before = {record.offset: record.value for record in worker.records()}
     steps_of = compaction_of(log, log.config).steps()

@@ -50,7 +50,7 @@ class CommitRow(NamedTuple):
     """One partition's offset.
 
     suffix      the end of its record's key: topic and partition; of a topic whose name is too long to exist, no name
-    place       offset and leader epoch as they stand in the log, 12 bytes
+    place       offset and leader epoch as in the log, 12 bytes
     metadata    UTF-8
     stamp_ms    when it was committed, where the client says so; else -1
     """
@@ -95,7 +95,7 @@ class CommitRequest(NamedTuple):
 
 
 def read_commit(version: int, body: memoryview) -> CommitRequest:
-    """The OffsetCommit in a frame, behind its header.
+    """The OffsetCommit in a frame, after its header.
 
     raises   BadFrame
     """
@@ -181,7 +181,7 @@ def _read_plain(version: int, data: bytes) -> CommitRequest:
 
 
 def _read_flexible(data: bytes) -> CommitRequest:
-    """v8: lengths are varints and one more than they say, tags stand behind every struct."""
+    """v8: lengths are varints and one more than they say, tags follow every struct."""
     group, position = _string(data, 0)
     (generation,) = _INT.unpack_from(data, position)
     member, position = _string(data, position + 4)
@@ -238,7 +238,7 @@ def _length(data: bytes, position: int) -> int:
 
 
 def _string(data: bytes, position: int) -> tuple[bytes, int]:
-    """(bytes of a compact string, position behind it); null is refused."""
+    """(bytes of a compact string, position after it); null is refused."""
     length = data[position]
     if length > 127:
         length, position = read_uvarint(data, position)
@@ -251,7 +251,7 @@ def _string(data: bytes, position: int) -> tuple[bytes, int]:
 
 
 def _count(data: bytes, position: int) -> tuple[int, int]:
-    """(elements of a compact array, position behind the count); null is refused."""
+    """(elements of a compact array, position after the count); null is refused."""
     count = data[position]
     if count > 127:
         count, position = read_uvarint(data, position)

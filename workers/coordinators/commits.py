@@ -201,7 +201,7 @@ def _settle_commit(machine: GroupMachine, group: Group, what: CommitRecords, err
 
 
 def _land(in_flight: dict[bytes, int], stored: Iterable[tuple[bytes, bytes]]) -> None:
-    """One commit of these partitions less is on its way."""
+    """One commit of these partitions less is in flight."""
     for suffix, _value in stored:
         left = in_flight.pop(suffix) - 1
         if left:

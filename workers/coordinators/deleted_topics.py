@@ -2,7 +2,7 @@
 
     names added, loaded -> tombstones of all that is found -> committed: done         -> not: again in RETRY_MS
 
-One look at each offset, however many topics. Pure.
+Each offset is checked once, however many topics. Pure.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class DeletedTopics:
             self.start(machine)
             return
         machine.warn(
-            "offsets of deleted topics not removed, again in %d ms partition=%s topics=%d error=%s",
+            "offsets of deleted topics not removed, retried in %d ms partition=%s topics=%d error=%s",
             RETRY_MS, machine.name, len(names), self._error.name,
         )  # fmt: skip
         self._retry_timer = machine.set_timer(machine.now_ms + RETRY_MS, RetryTime)
@@ -87,7 +87,7 @@ class DeletedTopics:
 
 
 def _offsets_of(groups: Iterable[Group], names: set[bytes]) -> dict[Group, list[bytes]]:
-    """Key suffixes of the offsets of these topics, committed or on their way."""
+    """Key suffixes of the offsets of these topics, committed or in flight."""
     found: dict[Group, list[bytes]] = {}
     for group in groups:
         suffixes = dict.fromkeys(suffix for suffix in group.offsets if suffix[2:-4] in names)

@@ -59,7 +59,7 @@ class _Everything:
 
 
 def delete_offsets_unread(machine: GroupMachine, group: Group, event: DeleteOffsets) -> None:
-    """Nobody is in the group."""
+    """The group is empty."""
     _delete_offsets(machine, group, event, ())
 
 
@@ -112,7 +112,7 @@ def delete_group(machine: GroupMachine, group: Group, event: DeleteGroup) -> Non
 
 
 def expire_offsets_of_empty(machine: GroupMachine, group: Group, _event: OffsetsChecked) -> None:
-    """Nobody reads: the retention counts since then. Those of a mere store of offsets go each by its own commit."""
+    """No member reads: the retention counts since then. Those of a mere store of offsets go each by its own commit."""
     since_ms = 0 if group.protocol_type is None else group.since_ms
     gone = _expired(machine, group, since_ms, ())
     machine.expired += len(gone)

@@ -129,7 +129,7 @@ class Group:
     supporters    protocol -> how many members know it
     pending_sync  members of this generation that have not asked for their assignment yet
     offsets       key suffix -> value, as the log has them
-    in_flight     key suffix -> how many commits of it are on their way into the log
+    in_flight     key suffix -> how many commits of it are in flight
     transactions  producer id -> key suffix -> (value, offset of its record), until the marker comes
     overwritten   while there are transactions: key suffix -> offset of the record of its last plain commit
     topics        subscribed by the members; None: not known
@@ -228,7 +228,7 @@ class Group:
                 return None
         return frozenset(found)
 
-    def share(self, protocols: Protocols) -> Protocols:
+    def intern_protocols(self, protocols: Protocols) -> Protocols:
         """The same protocols as an object that is there already: members of a group mostly say the same."""
         for member in self.members.values():
             return member.protocols if member.protocols == protocols else protocols
@@ -258,7 +258,7 @@ class Group:
             self.leader = next(iter(self.members), None)
 
     def _unsupport(self, protocols: Protocols) -> None:
-        """One supporter less of each; names that nobody knows any more are not kept."""
+        """One supporter less of each; names that no member knows any more are not kept."""
         for name, _metadata in protocols:
             self.supporters[name] -= 1
             if not self.supporters[name]:
@@ -292,7 +292,7 @@ class Group:
         self.static[member.instance_id] = member_id
 
     def is_over(self, gone: int) -> bool:
-        """Whether nothing is left of it without so many of its offsets."""
+        """Whether nothing is left of it without this number of its offsets."""
         is_idle = self.state is GroupState.EMPTY and not self.pending and not self.in_flight
         return is_idle and not self.transactions and gone == len(self.offsets)
 
@@ -317,7 +317,7 @@ class Group:
             self.overwritten.clear()
 
     def is_unstable(self, suffix: bytes) -> bool:
-        """Whether a commit of this partition is on its way into the log, or in a transaction that is not over."""
+        """Whether a commit of this partition is in flight, or in a transaction that is not over."""
         return suffix in self.in_flight or any(suffix in held for held in self.transactions.values())
 
     # The log's form
@@ -381,7 +381,7 @@ class Group:
 
 
 def next_generation(generation: int) -> int:
-    """The generation after another. Behind the largest comes 1: Kafka's turns negative, which means "no member"."""
+    """The generation after another. After the largest comes 1: Kafka's turns negative, which means "no member"."""
     return generation + 1 if generation < GENERATION_MAX else 1
 
 
@@ -397,7 +397,7 @@ def _check_stored(value: messages.GroupMetadataValue) -> None:
         raise BadFrame(f"a name of {longest} characters")
     instances = [row.group_instance_id for row in value.members if row.group_instance_id is not None]
     if len({row.member_id for row in value.members}) < len(value.members) or len(set(instances)) < len(instances):
-        raise BadFrame("a member stands there twice")
+        raise BadFrame("a member is listed twice")
 
 
 def subscription_topics(metadata: bytes) -> list[str]:

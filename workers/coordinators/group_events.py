@@ -3,7 +3,7 @@
     requests      come with the id of their group, which may not exist
     joins         what a JoinGroup turns out to be, once its member is known
     departures    of members, and of ids that were handed out
-    timers        handed back by the host; stale where another serial stands in the group or member
+    timers        handed back by the host; stale where the group or member has another serial
     of the node   what the host's own events mean to one group
     appends       what an `Append` stands for: their rows are for `Appended` and for `AppendFailed`
 
@@ -186,7 +186,7 @@ class SessionTime(NamedTuple):
 
 
 class StoreTime(NamedTuple):
-    """An assignment that the disk had no room for is to be tried again."""
+    """An assignment that the disk had no room for is to be retried."""
 
     group: Group
     what: AssignmentRecord
@@ -246,7 +246,7 @@ class TransactionEnded(NamedTuple):
 class AssignmentRecord(NamedTuple):
     """The group with the leader's assignment.
 
-    give_up_ms   until then it is tried again where the disk has no room
+    give_up_ms   until then it is retried where the disk has no room
     """
 
     group: Group

@@ -149,7 +149,7 @@ def _decode_other_offset(version: int, value: bytes) -> CommittedOffset:
 
 
 def encode_group(message: messages.GroupMetadataValue) -> bytes:
-    """A `GroupMetadataValue` as it stands in the log."""
+    """A `GroupMetadataValue` as the log has it."""
     return _pack_length(GROUP_VALUE_VERSION) + encode_struct("GroupMetadataValue", GROUP_VALUE_VERSION, message)
 
 

@@ -98,7 +98,7 @@ def join_generation(machine: GroupMachine, group: Group, event: Join) -> None:
 
 
 def _refuse_oversize(machine: GroupMachine, group: Group, event: Join) -> None:
-    """`group.max.size`. A member may be out by it: the limit was lowered, and nobody waits for it any more."""
+    """`group.max.size`. A member may be out by it: the limit was lowered, and it is not waited for any more."""
     member_id = event.request.member_id
     take_id(machine, group, member_id)
     member = group.members.get(member_id)
@@ -168,7 +168,7 @@ def add_member(machine: GroupMachine, group: Group, event: NewMember) -> None:
         intern(client.client_id),
         intern(client.host),
         *timeouts_of(request),
-        group.share(event.protocols),
+        group.intern_protocols(event.protocols),
     )
     member.is_new = True
     group.add(member, request.protocol_type)

@@ -6,11 +6,11 @@ reported and left out: a batch whose checksum or records are wrong, a value that
 version we don't know (Kafka's newer coordinators write some), text that no response could carry.
 
 The log's bytes are hostile: any client that calls itself `__admin_client` may write it (Kafka's tools do), and what ends
-a load ends it at each start. So whatever a batch or a group raises is reported, and the load goes on; what one batch may
+a load ends it at each start. So whatever a batch or a group raises is reported, and the load continues; what one batch may
 cost is bounded by OPENED_BYTES_MAX and OPENED_RECORDS_MAX.
 
 A million records are read at a start, so the walk over a batch is one loop over bytes: records are not made into
-objects, values are not decoded before somebody asks for them.
+objects, values are not decoded until they are read.
 
 Source: Kafka `GroupMetadataManager.doLoadGroupsAndOffsets`.
 """
@@ -99,9 +99,7 @@ class Loader:
         """Something is left out."""
         self.faults += 1
         if self.faults <= LOAD_REPORTS_MAX:
-            _log.warning(
-                "offsets log corrupt, left out partition=%s what=%s", self._name, what[:LOAD_REPORT_LENGTH_MAX]
-            )
+            _log.warning("offsets log corrupt, skipped partition=%s what=%s", self._name, what[:LOAD_REPORT_LENGTH_MAX])
 
     def _take_plain(self, header: RecordBatchHeader, batch: memoryview) -> None:
         """The hot loop: framing read in place, key split into group and suffix, value kept as it is."""

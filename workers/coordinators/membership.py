@@ -142,7 +142,7 @@ def remove_and_prepare(machine: GroupMachine, group: Group, event: MemberGone) -
 
 def _remove(machine: GroupMachine, group: Group, event: MemberGone) -> None:
     machine.info(
-        "member out group=%s member=%s reason=%s%s",
+        "member removed group=%s member=%s reason=%s%s",
         group.group_id, event.member.member_id, event.reason.value, quoted(event.detail),
     )  # fmt: skip
     refuse_waiting(machine, group, event.member)

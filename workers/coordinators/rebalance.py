@@ -25,7 +25,7 @@ from headrace.workers.coordinators.member_answers import answer_join, answer_syn
 from headrace.workers.coordinators.rebalance_reason import RebalanceReason, RebalanceStarted
 from headrace.workers.coordinators.sessions import remove_member, set_deadline
 
-LOOK_AGAIN_MIN_MS = 1_000  # whether a group of static members, none of whom is here, has lost the last one
+ABSENCE_CHECK_MIN_MS = 1_000  # whether a group of static members, none of whom is here, has lost the last one
 
 _E = ErrorCode
 
@@ -49,7 +49,7 @@ def group_error(error: ErrorCode) -> ErrorCode:
 
 
 def record_of(group: Group, assignments: dict[str, bytes] | None = None) -> KeyValue:
-    """The group as it is to stand in the log; `assignments` in place of those that the members have."""
+    """The group as the log is to have it; `assignments` in place of those that the members have."""
     return group_key(group.group_id), encode_group(group.to_message(assignments))
 
 
@@ -91,7 +91,7 @@ def complete_if_all_joined(machine: GroupMachine, group: Group) -> None:
 
 
 def end_join_phase(machine: GroupMachine, group: Group, event: JoinTime) -> None:
-    """The join phase's time is over; the initial delay goes on while members keep coming."""
+    """The join phase's time is over; the initial delay continues while members keep coming."""
     if group.timer != event.serial:
         return
     group.timer = 0
@@ -110,7 +110,7 @@ def _complete(machine: GroupMachine, group: Group) -> None:
     _remove_late(machine, group)
     if group.members and not _elect_leader(group):
         # Static members alone, none of whom is here: their sessions decide. Their timeout may be 0.
-        _time_join(machine, group, max(group.rebalance_timeout_ms, LOOK_AGAIN_MIN_MS))
+        _time_join(machine, group, max(group.rebalance_timeout_ms, ABSENCE_CHECK_MIN_MS))
         return
     end_phase(machine, group)
     group.generation = next_generation(group.generation)
@@ -126,14 +126,14 @@ def _remove_late(machine: GroupMachine, group: Group) -> None:
         remove_member(machine, group, member)
     if late:
         machine.info(
-            "members out group=%s reason=not joined in time members=%s",
+            "members removed group=%s reason=not joined in time members=%s",
             group.group_id,
             [member.member_id for member in late],
         )
 
 
 def _elect_leader(group: Group) -> bool:
-    """The leader stays if it has joined, else the first who has takes its place; False where nobody has."""
+    """The leader stays if it has joined, else the first who has takes its place; False where none has."""
     leader = group.members.get(group.leader or "")
     if leader is not None and leader.join_ticket is not None:
         return True
@@ -170,7 +170,7 @@ def _become_empty(machine: GroupMachine, group: Group) -> None:
 
 
 def report_empty_not_stored(machine: GroupMachine, group: Group, event: AppendFailed) -> None:
-    machine.warn("group not stored, it goes on in memory group=%s error=%s", group.group_id, event.error.name)
+    machine.warn("group not stored, kept in memory group=%s error=%s", group.group_id, event.error.name)
 
 
 # Of both phases

@@ -1,4 +1,4 @@
-"""A static member restarts: it comes back without its id, gets a new one, and whoever uses the old one is fenced (KIP-345).
+"""A static member restarts: it comes back without its id, gets a new one, and a client with the old one is fenced (KIP-345).
 
 In a Stable group it takes up its assignment without a rebalance, once the log knows its new id; where that can't be stored,
 it has its old id again.
@@ -33,7 +33,7 @@ def replace_static(machine: GroupMachine, group: Group, event: StaticReturned) -
     """Take its old place under the new id, and wait for the phase to end."""
     member, request = event.member, event.join.request
     machine.info(
-        "static member back group=%s instance=%s member=%s fenced=%s state=%s",
+        "static member rejoined group=%s instance=%s member=%s fenced=%s state=%s",
         group.group_id, member.instance_id, event.member_id, member.member_id, group.state.value,
     )  # fmt: skip
     _fence(machine, group, member)
@@ -76,7 +76,7 @@ def _prepare(machine: GroupMachine, group: Group, event: StaticReturned, reason:
 
 
 def answer_static(machine: GroupMachine, group: Group, event: Appended) -> None:
-    """The log knows its new id: it goes on with the assignment that it had."""
+    """The log knows its new id: it keeps the assignment that it had."""
     what: StaticMemberRecord = event.what
     member = what.member
     if member.join_ticket is not what.ticket or group.generation != what.generation:

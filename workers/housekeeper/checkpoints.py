@@ -28,7 +28,7 @@ _NOTHING = -1
 
 
 class Checkpoints:
-    """All of them, by log directory. What stands in the files is read once, when it is first asked for."""
+    """All of them, by log directory. What the files say is read once, when it is first asked for."""
 
     def __init__(self, disk: Disk | None = None) -> None:
         self._disk = disk or Disk()
@@ -37,7 +37,7 @@ class Checkpoints:
         self._unsealed: set[Path] = set()  # where the start could not say whose the entries are
 
     def offset(self, file_name: str, hosted: Hosted) -> int:
-        """What stands in a file of this partition, -1 for nothing. raises OSError"""
+        """What a file says of this partition, -1 for nothing. raises OSError"""
         if hosted.name in self._gone.get(hosted.log_dir, ()):
             return _NOTHING
         found = self._of(hosted.log_dir).offset(file_name, hosted.name, hosted.topic_id)

@@ -33,7 +33,7 @@ _NOWHERE = (-1, NO_KEY)  # slot, key
 def unclosed_log(
     log_dir: Path, seat: Seat, view: ClusterView, seen: Mapping[Path, int]
 ) -> tuple[TopicPartition, str] | None:
-    """A log that nobody vouches for, and why; after every partition worker that ran ended with 0.
+    """A log that is not known to be clean, and why; after every partition worker that ran ended with 0.
 
     seen      generation of the owner by directory, of replicas that were in service: the view may not show them any more
     returns   None where all of the directory are closed
@@ -89,7 +89,7 @@ def _row_of(seat: Seat, slot: int, key: PartitionKey) -> PartitionRow | None:
 
 
 def _rows_by_key(seat: Seat) -> dict[int, PartitionRow]:
-    """All rows that are somebody's: replicas that the view does not show are among them."""
+    """All rows that are in use: replicas that the view does not show are among them."""
     rows = (seat.partitions.recover_row(slot)[0] for slot in range(seat.partitions.rows))
     return {row.key: row for row in rows if row.state != RowState.FREE}
 

@@ -5,8 +5,8 @@ syncs the directory, and writes `cleaner-offset-checkpoint`. What is read and wr
 `log.cleaner.io.max.bytes.per.second`, what is held by `log.cleaner.dedupe.buffer.size` and `log.cleaner.io.buffer.size`.
 
 A pass that meets bytes it can't make sense of quarantines its partition: it is reported once, counted
-(`partitions_uncleanable`), and not tried again by this process. A pass that meets a changed log, a lost owner or a failing
-disk is tried again later, CLEANER_FAILURES_MAX times in a row at most; a full disk and a replica that moves to another log directory
+(`partitions_uncleanable`), and not retried by this process. A pass that meets a changed log, a lost owner or a failing
+disk is retried later, CLEANER_FAILURES_MAX times in a row at most; a full disk and a replica that moves to another log directory
 are waited for.
 
 Killed anywhere: `.cleaned` files are swept at the next start; the checkpoint is that of the last pass.
@@ -53,7 +53,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Pass:
-    """A compaction under way."""
+    """A compaction in progress."""
 
     def __init__(self, hosted: Hosted, compaction: Compaction, started_ns: int) -> None:
         self.hosted = hosted
@@ -95,9 +95,9 @@ class Cleaner:
             producer_expiration_ms=settings["producer.id.expiration.ms"],
         )
         self._checkpoints = checkpoints
-        self._looks = quarantine
+        self._planning = quarantine
         self._disk: Disk = WatchedDisk(seat, clock)
-        self._next_look_ms = 0
+        self._next_check_ms = 0
         self._rested_until_ns = 0
         self._pass: _Pass | None = None
         self._epochs: dict[TopicPartition, tuple[int, int]] = {}  # key, leader epoch at the last look
@@ -122,16 +122,16 @@ class Cleaner:
     def do_work(self, now_ms: int) -> int:
         """One turn; 0, where there is nothing to do for now."""
         if self._pass is None:
-            if not self._is_enabled or now_ms < self._next_look_ms:
+            if not self._is_enabled or now_ms < self._next_check_ms:
                 return 0
             self._begin(now_ms)
             if self._pass is None:
-                self._next_look_ms = now_ms + self._backoff_ms
+                self._next_check_ms = now_ms + self._backoff_ms
                 return 0
         return self._go_on(self._pass)
 
     def close(self) -> None:
-        """Give up the pass under way."""
+        """Give up the pass in progress."""
         if self._pass is not None:
             self._drop(self._pass)
 
@@ -143,7 +143,9 @@ class Cleaner:
             if not hosted.config.is_compacted or not self._replicas.is_current(hosted) or self._is_quarantined(hosted):
                 continue
             plans: list[CompactionPlan] = []
-            self._looks.run(("plan", hosted.slot, hosted.row.key), hosted.name, self._look_at, hosted, now_ms, plans)
+            self._planning.run(
+                ("plan", hosted.slot, hosted.row.key), hosted.name, self._plan_for, hosted, now_ms, plans
+            )
             if plans and (best is None or plans[0].dirty_ratio > best[0]):
                 best = (plans[0].dirty_ratio, hosted, plans[0])
         if best is None:
@@ -162,7 +164,7 @@ class Cleaner:
         )
         self._pass = _Pass(hosted, compaction, self._clock.monotonic_ns())
 
-    def _look_at(self, hosted: Hosted, now_ms: int, plans: list[CompactionPlan]) -> None:
+    def _plan_for(self, hosted: Hosted, now_ms: int, plans: list[CompactionPlan]) -> None:
         """Add the plan of a log that is due."""
         try:
             plan = self._plan(hosted, now_ms)
@@ -173,7 +175,7 @@ class Cleaner:
             plans.append(plan)
 
     def _is_moving(self, hosted: Hosted) -> bool:
-        """Whether the replica is on its way to another log directory: its owner would refuse."""
+        """Whether the replica is moving to another log directory: its owner would refuse."""
         return any(True for log_dir in self._log_dirs for _ in log_dir.glob(f"{hosted.name}.*{FUTURE_SUFFIX}"))
 
     def _plan(self, hosted: Hosted, now_ms: int) -> CompactionPlan | None:
@@ -240,7 +242,7 @@ class Cleaner:
         except StopIteration:
             self._finish(running)
         except (SwapRefused, OSError) as failure:
-            self._next_look_ms = self._clock.now_ms() + self._backoff_ms
+            self._next_check_ms = self._clock.now_ms() + self._backoff_ms
             if not running.is_untimely and getattr(failure, "errno", None) != errno.ENOSPC:
                 self._note_failure(running.hosted, failure)
             self._drop(running)
@@ -290,7 +292,7 @@ class Cleaner:
             (self._clock.monotonic_ns() - running.started_ns) // 1_000_000,
         )  # fmt: skip
         if compaction.end_offset <= compaction.first_dirty_offset:
-            self._next_look_ms = self._clock.now_ms() + self._backoff_ms  # no further for now: an open transaction
+            self._next_check_ms = self._clock.now_ms() + self._backoff_ms  # no further for now: an open transaction
         self._write_checkpoint(hosted, compaction.end_offset)
         self._drop(running)
 
@@ -301,7 +303,7 @@ class Cleaner:
             _log.error("checkpoint not written directory=%s reason=%s", hosted.log_dir, failure)
 
     def _note_failure(self, hosted: Hosted, failure: Exception) -> None:
-        """Something that may be better next time, if it does not go on like this."""
+        """Something that may be better next time, if it does not persist."""
         if not hosted.directory.is_dir():
             return  # the topic was deleted
         known = self._failures.get(hosted.slot)
@@ -315,7 +317,7 @@ class Cleaner:
     def _quarantine(self, hosted: Hosted, reason: str) -> None:
         self.uncleanable[hosted.slot] = (hosted.row.key, reason)
         self._seat.counters.add(PARTITIONS_UNCLEANABLE, 1)
-        _log.error("partition uncleanable, left alone until the next start partition=%s reason=%s", hosted.name, reason)
+        _log.error("partition uncleanable, skipped until restart partition=%s reason=%s", hosted.name, reason)
 
     def _drop(self, running: _Pass) -> None:
         """Let go of a pass, its unfinished files included."""

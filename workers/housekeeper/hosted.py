@@ -74,7 +74,7 @@ class HostedReplicas:
                         break
 
     def view(self) -> ClusterView:
-        """The current view; what is another than in the last one is looked at once."""
+        """The current view; what is another than in the last one is visited once."""
         if self._view.version != self._seat.view.version():
             self._view, changes = self._seat.view.follow()
             if self._defaults.follow(self._view.cluster_settings, self._view.node_settings):

@@ -1,4 +1,4 @@
-"""What failed is left alone for a while, longer each time, and everything else goes on.
+"""What failed is left alone for a while, longer each time, and everything else continues.
 
 Runs in: the housekeeper. One partition whose files make no sense must not end a pass over the others, one pass must not
 end the housekeeper: it would be started again, and meet the same files.
@@ -45,7 +45,10 @@ class Quarantine:
             if len(self._failed) > QUARANTINE_ENTRIES_MAX:
                 del self._failed[next(iter(self._failed))]
             _log.exception(
-                "housekeeping failed, others go on what=%s failures=%d again_in_ms=%d", what, failures + 1, wait_ms
+                "housekeeping task failed, others continue what=%s failures=%d retry_in_ms=%d",
+                what,
+                failures + 1,
+                wait_ms,
             )
             return False
         self._failed.pop(key, None)

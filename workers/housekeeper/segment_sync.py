@@ -56,7 +56,7 @@ class SegmentSync:
         self._told: dict[TopicPartition, tuple[int, int]] = {}  # the same, as their owners know it
 
     def run(self) -> bool:
-        """One pass; returns whether a name is another topic's since the last one, or nobody's."""
+        """One pass; returns whether a name is another topic's since the last one, or no topic's."""
         replicas = list(self._replicas)
         is_news = self._follow({hosted.name: hosted for hosted in replicas})
         for hosted in replicas:

@@ -1,7 +1,7 @@
 """The housekeeper: checkpoints, fsync of rolled segments, retention, compaction, removal of what was deleted.
 
 Runs in: one process. It writes the checkpoint files (`checkpoints.py`) and the clean-shutdown marker of every log
-directory, and nobody else does. Of the segments it only reads: it asks their owners to drop them (`retention_look.py`), or
+directory, and no other process does. Of the segments it only reads: it asks their owners to drop them (`retention_scan.py`), or
 to put compacted ones in their place (`cleaner.py`). What goes into a checkpoint comes from the partition table.
 
     recovery point    everything below it has been fsynced: segments that rolled are synced here (`segment_sync.py`)
@@ -9,7 +9,7 @@ to put compacted ones in their place (`cleaner.py`). What goes into a checkpoint
     log start         log-start-offset-checkpoint
 
 The clean-shutdown marker is the last thing written, and says that every log of the directory is whole and synced
-(`clean_marker.py`). A pass that fails is tried again later, and ends no other (`quarantine.py`).
+(`clean_marker.py`). A pass that fails is retried later, and ends no other (`quarantine.py`).
 
 Source: Kafka `LogManager`, `ReplicaManager.checkpointHighWatermarks`.
 """
@@ -46,16 +46,16 @@ from headrace.workers.housekeeper.checkpoints import Checkpoints
 from headrace.workers.housekeeper.clean_marker import unclosed_log
 from headrace.workers.housekeeper.cleaner import Cleaner
 from headrace.workers.housekeeper.hosted import Hosted, HostedReplicas
-from headrace.workers.housekeeper.lag_look import LagLook
+from headrace.workers.housekeeper.lag_scan import LagScan
 from headrace.workers.housekeeper.owners import Owners
 from headrace.workers.housekeeper.quarantine import Quarantine
-from headrace.workers.housekeeper.retention_look import RetentionLook
+from headrace.workers.housekeeper.retention_scan import RetentionScan
 from headrace.workers.housekeeper.segment_sync import SegmentSync
 from headrace.workers.watched_disk import WatchedDisk
 
-SYNC_LOOK_INTERVAL_MS = 1_000
-LAG_LOOK_INTERVAL_MS = 2_000
-RETIRED_LOOK_INTERVAL_MS = 30_000
+SYNC_INTERVAL_MS = 1_000
+LAG_SCAN_INTERVAL_MS = 2_000
+RETIRED_SCAN_INTERVAL_MS = 30_000
 CHECKPOINT_FILES = (RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE, LOG_START_OFFSET_FILE)
 
 _log = logging.getLogger(__name__)
@@ -71,11 +71,11 @@ class Housekeeper(duty_cycle.Process):
         self._all_log_dirs = [Path(path) for path in seat.wiring.log_dirs]
         self._delete_delay_ms = settings["log.segment.delete.delay.ms"]
         self._intervals_ms = {
-            "sync": SYNC_LOOK_INTERVAL_MS,
-            "delete": SYNC_LOOK_INTERVAL_MS,
-            "lag": LAG_LOOK_INTERVAL_MS,
+            "sync": SYNC_INTERVAL_MS,
+            "delete": SYNC_INTERVAL_MS,
+            "lag": LAG_SCAN_INTERVAL_MS,
             "retention": settings["log.retention.check.interval.ms"],
-            "retired": max(SYNC_LOOK_INTERVAL_MS, min(RETIRED_LOOK_INTERVAL_MS, self._delete_delay_ms // 2)),
+            "retired": max(SYNC_INTERVAL_MS, min(RETIRED_SCAN_INTERVAL_MS, self._delete_delay_ms // 2)),
             RECOVERY_POINT_FILE: settings["log.flush.offset.checkpoint.interval.ms"],
             REPLICATION_OFFSET_FILE: settings["replica.high.watermark.checkpoint.interval.ms"],
             LOG_START_OFFSET_FILE: settings["log.flush.start.offset.checkpoint.interval.ms"],
@@ -88,9 +88,9 @@ class Housekeeper(duty_cycle.Process):
         self._sync = SegmentSync(
             seat, clock, self._replicas, self._owners, self._checkpoints, self._quarantine, self._take_offline
         )
-        self._lags = LagLook(seat, self._replicas)
+        self._lags = LagScan(seat, self._replicas)
         policy = load_policy(settings["headrace.retention.policy"])
-        self._retention = RetentionLook(seat, clock, self._replicas, self._owners, policy, self._quarantine)
+        self._retention = RetentionScan(seat, clock, self._replicas, self._owners, policy, self._quarantine)
         self._cleaner = Cleaner(
             seat, clock, self._replicas, self._owners, self._log_dirs, self._checkpoints, self._quarantine
         )
@@ -98,8 +98,8 @@ class Housekeeper(duty_cycle.Process):
         self._tasks: dict[str, Callable[[], object]] = {
             "sync": self._sync_rolled_segments,
             "delete": self._remove_deleted,
-            "lag": self._lags.look,
-            "retention": self._retention.look,
+            "lag": self._lags.run,
+            "retention": self._retention.run,
             "retired": self._retention.remove_retired,
             **{name: partial(self._write_checkpoint, name) for name in CHECKPOINT_FILES},
         }
@@ -220,7 +220,7 @@ class Housekeeper(duty_cycle.Process):
                 try:
                     deleted_ms = entry.stat().st_ctime_ns // 1_000_000
                 except FileNotFoundError:
-                    continue  # somebody was faster
+                    continue  # removed meanwhile
                 if now_ms - deleted_ms >= self._delete_delay_ms:
                     path = Path(entry.path)
                     self._quarantine.run(("delete", path), path, self._remove_directory, path)

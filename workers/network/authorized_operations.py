@@ -1,4 +1,4 @@
-"""The operations that a client may do, as bits: all there are, since this node authorizes nobody yet.
+"""The operations that a client may do, as bits: all there are, since this node does not authorize yet.
 
 Runs in: network workers. Groups have theirs in `coordinators/group_coordinator.py`.
 

@@ -6,8 +6,8 @@ still needed: nothing is received and nothing moved until it went through.
 
 A frame above RECEIVE_BYTES_BUSY has its size set aside first (`frame_memory.py`).
 
-Bounds: PIPELINED_REQUESTS_MAX open exchanges, OUTBOX_BYTES_MAX of unsent memory, in the outbox or behind an exchange
-that waits; beyond either the connection is not read. Nor is it behind a request of LARGE_ANSWERS until that is answered,
+Bounds: PIPELINED_REQUESTS_MAX open exchanges, OUTBOX_BYTES_MAX of unsent memory, in the outbox or after an exchange
+that waits; beyond either the connection is not read. Nor is it after a request of LARGE_ANSWERS until that is answered,
 so that the bound is passed by one such answer at most, not by one for each request in flight.
 """
 
@@ -50,7 +50,7 @@ LARGE_ANSWERS = frozenset(
     }
 )  # whatever the request's size
 
-SHARED_FAILURES = (CorruptRing, Fenced, RegionError, ViewError)  # of what processes share, whoever's request met them
+SHARED_FAILURES = (CorruptRing, Fenced, RegionError, ViewError)  # of what processes share, whichever request met them
 
 _NO_BUFFER = memoryview(b"")
 _unpack_size = Struct(">i").unpack_from
@@ -62,7 +62,13 @@ Stalled = deque[tuple[int, int, bytes, memoryview | bytes | bytearray | None]]
 
 
 class Connection(FrameBuffer):
-    """State of one socket; the loop calls in, nothing here waits."""
+    """State of one socket; the loop calls in, nothing here waits.
+
+    Who writes what: everything is written by the methods here, but
+
+    loop.py          cycle, cycle_requests, registered_events, last_active_ms, sending_since_ms, is_closed: its own notes
+    ring_sender.py   stalled: its queue for this connection
+    """
 
     __slots__ = (
         "_dirty",
@@ -143,7 +149,7 @@ class Connection(FrameBuffer):
 
     @property
     def is_only_waiting(self) -> bool:
-        """Whether nothing is received until something is answered, nor anything on its way to a ring."""
+        """Whether nothing is received until something is answered, nor anything waits for a ring."""
         return self.is_short or (not self.can_take_requests and not self.stalled)
 
     @property
@@ -156,14 +162,29 @@ class Connection(FrameBuffer):
         """Whether received bytes wait that are not part of a handled frame."""
         return self._end > self._start
 
-    def expect(self, exchange: Exchange) -> None:
-        """A request was read: its response takes its place behind those of the others."""
+    def expect(self, exchange: Exchange, client_id: str | None) -> None:
+        """A request was read: its response takes its place after those of the others."""
+        self.client_id = client_id
         self.exchanges.append(exchange)
         if exchange.api_key in LARGE_ANSWERS:
             self._large = exchange
 
+    def hold(self, memory_bytes: int) -> None:
+        """An exchange was answered: so much memory waits until its turn comes."""
+        self.held_bytes += memory_bytes
+        if not self.is_closed:
+            self._dirty.add(self)
+
+    def park(self, partitions: int) -> None:
+        """A fetch waits for this number of partitions, or (negative) does not wait any more."""
+        self.parked_partitions += partitions
+
+    def restart_frame_clock(self, now_ms: int) -> None:
+        """We paused reading: that time is not the peer's, who owes the rest of a frame."""
+        self.frame_since_ms = now_ms
+
     def mark_dirty(self) -> None:
-        """Have the loop look at this connection at the end of its cycle."""
+        """Have the loop settle this connection at the end of its cycle."""
         if not self.is_closed:
             self._dirty.add(self)
 
@@ -183,7 +204,7 @@ class Connection(FrameBuffer):
     def contain(self, failure: Exception) -> None:
         """A request of this connection failed in a way that is ours to mend: that ends this connection and no other.
 
-        raises   the failure, where memory that processes share is not as it has to be: the successor gets it anew
+        raises   the failure, where memory that processes share is not as it has to be: the successor gets it as new
         """
         if isinstance(failure, SHARED_FAILURES):
             raise failure
@@ -264,7 +285,7 @@ class Connection(FrameBuffer):
         self.sock.close()
 
     def let_in(self, size_bytes: int) -> None:
-        """The memory that was waited for is set aside: go on reading."""
+        """The memory that was waited for is set aside: resume reading."""
         self._set_aside += size_bytes
         self.is_short = False
         self.mark_dirty()

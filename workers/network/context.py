@@ -90,5 +90,5 @@ class Context:
         return [self.view.brokers[node_id] for node_id in sorted(self.view.brokers)]
 
     def forward_to_controller(self, exchange: Exchange, body: memoryview) -> None:
-        """Hand a request to the controller process; its response body is the answer as it stands."""
+        """Forward a request to the controller process; its response body is the answer."""
         self.forwarder.forward(exchange, body)

@@ -1,9 +1,9 @@
 """Fetch v0 to v3: what is in the log, as readers of the old message formats take it.
 
-Runs in: a network worker, once a request is to be answered; while it waits only sizes are looked at. v0 and v1 get
+Runs in: a network worker, once a request is to be answered; while it waits only sizes are read. v0 and v1 get
 messages of v0, v2 and v3 get v1. The bytes go through this process, so a request converts CONVERTED_BYTES_MAX of the
 log, shared by its partitions, at least one batch for each until four times that is reached, or OPENED_BYTES_MAX has come
-out of them (`opening_budget.py`). With more the ones behind
+out of them (`opening_budget.py`). With more the ones after
 get nothing this time; the first one to be served rotates with the correlation id, except in v3, whose clients rotate.
 
     v0 to v2   the answer is cut at the partition's limit: a client that finds no whole message doubles it
@@ -58,7 +58,7 @@ class OldRange:
 def find(
     reader: LogReader, version: int, offset: int, limit: int, partitions: int, is_first: bool, ends: tuple[int, int]
 ) -> OldRange | None:
-    """The batches to convert for one of so many partitions: its share, one batch at least, nothing if v3 forbids it.
+    """The batches to convert for one of `count` partitions: its share, one batch at least, nothing if v3 forbids it.
 
     raises   CorruptSegment; OSError
     """
@@ -104,7 +104,7 @@ def answer(
 
 
 def _convert(wanted: OldRange, magic: int, budget: OpeningBudget) -> tuple[bytes, int, ErrorCode]:
-    """(converted entries, at least one where there is any behind the offset, how many bytes may be sent, error)."""
+    """(converted entries, at least one where there is any beyond the offset, how many bytes may be sent, error)."""
     found: FileRange | None = wanted.found
     limit = wanted.limit
     share = max(wanted.found.length, SHARE_BYTES_MIN)

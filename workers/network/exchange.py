@@ -1,7 +1,7 @@
 """One request of a connection and the place of its response.
 
 Runs in: a network worker. Responses leave in the order of the requests whatever order they become ready in:
-an exchange stands in its connection's queue from the moment its frame was read, and holds the queue until it
+an exchange is in its connection's queue from the moment its frame was read, and holds the queue until it
 is answered.
 """
 
@@ -23,7 +23,7 @@ Part = bytes | memoryview | FilePart
 
 
 class Exchange:
-    """A request on its way to a response."""
+    """A request, and its response."""
 
     __slots__ = ("api_key", "api_version", "connection", "correlation_id", "header", "memory_bytes", "parts")
 
@@ -70,5 +70,4 @@ class Exchange:
     def _settle(self, parts: Sequence[Part], memory_bytes: int) -> None:
         self.parts = parts
         self.memory_bytes = memory_bytes
-        self.connection.held_bytes += memory_bytes
-        self.connection.mark_dirty()
+        self.connection.hold(memory_bytes)

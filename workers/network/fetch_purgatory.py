@@ -12,7 +12,7 @@ An attempt that fails ends its fetch and its connection, and no other. Where a c
 in the next one.
 
 Bound: one entry per open exchange (PIPELINED_REQUESTS_MAX a connection), and a connection whose fetches wait for
-PARKED_PARTITIONS_MAX partitions is not read: each is looked at whenever one of them moves. Source: Kafka `DelayedFetch`.
+PARKED_PARTITIONS_MAX partitions is not read: each is checked whenever one of them moves. Source: Kafka `DelayedFetch`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class FetchPurgatory:
             waiting.add(fetch)
         self._by_connection.setdefault(connection, set()).add(fetch)
         self._open_count += 1
-        connection.parked_partitions += len(slots)
+        connection.park(len(slots))
         fence()
         if attempt(False):
             self._close(fetch)
@@ -92,7 +92,7 @@ class FetchPurgatory:
         return len(self._moved)
 
     def advance(self, slots: Iterable[int], is_spent: IsSpent = _never) -> int:
-        """Try the fetches of slots whose high watermark moved, each once: it looks at all its partitions.
+        """Try the fetches of slots whose high watermark moved, each once: it checks all its partitions.
 
         returns   number of fetches answered
         """
@@ -101,7 +101,7 @@ class FetchPurgatory:
         return self._try_moved(is_spent)
 
     def expire(self, now_ms: int, is_spent: IsSpent = _never) -> int:
-        """Answer the fetches whose time is over with whatever there is, behind those that moved and had no turn."""
+        """Answer the fetches whose time is over with what there is, after those that moved and had no turn."""
         answered = self._try_moved(is_spent) if self._moved else 0
         deadlines = self._deadlines
         while deadlines.next_ms <= now_ms and not is_spent():
@@ -156,7 +156,7 @@ class FetchPurgatory:
         fetch.is_open = False
         self._moved.pop(fetch, None)
         self._open_count -= 1
-        fetch.connection.parked_partitions -= len(fetch.slots)
+        fetch.connection.park(-len(fetch.slots))
         of_connection = self._by_connection[fetch.connection]
         of_connection.discard(fetch)
         if not of_connection:

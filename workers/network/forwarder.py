@@ -34,7 +34,7 @@ class Forwarder:
         self._controller = controller_id
 
     def forward(self, exchange: Exchange, body: memoryview | bytes, process_id: int | None = None) -> None:
-        """Send a client's request on; the client gets what the other process answers, as it stands.
+        """Send a client's request on; the client gets what the other process answers, unchanged.
 
         process_id   that is to answer; None: the controller process
         """

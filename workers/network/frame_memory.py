@@ -1,9 +1,10 @@
 """What the large frames of all connections of a network worker may take, while they arrive and until they are handled.
 
-Runs in: a network worker, one object. A frame that fits RECEIVE_BYTES_BUSY comes in any case. A larger one has its whole size set
-aside before its connection's buffer grows for it; where that is not there, the connection is not read, and stands in line. So
-whoever was let in can finish, and nobody waits for somebody who waits. Who does not finish is given up after TRICKLE_DEADLINE_MS; while
-others wait, already when he falls behind the pace that this takes: two frames that were begun would hold up everybody else's else.
+Runs in: a network worker, one object. A frame that fits RECEIVE_BYTES_BUSY comes in any case. A larger one has its whole size
+set aside before its connection's buffer grows for it; where that is not there, the connection is not read, and waits in line.
+So every connection that was let in can finish, and none waits for one that waits. One that does not finish is given up after
+TRICKLE_DEADLINE_MS; while others wait, already when it falls behind the pace that this takes: otherwise two unfinished frames
+would hold up all others.
 
     memory for frames <= max(queued.max.request.bytes / network workers, socket.request.max.bytes)
                          + RECEIVE_BYTES_BUSY for each connection; while a buffer grows, half as much again
@@ -38,7 +39,7 @@ class FrameMemory:
         self._bytes_max = bytes_max
 
     def take(self, connection: Connection, size_bytes: int) -> bool:
-        """Set bytes aside; where they are not there, or others wait, the connection stands in line."""
+        """Set bytes aside; where they are not there, or others wait, the connection waits in line."""
         if not self.waiting and self.used + size_bytes <= self._bytes_max:
             self.used += size_bytes
             return True

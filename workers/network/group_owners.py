@@ -69,7 +69,7 @@ def with_offsets_topic(context: Context, exchange: Exchange, then: Callable[[], 
 
 
 def forward_to_group(context: Context, exchange: Exchange, body: memoryview | bytes, group_id: str) -> None:
-    """Hand a request on to the owner of its group; its answer is the response as it stands."""
+    """Forward a request to the owner of its group; its answer is the response."""
     if OFFSETS_TOPIC in context.view.topics:
         context.forwarder.forward(exchange, body, owner_of_group(context, group_id))
         return

@@ -10,7 +10,7 @@ Everything is level-triggered. A connection is registered for reading only while
 writing only while its outbox holds something.
 
 A cycle takes NETWORK_REQUESTS_PER_CYCLE_MAX requests at most, CONNECTION_REQUESTS_PER_CYCLE_MAX of one connection, and none
-after NETWORK_CYCLE_MS_MAX. Whoever has more to say waits in line: those that got nothing in a cycle come first in the next.
+after NETWORK_CYCLE_MS_MAX. Connections with more to say wait in line: those that got nothing in a cycle come first in the next.
 What one request does wrong closes its connection and no other (`Connection.contain`).
 """
 
@@ -58,8 +58,8 @@ from headrace.workers.network.frame_memory import FrameMemory, frame_memory_max
 from headrace.workers.network.heap import trim_heap
 from headrace.workers.network.router import route
 
-CLOCK_MASK = 3  # the time is looked at before each fourth request of a connection
-LOOK_AT_CONNECTIONS_INTERVAL_MS = 1_000
+CLOCK_MASK = 3  # the time is read before each fourth request of a connection
+CONNECTIONS_CHECK_INTERVAL_MS = 1_000
 SLOW_READER_DEADLINE_MS = 60_000  # a socket that takes nothing for this long is closed
 SHRINK_AFTER_IDLE_MS = 10_000
 CLOSED_BEFORE_TRIM = 500  # connections: 10 MB
@@ -71,7 +71,7 @@ _log = logging.getLogger(__name__)
 
 
 class NetworkLoop(Process):
-    """Connections of one listener, and the rings behind them."""
+    """Connections of one listener, and the rings of their requests."""
 
     def __init__(self, seat: Seat, context: Context, listener: socket.socket, poller: Poller) -> None:
         settings = context.settings
@@ -82,7 +82,7 @@ class NetworkLoop(Process):
         self._connections: dict[int, Connection] = {}  # by serial
         self._dirty: set[Connection] = set()
         self._serial = 0
-        self._next_look_ms = 0
+        self._next_check_ms = 0
         self._frame_bytes_max = settings["socket.request.max.bytes"]
         self._frame_memory = FrameMemory(
             frame_memory_max(settings["queued.max.request.bytes"], self._frame_bytes_max, len(seat.wiring.network_ids))
@@ -99,7 +99,7 @@ class NetworkLoop(Process):
         self._is_accepting = False  # who has no view yet would say that no topic is known
         self._is_ready = False  # a view was there
         self._deferred: dict[Connection, None] = {}  # who got nothing in this cycle, in order
-        self._served: dict[Connection, None] = {}  # who has more to say, behind those
+        self._served: dict[Connection, None] = {}  # who has more to say, after those
         self._cycle = 0
         self._requests_left = 0  # of this cycle
         self._ends_ns = 0  # when it takes no more of them
@@ -138,9 +138,9 @@ class NetworkLoop(Process):
             self._settle(self._dirty.pop())
         context.sender.commit()  # settling may have taken more frames
         self._count()
-        if context.now_ms >= self._next_look_ms:
-            self._next_look_ms = context.now_ms + LOOK_AT_CONNECTIONS_INTERVAL_MS
-            self._look_at_connections()
+        if context.now_ms >= self._next_check_ms:
+            self._next_check_ms = context.now_ms + CONNECTIONS_CHECK_INTERVAL_MS
+            self._check_connections()
         return done + len(self._deferred) + len(self._served) + context.fetches.moved_count
 
     def _is_spent(self) -> bool:
@@ -287,7 +287,7 @@ class NetworkLoop(Process):
         return ACCEPTS_PER_CYCLE_MAX
 
     def _pause_accepting(self, failure: OSError) -> None:
-        """Leave new connections in the backlog until the next look: the listener would keep the loop awake."""
+        """Leave new connections in the backlog until the next check: the listener would keep the loop awake."""
         assert self._listener is not None
         _log.error("no connection accepted reason=%s hint=raise LimitNOFILE or lower max.connections", failure.strerror)
         self._poller.modify(self._listener.fileno(), 0)
@@ -327,7 +327,7 @@ class NetworkLoop(Process):
         self._take_frames(connection)
 
     def _resume(self) -> int:
-        """Go on with the connections that stand in line, those first that waited while others were served."""
+        """Resume the connections that wait in line, those first that waited while others were served."""
         waiting = {**self._deferred, **self._served}
         self._deferred, self._served = {}, {}
         for connection in list(waiting):
@@ -407,7 +407,7 @@ class NetworkLoop(Process):
             self._poller.modify(connection.fd, wanted)
             connection.registered_events = wanted
 
-    def _look_at_connections(self) -> None:
+    def _check_connections(self) -> None:
         """Once a second: trickled frames, readers that don't read, idle connections, a listener that paused or refused."""
         if self._refused > 1:
             _log.warning("connections refused count=%d reason=max.connections", self._refused)
@@ -421,7 +421,7 @@ class NetworkLoop(Process):
         for connection in list(self._connections.values()):
             idle_ms = now_ms - connection.last_active_ms
             if connection.frame_since_ms and (connection.is_short or not connection.can_take_requests):
-                connection.frame_since_ms = now_ms  # it is us who don't read
+                connection.restart_frame_clock(now_ms)
             if connection.frame_since_ms and now_ms - connection.frame_since_ms > TRICKLE_DEADLINE_MS:
                 self._seat.counters.add(CONNECTIONS_CLOSED_BAD, 1)
                 self._close(connection, f"a frame was not whole after {TRICKLE_DEADLINE_MS} ms")
@@ -432,7 +432,7 @@ class NetworkLoop(Process):
                 self._close(connection, f"the peer read nothing for {SLOW_READER_DEADLINE_MS} ms")
             elif 0 <= self._idle_max_ms < idle_ms and not connection.exchanges:
                 self._close(connection, f"idle for {idle_ms} ms")
-            elif idle_ms > LOOK_AT_CONNECTIONS_INTERVAL_MS and connection.is_only_waiting and connection.has_left():
+            elif idle_ms > CONNECTIONS_CHECK_INTERVAL_MS and connection.is_only_waiting and connection.has_left():
                 self._close(connection, None)
             elif idle_ms > SHRINK_AFTER_IDLE_MS or self._frame_memory.waiting:
                 connection.shrink()

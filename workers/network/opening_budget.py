@@ -2,11 +2,11 @@
 
     opened so far <= OPENED_BYTES_MAX + OPENED_RATIO_MAX x bytes of the request
 
-Opened are bytes that went in, bytes that came out, OPENED_RECORD_COST for each record that was looked at, and BATCH_COST
+Opened are bytes that went in, bytes that came out, OPENED_RECORD_COST for each record that was checked, and BATCH_COST
 for each batch. Bytes that go in count because what comes out may be nothing, and because what does not decompress has cost as much.
 
-A request that costs HEAVY_COST (30 ms or so) ends its turn: the loop serves nobody else's frames in that cycle, beats and
-sends, and goes on with the others first.
+A request that costs HEAVY_COST (30 ms or so) ends its turn: the loop serves no other frames in that cycle, beats and
+sends, and serves the others first.
 
 Runs in: a network worker, one object for a request that opens anything.
 """
@@ -48,7 +48,7 @@ class OpeningBudget:
         self.spent += size_bytes + OPENED_RECORD_COST * records
 
     def spend_in_vain(self, size_bytes: int) -> None:
-        """So many bytes could not be opened; nobody knows what came out until then."""
+        """This number of bytes could not be opened; what came out until then is unknown."""
         self.spent += min(self.limit, VAIN_RATIO * size_bytes)
 
     def spend_records(self, records: Sequence[Record]) -> None:

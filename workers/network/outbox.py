@@ -98,7 +98,7 @@ class Outbox:
         return True
 
     def _join(self, first: bytes | memoryview) -> bytes | memoryview:
-        """`first` and the memory parts behind it as one buffer, up to OUTBOX_JOIN_BYTES_MAX."""
+        """`first` and the memory parts after it as one buffer, up to OUTBOX_JOIN_BYTES_MAX."""
         parts = self._parts
         if type(parts[0]) is FilePart:
             return first

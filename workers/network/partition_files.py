@@ -7,7 +7,7 @@ Files are opened by name, and a topic may be deleted and created again under it.
 
     rename to *-delete  ->  row DELETED  ->  (controller: slot free, topic created again)  ->  row of the new key  ->  files
 
-so what was opened is the partition's own if its row, read behind that, still says so.
+so what was opened is the partition's own if its row, read after that, still says so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An uncompressed batch of v2 on its way in: its records are what its header says, whatever the topic asks for.
+"""An uncompressed batch of v2 as it comes in: its records are what its header says, whatever the topic asks for.
 
 Runs in: a network worker, in the receive buffer. A batch whose header or checksum is wrong is passed as it is: the log's
 owner names that fault. The checksum is computed here only where a record is at fault, or where the header's largest
@@ -78,7 +78,7 @@ def _is_one(batch: memoryview) -> bool:
         time, offset, key, size, more = offset, key, size, more, last
     if time or offset or bits & 1 or body + (bits >> 1) != total or batch[total - 1]:
         return False
-    place = body + 4  # behind attributes, both deltas and the key's length
+    place = body + 4  # after attributes, both deltas and the key's length
     if key != 1:
         place += key >> 1
         if key & 1 or key >= 128 or place + 2 > total:

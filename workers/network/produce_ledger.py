@@ -1,4 +1,4 @@
-"""Produce requests on their way through the partition workers.
+"""Produce requests in flight to the partition workers.
 
 Runs in: a network worker. A request is split into one ring message per partition; it is answered when each of
 them has its result. The request id carries the connection's serial, so that an error for an acks=0 request,

@@ -1,4 +1,4 @@
-"""What a topic asks of records before they go to their log: another codec, keys, a look inside, today's format.
+"""What a topic asks of records before they go to their log: another codec, keys, a deep check, today's format.
 
 Runs in: a network worker, on the batch where it was received; one object a topic, made with its routes. Most topics
 ask nothing (`is_plain`) and their batches pass untouched. The log's owner checks the header of whatever comes out, as
@@ -93,9 +93,9 @@ class RecordPolicy:
     __slots__ = (
         "_compress",
         "_config",
+        "_inspects_records",
         "_is_compacted",
         "_is_deep",
-        "_looks_inside",
         "codec",
         "is_plain",
         "serves_old_readers",
@@ -111,8 +111,8 @@ class RecordPolicy:
         level: Any = values.get(f"compression.{kind}.level")
         is_usual = level is None or level == DEFAULT_LEVELS[_CODECS[kind]]
         self._compress = compress if is_usual else partial(compress_at, level=level)
-        self._looks_inside = self._is_compacted or self._is_deep
-        self.is_plain = self.codec is None and not self._looks_inside
+        self._inspects_records = self._is_compacted or self._is_deep
+        self.is_plain = self.codec is None and not self._inspects_records
         self.serves_old_readers: bool = values["message.downconversion.enable"]
 
     def admit(self, batch: memoryview, now_ms: int, budget: OpeningBudget | None = None) -> Buffer:
@@ -121,7 +121,7 @@ class RecordPolicy:
         budget   of its request
         raises   KafkaError INVALID_RECORD, INVALID_TIMESTAMP or MESSAGE_TOO_LARGE, with the reason
         """
-        if not self._looks_inside and len(batch) >= HEADER_BYTES:
+        if not self._inspects_records and len(batch) >= HEADER_BYTES:
             codec = batch[_CODEC_POSITION] & CODEC_MASK
             if codec == Codec.NONE:
                 check_plain(batch)
@@ -172,7 +172,7 @@ class RecordPolicy:
         return self._rebuilt(batch, header, batch[HEADER_BYTES:], self.codec, header.max_timestamp)
 
     def _admit(self, batch: memoryview, header: RecordBatchHeader, now_ms: int, budget: OpeningBudget) -> Buffer:
-        if self._looks_inside and header.record_count > OPENED_RECORDS_MAX:
+        if self._inspects_records and header.record_count > OPENED_RECORDS_MAX:
             raise TooManyRecords(f"{header.record_count} records in a batch, {OPENED_RECORDS_MAX} are opened")
         budget.spend(len(batch) + BATCH_COST, 0)
         try:
@@ -180,9 +180,9 @@ class RecordPolicy:
         except CompressionError:
             budget.spend_in_vain(len(batch))
             raise
-        budget.spend(len(plain), header.record_count if self._looks_inside else 0)
+        budget.spend(len(plain), header.record_count if self._inspects_records else 0)
         latest_ms = header.max_timestamp
-        if self._looks_inside:
+        if self._inspects_records:
             scan = scan_records(plain, header)
             check_range(scan.min_timestamp_ms, scan.max_timestamp_ms)
             if self._is_compacted:

@@ -3,7 +3,7 @@
 An idempotent producer has up to five batches of a partition in flight. Where the first one is refused since its partition is not
 in service (a worker starts again, a disk is full), the next ones may find it in service: they are out of order, and the log
 says so. librdkafka then begins a new epoch, and sends again under it whatever had no answer yet, on any partition:
-what is stored of that stands twice. Kafka has this gap too, but a broker's death takes the connection with it there.
+what is stored of that is stored twice. Kafka has this gap too, but a broker's death takes the connection with it there.
 
 So the connection remembers the refusal, and an error of sequence that follows is told as NOT_LEADER_OR_FOLLOWER:
 the producer waits until nothing is in flight, and begins with the refused batch again.

@@ -116,7 +116,7 @@ _SERVED: dict[tuple[int, int], tuple[Handler, bool]] = {
 def route(context: Context, connection: Connection, frame: memoryview) -> None:
     """Handle one frame of a connection.
 
-    raises   BadFrame, for a header, key, version or body that can't be
+    raises   BadFrame, for a header, key, version or body that is invalid
     """
     header = parse_request_header(frame)
     served = _SERVED.get((header.api_key, header.api_version))
@@ -126,6 +126,5 @@ def route(context: Context, connection: Connection, frame: memoryview) -> None:
         served = (a18_api_versions.handle, False)
     handler, is_flexible = served
     exchange = Exchange(connection, header.api_key, header.api_version, header.correlation_id, is_flexible)
-    connection.expect(exchange)
-    connection.client_id = header.client_id
+    connection.expect(exchange, header.client_id)
     handler(context, exchange, frame[header.body_position :])

@@ -13,6 +13,7 @@ from headrace.ids import RequestId
 from headrace.limits import BACKLOG_ENTRIES_MAX
 from headrace.shm.messages import ADVANCED, RESULT, RESULT_ENTRY, SLOT_ENTRY
 from headrace.shm.seat import Seat
+from headrace.workers.partition.replica import Replica
 
 ENTRIES_PER_MESSAGE = 256
 SLOTS_PER_MESSAGE = 1024
@@ -25,6 +26,7 @@ class Answers:
 
     def __init__(self, seat: Seat) -> None:
         self._seat = seat
+        self._waiting = seat.partitions.waiting
         self._results: dict[int, list[bytes]] = {}
         self._advanced: dict[int, set[int]] = {}
 
@@ -50,12 +52,14 @@ class Answers:
         """Owe an error for a batch that no log has seen."""
         self.result(process_id, request_id, index, int(error), -1, -1, -1)
 
-    def advanced(self, network_worker: int, slot: int) -> None:
-        """Owe network worker `n` the news that a slot's high watermark moved."""
-        self._advanced.setdefault(network_worker, set()).add(slot)
+    def wake_fetches(self, replica: Replica) -> None:
+        """A replica moved: owe the news to each network worker with a fetch parked on it. `MovedReplicas` has fenced."""
+        slot = replica.slot
+        for network_worker in self._waiting(slot):
+            self._advanced.setdefault(network_worker, set()).add(slot)
 
     def is_congested(self, process_id: int) -> bool:
-        """Whether so many results wait for a network worker that no more produces of it should be taken."""
+        """Whether too many results wait for a network worker to take more of its produces."""
         return len(self._results.get(process_id, ())) > BACKLOG_ENTRIES_MAX
 
     def forget(self, process_id: int) -> None:

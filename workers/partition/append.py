@@ -5,7 +5,7 @@ partition, one RESULT message and at most one doorbell a network worker. A batch
 checked, stamped and written from the ring's own memory, and the ring is released after the write.
 
     gather: ring's messages -> unpack header (32 bytes) -> group by replica
-    append: PartitionLog.append_as_leader -> row -> RESULT
+    append: Replica.append (log, row) -> RESULT, or parked until the high watermark has reached it
 
 Source: blueprint, write plane; Kafka `ReplicaManager.appendRecords`.
 """
@@ -49,13 +49,11 @@ class Appender:
     def __init__(
         self,
         seat: Seat,
-        node_id: int,
         replicas: Replicas,
         answers: Answers,
         purgatory: ProducePurgatory,
     ) -> None:
         self._seat = seat
-        self._node_id = node_id
         self._replicas = replicas
         self._answers = answers
         self._purgatory = purgatory
@@ -122,7 +120,7 @@ class Appender:
         for replica, (tickets, batches) in work.items():
             self._append(replica, tickets, batches, now_ms)
 
-    def look(self, monotonic_ms: int) -> None:
+    def expire(self, monotonic_ms: int) -> None:
         """Let go of large batches whose end never came."""
         self._large.expire(monotonic_ms)
 
@@ -138,27 +136,18 @@ class Appender:
         return _STORAGE_ERROR if replica.state is RowState.OFFLINE else _NOT_LEADER
 
     def _append(self, replica: Replica, tickets: list[Ticket], batches: list[memoryview], now_ms: int) -> None:
-        log = replica.log
-        start_offset = log.log_end_offset
-        start_bytes = log.size_bytes
+        start_records, start_bytes = replica.records_appended, replica.bytes_appended
         try:
             results = replica.append(batches, now_ms)
         except StorageFailed as failure:
             replica.fail(failure)
             results = [(_STORAGE_ERROR, -1, -1)] * len(tickets)
-        end_offset = log.log_end_offset
-        if end_offset != start_offset and replica.is_leader:
-            appended_bytes = max(0, log.size_bytes - start_bytes)
-            replica.records_appended += end_offset - start_offset
-            replica.bytes_appended += appended_bytes
+        if replica.records_appended != start_records:
+            appended_bytes = replica.bytes_appended - start_bytes
             counters = self._seat.counters
             counters.add(PRODUCE_BATCHES, len(batches))
             counters.add(PRODUCE_BYTES, appended_bytes)
-            replica.advance_high_watermark(self._node_id)
-            replica.publish()
-            for network_worker in replica.waiting_network_workers():
-                self._answers.advanced(network_worker, replica.slot)
-            self._replicas.spend(appended_bytes, self._monotonic_ms)
+            self._replicas.failures.spend(appended_bytes, self._monotonic_ms)
         self._answer(replica, tickets, results)
 
     def _answer(self, replica: Replica, tickets: list[Ticket], results: list[tuple[int, int, int]]) -> None:

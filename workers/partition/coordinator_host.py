@@ -9,10 +9,10 @@ Runs in: a partition worker, for the partitions of the kind's topic that it lead
                                                       an event again, and its effects, until there are none
 
 Leadership gained: the partition is read in slices, a bounded number of bytes a cycle, so that produces and
-other partitions go on. Lost: the coordinator is unloaded.
+other partitions are served. Lost: the coordinator is unloaded.
 
 Quarantine: a coordinator that raises has done half of an event. It alone is unloaded, as if leadership were lost, and its
-partition is loaded again: after RELOAD_FIRST_MS, doubled up to RELOAD_MAX_MS while it goes on to fail. So is one that sets a
+partition is loaded again: after RELOAD_FIRST_MS, doubled up to RELOAD_MAX_MS while it keeps failing. So is one that sets a
 timer when the heap is full, after all else that it wanted is done. Clients come to that bound (COORDINATOR_TIMERS_MAX) only
 where coordinators don't ask `has_timers`, or loaded so much: from half of it on, they refuse new members.
 
@@ -24,7 +24,6 @@ from __future__ import annotations
 import itertools
 import logging
 from collections import deque
-from collections.abc import Iterable
 from typing import Any, Generic
 
 from headrace.errors import ErrorCode, Fenced, StorageExhausted, StorageFailed
@@ -58,7 +57,8 @@ BATCH_BYTES_WANTED = 256 * 1024  # a batch takes further appends up to here
 # A full disk gives no group another coordinator. A member that is sent to look for one is out of its group before it is back:
 # librdkafka sends no heartbeats meanwhile. So it is told to try here again, as while a group is loaded (NO_ROOM).
 _LOST = ErrorCode.KAFKA_STORAGE_ERROR
-_START_LOADING = "start loading"  # the host's own event among the timers
+_START_LOADING = "start loading"  # the host's own events among the timers
+_COMMITS_DUE = "commits due"
 _new = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 
 _log = logging.getLogger(__name__)
@@ -67,22 +67,24 @@ _log = logging.getLogger(__name__)
 class Hosted(Generic[C]):
     """One partition that this worker leads, and its coordinator.
 
-    is_hosted   until it is unloaded; then only the outcomes of its appends come still
-    appends     wanted in this cycle
-    waiting     in the log, not yet committed: (end offset, deadline, offset of its last record, append)
-    slices      of the log while it is loaded, `unread` of them
-    failures    in a row, of the coordinators of this partition
+    is_hosted      until it is unloaded; then only the outcomes of its appends come still
+    appends        wanted in this cycle
+    waiting        in the log, not yet committed: (end offset, deadline, offset of its last record, append)
+    commit_timer   for the first of `waiting`, or for one before it; 0 where there is none
+    slices         of the log while it is loaded, `unread` of them
+    failures       in a row, of the coordinators of this partition
     """
 
     __slots__ = (
-        "appends", "coordinator", "failed_ms", "failures", "is_hosted", "replica", "slices", "started_ms", "unread",
-        "waiting",
+        "appends", "commit_timer", "coordinator", "failed_ms", "failures", "is_hosted", "replica", "slices", "started_ms",
+        "unread", "waiting",
     )  # fmt: skip
 
     def __init__(self, coordinator: C, replica: Replica, now_ms: int) -> None:
         self.coordinator = coordinator
         self.replica = replica
         self.is_hosted = True
+        self.commit_timer = 0
         self.appends: list[Append] = []
         self.waiting: deque[tuple[int, int, int, Append]] = deque()
         self.slices: LogSlices | None = None
@@ -101,6 +103,7 @@ class CoordinatorHost(Generic[C]):
     """The coordinators of one kind in one partition worker.
 
     by_partition   what is hosted, by the partition's index
+    waiting        by replica: what has appends that are not committed
     clock          the time of this cycle
     """
 
@@ -114,6 +117,7 @@ class CoordinatorHost(Generic[C]):
         now_ms: int,
     ) -> None:
         self.by_partition: dict[int, Hosted[C]] = {}
+        self.waiting: dict[Replica, Hosted[C]] = {}
         self.clock = SteadyClock(now_ms)
         self.timers: Deadlines[Hosted[C], Any] = Deadlines(COORDINATOR_TIMERS_MAX)
         self._lacks_timer = False  # what the present event wanted found no room
@@ -121,16 +125,13 @@ class CoordinatorHost(Generic[C]):
         self._topics = topics
         self._answers = answers
         self._replicas = replicas
-        self._node_id: int = seat.wiring.settings["broker.id"]
         self._partition_count = kind.partition_count
         self._new_timer = itertools.count(1).__next__
         self._next_upkeep_ms = now_ms + kind.upkeep_interval_ms
         self._to_keep_up: deque[Hosted[C]] = deque()
         self._loading: deque[Hosted[C]] = deque()
         self._behind: dict[Hosted[C], None] = {}  # may have something of deleted topics
-        self._touched: dict[
-            Hosted[C], None
-        ] = {}  # have appends or waiting ones; one that is unloaded may have some left
+        self._touched: dict[Hosted[C], None] = {}  # want to append, or may have something committed or late
         self._their_log = logging.getLogger(f"headrace.workers.coordinators.{kind.name}")
 
     # Events from outside
@@ -192,7 +193,8 @@ class CoordinatorHost(Generic[C]):
         for hosted in list(self.by_partition.values()) if gone else ():
             self._forget(hosted, gone)
         if changes is None or self._kind.topic in changes:
-            self.follow_roles(self._replicas.values())
+            for replica in self._replicas.values():
+                self.follow_role(replica)
 
     def _forget(self, hosted: Hosted[C], topics: frozenset[str]) -> None:
         self._behind[hosted] = None
@@ -206,17 +208,20 @@ class CoordinatorHost(Generic[C]):
                 del self._behind[hosted]
         return not self._behind
 
-    def follow_roles(self, replicas: Iterable[Replica]) -> None:
-        """Take up what this worker leads now of replicas that may have changed, give up what it does not."""
-        for replica in replicas:
-            if replica.partition.topic != self._kind.topic:
-                continue
-            hosted = self.by_partition.get(replica.partition.partition)
-            if hosted is not None and (hosted.replica is not replica) == replica.is_leader:
-                self._unload(hosted)  # it is led no more, or another replica of this partition is
-                hosted = None
-            if hosted is None and replica.is_leader:
-                self._loading.append(self._host(replica))
+    def moved(self, replica: Replica) -> None:
+        """A replica of `waiting` moved: in this cycle or the next one its appends are told whether they are committed."""
+        self._touched[self.waiting[replica]] = None
+
+    def follow_role(self, replica: Replica) -> None:
+        """Take up what this worker leads now, give up what it does not lead any more."""
+        if replica.partition.topic != self._kind.topic:
+            return
+        hosted = self.by_partition.get(replica.partition.partition)
+        if hosted is not None and (hosted.replica is not replica) == replica.is_leader:
+            self._unload(hosted)  # it is led no more, or another replica of this partition is
+            hosted = None
+        if hosted is None and replica.is_leader:
+            self._loading.append(self._host(replica))
 
     def do_work(self) -> int:
         """Loading, timers, upkeep, then every effect; 0 where there was nothing."""
@@ -241,21 +246,23 @@ class CoordinatorHost(Generic[C]):
             return
         if event is _START_LOADING:
             self._loading.append(hosted)
+        elif event is _COMMITS_DUE:
+            hosted.commit_timer = 0
+            self._touched[hosted] = None
         else:
             self.step(hosted, event)
 
     def _keep_one_up(self) -> None:
-        """One partition a cycle: an upkeep looks at everything that it holds."""
+        """One partition a cycle: an upkeep visits everything that it holds."""
         hosted = self._to_keep_up.popleft()
         if hosted.is_hosted and not hosted.coordinator.is_loading:
             self.step(hosted, Upkeep())
 
     def sleep_bound_ms(self, most_ms: int) -> int:
         """How long the worker may sleep before something is due."""
+        if self._touched:
+            return 0
         due_ms = self.timers.next_ms
-        for hosted in self._touched:
-            if hosted.waiting and hosted.waiting[0][1] < due_ms:
-                due_ms = hosted.waiting[0][1]
         return most_ms if due_ms == NEVER else max(0, min(most_ms, due_ms - self.clock.now_ms))
 
     # Loading
@@ -285,7 +292,7 @@ class CoordinatorHost(Generic[C]):
         return 1
 
     def _load_some(self, hosted: Hosted[C], room: int) -> int:
-        """Batches of one log, for about so many bytes; returns what they cost."""
+        """Batches of one log, for about `room` bytes; returns what they cost."""
         coordinator, slices = hosted.coordinator, hosted.slices
         if slices is None or slices.version != hosted.replica.log.segments_version:
             if slices is not None:
@@ -320,12 +327,15 @@ class CoordinatorHost(Generic[C]):
         _log.info("%s unloaded partition=%s %s", self._kind.name, hosted.replica.partition, coordinator.snapshot())
         self._kind.unloading(coordinator)
         self.step(hosted, Unloaded())
+        if self.waiting.get(hosted.replica) is hosted:
+            del self.waiting[hosted.replica]
+        self.timers.cancel(hosted.commit_timer)
         while hosted.waiting:
             _end, _deadline, _offset, append = hosted.waiting.popleft()
             self.step(hosted, AppendFailed(append.what, ErrorCode.NOT_LEADER_OR_FOLLOWER))
 
     def _quarantine(self, hosted: Hosted[C], event: Any) -> None:
-        """A coordinator raised: others go on, its partition is loaded again."""
+        """A coordinator raised: others continue, its partition is loaded again."""
         what = type(event).__name__ if event != "load" else event
         if not hosted.is_hosted:
             _log.exception(
@@ -334,7 +344,7 @@ class CoordinatorHost(Generic[C]):
             return
         failures, wait_ms = self._next_load(hosted)
         _log.exception(
-            "%s failed, loaded again partition=%s event=%s failures=%d in_ms=%d",
+            "%s failed, reloading partition=%s event=%s failures=%d in_ms=%d",
             self._kind.name, hosted.replica.partition, what, failures, wait_ms,
         )  # fmt: skip
         self._load_again(hosted, failures, wait_ms)
@@ -343,7 +353,7 @@ class CoordinatorHost(Generic[C]):
         """A coordinator wants what there is no room for: the same, and its timers go."""
         failures, wait_ms = self._next_load(hosted)
         _log.error(
-            "%s given up, loaded again partition=%s reason=%s failures=%d in_ms=%d",
+            "%s given up, reloading partition=%s reason=%s failures=%d in_ms=%d",
             self._kind.name, hosted.replica.partition, reason, failures, wait_ms,
         )  # fmt: skip
         self._load_again(hosted, failures, wait_ms)
@@ -369,14 +379,25 @@ class CoordinatorHost(Generic[C]):
         The answers of one partition leave before the next one is written: others work on them meanwhile.
         """
         told = False
-        for hosted in list(self._touched):
+        touched, self._touched = self._touched, {}
+        for hosted in touched:
             was_refused = bool(hosted.appends) and self._append(hosted)
             if self._complete(hosted) or was_refused:
                 self._answers.flush()
                 told = True
-            if not hosted.waiting and not hosted.appends:
-                self._touched.pop(hosted, None)
+            if hosted.waiting:
+                self._await_commits(hosted)
         return told
+
+    def _await_commits(self, hosted: Hosted[C]) -> None:
+        """The high watermark has not reached all appends: `moved` tells when it may have, a timer when the first is late."""
+        self.waiting[hosted.replica] = hosted
+        if not hosted.commit_timer:
+            serial = self._new_timer()
+            if self.timers.schedule_as(serial, hosted.waiting[0][1], hosted, _COMMITS_DUE):
+                hosted.commit_timer = serial
+            elif hosted.is_hosted:
+                self._reload(hosted, "no room for a timer of its commits")
 
     def _append(self, hosted: Hosted[C]) -> bool:
         """Write what this cycle wants; whether some of it was refused."""
@@ -389,13 +410,13 @@ class CoordinatorHost(Generic[C]):
         room = replica.log.config.max_message_bytes - HEADER_BYTES
         shares = _shared_batches(appends, min(BATCH_BYTES_WANTED, room))
         batches = [self._batch_of(share) for share in shares]
-        start_offset, start_bytes = replica.log.log_end_offset, replica.log.size_bytes
+        start_records = replica.records_appended
         try:
             results = replica.append(batches, self.clock.now_ms)
         except StorageFailed as failure:
             replica.fail(failure)
             return self._refuse(hosted, appends, NO_ROOM if isinstance(failure, StorageExhausted) else _LOST)
-        self._publish(replica, start_offset, start_bytes)
+        self._kind.appended(replica.records_appended - start_records)
         deadline_ms = self.clock.now_ms + self._kind.commit_timeout_ms
         refused = False
         for share, (error, base_offset, _append_time_ms) in zip(shares, results, strict=True):
@@ -414,19 +435,6 @@ class CoordinatorHost(Generic[C]):
         return memoryview(
             build_coordinator_batch(records, self.clock.now_ms, self._kind.codec, appends[0].producer),
         )
-
-    def _publish(self, replica: Replica, start_offset: int, start_bytes: int) -> None:
-        """Tell the readers, as `append.py` does after a produce."""
-        log = replica.log
-        if log.log_end_offset == start_offset:
-            return
-        replica.records_appended += log.log_end_offset - start_offset
-        replica.bytes_appended += max(0, log.size_bytes - start_bytes)
-        self._kind.appended(log.log_end_offset - start_offset)
-        replica.advance_high_watermark(self._node_id)
-        replica.publish()
-        for network_worker in replica.waiting_network_workers():
-            self._answers.advanced(network_worker, replica.slot)
 
     def _refuse(self, hosted: Hosted[C], appends: list[Append], error: ErrorCode) -> bool:
         for append in appends:
@@ -448,6 +456,8 @@ class CoordinatorHost(Generic[C]):
             else:
                 step(hosted, AppendFailed(what, ErrorCode.REQUEST_TIMED_OUT))
             told = True
+        if told and not waiting and self.waiting.get(hosted.replica) is hosted:
+            del self.waiting[hosted.replica]
         return told
 
 

@@ -63,7 +63,7 @@ class CoordinatorKind(Protocol[C]):
         """An effect of its own, beside those that `effects.py` has."""
 
     def appended(self, records: int) -> None:
-        """So many records were written to its log."""
+        """Records were written to its log."""
 
     def committed(self, records: list[KeyValue]) -> None:
         """Records of one append, of no transaction, are committed."""

@@ -2,7 +2,7 @@
 
 Runs in: a partition worker. The rings of the network workers are polled in each cycle; those of the controller, the
 housekeeper and the other partition workers in a cycle that found nothing there, and in each OTHERS_CYCLES_MAX-th of the
-others, so that a produce does not pay for rings that are nearly always empty. A worker that goes to sleep has looked at all.
+others, so that a produce does not pay for rings that are nearly always empty. A worker that goes to sleep has polled all.
 
     poll -> Appender.gather (PRODUCE, PRODUCE_PART) | Mailbox.take (the rest) -> Appender.append -> release
 

@@ -32,7 +32,7 @@ class KnownCheckpoints:
         return max((offset for offset in found if offset is not None), default=0)
 
     def forget(self, name: TopicPartition) -> None:
-        """The partition was deleted: another of its name begins anew."""
+        """The partition was deleted: another of its name starts empty."""
         for checkpoints in self._read:
             checkpoints.forget(name)
 

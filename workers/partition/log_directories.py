@@ -2,8 +2,8 @@
 
 Runs in: a partition worker. A directory fails once and for all: an I/O error of one of its logs, or of any process of
 the node (each has a word of bits in the process table), takes every replica in it out of service until the node
-starts anew. A full one is another matter: below `headrace.log.dir.free.bytes.min` produce is refused before the disk
-is, reads go on, and so does produce once there is room again.
+is restarted. A full one is another matter: below `headrace.log.dir.free.bytes.min` produce is refused before the disk
+is, reads continue, and so does produce once there is room again.
 
 Source: Kafka `LogDirFailureChannel`, `ReplicaManager.handleLogDirFailure`; KIP-112, KIP-113.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
-from headrace.limits import DIRECTORY_LOOK_INTERVAL_MS, DIRECTORY_ROOM_AGAIN
+from headrace.limits import DIRECTORY_CHECK_INTERVAL_MS, DIRECTORY_ROOM_AGAIN
 from headrace.log.disk import Disk
 from headrace.log.names import STRAY_SUFFIX, aside_name
 from headrace.log.state.checkpoints import PARTITION_MAX, PARTITION_METADATA_FILE, is_number, read_partition_metadata
@@ -39,8 +39,8 @@ class LogDirectories:
         self._disk = disk
         self._bits = {Path(path): seat.wiring.log_dir_bit(path) for path in seat.wiring.log_dirs}
         self._free_bytes_min: int = seat.wiring.settings["headrace.log.dir.free.bytes.min"]
-        self._next_look_ms = 0
-        self._headroom_bytes = 0  # what may be written before the next look at the free space
+        self._next_check_ms = 0
+        self._headroom_bytes = 0  # what may be written before the free space is checked again
         self.usable = list(self._bits)
         self.full: set[Path] = set()
         self.had_failed_at_start = len(self.usable) < len(seat.wiring.settings["log.dirs"])
@@ -51,23 +51,23 @@ class LogDirectories:
         """Whether any directory is out of service, since the start or before."""
         return self.had_failed_at_start or len(self.usable) < len(self._bits)
 
-    def look(self, monotonic_ms: int) -> bool:
-        """Look at failures and free space, if that is due; returns whether anything changed."""
-        if monotonic_ms < self._next_look_ms:
+    def check(self, monotonic_ms: int) -> bool:
+        """Check failures and free space, if that is due; returns whether anything changed."""
+        if monotonic_ms < self._next_check_ms:
             return False
-        self._next_look_ms = monotonic_ms + DIRECTORY_LOOK_INTERVAL_MS
+        self._next_check_ms = monotonic_ms + DIRECTORY_CHECK_INTERVAL_MS
         self._headroom_bytes = _UNBOUNDED
         has_changed = self._follow_failures()
         for path in list(self.usable):
-            has_changed |= self._look_at_space(path)
+            has_changed |= self._check_space(path)
         return has_changed
 
     def spend(self, count: int) -> bool:
-        """So many bytes were written; True where the free space has to be looked at now, not when that is due."""
+        """Bytes were written; True where the free space has to be checked now, not when that is due."""
         self._headroom_bytes -= count
         if self._headroom_bytes > 0:
             return False
-        self._next_look_ms = 0
+        self._next_check_ms = 0
         return True
 
     def take_offline(self, path: Path, reason: object) -> None:
@@ -105,7 +105,7 @@ class LogDirectories:
                 target = found.with_name(aside_name(found.name, STRAY_SUFFIX))
                 os.rename(found, target)
                 _log.error(
-                    "directory put aside, remove it if nobody misses its records partition=%s topic_id=%s its_topic_id=%s"
+                    "stray directory renamed, remove it if its records are not needed partition=%s topic_id=%s its_topic_id=%s"
                     " renamed_to=%s",
                     name, topic_id, found_id, target,
                 )  # fmt: skip
@@ -152,7 +152,7 @@ class LogDirectories:
             self.full.discard(path)
         return bool(lost)
 
-    def _look_at_space(self, path: Path) -> bool:
+    def _check_space(self, path: Path) -> bool:
         try:
             free_bytes = self._disk.free_bytes(path)
         except OSError as failure:
@@ -162,7 +162,7 @@ class LogDirectories:
             if free_bytes < self._free_bytes_min * DIRECTORY_ROOM_AGAIN:
                 return False
             self.full.discard(path)
-            _log.warning("log directory has room again path=%s free_bytes=%d", path, free_bytes)
+            _log.warning("log directory writable again path=%s free_bytes=%d", path, free_bytes)
             return True
         if free_bytes >= self._free_bytes_min:
             self._headroom_bytes = min(self._headroom_bytes, (free_bytes - self._free_bytes_min) // 2)

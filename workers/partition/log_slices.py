@@ -1,7 +1,7 @@
 """A log read from its start to its end, a slice at a time, by its own writer.
 
 Runs in: a partition worker, between other work. The end is fixed at the beginning: what is appended later is
-known to whoever appends it. Entries of the formats v0 and v1, which a Kafka before 0.11 left, come one by one.
+known to its only writer. Entries of the formats v0 and v1, which a Kafka before 0.11 left, come one by one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class LogSlices:
     """Slices of whole batches, up to the log's end as it is now.
 
     faults    what had to be left out since the last look; the caller empties it
-    version   of the list of segments: where the log's has moved (the cleaner replaced some), begin anew
+    version   of the list of segments: where the log's has moved (the cleaner replaced some), start over
     """
 
     def __init__(self, log: PartitionLog) -> None:

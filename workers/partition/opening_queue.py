@@ -1,10 +1,10 @@
 """Which logs a partition worker has still to open, and in what order.
 
-    1  asked for      somebody wants to produce there: in the order in which they asked
+    1  asked for      a client wants to produce there: in the order of the requests
     2  coordinators   `__consumer_offsets`: every group of a consumer waits for one of them
     3  others         in the order of the view
 
-What can't be opened for want of room is postponed: it is tried again now and then, until one fails again.
+What can't be opened for want of room is postponed: it is retried now and then, until one fails again.
 
 Runs in: a partition worker. Pure.
 """
@@ -50,7 +50,7 @@ class OpeningQueue:
             self._lanes[COORDINATORS if is_coordinator else OTHERS][slot] = None
 
     def ask(self, slot: int) -> None:
-        """Somebody wants this one, if it waits: it comes before those that nobody has asked for."""
+        """A client wants this one, if it waits: it comes before those that were not asked for."""
         for lane in self._lanes[COORDINATORS:]:
             if slot in lane:
                 del lane[slot]

@@ -54,12 +54,15 @@ class ParkedProduce:
 
 
 class ProducePurgatory:
-    """Parked acks=all requests by replica, in log order, with one heap of deadlines."""
+    """Parked acks=all requests, with one heap of deadlines.
+
+    waiting   by replica, in the order of its log
+    """
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
         self._deadlines: Deadlines[ParkedProduce] = Deadlines(PARKED_PRODUCES_MAX)
-        self._by_slot: dict[int, dict[ParkedProduce, None]] = {}
+        self.waiting: dict[Replica, dict[ParkedProduce, None]] = {}
         self._count = 0
 
     def __len__(self) -> int:
@@ -81,26 +84,26 @@ class ProducePurgatory:
         if not produce.timer:
             self._answers.refuse(produce.process_id, produce.request_id, produce.index, ErrorCode.REQUEST_TIMED_OUT)
             return
-        self._by_slot.setdefault(replica.slot, {})[produce] = None
+        self.waiting.setdefault(replica, {})[produce] = None
         self._count += 1
 
     def complete(self, replica: Replica) -> int:
         """Answer what the replica's high watermark has reached; all of it, where it no longer leads.
 
-        What waits for another replica that had this slot before (its topic was deleted) is refused.
+        Beyond the first that is not reached none is visited.
         """
-        parked = self._by_slot.get(replica.slot)
+        parked = self.waiting.get(replica)
         if not parked:
             return 0
         is_leader, high_watermark = replica.is_leader, replica.high_watermark
-        reached = [
-            produce
-            for produce in parked
-            if not is_leader or produce.replica is not replica or produce.required_offset <= high_watermark
-        ]
+        reached = []
+        for produce in parked:
+            if is_leader and produce.required_offset > high_watermark:
+                break
+            reached.append(produce)
         for produce in reached:
             self._forget(produce)
-            if is_leader and produce.replica is replica:
+            if is_leader:
                 error, base_offset, log_start = ErrorCode.NONE, produce.base_offset, replica.log.log_start_offset
             else:
                 is_lost = replica.state is RowState.OFFLINE
@@ -114,7 +117,7 @@ class ProducePurgatory:
 
     def forget(self, process_id: int) -> None:
         """A network worker died; its successor may use the same request ids, so its tickets must not be answered."""
-        for parked in self._by_slot.values():
+        for parked in list(self.waiting.values()):
             for produce in [each for each in parked if each.process_id == process_id]:
                 self._forget(produce)
 
@@ -130,6 +133,9 @@ class ProducePurgatory:
         return done
 
     def _forget(self, produce: ParkedProduce) -> None:
-        del self._by_slot[produce.replica.slot][produce]
+        parked = self.waiting[produce.replica]
+        del parked[produce]
+        if not parked:
+            del self.waiting[produce.replica]
         self._deadlines.cancel(produce.timer)
         self._count -= 1

@@ -1,13 +1,17 @@
 """One replica hosted here: its log, its role, its high watermark, and the row that tells everyone.
 
-Runs in: the partition worker that owns the partition; nobody else writes its files or its row.
+Runs in: the partition worker that owns the partition; no other process writes its files or its row.
 
 Order after an append (the readers' safety depends on it):
 
     1. writev to the segment          the bytes are in the page cache
     2. high watermark moves           to the smallest log end of the in-sync replicas
     3. row published (seqlock)        readers may now send up to `hw_position`
-    4. fence, wait bytes read         parked fetches are told
+    4. it moved                       noted; those who wait are told later in the cycle (`moved_replicas.py`)
+
+The mark of a replica that has followers, or is one, moves without an append: `move_high_watermark`, and 3 and 4 follow.
+
+Who writes what: everything here by the methods here, but `is_full` (`storage_failures.py`).
 
 Source: Kafka `Partition`; KIP-101 for epochs.
 """
@@ -23,8 +27,10 @@ from headrace.log.config import LogConfig
 from headrace.log.writing.leader_append import Result
 from headrace.log.writing.partition_log import PartitionLog
 from headrace.shm.cluster_view import PartitionView
-from headrace.shm.fence import fence
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
+from headrace.workers.partition.moved_replicas import MovedReplicas
+
+_new = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 
 _log = logging.getLogger(__name__)
 
@@ -32,14 +38,18 @@ _log = logging.getLogger(__name__)
 class Replica:
     """A partition's replica on this node, from the moment its log is open until it is given up.
 
-    is_full   no room: appends are refused, reads go on
+    is_full   no room: appends are refused, reads continue
     """
 
     __slots__ = (
+        "_alone",
         "_generation",
+        "_moved",
+        "_node_id",
         "_on_failure",
         "_stable",
         "_table",
+        "_told",
         "bytes_appended",
         "high_watermark",
         "is_full",
@@ -62,7 +72,9 @@ class Replica:
         key: PartitionKey,
         table: PartitionTable,
         generation: int,
+        node_id: int,
         high_watermark: int,
+        moved: MovedReplicas,
         on_failure: Callable[[Replica, StorageFailed], None],
     ) -> None:
         self.partition = partition
@@ -79,7 +91,11 @@ class Replica:
         self.bytes_appended = 0
         self._table = table
         self._generation = generation
+        self._node_id = node_id
+        self._alone = (node_id,)
+        self._moved = moved
         self._on_failure = on_failure
+        self._told: tuple[int, ...] = ()  # what the last row said of what others wait for
         self._stable = ((-1, -1), (0, 0))  # (last stable offset, segments version), its (segment, position)
 
     @property
@@ -91,7 +107,7 @@ class Replica:
         self.log.config = config
         self.min_insync_replicas = min_insync_replicas
 
-    def take_role(self, view: PartitionView, node_id: int) -> bool:
+    def take_role(self, view: PartitionView) -> bool:
         """Lead or follow as the view says. Can be run again; an older leader epoch changes nothing.
 
         returns   whether anything changed (the row has been published then)
@@ -99,10 +115,9 @@ class Replica:
         """
         if view.leader_epoch < self.leader_epoch or self.state is RowState.OFFLINE:
             return False
-        state = RowState.LEADER if view.leader == node_id else RowState.FOLLOWER
+        state = RowState.LEADER if view.leader == self._node_id else RowState.FOLLOWER
         if (state, view.leader_epoch, view.isr) == (self.state, self.leader_epoch, self.isr):
-            if self.is_leader and self.leader_epoch > self.log.epochs.latest:  # there was no room for it
-                self.log.assign_leader_epoch(self.leader_epoch)
+            self._note_leader_epoch()  # there was no room for it, maybe
             return False
         no_room: StorageExhausted | None = None
         if state is RowState.LEADER and view.leader_epoch > self.leader_epoch:
@@ -113,22 +128,40 @@ class Replica:
         self.state = state
         self.isr = view.isr
         self.leader_epoch = view.leader_epoch
-        self.advance_high_watermark(node_id)
+        self.advance_high_watermark()
         self.publish()
+        self._moved.note_role(self)
         if no_room is not None:
             raise no_room
         return True
 
-    def advance_high_watermark(self, node_id: int) -> None:
-        """Move the high watermark of a leader; with itself alone in the ISR that is its log end.
+    def advance_high_watermark(self) -> None:
+        """Move the high watermark of a leader, `publish` follows; with itself alone in the ISR that is its log end.
 
         Other in-sync replicas hold it where it stands until their fetches are known to have passed it.
         """
-        if self.state is RowState.LEADER and (not self.isr or self.isr == (node_id,)):
+        if self.state is RowState.LEADER and (not self.isr or self.isr == self._alone):
             self.high_watermark = self.log.log_end_offset
 
+    def move_high_watermark(self, offset: int) -> bool:
+        """It has reached an offset without an append here: by the fetches of the in-sync replicas, or as the leader says.
+
+        offset    beyond the log end it stands for the log end; below the mark it changes nothing
+        returns   whether it moved (the row has been published then)
+        raises    StorageFailed: tell `fail`
+        """
+        offset = min(offset, self.log.log_end_offset)
+        if offset <= self.high_watermark:
+            return False
+        self.high_watermark = offset
+        self.publish()
+        return True
+
     def publish(self) -> None:
-        """Write the row. Everything in it is on disk (or in the page cache) already."""
+        """Write the row. Everything in it is on disk (or in the page cache) already.
+
+        Where it says something new that others wait for, this is noted: they are told later in the cycle.
+        """
         log = self.log
         segments = log.segments
         end_offset = segments.end_offset
@@ -144,30 +177,32 @@ class Replica:
             lso_segment, lso_position = hw_segment, hw_position
         else:
             lso_segment, lso_position = self._stable_place(stable_offset)
-        self._table.publish(
-            self.slot,
-            PartitionRow(
-                self.state,
-                self.key,
-                self._generation,
-                self.leader_epoch,
-                log.log_start_offset,
-                high_watermark,
-                stable_offset,
-                end_offset,
-                hw_segment,
-                hw_position,
-                lso_segment,
-                lso_position,
-                end_segment,
-                end_position,
-                log.recovery_point,
-                segments.version,
-                segments.rolled_bytes + end_position,
-                self.records_appended,
-                self.bytes_appended,
-            ),
+        row = (
+            self.state,
+            self.key,
+            self._generation,
+            self.leader_epoch,
+            log.log_start_offset,
+            high_watermark,
+            stable_offset,
+            end_offset,
+            hw_segment,
+            hw_position,
+            lso_segment,
+            lso_position,
+            end_segment,
+            end_position,
+            log.recovery_point,
+            segments.version,
+            segments.rolled_bytes + end_position,
+            self.records_appended,
+            self.bytes_appended,
         )
+        self._table.publish(self.slot, _new(PartitionRow, row))
+        told = (high_watermark, stable_offset, log.log_start_offset, self.state)
+        if told != self._told:
+            self._told = told
+            self._moved.note(self)
 
     def _stable_place(self, offset: int) -> tuple[int, int]:
         """`position_of` the last stable offset, which stands still while a transaction is open."""
@@ -176,39 +211,58 @@ class Replica:
             self._stable = (key, self.log.position_of(offset))
         return self._stable[1]
 
-    def waiting_network_workers(self) -> tuple[int, ...] | list[int]:
-        """Network workers with a fetch parked on this row. Call after `publish`.
-
-        The fence keeps the row's stores before the look at the wait bytes; the network worker fences between
-        setting its byte and looking at the row again, so one of the two always sees the other.
-        """
-        fence()
-        return self._table.waiting(self.slot)
-
     def append(self, batches: list[memoryview], now_ms: int) -> list[Result]:
-        """`PartitionLog.append_as_leader`, synced where the topic wants that before an answer.
+        """`PartitionLog.append_as_leader`, synced where the topic wants that before an answer, and published.
 
-        raises   StorageFailed: tell `fail`
+        raises   StorageFailed: tell `fail`. Nothing of these batches is readable then, whatever of them is in the log
         """
         if self.is_full:
             raise StorageExhausted(f"{self.partition}: no room in {self.log.directory.parent}")
         if self.state is RowState.OFFLINE:
             raise StorageFailed(f"{self.partition}: offline")
         log = self.log
+        start_offset, start_bytes = log.log_end_offset, log.size_bytes
         results = log.append_as_leader(batches, self.leader_epoch, now_ms)
         if log.config.flush_before_ack:
             log.flush()
+        records = log.log_end_offset - start_offset
+        if records:
+            self.records_appended += records
+            self.bytes_appended += max(0, log.size_bytes - start_bytes)
+            self.advance_high_watermark()
+            self.publish()
         return results
+
+    def replace_log(self, log: PartitionLog) -> None:
+        """The same records in another place: what was published of them is in it. Published, for readers to find it."""
+        self._take_log(log)
+        self.publish()
+
+    def resume(self, log: PartitionLog) -> None:
+        """The log ran out of room and was opened again: it takes appends. raises StorageFailed: tell `fail`"""
+        self._take_log(log)
+        self._note_leader_epoch()  # there was no room for it, maybe
+        self.advance_high_watermark()
+        self.publish()
+
+    def _take_log(self, log: PartitionLog) -> None:
+        self.log = log
+        self._stable = ((-1, -1), (0, 0))
+
+    def _note_leader_epoch(self) -> None:
+        if self.is_leader and self.leader_epoch > self.log.epochs.latest:
+            self.log.assign_leader_epoch(self.leader_epoch)
 
     def fail(self, failure: StorageFailed) -> None:
         """The log refused something: what becomes of it, and of its directory, is for all replicas to follow."""
         self._on_failure(self, failure)
 
     def take_out(self, reason: str) -> None:
-        """The log directory failed: out of service until the node starts anew."""
+        """The log directory failed: out of service until the node is restarted."""
         _log.error("replica offline partition=%s reason=%s", self.partition, reason)
         self.state = RowState.OFFLINE
         self._publish_offline()
+        self._moved.note_role(self)
 
     def _publish_offline(self) -> None:
         """The offsets as they were; nothing is looked up in files that failed."""
@@ -220,5 +274,6 @@ class Replica:
             self._table.publish(self.slot, PartitionRow(*fields))
 
     def retire(self) -> None:
-        """The slot is another's, or nobody's: whoever waits for this replica must not take it for a leader."""
+        """The slot is another's, or free: who waits for this replica is told, and must not take it for a leader."""
         self.state = RowState.DELETED
+        self._moved.note_role(self)

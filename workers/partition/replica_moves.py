@@ -1,15 +1,15 @@
 """Replicas that move to another log directory of this node, a slice in each cycle, while they serve (AlterReplicaLogDirs).
 
 Runs in: the partition worker that owns the log. The copy is a log of its own, in `TOPIC-PARTITION.<32 hex>-future`, and
-follows as a follower does: batches as they stand, up to the high watermark, below which nothing is ever cut. In the
+follows as a follower does: batches unchanged, up to the high watermark, below which nothing is ever cut. In the
 cycle in which only a slice is left the rest is copied too, and the copy takes the place:
 
-    1  copy      synced and closed             a crash: the next life of the worker goes on with the copy
+    1  copy      synced and closed             a crash: the next life of the worker resumes the copy
     2  rename    copy -> TOPIC-PARTITION       a crash: two directories, both whole; the next start keeps one
     3  rename    old  -> ...-delete            the housekeeper removes it
     4  open, publish                           readers find the new directory by the new version of the segment list
 
-A move whose disk fails is given up; the replica stays where it was. A worker that starts goes on with the copies that
+A move whose disk fails is given up; the replica stays where it was. A worker that starts resumes the copies that
 it finds: what a copy has above the high watermark is cut (the log may have lost that), the rest is the log's own.
 
 Source: Kafka `ReplicaManager.alterReplicaLogDirs`, `ReplicaAlterLogDirsThread`, `LogManager.replaceCurrentWithFutureLog`;
@@ -29,6 +29,7 @@ from headrace.ids import TopicPartition
 from headrace.limits import MOVE_BYTES_PER_CYCLE_MAX, MOVE_SYNC_BYTES
 from headrace.log.names import DELETED_DIRECTORY_SUFFIX, FUTURE_SUFFIX, LOG_SUFFIX, aside_name, path_of, segment_bases
 from headrace.log.reading.reader import LogReader
+from headrace.log.recovery.log_loader import LogCheckpoint
 from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
 from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol import messages
@@ -45,7 +46,7 @@ _PartitionResult = messages.AlterReplicaLogDirsResponse.AlterReplicaLogDirPartit
 
 
 class _Move:
-    """One replica on its way."""
+    """One replica in flight."""
 
     def __init__(self, replica: Replica, directory: Path, future: PartitionLog) -> None:
         self.replica = replica
@@ -84,7 +85,9 @@ class ReplicaMoves:
     def __init__(self, replicas: Replicas, clock: Clock) -> None:
         self._replicas = replicas
         self._clock = clock
-        self._found = replicas.find_copies()
+        self._directories = replicas.directories
+        self._failures = replicas.failures
+        self._found = self._directories.find_copies(FUTURE_SUFFIX, replicas.owned.has)
         self._moves: dict[int, _Move] = {}  # by slot, the oldest first
 
     def handlers(self) -> dict[int, Handler]:
@@ -106,13 +109,13 @@ class ReplicaMoves:
             self._give_up(move, failure)
         except StorageFailed as failure:
             self._give_up(move, failure)
-            self._replicas.lose_directory(move.log_dir, failure)
+            self._failures.lose_directory(move.log_dir, failure)
         except (HeadraceError, OSError) as failure:
             self._give_up(move, failure)
         return 1
 
     def resume(self) -> None:
-        """The replicas have followed the view: go on with the copies of an earlier life, put away what is none."""
+        """The replicas have followed the view: resume the copies of an earlier life, put the others aside."""
         if not self._found:
             return
         held = {replica.partition: replica for replica in self._replicas.by_slot.values()}
@@ -123,7 +126,7 @@ class ReplicaMoves:
                 self._resume(name, replica, directory)
 
     def close(self) -> None:
-        """The worker stops: its successor goes on with the copies."""
+        """The worker stops: its successor resumes the copies."""
         for move in list(self._moves.values()):
             try:
                 move.future.close()
@@ -136,7 +139,7 @@ class ReplicaMoves:
     def _advance(self, move: _Move) -> None:
         replica = move.replica
         is_held = self._replicas.by_slot.get(replica.slot) is replica and replica.state is not RowState.OFFLINE
-        if not is_held or move.log_dir not in self._replicas.usable_directories:
+        if not is_held or move.log_dir not in self._directories.usable:
             self._give_up(move, "the replica or its directory is gone")
             return
         log = replica.log
@@ -158,11 +161,45 @@ class ReplicaMoves:
         del self._moves[replica.slot]
         move.reader.close()
         try:
-            self._replicas.replace_directory(replica, move.directory)
+            self._replace_directory(replica, move.directory)
         except (HeadraceError, OSError) as failure:
-            self._replicas.lose_directory(old.directory.parent, StorageFailed(str(failure)))
+            self._failures.lose_directory(old.directory.parent, StorageFailed(str(failure)))
             return
         _log.info("replica moved partition=%s directory=%s", replica.partition, move.log_dir)
+
+    def _replace_directory(self, replica: Replica, directory: Path) -> None:
+        """A copy that was closed takes the place of a replica's log. raises HeadraceError, OSError"""
+        old = replica.log
+        name = str(replica.partition)
+        place = directory.with_name(name)
+        os.rename(directory, place)
+        self._replicas.disk.sync_directory(place.parent)
+        old.abandon()
+        os.rename(old.directory, old.directory.with_name(aside_name(name, DELETED_DIRECTORY_SUFFIX)))
+        log = self._replicas.logs.open(
+            replica.partition,
+            place,
+            old.config,
+            LogCheckpoint(is_clean=True, recovery_point=old.log_end_offset, log_start_offset=old.log_start_offset),
+        )
+        self._failures.forget(replica.slot)
+        replica.replace_log(log)
+        self._failures.follow_directories()
+
+    def _open_copy(
+        self, name: TopicPartition, directory: Path, log: PartitionLog, topic_id: str, recovery_point: int = 0
+    ) -> PartitionLog:
+        """Start the copy of a log in another directory, or resume it. raises HeadraceError
+
+        recovery_point   of a copy that is there: below it everything was synced
+        """
+        return self._replicas.logs.open(
+            name,
+            directory,
+            log.config,
+            LogCheckpoint(recovery_point=recovery_point, log_start_offset=log.log_start_offset),
+            topic_id,
+        )
 
     def _resume(self, name: TopicPartition, replica: Replica | None, directory: Path) -> None:
         log_dir = directory.parent
@@ -181,7 +218,7 @@ class ReplicaMoves:
                 _put_away(name, directory, "it was not begun, or is another topic's of that name")
                 return
             recovery_point = _synced_before(directory, log.config.max_message_bytes)
-            future = self._replicas.open_future(name, directory, log, topic_id, recovery_point)
+            future = self._open_copy(name, directory, log, topic_id, recovery_point)
             try:
                 future.truncate_to(replica.high_watermark)
             except HeadraceError:
@@ -191,7 +228,7 @@ class ReplicaMoves:
             _put_away(name, directory, failure)
             return
         self._moves[replica.slot] = _Move(replica, directory, future)
-        _log.info("move goes on partition=%s directory=%s offset=%d", name, log_dir, future.log_end_offset)
+        _log.info("move resumed partition=%s directory=%s offset=%d", name, log_dir, future.log_end_offset)
 
     def _give_up(self, move: _Move, reason: object) -> None:
         del self._moves[move.replica.slot]
@@ -206,7 +243,7 @@ class ReplicaMoves:
         results: dict[str, list[_PartitionResult]] = {}
         by_name = {replica.partition: replica for replica in self._replicas.by_slot.values()}
         for wanted in request.dirs:
-            log_dir = self._replicas.directory_named(wanted.path)
+            log_dir = self._directories.named(wanted.path)
             for topic in wanted.topics:
                 for index in topic.partitions:
                     self._replicas.beat()
@@ -224,7 +261,7 @@ class ReplicaMoves:
             return ErrorCode.LOG_DIR_NOT_FOUND
         if replica is None:
             return ErrorCode.REPLICA_NOT_AVAILABLE
-        if log_dir not in self._replicas.usable_directories or replica.state is RowState.OFFLINE:
+        if log_dir not in self._directories.usable or replica.state is RowState.OFFLINE:
             return ErrorCode.KAFKA_STORAGE_ERROR
         under_way = self._moves.get(replica.slot)
         if under_way is not None:
@@ -237,22 +274,22 @@ class ReplicaMoves:
         log = replica.log
         try:
             topic_id = read_partition_metadata(log.directory / PARTITION_METADATA_FILE)
-            future = self._replicas.open_future(name, directory, log, topic_id)
+            future = self._open_copy(name, directory, log, topic_id)
         except (HeadraceError, OSError) as failure:
-            _log.error("move not begun partition=%s directory=%s reason=%s", name, directory, failure)
+            _log.error("move not started partition=%s directory=%s reason=%s", name, directory, failure)
             return ErrorCode.KAFKA_STORAGE_ERROR
         self._moves[replica.slot] = _Move(replica, directory, future)
-        _log.info("move begun partition=%s directory=%s", name, log_dir)
+        _log.info("move started partition=%s directory=%s", name, log_dir)
         return ErrorCode.NONE
 
 
 def _put_away(name: TopicPartition, directory: Path, reason: object) -> None:
-    """A copy that nobody goes on with is deleted by the housekeeper."""
+    """A copy that is not resumed is deleted by the housekeeper."""
     try:
         os.rename(directory, directory.with_name(aside_name(str(name), DELETED_DIRECTORY_SUFFIX)))
     except OSError as failure:
         _log.warning("copy not removed directory=%s reason=%s", directory, failure)
-    _log.warning("move given up partition=%s directory=%s reason=%s", name, directory.parent, reason)
+    _log.warning("move cancelled partition=%s directory=%s reason=%s", name, directory.parent, reason)
 
 
 def _synced_before(directory: Path, batch_bytes_max: int) -> int:

@@ -1,6 +1,6 @@
 """The time that coordinators are told: the wall clock's, but that it never jumps.
 
-Runs in: a partition worker. A session must not end because somebody set the clock, nor because the worker stood still while
+Runs in: a partition worker. A session must not end because the clock was set, nor because the worker stood still while
 heartbeats waited in its rings: a cycle counts as COORDINATOR_CYCLE_MS_MAX at most while sessions depend on it. A jump is made up for at
 half the pace of time.
 """

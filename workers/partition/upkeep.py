@@ -2,7 +2,7 @@
 
 Runs in: the partition worker that owns the log, through its mailbox. The asker has done the reading and the thinking;
 here is decided what may be, and a few renames are made. Everything can be asked again: what is done already, or isn't
-there any more, is no error.
+there any more, does not fail.
 
 Order of a deletion: log start offset, row published, files renamed, row published. A reader that misses a file therefore
 finds in the row why.

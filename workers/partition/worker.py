@@ -2,8 +2,10 @@
 
 Runs in: one process per group, forked by the supervisor. A duty cycle:
 
-    peers changed? -> view moved? logs to open? -> append from the rings -> groups -> expire -> flush answers
-                   -> park on the doorbell
+    peers changed? -> view moved? logs to open? -> append from the rings -> tell -> groups -> expire -> tell
+                   -> flush answers -> park on the doorbell
+
+    tell   who waits for a replica that moved: fetches, produces, coordinators; the controller, of roles (`moved_replicas.py`)
 
 It never blocks on anything but the disk and its own doorbell. Logs are opened a few in a cycle: what is open is served
 meanwhile.
@@ -31,7 +33,7 @@ from headrace.workers.partition.replica_moves import ReplicaMoves
 from headrace.workers.partition.replicas import Replicas
 from headrace.workers.partition.upkeep import Upkeep
 
-FLUSH_LOOK_INTERVAL_MS = 50
+TICK_INTERVAL_MS = 50
 
 
 class PartitionWorker(duty_cycle.Process):
@@ -40,7 +42,6 @@ class PartitionWorker(duty_cycle.Process):
     def __init__(self, seat: Seat, clock: Clock) -> None:
         self._seat = seat
         self._clock = clock
-        node_id = seat.wiring.settings["broker.id"]
         index = seat.process_id - seat.wiring.network_count
         self._answers = Answers(seat)
         self._purgatory = ProducePurgatory(self._answers)
@@ -57,13 +58,19 @@ class PartitionWorker(duty_cycle.Process):
             **ProducerDescription(self._replicas.by_slot).handlers(),
         }
         self._mailbox = Mailbox(seat, handlers)
-        self._appender = Appender(seat, node_id, self._replicas, self._answers, self._purgatory)
+        self._appender = Appender(seat, self._replicas, self._answers, self._purgatory)
         self._intake = Intake(seat, self._answers, self._appender, self._mailbox)
+        self._moved = self._replicas.moved
+        self._moved.observe(self._answers.wake_fetches)
+        self._moved.observe(self._purgatory.complete, self._purgatory.waiting)
+        self._moved.observe(self._groups.moved, self._groups.waiting)
+        self._moved.observe_roles(self._groups.follow_role)
+        self._moved.observe_roles(self._note_role)
         self._view_version = 0
         self._followed_version = 0
         self._has_news = False  # for the controller: rows have moved
         self._is_closing = False
-        self._next_flush_look_ms = 0
+        self._next_tick_ms = 0
 
     def do_work(self) -> int:
         """One cycle; 0 lets the loop sleep."""
@@ -76,14 +83,16 @@ class PartitionWorker(duty_cycle.Process):
         elif self._replicas.has_unopened and not self._is_closing:
             self._open_some()
         done = self._intake.do_work(now_ms, monotonic_ms)
+        done += self._moved.tell()
         done += self._groups.do_work()
         self._note_followed()
         done += self._moves.do_work()
         self._purgatory.expire(monotonic_ms)
-        if monotonic_ms >= self._next_flush_look_ms:
-            self._next_flush_look_ms = monotonic_ms + FLUSH_LOOK_INTERVAL_MS
-            self._appender.look(monotonic_ms)
-            self._settle(self._replicas.look(now_ms, monotonic_ms))
+        if monotonic_ms >= self._next_tick_ms:
+            self._next_tick_ms = monotonic_ms + TICK_INTERVAL_MS
+            self._appender.expire(monotonic_ms)
+            self._replicas.tick(now_ms, monotonic_ms)
+        done += self._moved.tell()
         done += self._replicas.has_unopened and not self._is_closing
         if self._has_news:
             self._tell_controller()
@@ -92,7 +101,7 @@ class PartitionWorker(duty_cycle.Process):
         return done
 
     def peers_changed(self, process_ids: frozenset[int]) -> None:
-        """Nobody waits any more for answers to processes that died."""
+        """Processes that died wait for no answers any more."""
         for process_id in process_ids:
             self._answers.forget(process_id)
             self._appender.forget(process_id)
@@ -133,33 +142,27 @@ class PartitionWorker(duty_cycle.Process):
     def _follow_view(self) -> None:
         version = self._seat.view.version()
         view, changes = self._seat.view.follow()
-        self._settle(self._replicas.follow(view, changes))
+        self._replicas.follow(view, changes)
+        self._note_opened()
         self._groups.follow(self._topics.follow(view, changes), changes)
         self._view_version = version
-        self._note_opened()
 
     def _open_some(self) -> None:
-        """Some more of the logs that the view wants open; whoever uses the others waits no longer than for these."""
-        self._settle(self._replicas.open_some())
+        """Some more of the logs that the view wants open; requests for the others wait no longer than for these."""
+        self._replicas.open_some()
         self._note_opened()
 
     def _note_opened(self) -> None:
-        """Moves begin when all that the view wants is open."""
+        """Roles are followed before any request is taken. Moves begin when all that the view wants is open."""
+        self._groups.turn(self._clock.now_ms(), self._clock.monotonic_ns() // 1_000_000)  # opening logs took its time
+        self._moved.tell()
         self._has_news = True
         if not self._replicas.has_unopened:
             self._moves.resume()
 
-    def _settle(self, changed: list[Replica]) -> None:
-        """Replicas with another role, or none any more: whoever waits for them is told."""
-        if not changed:
-            return
+    def _note_role(self, _replica: Replica) -> None:
+        """The controller may wait for its row."""
         self._has_news = True
-        self._groups.turn(self._clock.now_ms(), self._clock.monotonic_ns() // 1_000_000)  # opening logs took its time
-        for replica in changed:
-            self._purgatory.complete(replica)
-            for network_worker in replica.waiting_network_workers():
-                self._answers.advanced(network_worker, replica.slot)
-        self._groups.follow_roles(changed)
 
 
 def run(seat: Seat, clock: Clock | None = None) -> int:

@@ -337,7 +337,7 @@ def test_who_took_a_static_members_place_is_in_the_log(desk, caplog):
     caplog.set_level(logging.INFO)
     answer = desk.answers[desk.join(instance="b")]
     assert caplog.messages == [
-        f"static member back group=g instance=b member={answer.member_id} fenced={ids[1]} state=Stable"
+        f"static member rejoined group=g instance=b member={answer.member_id} fenced={ids[1]} state=Stable"
     ]
 
 

@@ -1,7 +1,7 @@
 """The housekeeper over disks that fail, and over topics that come again under their name.
 
 Holds: workers/housekeeper/worker.py, workers/housekeeper/hosted.py, workers/housekeeper/segment_sync.py,
-workers/housekeeper/clean_marker.py, workers/housekeeper/checkpoints.py, workers/housekeeper/lag_look.py
+workers/housekeeper/clean_marker.py, workers/housekeeper/checkpoints.py, workers/housekeeper/lag_scan.py
 """
 
 import errno
@@ -154,7 +154,7 @@ class Node:
         replica = self.replicas.by_slot[slot]
         for _ in range(count):
             replica.append([batch()], NOW_MS)
-        replica.advance_high_watermark(0)
+        replica.advance_high_watermark()
         replica.publish()
         return replica.log
 
@@ -487,9 +487,9 @@ def test_a_view_is_decoded_once(node):
 
 
 def test_a_pass_that_fails_ends_no_other_and_is_tried_again_later(node, monkeypatch, caplog):
-    monkeypatch.setattr(node.housekeeper._lags, "look", lambda: 1 / 0)
+    monkeypatch.setattr(node.housekeeper._lags, "run", lambda: 1 / 0)
     tasks = node.housekeeper._tasks
-    tasks["lag"] = node.housekeeper._lags.look
+    tasks["lag"] = node.housekeeper._lags.run
     node.fill(0)
     node.write_checkpoints()
     assert caplog.text.count("what=lag") == 1
@@ -510,7 +510,7 @@ def test_a_log_that_makes_no_sense_ends_no_pass_over_the_others(node, monkeypatc
     monkeypatch.setattr(segment_sync, "sync_segment", sync)
     node.work()
     assert [log.recovery_point for log in logs] == [0, logs[1].end_segment]
-    assert caplog.text.count("housekeeping failed") == 1
+    assert caplog.text.count("housekeeping task failed") == 1
     assert node.seat.mask == 0
 
 

@@ -56,7 +56,7 @@ def test_what_did_well_once_begins_anew(quarantine, clock):
 def test_others_are_run_meanwhile(quarantine, caplog):
     assert not quarantine.run("k", "t-0", Job(ValueError("damaged")))
     assert quarantine.run("l", "t-1", Job())
-    assert "housekeeping failed, others go on what=t-0 failures=1" in caplog.text
+    assert "housekeeping task failed, others continue what=t-0 failures=1" in caplog.text
 
 
 @pytest.mark.parametrize("failure", [Fenced("replaced"), ConfigError("key", "x", "bad")])

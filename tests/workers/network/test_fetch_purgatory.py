@@ -21,6 +21,9 @@ class Peer(str):
 
     parked_partitions = 0
 
+    def park(self, partitions):
+        self.parked_partitions += partitions
+
 
 class Attempts:
     """An attempt that succeeds once there is something."""

@@ -7,7 +7,7 @@ import pytest
 from headrace.limits import RECEIVE_BYTES_BUSY, RECEIVE_BYTES_FIRST, RECEIVE_BYTES_KEPT, TRICKLE_DEADLINE_MS
 from headrace.workers.network import loop as loop_module
 from headrace.workers.network.frame_memory import frame_memory_max
-from headrace.workers.network.loop import LOOK_AT_CONNECTIONS_INTERVAL_MS, SHRINK_AFTER_IDLE_MS
+from headrace.workers.network.loop import CONNECTIONS_CHECK_INTERVAL_MS, SHRINK_AFTER_IDLE_MS
 from tests.workers.network.network_rig import Rig, receive_answers
 from tests.workers.network.test_network_turns import VERSIONS
 
@@ -81,7 +81,7 @@ def test_frames_that_do_not_end_take_no_more_than_the_bound_however_many_there_a
         sender.finish()
     for count in (2, 4, 6):
         turn(rig, senders, lambda count=count: len(rig.handled) >= count)
-        rig.clock.ms += LOOK_AT_CONNECTIONS_INTERVAL_MS
+        rig.clock.ms += CONNECTIONS_CHECK_INTERVAL_MS
     assert buffers(rig) == 0 or rig.loop._frame_memory.used >= buffers(rig)
 
 
@@ -89,7 +89,7 @@ def test_who_waits_for_memory_keeps_its_connection_and_who_trickles_does_not(rig
     senders = [Sender(rig, stop=FRAME - 10) for _ in range(3)]
     turn(rig, senders, lambda: sum(not sender.left for sender in senders) == 2)
     turn(rig, senders, lambda: len(rig.loop._frame_memory.waiting) == 1)
-    rig.clock.ms += TRICKLE_DEADLINE_MS + LOOK_AT_CONNECTIONS_INTERVAL_MS
+    rig.clock.ms += TRICKLE_DEADLINE_MS + CONNECTIONS_CHECK_INTERVAL_MS
     rig.turn()
     assert len(rig.connections) == 1, "the two that held it and did not end are gone"
     for sender in senders:
@@ -108,7 +108,7 @@ def test_who_sends_too_slowly_to_end_in_time_is_given_up_as_soon_as_others_wait(
     assert len(rig.connections) == 2, "nobody waits"
     late = Sender(rig)
     turn(rig, [late], lambda: len(rig.loop._frame_memory.waiting) == 1)
-    rig.clock.ms += LOOK_AT_CONNECTIONS_INTERVAL_MS
+    rig.clock.ms += CONNECTIONS_CHECK_INTERVAL_MS
     turn(rig, [late], lambda: len(rig.handled) == 1)
     assert len(rig.connections) == 2
     steady.finish()
@@ -122,7 +122,7 @@ def test_memory_is_given_back_by_those_that_leave_idle_or_are_not_at_it(rig):
     assert memory.used == (FRAME + 4) + (3 << 20) + 4, "a buffer that is not too large is kept for what comes next"
     gone.client.close()
     turn(rig, [], lambda: memory.used == (3 << 20) + 4)
-    rig.clock.ms += SHRINK_AFTER_IDLE_MS + LOOK_AT_CONNECTIONS_INTERVAL_MS
+    rig.clock.ms += SHRINK_AFTER_IDLE_MS + CONNECTIONS_CHECK_INTERVAL_MS
     rig.turn()
     assert memory.used == 0
     assert len(rig.connections[0]._buffer) == RECEIVE_BYTES_FIRST
@@ -134,7 +134,7 @@ def test_kept_buffers_are_given_back_where_somebody_waits(rig):
     assert rig.loop._frame_memory.used == 4 * ((3 << 20) + 4)
     late = Sender(rig)
     turn(rig, [late], lambda: rig.loop._frame_memory.waiting)
-    rig.clock.ms += LOOK_AT_CONNECTIONS_INTERVAL_MS
+    rig.clock.ms += CONNECTIONS_CHECK_INTERVAL_MS
     turn(rig, [late], lambda: len(rig.handled) == 5)
 
 

@@ -44,7 +44,7 @@ class Owners:
         return list(by_owner.values())
 
     def send(self, key, version, request):
-        exchange = Exchange(SimpleNamespace(held_bytes=0, mark_dirty=lambda: None), key, version, 1, True)
+        exchange = Exchange(SimpleNamespace(hold=lambda memory_bytes: None), key, version, 1, True)
         HANDLERS[key](self.context, exchange, memoryview(encode_request(key, version, request)))
         return decode_response(key, version, exchange.parts[0][FLEXIBLE_HEADER_BYTES:])
 

@@ -39,7 +39,7 @@ def put(rig, batch, is_committed=True):
     ((error, _base, _time),) = rig.replica.log.append_as_leader([memoryview(bytearray(batch))], EPOCH, rig.clock.ms)
     assert not error
     if is_committed:
-        rig.replica.advance_high_watermark(0)
+        rig.replica.advance_high_watermark()
     rig.replica.publish()
 
 

@@ -21,7 +21,7 @@ from headrace.shm.counters import CONNECTIONS_OPEN, Counters
 from headrace.shm.messages import ADVANCED, REPLY, REPLY_HEADER, SLOT_ENTRY, ReplyStatus
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.workers.network import loop as loop_module
-from headrace.workers.network.loop import LOOK_AT_CONNECTIONS_INTERVAL_MS, SLOW_READER_DEADLINE_MS, NetworkLoop
+from headrace.workers.network.loop import CONNECTIONS_CHECK_INTERVAL_MS, SLOW_READER_DEADLINE_MS, NetworkLoop
 from headrace.workers.partition.replicas import Replicas
 from tests.support.fake_seat import view_of
 from tests.workers.network.network_rig import (
@@ -46,7 +46,7 @@ def test_connections_beyond_the_nodes_bound_are_refused_whichever_worker_has_the
     refused = [rig.connect() for _ in range(3)]
     rig.turn_until(lambda: rig.loop._refused == 3)
     assert [client.recv(1) for client in refused] == [b""] * 3
-    rig.clock.ms += LOOK_AT_CONNECTIONS_INTERVAL_MS
+    rig.clock.ms += CONNECTIONS_CHECK_INTERVAL_MS
     rig.turn()
     assert [record.getMessage().split(" ")[:2] for record in caplog.records if "refused" in record.getMessage()] == [
         ["connection", "refused"],
@@ -130,7 +130,7 @@ def test_fetches_that_come_due_behind_an_answer_that_waits_are_bounded(rig):
     for replica in replicas.by_slot.values():
         data = memoryview(bytearray(build_batch([(None, bytes(size))], timestamp_ms=rig.clock.ms)))
         replica.log.append_as_leader([data], 0, rig.clock.ms)
-        replica.advance_high_watermark(0)
+        replica.advance_high_watermark()
         replica.publish()
     rig.seat.readers[PARTITION_WORKER].messages = [(ADVANCED, memoryview(SLOT_ENTRY.pack(0) + SLOT_ENTRY.pack(1)))]
     rig.turn_until(lambda: not len(rig.context.fetches))
@@ -270,13 +270,13 @@ def test_a_peer_that_left_while_nothing_is_received_is_noticed(rig):
     client.sendall(b"".join(map(fetch_frame, range(PIPELINED_REQUESTS_MAX))))
     rig.turn_until(lambda: len(rig.context.fetches) == PIPELINED_REQUESTS_MAX)
     for _ in range(3):
-        rig.clock.ms += 2 * LOOK_AT_CONNECTIONS_INTERVAL_MS
+        rig.clock.ms += 2 * CONNECTIONS_CHECK_INTERVAL_MS
         rig.turn()
     assert rig.connections  # it waits, and is there
     client.close()
 
     def is_gone():
-        rig.clock.ms += 2 * LOOK_AT_CONNECTIONS_INTERVAL_MS
+        rig.clock.ms += 2 * CONNECTIONS_CHECK_INTERVAL_MS
         return not rig.connections
 
     rig.turn_until(is_gone)
@@ -301,7 +301,7 @@ def test_a_fetch_waits_for_no_more_than_it_may_get(rig):
     for replica in replicas.by_slot.values():
         data = memoryview(bytearray(build_batch([(None, bytes(5_000))], timestamp_ms=rig.clock.ms)))
         replica.log.append_as_leader([data], 0, rig.clock.ms)
-        replica.advance_high_watermark(0)
+        replica.advance_high_watermark()
         replica.publish()
     client = rig.connect()
     client.sendall(fetch_frame(3, (0, 1), min_bytes=1 << 30, max_bytes=5_000))

@@ -48,7 +48,7 @@ class Node:
         replica = self.replicas.by_slot[slot]
         data = memoryview(bytearray(build_batch([(None, value * 100)], timestamp_ms=NOW_MS)))
         replica.log.append_as_leader([data], 0, NOW_MS)
-        replica.advance_high_watermark(0)
+        replica.advance_high_watermark()
         replica.publish()
 
     def create_again(self, slot):
@@ -133,7 +133,7 @@ def test_segments_over_all_partitions_have_one_bound(tmp_path):
         for _ in range(3):
             data = memoryview(bytearray(build_batch([(None, b"x" * 5_000)], timestamp_ms=NOW_MS)))
             replica.log.append_as_leader([data], 0, NOW_MS)
-        replica.advance_high_watermark(0)
+        replica.advance_high_watermark()
         replica.publish()
     routes = Routes(1, 1, TopicDefaults(seat.wiring.settings))
     routes.follow(view)

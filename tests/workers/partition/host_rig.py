@@ -17,6 +17,7 @@ from headrace.workers.partition.coordinator_host import CoordinatorHost
 from headrace.workers.partition.group_requests import GroupRequests
 from headrace.workers.partition.groups import Groups
 from headrace.workers.partition.known_topics import KnownTopics
+from headrace.workers.partition.moved_replicas import MovedReplicas
 from headrace.workers.partition.replica import Replica
 from tests.support.log_fixtures import LogMaker
 from tests.workers.coordinators.group_fixtures import lag_table
@@ -34,9 +35,6 @@ class Rows:
     def recover_row(self, slot):
         return self.last, False
 
-    def waiting(self, slot):
-        return (1,)
-
 
 def fail(replica, failure):
     if not isinstance(failure, StorageExhausted):
@@ -50,10 +48,14 @@ class Rig:
         self.logs = LogMaker(tmp_path)
         self.log = self.logs.open()
         self.rows = Rows()
-        self.replica = Replica(TopicPartition(OFFSETS_TOPIC, 0), self.log, 3, 9, self.rows, 1, 0, fail)
+        self.moved = MovedReplicas()
+        self.advanced = []
+        self.moved.observe(lambda replica: self.advanced.append(replica.slot))
+        self.replica = Replica(
+            TopicPartition(OFFSETS_TOPIC, 0), self.log, 3, 9, self.rows, 1, NODE, 0, self.moved, fail
+        )
         self.lags = lag_table(8)
         self.lead()
-        self.advanced = []
         self.counted = []
         self.settings = Settings({key.replace("_", "."): str(value) for key, value in settings.items()})
         self.host = self.new_host()
@@ -65,9 +67,10 @@ class Rig:
             lags=self.lags,
             counters=SimpleNamespace(add=lambda index, count: self.counted.append(index)),
         )
-        answers = SimpleNamespace(advanced=lambda worker, slot: self.advanced.append(slot), flush=lambda: 0)
+        answers = SimpleNamespace(flush=lambda: 0)
         self.topics = KnownTopics()
         self.host = CoordinatorHost(Groups(seat), self.topics, seat, answers, {3: self.replica}, self.logs.clock.ms)
+        self.moved.observe(self.host.moved, self.host.waiting)
         self.handlers = GroupRequests(self.host).handlers()
         return self.host
 
@@ -75,7 +78,7 @@ class Rig:
         self.replica.state = RowState.LEADER
         self.replica.isr = isr
         self.replica.leader_epoch = epoch
-        self.replica.advance_high_watermark(NODE)
+        self.replica.advance_high_watermark()
 
     def follow(self, topics=("t",), deleted=(), topic_id="id1"):
         def topic(name, count):

@@ -43,7 +43,15 @@ class Node:
 
     def start(self):
         self.replicas = Replicas(self.seat, 0, self.clock, self.disk)
+        self._changed = []
+        self.replicas.moved.observe_roles(self._changed.append)
         return self.replicas
+
+    def changed(self):
+        """The replicas whose role is another, since the last call."""
+        self._changed.clear()
+        self.replicas.moved.tell()
+        return list(self._changed)
 
     def killed(self):
         for replica in self.replicas.by_slot.values():
@@ -56,18 +64,18 @@ class Node:
         try:
             replica.log.append_as_leader([batch() for _ in range(count)], replica.leader_epoch, NOW_MS)
         except StorageFailed as failure:
-            self.replicas.fail(replica, failure)
+            self.replicas.failures.take(replica, failure)
             return False
-        replica.advance_high_watermark(0)
+        replica.advance_high_watermark()
         replica.publish()
         return True
 
     def row(self, slot):
         return self.seat.partitions.read(slot)
 
-    def look(self):
+    def tick(self):
         self.clock.ms += 5_000
-        return self.replicas.look(self.clock.ms, self.clock.ms)
+        self.replicas.tick(self.clock.ms, self.clock.ms)
 
     def dir_of(self, slot):
         return self.replicas.by_slot[slot].log.directory.parent
@@ -87,7 +95,7 @@ def open_slots(node):
 
 def look_and_open(node):
     node.clock.ms += REOPEN_INTERVAL_MS
-    node.replicas.look(node.clock.ms, node.clock.ms)
+    node.replicas.tick(node.clock.ms, node.clock.ms)
     node.replicas.open_some()
 
 

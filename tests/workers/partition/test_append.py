@@ -48,9 +48,6 @@ class Answers:
     def refuse(self, process_id, request_id, index, error):
         self.result(process_id, request_id, index, error, -1, -1, -1)
 
-    def advanced(self, network_worker, slot):
-        pass
-
 
 class Worker:
     def __init__(self, path, view, **settings):
@@ -62,7 +59,7 @@ class Worker:
         self.replicas.follow(view)
         self.answers = Answers(self.disk)
         purgatory = ProducePurgatory(self.answers)
-        appender = Appender(self.seat, 0, self.replicas, self.answers, purgatory)
+        appender = Appender(self.seat, self.replicas, self.answers, purgatory)
         self.seat.writers = {}
         self.seat.readers |= {peer: Reader() for peer in self.seat.wiring.targets(self.seat.process_id) if peer}
         self.intake = Intake(self.seat, self.answers, appender, Mailbox(self.seat))
@@ -136,7 +133,7 @@ def test_a_full_directory_answers_storage_error_and_a_strange_slot_not_leader(wo
 
 
 def test_free_space_is_looked_at_in_time_however_fast_it_goes(worker):
-    """Not only each DIRECTORY_LOOK_INTERVAL_MS: the clock stands still here."""
+    """Not only each DIRECTORY_CHECK_INTERVAL_MS: the clock stands still here."""
     bound = worker.seat.wiring.settings["headrace.log.dir.free.bytes.min"]
     log = worker.replicas.by_slot[0].log
     worker.disk.free_bytes = lambda _path: bound + 2_000 - log.size_bytes

@@ -15,6 +15,7 @@ def test_commits_of_one_cycle_are_one_batch_and_all_are_answered(rig):
     assert len(list(iterate_batches(rig.bytes_of_log()))) == 1
     assert [rig.committed(f"g{number}") for number in range(100)] == list(range(100))
     assert rig.rows.last.high_watermark == 100
+    rig.moved.tell()
     assert rig.advanced == [3], "a fetch that waits on the offsets topic is woken"
 
 
@@ -26,7 +27,10 @@ def test_a_commit_waits_for_the_other_replicas(rig):
     assert got == []
     assert rig.committed() == -1
     assert 0 < rig.host.sleep_bound_ms(100_000) <= 5_000
-    rig.replica.high_watermark = 1
+    assert rig.host.do_work() == 0
+    rig.replica.move_high_watermark(1)
+    rig.moved.tell()
+    assert rig.host.sleep_bound_ms(100_000) == 0
     rig.host.do_work()
     assert rig.error_of(got) == "NONE"
     assert rig.committed() == 7

@@ -51,7 +51,7 @@ def test_a_partition_whose_coordinator_fails_is_loaded_again_and_knows_what_was_
     rig.host.do_work()
     failed = failing(rig, RuntimeError("half done"))
     beat(rig)
-    assert "groups failed, loaded again partition=__consumer_offsets-0 event=Heartbeat failures=1" in caplog.text
+    assert "groups failed, reloading partition=__consumer_offsets-0 event=Heartbeat failures=1" in caplog.text
     assert "half done" in caplog.text
     assert rig.host.by_partition[0].coordinator is not failed
     assert rig.error_of(rig.commit(42)) == "COORDINATOR_LOAD_IN_PROGRESS"
@@ -81,7 +81,8 @@ def test_what_waits_for_other_replicas_when_it_fails_is_answered_once(rig):
     rig.host.do_work()
     assert waiting == [[], [], []]
     failing(rig, RuntimeError("half done"))
-    rig.replica.high_watermark = rig.log.log_end_offset
+    rig.replica.move_high_watermark(rig.log.log_end_offset)
+    rig.moved.tell()
     rig.host.do_work()  # the first outcome fails: the others come to a coordinator that is unloaded
     assert [len(got) for got in waiting] == [0, 1, 1]
     settle(rig)
@@ -155,9 +156,7 @@ def test_a_timer_without_room_costs_its_coordinator_and_nobody_else(rig, caplog)
     waiting = join(rig, "waits")
     rig.host.timers._entries_max = len(rig.host.timers)
     refused = join(rig, "more")
-    assert (
-        "groups given up, loaded again partition=__consumer_offsets-0 reason=no room for a timer of Join" in caplog.text
-    )
+    assert "groups given up, reloading partition=__consumer_offsets-0 reason=no room for a timer of Join" in caplog.text
     assert rig.host.by_partition[0].coordinator is not given_up
     assert [ErrorCode(got[0].error_code).name for got in (waiting, refused)] == ["NOT_COORDINATOR"] * 2
     assert len(rig.host.timers) <= rig.host.timers._entries_max

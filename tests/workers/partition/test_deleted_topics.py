@@ -148,7 +148,8 @@ def test_the_view_is_followed_when_the_other_replicas_have_the_tombstones_and_a_
     rig.follow(topics=(), deleted=GONE)
     rig.host.do_work()
     assert not rig.host.has_followed
-    rig.replica.high_watermark = rig.log.log_end_offset
+    rig.replica.move_high_watermark(rig.log.log_end_offset)
+    rig.moved.tell()
     rig.host.do_work()
     assert rig.error_of(got) == "NONE"
     assert rig.host.has_followed

@@ -96,10 +96,12 @@ def test_answered_requests_do_not_fill_the_memory_until_their_deadline():
 
 
 def test_what_waits_for_an_earlier_replica_of_the_slot_is_refused(parked):
-    purgatory, _replica, answers = parked
+    purgatory, replica, answers = parked
     successor = FakeReplica()  # of a topic that got the slot of a deleted one
     successor.high_watermark = 100
-    assert purgatory.complete(successor) == 2
+    assert purgatory.complete(successor) == 0
+    replica.is_leader = False  # `Replica.retire`
+    assert purgatory.complete(replica) == 2
     assert {error for *_, error, _offset in answers.given} == {int(ErrorCode.NOT_LEADER_OR_FOLLOWER)}
     assert {offset for *_, offset in answers.given} == {-1}
 

@@ -1,6 +1,6 @@
 """Replicas over disks that fail, fill up and come back.
 
-Holds: workers/partition/log_directories.py, workers/partition/replicas.py
+Holds: workers/partition/log_directories.py, workers/partition/storage_failures.py, workers/partition/replicas.py
 """
 
 import errno
@@ -23,6 +23,7 @@ def test_new_partitions_are_spread_over_the_directories(node):
 @pytest.mark.parametrize("call", ["fdatasync", "pwritev"])
 def test_an_io_error_takes_the_whole_directory_offline_and_no_other(node, call):
     node.replicas.follow(view_of(("t", 6)))
+    node.changed()
     for slot in range(6):
         assert node.append(slot)
     failing = node.dir_of(0)
@@ -33,7 +34,7 @@ def test_an_io_error_takes_the_whole_directory_offline_and_no_other(node, call):
     else:
         with pytest.raises(StorageFailed) as failure:
             replica.log.flush()
-        node.replicas.fail(replica, failure.value)
+        node.replicas.failures.take(replica, failure.value)
     node.disk.fails.clear()
     states = {slot: node.row(slot).state for slot in range(6)}
     assert {node.dir_of(slot) for slot, state in states.items() if state == RowState.OFFLINE} == {failing}
@@ -42,7 +43,7 @@ def test_an_io_error_takes_the_whole_directory_offline_and_no_other(node, call):
     }
     assert sum(state == RowState.OFFLINE for state in states.values()) == 3
     assert node.row(0).log_end_offset == 1  # what it had published stands there
-    assert {changed.slot for changed in node.look()} == {
+    assert {changed.slot for changed in node.changed()} == {
         slot for slot, state in states.items() if state == RowState.OFFLINE
     }
     assert node.seat.mask == 1 << node.dirs.index(failing)
@@ -58,7 +59,7 @@ def test_a_failed_directory_stays_offline_for_the_workers_successor(node):
     for slot in range(4):
         node.append(slot)
     lost = node.dir_of(0)
-    node.replicas.fail(node.replicas.by_slot[0], StorageFailed("fsync: injected"))
+    node.replicas.failures.take(node.replicas.by_slot[0], StorageFailed("fsync: injected"))
     node.killed().follow(view)
     for slot in range(4):
         if slot in node.replicas.by_slot:
@@ -71,8 +72,10 @@ def test_a_failed_directory_stays_offline_for_the_workers_successor(node):
 
 def test_another_process_that_found_a_directory_failing_is_believed(node):
     node.replicas.follow(view_of(("t", 4)))
+    node.changed()
     node.seat.mask = 2
-    changed = node.look()
+    node.tick()
+    changed = node.changed()
     assert {replica.log.directory.parent for replica in changed} == {node.dirs[1]}
     assert all(replica.state is RowState.OFFLINE for replica in changed)
     assert len(changed) == 2
@@ -100,7 +103,7 @@ def test_a_new_partition_goes_where_there_is_room_whatever_lies_there(node):
     node.replicas.follow(view_of(("t", 4)))
     bound = node.seat.wiring.settings["headrace.log.dir.free.bytes.min"]
     node.disk.free_bytes = lambda path: bound - 1 if path == node.dirs[0] else 2 * bound
-    node.look()
+    node.tick()
     node.replicas.follow(view_of(("t", 4), ("u", 3)))
     assert [node.dir_of(slot) for slot in (4, 5, 6)] == [node.dirs[1]] * 3
     assert all(node.append(slot) for slot in (4, 5, 6))
@@ -112,14 +115,14 @@ def test_a_full_directory_refuses_appends_early_and_takes_them_again_when_there_
     assert node.append(0)
     bound = node.seat.wiring.settings["headrace.log.dir.free.bytes.min"]
     node.disk.free = bound - 1
-    node.look()
+    node.tick()
     assert all(replica.is_full for replica in node.replicas.by_slot.values())
     assert node.row(0).state == RowState.LEADER  # readers go on
     node.disk.free = bound
-    node.look()
+    node.tick()
     assert all(replica.is_full for replica in node.replicas.by_slot.values())  # no flapping
     node.disk.free = 2 * bound
-    node.look()
+    node.tick()
     assert not any(replica.is_full for replica in node.replicas.by_slot.values())
     assert node.append(0)
 
@@ -134,11 +137,12 @@ def test_a_write_without_room_keeps_the_log_for_reads_and_opens_it_again(node, e
     assert node.row(0).log_end_offset == 3
     assert node.replicas.by_slot[0].is_full
     for _ in range(3):  # it opens, which writes nothing, and fails again
-        assert [replica.slot for replica in node.look()] == [0]
+        node.tick()
+        assert not node.replicas.by_slot[0].is_full
         assert not node.append(0)
     assert (node.row(0).log_end_offset, node.row(0).high_watermark) == (3, 3)
     node.disk.fails.clear()
-    assert [replica.slot for replica in node.look()] == [0]
+    node.tick()
     assert node.append(0)
     assert node.row(0).log_end_offset == 4
     assert node.seat.mask == 0
@@ -153,10 +157,10 @@ def test_a_role_without_room_for_its_epoch_is_taken_for_reads_and_later_for_appe
     row = node.row(0)
     assert (row.state, row.leader_epoch, row.high_watermark) == (RowState.LEADER, 5, 1)
     assert node.replicas.by_slot[0].is_full
-    node.look()
+    node.tick()
     assert node.replicas.by_slot[0].is_full
     node.disk.fails.clear()
-    node.look()
+    node.tick()
     assert node.append(0)
     assert node.replicas.by_slot[0].log.epochs.entries == [(0, 0), (5, 1)]
     row = node.row(0)
@@ -185,14 +189,15 @@ def test_a_node_whose_disks_are_full_serves_reads_from_its_start(node, is_clean,
     assert not node.append(0)
     node.disk.free = 1 << 40
     node.disk.fails.clear()
-    node.look()
+    node.tick()
     assert node.append(0)
 
 
 def test_a_directory_whose_disk_is_gone_is_found_without_a_write(node):
     node.replicas.follow(view_of(("t", 2)))
     node.disk.fails["free_bytes"] = errno.EIO
-    assert len(node.look()) == 2
+    node.tick()
+    assert {replica.state for replica in node.changed()} == {RowState.OFFLINE}
     assert node.seat.mask == 3
 
 
@@ -200,7 +205,7 @@ def test_a_deletion_does_not_wait_for_a_failed_directory(node):
     view = view_of(("t", 2))
     node.replicas.follow(view)
     keys = [partition.key for partition in view.topics["t"].partitions]
-    node.replicas.fail(node.replicas.by_slot[0], StorageFailed("injected"))
+    node.replicas.failures.take(node.replicas.by_slot[0], StorageFailed("injected"))
     doomed = [DoomedReplica("t", index, index, keys[index]) for index in range(2)]
     node.replicas.follow(view_of(doomed=doomed))
     assert [node.row(slot).state for slot in range(2)] == [RowState.DELETED] * 2

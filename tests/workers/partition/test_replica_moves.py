@@ -8,6 +8,7 @@ import pytest
 
 from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
+from headrace.log.names import FUTURE_SUFFIX
 from headrace.log.reading.reader import LogReader
 from headrace.log.state.checkpoints import write_partition_metadata
 from headrace.protocol import messages
@@ -16,7 +17,6 @@ from headrace.protocol.codec import decode_response, encode_request
 from headrace.protocol.record_batch import iterate_batches
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition import replica_moves
-from headrace.workers.partition import replicas as replicas_module
 from headrace.workers.partition.replica_moves import ReplicaMoves
 from tests.support.altered import altered
 from tests.support.fake_clock import NOW_MS
@@ -104,7 +104,7 @@ def test_producers_and_epochs_move_along(node):
     replica = node.replicas.by_slot[0]
     sequenced = batch(producer_id=9, producer_epoch=1, base_sequence=0)
     replica.log.append_as_leader([sequenced], 4, NOW_MS)
-    replica.advance_high_watermark(0)
+    replica.advance_high_watermark()
     epochs, batches = replica.log.epochs.entries, list(replica.log.producers.producers[9].batches)
     assert node.alter(0, node.other_dir(0)) == 0
     work_through(node.moves)
@@ -120,7 +120,7 @@ def test_what_cannot_be_moved_is_refused_with_kafkas_errors(node, tmp_path):
     assert node.alter(0, node.dir_of(0)) == 0
     assert node.moves.do_work() == 0
     node.seat.mask = 1 << node.dirs.index(node.other_dir(0))
-    node.look()
+    node.tick()
     assert node.alter(0, node.other_dir(0)) == ErrorCode.KAFKA_STORAGE_ERROR
 
 
@@ -160,7 +160,7 @@ def test_a_move_whose_disk_fails_is_given_up_and_the_replica_stays(node, error):
     work_through(node.moves)
     node.disk.fails.clear()
     assert node.dir_of(0) == source
-    assert (target in node.replicas.usable_directories) == (error == errno.ENOSPC)
+    assert (target in node.replicas.directories.usable) == (error == errno.ENOSPC)
     assert node.append(0)
     assert node.row(0).log_end_offset == 401
 
@@ -232,7 +232,7 @@ def test_what_a_copy_has_above_the_high_watermark_is_not_believed(node, monkeypa
     def killed(_old, _new):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(replicas_module, "os", altered(os, rename=killed))
+    monkeypatch.setattr(replica_moves, "os", altered(os, rename=killed))
     with pytest.raises(KeyboardInterrupt):
         work_through(node.moves)
     monkeypatch.undo()
@@ -267,7 +267,7 @@ def test_a_copy_that_is_none_of_this_replica_is_put_away(node, what, caplog):
     move = successor(node, view)
     assert (move is not None) == (what == "second")
     assert (names(source) + names(target)).count("t-0-future") == (what == "second")
-    assert "move given up partition=t-0" in caplog.text
+    assert "move cancelled partition=t-0" in caplog.text
     if what != "gone":
         work_through(node.moves)
         assert len(records(node, 0)) == 400
@@ -294,7 +294,7 @@ def test_a_crash_between_the_two_renames_leaves_one_whole_log(node, monkeypatch)
             raise KeyboardInterrupt
         rename(old, new)
 
-    monkeypatch.setattr(replicas_module, "os", altered(os, rename=killed))
+    monkeypatch.setattr(replica_moves, "os", altered(os, rename=killed))
     with pytest.raises(KeyboardInterrupt):
         work_through(node.moves)
     monkeypatch.undo()
@@ -336,4 +336,5 @@ def test_directories_that_are_no_copies_end_nobody(node):
     ):
         os.mkdir(os.path.join(os.fsencode(node.dirs[0]), name))
     (node.dirs[0] / "t-0.aa-future").mkdir()
-    assert node.replicas.find_copies() == {TopicPartition("t", 0): [node.dirs[0] / "t-0.aa-future"]}
+    found = node.replicas.directories.find_copies(FUTURE_SUFFIX, node.replicas.owned.has)
+    assert found == {TopicPartition("t", 0): [node.dirs[0] / "t-0.aa-future"]}

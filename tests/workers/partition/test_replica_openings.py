@@ -1,6 +1,6 @@
 """Logs are opened a slice at a time: in which order, what a log that does not open costs, and what a stop meanwhile leaves.
 
-Holds: workers/partition/replicas.py, workers/partition/opening_queue.py
+Holds: workers/partition/replica_opener.py, workers/partition/replicas.py, workers/partition/opening_queue.py
 """
 
 import pytest
@@ -13,6 +13,7 @@ from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.counters import LOGS_OPENED, LOGS_WANTED, RECOVERED_BYTES
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.replicas import Replicas
+from headrace.workers.partition.storage_failures import StorageFailures
 from tests.support.fake_seat import FakeSeat, view_of
 from tests.workers.partition.replica_fixtures import PassingClock, look_and_open, open_slots
 
@@ -31,13 +32,16 @@ def test_logs_are_opened_a_slice_at_a_time_and_those_asked_for_first(slow):
     assert slow.append(3)
     slow.replicas.ask_for(2, view.topics["a"].partitions[2].key)
     slow.replicas.ask_for(1, 12345)  # another partition's that had this slot
+    slow.changed()
     opened = []
     while slow.replicas.has_unopened:
-        opened += slow.replicas.open_some()
-        opened += slow.replicas.follow(view._replace(version=2))
+        slow.replicas.open_some()
+        slow.replicas.follow(view._replace(version=2))
+        opened += slow.changed()
     assert [replica.slot for replica in opened] == [2, 0, 1]
     assert all(replica.is_leader for replica in opened)
-    assert slow.replicas.open_some() == []
+    slow.replicas.open_some()
+    assert slow.changed() == []
 
 
 def test_a_deletion_does_not_wait_for_logs_that_are_to_be_opened(slow):
@@ -57,9 +61,9 @@ def test_a_deletion_does_not_wait_for_logs_that_are_to_be_opened(slow):
 
 def test_each_replica_is_looked_at_once_however_many_are_opened(node, monkeypatch):
     looked_at = []
-    followed = Replicas._follow_directory
+    followed = StorageFailures.follow_directory
     monkeypatch.setattr(
-        Replicas, "_follow_directory", lambda self, one: (looked_at.append(one.slot), followed(self, one))
+        StorageFailures, "follow_directory", lambda self, one: (looked_at.append(one.slot), followed(self, one))
     )
     node.replicas.follow(view_of(("t", 50)))
     assert looked_at == list(range(50))
@@ -140,14 +144,14 @@ def test_a_stop_while_logs_wait_to_be_opened_has_closed_what_it_opened_and_says_
 
 
 def test_a_log_that_does_not_open_for_whatever_reason_costs_no_other(node, monkeypatch):
-    opened = node.replicas._open_log
+    opened = node.replicas.logs.open
 
     def fail(name, *arguments, **options):
         if name.partition == 1:
             raise ValueError("a fault of ours")
         return opened(name, *arguments, **options)
 
-    monkeypatch.setattr(node.replicas, "_open_log", fail)
+    monkeypatch.setattr(node.replicas.logs, "open", fail)
     node.replicas.follow(view_of(("t", 3)))
     assert [node.row(slot).state for slot in range(3)] == [RowState.LEADER, RowState.OFFLINE, RowState.LEADER]
     assert not node.replicas.close()  # not clean

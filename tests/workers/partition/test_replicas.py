@@ -1,6 +1,7 @@
 """Replicas that come, change their role, are released and deleted; owners that are killed while they publish.
 
-Holds: workers/partition/log_opener.py, workers/partition/owned_partitions.py, workers/partition/known_checkpoints.py
+Holds: workers/partition/replica_closer.py, workers/partition/replica_configs.py, workers/partition/log_opener.py,
+workers/partition/owned_partitions.py, workers/partition/known_checkpoints.py
 """
 
 import errno
@@ -41,7 +42,7 @@ def test_a_topic_that_was_unreadable_for_a_while_is_not_taken_for_a_new_one(node
     node.replicas.follow(view)
     node.append(0)
     node.replicas.follow(view_of(("other", 0)))  # its znode can't be read
-    node.replicas.lose_directory(node.dirs[0], StorageFailed("injected"))
+    node.replicas.failures.lose_directory(node.dirs[0], StorageFailed("injected"))
     node.replicas.follow(view)
     assert node.row(0).state == RowState.OFFLINE
     assert not (node.dirs[1] / "t-0").exists()
@@ -112,7 +113,7 @@ def test_only_logs_with_flush_ms_are_looked_at(node):
     for slot, replica in node.replicas.by_slot.items():
         flush_due = replica.log.flush_due
         replica.log.flush_due = lambda now_ms, slot=slot, inner=flush_due: asked.append(slot) or inner(now_ms)
-    node.look()
+    node.tick()
     assert asked == [3]
     assert [node.row(slot).recovery_point for slot in range(4)] == [0, 0, 0, 1]
 
@@ -149,9 +150,12 @@ def test_who_waits_for_a_replica_that_is_no_more_is_told(node, what):
         following = view_of(doomed=[DoomedReplica("t", 0, 0, replica.key)])
     else:
         following = view_of() if what == "released" else view_of(("u", 1))
-    assert replica in node.replicas.follow(following)
+    node.changed()
+    node.replicas.follow(following)
+    assert replica in node.changed()
     assert not replica.is_leader
-    assert replica not in node.replicas.follow(following)
+    node.replicas.follow(following)
+    assert replica not in node.changed()
 
 
 def test_a_worker_that_opens_deletes_or_releases_many_logs_is_seen_to_live(node):
@@ -200,7 +204,8 @@ def test_files_of_another_topic_are_neither_served_nor_deleted(node, caplog):
     (stray,) = [path for one in node.dirs for path in one.glob("t-0.*-stray")]
     assert (stray / "00000000000000000000.log").stat().st_size > 0
     assert (
-        f"directory put aside, remove it if nobody misses its records partition=t-0 topic_id={'f' * 32}" in caplog.text
+        f"stray directory renamed, remove it if its records are not needed partition=t-0 topic_id={'f' * 32}"
+        in caplog.text
     )
 
 
@@ -214,7 +219,7 @@ def test_a_topic_with_the_longest_name_is_deleted_and_put_aside_like_any_other(n
     assert node.row(0).state == RowState.LEADER
     node.replicas.follow(view_of(doomed=[DoomedReplica(name, 0, 0, later.topics[name].partitions[0].key)]))
     assert node.row(0).state == RowState.DELETED
-    assert node.replicas.usable_directories == node.dirs
+    assert node.replicas.directories.usable == node.dirs
     put_aside = [path.name for one in node.dirs for path in one.iterdir() if path.is_dir()]
     assert {(len(one), one.rpartition("-")[2]) for one in put_aside} == {(255, "delete"), (255, "stray")}
 
@@ -266,7 +271,7 @@ def test_one_log_that_can_not_be_closed_takes_its_directory_and_no_other(node):
 
     node.disk.fdatasync = fail
     node.replicas.close()
-    assert node.replicas.usable_directories == [one for one in node.dirs if one != lost]
+    assert node.replicas.directories.usable == [one for one in node.dirs if one != lost]
     assert [node.row(slot).recovery_point for slot in range(4) if node.dir_of(slot) != lost] == [1, 1]
 
 
@@ -297,5 +302,6 @@ def test_the_log_start_survives_a_first_publication_torn_by_a_kill(node):
     node.start().follow(view)
     row = node.row(0)
     node.seat.partitions.publish(0, row._replace(log_start_offset=0, high_watermark=0, recovery_point=0))
-    assert node.killed().follow(view)
+    node.killed().follow(view)
+    assert len(node.changed()) == 1
     assert node.replicas.by_slot[0].log.log_start_offset == 5

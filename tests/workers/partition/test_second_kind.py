@@ -25,6 +25,7 @@ from headrace.workers.coordinators.coordinator import (
 from headrace.workers.coordinators.effects import Answer, Append, CancelTimer, SetTimer
 from headrace.workers.partition.coordinator_host import CoordinatorHost
 from headrace.workers.partition.known_topics import KnownTopics
+from headrace.workers.partition.moved_replicas import MovedReplicas
 from headrace.workers.partition.replica import Replica
 from tests.support.log_fixtures import LogMaker
 from tests.workers.partition.host_rig import NODE, Rig, Rows, fail
@@ -159,19 +160,20 @@ class BallotBench:
         path.mkdir()
         self.logs = LogMaker(path)
         self.log = self.logs.open()
-        self.replica = Replica(TopicPartition(TOPIC, 0), self.log, 5, 9, Rows(), 1, 0, fail)
+        self.moved = MovedReplicas()
+        self.replica = Replica(TopicPartition(TOPIC, 0), self.log, 5, 9, Rows(), 1, NODE, 0, self.moved, fail)
         self.kind, self.topics = BallotKind(), KnownTopics()
         self._seat = seat
         self.new_host()
         self.lead()
 
     def new_host(self):
-        answers = SimpleNamespace(advanced=lambda worker, slot: None, flush=lambda: 0)
+        answers = SimpleNamespace(flush=lambda: 0)
         self.host = CoordinatorHost(self.kind, self.topics, self._seat, answers, {5: self.replica}, self.logs.clock.ms)
 
     def lead(self, isr=(NODE,)):
         self.replica.state, self.replica.isr, self.replica.leader_epoch = RowState.LEADER, isr, 1
-        self.replica.advance_high_watermark(NODE)
+        self.replica.advance_high_watermark()
 
     def follow(self, deleted=()):
         view = SimpleNamespace(topics={}, deleted=[DeletedTopic(*each) for each in deleted])
@@ -261,8 +263,8 @@ def test_both_kinds_live_in_one_worker_and_neither_takes_the_others_partition(ba
     assert isinstance(rig, Rig)
     ballots.load()
     rig.load()
-    rig.host.follow_roles([ballots.replica])
-    ballots.host.follow_roles([rig.replica])
+    rig.host.follow_role(ballots.replica)
+    ballots.host.follow_role(rig.replica)
     assert rig.host.by_partition[0].replica is rig.replica
     assert ballots.host.by_partition[0].replica is ballots.replica
     vote, commit = ballots.vote("yes"), rig.commit(7)

@@ -1,6 +1,6 @@
 """Deletions and swaps as the owner of a log decides them, and the housekeeper's side of the conversation.
 
-Holds: workers/housekeeper/owners.py, workers/housekeeper/retention_look.py
+Holds: workers/housekeeper/owners.py, workers/housekeeper/retention_scan.py
 """
 
 import errno
@@ -22,7 +22,8 @@ from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.workers.housekeeper.hosted import Hosted
 from headrace.workers.housekeeper.owners import Owners
 from headrace.workers.housekeeper.quarantine import Quarantine
-from headrace.workers.housekeeper.retention_look import RetentionLook
+from headrace.workers.housekeeper.retention_scan import RetentionScan
+from headrace.workers.partition.moved_replicas import MovedReplicas
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.upkeep import Upkeep
 from tests.support.compaction_fixtures import compaction_of
@@ -104,8 +105,9 @@ class Pair:
             self.log.append_as_leader([batch(timestamp_ms=NOW_MS + number)], 0, NOW_MS)
         self.table = FakeTable()
         self.failures = []
+        self.moved = MovedReplicas()
         self.replica = Replica(
-            NAME, self.log, SLOT, KEY, self.table, 1, 20, lambda *failed: self.failures.append(failed)
+            NAME, self.log, SLOT, KEY, self.table, 1, 0, 20, self.moved, lambda *failed: self.failures.append(failed)
         )
         self.replica.state = RowState.LEADER
         self.replica.publish()
@@ -304,7 +306,7 @@ def look(pair, config, policy=expired_segments, now_ms=NOW_MS + 1000):
     pair.config = config
     pair.maker.clock.ms = now_ms
     quarantine = Quarantine(pair.maker.clock)
-    RetentionLook(pair.seat, pair.maker.clock, Replicas([pair.hosted()]), pair.owners, policy, quarantine).look()
+    RetentionScan(pair.seat, pair.maker.clock, Replicas([pair.hosted()]), pair.owners, policy, quarantine).run()
     pair.serve()
 
 

@@ -1,6 +1,6 @@
 """Produce (key 0), v0 to v9.
 
-The shape of each batch is looked at here only as far as the partition worker's ring must be protected;
+The shape of each batch is checked here only as far as the partition worker's ring must be protected;
 checksums, offsets and sequences are its business. The records of uncompressed ones are compared with their header. Where
 the topic asks for more, and for v0 to v2, which carry the old message formats, the batch goes through the topic's `record_policy.py` first.
 

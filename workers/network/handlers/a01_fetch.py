@@ -5,7 +5,7 @@ the partitions asked for. v0 to v3 want the old message formats: `down_conversio
 a topic that was deleted never gets records of another one of its name, however long the fetch waited.
 
 A connection whose answers take OUTBOX_BYTES_MAX already gets file ranges only, and an old version nothing yet: fetches
-that wait behind a slow answer all come due in the end.
+that wait after a slow answer all come due in the end.
 
 For each partition: one seqlock read (2 us), one `locate` (1 to 5 us, at most one pread of headers). Bytes and
 copies: head from memory, records by sendfile, or by one pread where they are few (SMALL_RANGE_BYTES): then

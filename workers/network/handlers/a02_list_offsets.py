@@ -81,7 +81,7 @@ def _list_one(
         if exchange.api_version < VERSION_OF_ONE_OFFSET:
             offsets = _old_style(context, route, row, wanted)
             return _PartitionResponse(partition_index=index, error_code=0, old_style_offsets=offsets)
-        timestamp, offset, leader_epoch = _look_up(context, route, row, request.isolation_level, wanted.timestamp)
+        timestamp, offset, leader_epoch = _find_offset(context, route, row, request.isolation_level, wanted.timestamp)
     except KafkaError as failure:
         return _PartitionResponse(partition_index=index, error_code=int(failure.code))
     except (HeadraceError, OSError):
@@ -91,7 +91,7 @@ def _list_one(
     )
 
 
-def _look_up(
+def _find_offset(
     context: Context, route: Route, row: PartitionRow, isolation_level: int, timestamp: int
 ) -> tuple[int, int, int]:
     """(timestamp, offset, leader epoch); offset -1 where no record is that late."""
@@ -113,7 +113,7 @@ def _look_up(
 def _old_style(context: Context, route: Route, row: PartitionRow, wanted: _Wanted) -> list[int]:
     """v0: offsets where a segment begins and the log's end, newest first, from the last one not younger than asked.
 
-    A segment's age is that of its file; of records before the log's start none is told, of those behind the high
+    A segment's age is that of its file; of records before the log's start none is told, of those beyond the high
     watermark only that. Source: Kafka `UnifiedLog.legacyFetchOffsetsBefore`.
     """
     reader = context.files.reader(route, row)

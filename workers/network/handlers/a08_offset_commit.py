@@ -1,5 +1,6 @@
 """OffsetCommit (key 8), v0 to v8: the owner of the group answers; v0 goes to ZooKeeper, by the controller process.
 
+Work: `partition/group_requests.py`, then `coordinators/commits.py`.
 Source: Kafka `KafkaApis.handleOffsetCommitRequest`.
 """
 
@@ -13,7 +14,7 @@ VERSION_OF_ZOOKEEPER = 0
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """Hand the request on as it came."""
+    """Forward to the owner of the group."""
     if exchange.api_version == VERSION_OF_ZOOKEEPER:
         context.forward_to_controller(exchange, body)
     else:

@@ -79,7 +79,7 @@ def _find(context: Context, key_type: int, key: str) -> _Coordinator:
 
 
 def _warn(context: Context, exchange: Exchange, request: messages.FindCoordinatorRequest) -> None:
-    """One line a peer and interval: whoever runs the node learns why that producer ended."""
+    """One line a peer and interval: the operator learns why that producer ended."""
     connection = exchange.connection
     host = connection.peer.rpartition(":")[0]
     if context.transaction_notices.is_due(host, connection.client_id, context.now_ms):

@@ -2,6 +2,7 @@
 
 The request does not say who sent it; member ids and descriptions do, so that goes along.
 
+Work: `partition/group_requests.py`, then `coordinators/joining.py`.
 Source: Kafka `KafkaApis.handleJoinGroupRequest`.
 """
 
@@ -15,7 +16,7 @@ from headrace.workers.network.group_owners import first_group_id, forward_to_gro
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """Hand the request on, behind its client's id and host."""
+    """Forward the request, after its client's id and host."""
     connection = exchange.connection
     client_id = (connection.client_id or "")[:CLIENT_ID_LENGTH_MAX].encode("utf-8", "replace")
     host = f"/{connection.peer.rpartition(':')[0]}".encode()

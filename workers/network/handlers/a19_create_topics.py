@@ -1,5 +1,6 @@
 """CreateTopics (key 19), v0 to v7: the controller process decides and answers.
 
+Work: `controller/admin/a19_create_topics.py`.
 Source: Kafka `KafkaApis.handleCreateTopicsRequest`.
 """
 
@@ -10,5 +11,5 @@ from headrace.workers.network.exchange import Exchange
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """Hand the request on as it came."""
+    """Forward to the controller."""
     context.forward_to_controller(exchange, body)

@@ -1,5 +1,6 @@
 """DeleteTopics (key 20), v0 to v6: the controller process decides and answers.
 
+Work: `controller/admin/a20_delete_topics.py`.
 Source: Kafka `KafkaApis.handleDeleteTopicsRequest`.
 """
 
@@ -10,5 +11,5 @@ from headrace.workers.network.exchange import Exchange
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """Hand the request on as it came."""
+    """Forward to the controller."""
     context.forward_to_controller(exchange, body)

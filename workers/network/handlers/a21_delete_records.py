@@ -47,7 +47,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
 
 
 class _Deletion:
-    """One request on its way to the owners."""
+    """One request in flight to the owners."""
 
     def __init__(self, exchange: Exchange) -> None:
         self.owed = 0

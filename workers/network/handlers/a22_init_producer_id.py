@@ -1,5 +1,6 @@
 """InitProducerId (key 22), v0 to v4: the controller process decides and answers.
 
+Work: `controller/admin/a22_init_producer_id.py`.
 Source: Kafka `KafkaApis.handleInitProducerIdRequest`.
 """
 
@@ -10,5 +11,5 @@ from headrace.workers.network.exchange import Exchange
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """Hand the request on as it came."""
+    """Forward to the controller."""
     context.forward_to_controller(exchange, body)

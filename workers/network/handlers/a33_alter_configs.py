@@ -1,5 +1,6 @@
 """AlterConfigs (key 33), v0 to v2: the controller process decides and answers.
 
+Work: `controller/admin/a33_alter_configs.py`.
 Source: Kafka `KafkaApis.handleAlterConfigsRequest`.
 """
 
@@ -10,5 +11,5 @@ from headrace.workers.network.exchange import Exchange
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """Hand the request on as it came."""
+    """Forward to the controller."""
     context.forward_to_controller(exchange, body)

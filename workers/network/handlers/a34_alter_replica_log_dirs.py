@@ -1,6 +1,6 @@
 """AlterReplicaLogDirs (key 34), v0 to v2: each replica's owner moves it to another log directory of this node.
 
-The request is split by owner, the answers are put together when the last one came; the moves then go on by themselves,
+The request is split by owner, the answers are put together when the last one came; the moves then continue by themselves,
 and DescribeLogDirs shows them.
 
 Source: Kafka `KafkaApis.handleAlterReplicaLogDirsRequest`; KIP-113.
@@ -55,7 +55,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
 
 
 class _Alteration:
-    """One request on its way to the owners."""
+    """One request in flight to the owners."""
 
     def __init__(self, exchange: Exchange) -> None:
         self.owed = 0

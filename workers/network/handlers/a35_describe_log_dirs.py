@@ -1,4 +1,4 @@
-"""DescribeLogDirs (key 35), v0 to v4: which directory holds which partition, how large, and what is on its way there.
+"""DescribeLogDirs (key 35), v0 to v4: which directory holds which partition, how large, and what is being moved there.
 
 Spark's planner asks this to find segment files on its own host. A directory that failed says KAFKA_STORAGE_ERROR. The lag
 of a copy (`isFutureKey`) is as exact as its offset index: within `index.interval.bytes`.

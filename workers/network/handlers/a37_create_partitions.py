@@ -1,5 +1,6 @@
 """CreatePartitions (key 37), v0 to v3: the controller process decides and answers.
 
+Work: `controller/admin/a37_create_partitions.py`.
 Source: Kafka `KafkaApis.handleCreatePartitionsRequest`.
 """
 
@@ -10,5 +11,5 @@ from headrace.workers.network.exchange import Exchange
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """Hand the request on as it came."""
+    """Forward to the controller."""
     context.forward_to_controller(exchange, body)

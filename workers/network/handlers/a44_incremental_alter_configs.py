@@ -1,5 +1,6 @@
 """IncrementalAlterConfigs (key 44), v0 to v1: the controller process decides and answers.
 
+Work: `controller/admin/a44_incremental_alter_configs.py`.
 Source: Kafka `KafkaApis.handleIncrementalAlterConfigsRequest`.
 """
 
@@ -10,5 +11,5 @@ from headrace.workers.network.exchange import Exchange
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """Hand the request on as it came."""
+    """Forward to the controller."""
     context.forward_to_controller(exchange, body)

@@ -1,5 +1,6 @@
 """OffsetDelete (key 47), v0: the owner of the group answers.
 
+Work: `partition/group_requests.py`, then `coordinators/deletion.py`.
 Source: Kafka `KafkaApis.handleOffsetDeleteRequest`.
 """
 
@@ -11,5 +12,5 @@ from headrace.workers.network.group_owners import first_group_id, forward_to_gro
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """Hand the request on as it came."""
+    """Forward to the owner of the group."""
     forward_to_group(context, exchange, body, first_group_id(exchange, body))

@@ -1,4 +1,4 @@
-"""DescribeClientQuotas (key 48), v0 to v1: none, since this node holds nobody to a quota. What can't be asked is refused.
+"""DescribeClientQuotas (key 48), v0 to v1: none, since this node has no quotas. What can't be asked is refused.
 
 Source: Kafka `ClientQuotaCache`, `ZkAdminManager.describeClientQuotas`; KIP-546, KIP-612 for ip.
 """
@@ -19,7 +19,7 @@ MATCH_EXACT, MATCH_DEFAULT, MATCH_ANY = range(3)
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """No entries, or why the filter can't be."""
+    """No entries, or why the filter is invalid."""
     request = decode_request(ApiKey.DESCRIBE_CLIENT_QUOTAS, exchange.api_version, body)
     try:
         _check(request.components)

@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentials (key 50), v0: nobody has any, since this node authenticates nobody yet.
+"""DescribeUserScramCredentials (key 50), v0: there are none, since this node does not authenticate yet.
 
 Source: Kafka `ZkAdminManager.describeUserScramCredentials`; KIP-554.
 """

@@ -52,7 +52,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
 
 
 class _Description:
-    """One request on its way to the owners."""
+    """One request in flight to the owners."""
 
     def __init__(self, exchange: Exchange) -> None:
         self.owed = 0

@@ -1,4 +1,4 @@
-"""Retention: every log is looked at now and then, and its owner asked to drop what has expired.
+"""Retention: every log is scanned now and then, and its owner asked to drop what has expired.
 
 Runs in: the housekeeper. It reads directories, file sizes and time indexes, and asks; what may really go, the owner
 decides (`workers/partition/upkeep.py`). The files it dropped are removed here when their delay has passed.
@@ -29,8 +29,8 @@ ROLL_NOW_MS = 2**63 - 1
 _log = logging.getLogger(__name__)
 
 
-class RetentionLook:
-    """Looks at all logs with one policy."""
+class RetentionScan:
+    """Scans all logs with one policy."""
 
     def __init__(
         self,
@@ -48,8 +48,8 @@ class RetentionLook:
         self._policy = policy
         self._quarantine = quarantine
 
-    def look(self) -> int:
-        """Ask for what has expired; returns how many logs could be looked at."""
+    def run(self) -> int:
+        """Ask for what has expired; returns how many logs could be scanned."""
         asked = 0
         for hosted in self._replicas:
             self._seat.beat(self._clock.monotonic_ns())
@@ -82,7 +82,7 @@ class RetentionLook:
         now_ms = self._clock.now_ms()
         try:
             bases = self._policy(facts, config, row.log_start_offset, now_ms)
-        except Exception as failure:  # somebody else's code
+        except Exception as failure:  # code of others
             _log.error("retention policy failed partition=%s reason=%r", hosted.name, failure)
             return
         if not bases or not facts:

@@ -1,7 +1,7 @@
 """How old the first record is that a group has not read: looked up in the log, written beside the group's lag.
 
-Runs in: the housekeeper, every two seconds, for groups that are behind and whose committed offset moved since the last
-look. It reads indexes and a batch header each; the timestamp is that of the batch (its first where the offset
+Runs in: the housekeeper, every two seconds, for groups that lag and whose committed offset moved since the last
+scan. It reads indexes and a batch header each; the timestamp is that of the batch (its first where the offset
 begins it, else its largest).
 """
 
@@ -21,16 +21,16 @@ from headrace.workers.housekeeper.hosted import HostedReplicas
 _log = logging.getLogger(__name__)
 
 
-class LagLook:
-    """One look after the other over the lag table."""
+class LagScan:
+    """Scans the lag table, one after the other, a bounded number of rows each."""
 
     def __init__(self, seat: Seat, replicas: HostedReplicas) -> None:
         self._seat = seat
         self._replicas = replicas
-        self._begin = 0  # where the last look ended
+        self._begin = 0  # where the last scan ended
 
-    def look(self) -> int:
-        """Stamp what is behind; returns how many rows were looked up."""
+    def run(self) -> int:
+        """Stamp what lags; returns how many rows were looked up."""
         rows = [row for row in self._seat.lags.rows() if row.looked_at != row.committed]
         if not rows:
             return 0
@@ -54,14 +54,14 @@ class LagLook:
         return done
 
     def _in_turn(self, rows: list[LagRow]) -> Iterable[LagRow]:
-        """All rows, beginning behind where the last look had to end."""
+        """All rows, starting after where the last scan had to end."""
         begin, self._begin = self._begin, -1
         yield from (row for row in rows if row.place > begin)
         yield from (row for row in rows if row.place <= begin)
 
     @staticmethod
     def _timestamp(reader: LogReader, row: LagRow, state: PartitionRow) -> int:
-        """Of the first record at or behind the committed offset, -1 where that can't be told."""
+        """Of the first record at or after the committed offset, -1 where that can't be told."""
         try:
             reader.refresh(state.segments_version)
             for found in reader.batches_from(row.committed, state.hw_segment, state.hw_position):

@@ -1,0 +1,102 @@
+"""The event "a replica moved": the replicas whose rows say something new, and the observers that are told of it.
+
+Runs in: a partition worker. What moves is the high watermark, the last stable offset, the log start offset or the state. A
+replica notes itself here when it publishes such a row, so no place that moves one has to think of those that wait. The
+worker calls `tell` at fixed points of its cycle, and the order is always
+
+    1  rows published     by each replica, as it moved (`Replica.publish`)
+    2  fence              between the rows and the wait bytes: `network/fetch_purgatory.py` has the other half
+    3  observers told     each of every replica that moved, once, however often it did: wait bytes are read only now
+
+An observer reads the replica as it is now: what it missed is in there, and a notice too many changes nothing. It may
+answer and remember, but change no replica. A change of the role (state or leader epoch, a replica that is closed) is told
+to further observers, after those: `worker.py` has all of them.
+
+Source: Kafka `Partition.maybeIncrementLeaderHW`, `tryCompleteDelayedRequests`; `ReplicaManager.stopReplicas`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Container
+from typing import TYPE_CHECKING
+
+from headrace.errors import Fenced
+from headrace.shm.fence import fence
+
+if TYPE_CHECKING:
+    from headrace.workers.partition.replica import Replica
+
+Observer = Callable[["Replica"], object]
+
+_log = logging.getLogger(__name__)
+
+
+class MovedReplicas:
+    """Those of one worker, since its observers were last told."""
+
+    def __init__(self) -> None:
+        self._moved: dict[Replica, None] = {}
+        self._roles: dict[Replica, None] = {}
+        self._observers: list[tuple[Observer, Container[Replica] | None]] = []
+        self._role_observers: list[Observer] = []
+        self._failures: dict[Observer, int] = {}
+
+    def observe(self, observer: Observer, waiting: Container[Replica] | None = None) -> None:
+        """Tell of replicas that moved; in the order of registration.
+
+        waiting   those that the observer wants to hear of now, so that the others cost it no call; None: all
+        """
+        self._observers.append((observer, waiting))
+
+    def observe_roles(self, observer: Observer) -> None:
+        """Tell of the replicas whose state or leader epoch is another, after `observe`'s were told that they moved."""
+        self._role_observers.append(observer)
+
+    def note(self, replica: Replica) -> None:
+        """The row of a replica was published, and something that others wait for is another in it."""
+        self._moved[replica] = None
+
+    def note_role(self, replica: Replica) -> None:
+        """So it was, and the role is another."""
+        self._moved[replica] = None
+        self._roles[replica] = None
+
+    def tell(self) -> int:
+        """Tell the observers; returns how many replicas had moved.
+
+        A role that an observer failed to follow is told to all of them again at the next call.
+
+        raises   Fenced; any other failure of an observer is logged, and the rest are told
+        """
+        moved = self._moved
+        if not moved and not self._roles:
+            return 0
+        self._moved = {}
+        fence()
+        for observer, waiting in self._observers:
+            if waiting is None or waiting:
+                for replica in moved if waiting is None else [one for one in moved if one in waiting]:
+                    try:
+                        observer(replica)
+                    except Exception as failure:
+                        self._contain(failure, observer, replica)
+        if self._roles:
+            roles, self._roles = self._roles, {}
+            for observer in self._role_observers:
+                for replica in roles:
+                    try:
+                        observer(replica)
+                    except Exception as failure:
+                        self._contain(failure, observer, replica)
+                        self._roles[replica] = None
+        return len(moved)
+
+    def _contain(self, failure: Exception, observer: Observer, replica: Replica) -> None:
+        """Those who wait have deadlines, a role is told again. An observer that keeps failing is logged ever more rarely."""
+        if isinstance(failure, Fenced):
+            raise failure
+        count = self._failures[observer] = self._failures.get(observer, 0) + 1
+        if not count & (count - 1):
+            name, partition = getattr(observer, "__qualname__", observer), replica.partition
+            _log.error("observer failed observer=%s partition=%s failures=%d", name, partition, count, exc_info=failure)

@@ -1,0 +1,150 @@
+"""Closes logs: of replicas that are released, of those that are deleted, and of all at the stop.
+
+Runs in: a partition worker.
+
+    released   the view has the replica no more, and says nothing of a deletion (decision 016): its files stay, and where
+               it stood is remembered for when it comes back
+    deleted    the view names it in `doomed`: its directory is renamed to *-delete, its row says DELETED
+    stopped    every log is flushed and closed, so that nothing needs recovery
+
+Source: Kafka `LogManager.asyncDelete`, `LogManager.shutdown`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from headrace.errors import StorageExhausted, StorageFailed
+from headrace.ids import TopicPartition, partition_key
+from headrace.limits import CLOSE_THREADS
+from headrace.log.names import DELETED_DIRECTORY_SUFFIX, aside_name
+from headrace.log.state.checkpoints import (
+    LOG_START_OFFSET_FILE,
+    PARTITION_METADATA_FILE,
+    RECOVERY_POINT_FILE,
+    REPLICATION_OFFSET_FILE,
+    read_partition_metadata,
+)
+from headrace.shm.cluster_view import DoomedReplica
+from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
+from headrace.workers.partition.known_checkpoints import KnownCheckpoints
+from headrace.workers.partition.log_directories import LogDirectories
+from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.storage_failures import StorageFailures
+
+_log = logging.getLogger(__name__)
+
+
+class ReplicaCloser:
+    """One worker's. It holds no replica: each is handed over to be closed."""
+
+    def __init__(
+        self,
+        table: PartitionTable,
+        generation: int,
+        directories: LogDirectories,
+        checkpoints: KnownCheckpoints,
+        failures: StorageFailures,
+        beat: Callable[[], None],
+    ) -> None:
+        self._table = table
+        self._generation = generation
+        self._directories = directories
+        self._checkpoints = checkpoints
+        self._failures = failures
+        self._beat = beat
+
+    def release(self, replica: Replica) -> None:
+        """Close it where it is."""
+        self._beat()
+        if replica.state is not RowState.OFFLINE:
+            self._close_log(replica)
+            self._remember(replica)
+        _log.info("replica released, files kept path=%s", replica.log.directory)
+
+    def is_deleted(self, doomed: DoomedReplica) -> bool:
+        """Whether `delete` was done with it."""
+        row = self._table.read(doomed.slot)
+        return row is not None and row.state == RowState.DELETED and row.key == doomed.key
+
+    def delete(self, doomed: DoomedReplica, replica: Replica | None) -> None:
+        """Put a partition's directories aside, for the housekeeper to remove.
+
+        replica   that is open in its slot
+        """
+        self._beat()
+        name = TopicPartition(doomed.topic, doomed.partition)
+        self._checkpoints.forget(name)
+        if replica is not None:
+            replica.log.abandon()
+        for found in self._directories.find(name):
+            target = found.with_name(aside_name(found.name, DELETED_DIRECTORY_SUFFIX))
+            try:
+                topic_id = read_partition_metadata(found / PARTITION_METADATA_FILE)
+                if topic_id and doomed.key not in (partition_key(*name, topic_id), partition_key(*name, "")):
+                    _log.error("directory kept, it is not the deleted topic's path=%s topic_id=%s", found, topic_id)
+                    continue
+                os.rename(found, target)
+            except OSError as failure:
+                self._failures.lose_directory(found.parent, StorageFailed(str(failure)))
+            else:
+                _log.info("replica deleted partition=%s renamed_to=%s", name, target.name)
+        fields = (RowState.DELETED, doomed.key, self._generation, -1, *(0,) * 15)
+        self._table.publish(doomed.slot, PartitionRow(*fields))
+
+    def close_all(self, replicas: Iterable[Replica]) -> bool:
+        """Flush and close every log; what failed is left to the next start.
+
+        returns   False where a log in a directory that still works was not closed
+        """
+        clean = not self._failures.has_unclean
+        # One that is offline is left out: its directory gets no clean-shutdown marker.
+        closing = [replica for replica in replicas if replica.state is not RowState.OFFLINE]
+        # Syncs that are in flight at once share the journal's commits: thousands of logs fit into the stop's time.
+        with ThreadPoolExecutor(CLOSE_THREADS) as pool:
+            for replica, failure in zip(closing, pool.map(_finish_log, closing), strict=True):
+                self._beat()
+                replica.log.abandon()
+                if failure is None:
+                    replica.publish()
+                elif isinstance(failure, StorageExhausted):
+                    _log.error("log not closed partition=%s reason=%s", replica.partition, failure)
+                    clean = False
+                else:
+                    self._directories.take_offline(replica.log.directory.parent, failure)
+        return clean
+
+    def _close_log(self, replica: Replica) -> None:
+        try:
+            replica.log.close()
+        except StorageExhausted as failure:
+            _log.error("log not closed partition=%s reason=%s", replica.partition, failure)
+            self._failures.has_unclean = True
+        except StorageFailed as failure:
+            self._failures.lose_directory(replica.log.directory.parent, failure)
+
+    def _remember(self, replica: Replica) -> None:
+        log = replica.log
+        stood = {
+            RECOVERY_POINT_FILE: log.recovery_point,
+            REPLICATION_OFFSET_FILE: replica.high_watermark,
+            LOG_START_OFFSET_FILE: log.log_start_offset,
+        }
+        try:
+            topic_id = read_partition_metadata(log.directory / PARTITION_METADATA_FILE)
+        except OSError as failure:
+            self._directories.take_offline(log.directory.parent, StorageFailed(str(failure)))
+            return
+        self._checkpoints.remember(replica.partition, topic_id, stood)
+
+
+def _finish_log(replica: Replica) -> Exception | None:
+    """In a thread of the stop; returns why the log could not be closed."""
+    try:
+        replica.log.finish()
+    except (StorageFailed, OSError) as failure:
+        return failure
+    return None

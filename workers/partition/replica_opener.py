@@ -1,0 +1,178 @@
+"""Opens the log of a partition that the view wants here, and makes its replica.
+
+Runs in: a partition worker. What is known of the log before it is opened, and whom to believe:
+
+    the row of the owner before us     it was killed: what it published is whole in the page cache
+    checkpoints                        the node was stopped, or the machine; by partition and topic id (decision 017)
+    nothing                            a new partition, in the log directory with the fewest
+
+The row says LOADING meanwhile, unless a predecessor's still serves readers; OFFLINE where the log could not be opened. One
+for which there was no room (or no descriptor) is postponed.
+
+Source: Kafka `LogManager.getOrCreateLog`, `ReplicaManager.becomeLeaderOrFollower`.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from headrace.clock import Clock
+from headrace.errors import HeadraceError, StorageFailed
+from headrace.ids import PartitionKey, TopicPartition
+from headrace.log.config import LogConfig
+from headrace.log.disk import Disk, is_exhausted
+from headrace.log.recovery.log_loader import LogCheckpoint
+from headrace.log.state.checkpoints import LOG_START_OFFSET_FILE, RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE
+from headrace.log.writing.partition_log import PartitionLog
+from headrace.shm.cluster_view import PartitionView, TopicView
+from headrace.shm.counters import LOGS_OPENED, RECOVERED_BYTES
+from headrace.shm.partition_table import PartitionRow, RowState
+from headrace.shm.seat import Seat
+from headrace.workers.partition.known_checkpoints import KnownCheckpoints
+from headrace.workers.partition.log_directories import LogDirectories
+from headrace.workers.partition.log_opener import LogOpener
+from headrace.workers.partition.moved_replicas import MovedReplicas
+from headrace.workers.partition.opening_queue import OpeningQueue
+from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.storage_failures import StorageFailures
+
+_log = logging.getLogger(__name__)
+
+
+class ReplicaOpener:
+    """One worker's. The queue is its owner's: here logs are only postponed in it."""
+
+    def __init__(
+        self,
+        seat: Seat,
+        clock: Clock,
+        disk: Disk,
+        directories: LogDirectories,
+        checkpoints: KnownCheckpoints,
+        logs: LogOpener,
+        queue: OpeningQueue,
+        failures: StorageFailures,
+        moved: MovedReplicas,
+    ) -> None:
+        self._seat = seat
+        self._clock = clock
+        self._disk = disk
+        self._directories = directories
+        self._checkpoints = checkpoints
+        self._logs = logs
+        self._queue = queue
+        self._failures = failures
+        self._moved = moved
+        self._node_id: int = seat.wiring.settings["broker.id"]
+        self._created_in: set[Path] = set()  # log directories with new logs since they were synced
+        self._reported = (0, 0)  # (logs, bytes) as of the last line of the log
+        for counter in (LOGS_OPENED, RECOVERED_BYTES):  # those of a predecessor
+            seat.counters.add(counter, -seat.counters.get(counter))
+
+    def open(self, topic: TopicView, partition: PartitionView, config: LogConfig, is_new: bool) -> Replica | None:
+        """The replica, without a role; None where its log could not be opened, and the row says so.
+
+        is_new   no earlier view had the partition: its files are nowhere
+        """
+        self._seat.beat(self._clock.monotonic_ns())  # there may be thousands to open, and nothing to recover in them
+        name = TopicPartition(topic.name, partition.index)
+        slot = partition.slot
+        # Where there was no room for it, the row of the owner before us is no more.
+        row, is_torn = self._queue.postponed.get(slot) or self._seat.partitions.recover_row(slot)
+        is_ours = row.key == partition.key and row.generation > 0
+        if not is_ours or (is_torn and row.state not in (RowState.LEADER, RowState.FOLLOWER)):
+            self._publish_state(slot, partition.key, RowState.LOADING, generation=0)
+        directory = None
+        try:
+            directory = self._directories.place_of(name, topic.topic_id, partition.leader_epoch == 0 and is_new)
+            log, high_watermark = self._open_log(name, topic.topic_id, directory, config, row if is_ours else None)
+        except Exception as failure:  # ours to mend where it is neither Headrace's nor the system's; the others open
+            if is_exhausted(failure):
+                if self._queue.postpone(slot, row, is_torn):
+                    _log.error("log not opened, retried later partition=%s reason=%s", name, failure)
+            else:
+                self._note_unopened(name, directory, failure)
+            self._publish_state(slot, partition.key, RowState.OFFLINE, self._seat.generation)
+            return None
+        if self._queue.postponed.pop(slot, None) is not None:
+            _log.warning("log writable again partition=%s", name)
+        self._seat.counters.add(LOGS_OPENED, 1)
+        return Replica(
+            name, log, slot, partition.key, self._seat.partitions, self._seat.generation, self._node_id,
+            high_watermark, self._moved, self._failures.take,
+        )  # fmt: skip
+
+    def finish(self, duration_ns: int) -> None:
+        """Everything that was wanted is open, or was tried: sync the names of new logs, say how many logs it were.
+
+        duration_ns   that the opening took
+        """
+        created_in, self._created_in = self._created_in, set()  # a log that was flushed before has synced its own
+        for log_dir in created_in:
+            try:
+                self._disk.sync_directory(log_dir)
+            except OSError as failure:
+                self._failures.lose_directory(log_dir, StorageFailed(str(failure)))
+        counters = self._seat.counters
+        opened, recovered = counters.get(LOGS_OPENED), counters.get(RECOVERED_BYTES)
+        before, self._reported = self._reported, (opened, recovered)
+        if opened > before[0]:
+            _log.info(
+                "logs opened count=%d recovered_bytes=%d duration_ms=%d",
+                opened - before[0],
+                recovered - before[1],
+                duration_ns // 1_000_000,
+            )
+
+    def _open_log(
+        self, name: TopicPartition, topic_id: str, directory: Path, config: LogConfig, row: PartitionRow | None
+    ) -> tuple[PartitionLog, int]:
+        """The log, and the high watermark that is known of it. raises HeadraceError, OSError
+
+        row   of an owner before us, in this boot
+        """
+        trusted = None
+        high_watermark = self._checkpoints.offset(REPLICATION_OFFSET_FILE, name, topic_id)
+        recovery_point = self._checkpoints.offset(RECOVERY_POINT_FILE, name, topic_id)
+        log_start_offset = self._checkpoints.offset(LOG_START_OFFSET_FILE, name, topic_id)
+        if row is not None and row.state in (RowState.LEADER, RowState.FOLLOWER):
+            # The owner before us was killed; what it published is whole in the page cache. Where it was killed while it
+            # published, each offset is of one publication or the other, and both are true: the append was over. Only the
+            # two halves of the end need not fit, and the headers tell.
+            trusted = (row.end_segment, row.end_position)
+            high_watermark = max(high_watermark, row.high_watermark)
+            recovery_point = max(recovery_point, row.recovery_point)
+            # Torn in the first publication, the row has the 0 of a log that loads.
+            log_start_offset = max(log_start_offset, row.log_start_offset)
+        if not directory.is_dir():
+            self._created_in.add(directory.parent)
+            log_start_offset = recovery_point = 0  # checkpoints of another by this name, from before ids
+            high_watermark = high_watermark if row is not None else 0
+        log = self._logs.open(
+            name,
+            directory,
+            config,
+            LogCheckpoint(
+                is_clean=row is None and str(directory.parent) in self._seat.wiring.clean_directories,
+                recovery_point=recovery_point,
+                trusted=trusted,
+                log_start_offset=log_start_offset,
+            ),
+            topic_id,
+        )
+        return log, high_watermark
+
+    def _note_unopened(self, name: TopicPartition, directory: Path | None, failure: Exception) -> None:
+        """The directory is lost, or its logs are not all recovered."""
+        is_known = isinstance(failure, (HeadraceError, OSError))
+        _log.error(
+            "log not opened partition=%s directory=%s reason=%s", name, directory, failure, exc_info=not is_known
+        )
+        if directory is not None and isinstance(failure, StorageFailed):
+            self._failures.lose_directory(directory.parent, failure)
+        elif directory is not None or isinstance(failure, OSError):
+            self._failures.has_unclean = True
+
+    def _publish_state(self, slot: int, key: PartitionKey, state: RowState, generation: int) -> None:
+        self._seat.partitions.publish(slot, PartitionRow(state, key, generation, -1, *(0,) * 15))

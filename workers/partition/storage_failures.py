@@ -1,0 +1,144 @@
+"""What becomes of replicas whose log, or log directory, refused something.
+
+Runs in: a partition worker.
+
+    a log without room          reads continue, appends are refused; reopened each REOPEN_INTERVAL_MS, when its directory
+                                is not full: what it had published is whole
+    a directory without room    its replicas refuse appends until there is some (`log_directories.py`)
+    an I/O error                the directory is offline, in all processes, and every replica in it until the node is restarted
+    contradictory files         that replica alone is offline; the stop is not a clean one
+
+Who writes what: `Replica.is_full` is written here alone.
+
+Source: Kafka `LogDirFailureChannel`, `ReplicaManager.handleLogDirFailure`.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
+from headrace.limits import REOPEN_INTERVAL_MS
+from headrace.log.recovery.log_loader import LogCheckpoint
+from headrace.shm.partition_table import RowState
+from headrace.workers.partition.log_directories import LogDirectories
+from headrace.workers.partition.log_opener import LogOpener
+from headrace.workers.partition.replica import Replica
+
+_log = logging.getLogger(__name__)
+
+
+class StorageFailures:
+    """Over the replicas of one worker, by slot.
+
+    has_unclean   a log could not be closed, or not be recovered: the stop is not clean
+    """
+
+    def __init__(self, replicas: dict[int, Replica], directories: LogDirectories, logs: LogOpener) -> None:
+        self.has_unclean = False
+        self._replicas = replicas
+        self._directories = directories
+        self._logs = logs
+        self._exhausted: dict[int, Replica] = {}  # replicas whose log ran out of room
+        self._next_reopen_ms = 0
+
+    @property
+    def has_exhausted(self) -> bool:
+        """Whether a log waits for room."""
+        return bool(self._exhausted)
+
+    def take(self, replica: Replica, failure: StorageFailed) -> None:
+        """A log refused: out of room, or its directory is lost with every replica in it."""
+        if isinstance(failure, StorageExhausted):
+            if replica.log.failure is None:
+                return  # refused before the log was asked
+            if replica.slot not in self._exhausted:
+                _log.error("log full, reads continue partition=%s reason=%s", replica.partition, failure)
+            replica.is_full = True
+            self._exhausted[replica.slot] = replica
+            return
+        self.lose_directory(replica.log.directory.parent, failure)
+
+    def lose_directory(self, log_dir: Path, failure: StorageFailed) -> None:
+        """An I/O error in a log directory: every replica in it goes out of service."""
+        self._directories.take_offline(log_dir, failure)
+        self.follow_directories()
+
+    def lose_replica(self, replica: Replica, reason: object) -> None:
+        """Its files contradict its offsets: no reason to end all others."""
+        self.has_unclean = True
+        replica.take_out(str(reason))
+        replica.log.abandon()
+
+    def check_directories(self, monotonic_ms: int) -> None:
+        """Follow what became of the log directories, if that is due."""
+        if self._directories.check(monotonic_ms):
+            self.follow_directories()
+
+    def spend(self, count: int, monotonic_ms: int) -> None:
+        """Bytes were appended: near the bound of free space it is checked before its time."""
+        if self._directories.spend(count):
+            self.check_directories(monotonic_ms)
+
+    def follow_directories(self) -> None:
+        """Replicas in directories that failed go out of service, those in full ones take no appends."""
+        for replica in self._replicas.values():
+            self.follow_directory(replica)
+
+    def follow_directory(self, replica: Replica) -> None:
+        """The same, for one replica."""
+        if replica.state is RowState.OFFLINE:
+            return
+        directory = replica.log.directory.parent
+        replica.is_full = directory in self._directories.full or replica.slot in self._exhausted
+        if directory not in self._directories.usable:
+            self._exhausted.pop(replica.slot, None)
+            replica.take_out(f"log directory {directory} is offline")
+            replica.log.abandon()
+
+    def is_retry_due(self, monotonic_ms: int) -> bool:
+        """Whether logs that had no room are to be retried."""
+        if monotonic_ms < self._next_reopen_ms:
+            return False
+        self._next_reopen_ms = monotonic_ms + REOPEN_INTERVAL_MS
+        return True
+
+    def reopen_logs(self) -> None:
+        """Try the logs that ran out of room."""
+        for replica in list(self._exhausted.values()):
+            self._reopen(replica)
+
+    def forget(self, slot: int) -> None:
+        """The replica is not held any more, or has its log elsewhere."""
+        self._exhausted.pop(slot, None)
+
+    def _reopen(self, replica: Replica) -> None:
+        old = replica.log
+        if old.directory.parent in self._directories.full:
+            return
+        old.abandon()
+        try:
+            log = self._logs.open(
+                replica.partition,
+                old.directory,
+                old.config,
+                LogCheckpoint(
+                    recovery_point=old.recovery_point,
+                    trusted=(old.end_segment, old.end_position),
+                    log_start_offset=old.log_start_offset,
+                ),
+            )
+        except StorageExhausted:
+            return
+        except (HeadraceError, OSError) as failure:
+            self.take(replica, StorageFailed(str(failure)))
+            return
+        replica.is_full = False
+        del self._exhausted[replica.slot]
+        try:
+            replica.resume(log)
+        except StorageFailed as failure:
+            self.take(replica, failure)
+            return
+        _log.warning("log writable again partition=%s", replica.partition)
