@@ -285,12 +285,21 @@ class Agent:
             if name not in known.topics and name not in known.reserved and name not in self._departures
         ]
         found = await self._reader.read_topics(new)
+        marked = self._without_newer(marked, as_of)
         known.adopt(names, found, marked, self._marked, as_of)
         self._marked = marked
         self.is_stirred = True
         if found:
             self.tell(events.TopicsRead(tuple(found)))
         self.tell(events.Marked(marked))
+
+    def _without_newer(self, marked: frozenset[str], as_of: int) -> frozenset[str]:
+        """Marks but those of topics that were made since the marks were read: they may be of topics before. Read again."""
+        topics = self.known.topics
+        newer = {name for name in marked if name in topics and topics[name].added > as_of}
+        if newer:
+            self.note([znodes.DELETE_TOPICS])
+        return marked - newer
 
     async def _follow_configs(self, _paths: list[str]) -> None:
         """Read what the new notifications name; everything, where one of them does not say."""

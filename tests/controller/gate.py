@@ -42,6 +42,17 @@ class Gate:
                 reply()
             self._node.tasks.run(1_000)
 
+    def hold(self) -> Callable[[], None]:
+        """Keep what waits here now, and let all others through; what is returned carries it out and answers it."""
+        held, self._asked = self._asked, deque()
+        self._node.zk.ensemble.gate = None
+
+        def release() -> None:
+            for operation, future in held:
+                _reply_of(operation, future)()
+
+        return release
+
     def lose(self, is_done: bool) -> None:
         """The reply of the next call is lost; it was carried out or not."""
         operation, future = self._asked.popleft()

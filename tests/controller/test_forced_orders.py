@@ -50,6 +50,33 @@ def test_a_topic_that_is_made_while_an_older_list_of_names_is_followed_is_not_mi
     assert node.known.releases == 0
 
 
+def test_a_mark_that_was_read_before_its_topic_went_does_not_delete_the_next_one_of_that_name(new_node, ensemble):
+    node = new_node()
+    node.create("t")
+    node.turn()
+    put_topic(ensemble, "by-hand")
+    node.run(node.active.mark("t"))
+    node.zk.take_changes()
+    gate = Gate(node)
+    follow(node, znodes.TOPICS)
+    gate.answer(2)  # marks, names
+    late = gate.hold()
+    node.active.begin_deletions(["t"])
+    for _ in range(5):
+        node.publish()
+        node.owner.follow()
+        node.agent.settle()
+        node.tasks.run(1_000)
+    assert znodes.delete_topic_path("t") not in ensemble.nodes
+    new = node.run(node.active.create("t", ((0,),), {}))
+    late()
+    node.settle()
+    node.turn()
+    assert node.view.topics["t"].topic_id == new
+    assert znodes.topic_path("t") in ensemble.nodes
+    assert "by-hand" in node.view.topics
+
+
 def test_a_topic_that_is_being_made_is_not_taken_from_a_list_of_names(new_node, ensemble, monkeypatch):
     """It stands in ZooKeeper, but not yet all of its states."""
     monkeypatch.setattr(reconciliation, "PARTITIONS_PER_COMMIT", 1)

@@ -33,6 +33,9 @@ from tests.controller.fake_zk import FakeEnsemble, FakeZk
 
 SEEDS = int(os.environ.get("INTERLEAVINGS", "40"))
 FIRST_SEED = int(os.environ.get("INTERLEAVINGS_FROM", "1"))
+FOUND = (
+    1342,
+)  # seeds that found something: a mark of a deleted topic was taken for one of the next topic of that name
 CYCLES = 400
 HEALING_CYCLES = 600
 NAMES = ("a", "b", "c.d", "e")
@@ -378,7 +381,7 @@ class World:
 
 
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")  # of processes that were killed
-@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + SEEDS))
+@pytest.mark.parametrize("seed", sorted({*range(FIRST_SEED, FIRST_SEED + SEEDS), *FOUND}))
 def test_any_interleaving_ends_as_it_has_to(seed, tmp_path, monkeypatch):
     monkeypatch.setattr(reconciliation, "PARTITIONS_PER_COMMIT", 2)
     monkeypatch.setattr(active_controller, "ZNODES_PER_COMMIT", 3)
