@@ -255,7 +255,17 @@ PARTITIONS_PER_REQUEST_MAX = 100_000
 TOPIC_NODE_BYTES_MAX = 900_000  # ZooKeeper drops the connection of who sends more than a MiB (jute.maxbuffer)
 CONTROLLER_REQUESTS_PER_CYCLE_MAX = 64
 PENDING_RESPONSES_MAX = 10_000
-REQUEST_WORK_MS_MAX = 10_000  # of one request on ZooKeeper: others wait for their turn, and so do changes of leaders
+REQUEST_WORK_MS_MAX = 10_000  # of one request on ZooKeeper: its client has given up by then, or is about to
+TASK_WORK_MS_MAX = 5  # of all tasks in one cycle; requests, the view and the heartbeat have their turn after that
+CONTROLLER_TIMERS_MAX = 50_000  # calls without a reply yet, and sleeps
+READS_IN_FLIGHT_MAX = 200  # of one task: what it decodes at once, and what other calls wait behind
+CREATIONS_IN_FLIGHT_MAX = 8  # topics of one request
+DELETIONS_IN_FLIGHT_MAX = 8  # topics
+ITEMS_PER_POLL_MAX = 500  # that an answer waits for, and replicas that are to go: rows read in one cycle
+PARTITIONS_PER_PUBLICATION_MAX = 400  # of topics that are new: what it takes to make and write them is 10 ms
+FOLLOW_PAUSE_MS_MAX = (
+    2_000  # after names of topics were listed, so that thousands that come one by one are not listed as often
+)
 ELECTION_TRIES_MAX = 10  # each is lost to another node that was faster, or to one that resigned just then
 SESSION_PASSWORD_BYTES_MAX = 64  # ZooKeeper's have 16
 PRODUCER_ID_TRIES_MAX = 20  # each is lost to another node that claimed at the same time
