@@ -178,7 +178,8 @@ class ActiveController:
             node = check_growable(topic, await self._zk.get(znodes.topic_path(name)))
             states: list[PartitionState | None] = [*topic.states, *[None] * len(new)]
             grown = Topic(name, topic.topic_id, replicas, topic.configs, states)
-            steps = growth_steps(grown, data, node.version, self._known.live(), guard.epoch, guard.begin)
+            existing = len(topic.replicas)
+            steps = growth_steps(grown, existing, data, node.version, self._known.live(), guard.epoch, guard.begin)
             made = await self._write(guard, steps)
             self._tell(events.TopicGrown(name, topic.topic_id, replicas, made))
             is_told = True

@@ -37,14 +37,16 @@ def first_states(
     first: Transaction,
     begin: Callable[[], Transaction],
     there: Collection[str] = (),
+    begin_index: int = 0,
 ) -> Iterator[Step]:
     """Steps that write a state for each partition that has none.
 
     first   the first transaction, which has something to do already
     begin   makes the others
     there   partition nodes that exist already
+    begin_index   of the first partition that is looked at
     """
-    missing = topic.missing
+    missing = [index for index in topic.missing if index >= begin_index]
     transaction = first
     for start in range(0, len(missing), PARTITIONS_PER_COMMIT):
         made = {}

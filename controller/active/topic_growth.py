@@ -62,16 +62,23 @@ def check_growable(topic: Topic, node: Node | None) -> Node:
 
 
 def growth_steps(
-    grown: Topic, data: bytes, version: int, live: Sequence[int], epoch: int, begin: Callable[[], Transaction]
+    grown: Topic,
+    existing: int,
+    data: bytes,
+    version: int,
+    live: Sequence[int],
+    epoch: int,
+    begin: Callable[[], Transaction],
 ) -> Iterator[Step]:
     """What is written for a topic with more partitions, in order.
 
     grown     as it shall be, without states of the new partitions
+    existing  how many partitions it has; states that are missing of those are not this request's business
     data      of its node, which has this version
     """
     transaction = begin()
     transaction.set(znodes.topic_path(grown.name), data, version)
-    return first_states(grown, live, epoch, transaction, begin)
+    return first_states(grown, live, epoch, transaction, begin, begin_index=existing)
 
 
 def _checked(topic: Topic, added: int, assignment: Sequence[Sequence[int]], live: Sequence[int]) -> Replicas:

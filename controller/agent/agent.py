@@ -503,6 +503,7 @@ class Agent:
 
     def _stepped_down(self, _event: events.SteppedDown) -> None:
         self.election.step_down()
+        self.note([znodes.CONTROLLER])  # who it is now; us, where a reply was lost
         self._resign()
 
     def _topic(self, name: str, topic_id: str) -> Topic | None:

@@ -67,9 +67,9 @@ class ViewPublisher:
         """Say what is new; False where nothing is, or it may wait, or it does not fit (the last view stands then)."""
         known = self._known
         if self._has_changed() and now_ms >= self._changed_next_ms:
-            if self._say(known.changed):
-                known.changed = {}
-            else:
+            names, known.changed = known.changed, {}
+            if not self._say(names):
+                known.changed = {**names, **known.changed}
                 self._changed_next_ms = now_ms + RETRY_MS
         elif known.added and now_ms >= self._added_next_ms:
             names = self._next_added()

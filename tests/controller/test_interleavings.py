@@ -35,7 +35,10 @@ SEEDS = int(os.environ.get("INTERLEAVINGS", "40"))
 FIRST_SEED = int(os.environ.get("INTERLEAVINGS_FROM", "1"))
 FOUND = (
     1342,
-)  # seeds that found something: a mark of a deleted topic was taken for one of the next topic of that name
+    2042,
+    2088,
+    5159,
+)  # marks of a topic before, states that a growth did not know, an election without its reply
 CYCLES = 400
 HEALING_CYCLES = 600
 NAMES = ("a", "b", "c.d", "e")

@@ -131,6 +131,9 @@ def test_a_zombie_deletes_nothing(new_node, ensemble):
     begin(node, "t")
     node.owner.follow()
     ensemble.put(znodes.CONTROLLER_EPOCH, b"9")
+    ensemble.remove(znodes.CONTROLLER)
+    ensemble.put(znodes.CONTROLLER, znodes.encode_controller(7, 0))
+    node.zk.take_changes()  # it has not heard of that
     before = left_of(ensemble, "t")
     node.turn()
     assert left_of(ensemble, "t") == before

@@ -97,6 +97,22 @@ def test_where_the_reply_is_lost_the_next_run_finds_that_it_was_elected(ensemble
     assert ensemble.data(znodes.CONTROLLER_EPOCH) == b"1"
 
 
+def test_a_term_that_ended_is_not_taken_for_the_next_one_whose_reply_is_lost(ensemble):
+    election = Election(ensemble.session(), 1)
+    ensemble.run(election.run(0))
+    ensemble.remove(znodes.CONTROLLER)
+
+    def lose(_ordinal):
+        ensemble.after_write = lambda _ordinal: None
+        raise ZkLost("no reply")
+
+    ensemble.after_write = lose
+    with pytest.raises(ZkLost):
+        ensemble.run(election.run(0))
+    assert ensemble.run(election.run(0)) == 1
+    assert (election.epoch, election.epoch_version) == (2, ensemble.nodes[znodes.CONTROLLER_EPOCH].version)
+
+
 def test_a_race_has_one_winner(ensemble):
     slow, fast = Election(ensemble.session(), 1), Election(ensemble.session(), 2)
     ensemble.run(slow._zk.ensure(znodes.CONTROLLER_EPOCH, b"0"))
