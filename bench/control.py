@@ -7,7 +7,7 @@ brokers are names.
 
 1. The parts of each process that follow the view, as its loop calls them, in one process over real shared memory: one
    leader change, one new topic, all of it read by a process that begins. Medians of `process_time`. The controller's
-   share is that of `Cluster.publish`, without ZooKeeper.
+   share is that of `ViewPublisher.publish`, without ZooKeeper.
 2. A node over a ZooKeeper that has such a cluster: CPU of each process while nothing happens, as share of a core.
 """
 
@@ -26,9 +26,11 @@ from typing import Any
 from bench.nodes import Headrace
 from bench.partitions import processes
 from headrace.clock import SystemClock
-from headrace.controller import znodes
-from headrace.controller.cluster import Cluster, Topic
-from headrace.controller.znodes import PartitionState, Registration, TopicAssignment
+from headrace.controller.agent.view_publisher import ViewPublisher
+from headrace.controller.cluster.known_cluster import KnownCluster, Topic
+from headrace.controller.cluster.view_room import ViewRoom
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.znodes import PartitionState, Registration, TopicAssignment
 from headrace.settings import Settings
 from headrace.shm.fabric import Fabric
 from headrace.shm.seat import Seat
@@ -87,9 +89,14 @@ class Node:
         self.seats = [Seat(self.fabric.wiring, process_id) for process_id in range(4)]
         network, partition, controller, housekeeper = self.seats
         assert controller.view_writer is not None
-        self.cluster = Cluster(0, controller.view_writer, settings["headrace.partitions.max"])
-        self.cluster.cluster_id, self.cluster.controller_id = "bench", 1
-        self.cluster.brokers, self.cluster.topics = fake.brokers, fake.topics
+        writer = controller.view_writer
+        self.known = KnownCluster(0, writer.read(), settings["headrace.partitions.max"])
+        self.publisher = ViewPublisher(self.known, ViewRoom(0, self.known.slots, writer), writer)
+        self.known.set_cluster_id("bench")
+        self.known.set_controller(1)
+        self.known.set_brokers(fake.brokers)
+        for topic in fake.topics.values():
+            self.known.add(topic)
         self.fake = fake
         clock = SystemClock()
         self.context = Context(network, clock, DESCRIPTORS)
@@ -101,7 +108,12 @@ class Node:
         return [_cpu_ms(self.context.follow_view), _cpu_ms(self.worker.do_work), _cpu_ms(lambda: list(self.hosted))]
 
     def publish(self) -> float:
-        return _cpu_ms(self.cluster.publish)
+        def publish() -> None:
+            self.publisher.hurry()
+            while self.publisher.publish(0):
+                self.publisher.hurry()
+
+        return _cpu_ms(publish)
 
     def settle(self) -> None:
         """Open what is to be opened; route to everything once, as clients would."""
@@ -117,11 +129,13 @@ class Node:
         state = topic.states[index]
         assert state is not None
         isr = state.isr[1:] or topic.replicas[index]
-        topic.states[index] = state._replace(leader=isr[0], leader_epoch=state.leader_epoch + 1, isr=isr)
+        changed = state._replace(leader=isr[0], leader_epoch=state.leader_epoch + 1, isr=isr)
+        self.known.set_states(topic, {index: changed})
 
     def create_topic(self, number: int) -> None:
         name = f"new-{number:05}"
         self.fake.topics[name] = self.fake.topic(name, min(10, self.fake.partitions_each))
+        self.known.add(self.fake.topics[name])
 
     def close(self) -> None:
         self.worker.close()

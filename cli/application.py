@@ -22,6 +22,7 @@ import typer
 
 from headrace import exit_codes
 from headrace.cli import (
+    cluster,
     consume,
     demo,
     dev,
@@ -62,6 +63,7 @@ app.add_typer(topics.app)
 app.command(epilog=produce.EXAMPLES)(produce.produce)
 app.command(epilog=consume.EXAMPLES)(consume.consume)
 app.add_typer(groups.app)
+app.add_typer(cluster.app)
 app.command(epilog=settings.EXAMPLES)(settings.settings)
 app.command(epilog=version.EXAMPLES)(version.version)
 

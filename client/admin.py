@@ -127,13 +127,23 @@ class Admin:
             if row.error_code:
                 raise error_of(row.error_code, row.error_message or f"topic {topic}")
 
-    def describe_configs(self, topics: Sequence[str]) -> dict[str, list[Config]]:
-        """All settings of topics, in order; raises KafkaError"""
+    def describe_configs(
+        self, topics: Sequence[str], keys: Sequence[str] | None = None, may_be_gone: bool = False
+    ) -> dict[str, list[Config]]:
+        """Settings of topics, in order.
+
+        keys          only these; None: all
+        may_be_gone   leave out topics that are unknown
+        raises        KafkaError
+        """
         kind = messages.DescribeConfigsRequest
-        resources = [kind.DescribeConfigsResource(RESOURCE_TOPIC, topic, None) for topic in topics]
+        wanted = None if keys is None else list(keys)
+        resources = [kind.DescribeConfigsResource(RESOURCE_TOPIC, topic, wanted) for topic in topics]
         answer = self._cluster.ask_any(ApiKey.DESCRIBE_CONFIGS, (1, 4), kind(resources=resources))
         found = {}
         for result in answer.results:
+            if may_be_gone and result.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                continue
             if result.error_code:
                 raise error_of(result.error_code, result.error_message or f"topic {result.resource_name}")
             found[result.resource_name] = [

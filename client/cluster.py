@@ -41,6 +41,7 @@ class Broker(NamedTuple):
     node_id: int
     host: str
     port: int
+    rack: str | None = None
 
 
 class Partition(NamedTuple):
@@ -88,7 +89,9 @@ class Cluster:
         answer = self.ask_any(ApiKey.METADATA, (4, 12), request)
         self.cluster_id = answer.cluster_id or ""
         self.controller_id = answer.controller_id
-        self.brokers = {broker.node_id: Broker(broker.node_id, broker.host, broker.port) for broker in answer.brokers}
+        self.brokers = {
+            broker.node_id: Broker(broker.node_id, broker.host, broker.port, broker.rack) for broker in answer.brokers
+        }
         found = []
         for topic in answer.topics:
             name = topic.name

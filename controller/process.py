@@ -1,13 +1,14 @@
 """The controller process: the ZooKeeper session, requests of the other processes, the cluster view.
 
 Runs in: one process, forked by the supervisor; it serves no client and no data, so its death costs nobody a
-record. A duty cycle:
+record. A duty cycle, in which nothing waits for anything:
 
-    session lost or new -> what changed in ZooKeeper -> mailbox -> deletions -> answers that wait for rows
-                        -> park on the doorbell
+    replies and changes of ZooKeeper -> session lost or new -> areas that are due -> mailbox -> tasks, TASK_WORK_MS_MAX
+                        -> view -> deletions -> responses that wait for rows -> park on the doorbell
 
-Partition workers say when rows have moved (FOLLOWED): only then, or where something changed here, or after
-IDLE_WAIT_MAX_MS, is looked at what an answer or a deletion waits for.
+What talks to ZooKeeper is a task (`zookeeper/tasks.py`): following, joining, each request. Partition workers say when rows have
+moved (FOLLOWED): only then, or where something changed here, or after IDLE_WAIT_MAX_MS, is looked at what a response or
+a deletion waits for.
 
 Whatever ZooKeeper does not answer is tried again later, for as long as it takes, at the node's start as well; meanwhile
 the node serves by the last view. Exit code 78 (EX_CONFIG) means that a restart won't help: what a setting or a log
@@ -17,12 +18,13 @@ directory's meta.properties says. A broker id that another session holds ends th
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from headrace.clock import Clock, SystemClock
-from headrace.controller import meta_properties, registration, znodes
+from headrace.controller.active.active_controller import ActiveController
 from headrace.controller.admin import (
     a08_offset_commit,
     a09_offset_fetch,
@@ -33,18 +35,27 @@ from headrace.controller.admin import (
     a37_create_partitions,
     a44_incremental_alter_configs,
 )
-from headrace.controller.cluster import Cluster
-from headrace.controller.office import Office
-from headrace.controller.outage import Outage, Reminder
-from headrace.controller.session_file import SessionFile
-from headrace.controller.waiting import Waiting
-from headrace.controller.zk import ZkConflict, ZkError, ZkSession
-from headrace.controller.znodes import BadZnode
+from headrace.controller.admin.context import AdminContext
+from headrace.controller.agent import meta_properties, registration
+from headrace.controller.agent.agent import Agent
+from headrace.controller.agent.pending_response import PendingResponse
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import ZkError, ZkLost
+from headrace.controller.zookeeper.outage import Outage, Reminder
+from headrace.controller.zookeeper.session import ZkSession
+from headrace.controller.zookeeper.session_file import SessionFile
+from headrace.controller.zookeeper.tasks import Task, Tasks
+from headrace.controller.zookeeper.znodes import BadZnode
 from headrace.errors import HeadraceError
-from headrace.limits import CONTROLLER_REQUESTS_PER_CYCLE_MAX, IDLE_WAIT_MAX_MS, PENDING_RESPONSES_MAX
+from headrace.limits import (
+    CONTROLLER_REQUESTS_PER_CYCLE_MAX,
+    IDLE_WAIT_MAX_MS,
+    PENDING_RESPONSES_MAX,
+    TASK_WORK_MS_MAX,
+)
 from headrace.protocol.apis import ApiKey
 from headrace.runtime import duty_cycle
-from headrace.runtime.mailbox import Mailbox, Reply
+from headrace.runtime.mailbox import REFUSALS, Mailbox, Reply
 from headrace.runtime.poller import Poller
 from headrace.runtime.stop_flag import StopFlag
 from headrace.shm.counters import ZOOKEEPER_CONNECTIONS_LOST, ZOOKEEPER_SESSIONS_LOST
@@ -53,9 +64,9 @@ from headrace.shm.seat import Seat
 
 RETRY_MS = 200  # between two tries of what ZooKeeper did not answer
 ID_WAIT_SESSIONS = 3  # how many session timeouts a broker id is waited for
-PROBE_INTERVAL_S = 2.0  # between two looks whether ZooKeeper refuses us, once our session must be over
+PROBE_INTERVAL_S = 2.0  # between two probes whether ZooKeeper refuses us, once our session must be over
 
-Handler = Callable[[Office, int, memoryview], Waiting]
+Handler = Callable[[AdminContext, int, memoryview], Coroutine[Any, None, PendingResponse]]
 HANDLERS: dict[int, Handler] = {
     ApiKey.OFFSET_COMMIT: a08_offset_commit.handle,
     ApiKey.OFFSET_FETCH: a09_offset_fetch.handle,
@@ -71,57 +82,66 @@ _log = logging.getLogger(__name__)
 
 
 class ControllerProcess(duty_cycle.Process):
-    """One controller process's state, and its part of the duty cycle.
+    """One controller process's state, and its part of the duty cycle."""
 
-    alive   called where something takes long; may raise Stopped
-    """
-
-    def __init__(self, seat: Seat, clock: Clock, alive: Callable[[], None]) -> None:
-        assert seat.view_writer is not None
+    def __init__(self, seat: Seat, clock: Clock) -> None:
         settings = seat.wiring.settings
         self._seat = seat
         self._clock = clock
-        self._alive = alive
         self._settings = settings
         self._node_id: int = settings["broker.id"]
         self._log_dirs = [Path(log_dir) for log_dir in seat.wiring.log_dirs]
+        self._tasks = Tasks(self._monotonic_ms)
         self._zk = ZkSession(
             settings["zookeeper.connect"],
             settings["zookeeper.session.timeout.ms"],
             SessionFile(self._log_dirs),
+            self._tasks,
             seat.doorbell.force,
-            self._beat,
         )
-        self._cluster = Cluster(self._node_id, seat.view_writer, settings["headrace.partitions.max"])
-        self._office = Office(seat, self._zk, self._cluster, clock.now_ms, self._monotonic_ms)
+        agent = self._agent = Agent(seat, self._zk, self._tasks, clock.now_ms, self._monotonic_ms)
+        active = ActiveController(
+            self._zk,
+            self._tasks,
+            agent.known,
+            agent.room,
+            agent.apply,
+            is_deletion_enabled=settings["delete.topic.enable"],
+        )
+        agent.tell = active.take
+        self._context = AdminContext(agent, active)
         self._session_id = 0  # of the session in which we joined, 0: not joined
         self._losses = 0
-        self._changed: dict[str, None] = {}  # paths to look at
+        self._joining: Task[None] | None = None
+        self._probing: Task[bool] | None = None
         self._outage = Outage(settings["zookeeper.connect"], seat.set_away_since, clock.monotonic_ns(), clock.now_ms())
-        self._complaint = Reminder()  # of what ZooKeeper has and we can't follow
+        self._complaint = Reminder()  # of what keeps us from joining
         self._next_probe_s = 0.0  # of an outage
-        self._retry_ns = 0  # not before this
+        self._retry_ms = 0  # not before this
         self._mailbox = Mailbox(seat, {api: partial(self._take_request, handler) for api, handler in HANDLERS.items()})
         self._mailbox.serve(RequestKind.FOLLOWED, self._take_followed)
-        self._waiting: list[tuple[Reply, Waiting]] = []  # the way back, and the answer in the making
-        self._is_stirred = False  # what answers and deletions wait for may have come
+        self._requests = 0  # that are being carried out
+        self._pending: list[tuple[Reply, PendingResponse]] = []  # the way back, and the response in the making
+        self._is_stirred = False  # what responses and deletions wait for may have come
         self._next_poll_ms = 0  # of what they wait for, where nothing said so
 
     def start(self) -> None:
         """Look for ZooKeeper; the duty cycle joins the cluster once it is found."""
-        self._beat()
         self._zk.begin()
 
     def do_work(self) -> int:
         """One cycle; 0 lets the process sleep."""
-        done = self._follow_zookeeper()
+        done = self._zk.take_replies()
+        done += self._follow_zookeeper()
         done += self._take_requests()
+        done += self._tasks.run(TASK_WORK_MS_MAX)
+        done += self._agent.publish()
         now_ms = self._monotonic_ms()
-        if done or self._is_stirred or now_ms >= self._next_poll_ms:
+        if done or self._is_stirred or self._agent.is_stirred or now_ms >= self._next_poll_ms:
             self._next_poll_ms = now_ms + IDLE_WAIT_MAX_MS
-            deleted = self._work_on_deletions()
-            self._is_stirred = deleted > 0
-            done += deleted + self._poll_waiting(now_ms)
+            self._is_stirred = False
+            done += self._agent.settle()
+            done += self._poll_pending(now_ms)
         self._mailbox.flush()
         return done
 
@@ -136,8 +156,12 @@ class ControllerProcess(duty_cycle.Process):
         return self._session_id != 0
 
     def sleep_bound_ms(self) -> int:
-        """Until what an answer or a deletion waits for is looked at, though nobody said that it came."""
-        return max(0, min(IDLE_WAIT_MAX_MS, self._next_poll_ms - self._monotonic_ms()))
+        """Until something is due by itself: a task, an area, what a response waits for, though nobody said that it came."""
+        due_ms = min(self._next_poll_ms, self._tasks.next_ms)
+        agent_ms = self._agent.next_ms() if self._session_id else None
+        if agent_ms is not None:
+            due_ms = min(due_ms, agent_ms)
+        return max(0, min(IDLE_WAIT_MAX_MS, due_ms - self._monotonic_ms()))
 
     def close(self) -> bool:
         """End the session; the node's ephemeral nodes go with it."""
@@ -147,41 +171,64 @@ class ControllerProcess(duty_cycle.Process):
     def _monotonic_ms(self) -> int:
         return self._clock.monotonic_ns() // 1_000_000
 
-    def _beat(self) -> None:
-        self._seat.beat(self._clock.monotonic_ns())
-        self._alive()
-
     # ZooKeeper
 
-    def _join(self) -> None:
+    def _follow_zookeeper(self) -> int:
+        """See what became of the session, join the cluster, start what is due."""
+        self._agent.note(self._zk.take_changes())
+        self._watch_connection()
+        if self._agent.is_unregistered:
+            self._agent.is_unregistered = False
+            self._session_id = 0
+        if not self._zk.is_connected:
+            return 0
+        if self._session_id:
+            return self._agent.follow()
+        if self._joining is None and self._monotonic_ms() >= self._retry_ms:
+            self._joining = self._tasks.start(self._join(), self._joined)
+            return 1
+        return 0
+
+    async def _join(self) -> None:
         """Everything that a new session needs; can be run again from the start."""
-        zk, wiring, settings = self._zk, self._seat.wiring, self._settings
+        zk, wiring, settings, known = self._zk, self._seat.wiring, self._settings, self._agent.known
         zk.save_session()
         session_id = zk.session_id
-        known = self._cluster.cluster_id
-        if known:
-            registration.cluster_id(zk, known)
+        if known.cluster_id:
+            await registration.cluster_id(zk, known.cluster_id)
         for path in znodes.PERSISTENT_PATHS:
-            zk.ensure(path)
-        cluster_id = known or registration.cluster_id(zk)
-        if not known:
+            await zk.ensure(path)
+        cluster_id = known.cluster_id or await registration.cluster_id(zk)
+        if not known.cluster_id:
             self._check_log_dirs(cluster_id)
         data = znodes.encode_broker(wiring.host, wiring.port, settings["broker.rack"], self._clock.now_ms())
         wait_s = settings["zookeeper.session.timeout.ms"] / 1000 * ID_WAIT_SESSIONS
-        registration.register(zk, self._node_id, data, wait_s, self._beat)
-        self._cluster.cluster_id = cluster_id
-        self._office.load()
-        self._office.producer_ids.prepare()
+        await registration.register(zk, self._tasks, self._node_id, data, wait_s)
+        known.set_cluster_id(cluster_id)
+        await self._agent.load()
+        await self._agent.producer_ids.prepare()
         self._session_id = session_id
         self._complaint.reset()
         _log.info(
             "joined cluster id=%s node=%d controller=%d topics=%d session=0x%x",
             cluster_id,
             self._node_id,
-            self._cluster.controller_id,
-            len(self._cluster.topics),
+            known.controller_id,
+            len(known.topics),
             session_id,
         )
+
+    def _joined(self, task: Task[None]) -> None:
+        """raises   what ends the process"""
+        if self._joining is task:
+            self._joining = None
+        if task.failure is None:
+            return
+        if not isinstance(task.failure, (ZkError, BadZnode)):
+            raise task.failure
+        self._retry_ms = self._monotonic_ms() + RETRY_MS
+        if self._complaint.is_due(self._clock.monotonic_ns()):
+            _log.warning("ZooKeeper not followed, again every %d ms reason=%s", RETRY_MS, task.failure)
 
     def _check_log_dirs(self, cluster_id: str) -> None:
         """Whether each log directory belongs here. raises ConfigError"""
@@ -192,32 +239,6 @@ class ControllerProcess(duty_cycle.Process):
                 _log.error("log directory offline path=%s reason=%s", log_dir, failure)
                 self._seat.report_offline_dirs(self._seat.wiring.log_dir_bit(str(log_dir)))
 
-    def _follow_zookeeper(self) -> int:
-        """Look at what changed; what fails is looked at again."""
-        for path in self._zk.take_changes():
-            self._changed[path] = None
-        self._watch_connection()
-        if not self._zk.is_connected or self._clock.monotonic_ns() < self._retry_ns:
-            return 0
-        try:
-            if not self._session_id:
-                self._changed.clear()
-                self._join()
-                return 1
-            done = self._react()
-            self._complaint.reset()
-            return done
-        except registration.Unregistered as failure:
-            _log.warning("registered again reason=%s", failure)
-            self._session_id = 0
-            return 1
-        except (ZkError, BadZnode) as failure:
-            now_ns = self._clock.monotonic_ns()
-            self._retry_ns = now_ns + RETRY_MS * 1_000_000
-            if self._complaint.is_due(now_ns):
-                _log.warning("ZooKeeper not followed, again every %d ms reason=%s", RETRY_MS, failure)
-            return 0
-
     def _watch_connection(self) -> None:
         """Say and count what became of connection and session."""
         zk, outage, counters = self._zk, self._outage, self._seat.counters
@@ -225,8 +246,7 @@ class ControllerProcess(duty_cycle.Process):
         outage.look(zk.is_connected, zk.drops, now_ns, self._clock.now_ms())
         if zk.losses != self._losses:
             self._losses = zk.losses
-            if self._session_id:
-                self._leave("it expired")
+            self._leave("it expired")
         elif outage.is_on:
             self._probe(outage.away_s(now_ns))
         if not outage.is_on:
@@ -236,10 +256,13 @@ class ControllerProcess(duty_cycle.Process):
     def _probe(self, away_s: float) -> None:
         """A ZooKeeper whose data were put back to an earlier state hangs up on us for ever, as far as kazoo can tell."""
         session_s = self._settings["zookeeper.session.timeout.ms"] / 1000
-        if away_s < max(session_s, self._next_probe_s):
-            return
-        self._next_probe_s = away_s + PROBE_INTERVAL_S
-        if not self._zk.is_refused():
+        if self._probing is None and away_s >= max(session_s, self._next_probe_s):
+            self._next_probe_s = away_s + PROBE_INTERVAL_S
+            self._probing = self._tasks.start(self._zk.is_refused(), self._probed)
+
+    def _probed(self, task: Task[bool]) -> None:
+        self._probing = None
+        if task.failure is not None or not task.result():
             return
         self._zk.forget_history()
         reason = "ZooKeeper's state is older than what this node has seen of it"
@@ -249,41 +272,18 @@ class ControllerProcess(duty_cycle.Process):
             _log.warning("ZooKeeper refused us, that is over reason=%s", reason)
 
     def _leave(self, reason: str) -> None:
-        """The session is over, and all that hung on it."""
+        """The session is over, and all that hung on it, every task too: what they know is of that session."""
+        self._agent.leave()
+        self._tasks.cancel(ZkLost("the session is over"))
+        if not self._session_id:
+            return
         _log.warning(
             "ZooKeeper session lost, another one begins; the node serves by what it knows session=0x%x reason=%s",
             self._session_id,
             reason,
         )
         self._session_id = 0
-        self._office.resign()
         self._seat.counters.add(ZOOKEEPER_SESSIONS_LOST, 1)
-
-    def _react(self) -> int:
-        """What can't be followed for now holds up nothing else. raises ZkError, BadZnode"""
-        done = 0
-        failure: ZkConflict | BadZnode | None = None
-        for path in list(self._changed):
-            self._beat()
-            try:
-                self._office.react(path)
-            except (ZkConflict, BadZnode) as reason:
-                failure = reason
-                continue
-            del self._changed[path]
-            done += 1
-        if failure is not None:
-            raise failure
-        return done
-
-    def _work_on_deletions(self) -> int:
-        if not self._office.has_deletions:
-            return 0
-        try:
-            return self._office.work_on_deletions()
-        except ZkError as failure:
-            _log.debug("deletion goes on later reason=%s", failure)
-            return 0
 
     # Requests
 
@@ -292,7 +292,7 @@ class ControllerProcess(duty_cycle.Process):
         wiring = self._seat.wiring
         done = self._mailbox.poll(wiring.partition_ids, CONTROLLER_REQUESTS_PER_CYCLE_MAX)
         for process_id in wiring.network_ids:
-            if len(self._waiting) >= PENDING_RESPONSES_MAX:
+            if self._requests + len(self._pending) >= PENDING_RESPONSES_MAX:
                 break
             if process_id in self._mailbox.congested:
                 continue
@@ -300,7 +300,25 @@ class ControllerProcess(duty_cycle.Process):
         return done
 
     def _take_request(self, handler: Handler, version: int, body: memoryview, reply: Reply) -> None:
-        self._waiting.append((reply, handler(self._office, version, body)))
+        """The body lies in the ring, and is gone before the task comes to it."""
+        self._requests += 1
+        procedure = handler(self._context, version, memoryview(bytes(body)))
+        self._tasks.start(procedure, partial(self._request_ended, reply))
+
+    def _request_ended(self, reply: Reply, task: Task[PendingResponse]) -> None:
+        """What the request asked for is done; its response may wait. A failure costs the request, as in the mailbox."""
+        self._requests -= 1
+        failure = task.failure
+        if failure is None:
+            self._pending.append((reply, task.result()))
+        elif isinstance(failure, (*REFUSALS, ZkError)):
+            _log.warning("request refused reason=%s", failure)
+            reply.refuse()
+        elif isinstance(failure, HeadraceError):
+            raise failure
+        else:
+            _log.error("a request failed, it is refused", exc_info=failure)
+            reply.refuse()
 
     def _take_followed(self, _version: int, body: memoryview, _reply: Reply) -> None:
         """A partition worker has published rows: the cycle that took this looks at them.
@@ -309,29 +327,30 @@ class ControllerProcess(duty_cycle.Process):
         """
         VIEW_FOLLOWED.unpack(body)
 
-    def _poll_waiting(self, now_ms: int) -> int:
+    def _poll_pending(self, now_ms: int) -> int:
         """Answer what is there, or too late; of askers that died, nothing."""
         done = 0
         still = []
-        for reply, waiting in self._waiting:
+        for reply, pending in self._pending:
             if not reply.is_wanted:
                 continue
             try:
-                response = waiting.poll(now_ms)
+                response = pending.poll(now_ms)
             except HeadraceError:
                 raise
             except Exception:  # as where the request was taken
-                _log.exception("an answer failed, its request is refused")
+                _log.exception("a response failed, its request is refused")
                 reply.refuse()
                 done += 1
                 continue
             if response is None:
-                still.append((reply, waiting))
-                self._next_poll_ms = min(self._next_poll_ms, waiting.deadline_ms)
+                still.append((reply, pending))
+                self._next_poll_ms = min(self._next_poll_ms, pending.deadline_ms)
+                done += pending.is_halfway
             else:
                 reply(response)
                 done += 1
-        self._waiting = still
+        self._pending = still
         return done
 
 
@@ -339,7 +358,7 @@ def run(seat: Seat, clock: Clock | None = None) -> int:
     """Work until SIGTERM."""
     clock = clock or SystemClock()
 
-    def begin(_poller: Poller, stop: StopFlag) -> ControllerProcess:
-        return ControllerProcess(seat, clock, stop.check)
+    def begin(_poller: Poller, _stop: StopFlag) -> ControllerProcess:
+        return ControllerProcess(seat, clock)
 
     return duty_cycle.run(seat, clock, begin, restarts=(registration.IdHeld, ZkError, BadZnode))

@@ -13,9 +13,15 @@ RESTART_BACKOFF_MAX_MS = 5_000
 WORKER_HANG_TIMEOUT_MS_MIN = 1_000  # that a setting may choose
 DEATHS_BEFORE_READY_MAX = 10  # of one process, in a row: a node that has not served yet gives up
 PORT_WAIT_MS = 60_000  # of a start, for a port in use
+LOCAL_NODES_MAX = 9  # of `headrace dev --nodes`, on one machine
+LOCAL_RESTART_FIRST_MS = (
+    1_000  # before such a node that died starts again, as RestartSec= of the unit; doubled each time
+)
+LOCAL_RESTART_MAX_MS = 30_000
 RENEWAL_POLL_MS = 2  # between two checks whether a dead process's rings can be reused
 RENEWAL_RETRY_MS = 500  # between two tries to make new ones, while /dev/shm is full
 STOP_DEADLINE_MS = 9_000  # the whole clean stop; systemd's own limit is longer
+LOCAL_STOP_MAX_MS = 11_000  # of all nodes of `headrace dev`, side by side; then they are killed
 IDLE_WAIT_MAX_MS = 100  # no sleep is longer, so a lost wake-up costs this much at most
 DRAIN_MAX_MS = 3_000  # of a process that stops, for what it has taken
 
@@ -200,6 +206,7 @@ MESSAGE_07_BYTES_MAX = 64 << 20
 SEARCH_07_BYTES_MAX = 1 << 30
 
 # Clients
+TOPICS_PER_REQUEST_MAX = 500  # whose settings our admin asks for at once
 CLIENT_RETRIES_MAX = 10
 EMPTY_FETCHES_MAX = 20  # in a row: 10 s without a byte below an end that was there when it was frozen
 RESPONSE_BYTES_MAX = 256 << 20
@@ -248,7 +255,17 @@ PARTITIONS_PER_REQUEST_MAX = 100_000
 TOPIC_NODE_BYTES_MAX = 900_000  # ZooKeeper drops the connection of who sends more than a MiB (jute.maxbuffer)
 CONTROLLER_REQUESTS_PER_CYCLE_MAX = 64
 PENDING_RESPONSES_MAX = 10_000
-REQUEST_WORK_MS_MAX = 10_000  # of one request on ZooKeeper: others wait for their turn, and so do changes of leaders
+REQUEST_WORK_MS_MAX = 10_000  # of one request on ZooKeeper: its client has given up by then, or is about to
+TASK_WORK_MS_MAX = 5  # of all tasks in one cycle; requests, the view and the heartbeat have their turn after that
+CONTROLLER_TIMERS_MAX = 50_000  # calls without a reply yet, and sleeps
+READS_IN_FLIGHT_MAX = 200  # of one task: what it decodes at once, and what other calls wait behind
+CREATIONS_IN_FLIGHT_MAX = 8  # topics of one request
+DELETIONS_IN_FLIGHT_MAX = 8  # topics
+ITEMS_PER_POLL_MAX = 500  # that an answer waits for, and replicas that are to go: rows read in one cycle
+PARTITIONS_PER_PUBLICATION_MAX = 400  # of topics that are new: what it takes to make and write them is 10 ms
+FOLLOW_PAUSE_MS_MAX = (
+    2_000  # after names of topics were listed, so that thousands that come one by one are not listed as often
+)
 ELECTION_TRIES_MAX = 10  # each is lost to another node that was faster, or to one that resigned just then
 SESSION_PASSWORD_BYTES_MAX = 64  # ZooKeeper's have 16
 PRODUCER_ID_TRIES_MAX = 20  # each is lost to another node that claimed at the same time

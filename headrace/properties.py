@@ -10,7 +10,7 @@ Source: java.util.Properties; Kafka `Utils.loadProps`, which hands it a stream o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 _LONE_BACKSLASH = re.compile(r"[ \t\f]*\\(\r\n|\r|\n|\Z)")
@@ -24,6 +24,14 @@ def read_properties(text: str) -> dict[str, str]:
 def read_properties_file(path: Path) -> dict[str, str]:
     """The same of a file; raises OSError as well."""
     return read_properties(path.read_bytes().decode("latin-1"))
+
+
+def write_properties_file(path: Path, values: Mapping[str, str], comment: str) -> None:
+    """Write what `read_properties_file` reads back; raises OSError"""
+    import javaproperties
+
+    text = javaproperties.dumps(dict(values), comments=comment, timestamp=False)
+    path.write_text(f"{text}\n", encoding="latin-1")
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:

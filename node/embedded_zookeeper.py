@@ -15,7 +15,7 @@ what the JVM and SLF4J say, and no more.
 
 A server that starts listens, and even accepts, before it can open sessions: what it is sent in that moment may
 be dropped silently, and a client would wait for its whole session timeout. So `start` ends with one
-handshake, over a bare socket (`controller/handshake.py`): kazoo starts threads, and the caller forks later.
+handshake, over a bare socket (`controller/zookeeper/handshake.py`): kazoo starts threads, and the caller forks later.
 
 Source: operations.md of the design; ZooKeeper's administrator's guide.
 """
@@ -36,8 +36,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from headrace.controller import zk
-from headrace.controller.handshake import SESSION_TIMEOUT_MS, opens_sessions
+from headrace.controller.zookeeper.blocking_session import wait_until_ready
+from headrace.controller.zookeeper.handshake import SESSION_TIMEOUT_MS, opens_sessions
 from headrace.errors import ConfigError, HeadraceError
 from headrace.limits import ZOOKEEPER_START_TRIES_MAX
 from headrace.node.termination import terminate
@@ -153,7 +153,7 @@ class EmbeddedZooKeeper:
 
         raises   ZkLost, where it can't in time
         """
-        zk.wait_until_ready(self.connect, timeout_s)
+        wait_until_ready(self.connect, timeout_s)
 
     def stop(self) -> None:
         """SIGTERM, and SIGKILL where that does not help."""

@@ -24,7 +24,17 @@ _PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ER
 
 
 class LineFormatter(logging.Formatter):
-    """One record, one line: what a peer sent can't begin another. Tracebacks follow on lines of their own."""
+    """One record, one line: what a peer sent can't begin another. Tracebacks follow on lines of their own.
+
+    prefix   what each line begins with, where several nodes write to one terminal
+    """
+
+    def __init__(self, text_format: str, prefix: str = "") -> None:
+        super().__init__(text_format)
+        self._prefix = prefix
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(self._prefix + line for line in super().format(record).split("\n"))
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         return super().formatMessage(record).replace("\r", "\\r").replace("\n", "\\n")
@@ -38,9 +48,10 @@ class JournalFormatter(LineFormatter):
         return "\n".join(prefix + line for line in super().format(record).split("\n"))
 
 
-def set_up_logging(level: str = "", stream: TextIO | None = None) -> None:
+def set_up_logging(level: str = "", stream: TextIO | None = None, prefix: str = "") -> None:
     """Log to standard error; `level` or $HEADRACE_LOG_LEVEL, INFO where neither is set.
 
+    prefix   of each line, for example "[node 1] "
     raises   ConfigError, for a level that does not exist
     """
     level = (level or os.environ.get(LEVEL_VARIABLE, "INFO")).upper()
@@ -49,7 +60,9 @@ def set_up_logging(level: str = "", stream: TextIO | None = None) -> None:
     stream = sys.stderr if stream is None else stream
     handler = logging.StreamHandler(stream)
     is_journal = _is_journal(stream, os.environ.get("JOURNAL_STREAM", ""))
-    handler.setFormatter(JournalFormatter(JOURNAL_FORMAT) if is_journal else LineFormatter(TERMINAL_FORMAT))
+    handler.setFormatter(
+        JournalFormatter(JOURNAL_FORMAT, prefix) if is_journal else LineFormatter(TERMINAL_FORMAT, prefix)
+    )
     handler.addFilter(PeerLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]

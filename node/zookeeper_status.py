@@ -5,7 +5,7 @@ Runs in: the supervisor, which reads the controller process's word in the proces
 
 from __future__ import annotations
 
-from headrace.controller.outage import clock_text
+from headrace.controller.zookeeper.outage import clock_text
 from headrace.shm.process_table import ProcessTable
 from headrace.shm.wiring import Wiring
 

@@ -5,12 +5,12 @@ Runs in: the controller process, the only writer. The order of stores, and the f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from headrace.shm.cluster_table import ClusterRow, fits_row, pack_row
-from headrace.shm.cluster_view import ClusterView, PartitionView, TopicView, ViewError
+from headrace.shm.cluster_view import Changes, ClusterView, PartitionView, TopicView, ViewError, changed_topics
 from headrace.shm.free_rows import FreeRows
 from headrace.shm.layout import VIEW_DESCRIPTOR_WORDS, VIEW_DESCRIPTORS, VIEW_INCARNATION, VIEW_VERSION
 from headrace.shm.region import Region
@@ -59,6 +59,9 @@ class ClusterViewWriter(ClusterViewReader):
         self._head = _head_of(view) if view.version else NO_HEAD
         self._given: dict[str, TopicView] = dict(view.topics)  # what the entries and rows were made of
         self._entries = {name: self._entry_of(topic) for name, topic in view.topics.items()}
+        self._last_leaving: tuple[object, object, object] | None = (
+            None  # lists of the last call: the same ones are not compared
+        )
         self._told_departing = dict(self._departing)
         self._told_released = dict(self._released)
         self._charges: dict[tuple[str, str], int] = {}
@@ -86,22 +89,27 @@ class ClusterViewWriter(ClusterViewReader):
         """Partitions that there are rows for."""
         return len(self._free)
 
-    def publish(self, view: ClusterView) -> ClusterView:
-        """Make a view the current one; its version is set here. Topics that are the same objects as in the last call are skipped.
+    def publish(self, view: ClusterView, changes: Changes | None = None) -> ClusterView:
+        """Make a view the current one; its version is set here.
 
+        changes   topics that are other ones than in the last call, new or gone; of those with indexes only the states of these
+                  partitions are. Nothing else is compared. None: any topic that is not the object of the last call
         returns   the view as published
         raises    ViewError, where it does not fit (nothing changed then)
         """
         assert self._words[VIEW_VERSION] == self._published.version, "another process is publishing"
-        others = [topic for name, topic in view.topics.items() if self._given.get(name) is not topic]
+        if changes is None:
+            changes = changed_topics(self._given, view.topics)
+        others = [view.topics[name] for name in changes if name in view.topics]
         wanted = sum(map(self._rows_wanted, others))
         if wanted > len(self._free):
             self._free_first(view, wanted)
             return self.publish(view)
-        plan = self._planned(others, wanted)
-        delta = self._delta(view, plan.entries)
+        gone = tuple(name for name in changes if name in self._given and name not in view.topics)
+        plan = self._planned(others, wanted, changes)
+        delta = self._delta(view, plan.entries, gone)
         self._commit(delta, view, plan)
-        self._settle(delta, view, plan)
+        self._settle(delta, view, plan, others)
         return view._replace(version=delta.version)
 
     # What is to be written
@@ -135,7 +143,7 @@ class ClusterViewWriter(ClusterViewReader):
             )
         self.publish(view._replace(topics=staying))
 
-    def _planned(self, others: list[TopicView], wanted: int) -> _Plan:
+    def _planned(self, others: list[TopicView], wanted: int, changes: Changes) -> _Plan:
         """others   topics that are not those that were given last"""
         free = iter(self._free.peek(wanted))
         entries: list[TopicEntry] = []
@@ -143,6 +151,13 @@ class ClusterViewWriter(ClusterViewReader):
         for topic in others:
             kept = self._kept_entry(topic)
             before: Sequence[PartitionView] = self._given[topic.name].partitions if kept is not None else ()
+            indexes = changes[topic.name]
+            if kept is not None and indexes is not None and not _is_crowded(topic, before, indexes):
+                rows += [
+                    (kept.rows[index], pack_row(_row_of(kept.incarnation, topic.partitions[index])))
+                    for index in sorted(indexes)
+                ]
+                continue
             known = kept.rows if kept is not None else ()
             own = (*known, *islice(free, len(topic.partitions) - len(known)))
             incarnation = kept.incarnation if kept is not None else self._next_incarnation()
@@ -162,8 +177,12 @@ class ClusterViewWriter(ClusterViewReader):
         self._words[VIEW_INCARNATION] = incarnation
         return incarnation
 
-    def _delta(self, view: ClusterView, entries: list[TopicEntry]) -> Delta:
+    def _delta(self, view: ClusterView, entries: list[TopicEntry], gone: tuple[str, ...]) -> Delta:
         head = _head_of(view)
+        if (view.deleted, view.doomed, view.released) == self._last_leaving:
+            return Delta(
+                self._published.version + 1, head if head != self._head else None, tuple(entries), (), (), gone
+            )
         departing, released = _departing_of(view), {one.name: one for one in view.released}
         return Delta(
             self._published.version + 1,
@@ -171,7 +190,7 @@ class ClusterViewWriter(ClusterViewReader):
             tuple(entries),
             tuple(one for name, one in departing.items() if self._told_departing.get(name) != one),
             tuple(one for name, one in released.items() if self._told_released.get(name) != one),
-            tuple(name for name in self._given if name not in view.topics),
+            gone,
             tuple(name for name in self._told_departing if name not in departing),
             tuple(name for name in self._told_released if name not in released),
         )
@@ -224,7 +243,7 @@ class ClusterViewWriter(ClusterViewReader):
         changes = self._table.claim(self._published.changes, count)
         self._announce(self._published._replace(version=self._published.version + 1, changes=changes))
 
-    def _settle(self, delta: Delta, view: ClusterView, plan: _Plan) -> None:
+    def _settle(self, delta: Delta, view: ClusterView, plan: _Plan, others: list[TopicView]) -> None:
         """Remember what was published, and what it takes."""
         self._free.take(plan.taken)
         for name in delta.topics_gone:
@@ -246,7 +265,11 @@ class ClusterViewWriter(ClusterViewReader):
                 self._charge(what, one.name, encoded_bytes(one))
         update(self._told_departing, delta.departing, delta.departed)
         update(self._told_released, delta.released, delta.released_gone)
-        self._given = dict(view.topics)
+        for name in delta.topics_gone:
+            del self._given[name]
+        for topic in others:
+            self._given[topic.name] = topic
+        self._last_leaving = (view.deleted, view.doomed, view.released)
         self._head = delta.head or self._head
 
     def _charge_topic(self, entry: TopicEntry) -> None:
@@ -258,6 +281,15 @@ class ClusterViewWriter(ClusterViewReader):
         self._charged_bytes += size_bytes - self._charges.pop((what, name), 0)
         if size_bytes:
             self._charges[what, name] = size_bytes
+
+
+def _is_crowded(topic: TopicView, before: Sequence[PartitionView], indexes: Iterable[int]) -> bool:
+    """Whether the topic's entry tells, or told, replicas of one of these partitions."""
+    return any(
+        not fits_row(partition.isr, partition.offline)
+        for index in indexes
+        for partition in (topic.partitions[index], before[index])
+    )
 
 
 def _row_of(incarnation: int, partition: PartitionView) -> ClusterRow:

@@ -76,11 +76,11 @@ FORMATS = {
     "workers/network/group_owners.py": ("GROUP_ID_BYTES_MAX", "an int16 length"),
     "workers/partition/coordinator_batch.py": ("RECORD_OVERHEAD_BYTES_MAX", "what the fields of a record take at most"),
     "workers/partition/lag_rows.py": ("_SIGN_MAX", "the largest first byte of a positive int64"),
-    "controller/cluster.py": (
+    "controller/cluster/view_room.py": (
         "JSON_BYTES_PER_CHARACTER_MAX ID_BYTES_MAX PARTITION_BYTES_MAX",
         "JSON's \\uXXXX; what an int32 takes in the view's encoding",
     ),
-    "controller/producer_ids.py": ("PRODUCER_ID_MAX", "int64"),
+    "controller/agent/producer_ids.py": ("PRODUCER_ID_MAX", "int64"),
     "node/restart_policy.py": ("_DOUBLINGS_MAX", "follows from the back-off's bounds"),
     "spark/consumer_properties.py": ("_INT_MAX _LONG_MAX", "int32, int64"),
     "spark/columns.py": ("GATHER_BYTES_MAX TIMESTAMP_MS_MAX", "Arrow's int32; microseconds in an int64"),

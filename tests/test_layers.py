@@ -247,7 +247,7 @@ def test_kazoo_is_imported_in_one_file_only():
         for path in files_of(ROOT)
         if re.search(r"^\s*(import|from) kazoo", path.read_text(), re.MULTILINE)
     ]
-    assert users == ["controller/zk.py"]
+    assert users == ["controller/zookeeper/session.py"]
 
 
 @pytest.fixture(scope="module")
@@ -268,7 +268,7 @@ def tree(tmp_path_factory):
         ("protocol/varint.py", "def f():\n    from headrace.node import children", "node"),
         ("log/config.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from headrace.cli import main", "cli"),
         ("workers/network/loop.py", "from headrace import client", "client"),
-        ("controller/cluster.py", "import headrace.client.cluster as c", "client"),
+        ("controller/process.py", "import headrace.client.cluster as c", "client"),
         ("spark/ranges.py", "from headrace.log.writing.partition_log import PartitionLog", "PartitionLog"),
         ("spark/ranges.py", "import headrace.log.disk", "Disk"),
         ("spark/ranges.py", "from headrace.log import disk", "Disk"),
@@ -288,6 +288,9 @@ def tree(tmp_path_factory):
         ("workers/housekeeper/cleaner.py", "import headrace.workers.coordinators.group", "workers/coordinators"),
         ("workers/watched_disk.py", "from headrace.workers.network.outbox import Outbox", "workers/network"),
         ("controller/admin/failures.py", "from headrace.shm.seat import Seat", "shm"),
+        ("controller/agent/election.py", "from headrace.controller.active import assignment", "controller/active"),
+        ("controller/active/assignment.py", "from headrace.controller.agent.agent import Agent", "controller/agent"),
+        ("controller/active/assignment.py", "from headrace.shm.seat import Seat", "shm"),
         ("workers/coordinators/group.py", "from headrace.shm.ring import RingWriter", "shm"),
         ("workers/coordinators/group.py", "from headrace.log.writing.partition_log import PartitionLog", "log/writing"),
         ("workers/coordinators/group.py", "import socket", "socket"),

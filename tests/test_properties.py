@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.properties import read_properties, read_properties_file
+from headrace.properties import read_properties, read_properties_file, write_properties_file
 
 SUPPORT = Path(__file__).parent / "support"
 SEED = 20
@@ -64,3 +64,10 @@ def test_escapes_and_continued_lines():
 def test_a_file_is_latin_1(tmp_path):
     (tmp_path / "file").write_bytes(b"rack=n\xf6rdlich\n")
     assert read_properties_file(tmp_path / "file") == {"rack": "nördlich"}
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    values = {"a b": " x = : \\ ", "umlaut": "\u00e4\u20ac", "listeners": "PLAINTEXT://127.0.0.1:9092", "empty": ""}
+    write_properties_file(tmp_path / "file", values, "a comment")
+    assert read_properties_file(tmp_path / "file") == values
+    assert (tmp_path / "file").read_bytes().isascii()

@@ -12,10 +12,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from headrace.controller import znodes
-from headrace.controller.office import Office
-from headrace.controller.waiting import Waiting
-from headrace.controller.zk import ZkConflict, ZkError
+from headrace.controller.admin.context import AdminContext
+from headrace.controller.agent.pending_response import PendingResponse
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import ZkConflict, ZkError
 from headrace.errors import ErrorCode, KafkaError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -26,13 +26,13 @@ _Topic = messages.OffsetCommitResponse.OffsetCommitResponseTopic
 _Partition = messages.OffsetCommitResponse.OffsetCommitResponsePartition
 
 
-def handle(office: Office, version: int, body: memoryview) -> Waiting:
+async def handle(context: AdminContext, version: int, body: memoryview) -> PendingResponse:
     """Write each partition's offset, the last that is named; one error each."""
     request = decode_request(ApiKey.OFFSET_COMMIT, version, body)
     rows = {(topic.name, row.partition_index): row for topic in request.topics for row in topic.partitions}
-    check_time = office.time_limit()
+    check_time = context.time_limit()
     errors = {
-        (topic, index): int(_commit(office, request.group_id, topic, row, check_time))
+        (topic, index): int(await _commit(context, request.group_id, topic, row, check_time))
         for (topic, index), row in rows.items()
     }
     topics = [
@@ -45,11 +45,13 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
         )
         for topic in request.topics
     ]
-    return Waiting.done(encode_response(ApiKey.OFFSET_COMMIT, version, messages.OffsetCommitResponse(topics=topics)))
+    return PendingResponse.done(
+        encode_response(ApiKey.OFFSET_COMMIT, version, messages.OffsetCommitResponse(topics=topics))
+    )
 
 
-def _commit(
-    office: Office,
+async def _commit(
+    context: AdminContext,
     group_id: str,
     topic: str,
     row: messages.OffsetCommitRequest.OffsetCommitRequestPartition,
@@ -57,19 +59,19 @@ def _commit(
 ) -> ErrorCode:
     if not znodes.is_path_part(group_id):
         return ErrorCode.INVALID_GROUP_ID
-    known = office.cluster.topics.get(topic)
+    known = context.known.topics.get(topic)
     if known is None or not 0 <= row.partition_index < len(known.replicas):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if len((row.committed_metadata or "").encode("utf-16-le")) // 2 > office.settings["offset.metadata.max.bytes"]:
+    if len((row.committed_metadata or "").encode("utf-16-le")) // 2 > context.settings["offset.metadata.max.bytes"]:
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
     path = znodes.consumer_offset_path(group_id, topic, row.partition_index)
     data = str(row.committed_offset).encode()
     try:
         check_time()
         try:
-            office.zk.set(path, data)
+            await context.zk.set(path, data)
         except ZkConflict:
-            office.zk.create(path, data)
+            await context.zk.create(path, data)
     except (ZkError, KafkaError) as failure:
         _log.warning("offset not written path=%s reason=%s", path, failure)
         return ErrorCode.COORDINATOR_NOT_AVAILABLE

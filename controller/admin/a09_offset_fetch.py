@@ -11,10 +11,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from headrace.controller import znodes
-from headrace.controller.office import Office
-from headrace.controller.waiting import Waiting
-from headrace.controller.zk import ZkError
+from headrace.controller.admin.context import AdminContext
+from headrace.controller.agent.pending_response import PendingResponse
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import ZkError
 from headrace.errors import ErrorCode, KafkaError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -27,10 +27,10 @@ _Topic = messages.OffsetFetchResponse.OffsetFetchResponseTopic
 _Partition = messages.OffsetFetchResponse.OffsetFetchResponsePartition
 
 
-def handle(office: Office, version: int, body: memoryview) -> Waiting:
+async def handle(context: AdminContext, version: int, body: memoryview) -> PendingResponse:
     """Read each partition's offset, once however often it is named."""
     request = decode_request(ApiKey.OFFSET_FETCH, version, body)
-    check_time = office.time_limit()
+    check_time = context.time_limit()
     found: dict[tuple[str, int], tuple[int, ErrorCode]] = {}
     topics = []
     for topic in request.topics or ():
@@ -38,17 +38,19 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
         for index in topic.partition_indexes:
             place = (topic.name, index)
             if place not in found:
-                found[place] = _fetch(office, request.group_id, *place, check_time)
+                found[place] = await _fetch(context, request.group_id, *place, check_time)
             offset, error = found[place]
             rows.append(_Partition(partition_index=index, committed_offset=offset, metadata="", error_code=int(error)))
         topics.append(_Topic(name=topic.name, partitions=rows))
-    return Waiting.done(encode_response(ApiKey.OFFSET_FETCH, version, messages.OffsetFetchResponse(topics=topics)))
+    return PendingResponse.done(
+        encode_response(ApiKey.OFFSET_FETCH, version, messages.OffsetFetchResponse(topics=topics))
+    )
 
 
-def _fetch(
-    office: Office, group_id: str, topic: str, partition: int, check_time: Callable[[], None]
+async def _fetch(
+    context: AdminContext, group_id: str, topic: str, partition: int, check_time: Callable[[], None]
 ) -> tuple[int, ErrorCode]:
-    known = office.cluster.topics.get(topic)
+    known = context.known.topics.get(topic)
     if known is None or not 0 <= partition < len(known.replicas):
         return NO_OFFSET, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if not znodes.is_path_part(group_id):
@@ -56,7 +58,7 @@ def _fetch(
     path = znodes.consumer_offset_path(group_id, topic, partition)
     try:
         check_time()
-        node = office.zk.get(path)
+        node = await context.zk.get(path)
         if node is None:
             return NO_OFFSET, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return znodes.decode_consumer_offset(path, node.data), ErrorCode.NONE

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from headrace.controller.active.internal_topics import plan_internal_topic
+from headrace.controller.active.topic_creation import check_assignment, check_total, place
+from headrace.controller.admin.context import AdminContext
 from headrace.controller.admin.failures import answer_to
-from headrace.controller.internal_topics import plan_internal_topic
-from headrace.controller.office import Office
-from headrace.controller.topic_creation import TopicNames, check_assignment, check_configs, check_total, create, place
-from headrace.controller.waiting import Waiting
+from headrace.controller.agent.pending_response import PendingResponse
+from headrace.controller.agent.topic_configs import check_configs
+from headrace.controller.zookeeper.errors import ZkError
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
-from headrace.limits import CONFIGS_RETURNED_MAX, PARTITIONS_PER_TOPIC_MAX
+from headrace.limits import CONFIGS_RETURNED_MAX, CREATIONS_IN_FLIGHT_MAX, PARTITIONS_PER_TOPIC_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -35,30 +37,42 @@ _Result = messages.CreateTopicsResponse.CreatableTopicResult
 _Config = messages.CreateTopicsResponse.CreatableTopicConfigs
 
 
-def handle(office: Office, version: int, body: memoryview) -> Waiting:
+async def handle(context: AdminContext, version: int, body: memoryview) -> PendingResponse:
     """Create what can be created."""
     request = decode_request(ApiKey.CREATE_TOPICS, version, body)
     counts = Counter(topic.name for topic in request.topics)
-    creation = _Creation(office, version, request.validate_only)
+    creation = _Creation(context, version, request.validate_only)
+    wanted = {topic.name: topic for topic in request.topics}  # in their order
     results: dict[str, _Result] = {}
     created = []
-    for topic in request.topics:
-        if topic.name in results:
-            continue
+    left = iter(wanted.values())
+
+    async def create_some() -> None:
+        """One of several tasks, that each take the next topic."""
+        for topic in left:
+            try:
+                if counts[topic.name] > 1:
+                    raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} stands {counts[topic.name]} times")
+                results[topic.name] = await creation.create(topic)
+                if not request.validate_only:
+                    created.append(topic.name)
+            except HeadraceError as failure:
+                code, message = answer_to(failure)
+                results[topic.name] = _Result(
+                    name=topic.name, error_code=int(code), error_message=message or None, configs=None
+                )
+            if len(wanted) > 1:
+                await context.tasks.pause()
+
+    if len(wanted) == 1:
+        await create_some()
+    else:
         try:
-            if counts[topic.name] > 1:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} stands {counts[topic.name]} times")
-            office.check_active()
-            results[topic.name] = creation.create(topic)
-            if not request.validate_only:
-                created.append(topic.name)
-        except HeadraceError as failure:
+            await context.tasks.share(min(CREATIONS_IN_FLIGHT_MAX, len(wanted)), create_some)
+        except ZkError as failure:  # the session is over, and every task of it
             code, message = answer_to(failure)
-            results[topic.name] = _Result(
-                name=topic.name, error_code=int(code), error_message=message or None, configs=None
-            )
-    if created:
-        office.publish()
+            for name in wanted:
+                results.setdefault(name, _Result(name=name, error_code=int(code), error_message=message, configs=None))
 
     def respond(is_done: bool) -> bytes:
         if not is_done:
@@ -66,29 +80,31 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
                 results[name] = results[name]._replace(
                     error_code=int(ErrorCode.REQUEST_TIMED_OUT), error_message="created, not yet served"
                 )
-        response = messages.CreateTopicsResponse(topics=list(results.values()))
+        response = messages.CreateTopicsResponse(topics=[results[name] for name in wanted])
         return encode_response(ApiKey.CREATE_TOPICS, version, response)
 
-    return office.wait_served(created, request.timeout_ms, respond)
+    return context.agent.wait_served(created, request.timeout_ms, respond)
 
 
 class _Creation:
     """What the topics of one request have in common."""
 
-    def __init__(self, office: Office, version: int, is_trial: bool) -> None:
-        self._office = office
+    def __init__(self, context: AdminContext, version: int, is_trial: bool) -> None:
+        self._context = context
         self._is_trial = is_trial
-        self._check_time = office.time_limit()
-        self._names = TopicNames(office.cluster.topics)
+        self._check_time = context.time_limit()
         self._partitions = 0
         self._configs: dict[frozenset[tuple[str, str]], list[_Config]] = {}  # by the topic's own
         self._configs_left = CONFIGS_RETURNED_MAX if version >= VERSION_OF_CONFIGS else 0
 
-    def create(self, topic: messages.CreateTopicsRequest.CreatableTopic) -> _Result:
+    async def create(self, topic: messages.CreateTopicsRequest.CreatableTopic) -> _Result:
         """The result of one topic; raises HeadraceError"""
-        office, cluster = self._office, self._office.cluster
+        context, cluster = self._context, self._context.known
+        context.agent.check_active()
         self._check_time()
-        if topic.name in office.deletions:
+        await context.active.wait_free(topic.name)
+        context.agent.check_active()
+        if context.active.is_deleting(topic.name):
             raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' is marked for deletion.")
         if topic.name in cluster.released:
             raise KafkaError(
@@ -96,7 +112,7 @@ class _Creation:
                 f"Topic '{topic.name}' is missing in ZooKeeper without having been deleted, its records are kept: put its"
                 f" node back, or delete it first",
             )
-        self._names.check(topic.name)
+        cluster.names.check(topic.name)
         configs = check_configs({config.name: config.value for config in topic.configs})
         asked = len(topic.assignments) or max(topic.num_partitions, 1)
         if asked <= PARTITIONS_PER_TOPIC_MAX:
@@ -112,15 +128,14 @@ class _Creation:
             replicas = check_assignment(wanted, cluster.live())
         else:
             partitions, factor = topic.num_partitions, topic.replication_factor
-            plan = plan_internal_topic(office.settings, topic.name, len(cluster.live()))
+            plan = plan_internal_topic(context.settings, topic.name, len(cluster.live()))
             if plan is not None and (partitions, factor) == (-1, -1):
                 partitions, factor = plan.partitions, plan.replication_factor
                 configs = {**plan.configs, **configs}
-            replicas = place(cluster, office.settings, partitions, factor, office.chance)
+            replicas = place(cluster.live(), context.settings, partitions, factor, context.active.chance)
         if not self._is_trial:
-            made = create(office.zk, office.election, cluster, topic.name, replicas, configs)
-            self._names.add(topic.name)
-            return self._tell(topic.name, replicas, configs)._replace(topic_id=bytes.fromhex(made.topic_id))
+            topic_id = await context.active.create(topic.name, replicas, configs)
+            return self._tell(topic.name, replicas, configs)._replace(topic_id=bytes.fromhex(topic_id))
         return self._tell(topic.name, replicas, configs)
 
     def _tell(self, name: str, replicas: Sequence[Sequence[int]], configs: dict[str, str]) -> _Result:
@@ -131,22 +146,22 @@ class _Creation:
         self._configs_left -= 1
         own = frozenset(configs.items())
         if own not in self._configs:
-            self._configs[own] = _describe(self._office, configs)
+            self._configs[own] = _describe(self._context, configs)
         return result._replace(
             num_partitions=len(replicas), replication_factor=len(replicas[0]), configs=self._configs[own]
         )
 
 
-def _describe(office: Office, overrides: dict[str, str]) -> list[_Config]:
+def _describe(context: AdminContext, overrides: dict[str, str]) -> list[_Config]:
     """Every topic setting as it holds for the new topic."""
     rows = []
-    cluster = office.cluster
+    cluster = context.known
     sources = (
         (SOURCE_BROKER, cluster.node_settings),
         (SOURCE_ALL_BROKERS, cluster.cluster_settings),
-        (SOURCE_BROKER_FILE, office.settings.explicit),
+        (SOURCE_BROKER_FILE, context.settings.explicit),
     )
-    for key, value in sorted(topic_values(office.topic_defaults(), overrides).items()):
+    for key, value in sorted(topic_values(context.agent.topic_defaults(), overrides).items()):
         source = SOURCE_TOPIC
         if key not in overrides:
             source = next((source for source, given in sources if TOPIC_SETTINGS[key] in given), SOURCE_DEFAULT)

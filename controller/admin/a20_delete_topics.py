@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from headrace.controller.admin.context import AdminContext
 from headrace.controller.admin.failures import answer_to
-from headrace.controller.office import Office
-from headrace.controller.waiting import Waiting
+from headrace.controller.agent.pending_response import PendingResponse
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -26,32 +26,30 @@ _State = messages.DeleteTopicsRequest.DeleteTopicState
 _Place = tuple[str | None, bytes]  # as the request names a topic
 
 
-def handle(office: Office, version: int, body: memoryview) -> Waiting:
+async def handle(context: AdminContext, version: int, body: memoryview) -> PendingResponse:
     """Mark the topics for deletion, then begin. What is named again is deleted, and answered, once."""
     request = decode_request(ApiKey.DELETE_TOPICS, version, body)
     asked = request.topics if version >= VERSION_OF_IDS else [_State(name=name) for name in request.topic_names]
-    names = _names_by_id(office, asked)
+    names = _names_by_id(context, asked)
     results: dict[_Place, _Result] = {}
     marked: dict[str, _Place] = {}
-    check_time = office.time_limit()
+    check_time = context.time_limit()
     for place in dict.fromkeys((topic.name, topic.topic_id) for topic in asked):
         name, topic_id = place
         row = _Result(name=name or names.get(topic_id), topic_id=topic_id, error_code=0)
         try:
-            office.check_active()
+            context.agent.check_active()
             check_time()
             name = _name_of(place, names)
             if name in marked:
                 continue
-            row = row._replace(topic_id=_mark(office, name))
+            row = row._replace(topic_id=await _mark(context, name))
             marked[name] = place
         except HeadraceError as failure:
             code, text = answer_to(failure)
             row = row._replace(error_code=int(code), error_message=text)
         results[place] = row
-    if marked:
-        office.deletions.begin(marked)
-        office.publish()
+    context.active.begin_deletions(list(marked))
 
     def respond(is_done: bool) -> bytes:
         if not is_done:
@@ -62,14 +60,14 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
         response = messages.DeleteTopicsResponse(responses=list(results.values()))
         return encode_response(ApiKey.DELETE_TOPICS, version, response)
 
-    return office.wait_deleted(list(marked), request.timeout_ms, respond)
+    return context.agent.wait_deleted(list(marked), request.timeout_ms, respond)
 
 
-def _names_by_id(office: Office, asked: Sequence[_State]) -> dict[bytes, str]:
+def _names_by_id(context: AdminContext, asked: Sequence[_State]) -> dict[bytes, str]:
     """Of all topics, where one is asked for by its id."""
     if all(topic.topic_id == ZERO_UUID for topic in asked):
         return {}
-    known = (*office.cluster.topics.values(), *office.cluster.released.values())
+    known = (*context.known.topics.values(), *context.known.released.values())
     return {bytes.fromhex(topic.topic_id): topic.name for topic in known}
 
 
@@ -84,12 +82,14 @@ def _name_of(place: _Place, names: dict[bytes, str]) -> str:
     return name
 
 
-def _mark(office: Office, name: str) -> bytes:
-    """Mark a topic; returns its id. raises   KafkaError, OfficeLost, ZkError"""
-    if not office.settings["delete.topic.enable"]:
+async def _mark(context: AdminContext, name: str) -> bytes:
+    """Mark a topic; returns its id. raises   KafkaError, ControllerMoved, ZkError"""
+    if not context.settings["delete.topic.enable"]:
         raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "delete.topic.enable is false")
-    topic = office.cluster.topics.get(name) or office.cluster.released.get(name)
+    await context.active.wait_free(name)
+    context.agent.check_active()
+    topic = context.known.topics.get(name) or context.known.released.get(name)
     if topic is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
-    office.deletions.mark(name)
+    await context.active.mark(name)
     return bytes.fromhex(topic.topic_id) or ZERO_UUID

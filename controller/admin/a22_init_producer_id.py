@@ -9,15 +9,15 @@ Source: Kafka `TransactionCoordinator.handleInitProducerId`.
 
 from __future__ import annotations
 
-from headrace.controller.office import Office
-from headrace.controller.waiting import Waiting
+from headrace.controller.admin.context import AdminContext
+from headrace.controller.agent.pending_response import PendingResponse
 from headrace.errors import ErrorCode, HeadraceError
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 
 
-def handle(office: Office, version: int, body: memoryview) -> Waiting:
+async def handle(context: AdminContext, version: int, body: memoryview) -> PendingResponse:
     """A fresh id with epoch 0."""
     request = decode_request(ApiKey.INIT_PRODUCER_ID, version, body)
     error, producer_id, epoch = ErrorCode.NONE, -1, -1
@@ -25,10 +25,10 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
         error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     else:
         try:
-            producer_id, epoch = office.producer_ids.take(), 0
+            producer_id, epoch = await context.agent.producer_ids.take(), 0
         except HeadraceError:
             # ZooKeeper is away: every client asks the same node again. At COORDINATOR_NOT_AVAILABLE kafka-python looks for
             # a coordinator by a null key, and never comes back.
             error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     response = messages.InitProducerIdResponse(error_code=int(error), producer_id=producer_id, producer_epoch=epoch)
-    return Waiting.done(encode_response(ApiKey.INIT_PRODUCER_ID, version, response))
+    return PendingResponse.done(encode_response(ApiKey.INIT_PRODUCER_ID, version, response))

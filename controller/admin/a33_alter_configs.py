@@ -8,9 +8,9 @@ Source: Kafka `ZkAdminManager.alterConfigs`; KIP-339 replaced it by key 44.
 from __future__ import annotations
 
 from headrace.controller.admin.altered_resources import alter_all
-from headrace.controller.office import Office
-from headrace.controller.topic_configs import Check, replaced
-from headrace.controller.waiting import Waiting
+from headrace.controller.admin.context import AdminContext
+from headrace.controller.agent.pending_response import PendingResponse
+from headrace.controller.agent.topic_configs import Check, replaced
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -18,14 +18,16 @@ from headrace.protocol.codec import decode_request, encode_response
 _Result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
 
 
-def handle(office: Office, version: int, body: memoryview) -> Waiting:
+async def handle(context: AdminContext, version: int, body: memoryview) -> PendingResponse:
     """Answered as soon as ZooKeeper has it."""
     request = decode_request(ApiKey.ALTER_CONFIGS, version, body)
     rows = [
         _Result(int(error), message, resource.resource_type, resource.resource_name)
-        for resource, error, message in alter_all(office, request, _change)
+        for resource, error, message in await alter_all(context, request, _change)
     ]
-    return Waiting.done(encode_response(ApiKey.ALTER_CONFIGS, version, messages.AlterConfigsResponse(responses=rows)))
+    return PendingResponse.done(
+        encode_response(ApiKey.ALTER_CONFIGS, version, messages.AlterConfigsResponse(responses=rows))
+    )
 
 
 def _change(

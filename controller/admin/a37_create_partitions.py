@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+from headrace.controller.active.topic_creation import check_total
+from headrace.controller.active.topic_growth import placed
+from headrace.controller.admin.context import AdminContext
 from headrace.controller.admin.failures import answer_to
-from headrace.controller.office import Office
-from headrace.controller.topic_creation import check_total
-from headrace.controller.topic_growth import grow, placed
-from headrace.controller.waiting import Waiting
+from headrace.controller.agent.pending_response import PendingResponse
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.limits import PARTITIONS_PER_TOPIC_MAX
 from headrace.protocol import messages
@@ -23,13 +23,13 @@ from headrace.protocol.codec import decode_request, encode_response
 _Result = messages.CreatePartitionsResponse.CreatePartitionsTopicResult
 
 
-def handle(office: Office, version: int, body: memoryview) -> Waiting:
+async def handle(context: AdminContext, version: int, body: memoryview) -> PendingResponse:
     """Add what can be added."""
     request = decode_request(ApiKey.CREATE_PARTITIONS, version, body)
     counts = Counter(topic.name for topic in request.topics)
     results: dict[str, tuple[ErrorCode, str | None]] = {}
     grown = []
-    check_time = office.time_limit()
+    check_time = context.time_limit()
     asked = 0
     for topic in request.topics:
         if topic.name in results:
@@ -37,19 +37,17 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
         try:
             if counts[topic.name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} stands {counts[topic.name]} times")
-            office.check_active()
+            context.agent.check_active()
             check_time()
-            if 0 < topic.count <= PARTITIONS_PER_TOPIC_MAX and topic.name in office.cluster.topics:
+            if 0 < topic.count <= PARTITIONS_PER_TOPIC_MAX and topic.name in context.known.topics:
                 check_total(asked + topic.count)
                 asked += topic.count
-            _grow_one(office, topic, request.validate_only)
+            await _grow_one(context, topic, request.validate_only)
             results[topic.name] = (ErrorCode.NONE, None)
             if not request.validate_only:
                 grown.append(topic.name)
         except HeadraceError as failure:
             results[topic.name] = answer_to(failure)
-    if grown:
-        office.publish()
 
     def respond(is_done: bool) -> bytes:
         if not is_done:
@@ -57,12 +55,16 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
         rows = [_Result(name, int(code), text) for name, (code, text) in results.items()]
         return encode_response(ApiKey.CREATE_PARTITIONS, version, messages.CreatePartitionsResponse(results=rows))
 
-    return office.wait_served(grown, request.timeout_ms, respond)
+    return context.agent.wait_served(grown, request.timeout_ms, respond)
 
 
-def _grow_one(office: Office, wanted: messages.CreatePartitionsRequest.CreatePartitionsTopic, is_trial: bool) -> None:
-    cluster = office.cluster
-    if wanted.name in office.deletions:
+async def _grow_one(
+    context: AdminContext, wanted: messages.CreatePartitionsRequest.CreatePartitionsTopic, is_trial: bool
+) -> None:
+    cluster = context.known
+    await context.active.wait_free(wanted.name)
+    context.agent.check_active()
+    if context.active.is_deleting(wanted.name):
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"topic {wanted.name} is being deleted")
     topic = cluster.topics.get(wanted.name)
     if topic is None:
@@ -70,4 +72,4 @@ def _grow_one(office: Office, wanted: messages.CreatePartitionsRequest.CreatePar
     rows = None if wanted.assignments is None else [row.broker_ids for row in wanted.assignments]
     replicas = placed(topic, wanted.count, rows, cluster.live())
     if not is_trial:
-        grow(office.zk, office.election, cluster, topic, replicas)
+        await context.active.grow(topic, replicas)

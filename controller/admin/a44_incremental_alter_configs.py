@@ -8,9 +8,9 @@ Source: Kafka `ZkAdminManager.incrementalAlterConfigs`; KIP-339.
 from __future__ import annotations
 
 from headrace.controller.admin.altered_resources import alter_all
-from headrace.controller.office import Office
-from headrace.controller.topic_configs import Check, changed
-from headrace.controller.waiting import Waiting
+from headrace.controller.admin.context import AdminContext
+from headrace.controller.agent.pending_response import PendingResponse
+from headrace.controller.agent.topic_configs import Check, changed
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -18,7 +18,7 @@ from headrace.protocol.codec import decode_request, encode_response
 _Result = messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
 
 
-def handle(office: Office, version: int, body: memoryview) -> Waiting:
+async def handle(context: AdminContext, version: int, body: memoryview) -> PendingResponse:
     """Answered as soon as ZooKeeper has it."""
     request = decode_request(ApiKey.INCREMENTAL_ALTER_CONFIGS, version, body)
 
@@ -26,11 +26,11 @@ def handle(office: Office, version: int, body: memoryview) -> Waiting:
         resource: messages.IncrementalAlterConfigsRequest.AlterConfigsResource, current: dict[str, str], check: Check
     ) -> dict[str, str]:
         changes = [(config.name, config.config_operation, config.value) for config in resource.configs]
-        return changed(current, changes, office.topic_defaults(), check)
+        return changed(current, changes, context.agent.topic_defaults(), check)
 
     rows = [
         _Result(int(error), message, resource.resource_type, resource.resource_name)
-        for resource, error, message in alter_all(office, request, change)
+        for resource, error, message in await alter_all(context, request, change)
     ]
     response = messages.IncrementalAlterConfigsResponse(responses=rows)
-    return Waiting.done(encode_response(ApiKey.INCREMENTAL_ALTER_CONFIGS, version, response))
+    return PendingResponse.done(encode_response(ApiKey.INCREMENTAL_ALTER_CONFIGS, version, response))

@@ -14,12 +14,11 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from headrace.controller import znodes
+from headrace.controller.admin.context import AdminContext
 from headrace.controller.admin.failures import answer_to
-from headrace.controller.cluster import usable_settings
-from headrace.controller.office import Office
-from headrace.controller.topic_configs import Check, alter
-from headrace.controller.topic_creation import check_configs
+from headrace.controller.agent.cluster_reader import usable_settings
+from headrace.controller.agent.topic_configs import Check, alter, check_configs
+from headrace.controller.zookeeper import znodes
 from headrace.errors import ConfigError, ErrorCode, HeadraceError, KafkaError, cut
 from headrace.settings import DYNAMIC_KEYS, check_dynamic_value
 
@@ -32,30 +31,30 @@ RESOURCE_BROKER_LOGGER = 8
 Change = Callable[[Any, dict[str, str], Check], dict[str, str]]
 
 
-def alter_all(office: Office, request: Any, change: Change) -> list[tuple[Any, ErrorCode, str | None]]:
+async def alter_all(context: AdminContext, request: Any, change: Change) -> list[tuple[Any, ErrorCode, str | None]]:
     """(resource, error, message) of each; those without an error are written, unless the request only asks whether they could be."""
     counts = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
     results: list[tuple[Any, ErrorCode, str | None]] = []
-    check_time = office.time_limit()
+    check_time = context.time_limit()
     for resource in request.resources:
         try:
             if counts[resource.resource_type, resource.resource_name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"{resource.resource_name} stands more than once")
             check_time()
-            office.check_loaded()
-            _alter_one(office, resource, change, request.validate_only)
+            context.agent.check_loaded()
+            await _alter_one(context, resource, change, request.validate_only)
             results.append((resource, ErrorCode.NONE, None))
         except HeadraceError as failure:
             results.append((resource, *answer_to(failure)))
     if any(error is ErrorCode.NONE for _resource, error, _message in results) and not request.validate_only:
-        office.overrides_written()
+        await context.agent.note_overrides_written()
     return results
 
 
-def _alter_one(office: Office, resource: Any, change: Change, is_trial: bool) -> None:
+async def _alter_one(context: AdminContext, resource: Any, change: Change, is_trial: bool) -> None:
     name = resource.resource_name
     if resource.resource_type == RESOURCE_BROKER:
-        _alter_broker(office, resource, change, is_trial)
+        await _alter_broker(context, resource, change, is_trial)
         return
     if resource.resource_type == RESOURCE_BROKER_LOGGER:
         raise KafkaError(
@@ -64,27 +63,29 @@ def _alter_one(office: Office, resource: Any, change: Change, is_trial: bool) ->
         )
     if resource.resource_type != RESOURCE_TOPIC:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"resource type {resource.resource_type} has no configuration here")
-    topic = office.cluster.topics.get(name)
+    topic = context.known.topics.get(name)
     if topic is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
 
     def checked(current: dict[str, str]) -> dict[str, str]:
         wanted = change(resource, current, check_configs)
         growth = len(json.dumps(wanted)) - len(json.dumps(current))
-        if growth > 0 and not is_trial and not office.cluster.reserve(growth):
-            raise KafkaError(
-                ErrorCode.POLICY_VIOLATION, f"node {office.cluster.node_id} has no room for more in its view"
-            )
+        if growth > 0 and not is_trial:
+            context.agent.room.reserve_bytes(name, growth)
         return wanted
 
-    wanted = alter(office.zk, znodes.topic_config_path(name), checked, is_trial, znodes.topic_path(name))
+    try:
+        wanted = await alter(context.zk, znodes.topic_config_path(name), checked, is_trial, znodes.topic_path(name))
+    except HeadraceError:
+        context.agent.room.release(name)
+        raise
     if not is_trial:
-        topic.configs = wanted
+        context.known.set_configs(topic, wanted)
 
 
-def _alter_broker(office: Office, resource: Any, change: Change, is_trial: bool) -> None:
+async def _alter_broker(context: AdminContext, resource: Any, change: Change, is_trial: bool) -> None:
     """For this node, or for all of them where the name is empty."""
-    cluster = office.cluster
+    cluster = context.known
     name = resource.resource_name
     if name not in ("", str(cluster.node_id)):
         raise KafkaError(
@@ -92,19 +93,19 @@ def _alter_broker(office: Office, resource: Any, change: Change, is_trial: bool)
         )
 
     def check(configs: dict[str, str | None]) -> dict[str, str]:
-        return _checked_settings(office, configs)
+        return _checked_settings(context, configs)
 
     path = znodes.broker_config_path(name or znodes.ALL_BROKERS)
-    wanted = alter(office.zk, path, lambda current: change(resource, current, check), is_trial)
+    wanted = await alter(context.zk, path, lambda current: change(resource, current, check), is_trial)
     if is_trial:
         return
     if name:
-        cluster.node_settings = usable_settings(wanted)
+        cluster.set_settings(cluster.cluster_settings, usable_settings(wanted))
     else:
-        cluster.cluster_settings = usable_settings(wanted)
+        cluster.set_settings(usable_settings(wanted), cluster.node_settings)
 
 
-def _checked_settings(office: Office, configs: dict[str, str | None]) -> dict[str, str]:
+def _checked_settings(context: AdminContext, configs: dict[str, str | None]) -> dict[str, str]:
     """raises   KafkaError INVALID_REQUEST, which is Kafka's code for them, with the key and the reason"""
     kept: dict[str, str] = {}
     for key, value in configs.items():
@@ -117,7 +118,7 @@ def _checked_settings(office: Office, configs: dict[str, str | None]) -> dict[st
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{key}: null is no value")
         try:
             check_dynamic_value(key, value)
-            office.settings.with_values({key: value})  # pairs with the settings of this node's file
+            context.settings.with_values({key: value})  # pairs with the settings of this node's file
         except ConfigError as failure:
             raise KafkaError(ErrorCode.INVALID_REQUEST, str(failure)) from None
         kept[key] = value

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.controller.election import OfficeLost
-from headrace.controller.zk import ZkError
+from headrace.controller.zookeeper.errors import ControllerMoved, ZkError
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 
 
@@ -11,7 +10,7 @@ def answer_to(failure: HeadraceError) -> tuple[ErrorCode, str]:
     """Code and message. A write without a reply may have happened: for the client that is a timeout."""
     if isinstance(failure, KafkaError):
         return failure.code, failure.message
-    if isinstance(failure, OfficeLost):
+    if isinstance(failure, ControllerMoved):
         return ErrorCode.NOT_CONTROLLER, str(failure)
     if isinstance(failure, ZkError):
         return ErrorCode.REQUEST_TIMED_OUT, f"ZooKeeper: {failure}; the outcome is unknown"

@@ -1,14 +1,18 @@
 """A ZooKeeper in a dict, with as many sessions as a test wants, and faults at chosen writes.
 
-It has the calls of `controller/zk.py` that the controller's parts use, and its exceptions.
+It has the calls of `controller/zookeeper/session.py` that the controller's parts use, and its exceptions. A call is carried out at
+once, unless the ensemble has a `gate`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
 
-from headrace.controller.transaction import ANY_VERSION, Action, Transaction
-from headrace.controller.zk import Node, ZkConflict, ZkLost
+from headrace.controller.zookeeper.errors import Node, ZkConflict, ZkLost
+from headrace.controller.zookeeper.transaction import ANY_VERSION, Action, Transaction
+
+T = TypeVar("T")
 
 
 class Killed(BaseException):
@@ -18,6 +22,7 @@ class Killed(BaseException):
 class FakeEnsemble:
     """The tree, and who watches what.
 
+    gate   carries out each call of a session when it likes; None: at once
     on_write   called with the ordinal of each write before it happens; it may raise
     after_write   the same afterwards: an exception then is a lost reply
     """
@@ -28,11 +33,20 @@ class FakeEnsemble:
         self.writes = 0
         self.on_write: Callable[[int], None] = lambda _ordinal: None
         self.after_write: Callable[[int], None] = lambda _ordinal: None
+        self.gate: Callable[[FakeZk, Callable[[], Any]], Awaitable[Any]] | None = None
         self._next_session = 100
 
     def session(self) -> FakeZk:
         self._next_session += 1
         return FakeZk(self, self._next_session)
+
+    def run(self, coroutine: Coroutine[Any, None, T]) -> T:
+        """Run a procedure that never waits, for no call does."""
+        try:
+            coroutine.send(None)
+        except StopIteration as stop:
+            return stop.value
+        raise AssertionError("it waits")
 
     def data(self, path: str) -> bytes:
         return self.nodes[path].data
@@ -135,18 +149,76 @@ class FakeZk:
         changes, self.changes = list(self.changes), {}
         return changes
 
-    def get(self, path: str, watch: bool = False) -> Node | None:
+    async def get(self, path: str, watch: bool = False) -> Node | None:
+        return await self._call(lambda: self._get(path, watch))
+
+    async def get_many(self, paths: list[str], watch: bool = False) -> list[Node | None]:
+        return await self._call(lambda: [self._get(path, watch) for path in paths])
+
+    async def children(self, path: str, watch: bool = False) -> list[str]:
+        return await self._call(lambda: self._children(path, watch))
+
+    async def tree(self, path: str) -> list[str]:
+        if await self.get(path) is None:
+            return []
+        below = [node for name in await self.children(path) for node in await self.tree(f"{path}/{name}")]
+        return [*below, path]
+
+    async def create(self, path: str, data: bytes | None = b"", is_ephemeral: bool = False) -> None:
+        def create() -> None:
+            transaction = Transaction()
+            parts = path.split("/")
+            for depth in range(2, len(parts)):
+                parent = "/".join(parts[:depth])
+                if parent not in self.ensemble.nodes:
+                    transaction.create(parent)
+            transaction.create(path, data or b"", is_ephemeral=is_ephemeral)
+            self._apply(transaction)
+
+        await self._call(create)
+
+    async def ensure(self, path: str, data: bytes | None = None) -> None:
+        if path not in self.ensemble.nodes:
+            try:
+                await self.create(path, data)
+            except ZkConflict:
+                pass
+
+    async def set(self, path: str, data: bytes, version: int = ANY_VERSION) -> int:
+        def change() -> int:
+            transaction = Transaction()
+            transaction.set(path, data, version)
+            self._apply(transaction)
+            return self.ensemble.nodes[path].version
+
+        return await self._call(change)
+
+    async def delete(self, path: str) -> None:
+        def delete() -> None:
+            if path in self.ensemble.nodes:
+                transaction = Transaction()
+                transaction.delete(path)
+                self._apply(transaction)
+
+        await self._call(delete)
+
+    async def commit(self, transaction: Transaction) -> None:
+        await self._call(lambda: self._apply(transaction))
+
+    async def _call(self, operation: Callable[[], T]) -> T:
+        gate = self.ensemble.gate
         self._check()
+        if gate is None:
+            return operation()
+        return await gate(self, operation)
+
+    def _get(self, path: str, watch: bool) -> Node | None:
         self.on_read()
         if watch:
             self.watched.add(path)
         return self.ensemble.nodes.get(path)
 
-    def get_many(self, paths: list[str], watch: bool = False) -> list[Node | None]:
-        return [self.get(path, watch) for path in paths]
-
-    def children(self, path: str, watch: bool = False) -> list[str]:
-        self._check()
+    def _children(self, path: str, watch: bool) -> list[str]:
         self.on_read()
         if watch:
             self.watched.add(path)
@@ -154,44 +226,7 @@ class FakeZk:
         names = (node.removeprefix(prefix) for node in self.ensemble.nodes if node.startswith(prefix))
         return sorted(name for name in names if "/" not in name)
 
-    def tree(self, path: str) -> list[str]:
-        if self.get(path) is None:
-            return []
-        below = [node for name in self.children(path) for node in self.tree(f"{path}/{name}")]
-        return [*below, path]
-
-    def create(self, path: str, data: bytes = b"", is_ephemeral: bool = False) -> None:
-        self._check()
-        transaction = Transaction()
-        parts = path.split("/")
-        for depth in range(2, len(parts)):
-            parent = "/".join(parts[:depth])
-            if parent not in self.ensemble.nodes:
-                transaction.create(parent)
-        transaction.create(path, data, is_ephemeral=is_ephemeral)
-        self.commit(transaction)
-
-    def ensure(self, path: str, data: bytes | None = None) -> None:
-        if path not in self.ensemble.nodes:
-            try:
-                self.create(path, data or b"")
-            except ZkConflict:
-                pass
-
-    def set(self, path: str, data: bytes, version: int = ANY_VERSION) -> int:
-        transaction = Transaction()
-        transaction.set(path, data, version)
-        self.commit(transaction)
-        return self.ensemble.nodes[path].version
-
-    def delete(self, path: str) -> None:
-        if path in self.ensemble.nodes:
-            transaction = Transaction()
-            transaction.delete(path)
-            self.commit(transaction)
-
-    def commit(self, transaction: Transaction) -> None:
-        self._check()
+    def _apply(self, transaction: Transaction) -> None:
         self.ensemble.write(lambda: self.ensemble.apply(transaction, self.session_id))
 
     def _check(self) -> None:

@@ -5,16 +5,18 @@ import logging
 import os
 import shutil
 import signal
+import time
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from headrace.clock import SystemClock
-from headrace.controller import process, znodes
-from headrace.controller.session_file import SESSION_FILE
-from headrace.controller.waiting import Waiting
-from headrace.controller.zk import ZkSession
+from headrace.controller import process
+from headrace.controller.agent.pending_response import PendingResponse
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.session import CALL_TIMEOUT_MS
+from headrace.controller.zookeeper.session_file import SESSION_FILE
 from headrace.errors import ErrorCode
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 from headrace.protocol import messages
@@ -31,6 +33,7 @@ from tests.controller.fake_owner import FakeOwner
 from tests.support.children import die_with_parent
 from tests.support.session_thief import end_session
 from tests.support.waiting import DEADLINE_S, wait_until
+from tests.support.zookeeper_client import ZooKeeperClient
 
 SESSION_MS = 30_000  # no restart takes that long on any machine: what a kill must not cost is not lost to a slow one
 REQUEST_MS = 600_000  # an answer before DEADLINE_S did not wait for this
@@ -177,12 +180,12 @@ def new_node(tmp_path, chroot):
 
 def look(connect, path):
     """(data, session that owns it, zxid of its creation), None where it is not there; no session stays open."""
-    session = ZkSession(connect, 4000, None, lambda: None)
+    session = ZooKeeperClient(connect, 4000)
     session.start(DEADLINE_S)
     try:
         if session.get(path) is None:
             return None
-        data, stat = session._client.get(session._chroot + path)
+        data, stat = session.zk._client.get(session.zk._chroot + path)
         return data, stat.ephemeralOwner, stat.czxid
     finally:
         session.stop()
@@ -211,7 +214,7 @@ def test_sigterm_takes_the_node_out_of_the_cluster_at_once(new_node, chroot):
     assert not os.path.exists(f"{node.log_dir}/{SESSION_FILE}")
 
 
-def test_a_kill_costs_neither_the_registration_nor_the_office_nor_the_slots(new_node, chroot):
+def test_a_kill_costs_neither_the_registration_nor_the_term_nor_the_slots(new_node, chroot):
     node = new_node()
     node.start()
     assert node.create("b", 2) == ErrorCode.NONE
@@ -257,7 +260,7 @@ def test_producer_ids_are_unique_over_kills(new_node):
 def test_a_topic_made_in_zookeeper_is_noticed_while_the_process_sleeps(new_node, chroot):
     node = new_node()
     node.start()
-    session = ZkSession(chroot, 4000, None, lambda: None)
+    session = ZooKeeperClient(chroot, 4000)
     session.start(DEADLINE_S)
     topic = znodes.TopicAssignment(znodes.new_uuid(), ((0,),))
     session.create("/brokers/topics/made-by-hand", znodes.encode_topic(topic))
@@ -273,7 +276,7 @@ def test_an_expired_session_is_followed_by_a_new_one(new_node, chroot):
     end_session(chroot, Path(node.log_dir) / SESSION_FILE)
     node.wait_for(lambda: (look(chroot, "/brokers/ids/0") or before)[1] != before[1])
     node.wait_for(lambda: look(chroot, "/controller_epoch")[0] == b"2")
-    assert node.create("u") == ErrorCode.NONE
+    node.wait_for(lambda: node.create("u") == ErrorCode.NONE)  # until everything was read
     after = look(chroot, "/brokers/ids/0")
     node.kill()
     node.start()
@@ -296,6 +299,25 @@ def test_an_outage_of_zookeeper_is_answered_at_once_and_made_up_for(new_node, se
     node.wait_for(lambda: node.create("after") in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS))
     assert look(server.connect, "/controller_epoch")[0] == b"1"
     assert node.terminate() == 0
+
+
+def test_while_zookeeper_answers_nothing_the_others_are_answered(new_node, server):
+    """It hangs: the connection stands, and calls have ten seconds."""
+    node = new_node(connect=server.connect)
+    node.start()
+    given = node.producer_id()
+    os.kill(server.pid, signal.SIGSTOP)
+    try:
+        request = messages.CreateTopicsRequest
+        topic = request.CreatableTopic(name="t", num_partitions=1, replication_factor=1)
+        waiting = node.send(ApiKey.CREATE_TOPICS, request(topics=[topic], timeout_ms=REQUEST_MS))
+        begun = time.monotonic()
+        assert [node.producer_id() for _ in range(20)] == list(range(given + 1, given + 21))
+        assert waiting == []
+        assert time.monotonic() - begun < CALL_TIMEOUT_MS / 1000
+    finally:
+        os.kill(server.pid, signal.SIGCONT)
+    assert node.receive(ApiKey.CREATE_TOPICS, waiting).topics[0].error_code == ErrorCode.NONE
 
 
 def test_a_node_that_starts_before_its_zookeeper_waits_for_it(new_node, server):
@@ -411,20 +433,28 @@ def pair(tmp_path):
     """A controller process that is not run, and the mailbox of a network worker."""
     fabric = Fabric.create(settings_of(tmp_path), host="127.0.0.1", port=19092)
     network = Seat(fabric.wiring, NETWORK)
-    worker = process.ControllerProcess(Seat(fabric.wiring, fabric.wiring.controller_id), SystemClock(), lambda: None)
+    worker = process.ControllerProcess(Seat(fabric.wiring, fabric.wiring.controller_id), SystemClock())
     yield worker, Mailbox(network), fabric.wiring.controller_id
     fabric.destroy()
+
+
+def handler_of(pending):
+    async def handle(_context, _version, _body):
+        return pending
+
+    return handle
 
 
 def told(pair, waiting):
     """What a network worker is told where the controller makes `waiting` of its request."""
     worker, asker, controller_id = pair
-    worker._mailbox.serve(TEST_KIND, partial(worker._take_request, lambda office, version, body: waiting))
+    worker._mailbox.serve(TEST_KIND, partial(worker._take_request, handler_of(waiting)))
     replies = []
     assert asker.ask(controller_id, TEST_KIND, b"", lambda *reply: replies.append((reply[0], bytes(reply[1]))))
     asker.flush()
     assert worker._take_requests() == 1
-    assert worker._poll_waiting(0) == 1
+    worker._tasks.run(100)
+    assert worker._poll_pending(0) == 1
     for _ in range(100):
         worker._mailbox.flush()
         asker.poll([controller_id])
@@ -432,19 +462,23 @@ def told(pair, waiting):
 
 
 def test_an_answer_that_fails_costs_its_connection_and_not_the_process(pair):
-    assert told(pair, Waiting((), 0, bool, lambda _is_done: bytes("ü", "ascii"))) == [(ReplyStatus.REFUSED, b"")]
+    assert told(pair, PendingResponse((), 0, bool, lambda _is_done: bytes("ü", "ascii"))) == [
+        (ReplyStatus.REFUSED, b"")
+    ]
 
 
 def test_an_answer_that_no_message_holds_goes_in_parts(pair):
     body = os.urandom(5 << 20)
-    assert told(pair, Waiting.done(body)) == [(ReplyStatus.ANSWERED, body)]
+    assert told(pair, PendingResponse.done(body)) == [(ReplyStatus.ANSWERED, body)]
 
 
 def test_rows_are_looked_at_when_an_owner_says_that_they_have_moved_and_not_each_millisecond(pair):
     worker, asker, controller_id = pair
     looks = []
-    waiting = Waiting(["row"], REQUEST_MS + worker._monotonic_ms(), lambda item: looks.append(item) and False, bytes)
-    worker._mailbox.serve(TEST_KIND, partial(worker._take_request, lambda office, version, body: waiting))
+    waiting = PendingResponse(
+        ["row"], REQUEST_MS + worker._monotonic_ms(), lambda item: looks.append(item) and False, bytes
+    )
+    worker._mailbox.serve(TEST_KIND, partial(worker._take_request, handler_of(waiting)))
     asker.ask(controller_id, TEST_KIND, b"", lambda *_reply: None)
     asker.flush()
     worker.do_work()
@@ -465,10 +499,12 @@ def test_while_an_answer_is_in_the_making_the_process_sleeps_as_long_as_ever_but
     waits_ms = iter((REQUEST_MS, 30))
     worker._mailbox.serve(
         TEST_KIND,
-        lambda version, body, reply: worker._waiting.append(
+        lambda version, body, reply: worker._pending.append(
             (
                 reply,
-                Waiting(["row"], worker._monotonic_ms() + next(waits_ms), lambda item: False, lambda is_done: b"late"),
+                PendingResponse(
+                    ["row"], worker._monotonic_ms() + next(waits_ms), lambda item: False, lambda is_done: b"late"
+                ),
             )
         ),
     )
@@ -483,12 +519,12 @@ def test_while_an_answer_is_in_the_making_the_process_sleeps_as_long_as_ever_but
 
 def test_an_asker_that_died_is_not_waited_for(pair):
     worker, asker, controller_id = pair
-    waiting = Waiting(["row"], REQUEST_MS + worker._monotonic_ms(), lambda item: False, bytes)
-    worker._mailbox.serve(TEST_KIND, partial(worker._take_request, lambda office, version, body: waiting))
+    waiting = PendingResponse(["row"], REQUEST_MS + worker._monotonic_ms(), lambda item: False, bytes)
+    worker._mailbox.serve(TEST_KIND, partial(worker._take_request, handler_of(waiting)))
     asker.ask(controller_id, TEST_KIND, b"", lambda *_reply: None)
     asker.flush()
     worker.do_work()
-    assert len(worker._waiting) == 1
+    assert len(worker._pending) == 1
     worker._mailbox.forget(NETWORK)
-    worker._poll_waiting(0)
-    assert not worker._waiting
+    worker._poll_pending(0)
+    assert not worker._pending

@@ -6,14 +6,14 @@ import signal
 import pytest
 
 from headrace.client.connection import Connection, ConnectionFailed
-from headrace.controller import znodes
-from headrace.controller.zk import ZkSession
+from headrace.controller.zookeeper import znodes
 from headrace.errors import ErrorCode
 from headrace.ids import OFFSETS_TOPIC, coordinator_partition, owner_of
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.record_batch import build_batch, iterate_batches
 from tests.support.waiting import DEADLINE_S, wait_until
+from tests.support.zookeeper_client import ZooKeeperClient
 
 GROUP = "readers"
 WORKERS = 2
@@ -130,7 +130,7 @@ def test_a_topic_made_while_the_coordinator_slept_has_no_offsets_of_the_one_befo
 
 
 def test_a_topic_that_zookeeper_loses_is_back_with_records_and_offsets_when_it_is_put_back(node, client):
-    session = ZkSession(node.zookeeper, 10_000, None, lambda: None)
+    session = ZooKeeperClient(node.zookeeper, 10_000)
     session.start(DEADLINE_S)
     try:
         paths = session.tree(znodes.topic_path(TOPIC))

@@ -71,7 +71,7 @@ class ForkedNode:
             set_up_logging("INFO", sys.stderr)
             notifier = Notifier(environment)
             looks = os.open(self._looks, os.O_WRONLY | os.O_APPEND)
-            options = {"on_look": lambda _now_ms: os.write(looks, b"."), **options}
+            options = {"on_tick": lambda _now_ms: os.write(looks, b"."), **options}
             code = Supervisor(self.settings, entry_points=entry_points, notifier=notifier, **options).run()
         except HeadraceError as failure:
             print(f"headrace: {failure}", file=sys.stderr)

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from headrace.controller.zk import ZkSession
 from headrace.errors import ConfigError
 from headrace.node import embedded_zookeeper
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper, ZooKeeperFailed, find_jars
 from tests.support.altered import altered
 from tests.support.waiting import DEADLINE_S, wait_until
+from tests.support.zookeeper_client import ZooKeeperClient
 
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="no java on the PATH: ZooKeeper can't run")
 
@@ -46,7 +46,7 @@ def test_what_was_written_is_there_after_a_restart_at_the_same_address(new_serve
     server = new_server()
     server.start()
     before = server.connect
-    session = ZkSession(before, 4000, None, lambda: None)
+    session = ZooKeeperClient(before, 4000)
     session.start(DEADLINE_S)
     session.create("/kept", b"x")
     session.stop()
@@ -54,7 +54,7 @@ def test_what_was_written_is_there_after_a_restart_at_the_same_address(new_serve
     again = new_server()
     again.start()
     assert again.connect == before
-    session = ZkSession(before, 4000, None, lambda: None)
+    session = ZooKeeperClient(before, 4000)
     session.start(DEADLINE_S)
     assert session.get("/kept").data == b"x"
     session.stop()
@@ -206,7 +206,7 @@ def test_a_server_that_dies_is_started_again_at_its_address_with_its_data(new_se
     server = new_server()
     server.start()
     before, pid = server.connect, server.pid
-    session = ZkSession(before, 4000, None, lambda: None)
+    session = ZooKeeperClient(before, 4000)
     session.start(DEADLINE_S)
     session.create("/kept", b"x")
     session.stop()
@@ -217,7 +217,7 @@ def test_a_server_that_dies_is_started_again_at_its_address_with_its_data(new_se
     assert f"embedded ZooKeeper died pid={pid} exit_code=-9" in caplog.text
     assert caplog.text.count("embedded ZooKeeper died") == 1
     assert server.connect == before
-    session = ZkSession(before, 4000, None, lambda: None)
+    session = ZooKeeperClient(before, 4000)
     session.start(DEADLINE_S)
     assert session.get("/kept").data == b"x"
     session.stop()

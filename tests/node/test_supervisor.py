@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from headrace.controller.outage import clock_text
+from headrace.controller.zookeeper.outage import clock_text
 from headrace.errors import StorageFailed
 from headrace.limits import DEATHS_BEFORE_READY_MAX
 from headrace.node import stop_plan, supervisor

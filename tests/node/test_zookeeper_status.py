@@ -1,4 +1,4 @@
-from headrace.controller.outage import clock_text
+from headrace.controller.zookeeper.outage import clock_text
 from headrace.node.zookeeper_status import is_zookeeper_away, zookeeper_troubles
 from headrace.settings import Settings
 from headrace.shm.layout import process_region_bytes

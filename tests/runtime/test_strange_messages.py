@@ -70,7 +70,7 @@ def turn_of(seats):
         if role == PARTITION:
             return PartitionWorker(seat, SystemClock()).do_work
         if role == CONTROLLER:
-            return ControllerProcess(seat, SystemClock(), lambda: None).do_work
+            return ControllerProcess(seat, SystemClock()).do_work
         return Housekeeper(seat, SystemClock()).do_work
 
     yield make

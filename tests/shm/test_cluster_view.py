@@ -283,9 +283,29 @@ def with_leader(view: ClusterView, name: str, index: int, leader: int) -> Cluste
     return view._replace(topics={**view.topics, name: topic._replace(partitions=tuple(partitions))})
 
 
+def changes_between(before: ClusterView, after: ClusterView) -> dict[str, frozenset[int] | None]:
+    """As whoever made the changes knows them: partitions alone, where nothing else of a topic is another."""
+    changes: dict[str, frozenset[int] | None] = {}
+    for name in before.topics.keys() | after.topics.keys():
+        old, new = before.topics.get(name), after.topics.get(name)
+        if old is new:
+            continue
+        changes[name] = None
+        if old is None or new is None or old[:4] != new[:4]:
+            continue
+        if [one.replicas for one in old.partitions] == [one.replicas for one in new.partitions]:
+            pairs = zip(old.partitions, new.partitions, strict=True)
+            changes[name] = frozenset(index for index, (one, other) in enumerate(pairs) if one != other)
+    return changes
+
+
+@pytest.mark.parametrize("is_told", [False, True])
 @pytest.mark.parametrize("round_number", range(30))
-def test_a_reader_that_follows_has_what_one_has_that_reads_afresh(names, round_number):
-    """Whatever happens in whatever order, however many versions are skipped; and `follow` names all that changed."""
+def test_a_reader_that_follows_has_what_one_has_that_reads_afresh(names, round_number, is_told):
+    """Whatever happens in whatever order, however many versions are skipped; and `follow` names all that changed.
+
+    is_told   whether the writer is told what changed
+    """
     seed = random.randrange(2**32)
     rng = random.Random(seed)
     region = new_region(names, half_bytes=2048, rows=64)
@@ -293,10 +313,10 @@ def test_a_reader_that_follows_has_what_one_has_that_reads_afresh(names, round_n
     readers = [(ClusterViewReader(region), pace) for pace in (1.0, 0.3, 0.03)]
     copies = [normal(EMPTY_VIEW) for _reader in readers]
     for step in range(120):
-        given = cluster.step()
+        last, given = cluster.view, cluster.step()
         if rng.random() < 0.05:
             writer = ClusterViewWriter(region)
-        published = normal(writer.publish(given))
+        published = normal(writer.publish(given, changes_between(last, given) if is_told else None))
         where = f"seed {seed}, step {step}"
         assert normal(ClusterViewReader(region).read()) == published, where
         for place, (reader, pace) in enumerate(readers):

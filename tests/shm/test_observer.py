@@ -24,12 +24,12 @@ def mapped(fabric):
 
 
 def test_a_node_is_found_by_its_directory(new_fabric, tmp_path):
-    with pytest.raises(RegionError, match="no node runs on log directory"):
+    with pytest.raises(RegionError, match="no node is running on log directory"):
         Observer(tmp_path)
     new_fabric()
     with Observer(tmp_path) as observer:
         assert list(observer.lags(0)) == []
-    with pytest.raises(RegionError, match="no node runs on log directory"):
+    with pytest.raises(RegionError, match="no node is running on log directory"):
         Observer(tmp_path / "another")
 
 

@@ -66,7 +66,7 @@ class RandomCluster:
         if topic := self._any():
             partitions = list(topic.partitions)
             index = self.rng.randrange(len(partitions))
-            isr = partitions[index].replicas[: self.rng.randrange(4)]
+            isr = partitions[index].replicas[: self.rng.randrange(9)]
             partitions[index] = partitions[index]._replace(
                 leader=self.rng.randrange(9), isr=isr, slot=self.rng.randrange(-1, 5)
             )

@@ -23,6 +23,7 @@ from headrace.workers.network.peer_notices import PeerNotices
 from headrace.workers.network.produce_ledger import ProduceLedger
 from headrace.workers.network.ring_sender import RingSender
 from headrace.workers.network.routes import Routes
+from headrace.workers.network.topic_creations import TopicCreations
 
 
 class Context:
@@ -49,6 +50,7 @@ class Context:
         self.produce = ProduceLedger()
         self.mailbox = Mailbox(seat)
         self.forwarder = Forwarder(self.mailbox, self.sender, wiring.controller_id)
+        self.creations = TopicCreations(self.forwarder, self.node_id)
         self.fetches = FetchPurgatory(seat.partitions, seat.process_id)
         self.transaction_notices = PeerNotices()  # of transactional producers that were refused
         self.heavy_requests = 0  # of this cycle (`opening_budget.py`)

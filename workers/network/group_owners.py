@@ -21,10 +21,9 @@ from headrace.protocol.codec import decode_response, encode_request
 from headrace.protocol.varint import read_uvarint
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.topic_creations import CREATE_TIMEOUT_MS
 
 GROUP_ID_BYTES_MAX = 2**15 - 1  # a string's; it is hashed here, before the request is decoded
-CREATE_VERSION = 4  # the version of CreateTopics that the node speaks to its own controller
-CREATE_TIMEOUT_MS = 10_000
 
 
 def partition_of_group(context: Context, group_id: str) -> int:
@@ -64,8 +63,7 @@ def with_offsets_topic(context: Context, exchange: Exchange, then: Callable[[], 
         context.follow_view()
         then()
 
-    body = encode_request(ApiKey.CREATE_TOPICS, CREATE_VERSION, request)
-    context.forwarder.ask(exchange, ApiKey.CREATE_TOPICS, CREATE_VERSION, body, made)
+    context.creations.ask(context.view, exchange, request, made)
 
 
 def forward_to_group(context: Context, exchange: Exchange, body: memoryview | bytes, group_id: str) -> None:

@@ -34,6 +34,7 @@ from headrace.limits import (
     TRICKLE_DEADLINE_MS,
 )
 from headrace.runtime.duty_cycle import Process
+from headrace.runtime.peers import Peers
 from headrace.runtime.poller import BROKEN, READ, WRITE, Poller
 from headrace.shm.counters import (
     BYTES_IN,
@@ -79,6 +80,7 @@ class NetworkLoop(Process):
         self._context = context
         self._listener: socket.socket | None = listener
         self._poller = poller
+        context.creations.use(Peers(poller, context.clock, lambda: seat.doorbell.force()))
         self._connections: dict[int, Connection] = {}  # by serial
         self._dirty: set[Connection] = set()
         self._serial = 0
@@ -132,6 +134,7 @@ class NetworkLoop(Process):
         done += context.fetches.expire(context.now_ms, self._is_spent)
         done += context.sender.commit()
         context.mailbox.flush()
+        done += context.creations.turn()
         if self._frame_memory.waiting:
             self._frame_memory.admit()
         while self._dirty:
@@ -214,7 +217,8 @@ class NetworkLoop(Process):
         """Until a fetch is due, or a crowded ring may have room."""
         if self._context.sender.stalled:
             return STALLED_WAIT_MAX_MS
-        return max(0, min(IDLE_WAIT_MAX_MS, self._context.fetches.next_deadline_ms() - self._context.now_ms))
+        bound_ms = max(0, min(IDLE_WAIT_MAX_MS, self._context.fetches.next_deadline_ms() - self._context.now_ms))
+        return self._context.creations.sleep_bound_ms(bound_ms)
 
     def is_ready(self) -> bool:
         """Whether it takes connections: since the first view of the cluster."""
@@ -247,6 +251,7 @@ class NetworkLoop(Process):
         )
 
     def close(self) -> bool:
+        self._context.creations.close()
         for connection in list(self._connections.values()):
             self._close(connection, None)
         self._context.files.close()

@@ -1,13 +1,13 @@
 """Offsets of old consumers in ZooKeeper, written and read back; the offsets topic as it is made on demand.
 
-Holds: controller/admin/a09_offset_fetch.py, controller/internal_topics.py
+Holds: controller/admin/a09_offset_fetch.py, controller/active/internal_topics.py
 """
 
 import pytest
 
+from headrace.controller.active.internal_topics import plan_internal_topic
 from headrace.controller.admin import a08_offset_commit, a09_offset_fetch, a19_create_topics
-from headrace.controller.internal_topics import plan_internal_topic
-from headrace.controller.zk import ZkLost
+from headrace.controller.zookeeper.errors import ZkLost
 from headrace.errors import ErrorCode
 from headrace.ids import OFFSETS_TOPIC
 from headrace.protocol import messages
@@ -21,7 +21,7 @@ Create = messages.CreateTopicsRequest
 def make(node, name, partitions=2):
     row = Create.CreatableTopic(name=name, num_partitions=partitions, replication_factor=-1 if partitions < 0 else 1)
     body = encode_request(ApiKey.CREATE_TOPICS, 4, Create(topics=[row], timeout_ms=1000))
-    waiting = a19_create_topics.handle(node.office, 4, memoryview(bytes(body)))
+    waiting = node.handle(a19_create_topics.handle, 4, memoryview(bytes(body)))
     node.owner.follow()
     (row,) = decode_response(ApiKey.CREATE_TOPICS, 4, memoryview(waiting.poll(0))).topics
     return ErrorCode(row.error_code)
@@ -33,7 +33,7 @@ def commit(node, group, topic, partition, offset, metadata=""):
     )
     topics = [messages.OffsetCommitRequest.OffsetCommitRequestTopic(name=topic, partitions=[row])]
     body = encode_request(ApiKey.OFFSET_COMMIT, 0, messages.OffsetCommitRequest(group_id=group, topics=topics))
-    waiting = a08_offset_commit.handle(node.office, 0, memoryview(bytes(body)))
+    waiting = node.handle(a08_offset_commit.handle, 0, memoryview(bytes(body)))
     answer = decode_response(ApiKey.OFFSET_COMMIT, 0, memoryview(waiting.poll(0)))
     return ErrorCode(answer.topics[0].partitions[0].error_code).name
 
@@ -41,7 +41,7 @@ def commit(node, group, topic, partition, offset, metadata=""):
 def fetch(node, group, topic, partition):
     topics = [messages.OffsetFetchRequest.OffsetFetchRequestTopic(name=topic, partition_indexes=[partition])]
     body = encode_request(ApiKey.OFFSET_FETCH, 0, messages.OffsetFetchRequest(group_id=group, topics=topics))
-    waiting = a09_offset_fetch.handle(node.office, 0, memoryview(bytes(body)))
+    waiting = node.handle(a09_offset_fetch.handle, 0, memoryview(bytes(body)))
     row = decode_response(ApiKey.OFFSET_FETCH, 0, memoryview(waiting.poll(0))).topics[0].partitions[0]
     return row.committed_offset, ErrorCode(row.error_code).name
 
@@ -95,7 +95,7 @@ def test_without_zookeeper_the_answer_is_retriable(new_node, ensemble):
 def test_rubbish_in_a_node_is_an_error_not_an_offset(new_node):
     node = new_node()
     make(node, "t")
-    node.office.zk.create("/consumers/g/offsets/t/0", b"many")
+    node.run(node.zk.create("/consumers/g/offsets/t/0", b"many"))
     assert fetch(node, "g", "t", 0) == (-1, "UNKNOWN_SERVER_ERROR")
 
 
@@ -133,7 +133,7 @@ def test_a_partition_that_is_named_again_and_again_is_written_and_read_once(new_
     rows = [kind.OffsetCommitRequestPartition(partition_index=0, committed_offset=offset) for offset in range(1_000)]
     topics = [kind.OffsetCommitRequestTopic(name="t", partitions=rows)]
     body = encode_request(ApiKey.OFFSET_COMMIT, 0, kind(group_id="g", topics=topics))
-    waiting = a08_offset_commit.handle(node.office, 0, memoryview(bytes(body)))
+    waiting = node.handle(a08_offset_commit.handle, 0, memoryview(bytes(body)))
     [topic] = decode_response(ApiKey.OFFSET_COMMIT, 0, memoryview(waiting.poll(0))).topics
     assert [row.error_code for row in topic.partitions] == [0] * 1_000
     assert len(asked) == 1
@@ -141,7 +141,7 @@ def test_a_partition_that_is_named_again_and_again_is_written_and_read_once(new_
     kind = messages.OffsetFetchRequest
     topics = [kind.OffsetFetchRequestTopic(name="t", partition_indexes=[0] * 1_000)]
     body = encode_request(ApiKey.OFFSET_FETCH, 0, kind(group_id="g", topics=topics))
-    waiting = a09_offset_fetch.handle(node.office, 0, memoryview(bytes(body)))
+    waiting = node.handle(a09_offset_fetch.handle, 0, memoryview(bytes(body)))
     [topic] = decode_response(ApiKey.OFFSET_FETCH, 0, memoryview(waiting.poll(0))).topics
     assert [row.committed_offset for row in topic.partitions] == [999] * 1_000
     assert len(asked) == 2
@@ -151,6 +151,6 @@ def test_old_offsets_take_their_turn_with_other_requests(new_node, monkeypatch):
     node = new_node()
     make(node, "t")
     now_ms = iter(range(0, 1_000_000, 11_000))
-    monkeypatch.setattr(node.office, "_monotonic_ms", lambda: next(now_ms))
+    monkeypatch.setattr(node.agent, "monotonic_ms", lambda: next(now_ms))
     assert commit(node, "g", "t", 0, 1) == "COORDINATOR_NOT_AVAILABLE"  # the client commits again
     assert fetch(node, "g", "t", 0)[0] == -1

@@ -1,15 +1,14 @@
 """CreateTopics at the controller: what is checked, what is answered when, and what is refused with the rest made.
 
-Holds: controller/admin/failures.py
+Holds: controller/admin/failures.py, controller/admin/context.py, controller/cluster/view_room.py, controller/agent/hosted_rows.py
 """
 
 import pytest
 
-from headrace.controller import znodes
 from headrace.controller.admin import a19_create_topics
-from headrace.controller.cluster import VIEW_MARGIN_BYTES
-from headrace.controller.topic_creation import create
-from headrace.controller.zk import ZkLost
+from headrace.controller.cluster.view_room import VIEW_MARGIN_BYTES
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import ZkLost
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -38,7 +37,7 @@ def topic(name, partitions=1, factor=1, configs=(), assignments=()):
 def ask(node, *topics, version=VERSION, validate_only=False, timeout_ms=1000):
     request = Request(topics=list(topics), timeout_ms=timeout_ms, validate_only=validate_only)
     body = encode_request(ApiKey.CREATE_TOPICS, version, request)
-    return a19_create_topics.handle(node.office, version, memoryview(bytes(body)))
+    return node.handle(a19_create_topics.handle, version, memoryview(bytes(body)))
 
 
 def answer(waiting, now_ms=0, version=VERSION):
@@ -154,7 +153,7 @@ def test_a_topic_that_is_there_or_on_its_way_out_exists_already(new_node):
     node = new_node()
     codes(node, topic("t"))
     assert codes(node, topic("t")) == {"t": ErrorCode.TOPIC_ALREADY_EXISTS}
-    node.office.deletions.begin(["t"])
+    node.active.begin_deletions(["t"])
     assert codes(node, topic("t")) == {"t": ErrorCode.TOPIC_ALREADY_EXISTS}
 
 
@@ -193,8 +192,8 @@ def test_a_topic_whose_creation_lost_its_reply_is_served_all_the_same(new_node, 
 def test_a_topic_deleted_while_its_creation_waits_does_not_wait_for_ever(new_node):
     node = new_node()
     waiting = ask(node, topic("t"))
-    node.office.deletions.mark("t")
-    node.office.deletions.begin(["t"])
+    node.run(node.active.mark("t"))
+    node.active.begin_deletions(["t"])
     assert answer(waiting)["t"].error_code == 0
 
 
@@ -211,7 +210,7 @@ def test_a_refusal_that_repeats_much_of_the_request_is_cut(new_node, version):
 
 def test_a_flood_of_topics_is_looked_at_once_each_and_told_without_their_settings(new_node):
     node = new_node()
-    create(node.zk, node.office.election, node.cluster, "a.0", ((0,),), {})
+    node.create("a.0", ((0,),), {})
     flood = [topic(f"a_{index}") for index in range(5_000)]
     rows = answer(ask(node, *flood, validate_only=True))
     assert rows.pop("a_0").error_code == ErrorCode.INVALID_TOPIC_EXCEPTION  # a.0 is there
@@ -238,7 +237,7 @@ def test_the_partitions_of_a_request_are_bounded_in_all(new_node):
 def test_a_request_that_takes_long_leaves_the_rest_to_another(new_node, monkeypatch):
     node = new_node()
     now_ms = iter(range(0, 1_000_000, 4_000))
-    monkeypatch.setattr(node.office, "_monotonic_ms", lambda: next(now_ms))
+    monkeypatch.setattr(node.agent, "monotonic_ms", lambda: next(now_ms))
     assert list(codes(node, topic("a"), topic("b"), topic("c"), topic("d"), timeout_ms=1 << 30).values()) == [
         ErrorCode.NONE,
         ErrorCode.NONE,
@@ -268,9 +267,9 @@ def test_topics_for_which_the_view_has_no_room_are_not_made(new_node, monkeypatc
     assert made > 100
     assert len(node.view.topics) == made
     for name in list(node.view.topics):
-        node.office.deletions.mark(name)
-    node.office.deletions.begin(list(node.view.topics))
-    node.office.publish()
+        node.run(node.active.mark(name))
+    node.active.begin_deletions(list(node.view.topics))
+    node.publish()
     assert not node.view.topics  # as doomed replicas they have room too
     assert len(node.view.doomed) == made
 

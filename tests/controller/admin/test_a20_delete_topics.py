@@ -1,8 +1,7 @@
 import pytest
 
-from headrace.controller import znodes
 from headrace.controller.admin import a20_delete_topics
-from headrace.controller.topic_creation import create
+from headrace.controller.zookeeper import znodes
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -12,15 +11,15 @@ VERSION = 5
 
 
 def make(node, name):
-    create(node.zk, node.office.election, node.cluster, name, ((0,),), {})
-    node.office.publish()
+    node.create(name, ((0,),), {})
+    node.publish()
     node.owner.follow()
 
 
 def ask(node, *names, version=VERSION, timeout_ms=1000):
     request = messages.DeleteTopicsRequest(topic_names=list(names), timeout_ms=timeout_ms)
     body = encode_request(ApiKey.DELETE_TOPICS, version, request)
-    return a20_delete_topics.handle(node.office, version, memoryview(bytes(body)))
+    return node.handle(a20_delete_topics.handle, version, memoryview(bytes(body)))
 
 
 def codes(waiting, now_ms=0, version=VERSION):
@@ -91,8 +90,8 @@ def test_an_office_lost_in_the_middle_leaves_the_rest_to_the_next_controller(new
     node = new_node()
     make(node, "t")
     waiting = ask(node, "t", timeout_ms=100)
-    node.office.resign()
-    node.office.load()
+    node.leave()
+    node.run(node.agent.load())
     assert waiting.poll(0) is None
     node.turn()
     assert codes(waiting) == {"t": ErrorCode.NONE}

@@ -10,7 +10,7 @@ from headrace.protocol.codec import decode_response, encode_request
 def ask(node, transactional_id=None, version=4):
     request = messages.InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=60_000)
     body = encode_request(ApiKey.INIT_PRODUCER_ID, version, request)
-    response = a22_init_producer_id.handle(node.office, version, memoryview(bytes(body))).poll(0)
+    response = node.handle(a22_init_producer_id.handle, version, memoryview(bytes(body))).poll(0)
     assert response is not None
     return decode_response(ApiKey.INIT_PRODUCER_ID, version, memoryview(response))
 

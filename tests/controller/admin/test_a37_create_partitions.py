@@ -1,9 +1,8 @@
 import pytest
 
-from headrace.controller import znodes
 from headrace.controller.admin import a37_create_partitions
-from headrace.controller.topic_creation import create
-from headrace.controller.zk import ZkLost
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import ZkLost
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -22,7 +21,7 @@ def wish(name, count, assignments=None):
 def ask(node, *topics, version=3, validate_only=False, timeout_ms=1000):
     request = Request(topics=list(topics), timeout_ms=timeout_ms, validate_only=validate_only)
     body = encode_request(ApiKey.CREATE_PARTITIONS, version, request)
-    return a37_create_partitions.handle(node.office, version, memoryview(bytes(body)))
+    return node.handle(a37_create_partitions.handle, version, memoryview(bytes(body)))
 
 
 def codes(node, *topics, version=3, **options):
@@ -35,8 +34,8 @@ def codes(node, *topics, version=3, **options):
 
 
 def make(node, name, partitions=1):
-    create(node.zk, node.office.election, node.cluster, name, ((node.cluster.node_id,),) * partitions, {})
-    node.office.publish()
+    node.create(name, ((node.known.node_id,),) * partitions, {})
+    node.publish()
     node.owner.follow()
 
 
@@ -94,8 +93,8 @@ def test_validate_only_adds_nothing(new_node, ensemble):
 def test_a_topic_on_its_way_out_does_not_grow(new_node):
     node = new_node()
     make(node, "t")
-    node.office.deletions.mark("t")
-    node.office.deletions.begin(["t"])
+    node.run(node.active.mark("t"))
+    node.active.begin_deletions(["t"])
     assert codes(node, wish("t", 2)) == {"t": ErrorCode.INVALID_TOPIC_EXCEPTION}
 
 
@@ -125,7 +124,7 @@ def test_a_growth_whose_reply_was_lost_is_served_all_the_same(new_node, ensemble
     ensemble.after_write = lose
     assert codes(node, wish("t", 2)) == {"t": ErrorCode.REQUEST_TIMED_OUT}
     ensemble.after_write = lambda _ordinal: None
-    node.office.load()  # a lost connection ends in this
+    node.run(node.agent.load())  # a lost connection ends in this
     node.turn()
     assert len(node.view.topics["t"].partitions) == 2
 

@@ -5,11 +5,10 @@ Holds: controller/admin/a33_alter_configs.py, controller/admin/altered_resources
 
 import pytest
 
-from headrace.controller import znodes
 from headrace.controller.admin import a33_alter_configs, a44_incremental_alter_configs
-from headrace.controller.cluster import VIEW_MARGIN_BYTES
-from headrace.controller.topic_creation import create
-from headrace.controller.transaction import Transaction
+from headrace.controller.cluster.view_room import VIEW_MARGIN_BYTES
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.transaction import Transaction
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -33,7 +32,7 @@ def ask(node, key, version, resources, validate_only=False):
     )
     body = memoryview(bytes(encode_request(key, version, request)))
     handle = a44_incremental_alter_configs.handle if key == 44 else a33_alter_configs.handle
-    answer = handle(node.office, version, body).poll(0)
+    answer = node.handle(handle, version, body).poll(0)
     return [
         (row.resource_name, ErrorCode(row.error_code), row.error_message)
         for row in decode_response(key, version, memoryview(answer)).responses
@@ -41,8 +40,8 @@ def ask(node, key, version, resources, validate_only=False):
 
 
 def make(node, name, configs=None):
-    create(node.zk, node.office.election, node.cluster, name, ((node.cluster.node_id,),), configs or {})
-    node.office.publish()
+    node.create(name, ((node.known.node_id,),), configs or {})
+    node.publish()
 
 
 @pytest.mark.parametrize("version", [0, 1])
@@ -137,7 +136,7 @@ def test_without_zookeeper_the_outcome_is_unknown(new_node):
 def test_overrides_for_which_the_view_has_no_room_are_not_written(new_node):
     node = new_node()
     make(node, "t")
-    assert node.cluster.reserve(node.seat.view_writer.room_bytes() - VIEW_MARGIN_BYTES)
+    node.agent.room.reserve_bytes("other", node.seat.view_writer.room_bytes() - VIEW_MARGIN_BYTES)
     changes = [("segment.ms", SET, "6")]
     resources = [(TOPIC, "t", changes)]
     [(_name, error, _message)] = ask(node, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, resources)
@@ -156,20 +155,20 @@ def test_settings_that_topics_inherit_change_for_a_broker_and_for_all(new_node):
         assert described_names(rows) == [(broker, ErrorCode.NONE)]
     view = node.seat.view.read()
     assert (view.cluster_settings, view.node_settings) == ({"log.retention.ms": "1000"}, {"log.retention.ms": "2000"})
-    assert node.office.topic_defaults()["log.retention.ms"] == 2000
-    assert node.zk.get(znodes.broker_config_path("<default>")) is not None
+    assert node.agent.topic_defaults()["log.retention.ms"] == 2000
+    assert node.run(node.zk.get(znodes.broker_config_path("<default>"))) is not None
     ask(node, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, [(BROKER, "0", [("log.retention.ms", DELETE, None)])])
-    assert node.office.topic_defaults()["log.retention.ms"] == 1000
+    assert node.agent.topic_defaults()["log.retention.ms"] == 1000
     ask(node, ApiKey.ALTER_CONFIGS, 2, [(BROKER, "", [])])
-    assert node.office.topic_defaults()["log.retention.ms"] == 7 * 24 * 3_600_000
+    assert node.agent.topic_defaults()["log.retention.ms"] == 7 * 24 * 3_600_000
 
 
 def test_a_trial_changes_no_setting_of_a_broker(new_node):
     node = new_node()
     change = [(BROKER, "", [("log.retention.ms", SET, "1000")])]
     assert described_names(ask(node, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, change, True)) == [("", ErrorCode.NONE)]
-    assert node.cluster.cluster_settings == {}
-    assert node.zk.get(znodes.broker_config_path("<default>")) is None
+    assert node.known.cluster_settings == {}
+    assert node.run(node.zk.get(znodes.broker_config_path("<default>"))) is None
 
 
 @pytest.mark.parametrize(
@@ -195,18 +194,18 @@ def test_a_broker_s_other_settings_are_refused_with_the_reason(new_node, name, k
 def test_what_kafka_s_brokers_keep_there_stays(new_node):
     node = new_node()
     path = znodes.broker_config_path("0")
-    node.zk.create(path, znodes.encode_config({"num.io.threads": "9", "log.retention.ms": "soon"}))
-    node.office.load()
-    assert node.cluster.node_settings == {}
+    node.run(node.zk.create(path, znodes.encode_config({"num.io.threads": "9", "log.retention.ms": "soon"})))
+    node.run(node.agent.load())
+    assert node.known.node_settings == {}
     ask(node, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, [(BROKER, "0", [("log.segment.bytes", SET, "5000")])])
-    assert znodes.decode_config(path, node.zk.get(path).data)["num.io.threads"] == "9"
-    assert node.cluster.node_settings == {"log.segment.bytes": "5000"}
+    assert znodes.decode_config(path, node.run(node.zk.get(path)).data)["num.io.threads"] == "9"
+    assert node.known.node_settings == {"log.segment.bytes": "5000"}
 
 
 def test_a_list_of_a_broker_is_appended_to(new_node):
     node = new_node()
     ask(node, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, [(BROKER, "", [("log.cleanup.policy", 2, "compact")])])
-    assert node.cluster.cluster_settings == {"log.cleanup.policy": "delete,compact"}
+    assert node.known.cluster_settings == {"log.cleanup.policy": "delete,compact"}
 
 
 def test_an_unknown_topic_key_is_refused_with_its_value(new_node):
@@ -220,15 +219,16 @@ def test_settings_that_others_changed_are_followed(new_node):
     """At a start, and by the news in /config/changes, as Kafka's tools and brokers write it."""
     node = new_node()
     everyone = znodes.broker_config_path("<default>")
-    node.zk.create(everyone, znodes.encode_config({"log.retention.ms": "1000"}))
-    node.office.load()
+    node.run(node.zk.create(everyone, znodes.encode_config({"log.retention.ms": "1000"})))
+    node.run(node.agent.load())
+    node.publish()
     assert node.seat.view.read().cluster_settings == {"log.retention.ms": "1000"}
-    node.zk.set(everyone, znodes.encode_config({"log.retention.ms": "2000"}))
+    node.run(node.zk.set(everyone, znodes.encode_config({"log.retention.ms": "2000"})))
     transaction = Transaction()
     transaction.create(
         znodes.CONFIG_CHANGE_PREFIX, b'{"version":2,"entity_path":"brokers/<default>"}', is_sequential=True
     )
-    node.zk.commit(transaction)
+    node.run(node.zk.commit(transaction))
     node.turn()
     assert node.seat.view.read().cluster_settings == {"log.retention.ms": "2000"}
 
@@ -236,6 +236,6 @@ def test_settings_that_others_changed_are_followed(new_node):
 def test_the_news_of_a_change_is_kafka_s(new_node):
     node = new_node()
     ask(node, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, [(BROKER, "", [("log.retention.ms", SET, "1")])])
-    (name,) = node.zk.children(znodes.CONFIG_CHANGES)
-    news = node.zk.get(f"{znodes.CONFIG_CHANGES}/{name}").data
+    (name,) = node.run(node.zk.children(znodes.CONFIG_CHANGES))
+    news = node.run(node.zk.get(f"{znodes.CONFIG_CHANGES}/{name}")).data
     assert news == b'{"version":2,"entity_path":"brokers/<default>"}'

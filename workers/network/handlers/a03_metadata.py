@@ -13,7 +13,7 @@ from headrace.errors import ErrorCode
 from headrace.limits import CREATED_AT_ONCE_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
-from headrace.protocol.codec import decode_request, decode_response, encode_request, encode_response
+from headrace.protocol.codec import decode_request, decode_response, encode_response
 from headrace.protocol.messages import ZERO_UUID
 from headrace.shm.cluster_view import TopicView
 from headrace.workers.network.authorized_operations import (
@@ -23,10 +23,9 @@ from headrace.workers.network.authorized_operations import (
 )
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
+from headrace.workers.network.topic_creations import CREATE_TIMEOUT_MS, CREATE_VERSION
 from headrace.workers.network.topic_names import is_valid_topic_name
 
-CREATE_VERSION = 4  # the version of CreateTopics that the node speaks to its own controller
-CREATE_TIMEOUT_MS = 10_000
 ALL_TOPICS_IS_EMPTY_VERSION = 0
 VERSION_OF_IDS_ASKED = 12
 
@@ -65,20 +64,14 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
             errors.update({topic.name: topic.error_code for topic in answer.topics})
         _respond(context, exchange, request, [_by_name(context, name, errors) for name in names])
 
-    context.forwarder.ask(
-        exchange, ApiKey.CREATE_TOPICS, CREATE_VERSION, _creation_of(missing[:CREATED_AT_ONCE_MAX]), created
-    )
+    context.creations.ask(context.view, exchange, _creation_of(missing[:CREATED_AT_ONCE_MAX]), created)
 
 
-def _creation_of(names: list[str]) -> bytes:
+def _creation_of(names: list[str]) -> messages.CreateTopicsRequest:
     topic = messages.CreateTopicsRequest.CreatableTopic
-    return encode_request(
-        ApiKey.CREATE_TOPICS,
-        CREATE_VERSION,
-        messages.CreateTopicsRequest(
-            topics=[topic(name=name, num_partitions=-1, replication_factor=-1) for name in names],
-            timeout_ms=CREATE_TIMEOUT_MS,
-        ),
+    return messages.CreateTopicsRequest(
+        topics=[topic(name=name, num_partitions=-1, replication_factor=-1) for name in names],
+        timeout_ms=CREATE_TIMEOUT_MS,
     )
 
 

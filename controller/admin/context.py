@@ -1,0 +1,54 @@
+"""What requests are carried out with.
+
+Runs in: the controller process. A handler is a procedure (`async def`): over each of its awaits the cluster may have changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from headrace.controller.active.active_controller import ActiveController
+from headrace.controller.agent.agent import Agent
+from headrace.controller.cluster.known_cluster import KnownCluster
+from headrace.controller.zookeeper.session import ZkSession
+from headrace.controller.zookeeper.tasks import Tasks
+from headrace.errors import ErrorCode, KafkaError
+from headrace.limits import REQUEST_WORK_MS_MAX
+from headrace.settings import Settings
+
+
+class AdminContext(NamedTuple):
+    """The controller process's parts."""
+
+    agent: Agent
+    active: ActiveController
+
+    @property
+    def known(self) -> KnownCluster:
+        return self.agent.known
+
+    @property
+    def zk(self) -> ZkSession:
+        return self.agent.zk
+
+    @property
+    def tasks(self) -> Tasks:
+        return self.agent.tasks
+
+    @property
+    def settings(self) -> Settings:
+        return self.agent.settings
+
+    def time_limit(self) -> Callable[[], None]:
+        """To be called before each item of a request; raises KafkaError REQUEST_TIMED_OUT, once the request took too long."""
+        end_ms = self.agent.monotonic_ms() + REQUEST_WORK_MS_MAX
+
+        def check() -> None:
+            if self.agent.monotonic_ms() >= end_ms:
+                raise KafkaError(
+                    ErrorCode.REQUEST_TIMED_OUT,
+                    f"not begun: what stands before it in the request took {REQUEST_WORK_MS_MAX} ms",
+                )
+
+        return check

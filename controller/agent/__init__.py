@@ -1,0 +1,1 @@
+"""What every node's controller process does: follow ZooKeeper, and publish the view."""

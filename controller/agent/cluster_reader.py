@@ -1,0 +1,212 @@
+"""What ZooKeeper has of the cluster, read for the agent.
+
+Runs in: the controller process, in tasks: over each await the known cluster may have changed. So nothing here changes it but
+what `load_states` and `load_configs` put into topics that are still the known ones. Loops that may be long pause.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+
+from headrace.controller.agent.view_publisher import NO_STATE
+from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.session import ZkSession
+from headrace.controller.zookeeper.tasks import Tasks
+from headrace.controller.zookeeper.znodes import BadZnode, PartitionState, Registration
+from headrace.errors import ConfigError
+from headrace.limits import READS_IN_FLIGHT_MAX
+from headrace.settings import DYNAMIC_KEYS, TOPIC_SETTINGS, check_dynamic_value, check_topic_value
+
+_log = logging.getLogger(__name__)
+
+
+class ClusterReader:
+    """Reads, and decodes what others wrote."""
+
+    def __init__(self, zk: ZkSession, tasks: Tasks, known: KnownCluster) -> None:
+        self._zk = zk
+        self._tasks = tasks
+        self._known = known
+
+    async def read_broker_ids(self) -> list[int]:
+        """Who is alive, and a watch on that."""
+        names = await self._zk.children(znodes.BROKER_IDS, watch=True)
+        return [int(name) for name in names if name.isdecimal()]
+
+    async def read_brokers(self, ids: list[int]) -> dict[int, Registration]:
+        """What /brokers/ids has of them. A broker whose node can't be read is alive: it stays as it was known."""
+        nodes = await self._zk.get_many([znodes.broker_path(node_id) for node_id in ids])
+        brokers = {}
+        for node_id, node in zip(ids, nodes, strict=True):
+            if node is None:
+                continue
+            try:
+                brokers[node_id] = znodes.decode_broker(node_id, node.data)
+            except BadZnode as failure:
+                known = self._known.brokers.get(node_id)
+                _log.warning("broker %s reason=%s", "ignored" if known is None else "kept as it was", failure)
+                if known is not None:
+                    brokers[node_id] = known
+        return brokers
+
+    async def read_topics(self, names: Iterable[str]) -> dict[str, Topic]:
+        """Topics with their overrides and states, their nodes watched; without those that are gone meanwhile.
+
+        Of what can't be read holds what was known; a topic of which nothing is known is left out.
+        """
+        names = list(names)
+        found: dict[str, Topic] = {}
+        for first in range(0, len(names), READS_IN_FLIGHT_MAX):
+            found.update(await self._read_some(names[first : first + READS_IN_FLIGHT_MAX]))
+        return found
+
+    async def _read_some(self, names: Sequence[str]) -> dict[str, Topic]:
+        nodes = await self._zk.get_many([znodes.topic_path(name) for name in names], watch=True)
+        configs = await self._zk.get_many([znodes.topic_config_path(name) for name in names])
+        found = {}
+        for name, node, config in zip(names, nodes, configs, strict=True):
+            if node is None:
+                continue
+            try:
+                topic = self._topic_of(name, node.data, config.data if config else None)
+            except BadZnode as failure:
+                _log.error("topic not served, its files stay reason=%s", failure)
+                continue
+            topic.is_watched = True
+            found[name] = topic
+        await self._read_states(list(found.values()))
+        return found
+
+    def _topic_of(self, name: str, data: bytes, config: bytes | None) -> Topic:
+        """raises   BadZnode, where we don't know better"""
+        known = self._known.topics.get(name) or self._known.released.get(name)
+        try:
+            topic_id, replicas = znodes.decode_topic(name, data)
+        except BadZnode as failure:
+            if known is None:
+                raise
+            _log.error("topic kept as it was reason=%s", failure)
+            topic_id, replicas = known.topic_id, known.replicas
+        if known is not None and is_another(known.topic_id, topic_id):
+            known = None
+        path = znodes.topic_config_path(name)
+        overrides = _overrides(name, path, config, known.configs if known is not None else None)
+        states = list(known.states[: len(replicas)]) if known is not None else []
+        return Topic(name, topic_id, replicas, overrides, states + [None] * (len(replicas) - len(states)))
+
+    async def _read_states(self, topics: Sequence[Topic]) -> None:
+        """Of topics that nobody else has yet."""
+        for topic, states in (await self._states_of(topics)).items():
+            for index, state in states.items():
+                known = topic.states[index]
+                if state is None and known is not None:
+                    topic.past[index] = known
+                topic.states[index] = state
+
+    async def load_states(self, topics: Sequence[Topic]) -> None:
+        """Read all partition states of known topics again. What we wrote meanwhile is newer: those are read once more."""
+        left = list(topics)
+        while left:
+            revisions = [(topic, topic.revision) for topic in left]
+            found = await self._states_of(left)
+            left = []
+            for topic, revision in revisions:
+                if not self._known.is_current(topic):
+                    continue
+                if topic.revision != revision or len(found[topic]) != len(topic.states):
+                    left.append(topic)
+                else:
+                    self._known.set_states(topic, found[topic])
+
+    async def _states_of(self, topics: Sequence[Topic]) -> dict[Topic, dict[int, PartitionState | None]]:
+        wanted = [
+            (topic, index, znodes.state_path(topic.name, index))
+            for topic in topics
+            for index in range(len(topic.replicas))
+        ]
+        found: dict[Topic, dict[int, PartitionState | None]] = {topic: {} for topic in topics}
+        for first in range(0, len(wanted), READS_IN_FLIGHT_MAX):
+            part = wanted[first : first + READS_IN_FLIGHT_MAX]
+            nodes = await self._zk.get_many([path for _topic, _index, path in part])
+            for (topic, index, path), node in zip(part, nodes, strict=True):
+                try:
+                    state = znodes.decode_state(path, node.data, node.version) if node else None
+                except BadZnode as failure:
+                    assert node is not None
+                    known = topic.states[index] if index < len(topic.states) else None
+                    state = (known or NO_STATE)._replace(version=node.version)
+                    _log.error("partition state kept as it was leader=%d reason=%s", state.leader, failure)
+                found[topic][index] = state
+            await self._tasks.pause()
+        return found
+
+    async def load_configs(self, names: Iterable[str]) -> None:
+        """Read the overrides of known topics again."""
+        names = list(names)
+        for first in range(0, len(names), READS_IN_FLIGHT_MAX):
+            part = names[first : first + READS_IN_FLIGHT_MAX]
+            paths = [znodes.topic_config_path(name) for name in part]
+            for name, path, node in zip(part, paths, await self._zk.get_many(paths), strict=True):
+                topic = self._known.topics.get(name)
+                if topic is not None:
+                    self._known.set_configs(topic, _overrides(name, path, node.data if node else None, topic.configs))
+
+    async def load_settings(self) -> None:
+        """Read the settings that were changed while brokers run; of these, the ones that this node can change."""
+        known = self._known
+        paths = [znodes.broker_config_path(broker) for broker in (znodes.ALL_BROKERS, str(known.node_id))]
+        cluster, node = await self._zk.get_many(paths)
+        try:
+            known.set_settings(
+                usable_settings(znodes.decode_config(paths[0], cluster.data) if cluster else {}),
+                usable_settings(znodes.decode_config(paths[1], node.data) if node else {}),
+            )
+        except BadZnode as failure:
+            _log.warning("changed settings kept as they were reason=%s", failure)
+
+
+def usable_settings(changed: dict[str, str]) -> dict[str, str]:
+    """What this node takes of the settings in ZooKeeper; Kafka's brokers keep others there."""
+    kept = {}
+    for key in sorted(DYNAMIC_KEYS & changed.keys()):
+        try:
+            check_dynamic_value(key, changed[key])
+            kept[key] = changed[key]
+        except ConfigError as failure:
+            _log.warning("changed setting ignored reason=%s", failure)
+    return kept
+
+
+def _overrides(name: str, path: str, data: bytes | None, known: dict[str, str] | None) -> dict[str, str]:
+    """A topic's overrides; of a node that is gone or can't be read, those that were known.
+
+    raises   BadZnode, where nothing is known: served by the defaults, the topic might lose records that its overrides keep
+    """
+    if data is None:
+        if known:  # the node goes with its topic; without overrides it stays
+            _log.error("overrides kept as they were reason=%s is gone", path)
+        return known or {}
+    try:
+        return _usable(name, znodes.decode_config(path, data), known or {})
+    except BadZnode as failure:
+        if known is None:
+            raise
+        _log.error("overrides kept as they were reason=%s", failure)
+        return known
+
+
+def _usable(name: str, overrides: dict[str, str], known: Mapping[str, str]) -> dict[str, str]:
+    """Overrides; what this node can't read of them is as it was known, or left out: somebody with a shell may have written it."""
+    kept = {}
+    for key, text in overrides.items():
+        try:
+            if key in TOPIC_SETTINGS:
+                check_topic_value(key, text)
+            kept[key] = text
+        except ConfigError as failure:
+            _log.warning("override %s topic=%s reason=%s", "kept" if key in known else "ignored", name, failure)
+            if key in known:
+                kept[key] = known[key]
+    return kept

@@ -1,0 +1,93 @@
+"""Topics on their way out, as this node sees them: who has acted on a deletion, and what is free again.
+
+Runs in: the controller process of every node. A topic's slots and name are free when each of its replicas here is DELETED, and every
+partition worker has followed a view without it; where this node's active controller deletes it, when its znodes are gone as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from headrace.controller.agent.hosted_rows import HostedRows
+from headrace.controller.cluster.known_cluster import KnownCluster
+from headrace.limits import ITEMS_PER_POLL_MAX
+from headrace.shm.cluster_view import DeletedTopic
+
+
+class Departures:
+    """What is deleted and not yet forgotten."""
+
+    def __init__(self, known: KnownCluster, rows: HostedRows) -> None:
+        self._known = known
+        self._rows = rows
+        self._leaving: dict[str, bool] = {}  # topics that the active controller deletes -> whether it was told to go on
+        self._next = 0  # where in the list of deleted topics the next check begins
+
+    def __contains__(self, name: object) -> bool:
+        """Whether the active controller deletes a topic of this name."""
+        return name in self._leaving
+
+    @property
+    def is_any(self) -> bool:
+        return bool(self._leaving or self._known.is_waiting)
+
+    def begin(self, name: str) -> None:
+        """The active controller deletes a topic, or a mark without one."""
+        if self._known.has(name):
+            self._known.mark_for_deletion(name)
+        self._leaving.setdefault(name, False)
+
+    def end(self, name: str) -> None:
+        """Its znodes are gone."""
+        self._leaving.pop(name, None)
+
+    def abandon(self) -> None:
+        """The next active controller goes on. Replicas that are to go still are."""
+        self._leaving.clear()
+
+    def is_gone(self, name: str) -> bool:
+        """Whether a topic that was to be deleted is, here and in ZooKeeper."""
+        return name not in self._leaving and name not in self._known.topics
+
+    def settle(self, followed: int, marked: Set[str]) -> tuple[list[str], int, bool]:
+        """Check some of the deleted topics, and free what may be.
+
+        followed   the view that all workers have acted on
+        marked     names that are marked for deletion still
+        returns    names whose deletion may go on, each once; how many topics were forgotten; whether there are more to check
+        """
+        known = self._known
+        known.free_released(followed, self._rows.is_left)
+        settled, has_more = self._settled(followed, marked)
+        unsettled = {topic.name for topic in known.deleted if topic not in settled}
+        ready = [name for name, is_told in self._leaving.items() if not is_told and name not in unsettled]
+        self._leaving.update(dict.fromkeys(ready, True))
+        gone = {topic.name for topic in settled if topic.name not in self._leaving} - unsettled
+        if gone:
+            known.forget(gone)
+        return ready, len(gone), has_more
+
+    def _settled(self, followed: int, marked: Set[str]) -> tuple[set[DeletedTopic], bool]:
+        """Of the deleted topics, ITEMS_PER_POLL_MAX replicas at a time, those that everybody here has acted on."""
+        topics = list(self._known.deleted)
+        settled = set()
+        left = ITEMS_PER_POLL_MAX
+        for checked in range(len(topics)):
+            topic = topics[(self._next + checked) % len(topics)]
+            left -= 1 + len(self._known.leaving.get(topic.name, ()))
+            if self._is_settled(topic, followed, marked):
+                settled.add(topic)
+            if left <= 0 and checked + 1 < len(topics):
+                self._next += checked + 1 - len(settled)
+                return settled, True
+        return settled, False
+
+    def _is_settled(self, topic: DeletedTopic, followed: int, marked: Set[str]) -> bool:
+        """Whether every worker of this node has acted on a topic's deletion, and it is not still there to be deleted."""
+        known = self._known
+        if not 0 < known.deleted[topic] <= followed:
+            return False
+        if not all(map(self._rows.is_deleted, known.leaving.get(topic.name, ()))):
+            return False
+        now = known.topics.get(topic.name)
+        return now is None or now.topic_id != topic.topic_id or topic.name not in marked

@@ -1,0 +1,82 @@
+"""Which node's controller process is the active one.
+
+`/controller` is ephemeral and `/controller_epoch` counts; both are written in one transaction, and every
+later write of the active controller checks the epoch's version in its own transaction (`zookeeper/epoch_guard.py`), so
+that a zombie writes nothing.
+
+Runs in: the controller process of every node.
+
+Source: Kafka `KafkaZkClient.registerControllerAndIncrementControllerEpoch`.
+"""
+
+from __future__ import annotations
+
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import ZkConflict
+from headrace.controller.zookeeper.session import ZkSession
+from headrace.controller.zookeeper.transaction import Transaction
+from headrace.limits import ELECTION_TRIES_MAX
+
+NOBODY = -1
+
+
+class Election:
+    """This node's standing in the election. One task at a time runs it."""
+
+    def __init__(self, zk: ZkSession, node_id: int) -> None:
+        self._zk = zk
+        self._node_id = node_id
+        self.is_active = False
+        self.epoch = 0
+        self.epoch_version = -1  # zkVersion of /controller_epoch while active
+
+    async def run(self, now_ms: int) -> int:
+        """Be elected if nobody is; watch the node in any case.
+
+        returns   the id of the active controller, NOBODY where it changes all the time (the watch tells)
+        """
+        for _ in range(ELECTION_TRIES_MAX):
+            holder = await self._zk.get(znodes.CONTROLLER, watch=True)
+            if holder is not None:
+                return await self._follow(holder.ephemeral_owner, znodes.decode_controller(holder.data))
+            self.step_down()  # nobody is elected, we neither: where our election's reply is lost, its epoch is read
+            if await self._elect(now_ms):
+                return self._node_id
+        self.step_down()
+        return NOBODY
+
+    def step_down(self) -> None:
+        """It is over, with the session or because another node was elected."""
+        self.is_active = False
+        self.epoch_version = -1
+
+    async def _follow(self, owner: int, holder_id: int) -> int:
+        """Somebody is elected; that is us as well after a restart or a lost reply, in the same session."""
+        if holder_id != self._node_id or owner != self._zk.session_id:
+            self.step_down()
+        elif not self.is_active:
+            await self._resume()
+        return holder_id
+
+    async def _resume(self) -> None:
+        epoch = await self._zk.get(znodes.CONTROLLER_EPOCH)
+        if epoch is None:  # written together with /controller
+            raise znodes.BadZnode(f"{znodes.CONTROLLER_EPOCH} is not there, {znodes.CONTROLLER} is")
+        self.epoch, self.epoch_version = znodes.decode_controller_epoch(epoch.data), epoch.version
+        self.is_active = True
+
+    async def _elect(self, now_ms: int) -> bool:
+        await self._zk.ensure(znodes.CONTROLLER_EPOCH, b"0")
+        epoch = await self._zk.get(znodes.CONTROLLER_EPOCH)
+        if epoch is None:
+            return False
+        number = znodes.decode_controller_epoch(epoch.data) + 1
+        transaction = Transaction()
+        transaction.create(znodes.CONTROLLER, znodes.encode_controller(self._node_id, now_ms), is_ephemeral=True)
+        transaction.set(znodes.CONTROLLER_EPOCH, str(number).encode(), epoch.version)
+        try:
+            await self._zk.commit(transaction)
+        except ZkConflict:
+            return False
+        self.is_active, self.epoch, self.epoch_version = True, number, epoch.version + 1
+        return True

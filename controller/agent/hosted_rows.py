@@ -1,0 +1,52 @@
+"""What the rows of the partition table say of this node's replicas: what answers and deletions wait for.
+
+Runs in: the controller process, which reads the rows; their owners, the partition workers, write them.
+"""
+
+from __future__ import annotations
+
+from headrace.controller.cluster.known_cluster import KnownCluster, Topic
+from headrace.ids import owner_of, partition_key
+from headrace.shm.cluster_view import DoomedReplica
+from headrace.shm.partition_table import RowState
+from headrace.shm.seat import Seat
+
+_SERVING = (RowState.LEADER, RowState.FOLLOWER, RowState.OFFLINE)
+
+
+class HostedRows:
+    """The rows beside what is known."""
+
+    def __init__(self, seat: Seat, known: KnownCluster) -> None:
+        self._seat = seat
+        self._known = known
+
+    def is_served(self, replica: tuple[Topic, int]) -> bool:
+        """Whether the owner has taken its role in a partition, or the topic was deleted meanwhile: nobody will."""
+        topic, index = replica
+        now = self._known.topics.get(topic.name)
+        if now is None or now.topic_id != topic.topic_id:
+            return True
+        state, slot = now.states[index], self._known.slots.get(topic.name, index)
+        row = self._seat.partitions.read(slot) if state is not None and slot >= 0 else None
+        return (
+            row is not None
+            and state is not None
+            and row.key == partition_key(topic.name, index, topic.topic_id)
+            and row.state in _SERVING
+            and row.leader_epoch >= state.leader_epoch
+        )
+
+    def is_deleted(self, replica: DoomedReplica) -> bool:
+        """Whether the owner has put the files of a replica away."""
+        row = self._seat.partitions.read(replica.slot)
+        return row is not None and row.key == replica.key and row.state == RowState.DELETED
+
+    def is_left(self, topic: str, partition: int, slot: int) -> bool:
+        """Whether a row in service is that of an owner that was killed."""
+        row = self._seat.partitions.read(slot) if slot >= 0 else None
+        if row is None or row.state not in (RowState.LEADER, RowState.FOLLOWER):
+            return False
+        wiring = self._seat.wiring
+        owner = wiring.network_count + owner_of(topic, partition, wiring.partition_count)
+        return row.generation != self._seat.processes.generation(owner)

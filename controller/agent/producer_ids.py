@@ -1,0 +1,70 @@
+"""Producer ids, unique in the cluster: blocks of a thousand from ZooKeeper, handed out one by one.
+
+Runs in: the controller process of every node, active or not. A block is claimed by a versioned write before
+its first id is given, and once however many wait for it. What is left of a block when the process ends is lost, and so
+is a block whose claim got no reply: ids are many, and only twice the same would harm.
+
+Source: Kafka `ZkProducerIdManager`.
+"""
+
+from __future__ import annotations
+
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import ZkConflict, ZkError
+from headrace.controller.zookeeper.session import ZkSession
+from headrace.controller.zookeeper.tasks import Future
+from headrace.limits import PRODUCER_ID_TRIES_MAX
+
+BLOCK = 1000
+PRODUCER_ID_MAX = 2**63 - 1
+
+
+class ProducerIds:
+    """The block at hand."""
+
+    def __init__(self, zk: ZkSession, node_id: int) -> None:
+        self._zk = zk
+        self._node_id = node_id
+        self._next = 0
+        self._end = 0
+        self._claimed: Future[None] | None = None  # a claim that is on its way
+
+    async def prepare(self) -> None:
+        """Have a block at hand, so that producers start in a short outage of ZooKeeper. raises ZkError"""
+        while self._next >= self._end:
+            if self._claimed is not None:
+                await self._claimed  # somebody else's claim; the ids of its block may be gone by the time we go on
+                continue
+            claimed = self._claimed = Future()
+            try:
+                await self._claim()
+                claimed.complete(None)
+            except Exception as failure:
+                claimed.fail(failure)
+                raise
+            finally:
+                self._claimed = None
+
+    async def take(self) -> int:
+        """The next id; raises ZkError, where no block can be had."""
+        await self.prepare()
+        self._next += 1
+        return self._next - 1
+
+    async def _claim(self) -> None:
+        for _ in range(PRODUCER_ID_TRIES_MAX):
+            node = await self._zk.get(znodes.PRODUCER_ID_BLOCK)
+            if node is None:
+                await self._zk.ensure(znodes.PRODUCER_ID_BLOCK)
+                continue
+            first = znodes.decode_producer_id_block(node.data)
+            if first > PRODUCER_ID_MAX - BLOCK:
+                raise ZkError(f"producer ids are used up: the next block would begin at {first}")
+            data = znodes.encode_producer_id_block(self._node_id, first, first + BLOCK - 1)
+            try:
+                await self._zk.set(znodes.PRODUCER_ID_BLOCK, data, node.version)
+            except ZkConflict:
+                continue
+            self._next, self._end = first, first + BLOCK
+            return
+        raise ZkError(f"no producer id block in {PRODUCER_ID_TRIES_MAX} tries")

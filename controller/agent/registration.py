@@ -1,0 +1,107 @@
+"""This node in /brokers/ids, and the cluster's id.
+
+Runs in: the controller process, at the start of every session. The znode is ephemeral; an old one may still
+be there (KAFKA-7165):
+
+    its owner is our session       we resumed it: keep the node, mend what it says
+    ... the session we held before and could not resume: delete it
+    ... any other session          wait for it to go: our predecessor's, or another node has our id
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import Node, ZkConflict, ZkError
+from headrace.controller.zookeeper.outage import Reminder
+from headrace.controller.zookeeper.session import ZkSession
+from headrace.controller.zookeeper.tasks import Tasks
+from headrace.errors import HeadraceError
+
+WAIT_INTERVAL_MS = 100
+
+_log = logging.getLogger(__name__)
+
+
+class IdHeld(HeadraceError):
+    """Another session holds our broker id: nothing is wrong with a setting, if that session goes."""
+
+
+class Unregistered(ZkError):
+    """Our node in /brokers/ids is gone, and our session is not: somebody removed it."""
+
+
+class ForeignCluster(ZkError):
+    """ZooKeeper does not have the cluster that this node serves in: its data are gone, or it is another one."""
+
+
+async def cluster_id(zk: ZkSession, known: str = "") -> str:
+    """The cluster's id; made by the first node that asks.
+
+    known    the cluster that this node serves in
+    raises   ForeignCluster, where it is not that
+    """
+    while True:
+        node = await zk.get(znodes.CLUSTER_ID)
+        found = znodes.decode_cluster_id(node.data) if node is not None else ""
+        if known and found != known:
+            raise ForeignCluster(
+                f"{znodes.CLUSTER_ID} is {found or 'not there'}, this node serves in cluster {known}: it goes on with what"
+                " it knows and makes no changes; put ZooKeeper's data back, or stop the node to begin anew"
+            )
+        if node is not None:
+            return found
+        made = znodes.encode_cluster_id(znodes.encode_uuid(znodes.new_uuid()))
+        await zk.ensure(znodes.CLUSTER_ID, made)  # another node may be first: read what stands there
+
+
+async def register(zk: ZkSession, tasks: Tasks, node_id: int, data: bytes, wait_s: float) -> None:
+    """Stand in /brokers/ids.
+
+    data     as `znodes.encode_broker` makes it
+    wait_s   how long another holder of the id is waited for: a session can outlive its process
+    raises   IdHeld, where another session holds the id all that time; ZkError
+    """
+    path = znodes.broker_path(node_id)
+    deadline = time.monotonic() + wait_s
+    reminder = Reminder()
+    while True:
+        try:
+            await zk.create(path, data, is_ephemeral=True)
+            return
+        except ZkConflict:
+            pass
+        node = await zk.get(path)
+        if node is None:
+            continue
+        if node.ephemeral_owner == zk.session_id:
+            if not _says_the_same(node_id, node.data, data):
+                await zk.set(path, data, node.version)
+            return
+        if zk.previous is not None and node.ephemeral_owner == zk.previous[0]:
+            await zk.delete(path)
+            continue
+        holder = _holder(node_id, node)
+        if time.monotonic() > deadline:
+            raise IdHeld(f"broker.id {node_id} is held by {holder}: end that node, or choose another id")
+        if reminder.is_due(time.monotonic_ns()):
+            _log.warning("waiting for a broker id that another session holds broker_id=%d holder=%s", node_id, holder)
+        await tasks.sleep(WAIT_INTERVAL_MS)
+
+
+def _holder(node_id: int, node: Node) -> str:
+    try:
+        held = znodes.decode_broker(node_id, node.data)
+        return f"{held.host}:{held.port} session=0x{node.ephemeral_owner:x}"
+    except znodes.BadZnode:
+        return f"session=0x{node.ephemeral_owner:x}"
+
+
+def _says_the_same(node_id: int, held: bytes, wanted: bytes) -> bool:
+    """But for the time."""
+    try:
+        return znodes.decode_broker(node_id, held) == znodes.decode_broker(node_id, wanted)
+    except znodes.BadZnode:
+        return False

@@ -1,0 +1,129 @@
+"""What agent and active controller tell one another: facts, as plain data.
+
+Runs in: the controller process. Neither room imports the other; `process.py` hands each event over, at once. All that an event
+of the active controller says is in it: the agent acts on it without a look into ZooKeeper, so that the same facts may
+come from another node's controller one day, as LeaderAndIsr, UpdateMetadata and StopReplica.
+
+    agent -> active     Elected, Resigned, BrokersChanged, TopicsRead, Marked, ReplicasSettled
+    active -> agent     NameReserved, NameReleased, TopicWritten, TopicGrown, StatesWritten, StatesStale,
+                        TopicLeaving, TopicRemoved, SteppedDown
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from headrace.controller.zookeeper.znodes import PartitionState
+
+Replicas = tuple[tuple[int, ...], ...]  # by partition
+
+
+class Elected(NamedTuple):
+    """We are the active controller, and all is known that ZooKeeper has."""
+
+    epoch: int
+    epoch_version: int  # of the node /controller_epoch, which each write checks
+
+
+class Resigned(NamedTuple):
+    """We are not, any more or for now."""
+
+
+class BrokersChanged(NamedTuple):
+    """Brokers came or went; the known cluster has it."""
+
+    brokers: frozenset[int]
+
+
+class TopicsRead(NamedTuple):
+    """These topics were read, new ones and others: states may be missing, leaders may be gone."""
+
+    names: tuple[str, ...]
+
+
+class Marked(NamedTuple):
+    """All marks in /admin/delete_topics."""
+
+    names: frozenset[str]
+
+
+class ReplicasSettled(NamedTuple):
+    """Everybody on this node has acted on a topic's deletion."""
+
+    name: str
+
+
+class NameReserved(NamedTuple):
+    """A topic of this name is being written, in several steps: it is left alone until NameReleased."""
+
+    name: str
+
+
+class NameReleased(NamedTuple):
+    """It is written, or was given up: what ZooKeeper has of it is to be read, where nothing else said so."""
+
+    name: str
+    is_known: bool  # whether all that was written was told
+
+
+class TopicWritten(NamedTuple):
+    """A topic stands in ZooKeeper, whole."""
+
+    name: str
+    topic_id: str
+    replicas: Replicas
+    configs: dict[str, str]
+    states: tuple[PartitionState, ...]
+
+
+class TopicGrown(NamedTuple):
+    """A topic has more partitions."""
+
+    name: str
+    topic_id: str
+    replicas: Replicas  # of all partitions
+    states: dict[int, PartitionState]  # of the new ones
+
+
+class StatesWritten(NamedTuple):
+    """Partitions have other states, at the versions that their nodes have now."""
+
+    name: str
+    topic_id: str
+    states: dict[int, PartitionState]
+
+
+class StatesStale(NamedTuple):
+    """Somebody else wrote states of these topics: they are to be read again."""
+
+    names: tuple[str, ...]
+
+
+class TopicLeaving(NamedTuple):
+    """A topic is being deleted: ReplicasSettled is waited for."""
+
+    name: str
+
+
+class TopicRemoved(NamedTuple):
+    """A topic that was being deleted has no znodes any more."""
+
+    name: str
+
+
+class SteppedDown(NamedTuple):
+    """A write said that another controller was elected."""
+
+
+ToActive = Elected | Resigned | BrokersChanged | TopicsRead | Marked | ReplicasSettled
+ToAgent = (
+    NameReserved
+    | NameReleased
+    | TopicWritten
+    | TopicGrown
+    | StatesWritten
+    | StatesStale
+    | TopicLeaving
+    | TopicRemoved
+    | SteppedDown
+)

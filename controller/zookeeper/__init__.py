@@ -1,0 +1,1 @@
+"""The ZooKeeper session: calls that never block, and the tasks that await them."""

@@ -1,0 +1,83 @@
+import json
+import stat
+
+import pytest
+
+from headrace.controller.zookeeper.session_file import SESSION_FILE, SessionFile
+
+FIRST, SECOND = (5, b"one"), (-7, b"two")
+
+
+@pytest.fixture
+def dirs(tmp_path):
+    made = [tmp_path / "a", tmp_path / "b"]
+    for one in made:
+        one.mkdir()
+    return made
+
+
+def block(log_dir):
+    """Nothing can be written there, not by root either: a directory stands where the temporary file would."""
+    (log_dir / SESSION_FILE).with_suffix(".tmp").mkdir()
+
+
+def test_a_session_is_kept_for_its_owner_alone_in_the_first_directory(dirs):
+    assert SessionFile(dirs).read() is None
+    assert SessionFile(dirs).write(FIRST)
+    assert stat.S_IMODE((dirs[0] / SESSION_FILE).stat().st_mode) == 0o600
+    assert not (dirs[1] / SESSION_FILE).exists()
+    assert SessionFile(dirs).read() == FIRST
+
+
+def test_a_directory_that_refuses_is_a_warning_and_another_one_is_used(dirs, caplog):
+    file = SessionFile(dirs)
+    file.write(FIRST)
+    block(dirs[0])
+    assert file.write(SECOND)
+    assert file.write(FIRST)
+    assert caplog.text.count("ZooKeeper session not kept") == 1
+    assert SessionFile(dirs).read() == FIRST, "the latest, not the one in the first directory"
+    successor = SessionFile(dirs)
+    successor.read()
+    assert successor.write(SECOND)
+    assert SessionFile(dirs).read() == SECOND
+
+
+@pytest.mark.parametrize("lost", ["blocked", "removed"])
+def test_where_no_directory_takes_it_nothing_ends(dirs, caplog, lost):
+    for one in dirs:
+        block(one) if lost == "blocked" else one.rmdir()
+    file = SessionFile(dirs)
+    assert not file.write(FIRST)
+    assert "WARNING" in caplog.text
+    file.remove()
+
+
+def test_a_session_that_is_over_is_forgotten_in_every_directory(dirs):
+    for one in dirs:
+        SessionFile([one]).write(FIRST)
+    SessionFile(dirs).remove()
+    assert SessionFile(dirs).read() is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '{"id": 5}',
+        '{"id": 5, "password": "zz"}',
+        "[" * 100_000,
+        '{"id": 1e999, "password": ""}',
+        "\xff",
+        json.dumps({"id": 2**63, "password": "00"}),
+        json.dumps({"id": 5, "password": "00" * 100}),
+    ],
+    ids=range(10),
+)
+def test_a_damaged_file_is_no_session(dirs, text):
+    (dirs[0] / SESSION_FILE).write_bytes(text.encode("latin-1"))
+    assert SessionFile(dirs).read() is None
+    SessionFile(dirs[1:]).write(FIRST)
+    assert SessionFile(dirs).read() == FIRST
