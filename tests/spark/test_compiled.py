@@ -33,14 +33,15 @@ def test_warming_sends_a_record_of_each_kind_through_the_kernels():
 def test_kernels_are_compiled_here_once_before_any_worker_needs_them(monkeypatch, tmp_path):
     nobody = {"bootstrap_servers": "127.0.0.1:1"}
     readers = {
-        "headrace.spark.datasource": register,
-        "headrace.spark.scan": lambda spark: scan(spark, "t", **nobody),
-        "headrace.spark.parquet": lambda spark: write_parquet(spark, "t", tmp_path / "out", **nobody),
+        register: "datasource",
+        lambda spark: scan(spark, "t", **nobody): "scan",
+        lambda spark: write_parquet(spark, "t", tmp_path / "out", **nobody): "scan",
     }
-    for module, read in readers.items():
-        monkeypatch.setattr(sys.modules[module], "warm", lambda: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            read(SimpleNamespace())
+    for read, module in readers.items():
+        with monkeypatch.context() as patched:
+            patched.setattr(sys.modules[f"headrace.spark.{module}"], "warm", lambda: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                read(SimpleNamespace())
 
 
 @pytest.mark.parametrize("has_temporary", [True, False])
