@@ -137,7 +137,8 @@ class Segment:
     def write(self, buffers: list[memoryview]) -> None:
         """Write whole batches at the end, then the index entries that are due.
 
-        raises   OSError, after file and indexes were cut back to where they ended before
+        raises   OSError, after file and indexes were cut back to where they ended before. Where that fails too, the file is
+                 longer than `size_bytes` says
         """
         start = self.size_bytes
         try:
@@ -145,6 +146,7 @@ class Segment:
             self.write_index()
         except OSError:
             self._due.clear()
+            self.size_bytes = start
             self.truncate(start)
             self.offset_index.truncate_to_position(max(start, 1))
             raise

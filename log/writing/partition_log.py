@@ -326,10 +326,14 @@ class PartitionLog:
     def take_over(self, other: PartitionLog) -> None:
         """A copy that has every batch of another log knows what is not in the batches too: epochs and producers.
 
+        Producers of a log that is out of service may be ahead of it, by the batches of the write that failed: a client that
+        sends these again would be told that they are stored. The copy then knows what it was copied.
+
         raises   StorageFailed
         """
         assert other.log_end_offset == self.log_end_offset
-        self.producers.take_over(other.producers)
+        if other.failure is None:
+            self.producers.take_over(other.producers)
         try:
             self.epochs.replace(other.epochs.entries)
         except OSError as failure:

@@ -24,6 +24,7 @@ from collections.abc import Callable
 from headrace.errors import StorageExhausted, StorageFailed
 from headrace.ids import PartitionKey, TopicPartition
 from headrace.log.config import LogConfig
+from headrace.log.disk import storage_failure
 from headrace.log.writing.leader_append import Result
 from headrace.log.writing.partition_log import PartitionLog
 from headrace.shm.cluster_view import PartitionView
@@ -31,6 +32,10 @@ from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
 from headrace.workers.partition.moved_replicas import MovedReplicas
 
 _new = tuple.__new__  # a third of the time of a NamedTuple's own constructor
+
+# (offset, segments version), its (segment, position)
+_Place = tuple[tuple[int, int], tuple[int, int]]
+_NOWHERE: _Place = ((-1, -1), (0, 0))
 
 _log = logging.getLogger(__name__)
 
@@ -44,6 +49,7 @@ class Replica:
     __slots__ = (
         "_alone",
         "_generation",
+        "_marked",
         "_moved",
         "_node_id",
         "_on_failure",
@@ -96,7 +102,8 @@ class Replica:
         self._moved = moved
         self._on_failure = on_failure
         self._told: tuple[int, ...] = ()  # what the last row said of what others wait for
-        self._stable = ((-1, -1), (0, 0))  # (last stable offset, segments version), its (segment, position)
+        self._marked = _NOWHERE  # of the high watermark, where it is not the log's end
+        self._stable = _NOWHERE  # of the last stable offset, where it is not the high watermark
 
     @property
     def is_leader(self) -> bool:
@@ -161,6 +168,8 @@ class Replica:
         """Write the row. Everything in it is on disk (or in the page cache) already.
 
         Where it says something new that others wait for, this is noted: they are told later in the cycle.
+
+        raises   StorageFailed, where a mark lies below the log's end and its segment can't be read: tell `fail`
         """
         log = self.log
         segments = log.segments
@@ -171,12 +180,14 @@ class Replica:
         if high_watermark == end_offset:
             hw_segment, hw_position = end_segment, end_position
         else:
-            hw_segment, hw_position = log.position_of(high_watermark)
+            self._marked = self._place_of(high_watermark, self._marked)
+            hw_segment, hw_position = self._marked[1]
         stable_offset = log.producers.last_stable_offset(high_watermark)
         if stable_offset == high_watermark:
             lso_segment, lso_position = hw_segment, hw_position
         else:
-            lso_segment, lso_position = self._stable_place(stable_offset)
+            self._stable = self._place_of(stable_offset, self._stable)
+            lso_segment, lso_position = self._stable[1]
         row = (
             self.state,
             self.key,
@@ -204,12 +215,15 @@ class Replica:
             self._told = told
             self._moved.note(self)
 
-    def _stable_place(self, offset: int) -> tuple[int, int]:
-        """`position_of` the last stable offset, which stands still while a transaction is open."""
+    def _place_of(self, offset: int, last: _Place) -> _Place:
+        """A mark stands still while a transaction is open, or followers are late: it is looked up once. raises StorageFailed"""
         key = (offset, self.log.segments_version)
-        if self._stable[0] != key:
-            self._stable = (key, self.log.position_of(offset))
-        return self._stable[1]
+        if last[0] == key:
+            return last
+        try:
+            return key, self.log.position_of(offset)
+        except OSError as failure:
+            raise storage_failure(f"{self.partition}: position of offset {offset}", failure) from None
 
     def append(self, batches: list[memoryview], now_ms: int) -> list[Result]:
         """`PartitionLog.append_as_leader`, synced where the topic wants that before an answer, and published.
@@ -234,8 +248,12 @@ class Replica:
         return results
 
     def replace_log(self, log: PartitionLog) -> None:
-        """The same records in another place: what was published of them is in it. Published, for readers to find it."""
+        """The same records in another place: what was published of them is in it. Published, for readers to find it.
+
+        What a failed append left in the log counts now, as in `resume`: it is in the copy, and sent again it is a duplicate.
+        """
         self._take_log(log)
+        self.advance_high_watermark()
         self.publish()
 
     def resume(self, log: PartitionLog) -> None:
@@ -247,7 +265,7 @@ class Replica:
 
     def _take_log(self, log: PartitionLog) -> None:
         self.log = log
-        self._stable = ((-1, -1), (0, 0))
+        self._marked = self._stable = _NOWHERE
 
     def _note_leader_epoch(self) -> None:
         if self.is_leader and self.leader_epoch > self.log.epochs.latest:

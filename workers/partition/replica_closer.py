@@ -107,10 +107,12 @@ class ReplicaCloser:
         with ThreadPoolExecutor(CLOSE_THREADS) as pool:
             for replica, failure in zip(closing, pool.map(_finish_log, closing), strict=True):
                 self._beat()
+                if failure is None:
+                    failure = _publish(replica)
                 replica.log.abandon()
                 if failure is None:
-                    replica.publish()
-                elif isinstance(failure, StorageExhausted):
+                    continue
+                if isinstance(failure, StorageExhausted):
                     _log.error("log not closed partition=%s reason=%s", replica.partition, failure)
                     clean = False
                 else:
@@ -139,6 +141,15 @@ class ReplicaCloser:
             self._directories.take_offline(log.directory.parent, StorageFailed(str(failure)))
             return
         self._checkpoints.remember(replica.partition, topic_id, stood)
+
+
+def _publish(replica: Replica) -> StorageFailed | None:
+    """The row of a log that was closed; returns why there is none."""
+    try:
+        replica.publish()
+    except StorageFailed as failure:
+        return failure
+    return None
 
 
 def _finish_log(replica: Replica) -> Exception | None:

@@ -99,12 +99,12 @@ class ReplicaMoves:
         return slot in self._moves
 
     def do_work(self) -> int:
-        """Copy a slice of the oldest move; returns 1 where there was something to do."""
+        """Copy a slice of the oldest move; returns 0 where there was nothing to copy (yet)."""
         if not self._moves:
             return 0
         move = next(iter(self._moves.values()))
         try:
-            self._advance(move)
+            return self._advance(move)
         except StorageExhausted as failure:
             self._give_up(move, failure)
         except StorageFailed as failure:
@@ -136,43 +136,48 @@ class ReplicaMoves:
             move.reader.close()
             del self._moves[move.replica.slot]
 
-    def _advance(self, move: _Move) -> None:
+    def _advance(self, move: _Move) -> bool:
+        """A slice more; False where the mark has to move first. raises HeadraceError, OSError"""
         replica = move.replica
         is_held = self._replicas.by_slot.get(replica.slot) is replica and replica.state is not RowState.OFFLINE
         if not is_held or move.log_dir not in self._directories.usable:
             self._give_up(move, "the replica or its directory is gone")
-            return
+            return True
         log = replica.log
         now_ms = self._clock.now_ms()
-        high_watermark = replica.high_watermark
-        segment, position = log.position_of(high_watermark)
-        move.copy(high_watermark, segment, position, now_ms)
-        is_near = move.future.log_end_offset >= high_watermark or segment == log.end_segment
+        # A log that is out of service (no room, maybe) is never cut: all of it may be copied.
+        end_offset = replica.high_watermark if log.failure is None else log.log_end_offset
+        segment, position = log.position_of(end_offset)
+        has_copied = move.copy(end_offset, segment, position, now_ms) > 0
+        is_near = move.future.log_end_offset >= end_offset or segment == log.end_segment
         if is_near and log.size_bytes - move.future.size_bytes <= MOVE_BYTES_PER_CYCLE_MAX:
             while move.copy(log.log_end_offset, log.end_segment, log.end_position, now_ms):
                 pass
             self._take_place(move)
+            return True
+        return has_copied
 
     def _take_place(self, move: _Move) -> None:
+        """raises HeadraceError, OSError: the copy failed"""
         replica, future = move.replica, move.future
         old = replica.log
         future.take_over(old)
         future.close()
+        place = move.directory.with_name(str(replica.partition))
+        os.rename(move.directory, place)  # where that fails the replica stays, as after any failure of the copy
         del self._moves[replica.slot]
         move.reader.close()
         try:
-            self._replace_directory(replica, move.directory)
+            self._replace_directory(replica, place)
         except (HeadraceError, OSError) as failure:
             self._failures.lose_directory(old.directory.parent, StorageFailed(str(failure)))
             return
         _log.info("replica moved partition=%s directory=%s", replica.partition, move.log_dir)
 
-    def _replace_directory(self, replica: Replica, directory: Path) -> None:
-        """A copy that was closed takes the place of a replica's log. raises HeadraceError, OSError"""
+    def _replace_directory(self, replica: Replica, place: Path) -> None:
+        """A copy that was closed, and has its name, takes the place of a replica's log. raises HeadraceError, OSError"""
         old = replica.log
         name = str(replica.partition)
-        place = directory.with_name(name)
-        os.rename(directory, place)
         self._replicas.disk.sync_directory(place.parent)
         old.abandon()
         os.rename(old.directory, old.directory.with_name(aside_name(name, DELETED_DIRECTORY_SUFFIX)))

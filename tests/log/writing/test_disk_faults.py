@@ -148,6 +148,29 @@ def accepted(log, number):
     return offset
 
 
+class StubbornDisk(FaultyDisk):
+    """One that grows no index, and cuts nothing back."""
+
+    is_stubborn = False
+
+    def _call(self, name):
+        if self.is_stubborn and name in ("fallocate", "truncate"):
+            raise OSError(errno.ENOSPC, "injected")
+
+
+def test_where_a_failed_write_can_not_be_cut_back_the_end_of_the_log_is_one_place_still(maker):
+    """Offset and position of the end agree: what was refused is not read as if it lay below the high watermark."""
+    maker.disk = disk = StubbornDisk()
+    log = maker.open(CONFIG)
+    log.append_as_leader([one_batch(0)], 0, NOW_MS)
+    end = (log.log_end_offset, log.end_position)
+    disk.is_stubborn = True
+    with pytest.raises(StorageExhausted):
+        log.append_as_leader([one_batch(number) for number in range(1, 6)], 0, NOW_MS)
+    assert (log.log_end_offset, log.end_position) == end
+    log.abandon()
+
+
 def test_after_a_failed_fsync_nothing_is_tried_again(maker):
     disk = FaultyDisk(only=("fdatasync",))
     maker.disk = disk

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from headrace.errors import ErrorCode
+from headrace.errors import ErrorCode, StorageFailed
 from headrace.ids import TopicPartition
 from headrace.log.names import FUTURE_SUFFIX
 from headrace.log.reading.reader import LogReader
@@ -14,7 +14,7 @@ from headrace.log.state.checkpoints import write_partition_metadata
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
-from headrace.protocol.record_batch import iterate_batches
+from headrace.protocol.record_batch import TRANSACTIONAL_BIT, iterate_batches
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition import replica_moves
 from headrace.workers.partition.replica_moves import ReplicaMoves
@@ -112,6 +112,68 @@ def test_producers_and_epochs_move_along(node):
     assert moved is not None
     assert moved.epochs.entries == epochs
     assert [one[:4] for one in moved.producers.producers[9].batches] == [one[:4] for one in batches]
+
+
+def append_or_fail(node, batches):
+    """What the produce path does with a replica: its results, or None where its log refused."""
+    replica = node.replicas.by_slot[0]
+    try:
+        return replica.append(batches, NOW_MS)
+    except StorageFailed as failure:
+        replica.fail(failure)
+        return None
+
+
+def sequenced(sequence, transactional=0):
+    return batch(producer_id=9, producer_epoch=1, base_sequence=sequence, attributes=transactional)
+
+
+@pytest.mark.parametrize("transactional", [0, TRANSACTIONAL_BIT])
+def test_what_a_full_disk_refused_is_no_duplicate_where_the_log_was_moved_to(node, transactional):
+    assert append_or_fail(node, [sequenced(0, transactional)]) == [(0, 400, -1)]
+    stable = node.row(0).last_stable_offset
+    assert node.alter(0, node.other_dir(0)) == 0
+    node.disk.fails["pwritev"] = errno.ENOSPC
+    assert append_or_fail(node, [sequenced(1, transactional)]) is None
+    node.disk.fails.clear()
+    work_through(node.moves)
+    assert node.row(0).last_stable_offset == stable
+    assert append_or_fail(node, [sequenced(1, transactional)]) == [(0, 401, -1)]
+    row = node.row(0)
+    assert (row.log_end_offset, row.high_watermark) == (402, 402)
+    assert len(records(node, 0)) == 402
+
+
+def test_what_a_full_disk_took_before_it_refused_counts_where_the_log_was_moved_to(node):
+    """Two segments' batches in one call, of which the second segment could not be begun."""
+    many = [sequenced(number) for number in range(300)]
+    node.disk.fails["fallocate"] = node.disk.fails["rename"] = errno.ENOSPC
+    assert append_or_fail(node, many) is None
+    node.disk.fails.clear()
+    kept = node.replicas.by_slot[0].log.log_end_offset
+    assert 400 < kept < 700
+    assert node.row(0).high_watermark == 400
+    assert node.alter(0, node.other_dir(0)) == 0
+    work_through(node.moves)
+    row = node.row(0)
+    assert (row.log_end_offset, row.high_watermark) == (kept, kept)
+    last = kept - 401
+    assert append_or_fail(node, [sequenced(last), sequenced(last + 1)]) == [(0, kept - 1, -1), (0, kept, -1)]
+
+
+def test_a_move_that_waits_for_the_high_watermark_keeps_its_worker_from_no_sleep(node):
+    replica = node.replicas.by_slot[0]
+    replica.isr = (0, 7)  # the follower holds the mark back
+    for _ in range(100):
+        assert append_or_fail(node, [batch()])
+    assert node.alter(0, node.other_dir(0)) == 0
+    work_through(node.moves)
+    assert node.moves.is_moving(0)
+    assert node.moves.do_work() == 0
+    assert replica.move_high_watermark(500)
+    work_through(node.moves)
+    assert node.dir_of(0) == node.dirs[1]
+    assert len(records(node, 0)) == 500
 
 
 def test_what_cannot_be_moved_is_refused_with_kafkas_errors(node, tmp_path):
@@ -304,6 +366,25 @@ def test_a_crash_between_the_two_renames_leaves_one_whole_log(node, monkeypatch)
     assert node.row(0).log_end_offset == 400
     assert [(one / "t-0").is_dir() for one in node.dirs].count(True) == 1
     assert node.append(0)
+
+
+def test_a_copy_that_gets_no_name_costs_the_move_and_not_the_directory_of_the_replica(node, monkeypatch):
+    source, target = node.dir_of(0), node.other_dir(0)
+    node.alter(0, target)
+    rename = os.rename
+
+    def fails(old, new):
+        if str(new) == str(target / "t-0"):
+            raise OSError(errno.EIO, "injected")
+        rename(old, new)
+
+    monkeypatch.setattr(replica_moves, "os", altered(os, rename=fails))
+    work_through(node.moves)
+    assert source in node.replicas.directories.usable
+    assert node.dir_of(0) == source
+    assert node.append(0)
+    assert len(records(node, 0)) == 401
+    assert "t-0-future" not in names(target)
 
 
 def test_a_move_of_an_earlier_topic_in_the_slot_is_no_move_of_this_one(node):

@@ -12,6 +12,7 @@ import pytest
 from headrace.errors import StorageExhausted, StorageFailed
 from headrace.ids import TopicPartition
 from headrace.log.state.checkpoints import LOG_START_OFFSET_FILE, write_offset_checkpoint
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.counters import RECOVERED_BYTES
 from headrace.shm.partition_table import RowState
@@ -273,6 +274,74 @@ def test_one_log_that_can_not_be_closed_takes_its_directory_and_no_other(node):
     node.replicas.close()
     assert node.replicas.directories.usable == [one for one in node.dirs if one != lost]
     assert [node.row(slot).recovery_point for slot in range(4) if node.dir_of(slot) != lost] == [1, 1]
+
+
+class CountedLookups:
+    """`PartitionLog.position_of`, counted, and failing as the test wants it."""
+
+    def __init__(self, monkeypatch):
+        self.count = 0
+        self.fails_with = None
+        self._position_of = PartitionLog.position_of
+        monkeypatch.setattr(PartitionLog, "position_of", lambda log, offset: self(log, offset))
+
+    def __call__(self, log, offset):
+        self.count += 1
+        if self.fails_with is not None:
+            raise OSError(self.fails_with, "injected")
+        return self._position_of(log, offset)
+
+
+def held_back(node):
+    """A leader whose follower holds the high watermark at 1."""
+    node.replicas.follow(view_of(("t", 2)))
+    assert node.append(0)
+    assert node.append(1)
+    replica = node.replicas.by_slot[0]
+    replica.isr = (0, 7)
+    return replica
+
+
+def test_a_mark_that_stands_is_not_looked_up_for_each_append(node, monkeypatch):
+    replica = held_back(node)
+    lookups = CountedLookups(monkeypatch)
+    for _ in range(10):
+        replica.append([batch()], NOW_MS)
+    assert lookups.count == 1
+    assert replica.move_high_watermark(5)
+    assert lookups.count == 2
+    row = node.row(0)
+    assert (row.high_watermark, row.hw_position, row.log_end_offset) == (5, 5 * len(batch()), 11)
+
+
+@pytest.mark.parametrize("error", [errno.EMFILE, errno.EIO])
+def test_a_mark_whose_segment_can_not_be_read_costs_the_append_not_the_process(node, monkeypatch, error):
+    replica = held_back(node)
+    lookups = CountedLookups(monkeypatch)
+    lookups.fails_with = error
+    with pytest.raises(StorageExhausted if error == errno.EMFILE else StorageFailed) as failed:
+        replica.append([batch()], NOW_MS)
+    assert node.row(0).log_end_offset == 1
+    replica.fail(failed.value)
+    lookups.fails_with = None
+    if error == errno.EIO:
+        assert replica.state is RowState.OFFLINE
+        return
+    replica.append([batch()], NOW_MS)
+    assert (node.row(0).high_watermark, node.row(0).log_end_offset) == (1, 3)
+
+
+@pytest.mark.parametrize("error", [errno.EMFILE, errno.EIO])
+def test_a_mark_that_can_not_be_published_at_the_stop_leaves_the_other_logs_closed(node, monkeypatch, error):
+    replica = held_back(node)
+    lookups = CountedLookups(monkeypatch)
+    lookups.fails_with = error
+    replica.log.append_as_leader([batch()], replica.leader_epoch, NOW_MS)
+    lost = node.dir_of(0)
+    assert node.replicas.close() == (error == errno.EIO)  # a directory that failed gets no marker in any case
+    assert (lost in node.replicas.directories.usable) == (error == errno.EMFILE)
+    assert node.row(1).recovery_point == 1
+    assert node.replicas.by_slot[1].log.segments.active.fd < 0
 
 
 def test_producers_of_all_logs_share_one_bound(tmp_path):
