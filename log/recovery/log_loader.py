@@ -302,13 +302,26 @@ def indexes_are_sound(directory: Path, base_offset: int, segment_bytes: int, ind
         offsets.close()
         times.close()
     if last_offset is None:
-        is_plausible = segment_bytes <= index_interval_bytes  # else a walk tells, a short one if the batches are large
+        is_plausible = segment_bytes <= index_interval_bytes or _needs_no_entry(
+            directory, base_offset, segment_bytes, index_interval_bytes
+        )
     else:
         is_plausible = last_offset[0] >= 0 and 0 < last_offset[1] < segment_bytes
     if last_time is None:
         # `finish` leaves an entry, but for records without times: v0 has none
         return is_plausible and (not segment_bytes or not _begins_with_a_time(directory, base_offset))
     return is_plausible and last_time[0] > 0 and last_time[1] >= 0
+
+
+def _needs_no_entry(directory: Path, base_offset: int, segment_bytes: int, index_interval_bytes: int) -> bool:
+    """Whether no batch begins after the interval: a segment of one large batch has no entry. Walks to the interval's end at most."""
+    position = 0
+    with open(path_of(directory, base_offset, LOG_SUFFIX), "rb") as file:
+        for step in walk(file.fileno(), 0, segment_bytes, base_offset, is_checked=False):
+            if step.position > index_interval_bytes:
+                return False
+            position = step.position + step.size
+    return position == segment_bytes
 
 
 def _begins_with_a_time(directory: Path, base_offset: int) -> bool:

@@ -191,3 +191,31 @@ def test_reopening_again_and_again_changes_nothing(maker):
         log = maker.open(CONFIG, clean=clean)
         assert state(log) == end
         log.close()
+
+
+@pytest.mark.parametrize("sizes", [(1500,), (250, 1500)], ids=["one", "two"])
+def test_a_rolled_segment_whose_batches_begin_within_the_interval_needs_no_index_entry(maker, caplog, sizes):
+    config = LogConfig(segment_bytes=1700, index_interval_bytes=300)
+    log = maker.open(config)
+    for size in (*sizes, *sizes, 100):
+        log.append_as_leader([batch(size=size - 61)], 0, NOW_MS)
+    log.close()
+    first, *_ = sorted(maker.directory.glob("*.index"))
+    assert first.stat().st_size == 0, "what this test is about"
+    maker.open(config, clean=True).close()
+    assert "index rebuilt" not in caplog.text
+
+
+def test_a_rolled_segment_that_lacks_an_index_entry_gets_it(maker, caplog):
+    config = LogConfig(segment_bytes=1700, index_interval_bytes=300)
+    log = maker.open(config)
+    for _ in range(20):
+        log.append_as_leader([batch(size=139)], 0, NOW_MS)
+    log.close()
+    first, *_ = sorted(maker.directory.glob("*.index"))
+    entries = first.read_bytes()
+    assert entries
+    first.write_bytes(b"")
+    maker.open(config, clean=True).close()
+    assert "index rebuilt" in caplog.text
+    assert first.read_bytes() == entries
