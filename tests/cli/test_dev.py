@@ -10,24 +10,8 @@ pytestmark = pytest.mark.usefixtures("root_logger_as_before")
 
 
 @pytest.fixture
-def happened(monkeypatch):
-    """What dev did, in order, with fakes for ZooKeeper and the supervisor."""
-    events = []
-
-    class FakeZooKeeper:
-        connect = "127.0.0.1:2222"
-
-        def __init__(self, directory):
-            self.directory = directory
-
-        def start(self):
-            events.append(("zookeeper started", self.directory))
-
-        def check(self, now_ms):
-            events.append(("zookeeper checked", now_ms))
-
-        def stop(self):
-            events.append(("zookeeper stopped", self.directory))
+def happened(monkeypatch, events):
+    """What dev did, in order, with a fake for the supervisor."""
 
     class FakeSupervisor:
         def __init__(self, settings, *, on_ready, on_tick, log_dirs, directory):
@@ -41,7 +25,6 @@ def happened(monkeypatch):
                 self._on_tick(5)
             return 0
 
-    monkeypatch.setattr("headrace.node.embedded_zookeeper.EmbeddedZooKeeper", FakeZooKeeper)
     monkeypatch.setattr("headrace.node.supervisor.Supervisor", FakeSupervisor)
     return events
 

@@ -10,24 +10,8 @@ ADDRESSES = ["127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"]
 
 
 @pytest.fixture
-def happened(monkeypatch):
-    """What happened, in order, with fakes for ZooKeeper and the cluster."""
-    events = []
-
-    class FakeZooKeeper:
-        connect = "127.0.0.1:2222"
-
-        def __init__(self, directory):
-            self.directory = directory
-
-        def start(self):
-            events.append(("zookeeper started", self.directory))
-
-        def check(self, now_ms):
-            events.append(("zookeeper checked", now_ms))
-
-        def stop(self):
-            events.append(("zookeeper stopped", self.directory))
+def happened(monkeypatch, events):
+    """What happened, in order, with a fake for the cluster."""
 
     class FakeCluster:
         def __init__(self, nodes, *, on_ready, on_tick):
@@ -40,7 +24,6 @@ def happened(monkeypatch):
                 self._on_tick(5)
             return 1
 
-    monkeypatch.setattr("headrace.node.embedded_zookeeper.EmbeddedZooKeeper", FakeZooKeeper)
     monkeypatch.setattr("headrace.node.local_cluster.LocalCluster", FakeCluster)
     return events
 
