@@ -5,6 +5,8 @@ Runs in: the controller process, in each duty cycle. The view is the only way in
     changed   at once: leaders, brokers, settings, topics that go. All that goes is in the first view that says any of it
     added     topics that are new: PARTITIONS_PER_PUBLICATION_MAX at a time, each ADDED_PAUSE_MS or when somebody asks (`hurry`).
               A view wakes every process of the node, and where topics come by the thousand, one each is too many
+    first     everything at once: a topic that comes in a later view is new to a partition worker, which would make an empty
+              log of one whose directory failed; and network workers let clients in
 """
 
 from __future__ import annotations
@@ -66,6 +68,8 @@ class ViewPublisher:
     def publish(self, now_ms: int) -> bool:
         """Say what is new; False where nothing is, or it may wait, or it does not fit (the last view stands then)."""
         known = self._known
+        if not self._published.version:
+            return self._publish_first(now_ms)
         if self._has_changed() and now_ms >= self._changed_next_ms:
             names, known.changed = known.changed, {}
             if not self._say(names):
@@ -82,6 +86,18 @@ class ViewPublisher:
                 self._added_next_ms = now_ms + ADDED_PAUSE_MS
         else:
             return False
+        is_new, self._is_new = self._is_new, False
+        return is_new
+
+    def _publish_first(self, now_ms: int) -> bool:
+        known = self._known
+        if now_ms < self._changed_next_ms:
+            return False
+        self._is_new = False
+        if not self._say(dict.fromkeys((*known.changed, *known.added))):
+            self._changed_next_ms = self._added_next_ms = now_ms + RETRY_MS
+            return False
+        known.changed, known.added = {}, {}
         is_new, self._is_new = self._is_new, False
         return is_new
 

@@ -32,7 +32,7 @@ from tests.controller.fake_node import settings_of
 from tests.controller.fake_owner import FakeOwner
 from tests.support.children import die_with_parent
 from tests.support.session_thief import end_session
-from tests.support.waiting import DEADLINE_S, wait_until
+from tests.support.waiting import DEADLINE_S, stop_whole, wait_until
 from tests.support.zookeeper_client import ZooKeeperClient
 
 SESSION_MS = 30_000  # no restart takes that long on any machine: what a kill must not cost is not lost to a slow one
@@ -306,7 +306,7 @@ def test_while_zookeeper_answers_nothing_the_others_are_answered(new_node, serve
     node = new_node(connect=server.connect)
     node.start()
     given = node.producer_id()
-    os.kill(server.pid, signal.SIGSTOP)
+    stop_whole(server.pid)
     try:
         request = messages.CreateTopicsRequest
         topic = request.CreatableTopic(name="t", num_partitions=1, replication_factor=1)

@@ -12,7 +12,7 @@ from headrace.ids import OFFSETS_TOPIC, coordinator_partition, owner_of
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.record_batch import build_batch, iterate_batches
-from tests.support.waiting import DEADLINE_S, wait_until
+from tests.support.waiting import DEADLINE_S, stop_whole, wait_until
 from tests.support.zookeeper_client import ZooKeeperClient
 
 GROUP = "readers"
@@ -113,7 +113,7 @@ def client(node):
 @pytest.mark.parametrize("comes_back_by", [signal.SIGCONT, signal.SIGKILL])
 def test_a_topic_made_while_the_coordinator_slept_has_no_offsets_of_the_one_before(node, client, comes_back_by):
     pid = node.pid(f"hr-partition-{HOST}")
-    os.kill(pid, signal.SIGSTOP)
+    stop_whole(pid)
     try:
         assert client.delete(timeout_ms=500) == ErrorCode.REQUEST_TIMED_OUT
         wait_until(lambda: not (node.log_dir / f"{TOPIC}-0").exists())

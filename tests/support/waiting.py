@@ -4,7 +4,10 @@ A wait has a deadline only so that a state that never comes is a failure with a 
 on whatever machine, so that it says nothing about speed.
 """
 
+import os
+import signal
 import time
+from pathlib import Path
 
 DEADLINE_S = 60.0
 LOOK_S = 0.01
@@ -21,3 +24,13 @@ def wait_until(condition, complaint="not in time"):
         assert time.monotonic() < deadline, complaint() if callable(complaint) else complaint
         time.sleep(LOOK_S)
     return found
+
+
+def stop_whole(pid):
+    """SIGSTOP, and wait until each thread has stopped: `kill` returns before they have, and a JVM has many."""
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: {_state_of(thread) for thread in Path(f"/proc/{pid}/task").iterdir()} == {"T"})
+
+
+def _state_of(thread):
+    return (thread / "stat").read_text().rpartition(")")[2].split()[0]

@@ -12,6 +12,7 @@ from headrace.controller.agent.view_publisher import ViewPublisher
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.znodes import PartitionState, TopicAssignment
 from headrace.errors import ErrorCode
+from headrace.limits import PARTITIONS_PER_PUBLICATION_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
@@ -52,6 +53,19 @@ def test_a_view_that_says_nothing_new_is_not_published(new_node):
     assert not node.agent.publish()
     node.react(znodes.TOPICS)
     assert node.view.version == version
+
+
+def test_the_first_view_of_a_boot_has_all_topics_however_many(new_node, ensemble):
+    """To a partition worker a topic that comes later is new: it would make an empty log of one whose directory failed."""
+    names = {f"t{number}" for number in range(5)}
+    for name in names:
+        replicas = ((0,),) * (PARTITIONS_PER_PUBLICATION_MAX // 2)
+        ensemble.put(znodes.topic_path(name), znodes.encode_topic(TopicAssignment(znodes.new_uuid(), replicas)))
+    node = new_node(join=False)
+    node.run(node.joining())
+    assert node.agent.publish()
+    assert node.view.topics.keys() == names
+    assert node.view.brokers.keys() == {0}
 
 
 def test_a_restart_with_nothing_new_does_not_publish_and_keeps_the_slots(new_node):
