@@ -42,6 +42,7 @@ from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.znodes import BadZnode, Registration, TopicAssignment
 from headrace.errors import ErrorCode, KafkaError
+from headrace.ids import NO_LEADER
 from headrace.limits import READS_IN_FLIGHT_MAX
 from headrace.settings import Settings
 from headrace.shm.counters import TOPICS_RELEASED
@@ -93,6 +94,7 @@ class Agent:
         self._last_change = -1  # number of the last entry in /config/changes that was followed
         self._departures = Departures(self.known, self.rows)
         self._states_watched: set[str] = set()  # topics of which a missing state is watched
+        self._has_watched_leaderless = False  # in this session
         self._complaint = Reminder()  # of what ZooKeeper has and we can't follow
         follow = {
             znodes.CONTROLLER: self._follow_controller,
@@ -178,6 +180,7 @@ class Agent:
         self._marked, self._last_change = marked, last_change
         self._loaded_version = epoch_version
         self._states_watched.clear()
+        self._has_watched_leaderless = False
         known.is_missing_new = True
         self.is_loaded, self._needs_load = True, False
         self.is_stirred = True
@@ -388,7 +391,29 @@ class Agent:
             self._states_watched.add(name)
             if await self.zk.get(znodes.state_path(name, index), watch=True) is not None:
                 come.append(topic)
-        return [topic for topic in come if self.known.is_current(topic)]
+        come += await self._watch_leaderless()
+        return [topic for topic in dict.fromkeys(come) if self.known.is_current(topic)]
+
+    async def _watch_leaderless(self) -> list[Topic]:
+        """Once a session: replicas here that had no leader when they were read get one while this node joins, and nobody tells
+        it so (LeaderAndIsr will). Returns the topics whose states say something else by now."""
+        if self._has_watched_leaderless:
+            return []
+        self._has_watched_leaderless = True
+        known = self.known
+        asked = [
+            (topic, index, state)
+            for topic in map(known.topics.__getitem__, known.topics_on(frozenset((known.node_id,))))
+            for index, state in enumerate(topic.states)
+            if state is not None and state.leader == NO_LEADER and known.node_id in topic.replicas[index]
+        ]
+        paths = [znodes.state_path(topic.name, index) for topic, index, _state in asked]
+        nodes = await self.zk.get_many(paths, watch=True)
+        return [
+            topic
+            for (topic, _index, state), node in zip(asked, nodes, strict=True)
+            if node is not None and node.version != state.version
+        ]
 
     async def _read_names(self) -> tuple[frozenset[str], list[str]]:
         """The marks, then the names of all topics: whoever deletes a topic removes its mark last."""
