@@ -8,25 +8,11 @@ Holds: headrace/limits.py
 import ast
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-SOURCES = [
-    "headrace",
-    "protocol",
-    "shm",
-    "runtime",
-    "log",
-    "client",
-    "workers",
-    "controller",
-    "node",
-    "spark",
-    "migration",
-    "cli",
-]
+from tests.support.tree import ROOT, SOURCES
+
 LIMITS = "headrace/limits.py"
 _BOUND = re.compile(r"_?[A-Z][A-Z0-9_]*_(MAX|MIN)")
 

@@ -8,22 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-SOURCES = [
-    "headrace",
-    "protocol",
-    "shm",
-    "runtime",
-    "log",
-    "client",
-    "workers",
-    "controller",
-    "node",
-    "spark",
-    "migration",
-    "cli",
-]
-CODE = [path for folder in SOURCES for path in sorted((ROOT / folder).rglob("*.py"))]
+from tests.support.tree import CODE, ROOT
+
 # what a table says beside parameters
 NOT_PARAMETERS = {"raises", "returns", "yields", "source", "note"}
 # a line as long as this may have been cut

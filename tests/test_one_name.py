@@ -3,26 +3,10 @@
 import ast
 import re
 from collections import defaultdict
-from pathlib import Path
 
 from headrace.log import names
+from tests.support.tree import CODE, ROOT
 
-ROOT = Path(__file__).parent.parent
-SOURCES = [
-    "headrace",
-    "protocol",
-    "shm",
-    "runtime",
-    "log",
-    "client",
-    "workers",
-    "controller",
-    "node",
-    "spark",
-    "migration",
-    "cli",
-]
-CODE = [path for folder in SOURCES for path in sorted((ROOT / folder).rglob("*.py"))]
 SUFFIXES = {value: name for name, value in vars(names).items() if name.endswith("_SUFFIX")}
 
 

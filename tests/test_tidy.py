@@ -10,24 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import LONG_FILES
+from tests.support.tree import CODE, ROOT, SOURCES
 
-ROOT = Path(__file__).parent.parent
-SOURCES = [
-    "headrace",
-    "protocol",
-    "shm",
-    "runtime",
-    "log",
-    "client",
-    "workers",
-    "controller",
-    "node",
-    "spark",
-    "migration",
-    "cli",
-]
 FOLDERS = [*SOURCES, "bench", "tests", "systemd"]
-CODE = [path for folder in SOURCES for path in sorted((ROOT / folder).rglob("*.py"))]
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 DRAWERS = {"util", "utils", "helper", "helpers", "common", "misc", "shared", "stuff", "tools"}

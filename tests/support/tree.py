@@ -1,0 +1,20 @@
+"""The folders that are shipped, and their sources: what checks of the whole tree read."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SOURCES = [
+    "headrace",
+    "protocol",
+    "shm",
+    "runtime",
+    "log",
+    "client",
+    "workers",
+    "controller",
+    "node",
+    "spark",
+    "migration",
+    "cli",
+]
+CODE = [path for folder in SOURCES for path in sorted((ROOT / folder).rglob("*.py"))]
