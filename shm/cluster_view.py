@@ -25,6 +25,7 @@ class BrokerView(NamedTuple):
     host: str
     port: int
     rack: str | None = None
+    epoch: int = -1  # of the broker (KIP-380), -1: not known
 
 
 class PartitionView(NamedTuple):

@@ -15,6 +15,9 @@ bytes:
     REQUEST_PART  request_id 8 | begun 4 | pad 4 | the next bytes of a body that no message holds; the REQUEST has its end
     REPLY         request_id 8 | status 2 | pad 2 | begun 4 | body ...
     REPLY_PART    as REQUEST_PART; the REPLY has the end
+    FOLLOWER_FETCHED  n x ( slot 4 | key 4 | replica 4 | leader epoch 4 | broker epoch 8 | fetch offset 8 | log start offset 8 )
+                  network to partition worker: a follower has fetched from there, so it has all records before; the leader epoch
+                  and the broker epoch are the follower's, -1: not said. Only where one of them is another than told last
 
 `begun` says how many bytes of a body came before. The kinds of requests are Kafka's api keys, for what a client has
 asked, and those of `RequestKind`, which no client can send:
@@ -26,6 +29,9 @@ asked, and those of `RequestKind`, which no client can send:
     NOTE_SYNCED      slot 4 | key 4 | segments_version 8 | recovery point 8
     SWAP_SEGMENTS    slot 4 | key 4 | segments_version 8 | n x ( base offset 8 | size 8 )
                      the first segment's `.cleaned` files replace all of them, if no truncation came since that version
+    ALTER_ISR        n x ( slot 4 | key 4 | leader_epoch 4 | known 2 | wanted 2 | known x id 4 | wanted x ( id 4, pad 4, broker epoch 8 ) )
+                     a partition worker to the controller: leaders want other in-sync replicas than those known to them. The
+                     reply is n x error 2, in that order; what came of it is in a view that was published before
     FOLLOWED         view_version 8
                      a partition worker to the controller: rows have moved; that version of the view is acted on to the end
     UPKEEP_RESULT    error 2
@@ -56,6 +62,7 @@ REPLY = 6
 REPLY_PART = 7
 PRODUCE_PART = 8
 REQUEST_PART = 9
+FOLLOWER_FETCHED = 10
 
 
 class RequestKind(IntEnum):
@@ -65,6 +72,7 @@ class RequestKind(IntEnum):
     SWAP_SEGMENTS = -2
     NOTE_SYNCED = -3
     FOLLOWED = -4
+    ALTER_ISR = -5
 
 
 class ReplyStatus(IntEnum):
@@ -93,6 +101,11 @@ PRODUCE_HEADER = Struct("=QIIIihHI")
 PRODUCE_PART_HEADER = Struct("=QIxxxx")
 RESULT_ENTRY = Struct("=QIhxxqqq")
 RESULT_TEXT_HEADER = Struct("=QIxxxx")
+FOLLOWER_FETCHED_ENTRY = Struct("=IIiiqqq")
+ALTER_ISR_HEADER = Struct("=IIiHH")
+ALTER_ISR_KNOWN = Struct("=i")
+ALTER_ISR_WANTED = Struct("=ixxxxq")
+ALTER_ISR_RESULT = Struct("=h")
 SLOT_ENTRY = Struct("=I")
 REQUEST_HEADER = Struct("=QhhI")
 REPLY_HEADER = Struct("=QhxxI")

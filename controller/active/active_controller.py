@@ -141,7 +141,7 @@ class ActiveController:
         """
         guard = self._guard()
         topic = Topic(name, znodes.new_uuid(), replicas, configs, [None] * len(replicas))
-        data = encode_assignment(topic.topic_id, replicas)
+        data = encode_assignment(topic.assignment)
         self._room.reserve(name, replicas, configs)
         is_told = False
         self._reserve(name)
@@ -170,14 +170,14 @@ class ActiveController:
         """
         guard = self._guard()
         name, new = topic.name, replicas[len(topic.replicas) :]
-        data = encode_assignment(topic.topic_id, replicas)
+        data = encode_assignment(topic.assignment._replace(replicas=replicas))
         self._room.reserve(name, new)
         is_told = False
         self._reserve(name)
         try:
             node = check_growable(topic, await self._zk.get(znodes.topic_path(name)))
             states: list[PartitionState | None] = [*topic.states, *[None] * len(new)]
-            grown = Topic(name, topic.topic_id, replicas, topic.configs, states)
+            grown = Topic(name, topic.topic_id, replicas, topic.configs, states, others=topic.others)
             existing = len(topic.replicas)
             steps = growth_steps(grown, existing, data, node.version, self._known.live(), guard.epoch, guard.begin)
             made = await self._write(guard, steps)

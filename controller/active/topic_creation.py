@@ -71,11 +71,13 @@ def check_assignment(assignment: dict[int, list[int]], live: Sequence[int]) -> t
     return tuple(rows)
 
 
-def encode_assignment(topic_id: str, replicas: tuple[tuple[int, ...], ...]) -> bytes:
+def encode_assignment(assignment: TopicAssignment) -> bytes:
     """A topic's node; raises KafkaError POLICY_VIOLATION, where ZooKeeper would not take it"""
-    data = znodes.encode_topic(TopicAssignment(topic_id, replicas))
+    data = znodes.encode_topic(assignment)
     if len(data) > TOPIC_NODE_BYTES_MAX:
-        raise KafkaError(ErrorCode.POLICY_VIOLATION, f"{len(replicas)} partitions are too many for a node of ZooKeeper")
+        raise KafkaError(
+            ErrorCode.POLICY_VIOLATION, f"{len(assignment.replicas)} partitions are too many for a node of ZooKeeper"
+        )
     return data
 
 

@@ -40,7 +40,7 @@ from headrace.controller.zookeeper.errors import Node, ZkError
 from headrace.controller.zookeeper.outage import Reminder
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Task, Tasks
-from headrace.controller.zookeeper.znodes import BadZnode, Registration, TopicAssignment
+from headrace.controller.zookeeper.znodes import BadZnode, Registration
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import NO_LEADER
 from headrace.limits import READS_IN_FLIGHT_MAX
@@ -351,7 +351,7 @@ class Agent:
                 continue  # whoever reads the names follows that, or NameReleased comes
             if topic.revision != revision:
                 self.note([znodes.topic_path(topic.name)])
-            elif node.data != znodes.encode_topic(TopicAssignment(topic.topic_id, topic.replicas)):
+            elif node.data != znodes.encode_topic(topic.assignment):
                 if self._take_assignment(topic, node):
                     changed.append(topic.name)
                 else:
@@ -366,12 +366,14 @@ class Agent:
     def _take_assignment(self, topic: Topic, node: Node) -> bool:
         """returns   False, where another topic has the name: it was deleted and made again between two reads"""
         try:
-            topic_id, replicas = znodes.decode_topic(topic.name, node.data)
+            topic_id, replicas, adding, removing, others = znodes.decode_topic(topic.name, node.data)
         except BadZnode as failure:
             _log.warning("assignment kept as it was reason=%s", failure)
             return True
         if is_another(topic.topic_id, topic_id):
             return False
+        if topic_id == topic.topic_id:
+            topic.adding, topic.removing, topic.others = adding, removing, others
         is_more = topic_id == topic.topic_id and len(replicas) >= len(topic.replicas)
         if is_more and replicas != topic.replicas:
             self.known.grow(topic, replicas, {})

@@ -43,7 +43,7 @@ class ClusterReader:
             if node is None:
                 continue
             try:
-                brokers[node_id] = znodes.decode_broker(node_id, node.data)
+                brokers[node_id] = znodes.decode_broker(node_id, node.data, node.created_zxid)
             except BadZnode as failure:
                 known = self._known.brokers.get(node_id)
                 _log.warning("broker %s reason=%s", "ignored" if known is None else "kept as it was", failure)
@@ -83,18 +83,20 @@ class ClusterReader:
         """raises   BadZnode, where we don't know better"""
         known = self._known.topics.get(name) or self._known.released.get(name)
         try:
-            topic_id, replicas = znodes.decode_topic(name, data)
+            assignment = znodes.decode_topic(name, data)
         except BadZnode as failure:
             if known is None:
                 raise
             _log.error("topic kept as it was reason=%s", failure)
-            topic_id, replicas = known.topic_id, known.replicas
+            assignment = known.assignment
+        topic_id, replicas, adding, removing, others = assignment
         if known is not None and is_another(known.topic_id, topic_id):
             known = None
         path = znodes.topic_config_path(name)
         overrides = _overrides(name, path, config, known.configs if known is not None else None)
         states = list(known.states[: len(replicas)]) if known is not None else []
-        return Topic(name, topic_id, replicas, overrides, states + [None] * (len(replicas) - len(states)))
+        states += [None] * (len(replicas) - len(states))
+        return Topic(name, topic_id, replicas, overrides, states, adding, removing, others)
 
     async def _read_states(self, topics: Sequence[Topic]) -> None:
         """Of topics that nobody else has yet."""

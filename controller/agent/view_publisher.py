@@ -158,7 +158,7 @@ class ViewPublisher:
                 cluster_id=known.cluster_id,
                 controller_id=known.controller_id,
                 brokers={
-                    node_id: BrokerView(node_id, broker.host, broker.port, broker.rack)
+                    node_id: BrokerView(node_id, broker.host, broker.port, broker.rack, broker.epoch)
                     for node_id, broker in sorted(known.brokers.items())
                 },
                 cluster_settings=known.cluster_settings,

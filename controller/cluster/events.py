@@ -5,6 +5,7 @@ of the active controller says is in it: the agent acts on it without a look into
 come from another node's controller one day, as LeaderAndIsr, UpdateMetadata and StopReplica.
 
     agent -> active     Elected, Resigned, BrokersChanged, TopicsRead, Marked, ReplicasSettled
+    other controllers -> agent   LeadersTold, ReplicasStopped: as LeaderAndIsr, UpdateMetadata and StopReplica say them
     active -> agent     NameReserved, NameReleased, TopicWritten, TopicGrown, StatesWritten, StatesStale,
                         TopicLeaving, TopicRemoved, SteppedDown
 """
@@ -115,6 +116,47 @@ class SteppedDown(NamedTuple):
     """A write said that another controller was elected."""
 
 
+class ToldPartition(NamedTuple):
+    """A partition as a controller's request has it."""
+
+    state: PartitionState  # its version is the partition epoch
+    replicas: tuple[int, ...]  # with those that are added
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+    offline: tuple[int, ...] = ()
+    is_new: bool = False  # a new replica: it is made even beside a directory that failed (KAFKA-10314)
+
+
+class ToldTopic(NamedTuple):
+    """Some or all partitions of a topic."""
+
+    topic_id: str  # 32 hex digits, '': the request has none
+    partitions: dict[int, ToldPartition]
+
+
+class LeadersTold(NamedTuple):
+    """What the active controller told this node of partitions; older epochs than what is known change nothing."""
+
+    controller_id: int
+    controller_epoch: int
+    topics: dict[str, ToldTopic]
+
+
+class ReplicasStopped(NamedTuple):
+    """Replicas that this node is to follow no more, or to delete."""
+
+    controller_id: int
+    controller_epoch: int
+    replicas: dict[tuple[str, int], StoppedReplica]
+
+
+class StoppedReplica(NamedTuple):
+    """How a replica is stopped."""
+
+    leader_epoch: int  # -1: not said; -2: the topic is being deleted
+    is_deleted: bool  # its files go
+
+
 ToActive = Elected | Resigned | BrokersChanged | TopicsRead | Marked | ReplicasSettled
 ToAgent = (
     NameReserved
@@ -126,4 +168,6 @@ ToAgent = (
     | TopicLeaving
     | TopicRemoved
     | SteppedDown
+    | LeadersTold
+    | ReplicasStopped
 )

@@ -16,11 +16,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Set
+from typing import Any
 
 from headrace.controller.cluster.slots import NO_SLOT, Slots
 from headrace.controller.cluster.topic_names import TopicNames
 from headrace.controller.zookeeper import znodes
-from headrace.controller.zookeeper.znodes import PartitionState, Registration, TopicAssignment
+from headrace.controller.zookeeper.znodes import (
+    NO_FIELDS,
+    NO_MOVES,
+    Moves,
+    PartitionState,
+    Registration,
+    TopicAssignment,
+)
 from headrace.ids import partition_key
 from headrace.limits import ASSIGNMENT_TOLD_MAX, RELEASED_TOPICS_MAX, RELEASES_TOLD_MAX
 from headrace.shm.cluster_view import ClusterView, DeletedTopic, DoomedReplica, TopicView
@@ -33,13 +41,28 @@ _log = logging.getLogger(__name__)
 class Topic:
     """One topic: assignment, overrides, partition states (None: not there).
 
+    adding, removing   replicas that a reassignment adds or removes, by partition (KIP-455); the added are in `replicas` too
+    others       fields of its node that we don't know
     past         states that were there once: what is written in their place goes on from them
     is_watched   whether its node in ZooKeeper is
     added        which addition to the known cluster this was, 0: none yet
     revision     how often it was changed by what we wrote: what was read before that is older
     """
 
-    __slots__ = ("added", "configs", "is_watched", "name", "past", "replicas", "revision", "states", "topic_id")
+    __slots__ = (
+        "added",
+        "adding",
+        "configs",
+        "is_watched",
+        "name",
+        "others",
+        "past",
+        "removing",
+        "replicas",
+        "revision",
+        "states",
+        "topic_id",
+    )
 
     def __init__(
         self,
@@ -48,8 +71,14 @@ class Topic:
         replicas: Replicas,
         configs: dict[str, str],
         states: list[PartitionState | None],
+        adding: Moves = NO_MOVES,
+        removing: Moves = NO_MOVES,
+        others: Mapping[str, Any] = NO_FIELDS,
     ) -> None:
         self.name = name
+        self.adding = adding
+        self.removing = removing
+        self.others = others
         self.topic_id = topic_id
         self.replicas = replicas
         self.configs = configs
@@ -58,6 +87,11 @@ class Topic:
         self.is_watched = False
         self.added = 0
         self.revision = 0
+
+    @property
+    def assignment(self) -> TopicAssignment:
+        """As its node has it."""
+        return TopicAssignment(self.topic_id, self.replicas, self.adding, self.removing, self.others)
 
     @property
     def missing(self) -> list[int]:
@@ -364,7 +398,7 @@ class KnownCluster:
                 " /admin/delete_topics has no mark for it: create it again with %s to have the topic back; DeleteTopics"
                 " removes it for good",
                 topic.name, topic.topic_id, sum(self.node_id in row for row in topic.replicas), path,
-                znodes.encode_topic(TopicAssignment(topic.topic_id, topic.replicas))[:ASSIGNMENT_TOLD_MAX].decode(),
+                znodes.encode_topic(topic.assignment)[:ASSIGNMENT_TOLD_MAX].decode(),
             )  # fmt: skip
         if len(topics) > RELEASES_TOLD_MAX:
             _log.error("topics released, their files and offsets stay more=%d", len(topics) - RELEASES_TOLD_MAX)

@@ -37,3 +37,4 @@ class Node(NamedTuple):
     version: int
     ephemeral_owner: int  # session id, 0: persistent
     created_ms: int = 0  # by ZooKeeper's clock
+    created_zxid: int = -1  # of the transaction that made it; of a broker's node this is the broker epoch

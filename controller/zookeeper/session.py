@@ -200,7 +200,7 @@ class ZkSession:
         while True:
             try:
                 data, stat = await self._call(self._client.get_async, self._chroot + path, watch=callback)
-                return Node(data or b"", stat.version, stat.ephemeralOwner, stat.ctime)
+                return Node(data or b"", stat.version, stat.ephemeralOwner, stat.ctime, stat.czxid)
             except NoNodeError:
                 if callback is None:
                     return None
@@ -350,7 +350,7 @@ def _node_of(reply: Future[Any]) -> Node | None:
     if reply.failure is not None:
         return None
     data, stat = reply.result()
-    return Node(data or b"", stat.version, stat.ephemeralOwner, stat.ctime)
+    return Node(data or b"", stat.version, stat.ephemeralOwner, stat.ctime, stat.czxid)
 
 
 def _repeated(hosts: str, timeout_ms: int) -> str:

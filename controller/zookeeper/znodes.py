@@ -25,11 +25,13 @@ import base64
 import json
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from headrace.errors import HeadraceError
+from headrace.ids import NO_EPOCH
 from headrace.limits import TOPIC_NAME_LENGTH_MAX
 
 BROKER_IDS = "/brokers/ids"
@@ -46,6 +48,7 @@ DELETE_TOPICS = "/admin/delete_topics"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
 
 CONSUMERS = "/consumers"
+_TOPIC_FIELDS = frozenset(("version", "partitions", "topic_id", "adding_replicas", "removing_replicas"))
 _TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]+\Z")
 _BAD_IN_PATH = re.compile("[/\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")  # what ZooKeeper refuses, and the slash
 
@@ -78,6 +81,7 @@ class Registration(NamedTuple):
     host: str
     port: int
     rack: str | None
+    epoch: int = NO_EPOCH  # of the broker: the czxid of its node
 
 
 class PartitionState(NamedTuple):
@@ -87,14 +91,23 @@ class PartitionState(NamedTuple):
     leader_epoch: int
     isr: tuple[int, ...]
     controller_epoch: int
-    version: int = 0  # of the node, which a change expects
+    version: int = 0  # of the node, which a change expects; the partition epoch of requests
+    recovery: int = 0  # leader_recovery_state: 1 RECOVERING, after an unclean election; 0 RECOVERED
+
+
+Moves = Mapping[int, tuple[int, ...]]  # by partition, those that have some
+NO_MOVES: Moves = MappingProxyType({})
+NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
 
 
 class TopicAssignment(NamedTuple):
     """A topic as /brokers/topics has it: replicas by partition, in order."""
 
     topic_id: str  # 32 hex digits, '' where the topic is from before ids
-    replicas: tuple[tuple[int, ...], ...]
+    replicas: tuple[tuple[int, ...], ...]  # with those that are added and removed
+    adding: Moves = NO_MOVES  # KIP-455
+    removing: Moves = NO_MOVES
+    others: Mapping[str, Any] = NO_FIELDS  # what others wrote into it and we don't know: it stays (KAFKA-12835)
 
 
 def broker_path(node_id: int) -> str:
@@ -166,8 +179,11 @@ def encode_broker(host: str, port: int, rack: str | None, now_ms: int) -> bytes:
     return _dump(fields)
 
 
-def decode_broker(node_id: int, data: bytes) -> Registration:
-    """Host and port of the plaintext listener, else of the first one (version 1 has no endpoints)."""
+def decode_broker(node_id: int, data: bytes, epoch: int = NO_EPOCH) -> Registration:
+    """Host and port of the plaintext listener, else of the first one (version 1 has no endpoints).
+
+    epoch   the node's czxid
+    """
     with _reading(broker_path(node_id)):
         fields = json.loads(data)
         protocols = fields.get("listener_security_protocol_map", {})
@@ -179,14 +195,15 @@ def decode_broker(node_id: int, data: bytes) -> Registration:
         rack = fields.get("rack")
         if not (rack is None or isinstance(rack, str)) or not -1 <= int(port) < 1 << 16:
             raise ValueError(f"rack {rack!r}, port {port}")
-        return Registration(_int32(node_id), _text((host or "").strip("[]")), int(port), rack and _text(rack))
+        return Registration(_int32(node_id), _text((host or "").strip("[]")), int(port), rack and _text(rack), epoch)
 
 
 def encode_topic(assignment: TopicAssignment) -> bytes:
     fields: dict[str, Any] = {
-        "removing_replicas": {},
+        **assignment.others,
+        "removing_replicas": {str(index): list(ids) for index, ids in assignment.removing.items() if ids},
         "partitions": {str(index): list(replicas) for index, replicas in enumerate(assignment.replicas)},
-        "adding_replicas": {},
+        "adding_replicas": {str(index): list(ids) for index, ids in assignment.adding.items() if ids},
         "version": 3,
     }
     if assignment.topic_id:  # a topic from before ids has none, not an empty one
@@ -202,7 +219,14 @@ def decode_topic(name: str, data: bytes) -> TopicAssignment:
         fields = json.loads(data)
         partitions = {int(index): tuple(map(_int32, replicas)) for index, replicas in fields["partitions"].items()}
         replicas = tuple(partitions[index] for index in range(len(partitions)))
-        return TopicAssignment(decode_uuid(fields.get("topic_id", "")), replicas)
+        others = {key: value for key, value in fields.items() if key not in _TOPIC_FIELDS}
+        return TopicAssignment(
+            decode_uuid(fields.get("topic_id", "")),
+            replicas,
+            _moves(fields.get("adding_replicas", {})),
+            _moves(fields.get("removing_replicas", {})),
+            others or NO_FIELDS,
+        )
 
 
 def is_reassigning(name: str, data: bytes) -> bool:
@@ -212,16 +236,21 @@ def is_reassigning(name: str, data: bytes) -> bool:
         return any(any(fields.get(key, {}).values()) for key in ("adding_replicas", "removing_replicas"))
 
 
+def _moves(fields: dict[str, list[int]]) -> Moves:
+    return {int(index): tuple(map(_int32, ids)) for index, ids in fields.items() if ids} or NO_MOVES
+
+
 def encode_state(state: PartitionState) -> bytes:
-    return _dump(
-        {
-            "controller_epoch": state.controller_epoch,
-            "leader": state.leader,
-            "version": 1,
-            "leader_epoch": state.leader_epoch,
-            "isr": list(state.isr),
-        }
-    )
+    fields = {
+        "controller_epoch": state.controller_epoch,
+        "leader": state.leader,
+        "version": 1,
+        "leader_epoch": state.leader_epoch,
+        "isr": list(state.isr),
+    }
+    if state.recovery:
+        fields["leader_recovery_state"] = state.recovery
+    return _dump(fields)
 
 
 def decode_state(path: str, data: bytes, version: int) -> PartitionState:
@@ -233,6 +262,7 @@ def decode_state(path: str, data: bytes, version: int) -> PartitionState:
             tuple(map(_int32, fields["isr"])),
             int(fields.get("controller_epoch", 0)),
             version,
+            int(fields.get("leader_recovery_state", 0)),
         )
 
 

@@ -1,7 +1,8 @@
 """From a frame to its handler.
 
-Runs in: a network worker. The table below is what is served; anything else closes the connection, as Kafka
-does, with a log line that names peer and reason. ApiVersions alone is answered whatever its version.
+Runs in: a network worker. The table below is what is served, to clients and to brokers (`protocol/broker_versions.py`);
+anything else closes the connection, as Kafka does, with a log line that names peer and reason. ApiVersions alone is answered
+whatever its version.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headrace.errors import BadFrame
-from headrace.protocol.apis import ADVERTISED, ApiKey, response_header_version
+from headrace.protocol.apis import ApiKey, response_header_version
+from headrace.protocol.broker_versions import SERVED
 from headrace.protocol.frames import parse_request_header
 from headrace.workers.network.connection import Connection
 from headrace.workers.network.context import Context
@@ -19,6 +21,10 @@ from headrace.workers.network.handlers import (
     a01_fetch,
     a02_list_offsets,
     a03_metadata,
+    a04_leader_and_isr,
+    a05_stop_replica,
+    a06_update_metadata,
+    a07_controlled_shutdown,
     a08_offset_commit,
     a09_offset_fetch,
     a10_find_coordinator,
@@ -52,6 +58,7 @@ from headrace.workers.network.handlers import (
     a47_offset_delete,
     a48_describe_client_quotas,
     a50_describe_user_scram_credentials,
+    a56_alter_partition,
     a60_describe_cluster,
     a61_describe_producers,
     a65_describe_transactions,
@@ -65,6 +72,10 @@ HANDLERS: dict[int, Handler] = {
     ApiKey.FETCH: a01_fetch.handle,
     ApiKey.LIST_OFFSETS: a02_list_offsets.handle,
     ApiKey.METADATA: a03_metadata.handle,
+    ApiKey.LEADER_AND_ISR: a04_leader_and_isr.handle,
+    ApiKey.STOP_REPLICA: a05_stop_replica.handle,
+    ApiKey.UPDATE_METADATA: a06_update_metadata.handle,
+    ApiKey.CONTROLLED_SHUTDOWN: a07_controlled_shutdown.handle,
     ApiKey.OFFSET_COMMIT: a08_offset_commit.handle,
     ApiKey.OFFSET_FETCH: a09_offset_fetch.handle,
     ApiKey.FIND_COORDINATOR: a10_find_coordinator.handle,
@@ -98,17 +109,18 @@ HANDLERS: dict[int, Handler] = {
     ApiKey.OFFSET_DELETE: a47_offset_delete.handle,
     ApiKey.DESCRIBE_CLIENT_QUOTAS: a48_describe_client_quotas.handle,
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: a50_describe_user_scram_credentials.handle,
+    ApiKey.ALTER_PARTITION: a56_alter_partition.handle,
     ApiKey.DESCRIBE_CLUSTER: a60_describe_cluster.handle,
     ApiKey.DESCRIBE_PRODUCERS: a61_describe_producers.handle,
     ApiKey.DESCRIBE_TRANSACTIONS: a65_describe_transactions.handle,
     ApiKey.LIST_TRANSACTIONS: a66_list_transactions.handle,
 }
-assert HANDLERS.keys() == ADVERTISED.keys(), "advertise an API only once it works"
+assert HANDLERS.keys() == SERVED.keys()
 
 # (api key, version) -> (handler, whether the response header is flexible)
 _SERVED: dict[tuple[int, int], tuple[Handler, bool]] = {
     (key, version): (HANDLERS[key], response_header_version(key, version) > 0)
-    for key, (low, high) in ADVERTISED.items()
+    for key, (low, high) in SERVED.items()
     for version in range(low, high + 1)
 }
 

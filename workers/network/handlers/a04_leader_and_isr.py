@@ -1,0 +1,15 @@
+"""LeaderAndIsr (key 4), v0 to v7, from brokers: the controller process decides and answers.
+
+Work: `controller/admin/a04_leader_and_isr.py`.
+Source: Kafka `KafkaApis.handleLeaderAndIsrRequest`.
+"""
+
+from __future__ import annotations
+
+from headrace.workers.network.context import Context
+from headrace.workers.network.exchange import Exchange
+
+
+def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
+    """Forward to the controller."""
+    context.forward_to_controller(exchange, body)

@@ -1,0 +1,15 @@
+"""ControlledShutdown (key 7), v0 to v3, from brokers: the controller process decides and answers.
+
+Work: `controller/admin/a07_controlled_shutdown.py`.
+Source: Kafka `KafkaApis.handleControlledShutdownRequest`.
+"""
+
+from __future__ import annotations
+
+from headrace.workers.network.context import Context
+from headrace.workers.network.exchange import Exchange
+
+
+def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
+    """Forward to the controller."""
+    context.forward_to_controller(exchange, body)
