@@ -34,7 +34,7 @@ def test_isrs_are_asked_of_the_controller_from_2_7_on_and_topics_have_ids_from_2
 
 @pytest.mark.parametrize("ibp", ["2.5", "1.1-IV0", "", "newest"])
 def test_an_older_ibp_is_refused(ibp):
-    with pytest.raises(ValueError, match="from 2[.]6 on"):
+    with pytest.raises(ValueError, match=r"from 2[.]6 on"):
         inter_broker(ibp)
 
 
