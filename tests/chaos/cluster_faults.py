@@ -22,7 +22,7 @@ class KillNode(ClusterFault):
     """SIGKILL to a whole node; it starts again after a while."""
 
     def __init__(self, role: str, weight: float = 1.0) -> None:
-        self.role, self.name, self.weight = role, f"kill {role}", weight
+        self.role, self.name, self.weight = role, f"kill-{role}", weight
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
         node = stage.pick(self.role, chance)
@@ -47,7 +47,7 @@ class StopNode(ClusterFault):
     """SIGTERM to a node; it starts again after a while."""
 
     def __init__(self, role: str, weight: float = 1.0) -> None:
-        self.role, self.name, self.weight = role, f"stop {role}", weight
+        self.role, self.name, self.weight = role, f"stop-{role}", weight
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
         node = stage.pick(self.role, chance)
@@ -78,7 +78,7 @@ class PauseNode(ClusterFault):
     """SIGSTOP to all processes of a node, SIGCONT after a while."""
 
     def __init__(self, role: str, weight: float = 1.0) -> None:
-        self.role, self.name, self.weight = role, f"pause {role}", weight
+        self.role, self.name, self.weight = role, f"pause-{role}", weight
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
         node = stage.pick(self.role, chance)
@@ -97,7 +97,7 @@ class AllAtOnce(ClusterFault):
     """The same to every node that runs, in one moment."""
 
     def __init__(self, what: str, weight: float) -> None:
-        self.what, self.name, self.weight = what, f"{what} all", weight
+        self.what, self.name, self.weight = what, f"{what}-all", weight
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
         nodes = stage.free_nodes()
@@ -120,7 +120,7 @@ class KillWorker(ClusterFault):
     needs_workers = True
 
     def __init__(self, worker: str, weight: float = 1.0) -> None:
-        self.worker, self.name, self.weight = worker, f"kill {worker}", weight
+        self.worker, self.name, self.weight = worker, f"kill-{worker}-process", weight
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
         node = stage.pick(chance.choice(ROLES), chance)
@@ -137,7 +137,7 @@ class PauseWorker(ClusterFault):
     needs_workers = True
 
     def __init__(self, worker: str, weight: float = 1.0) -> None:
-        self.worker, self.name, self.weight = worker, f"pause {worker}", weight
+        self.worker, self.name, self.weight = worker, f"pause-{worker}-process", weight
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
         node = stage.pick(chance.choice(ROLES), chance)
@@ -152,7 +152,7 @@ class ZooKeeperAway(ClusterFault):
     """ZooKeeper is killed and started again, or stopped for a while."""
 
     def __init__(self, what: str, weight: float = 1.0) -> None:
-        self.what, self.name, self.weight = what, f"{what} zookeeper", weight
+        self.what, self.name, self.weight = what, f"{what}-zookeeper", weight
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
         if not stage.is_zookeeper_up:
@@ -176,7 +176,7 @@ class Cut(ClusterFault):
 
     def __init__(self, peers: str, one_way: bool, weight: float = 1.0) -> None:
         self.peers, self.one_way, self.weight = peers, one_way, weight
-        self.name = f"cut{' one way' if one_way else ''} {peers}"
+        self.name = f"cut{'-one-way' if one_way else ''}-{peers}"
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
         node = stage.pick(chance.choice(ROLES), chance)
@@ -195,7 +195,7 @@ class Cut(ClusterFault):
 class Lossy(ClusterFault):
     """A share of the packets from one node to another, or to all, is lost."""
 
-    name, weight, needs_network = "lossy link", 1.0, True
+    name, weight, needs_network = "lossy-link", 1.0, True
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
         node = stage.pick(chance.choice(ROLES), chance)
@@ -211,7 +211,7 @@ class Lossy(ClusterFault):
 class Slow(ClusterFault):
     """What a node sends leaves at a modem's speed."""
 
-    name, weight, needs_network = "slow link", 1.0, True
+    name, weight, needs_network = "slow-link", 1.0, True
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
         node = stage.pick(chance.choice(ROLES), chance)

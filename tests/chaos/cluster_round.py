@@ -316,7 +316,12 @@ class ClusterRound:
             if client.refused:
                 self.report.notes[f"{client.name} was told that the topic is unknown"] += client.refused
             for name, number in client.errors.items():
-                self._blame("not-delivered", f"{number} records of {client.name}: {name}")
+                if (
+                    self._node_type is KafkaNode
+                ):  # a broker that just started says that it knows no topic, and librdkafka gives up
+                    self.report.notes[f"records not delivered: {name}"] += number
+                else:
+                    self._blame("not-delivered", f"{number} records of {client.name}: {name}")
             if isinstance(client, KafkaPythonProducer):
                 self.report.notes.update({f"kafka-python gave up: {why}": n for why, n in client.gave_up.items()})
 

@@ -15,7 +15,9 @@ LISTEN = (
     "import socket,sys; s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.bind((sys.argv[1],9092)); print('on',flush=True)\n"
     "while True: print(s.recv(99).decode(),flush=True)"
 )
-SEND = "import socket,sys; socket.socket(socket.AF_INET,socket.SOCK_DGRAM).sendto(sys.argv[2].encode(),(sys.argv[1],9092))"
+SEND = (
+    "import socket,sys; socket.socket(socket.AF_INET,socket.SOCK_DGRAM).sendto(sys.argv[2].encode(),(sys.argv[1],9092))"
+)
 
 
 @pytest.fixture

@@ -1,7 +1,4 @@
-"""Replicas that are not one log are told apart, and those that are pass; files are read as they lie.
-
-Holds: nothing of ours; it is the cluster campaign's own judge.
-"""
+"""Replicas that are not one log are told apart, and those that are pass; files are read as they lie."""
 
 import pytest
 
@@ -17,7 +14,10 @@ A, B, C = Stored(0, 4, 1, 0xA), Stored(5, 5, 1, 0xB), Stored(6, 9, 2, 0xC)
         ("replicas-differ", {1: [A, B, C], 2: [A, B._replace(crc=0xD), C]}),
         ("replicas-differ", {1: [A, B], 2: [A, B, C]}),
         ("replicas-differ", {1: [A, B, C], 2: [A, B, C], 3: []}),
-        ("replicas-differ", {1: [A, B, C], 2: [A, B, C._replace(leader_epoch=3)]}),  # the same records of another leader
+        (
+            "replicas-differ",
+            {1: [A, B, C], 2: [A, B, C._replace(leader_epoch=3)]},
+        ),  # the same records of another leader
         ("replica-order", {1: [A, C]}),  # a gap
         ("replica-order", {1: [A, B, B, C]}),
         ("replica-order", {1: [A._replace(leader_epoch=3), B]}),
@@ -36,7 +36,9 @@ def test_one_log_passes(replicas):
 def test_files_of_several_segments_are_one_log(tmp_path):
     directory = tmp_path / "a" / "t-0"
     directory.mkdir(parents=True)
-    batches = [build_batch([(None, b"x")] * count, timestamp_ms=0, base_offset=base) for base, count in ((0, 3), (3, 1))]
+    batches = [
+        build_batch([(None, b"x")] * count, timestamp_ms=0, base_offset=base) for base, count in ((0, 3), (3, 1))
+    ]
     (directory / "00000000000000000003.log").write_bytes(batches[1])
     (directory / "00000000000000000000.log").write_bytes(batches[0])
     log = read_replica([tmp_path / "b", tmp_path / "a"], "t", 0)
