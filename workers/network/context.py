@@ -80,8 +80,9 @@ class Context:
 
     def _changed_topics(self, before: ClusterView, changes: Changes) -> dict[TopicKey, frozenset[int] | None]:
         """Changes by name and by id, of topics that came and went too."""
-        changed: dict[TopicKey, frozenset[int] | None] = {**changes}
+        changed: dict[TopicKey, frozenset[int] | None] = {}
         for name, indexes in changes.items():
+            changed[name] = indexes
             for view in (before, self.view):
                 if name in view.topics:
                     changed[bytes.fromhex(view.topics[name].topic_id)] = indexes

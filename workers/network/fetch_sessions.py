@@ -34,8 +34,7 @@ from headrace.workers.network.fetch_purgatory import ParkedFetch
 NO_SESSION = 0
 FIRST_EPOCH = 0
 NO_SESSION_EPOCH = -1
-_EPOCH_MAX = 2**31 - 1
-_ID_MAX = 2**31 - 1
+_LAST_INT = 2**31 - 1
 _NONE: dict[FetchedPartition, FetchSession] = {}
 
 TopicKey = str | bytes  # its name, from Fetch v13 on its id
@@ -171,7 +170,7 @@ class FetchSessions:
             return ErrorCode.INVALID_FETCH_SESSION_EPOCH
         if session.has_ids != has_ids:
             return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
-        session.epoch = epoch + 1 if epoch < _EPOCH_MAX else FIRST_EPOCH + 1
+        session.epoch = epoch + 1 if epoch < _LAST_INT else FIRST_EPOCH + 1
         for partition in session.forget(request):
             self.place(session, partition, -1)
             if partition.topic not in session.topics:
@@ -189,7 +188,7 @@ class FetchSessions:
         session_id = NO_SESSION
         if is_wanted and 0 < count <= SESSION_PARTITIONS_MAX and len(self._by_id) < self._sessions_max:
             session_id = next(
-                one for one in (self._random.randint(1, _ID_MAX) for _ in itertools.count()) if one not in self._by_id
+                one for one in (self._random.randint(1, _LAST_INT) for _ in itertools.count()) if one not in self._by_id
             )
         session = FetchSession(connection, replica_id, session_id, has_ids=has_ids)
         session.name(request)

@@ -157,20 +157,14 @@ class _FollowerFetch:
                 partition.answered = state
                 by_topic.setdefault(partition.topic, []).append(data)
         news.update(dict.fromkeys(sent))  # after those that got nothing: they come first in the next answer
-        has_ids = session.has_ids
-        if not session.partition_count:
-            session_id = NO_SESSION
-        else:
-            session_id = session.session_id
-        response = messages.FetchResponse(
-            session_id=session_id,
-            responses=[
-                _TopicResponse(topic_id=topic, partitions=rows)
-                if has_ids
-                else _TopicResponse(topic=topic, partitions=rows)
-                for topic, rows in by_topic.items()
-            ],
-        )
+        session_id = session.session_id if session.partition_count else NO_SESSION
+        responses = [
+            _TopicResponse(topic_id=topic, partitions=rows)
+            if isinstance(topic, bytes)
+            else _TopicResponse(topic=topic, partitions=rows)
+            for topic, rows in by_topic.items()
+        ]
+        response = messages.FetchResponse(session_id=session_id, responses=responses)
         if not session_id:
             self._context.sessions.close(session)
         self._exchange.answer(encode_response_parts(ApiKey.FETCH, self._exchange.api_version, response))

@@ -3,8 +3,8 @@
 Runs in: a partition worker, for the replicas that it leads and that have followers. A change of the ISR is the controller's
 to make; the leader asks this node's controller process, which knows the partition's epoch:
 
-    FOLLOWER_FETCHED -> offset noted -> high watermark -> ISR as it should be -> asked for in this cycle's ALTER_ISR
-    time             -> replicas with a follower that is late, each CHECK_SHARE of the largest lag
+    FOLLOWER_FETCHED   offset noted -> high watermark -> ISR as it should be -> asked for in this cycle's ALTER_ISR
+    time               replicas with a follower that is late are checked: CHECKS_PER_LAG times in the largest lag
 
     asked -> pending (the mark waits for both ISRs) -> answered -> the view followed -> settled: the ISR is the view's
                                                     -> not done for sure: settled, the ISR is what it was
@@ -13,7 +13,7 @@ to make; the leader asks this node's controller process, which knows the partiti
 The controller process publishes what came of a change before it answers, so an answer counts in the cycle after, when the view
 has been followed. One change in flight for each partition (KAFKA-8836). A failed one is asked again as it was, whatever
 has happened since: it may have been done (KAFKA-12686). Where the view has another ISR than the request named, the request can't
-be done any more, and what should be is worked out anew; a new leader epoch ends it too.
+be done any more, and what should be is worked out again; a new leader epoch ends it too.
 
 A process that takes over from one that died does not know what that had asked: all replicas are waited for until it is told
 that nothing is in flight, which is asked for as a change to the ISR that is.
@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 
 from headrace.errors import ErrorCode, StorageFailed
 from headrace.limits import (
@@ -43,6 +44,7 @@ from headrace.shm.messages import (
     ALTER_ISR_KNOWN,
     ALTER_ISR_RESULT,
     ALTER_ISR_WANTED,
+    FOLLOWER_FETCHED,
     FOLLOWER_FETCHED_ENTRY,
     ReplyStatus,
     RequestKind,
@@ -51,7 +53,7 @@ from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replication.followers import Followers
 from headrace.workers.partition.replication.live_brokers import NO_EPOCH_TOLD, LiveBrokers
 
-CHECK_SHARE = 10  # checks in the largest lag
+CHECKS_PER_LAG = 10
 
 # The controller says that it has not done it, and that what we know is what is: Kafka's of AlterPartition v2, and before
 _NOT_DONE = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
@@ -62,11 +64,10 @@ _log = logging.getLogger(__name__)
 class _Change:
     """A change of the ISR that was asked for.
 
-    error         of its last answer; None: it is under way
-    is_answered   in this cycle or one before; it is settled in the next one
+    error   of its last answer; None: it is in flight
     """
 
-    __slots__ = ("epoch", "error", "followers", "is_answered", "known", "replica", "retry_ms", "tries", "wanted")
+    __slots__ = ("epoch", "error", "followers", "known", "replica", "retry_ms", "tries", "wanted")
 
     def __init__(self, replica: Replica, followers: Followers, wanted: tuple[int, ...]) -> None:
         self.replica = replica
@@ -112,7 +113,7 @@ class IsrKeeper:
         self._reduced: dict[Replica, None] = {}  # ISR smaller than the assignment
         self._next_check_ms = 0
         self._interval_ms = min(
-            max(live.lag_max_ms // CHECK_SHARE, ISR_CHECK_INTERVAL_MS_MIN), ISR_CHECK_INTERVAL_MS_MAX
+            max(live.lag_max_ms // CHECKS_PER_LAG, ISR_CHECK_INTERVAL_MS_MIN), ISR_CHECK_INTERVAL_MS_MAX
         )
 
     # Events
@@ -147,6 +148,9 @@ class IsrKeeper:
     def take(self, body: memoryview) -> None:
         """FOLLOWER_FETCHED: where followers are."""
         replicas, live = self._replicas, self._live
+        if len(body) % FOLLOWER_FETCHED_ENTRY.size:
+            _log.warning("message refused kind=%d reason=%d bytes", FOLLOWER_FETCHED, len(body))
+            return
         for slot, key, broker_id, epoch, broker_epoch, offset, log_start in FOLLOWER_FETCHED_ENTRY.iter_unpack(body):
             replica = replicas.get(slot)
             if replica is None or replica.key != key:
@@ -229,12 +233,8 @@ class IsrKeeper:
         while self._to_ask:
             asked = [change for change in self._to_ask[:ISR_CHANGES_PER_REQUEST_MAX] if not change.is_void]
             body = b"".join(change.pack() for change in asked)
-            if asked and not self._mailbox.ask(
-                self._controller_id,
-                RequestKind.ALTER_ISR,
-                body,
-                lambda status, reply, asked=asked: self._take_reply(asked, status, reply),
-            ):
+            on_reply = partial(self._take_reply, asked)
+            if asked and not self._mailbox.ask(self._controller_id, RequestKind.ALTER_ISR, body, on_reply):
                 break
             del self._to_ask[:ISR_CHANGES_PER_REQUEST_MAX]
             for change in asked:
@@ -244,10 +244,9 @@ class IsrKeeper:
         return sent
 
     def _take_reply(self, asked: list[_Change], status: ReplyStatus, body: memoryview) -> None:
-        errors = [error for (error,) in ALTER_ISR_RESULT.iter_unpack(body)] if status is ReplyStatus.ANSWERED else []
-        unknown = int(ErrorCode.UNKNOWN_SERVER_ERROR)
-        if len(errors) != len(asked):
-            errors = [unknown] * len(asked)
+        errors = [int(ErrorCode.UNKNOWN_SERVER_ERROR)] * len(asked)
+        if status is ReplyStatus.ANSWERED and len(body) == len(asked) * ALTER_ISR_RESULT.size:
+            errors = [error for (error,) in ALTER_ISR_RESULT.iter_unpack(body)]
         for change, error in zip(asked, errors, strict=True):
             change.error = error
             self._answered.append(change)
