@@ -102,9 +102,7 @@ def node(new_node, ensemble):
 
 def ask(node, *isrs, epochs=(0, 0), leaders=(0, 1)):
     """What comes of wanting these ISRs, by partition."""
-    asked = {
-        ("t", index): WantedIsr(leaders[index], 0, isr, {}, 0, epochs[index]) for index, isr in enumerate(isrs)
-    }
+    asked = {("t", index): WantedIsr(leaders[index], 0, isr, {}, 0, epochs[index]) for index, isr in enumerate(isrs)}
     return node.run(alter(node.active.term, asked))
 
 
