@@ -19,6 +19,7 @@ CLASSES ?=
 # of pytest, one a core; each keeps to whole files
 SHARDS ?= $(shell nproc)
 GROUP_KILLS ?= 100
+CLUSTER_FAULTS ?= $(FAULTS)
 SWAPS ?= 30
 SWAP_SEED ?=
 # make foreign PEER=kafka SUITES=kgo
@@ -95,9 +96,10 @@ interop: $(STAMP) ## Kafka's own tools and other clients against a node (needs m
 swap: $(STAMP) ## SWAPS=30 of Kafka brokers and nodes in one cluster, SWAP_SEED=7, judged (needs mvn; some fifteen minutes)
 	$(BIN)/python -m tests.interop.swap_campaign --swaps $(SWAPS) $(if $(SWAP_SEED),--seed $(SWAP_SEED))
 
-chaos: $(STAMP) ## FAULTS=1000 under load for each of SEEDS, GROUP_KILLS=100 of coordinators, judged
+chaos: $(STAMP) ## FAULTS=1000 of a node and CLUSTER_FAULTS=1000 of three for each of SEEDS, GROUP_KILLS=100, judged
 	@failed=; for seed in $(SEEDS); do \
 	  $(BIN)/python -m tests.chaos.campaign --faults $(FAULTS) --seed $$seed $(if $(CLASSES),--classes $(CLASSES)) || failed="$$failed $$seed"; \
+	  test -n "$(CLASSES)" || $(BIN)/python -m tests.chaos.cluster_campaign --faults $(CLUSTER_FAULTS) --seed $$seed || failed="$$failed $$seed"; \
 	done; test -z "$$failed" || { echo "anomalies with seeds$$failed" >&2; exit 1; }
 	$(BIN)/python -m tests.chaos.group_campaign --kills $(GROUP_KILLS)
 
