@@ -7,8 +7,12 @@ SEVERE = re.compile(
 )
 # lines, and why they mean nothing: what three Apache Kafka brokers say as well
 NOTHING: dict[str, str] = {}
-OF_A_KILLED_CONTROLLER = {
+OF_OFFLINE_PARTITIONS = {
     r"cannot become follower since the new leader -1 is unavailable": "told of a partition whose replicas are not up yet",
+    r"failed to (change state|elect leader) for partition \S+ from \S+ to OnlinePartition": "no replica of its ISR is up",
+}
+OF_A_KILLED_CONTROLLER = {
+    **OF_OFFLINE_PARTITIONS,
     r"from (Offline|Online)Replica to NewReplica failed": "Kafka's controller takes a reassignment up from its first step",
 }
 

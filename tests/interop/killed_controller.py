@@ -57,45 +57,57 @@ class Operation:
     def is_done(self):
         raise AssertionError("each operation has its own")
 
-    def create(self, assignment, is_waited_for=True):
-        admin = AdminClient({"bootstrap.servers": self.cluster.bootstrap, "log_level": 2})
-        wanted = NewTopic(self.topic, len(assignment), replica_assignment=assignment)
-        future = admin.create_topics([wanted], request_timeout=30, operation_timeout=20)[self.topic]
-        if is_waited_for:
-            future.result(60)
-            self.cluster.wait_until(
-                lambda: not [one for one in self.cluster.not_whole() if one[0] == self.topic], "not created"
-            )
-        return admin, future
+    def create(self, assignment):
+        """Until it is there, whoever dies meanwhile."""
+        deadline = time.monotonic() + CREATE_TRIES_S
+        while True:
+            try:
+                ask_for_topic(self.cluster, self.topic, assignment).result(60)
+                break
+            except KafkaException as failure:
+                if failure.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
+                    break
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.2)
+        self.cluster.wait_until(lambda: not self.not_whole(), lambda: f"not created: {self.not_whole()}")
+
+    def not_whole(self):
+        return [one for one in self.cluster.not_whole() if one[0] == self.topic]
+
+
+def ask_for_topic(cluster, topic, assignment):
+    """A future."""
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 2})
+    wanted = NewTopic(topic, len(assignment), replica_assignment=assignment)
+    return _Kept(admin, admin.create_topics([wanted], request_timeout=30, operation_timeout=20)[topic])
+
+
+class _Kept:
+    """A future, and the client that it dies without."""
+
+    def __init__(self, admin, future):
+        self._admin = admin
+        self._future = future
+
+    def result(self, timeout_s):
+        return self._future.result(timeout_s)
 
 
 class Creation(Operation):
+    REPLICAS = ((1, 2, 3), (2, 3, 1))
+
     def prepare(self):
-        self.asked = None
+        """Nothing is there."""
 
     def begin(self):
-        self.asked = self.create([[1, 2, 3], [2, 3, 1]], is_waited_for=False)
+        self._asked = ask_for_topic(self.cluster, self.topic, list(map(list, self.REPLICAS)))
 
     def retry(self):
-        """Until it is there, or somebody says that it is."""
-        deadline = time.monotonic() + CREATE_TRIES_S
-        admin, future = self.asked
-        while time.monotonic() < deadline:
-            try:
-                future.result(60)
-                return
-            except KafkaException as failure:
-                if failure.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
-                    return
-            time.sleep(0.2)
-            admin, future = self.create([[1, 2, 3], [2, 3, 1]], is_waited_for=False)
-        del admin
-        raise AssertionError("the topic can not be created")
+        self.create(list(map(list, self.REPLICAS)))
 
     def is_done(self):
-        if self.topic not in self.cluster.topics():
-            return False
-        return not [one for one in self.cluster.not_whole() if one[0] == self.topic]
+        return self.topic in self.cluster.topics() and not self.not_whole()
 
 
 class Deletion(Operation):
@@ -131,7 +143,7 @@ class Reassignment(Operation):
         node = self.cluster.read(f"/brokers/topics/{self.topic}")
         if node["adding_replicas"] or node["removing_replicas"] or self.cluster.assignment(self.topic) != TARGET:
             return False
-        if [one for one in self.cluster.not_whole() if one[0] == self.topic]:
+        if self.not_whole():
             return False
         there = {
             (member.broker_id, int(path.name.rpartition("-")[2]))
