@@ -4,6 +4,7 @@ Runs in: `make chaos`. `python -m tests.chaos.cluster_campaign --faults 1000 --s
 
     --kafka         the same against three brokers of Apache Kafka 3.9 (needs mvn)
     --unsafe        settings under which records may be lost, and careless producers: it passes if that is found
+    --classes lose-power kill pause ...    also nodes that lose what they did not sync, which nobody else survives
     --no-network    without networks of our own, which need root and nft; without them the table says which faults did not run
 
 Faults last a while, so that two or more are on at a time (`cluster_faults.py`); now and then all of them end, and the time until
@@ -115,8 +116,9 @@ def _spread(times_s: Sequence[float]) -> str:
 
 
 def choose(classes: Sequence[str]) -> list[ClusterFault]:
-    """The faults whose names begin with one of these; all where none is named. raises ValueError"""
-    chosen = [one for one in CLUSTER_FAULTS if not classes or any(one.name.startswith(name) for name in classes)]
+    """The faults whose names begin with one of these; without one, all but those that lose pages. raises ValueError"""
+    chosen = [one for one in CLUSTER_FAULTS if any(one.name.startswith(name) for name in classes)]
+    chosen = chosen or [one for one in CLUSTER_FAULTS if not classes and not one.loses_pages]
     if not chosen:
         raise ValueError(
             f"no fault is named {', '.join(classes)}; there are {', '.join(one.name for one in CLUSTER_FAULTS)}"
