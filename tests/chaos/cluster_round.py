@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,8 +73,10 @@ class Aborted(Exception):
 class ClusterRound:
     """One round, from an empty directory to a report.
 
-    faults      those that may fire
-    is_unsafe   with settings under which records may be lost, to see that it is found
+    faults        those that may fire
+    node_types    what the nodes are, as many as NODES
+    settings      of all nodes, over those that a campaign's nodes have
+    is_unsafe     with settings under which records may be lost, to see that it is found
     whole_max_s   how long ISRs may take to be whole again
     """
 
@@ -84,7 +86,8 @@ class ClusterRound:
         seed: str,
         faults: Sequence[ClusterFault],
         *,
-        node_type: type[ClusterNode] = ClusterNode,
+        node_types: Sequence[type[ClusterNode]] = (ClusterNode,) * NODES,
+        settings: Mapping[str, str] | None = None,
         has_networks: bool = False,
         is_unsafe: bool = False,
         whole_max_s: float = WHOLE_S,
@@ -92,8 +95,10 @@ class ClusterRound:
     ) -> None:
         self._directory = directory
         self._chance = random.Random(seed)
-        self._node_type = node_type
-        has_workers = node_type is not KafkaNode
+        assert len(node_types) == NODES
+        self._node_types = chance_order(node_types, self._chance)
+        self._settings = {**(settings or {}), **(UNSAFE if is_unsafe else {})}
+        has_workers = ClusterNode in node_types
         self._faults = [
             one for one in faults if (has_networks or not one.needs_network) and (has_workers or not one.needs_workers)
         ]
@@ -141,14 +146,13 @@ class ClusterRound:
         zookeeper = EmbeddedZooKeeper(self._directory / "zookeeper", port, host)
         zookeeper.start()
         stack.callback(zookeeper.stop)
-        settings = UNSAFE if self._is_unsafe else {}
         nodes = [
-            self._node_type(
+            self._node_types[number - 1](
                 self._directory / f"node-{number}",
                 number,
                 zookeeper.connect,
                 networks.rooms[number - 1] if networks else None,
-                settings,
+                self._settings,
             )
             for number in range(1, NODES + 1)
         ]
@@ -336,7 +340,7 @@ class ClusterRound:
         for node in stage.nodes:
             node.log.look()
             anomalies += [Anomaly("died", f"node {node.number}: {death}") for death in node.log.deaths]
-            tracebacks = Counter(node.log.tracebacks) if self._node_type is not KafkaNode else {}
+            tracebacks = Counter(node.log.tracebacks) if node.kind == "headrace" else {}
             anomalies += [Anomaly("traceback", f"node {node.number}: {n} x {text}") for text, n in tracebacks.items()]
         self._count()
 
@@ -390,6 +394,11 @@ class ClusterRound:
         clients: list[Client] = self._stage.clients
         for client in clients:
             client.stopping.set()
+
+
+def chance_order(node_types: Sequence[type[ClusterNode]], chance: random.Random) -> list[type[ClusterNode]]:
+    """Which node is of which kind, by lot."""
+    return chance.sample(list(node_types), len(node_types))
 
 
 def _end_node(node: ClusterNode) -> None:
