@@ -29,7 +29,7 @@ from tests.chaos.cluster_state import ClusterState
 from tests.chaos.final_look import left_in_shm, verify_logs
 from tests.chaos.history import History, Outcome, Send
 from tests.chaos.judge import Anomaly, judge
-from tests.chaos.kafka_python_load import KafkaPythonProducer
+from tests.chaos.kafka_python_load import KafkaPythonProducer, KafkaPythonTail
 from tests.chaos.load import Client, IdempotentProducer, Member, Tail
 from tests.chaos.network_rooms import Networks
 from tests.support import children
@@ -111,6 +111,7 @@ class ClusterRound:
         self._said_s = 0.0
         self.report = ClusterReport(seed)
         self._producers: list[Any] = []
+        self._tails: list[Any] = []
 
     def run(self, count: int) -> ClusterReport:
         """Fire so many faults, and judge."""
@@ -200,7 +201,10 @@ class ClusterRound:
         ]  # fmt: skip
         if not self._is_unsafe:
             self._producers.append(KafkaPythonProducer("python", stage.bootstrap, stage.history, TOPIC, PARTITIONS))
-        self._tails = [Tail("tail", stage.bootstrap, stage.history, TOPIC, PARTITIONS)]
+        self._tails = [
+            kind(name, stage.bootstrap, stage.history, TOPIC, PARTITIONS)
+            for name, kind in (("tail", Tail), ("python-tail", KafkaPythonTail))
+        ]
         self._members = [Member(f"member{n}", stage.bootstrap, stage.history, TOPIC, GROUP) for n in range(2)]
         stage.clients = [*self._producers, *self._tails, *self._members]
         for client in stage.clients:
@@ -244,7 +248,7 @@ class ClusterRound:
 
     def _check_clients(self) -> None:
         for client in self._stage.clients:
-            if client.failure and not client.stopping.is_set():
+            if client.failure and not client.hangs and not client.stopping.is_set():
                 raise Aborted(client.failure)
         for node in self._stage.nodes:
             node.log.look()
@@ -310,13 +314,15 @@ class ClusterRound:
         for tail in self._tails:
             while any(tail.positions[p] < end for p, end in ends.items()) and time.monotonic() < deadline:
                 stage.sleep(0.05)
-            if any(tail.positions[p] < end for p, end in ends.items()):
+            if any(tail.positions[p] < end for p, end in ends.items()) and not tail.hangs:
                 self._blame("unseen", f"{tail.name} is at {tail.positions}, the ends are {ends}")
             tail.stop()
         for member in self._members:
             member.stop()
         for client in stage.clients:
-            if client.failure:
+            if client.hangs:
+                self.report.notes[f"{client.name} hangs in librdkafka"] += 1
+            elif client.failure:
                 self._blame("client", client.failure)
             if client.refused:
                 self.report.notes[f"{client.name} was told that the topic is unknown"] += client.refused
