@@ -26,6 +26,9 @@ from typing import Any
 from headrace.clock import Clock, SystemClock
 from headrace.controller.active.active_controller import ActiveController
 from headrace.controller.admin import (
+    a04_leader_and_isr,
+    a05_stop_replica,
+    a06_update_metadata,
     a08_offset_commit,
     a09_offset_fetch,
     a19_create_topics,
@@ -68,6 +71,9 @@ PROBE_INTERVAL_S = 2.0  # between two probes whether ZooKeeper refuses us, once 
 
 Handler = Callable[[AdminContext, int, memoryview], Coroutine[Any, None, PendingResponse]]
 HANDLERS: dict[int, Handler] = {
+    ApiKey.LEADER_AND_ISR: a04_leader_and_isr.handle,
+    ApiKey.STOP_REPLICA: a05_stop_replica.handle,
+    ApiKey.UPDATE_METADATA: a06_update_metadata.handle,
     ApiKey.OFFSET_COMMIT: a08_offset_commit.handle,
     ApiKey.OFFSET_FETCH: a09_offset_fetch.handle,
     ApiKey.CREATE_TOPICS: a19_create_topics.handle,

@@ -83,7 +83,8 @@ def test_no_drawer_of_odds_and_ends():
 
 
 def test_no_file_is_named_for_two_things():
-    assert not [relative(path) for path in CODE if "_and_" in path.stem]
+    """Kafka's names of requests are Kafka's."""
+    assert not [relative(path) for path in CODE if "_and_" in path.stem and path.stem != "a04_leader_and_isr"]
 
 
 def test_no_file_is_long():

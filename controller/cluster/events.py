@@ -1,11 +1,11 @@
 """What agent and active controller tell one another: facts, as plain data.
 
 Runs in: the controller process. Neither room imports the other; `process.py` hands each event over, at once. All that an event
-of the active controller says is in it: the agent acts on it without a look into ZooKeeper, so that the same facts may
-come from another node's controller one day, as LeaderAndIsr, UpdateMetadata and StopReplica.
+of the active controller says is in it: the agent acts on it without a look into ZooKeeper, so that the same facts
+come from another node's controller, as LeaderAndIsr, UpdateMetadata and StopReplica.
 
     agent -> active     Elected, Resigned, BrokersChanged, TopicsRead, Marked, ReplicasSettled
-    other controllers -> agent   LeadersTold, ReplicasStopped: as LeaderAndIsr, UpdateMetadata and StopReplica say them
+    requests -> agent   LeadersTold, ReplicasStopped: as LeaderAndIsr, UpdateMetadata and StopReplica say them
     active -> agent     NameReserved, NameReleased, TopicWritten, TopicGrown, StatesWritten, StatesStale,
                         TopicLeaving, TopicRemoved, SteppedDown
 """
@@ -140,6 +140,8 @@ class LeadersTold(NamedTuple):
     controller_id: int
     controller_epoch: int
     topics: dict[str, ToldTopic]
+    has_roles: bool = True  # a LeaderAndIsr: this node's replicas take their roles; else an UpdateMetadata
+    deleted: tuple[str, ...] = ()  # topics that are being deleted
 
 
 class ReplicasStopped(NamedTuple):
