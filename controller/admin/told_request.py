@@ -28,7 +28,9 @@ async def judged(context: AdminContext, request: Any, request_type: int = 0) -> 
         return ErrorCode.INVALID_REQUEST
     await context.wait_loaded()
     agent = context.agent
-    error = judge_request(request.controller_epoch, agent.controller_epoch, request.broker_epoch, agent.broker_epoch)
+    error = judge_request(
+        request.controller_epoch, agent.controller_epoch, request.broker_epoch, context.known.broker_epoch
+    )
     if error is ErrorCode.NONE:
         agent.note_controller(request.controller_epoch)
     return error

@@ -37,14 +37,15 @@ from headrace.controller.agent.view_publisher import ViewPublisher
 from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
 from headrace.controller.cluster.view_room import ViewRoom
-from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper import notifications, znodes
+from headrace.controller.zookeeper.epoch_guard import EpochGuard
 from headrace.controller.zookeeper.errors import Node, ZkError
 from headrace.controller.zookeeper.outage import Reminder
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.znodes import BadZnode, Registration
 from headrace.errors import ErrorCode, KafkaError
-from headrace.ids import NO_EPOCH, NO_LEADER
+from headrace.ids import NO_LEADER
 from headrace.limits import READS_IN_FLIGHT_MAX
 from headrace.settings import Settings
 from headrace.shm.counters import TOPICS_RELEASED
@@ -125,12 +126,6 @@ class Agent:
             holder = self.known.controller_id
             raise KafkaError(ErrorCode.NOT_CONTROLLER, f"the active controller is node {holder}, ask there")
 
-    @property
-    def broker_epoch(self) -> int:
-        """Of this node's registration."""
-        own = self.known.brokers.get(self.known.node_id)
-        return own.epoch if own is not None else NO_EPOCH
-
     def hurry(self) -> None:
         """Somebody waits for what is known and not published yet."""
         self._publisher.hurry()
@@ -185,6 +180,8 @@ class Agent:
         controller_id = await self._run_election()
         epoch_version = self.election.epoch_version
         controller_epoch = await zk.get(znodes.CONTROLLER_EPOCH)
+        if self.election.is_active:
+            await notifications.clear(zk, EpochGuard(zk, self.election.epoch, epoch_version))
         brokers = await self._reader.read_brokers(await self._reader.read_broker_ids())
         last_change = last_number(await zk.children(znodes.CONFIG_CHANGES, watch=True))
         await self._reader.load_settings()
@@ -215,6 +212,9 @@ class Agent:
     def note(self, paths: list[str]) -> None:
         """Watched nodes changed."""
         for path in paths:
+            if path in znodes.WATCHED_BY_CONTROLLER:
+                self.tell(events.Notified(path))
+                continue
             if path == znodes.DELETE_TOPICS:
                 path = znodes.TOPICS
             self._areas.get(path, self._nodes).note(path)

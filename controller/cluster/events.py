@@ -1,11 +1,11 @@
 """What agent and active controller tell one another: facts, as plain data.
 
 Runs in: the controller process. Neither room imports the other; `process.py` hands each event over, at once. All that an event
-of the active controller says is in it: the agent acts on it without a look into ZooKeeper, so that the same facts
-come from another node's controller, as LeaderAndIsr, UpdateMetadata and StopReplica.
+of the active controller says is in it: the agent acts on it without a look into ZooKeeper, so that the same facts may
+come from another node's controller one day, as LeaderAndIsr, UpdateMetadata and StopReplica.
 
-    agent -> active     Elected, Resigned, BrokersChanged, TopicsRead, Marked, ReplicasSettled
-    requests -> agent   LeadersTold, ReplicasStopped: as LeaderAndIsr, UpdateMetadata and StopReplica say them
+    agent -> active     Elected, Resigned, BrokersChanged, TopicsRead, Marked, ReplicasSettled, Notified
+    requests -> agent   LeadersTold, ReplicasStopped: what LeaderAndIsr, UpdateMetadata and StopReplica say
     active -> agent     NameReserved, NameReleased, TopicWritten, TopicGrown, StatesWritten, StatesStale,
                         TopicLeaving, TopicRemoved, SteppedDown
 """
@@ -52,6 +52,12 @@ class ReplicasSettled(NamedTuple):
     """Everybody on this node has acted on a topic's deletion."""
 
     name: str
+
+
+class Notified(NamedTuple):
+    """A node that the active controller watches itself changed, or what is below it (`znodes.WATCHED_BY_CONTROLLER`)."""
+
+    path: str
 
 
 class NameReserved(NamedTuple):
@@ -159,7 +165,7 @@ class StoppedReplica(NamedTuple):
     is_deleted: bool  # its files go
 
 
-ToActive = Elected | Resigned | BrokersChanged | TopicsRead | Marked | ReplicasSettled
+ToActive = Elected | Resigned | BrokersChanged | TopicsRead | Marked | ReplicasSettled | Notified
 ToAgent = (
     NameReserved
     | NameReleased

@@ -92,6 +92,12 @@ class KnownCluster:
         """Ids of live brokers, in order."""
         return sorted(self.brokers)
 
+    @property
+    def broker_epoch(self) -> int:
+        """Of this node's registration; NO_EPOCH, while it is not known."""
+        own = self.brokers.get(self.node_id)
+        return own.epoch if own is not None else NO_EPOCH
+
     def has(self, name: str) -> bool:
         """Whether we know a topic of this name, served or released."""
         return name in self.topics or name in self.released
