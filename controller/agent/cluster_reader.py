@@ -51,19 +51,18 @@ class ClusterReader:
                     brokers[node_id] = known
         return brokers
 
-    async def read_topics(self, names: Iterable[str], with_states: bool = True) -> dict[str, Topic]:
+    async def read_topics(self, names: Iterable[str]) -> dict[str, Topic]:
         """Topics with their overrides and states, their nodes watched; without those that are gone meanwhile.
 
-        with_states   False: only those that are known already
         Of what can't be read holds what was known; a topic of which nothing is known is left out.
         """
         names = list(names)
         found: dict[str, Topic] = {}
         for first in range(0, len(names), READS_IN_FLIGHT_MAX):
-            found.update(await self._read_some(names[first : first + READS_IN_FLIGHT_MAX], with_states))
+            found.update(await self._read_some(names[first : first + READS_IN_FLIGHT_MAX]))
         return found
 
-    async def _read_some(self, names: Sequence[str], with_states: bool) -> dict[str, Topic]:
+    async def _read_some(self, names: Sequence[str]) -> dict[str, Topic]:
         nodes = await self._zk.get_many([znodes.topic_path(name) for name in names], watch=True)
         configs = await self._zk.get_many([znodes.topic_config_path(name) for name in names])
         found = {}
@@ -77,8 +76,7 @@ class ClusterReader:
                 continue
             topic.is_watched = True
             found[name] = topic
-        if with_states:
-            await self._read_states(list(found.values()))
+        await self._read_states(list(found.values()))
         return found
 
     def _topic_of(self, name: str, data: bytes, config: bytes | None) -> Topic:

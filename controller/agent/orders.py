@@ -58,7 +58,10 @@ class Orders:
         self._marked = marked
 
     async def learn(self, told: Mapping[str, events.ToldTopic]) -> None:
-        """Read topics that are not known as they were told: new ones, grown ones, others of the same name. raises ZkError"""
+        """Read topics that are not known as they were told: new ones, grown ones, others of the same name. raises ZkError
+
+        With all their states: a LeaderAndIsr names those of this node alone, and clients want to know the other leaders, too.
+        """
         known = self._known
         for tried in range(LEARN_TRIES_MAX):
             names = [name for name, topic in told.items() if self._is_new(name, topic) and self._is_free(name)]
@@ -67,7 +70,7 @@ class Orders:
             if tried:
                 await self._tasks.sleep(LEARN_PAUSE_MS)
             as_of = known.additions
-            found = await self._reader.read_topics(names, with_states=False)
+            found = await self._reader.read_topics(names)
             found = {name: topic for name, topic in found.items() if self._is_free(name)}
             known.adopt(known.topics.keys(), found, frozenset(), self._marked(), as_of)
             if all(name in found and found[name].topic_id == told[name].topic_id for name in names):
