@@ -204,6 +204,7 @@ class World:
         self.sessions = 0  # of brokers
         self.brokers = {}  # id -> session
         self.by_hand = {}  # name -> topic id
+        self.brokers_max = 0  # of them at one time
         self.held = {}  # by broker, replicas on its disks
         self.channels = None  # of the last term
         self.possible = {name: {None} for name in NAMES}  # ids that a topic may have now; None: there is none; "?": any
@@ -336,6 +337,7 @@ class World:
 
     def broker_comes(self):
         node_id = 1 + len(self.brokers)
+        self.brokers_max = max(node_id, self.brokers_max)
         self.sessions += 1
         session = FakeZk(self.ensemble, 1_000_000 + self.sessions)
         self.ensemble.run(
@@ -391,7 +393,7 @@ class World:
 
     def heal(self):
         self.another_resigns()
-        while len(self.brokers) < max(self.held, default=0):
+        while len(self.brokers) < self.brokers_max:  # deletions wait for whom they know
             self.broker_comes()
         for _ in range(HEALING_CYCLES):
             self.cycle()
