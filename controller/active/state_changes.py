@@ -3,8 +3,10 @@
 Runs in: the controller process of the active node, one object a term. What a step is decided by is read when its transaction is
 filled; several transactions are in flight at once (KAFKA-10794).
 
-    facts -> table -> effects -> one multi of up to CHANGES_PER_COMMIT states, each at the version it was read at, with the
-    check of /controller_epoch -> the agent is told (StatesWritten) -> notices to brokers
+    facts -> table -> effects
+        ->  one multi with the check of /controller_epoch: up to CHANGES_PER_COMMIT states, each at the version it was read at
+        ->  the agent is told (StatesWritten)
+        ->  notices to brokers
 
 A state that somebody else wrote meanwhile is left out, and its topic read again (StatesStale): `Part.topics_read` comes
 after that. A state that a later controller wrote is left alone: our term is over.
