@@ -32,6 +32,7 @@ from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replica_moves import ReplicaMoves
 from headrace.workers.partition.replicas import Replicas
 from headrace.workers.partition.replication.isr import IsrKeeper
+from headrace.workers.partition.replication.record_deletions import RecordDeletions
 from headrace.workers.partition.upkeep import Upkeep
 
 TICK_INTERVAL_MS = 50
@@ -47,21 +48,24 @@ class PartitionWorker(duty_cycle.Process):
         self._answers = Answers(seat)
         self._purgatory = ProducePurgatory(self._answers)
         self._replicas = Replicas(seat, index, clock)
+        self._live = self._replicas.live
+        self._deletions = RecordDeletions()
         self._topics = KnownTopics()
         self._groups = CoordinatorHost(
             Groups(seat), self._topics, seat, self._answers, self._replicas.by_slot, clock.now_ms()
         )
         self._moves = ReplicaMoves(self._replicas, clock)
         handlers = {
-            **Upkeep(self._replicas.by_slot, self._moves.is_moving).handlers(),
+            **Upkeep(self._replicas.by_slot, self._moves.is_moving, self._deletions, self._live).handlers(),
             **GroupRequests(self._groups).handlers(),
             **self._moves.handlers(),
             **ProducerDescription(self._replicas.by_slot).handlers(),
         }
         self._mailbox = Mailbox(seat, handlers)
         self._appender = Appender(seat, self._replicas, self._answers, self._purgatory)
-        self._live = self._replicas.live
-        self._isr = IsrKeeper(self._replicas.by_slot, self._live, self._mailbox, seat.wiring.controller_id)
+        self._isr = IsrKeeper(
+            self._replicas.by_slot, self._live, self._mailbox, seat.wiring.controller_id, self._deletions.check
+        )
         self._intake = Intake(seat, self._answers, self._appender, self._mailbox, self._isr)
         self._moved = self._replicas.moved
         self._moved.observe_ends(self._isr.note_end)
@@ -69,6 +73,7 @@ class PartitionWorker(duty_cycle.Process):
         self._moved.observe(self._answers.wake_fetches)
         self._moved.observe(self._purgatory.complete, self._purgatory.waiting)
         self._moved.observe(self._groups.moved, self._groups.waiting)
+        self._moved.observe(self._deletions.check, self._deletions.waiting)
         self._moved.observe_roles(self._isr.follow_role)
         self._moved.observe_roles(self._groups.follow_role)
         self._moved.observe_roles(self._note_role)
@@ -99,6 +104,7 @@ class PartitionWorker(duty_cycle.Process):
         if monotonic_ms >= self._next_tick_ms:
             self._next_tick_ms = monotonic_ms + TICK_INTERVAL_MS
             self._appender.expire(monotonic_ms)
+            self._deletions.expire(monotonic_ms)
             self._replicas.tick(now_ms, monotonic_ms)
         done += self._moved.tell()
         done += self._replicas.has_unopened and not self._is_closing
@@ -155,6 +161,7 @@ class PartitionWorker(duty_cycle.Process):
         self._note_opened()
         if has_new_brokers:
             self._isr.follow_brokers()
+            self._deletions.check_all()
         self._groups.follow(self._topics.follow(view, changes), changes)
         self._view_version = version
 
