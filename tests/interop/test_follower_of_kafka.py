@@ -3,12 +3,9 @@
 The follower's part runs in this process: replicas, fetchers and sockets of one partition worker, without a node around them.
 """
 
-import time
-
 import pytest
 
 from headrace.controller.zookeeper.znodes import (
-    PartitionState,
     TopicAssignment,
     decode_state,
     decode_topic,

@@ -255,7 +255,7 @@ class Replica:
 
         records   batches side by side, the last one perhaps cut short; may be empty
         returns   the bytes taken: those of the whole batches
-        raises    CorruptRecord or OffsetsOutOfOrder, for a batch that can't be: those before it are in the log, and published;
+        raises    CorruptRecord or OffsetsOutOfOrder, for an invalid batch: those before it are in the log, and published;
                   StorageFailed: tell `fail`
         """
         if self.is_full:

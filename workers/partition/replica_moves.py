@@ -126,7 +126,7 @@ class ReplicaMoves:
                 self._resume(name, replica, directory)
 
     def follow_cut(self, replica: Replica) -> None:
-        """The log of a replica was cut, or begun anew: its copy has nothing that the log has not."""
+        """The log of a replica was cut, or restarted: its copy has nothing that the log has not."""
         move = self._moves.get(replica.slot)
         if move is None or move.future.log_end_offset <= replica.high_watermark:
             return

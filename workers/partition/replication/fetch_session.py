@@ -60,7 +60,7 @@ AnySubject = TypeVar("AnySubject", bound=Subject)
 
 
 class FetchSession(Generic[AnySubject]):
-    """With one leader. Whoever asks says what became of it, before the next request is built.
+    """With one leader. What became of a request is said before the next one is built.
 
     session_id, epoch   of the next request
     """

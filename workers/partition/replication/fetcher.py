@@ -1,13 +1,13 @@
 """Fetches from one leader broker all partitions of this worker that follow it. It never waits: requests out, answers by callback.
 
-Runs in: a partition worker, made by `fetchers.py`. One request is on its way at a time, and the next is chosen by the states
+Runs in: a partition worker, made by `fetchers.py`. One request is in flight at a time, and the next is chosen by the states
 (`follower_states.py`):
 
     1  some are TRUNCATING     OffsetForLeaderEpoch for them all; those without epochs are cut to their high watermark at once
     2  some are RESETTING      ListOffsets for them all, its end and its beginning
     3  some are FETCHING       Fetch: the leader waits for news of any of them (`replica.fetch.wait.max.ms`)
 
-    Fetch, answered -> [append a slice, look at the clock]... -> Fetch again, which names what has moved
+    Fetch, answered -> [append a slice, check the clock]... -> Fetch again, which names what has moved
 
 An answer lies where it was received, in the fetcher's buffer, and is appended from there. That takes FETCHED_CYCLE_MS_MAX of a
 cycle; the rest waits in the buffer for the next one. A partition that was dropped meanwhile, has another epoch, or another end
@@ -72,7 +72,7 @@ class Fetcher:
     broker_epoch   our own, which requests carry; -1: not known
     delay          called with a partition and the length of its pause, returns the serial of a timer; `resume` follows
     cancel         called with such a serial
-    on_cut         called with a replica whose log was cut, or begun anew
+    on_cut         called with a replica whose log was cut, or restarted
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Fetcher:
         self._resetting: dict[Followed, None] = {}
         self._touched: dict[Followed, None] = {}  # of those FETCHING: what a request says of them may be another
         self._session: FetchSession[Followed] = FetchSession(options.partition_bytes_max)
-        self._asked: object | None = None  # a token of what is on its way
+        self._asked: object | None = None  # a token of what is in flight
         self._answer: deque[tuple[Followed, _Data]] = deque()  # what is to be applied still
         self._place = 0  # in the records of the first of these, up to where they are in its log
         self._expected = -1  # where its log ends, if nobody has touched it
@@ -272,7 +272,7 @@ class Fetcher:
             return
         reason = session.answered(answer)
         if reason:
-            _log.info("fetch session begins anew leader=%d reason=%s", self.leader, reason)
+            _log.info("fetch session restarts leader=%d reason=%s", self.leader, reason)
             self._pause(answer.throttle_time_ms)
             return
         self._failures = 0
@@ -295,7 +295,7 @@ class Fetcher:
             self._answer.popleft()
 
     def _apply_some(self, now_ms: int, until_ns: int) -> int:
-        """Go on with the answer until the time is over; returns the work done."""
+        """Continue with the answer until the time is over; returns the work done."""
         done = 0
         monotonic_ns = self._clock.monotonic_ns
         while self._answer:

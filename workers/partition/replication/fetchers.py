@@ -43,7 +43,7 @@ class Fetchers:
     """One worker's.
 
     by_slot   what follows; to be read
-    on_cut    called with a replica whose log was cut, or begun anew
+    on_cut    called with a replica whose log was cut, or restarted
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Fetchers:
             self._fetchers[followed.leader].touch(followed)
 
     def do_work(self, now_ms: int) -> int:
-        """Go on with what came, and ask again. Returns the work done."""
+        """Continue with what came, and ask again. Returns the work done."""
         if not self._fetchers:
             return 0
         done = 0

@@ -5,7 +5,7 @@ these (`fetchers.py`), so that nothing that was asked for an older one is ever a
 
     apply   what a fetch brought: records, the leader's high watermark and log start offset     (`Replica.follow`)
     part    where the leader's log parts from ours: ours is cut there                           (`Replica.truncate`)
-    reset   our end is not in the leader's log: cut to its end, or begun anew at its start
+    reset   our end is not in the leader's log: cut to its end, or restarted at its start
 
 Each takes what the disk refuses for what it is (`Replica.fail`), and says what becomes of the partition.
 
@@ -121,7 +121,12 @@ class Followed(Subject):
             return self._cut(end_offset, on_cut) or FollowerEvent.RESET
         if start_offset > own_end_offset:
             level = logging.WARNING if log.log_start_offset < own_end_offset else logging.INFO
-            _log.log(level, "log begins anew, the leader's has no such offset %s start_offset=%d", self._place(), start_offset)
+            _log.log(
+                level,
+                "log restarts, the leader's has no such offset %s start_offset=%d",
+                self._place(),
+                start_offset,
+            )
             try:
                 self.replica.restart_at(start_offset)
             except StorageFailed as failure:
@@ -161,7 +166,7 @@ class Followed(Subject):
             self.replica.restart_at(header.base_offset)
 
     def _refused(self, failure: StorageFailed) -> FollowerEvent:
-        """What the disk refused is for all replicas to follow; without room it is tried again, when there is some."""
+        """What the disk refused is for all replicas to follow; without room it is retried."""
         self.replica.fail(failure)
         return FollowerEvent.REFUSED if isinstance(failure, StorageExhausted) else FollowerEvent.GIVEN_UP
 

@@ -8,7 +8,7 @@
     WAITING_TO_CUT  the same, while it was TRUNCATING
     FAILED          left alone until its role is another, or its log is
 
-A state belongs to one leader epoch: another epoch begins anew.
+A state belongs to one leader epoch: another epoch is another beginning.
 
 Pure. Source: Kafka `AbstractFetcherThread`, `PartitionFetchState`; KIP-101, KIP-279, KIP-595 for diverging epochs.
 """

@@ -43,5 +43,5 @@ def test_x(make_rig, leader, led):
     rig = make_rig(leader)
     rig.follow()
     rig.settle()
-    key, version, request = leader.asked[0]
+    _key, version, request = leader.asked[0]
     assert (version, request.replica_state.replica_id, request.replica_state.replica_epoch) == (17, 0, OWN_EPOCH)
