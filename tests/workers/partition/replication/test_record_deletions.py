@@ -7,7 +7,7 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
 from tests.support.seats import PARTITION
-from tests.workers.partition.replication.conftest import NODE, SECOND, THIRD
+from tests.workers.partition.replication.led_cluster import NODE, SECOND, THIRD
 
 TIMEOUT_MS = 500
 NOT_YET = []
