@@ -114,6 +114,7 @@ def test_a_broker_with_another_epoch_went_and_came(new_node, ensemble, heard):
     node = new_node()
     heard.clear()
     known = node.known.brokers
+    node.active.term.brokers[1] = -1
     for epoch in (5, 5, 6):
         known[1] = known[1]._replace(epoch=epoch)
         node.active.take(events.BrokersChanged(frozenset((1,))))
