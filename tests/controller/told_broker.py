@@ -35,8 +35,12 @@ class ToldBroker:
         """Carry a request out; the answer's body."""
         request = decode_request(api_key, version, memoryview(body))
         code = self._judge(request)
-        answer = self._TAKES[api_key](self, request, code)
-        return encode_response(api_key, version, answer)
+        takes = {
+            ApiKey.LEADER_AND_ISR: self._take_leaders,
+            ApiKey.UPDATE_METADATA: self._take_metadata,
+            ApiKey.STOP_REPLICA: self._take_stops,
+        }
+        return encode_response(api_key, version, takes[api_key](request, code))
 
     def _judge(self, request):
         if request.controller_epoch < self._controller_epoch:
@@ -88,9 +92,7 @@ class ToldBroker:
         for topic in request.topic_states if not code else ():
             for row in topic.partition_states:
                 place = (topic.topic_name, row.partition_index)
-                rows.append(
-                    messages.StopReplicaResponse.StopReplicaPartitionError(*place, int(self._stop(place, row)))
-                )
+                rows.append(messages.StopReplicaResponse.StopReplicaPartitionError(*place, int(self._stop(place, row))))
         return messages.StopReplicaResponse(error_code=int(code), partition_errors=rows)
 
     def _stop(self, place, row):
@@ -101,9 +103,3 @@ class ToldBroker:
         if row.delete_partition:
             self.held -= {held for held in self.held if held[::2] == place}
         return ErrorCode.NONE
-
-    _TAKES = {
-        ApiKey.LEADER_AND_ISR: _take_leaders,
-        ApiKey.UPDATE_METADATA: _take_metadata,
-        ApiKey.STOP_REPLICA: _take_stops,
-    }
