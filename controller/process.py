@@ -42,6 +42,7 @@ from headrace.controller.admin import (
     a33_alter_configs,
     a37_create_partitions,
     a44_incremental_alter_configs,
+    a56_alter_partition,
 )
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.agent import meta_properties, registration
@@ -90,6 +91,7 @@ HANDLERS: dict[int, Handler] = {
     ApiKey.ALTER_CONFIGS: a33_alter_configs.handle,
     ApiKey.CREATE_PARTITIONS: a37_create_partitions.handle,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: a44_incremental_alter_configs.handle,
+    ApiKey.ALTER_PARTITION: a56_alter_partition.handle,
 }
 
 _log = logging.getLogger(__name__)
