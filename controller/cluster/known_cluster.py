@@ -107,6 +107,10 @@ class KnownCluster:
         """Topics that have a replica on one of them."""
         return sorted({name for broker in brokers for name in self._topics_of.get(broker, ())})
 
+    def is_told(self, name: str) -> bool:
+        """Whether the view has all that is known of a topic."""
+        return name not in self.changed and name not in self.added
+
     def hosts(self, topic: Topic, index: int) -> bool:
         """Whether this node is to have a replica of a partition: assigned, with a state, and no other one is to go first."""
         if self.node_id not in topic.replicas[index] or topic.states[index] is None or index in topic.stopped:
