@@ -43,6 +43,7 @@ from headrace.controller.admin import (
     a37_create_partitions,
     a44_incremental_alter_configs,
     a56_alter_partition,
+    a67_allocate_producer_ids,
 )
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.agent import meta_properties, registration
@@ -95,6 +96,7 @@ HANDLERS: dict[int, Handler] = {
     ApiKey.CREATE_PARTITIONS: a37_create_partitions.handle,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: a44_incremental_alter_configs.handle,
     ApiKey.ALTER_PARTITION: a56_alter_partition.handle,
+    ApiKey.ALLOCATE_PRODUCER_IDS: a67_allocate_producer_ids.handle,
 }
 
 _log = logging.getLogger(__name__)

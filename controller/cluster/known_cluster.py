@@ -107,6 +107,12 @@ class KnownCluster:
         """Topics that have a replica on one of them."""
         return sorted({name for broker in brokers for name in self._topics_of.get(broker, ())})
 
+    def name_of(self, topic_id: str) -> str | None:
+        """The topic of an id, 32 hex digits; None where we know none."""
+        name = self._by_id.get(topic_id)
+        topic = self.topics.get(name) if name is not None else None
+        return name if topic is not None and topic.topic_id == topic_id else None
+
     def is_told(self, name: str) -> bool:
         """Whether the view has all that is known of a topic."""
         return name not in self.changed and name not in self.added
@@ -117,12 +123,6 @@ class KnownCluster:
             return False
         held = self.leaving.get(topic.name)
         return not held or self._doomed(topic, index) not in held
-
-    def name_of(self, topic_id: str) -> str | None:
-        """The topic of an id, 32 hex digits; None where we know none."""
-        name = self._by_id.get(topic_id)
-        topic = self.topics.get(name) if name is not None else None
-        return name if topic is not None and topic.topic_id == topic_id else None
 
     def is_current(self, topic: Topic) -> bool:
         """Whether this is the topic that we know; else whoever holds it looked away for too long."""

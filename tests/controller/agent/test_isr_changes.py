@@ -72,7 +72,10 @@ def answer(node, *outcomes):
 def test_what_came_of_a_change_is_shown_before_it_is_answered(node, controller):
     pending = ask(node, entry(node, 0), entry(node, 1))
     [changes] = node.active.asked
-    assert [(one.topic, one.topic_id, one.index) for one in changes] == [("t", node.topic_id, 0), ("t", node.topic_id, 1)]
+    assert [(one.topic, one.topic_id, one.index) for one in changes] == [
+        ("t", node.topic_id, 0),
+        ("t", node.topic_id, 1),
+    ]
     assert changes[0].state == controller.state(0, 4, (0,))
     assert changes[0].epochs == (100,)
     assert said(node, pending) is None
@@ -123,7 +126,9 @@ def test_one_batch_is_on_its_way_and_the_second_change_of_a_partition_waits(node
     assert [[one.index for one in changes] for changes in node.active.asked] == [[0], [1]]
     node.publish()
     assert said(node, first) == [NONE]
-    assert said(node, second) == [ErrorCode.INVALID_UPDATE_VERSION], "the first one was done, it acts on what was before"
+    assert said(node, second) == [ErrorCode.INVALID_UPDATE_VERSION], (
+        "the first one was done, it acts on what was before"
+    )
     answer(node, controller.state(0, 4, (0,), 1))
     node.publish()
     assert said(node, third) == [NONE]
@@ -142,7 +147,7 @@ def test_a_partition_epoch_that_is_stale_is_read_again(node, controller, error):
 
 def test_an_answer_that_is_older_than_what_is_known_changes_nothing(node, controller):
     pending = ask(node, entry(node))
-    controller.update(node, "t", node.topic_id, {0: controller.state(0, 4, (0, 7), 5)}, (0, 7))
+    node.known.set_states(node.known.topics["t"], {0: controller.state(0, 4, (0, 7), 5)})  # told meanwhile
     answer(node, controller.state(0, 4, (0,), 1))
     node.publish()
     assert said(node, pending) == [NONE]
