@@ -243,6 +243,12 @@ ROWS_PER_FLUSH_MAX = 5_000
 BACKLOG_ENTRIES_MAX = 4 * REQUESTS_PER_CYCLE_MAX
 COORDINATOR_CYCLE_MS_MAX = 1_000
 
+# Followers
+FETCHED_CYCLE_MS_MAX = 5  # of a cycle, in which what leaders sent is appended; a slice that has begun is finished
+FETCHED_SLICE_BYTES = 128 << 10  # appended between two checks of the clock
+FETCH_PAUSE_FIRST_MS = 20  # after an error of a partition, doubled each time up to replica.fetch.backoff.ms
+FETCH_BUFFER_BYTES_MAX = 64 << 20  # of answers of one leader, received in place; a larger one gets memory of its own
+
 # Coordinators
 LOAD_REPORTS_MAX = 20  # log lines of one load; the last one has the sum
 LOAD_REPORT_LENGTH_MAX = 200  # characters of foreign log content quoted in a log line
@@ -273,6 +279,7 @@ CONTROLLER_TIMERS_MAX = 50_000  # calls without a reply yet, and sleeps
 LOAD_WAIT_MS_MAX = 20_000  # of a request of another node's controller, until this node has read ZooKeeper
 ISR_ALTERATIONS_IN_FLIGHT_MAX = 1_000  # partitions of one AlterPartition
 ISR_WRITES_IN_FLIGHT_MAX = 8  # of a leader that writes in-sync replicas itself
+ISR_NOTICE_MS_MAX = 60_000  # until the controller is told of ISRs that leaders wrote, however many follow; Kafka's
 ISR_ANSWER_MS_MAX = 60_000  # then a leader is told that nothing is known of the change that it asked for
 CONTROLLER_ANSWER_MS_MAX = 10_000  # then the connection to the active controller is given up
 LEARN_TRIES_MAX = 10  # to read a topic that a controller told of, and ZooKeeper does not show yet

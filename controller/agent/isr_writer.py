@@ -2,7 +2,7 @@
 
 Runs in: the controller process of a node that leads. The write expects the version that we know. Where that is another, somebody wrote
 it, or we did and got no reply: what is there now tells. The controller hears of it by a node of its own, which names
-many partitions: once nothing changed for LINGER_MS, or after DELAY_MS_MAX.
+many partitions: once nothing changed for LINGER_MS, or after ISR_NOTICE_MS_MAX.
 
     /brokers/topics/T/partitions/P/state    set, the controller epoch stays as it was
     /isr_change_notification/isr_change_N   created
@@ -23,10 +23,9 @@ from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import BadZnode
 from headrace.errors import ErrorCode
-from headrace.limits import ISR_WRITES_IN_FLIGHT_MAX
+from headrace.limits import ISR_NOTICE_MS_MAX, ISR_WRITES_IN_FLIGHT_MAX
 
 LINGER_MS = 5_000  # Kafka's
-DELAY_MS_MAX = 60_000
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +47,7 @@ class IsrWriter:
         """When the controller is told next; None: it knows everything, or is being told."""
         if not self._changed or self._task is not None:
             return None
-        return min(self._changed_ms + LINGER_MS, self._first_ms + DELAY_MS_MAX)
+        return min(self._changed_ms + LINGER_MS, self._first_ms + ISR_NOTICE_MS_MAX)
 
     async def alter(self, changes: Sequence[IsrChange]) -> Sequence[Outcome]:
         """Write them; returns what came of each."""
