@@ -157,6 +157,10 @@ class KnownCluster:
         """Ids of live brokers, in order."""
         return sorted(self.brokers)
 
+    def racks(self) -> dict[int, str | None]:
+        """Of live brokers."""
+        return {broker: registration.rack for broker, registration in self.brokers.items()}
+
     def has(self, name: str) -> bool:
         """Whether we know a topic of this name, served or released."""
         return name in self.topics or name in self.released
