@@ -509,6 +509,13 @@ class Agent:
             topic.revision += 1
             self.known.grow(topic, event.replicas, event.states)
 
+    def _replicas_assigned(self, event: events.ReplicasAssigned) -> None:
+        topic = self._topic(event.name, event.topic_id)
+        if topic is not None:
+            topic.revision += 1
+            topic.adding, topic.removing = event.adding, event.removing
+            self.known.grow(topic, event.replicas, event.states)
+
     def _states_written(self, event: events.StatesWritten) -> None:
         topic = self._topic(event.name, event.topic_id)
         if topic is not None:
@@ -544,6 +551,7 @@ _APPLY: dict[type, Callable[[Agent, Any], None]] = {
     events.NameReleased: Agent._name_released,
     events.TopicWritten: Agent._topic_written,
     events.TopicGrown: Agent._topic_grown,
+    events.ReplicasAssigned: Agent._replicas_assigned,
     events.StatesWritten: Agent._states_written,
     events.StatesStale: Agent._states_stale,
     events.TopicLeaving: Agent._topic_leaving,
