@@ -3,8 +3,9 @@
 Runs in: one process, forked by the supervisor; it serves no client and no data, so its death costs nobody a
 record. A duty cycle, in which nothing waits for anything:
 
-    replies and changes of ZooKeeper -> session lost or new -> areas that are due -> mailbox -> tasks, TASK_WORK_MS_MAX
-                        -> view -> deletions -> responses that wait for rows -> park on the doorbell
+    replies and changes of ZooKeeper -> session lost or new -> areas that are due -> mailbox -> answers of other nodes
+                        -> tasks, TASK_WORK_MS_MAX -> view -> deletions -> responses that wait for rows
+                        -> requests to other nodes -> park on the doorbell
 
 What talks to ZooKeeper is a task (`zookeeper/tasks.py`): following, joining, each request. Partition workers say when rows have
 moved (FOLLOWED): only then, or where something changed here, or after IDLE_WAIT_MAX_MS, is looked at what a response or
@@ -21,10 +22,14 @@ import logging
 from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from headrace.clock import Clock, SystemClock
 from headrace.controller.active.active_controller import ActiveController
+from headrace.controller.active.broker_channel import Line
+from headrace.controller.active.broker_channels import BrokerChannels
+from headrace.controller.active.peer_line import PeerLine
+from headrace.controller.active.term import Term
 from headrace.controller.admin import (
     a08_offset_commit,
     a09_offset_fetch,
@@ -34,18 +39,21 @@ from headrace.controller.admin import (
     a33_alter_configs,
     a37_create_partitions,
     a44_incremental_alter_configs,
+    a45_alter_partition_reassignments,
+    a46_list_partition_reassignments,
 )
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.agent import meta_properties, registration
 from headrace.controller.agent.agent import Agent
 from headrace.controller.agent.pending_response import PendingResponse
+from headrace.controller.own_line import OwnLine
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkError, ZkLost
 from headrace.controller.zookeeper.outage import Outage, Reminder
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.session_file import SessionFile
 from headrace.controller.zookeeper.tasks import Task, Tasks
-from headrace.controller.zookeeper.znodes import BadZnode
+from headrace.controller.zookeeper.znodes import BadZnode, Registration
 from headrace.errors import HeadraceError
 from headrace.limits import (
     CONTROLLER_REQUESTS_PER_CYCLE_MAX,
@@ -54,8 +62,10 @@ from headrace.limits import (
     TASK_WORK_MS_MAX,
 )
 from headrace.protocol.apis import ApiKey
+from headrace.protocol.broker_versions import inter_broker
 from headrace.runtime import duty_cycle
-from headrace.runtime.mailbox import REFUSALS, Mailbox, Reply
+from headrace.runtime.mailbox import REFUSALS, Mailbox
+from headrace.runtime.peers import Peers
 from headrace.runtime.poller import Poller
 from headrace.runtime.stop_flag import StopFlag
 from headrace.shm.counters import ZOOKEEPER_CONNECTIONS_LOST, ZOOKEEPER_SESSIONS_LOST
@@ -76,15 +86,28 @@ HANDLERS: dict[int, Handler] = {
     ApiKey.ALTER_CONFIGS: a33_alter_configs.handle,
     ApiKey.CREATE_PARTITIONS: a37_create_partitions.handle,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: a44_incremental_alter_configs.handle,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: a45_alter_partition_reassignments.handle,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: a46_list_partition_reassignments.handle,
 }
 
 _log = logging.getLogger(__name__)
 
 
+class AnyReply(Protocol):
+    """The way back to who asked: another process (`mailbox.Reply`), or the active controller here (`own_line.py`)."""
+
+    @property
+    def is_wanted(self) -> bool: ...
+
+    def __call__(self, body: bytes) -> None: ...
+
+    def refuse(self) -> None: ...
+
+
 class ControllerProcess(duty_cycle.Process):
     """One controller process's state, and its part of the duty cycle."""
 
-    def __init__(self, seat: Seat, clock: Clock) -> None:
+    def __init__(self, seat: Seat, clock: Clock, poller: Poller) -> None:
         settings = seat.wiring.settings
         self._seat = seat
         self._clock = clock
@@ -99,6 +122,8 @@ class ControllerProcess(duty_cycle.Process):
             self._tasks,
             seat.doorbell.force,
         )
+        self._poller = poller
+        self._peers = Peers(poller, clock, seat.doorbell.force)  # other nodes, whoever asks them
         agent = self._agent = Agent(seat, self._zk, self._tasks, clock.now_ms, self._monotonic_ms)
         active = ActiveController(
             self._zk,
@@ -106,7 +131,8 @@ class ControllerProcess(duty_cycle.Process):
             agent.known,
             agent.room,
             agent.apply,
-            is_deletion_enabled=settings["delete.topic.enable"],
+            settings,
+            self._open_channels,
         )
         agent.tell = active.take
         self._context = AdminContext(agent, active)
@@ -121,7 +147,7 @@ class ControllerProcess(duty_cycle.Process):
         self._mailbox = Mailbox(seat, {api: partial(self._take_request, handler) for api, handler in HANDLERS.items()})
         self._mailbox.serve(RequestKind.FOLLOWED, self._take_followed)
         self._requests = 0  # that are being carried out
-        self._pending: list[tuple[Reply, PendingResponse]] = []  # the way back, and the response in the making
+        self._pending: list[tuple[AnyReply, PendingResponse]] = []  # the way back, and the response in the making
         self._is_stirred = False  # what responses and deletions wait for may have come
         self._next_poll_ms = 0  # of what they wait for, where nothing said so
 
@@ -134,6 +160,7 @@ class ControllerProcess(duty_cycle.Process):
         done = self._zk.take_replies()
         done += self._follow_zookeeper()
         done += self._take_requests()
+        done += self._poller.dispatch()
         done += self._tasks.run(TASK_WORK_MS_MAX)
         done += self._agent.publish()
         now_ms = self._monotonic_ms()
@@ -143,6 +170,7 @@ class ControllerProcess(duty_cycle.Process):
             done += self._agent.settle()
             done += self._poll_pending(now_ms)
         self._mailbox.flush()
+        done += self._peers.turn()
         return done
 
     def peers_changed(self, process_ids: frozenset[int]) -> None:
@@ -161,10 +189,11 @@ class ControllerProcess(duty_cycle.Process):
         agent_ms = self._agent.next_ms() if self._session_id else None
         if agent_ms is not None:
             due_ms = min(due_ms, agent_ms)
-        return max(0, min(IDLE_WAIT_MAX_MS, due_ms - self._monotonic_ms()))
+        return self._peers.sleep_bound_ms(max(0, min(IDLE_WAIT_MAX_MS, due_ms - self._monotonic_ms())))
 
     def close(self) -> bool:
         """End the session; the node's ephemeral nodes go with it."""
+        self._peers.close_all()
         self._zk.stop()
         return True
 
@@ -285,6 +314,22 @@ class ControllerProcess(duty_cycle.Process):
         self._session_id = 0
         self._seat.counters.add(ZOOKEEPER_SESSIONS_LOST, 1)
 
+    # Other nodes
+
+    def _open_channels(self, term: Term) -> BrokerChannels:
+        versions = inter_broker(self._settings["inter.broker.protocol.version"])
+        return BrokerChannels(term, versions, self._open_line)
+
+    def _open_line(self, broker: Registration) -> Line:
+        if broker.node_id == self._node_id:
+            return OwnLine(self._ask_own)
+        return PeerLine(self._peers, self._node_id, broker.host, broker.port)
+
+    def _ask_own(self, api_key: int, version: int, body: bytes, reply: AnyReply) -> None:
+        handler = HANDLERS.get(api_key)
+        if handler is not None:
+            self._take_request(handler, version, memoryview(body), reply)
+
     # Requests
 
     def _take_requests(self) -> int:
@@ -299,13 +344,13 @@ class ControllerProcess(duty_cycle.Process):
             done += self._mailbox.poll((process_id,), CONTROLLER_REQUESTS_PER_CYCLE_MAX)
         return done
 
-    def _take_request(self, handler: Handler, version: int, body: memoryview, reply: Reply) -> None:
+    def _take_request(self, handler: Handler, version: int, body: memoryview, reply: AnyReply) -> None:
         """The body lies in the ring, and is gone before the task comes to it."""
         self._requests += 1
         procedure = handler(self._context, version, memoryview(bytes(body)))
         self._tasks.start(procedure, partial(self._request_ended, reply))
 
-    def _request_ended(self, reply: Reply, task: Task[PendingResponse]) -> None:
+    def _request_ended(self, reply: AnyReply, task: Task[PendingResponse]) -> None:
         """What the request asked for is done; its response may wait. A failure costs the request, as in the mailbox."""
         self._requests -= 1
         failure = task.failure
@@ -320,7 +365,7 @@ class ControllerProcess(duty_cycle.Process):
             _log.error("a request failed, it is refused", exc_info=failure)
             reply.refuse()
 
-    def _take_followed(self, _version: int, body: memoryview, _reply: Reply) -> None:
+    def _take_followed(self, _version: int, body: memoryview, _reply: AnyReply) -> None:
         """A partition worker has published rows: the cycle that took this looks at them.
 
         The version that it has followed stands in the process table.
@@ -358,7 +403,7 @@ def run(seat: Seat, clock: Clock | None = None) -> int:
     """Work until SIGTERM."""
     clock = clock or SystemClock()
 
-    def begin(_poller: Poller, _stop: StopFlag) -> ControllerProcess:
-        return ControllerProcess(seat, clock)
+    def begin(poller: Poller, _stop: StopFlag) -> ControllerProcess:
+        return ControllerProcess(seat, clock, poller)
 
     return duty_cycle.run(seat, clock, begin, restarts=(registration.IdHeld, ZkError, BadZnode))

@@ -56,3 +56,13 @@ class Notices(Protocol):
 
     def tell_all(self, broker: int) -> None:
         """A broker has started: brokers and all partitions, then LeaderAndIsr of all its replicas."""
+
+
+class Channels(Notices, Protocol):
+    """What the term itself does with them."""
+
+    def take_brokers(self, gone: Collection[int], come: Collection[int]) -> None:
+        """Brokers went, and came: one that is in both was restarted. Who came is told everything, the others who is alive."""
+
+    def close(self) -> None:
+        """The term is over: nothing is sent any more, and nothing of what was asked is told."""

@@ -35,7 +35,8 @@ from headrace.controller.agent.view_publisher import ViewPublisher
 from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
 from headrace.controller.cluster.view_room import ViewRoom
-from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper import notifications, znodes
+from headrace.controller.zookeeper.epoch_guard import EpochGuard
 from headrace.controller.zookeeper.errors import Node, ZkError
 from headrace.controller.zookeeper.outage import Reminder
 from headrace.controller.zookeeper.session import ZkSession
@@ -168,6 +169,8 @@ class Agent:
         known, zk = self.known, self.zk
         controller_id = await self._run_election()
         epoch_version = self.election.epoch_version
+        if self.election.is_active:
+            await notifications.clear(zk, EpochGuard(zk, self.election.epoch, epoch_version))
         brokers = await self._reader.read_brokers(await self._reader.read_broker_ids())
         last_change = _last_number(await zk.children(znodes.CONFIG_CHANGES, watch=True))
         await self._reader.load_settings()
@@ -195,6 +198,9 @@ class Agent:
     def note(self, paths: list[str]) -> None:
         """Watched nodes changed."""
         for path in paths:
+            if path in znodes.WATCHED_BY_CONTROLLER:
+                self.tell(events.Notified(path))
+                continue
             if path == znodes.DELETE_TOPICS:
                 path = znodes.TOPICS
             self._areas.get(path, self._nodes).note(path)

@@ -4,8 +4,8 @@ Runs in: the controller process. Neither room imports the other; `process.py` ha
 of the active controller says is in it: the agent acts on it without a look into ZooKeeper, so that the same facts may
 come from another node's controller one day, as LeaderAndIsr, UpdateMetadata and StopReplica.
 
-    agent -> active     Elected, Resigned, BrokersChanged, TopicsRead, Marked, ReplicasSettled
-    other controllers -> agent   LeadersTold, ReplicasStopped: as LeaderAndIsr, UpdateMetadata and StopReplica say them
+    agent -> active     Elected, Resigned, BrokersChanged, TopicsRead, Marked, ReplicasSettled, Notified
+    others -> agent     LeadersTold, ReplicasStopped: as other controllers' LeaderAndIsr and StopReplica say them
     active -> agent     NameReserved, NameReleased, TopicWritten, TopicGrown, ReplicasAssigned, StatesWritten,
                         StatesStale, TopicLeaving, TopicRemoved, SteppedDown
 """
@@ -52,6 +52,12 @@ class ReplicasSettled(NamedTuple):
     """Everybody on this node has acted on a topic's deletion."""
 
     name: str
+
+
+class Notified(NamedTuple):
+    """A node that the active controller watches itself changed, or what is below it (`znodes.WATCHED_BY_CONTROLLER`)."""
+
+    path: str
 
 
 class NameReserved(NamedTuple):
@@ -168,7 +174,7 @@ class StoppedReplica(NamedTuple):
     is_deleted: bool  # its files go
 
 
-ToActive = Elected | Resigned | BrokersChanged | TopicsRead | Marked | ReplicasSettled
+ToActive = Elected | Resigned | BrokersChanged | TopicsRead | Marked | ReplicasSettled | Notified
 ToAgent = (
     NameReserved
     | NameReleased

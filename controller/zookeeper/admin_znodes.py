@@ -14,10 +14,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from headrace.controller.zookeeper.znodes import BadZnode
+from headrace.controller.zookeeper.znodes import PREFERRED_ELECTION, REASSIGN_PARTITIONS, BadZnode
 
-REASSIGN_PARTITIONS = "/admin/reassign_partitions"
-PREFERRED_ELECTION = "/admin/preferred_replica_election"
 _INT32_MAX = (1 << 31) - 1
 
 Place = tuple[str, int]  # topic and partition

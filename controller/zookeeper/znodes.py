@@ -14,6 +14,8 @@ every `decode_*` raises `BadZnode` for what it can't use, and fields that it doe
     /config/changes/config_change_N                   that overrides changed
     /admin/delete_topics/T                            that a topic is to go
     /latest_producer_id_block                         the producer ids given out so far
+    /isr_change_notification/isr_change_N             that leaders changed ISRs themselves (IBP below 2.7)
+    /log_dir_event_notification/log_dir_event_N       that a broker's log directory failed
     /consumers/G/offsets/T/P                          an offset of an old consumer, as text
 
 Source: Kafka 3.9 `ZkData.scala`, KIP-500 and KIP-866 for the versions.
@@ -25,7 +27,7 @@ import base64
 import json
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -46,8 +48,17 @@ CONFIG_BROKERS = "/config/brokers"
 ALL_BROKERS = "<default>"  # in the place of a broker's id
 DELETE_TOPICS = "/admin/delete_topics"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
+ISR_CHANGES = "/isr_change_notification"
+LOG_DIR_EVENTS = "/log_dir_event_notification"
+REASSIGN_PARTITIONS = "/admin/reassign_partitions"
+PREFERRED_ELECTION = "/admin/preferred_replica_election"
+# the active controller sets these watches itself
+WATCHED_BY_CONTROLLER = frozenset((ISR_CHANGES, LOG_DIR_EVENTS, REASSIGN_PARTITIONS, PREFERRED_ELECTION))
 
 CONSUMERS = "/consumers"
+PLAINTEXT = 0  # as requests between brokers have it
+_SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")  # by their ids
+_NO_PROTOCOL = -1  # one that we don't know
 _TOPIC_FIELDS = frozenset(("version", "partitions", "topic_id", "adding_replicas", "removing_replicas"))
 _TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]+\Z")
 _BAD_IN_PATH = re.compile("[/\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")  # what ZooKeeper refuses, and the slash
@@ -59,9 +70,9 @@ PERSISTENT_PATHS = (
     CONFIG_CHANGES,
     DELETE_TOPICS,
     "/brokers/seqid",
-    "/isr_change_notification",
+    ISR_CHANGES,
     PRODUCER_ID_BLOCK,
-    "/log_dir_event_notification",
+    LOG_DIR_EVENTS,
     CONFIG_TOPICS,
     "/config/clients",
     "/config/users",
@@ -74,6 +85,15 @@ class BadZnode(HeadraceError):
     """A node whose data can't be what its path promises."""
 
 
+class Endpoint(NamedTuple):
+    """Where a broker listens, under one name."""
+
+    listener: str
+    security_protocol: int  # 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL
+    host: str
+    port: int
+
+
 class Registration(NamedTuple):
     """A broker as /brokers/ids has it."""
 
@@ -82,6 +102,7 @@ class Registration(NamedTuple):
     port: int
     rack: str | None
     epoch: int = NO_EPOCH  # of the broker: the czxid of its node
+    endpoints: tuple[Endpoint, ...] = ()  # all; (): it is from a view
 
 
 class PartitionState(NamedTuple):
@@ -186,16 +207,33 @@ def decode_broker(node_id: int, data: bytes, epoch: int = NO_EPOCH) -> Registrat
     """
     with _reading(broker_path(node_id)):
         fields = json.loads(data)
-        protocols = fields.get("listener_security_protocol_map", {})
-        host, port = fields.get("host"), fields.get("port", -1)
-        endpoints = [endpoint.partition("://") for endpoint in fields.get("endpoints", [])]
-        endpoints.sort(key=lambda endpoint: protocols.get(endpoint[0], endpoint[0]) != "PLAINTEXT")
-        for _listener, _, address in endpoints[:1]:
-            host, _, port = address.rpartition(":")
         rack = fields.get("rack")
-        if not (rack is None or isinstance(rack, str)) or not -1 <= int(port) < 1 << 16:
-            raise ValueError(f"rack {rack!r}, port {port}")
-        return Registration(_int32(node_id), _text((host or "").strip("[]")), int(port), rack and _text(rack), epoch)
+        if not (rack is None or isinstance(rack, str)):
+            raise ValueError(f"rack {rack!r}")
+        endpoints = [_endpoint(text, fields) for text in fields.get("endpoints", [])]
+        if not endpoints:
+            endpoints = [
+                Endpoint("PLAINTEXT", PLAINTEXT, _text(fields.get("host") or ""), _port(fields.get("port", -1)))
+            ]
+        first = min(endpoints, key=lambda endpoint: endpoint.security_protocol != PLAINTEXT)
+        usable = tuple(endpoint for endpoint in endpoints if endpoint.security_protocol != _NO_PROTOCOL)
+        return Registration(_int32(node_id), first.host, first.port, rack and _text(rack), epoch, usable)
+
+
+def _endpoint(text: str, fields: Mapping[str, Any]) -> Endpoint:
+    """`LISTENER://host:port`; the protocol is called like the listener, where no map says otherwise."""
+    listener, _, address = text.partition("://")
+    host, _, port = address.rpartition(":")
+    protocol = fields.get("listener_security_protocol_map", {}).get(listener, listener)
+    number = _SECURITY_PROTOCOLS.index(protocol) if protocol in _SECURITY_PROTOCOLS else _NO_PROTOCOL
+    return Endpoint(_text(listener), number, _text(host.strip("[]")), _port(port))
+
+
+def _port(value: object) -> int:
+    port = int(value)  # type: ignore[call-overload]
+    if not -1 <= port < 1 << 16:
+        raise ValueError(f"port {port}")
+    return int(port)
 
 
 def encode_topic(assignment: TopicAssignment) -> bytes:
@@ -292,6 +330,18 @@ def decode_config_change(path: str, data: bytes) -> tuple[str, str]:
                 raise ValueError(f"entity_path {fields['entity_path']!r}")
             return kind, name
         return _text(fields["entity_type"]), _text(fields["entity_name"])
+
+
+def encode_isr_change(partitions: Iterable[tuple[str, int]]) -> bytes:
+    """What a leader notes that changed ISRs itself."""
+    rows = [{"topic": topic, "partition": partition} for topic, partition in partitions]
+    return _dump({"version": 1, "partitions": rows})
+
+
+def decode_isr_change(path: str, data: bytes) -> list[tuple[str, int]]:
+    """The partitions."""
+    with _reading(path):
+        return [(_text(row["topic"]), _int32(row["partition"])) for row in json.loads(data)["partitions"]]
 
 
 def encode_controller(node_id: int, now_ms: int) -> bytes:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from headrace.controller.active.active_controller import ActiveController
+from headrace.controller.active.term import Term
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.agent import registration
 from headrace.controller.agent.agent import Agent
@@ -16,6 +17,7 @@ from headrace.controller.zookeeper.errors import ZkLost
 from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.settings import Settings
 from headrace.shm.seat import Seat
+from tests.controller.fake_channels import FakeChannels
 from tests.controller.fake_owner import FakeOwner
 from tests.controller.fake_zk import FakeZk
 
@@ -50,12 +52,16 @@ class Node:
         self.tasks = Tasks(lambda: self.now_ms)
         self.agent = Agent(seat, zk, self.tasks, lambda: self.now_ms)
         self.known = self.agent.known
+        self.channels = FakeChannels()  # of the last term
         self.active = ActiveController(
-            zk, self.tasks, self.known, self.agent.room, self.agent.apply,
-            is_deletion_enabled=settings["delete.topic.enable"],
-        )  # fmt: skip
+            zk, self.tasks, self.known, self.agent.room, self.agent.apply, settings, self.open_channels
+        )
         self.agent.tell = self.active.take
         self.context = AdminContext(self.agent, self.active)
+
+    def open_channels(self, _term: Term) -> FakeChannels:
+        self.channels = FakeChannels()
+        return self.channels
 
     def run(self, coroutine: Coroutine[Any, None, T]) -> T:
         """Wait for what a procedure brings; raises what it raises."""

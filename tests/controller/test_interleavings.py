@@ -19,14 +19,16 @@ from collections import deque
 import pytest
 
 from headrace.controller import process
-from headrace.controller.active import active_controller, reconciliation
+from headrace.controller.active import deletions, leaders, reconciliation
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict, ZkLost
 from headrace.controller.zookeeper.tasks import Future
 from headrace.controller.zookeeper.transaction import Action
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
+from headrace.runtime.poller import Poller
 from headrace.shm.fabric import Fabric
 from headrace.shm.seat import Seat
+from tests.controller.fake_channels import FakeChannels
 from tests.controller.fake_node import settings_of
 from tests.controller.fake_owner import FakeOwner
 from tests.controller.fake_zk import FakeEnsemble, FakeZk
@@ -184,7 +186,8 @@ class World:
             self.busy.clear()
         self.ensemble.ours.add(session_id)
         self.monkeypatch.setattr(process, "ZkSession", lambda *_arguments: self.zk)
-        self.process = process.ControllerProcess(self.seat, self.clock)
+        self.monkeypatch.setattr(process, "BrokerChannels", lambda *_arguments: FakeChannels())
+        self.process = process.ControllerProcess(self.seat, self.clock, Poller(self.seat.doorbell))
         self.context.known._let_go = lambda topic: self.ensemble.faults.append(f"released: {topic.name}")
         self.zk.tasks = self.process._tasks
 
@@ -387,8 +390,8 @@ class World:
 @pytest.mark.parametrize("seed", sorted({*range(FIRST_SEED, FIRST_SEED + SEEDS), *FOUND}))
 def test_any_interleaving_ends_as_it_has_to(seed, tmp_path, monkeypatch):
     monkeypatch.setattr(reconciliation, "PARTITIONS_PER_COMMIT", 2)
-    monkeypatch.setattr(active_controller, "ZNODES_PER_COMMIT", 3)
-    monkeypatch.setattr(active_controller, "CHANGES_PER_COMMIT", 3)
+    monkeypatch.setattr(deletions, "ZNODES_PER_COMMIT", 3)
+    monkeypatch.setattr(leaders, "CHANGES_PER_COMMIT", 3)
     world = World(seed, tmp_path, monkeypatch)
     try:
         for _ in range(CYCLES):

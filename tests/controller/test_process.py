@@ -23,6 +23,7 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
 from headrace.runtime.mailbox import Mailbox
+from headrace.runtime.poller import Poller
 from headrace.shm.counters import ZOOKEEPER_CONNECTIONS_LOST, ZOOKEEPER_SESSIONS_LOST
 from headrace.shm.fabric import Fabric
 from headrace.shm.messages import VIEW_FOLLOWED, ReplyStatus, RequestKind
@@ -433,7 +434,8 @@ def pair(tmp_path):
     """A controller process that is not run, and the mailbox of a network worker."""
     fabric = Fabric.create(settings_of(tmp_path), host="127.0.0.1", port=19092)
     network = Seat(fabric.wiring, NETWORK)
-    worker = process.ControllerProcess(Seat(fabric.wiring, fabric.wiring.controller_id), SystemClock())
+    seat = Seat(fabric.wiring, fabric.wiring.controller_id)
+    worker = process.ControllerProcess(seat, SystemClock(), Poller(seat.doorbell))
     yield worker, Mailbox(network), fabric.wiring.controller_id
     fabric.destroy()
 

@@ -5,7 +5,7 @@ Holds: controller/active/active_controller.py, controller/agent/departures.py
 
 import pytest
 
-from headrace.controller.active import active_controller
+from headrace.controller.active import deletions
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
 from headrace.errors import KafkaError
@@ -113,7 +113,7 @@ def test_marking_twice_is_marking_once(new_node):
 
 
 def test_many_znodes_go_in_several_transactions_the_mark_last(new_node, ensemble, monkeypatch):
-    monkeypatch.setattr(active_controller, "ZNODES_PER_COMMIT", 3)
+    monkeypatch.setattr(deletions, "ZNODES_PER_COMMIT", 3)
     node = new_node()
     make(node, "t", 5)
     begin(node, "t")
@@ -158,7 +158,7 @@ def test_a_deletion_goes_on_under_the_next_controller(new_node, ensemble):
 @pytest.mark.parametrize("failure", [Killed, ZkLost])
 def test_a_deletion_interrupted_at_any_write_is_finished(new_node, ensemble, monkeypatch, fault, failure):
     """The controller process dies at each of its writes in turn, or misses the reply; a topic of that name comes after."""
-    monkeypatch.setattr(active_controller, "ZNODES_PER_COMMIT", 3)
+    monkeypatch.setattr(deletions, "ZNODES_PER_COMMIT", 3)
     node = new_node()
     ordinal = 0
     while True:

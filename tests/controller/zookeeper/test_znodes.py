@@ -52,11 +52,35 @@ def test_a_rack_stands_in_the_registration_only_where_there_is_one():
     ids=["version 1", "version 2", "plaintext before SSL", "by the map", "only SSL", "IPv6"],
 )
 def test_registrations_of_every_version_are_read(fields, expected):
-    assert znodes.decode_broker(4, json.dumps(fields).encode()) == Registration(4, *expected)
+    assert znodes.decode_broker(4, json.dumps(fields).encode())[:4] == (4, *expected)
+
+
+def test_all_endpoints_of_a_broker_are_read_but_those_of_protocols_that_are_unknown():
+    fields = {
+        "endpoints": ["OUT://o:7", "IN://[::1]:8", "SSL://s:9", "ODD://x:1"],
+        "listener_security_protocol_map": {"OUT": "SASL_SSL", "IN": "PLAINTEXT", "ODD": "CARRIER_PIGEON"},
+    }
+    assert znodes.decode_broker(4, json.dumps(fields).encode()).endpoints == (
+        ("OUT", 3, "o", 7),
+        ("IN", 0, "::1", 8),
+        ("SSL", 1, "s", 9),
+    )
+    assert znodes.decode_broker(4, b'{"host":"h","port":9}').endpoints == (("PLAINTEXT", 0, "h", 9),)
+    odd = znodes.decode_broker(4, b'{"endpoints":["ODD://x:1"]}')
+    assert (odd.host, odd.port, odd.endpoints) == ("x", 1, ())
+
+
+def test_changes_of_isrs_are_read_as_they_are_written():
+    partitions = [("a", 1), ("b", 0)]
+    assert znodes.decode_isr_change("", znodes.encode_isr_change(partitions)) == partitions
+    for data in (b"", b"[]", b'{"partitions":[{"topic":"t"}]}', b'{"partitions":[{"topic":"t","partition":"x"}]}'):
+        with pytest.raises(znodes.BadZnode):
+            znodes.decode_isr_change("", data)
 
 
 def test_an_ipv6_registration_survives_its_own_encoding():
-    assert znodes.decode_broker(1, znodes.encode_broker("::1", 9092, None, 0)) == Registration(1, "::1", 9092, None)
+    decoded = znodes.decode_broker(1, znodes.encode_broker("::1", 9092, None, 0), 7)
+    assert decoded == Registration(1, "::1", 9092, None, 7, (("PLAINTEXT", 0, "::1", 9092),))
 
 
 def test_a_topic_is_written_in_version_3_with_its_id():

@@ -1,0 +1,266 @@
+"""What one broker is told in a term: names that wait, and one request in flight.
+
+Runs in: the controller process of the active node; a task, while something waits. What waits is taken as a round, in Kafka's order:
+
+    UpdateMetadata   live brokers; to one that came, of all partitions
+    StopReplica      of replicas that were to be stopped, and are told to follow since
+    LeaderAndIsr     whose leaders are known by then: an Apache follower refuses one that it does not know
+    UpdateMetadata   of partitions
+    StopReplica      of the others
+
+What is told meanwhile is the next round's. Each request names NOTICE_PARTITIONS_MAX partitions at most, and says what the
+known cluster has of them when it leaves; until it is answered it is made and sent again, for as long as the broker lives
+and the term lasts (`close`). An answer of a broker that has seen a newer controller, or was restarted, counts: who comes is
+told everything anyway.
+
+Source: Kafka `RequestSendThread`, `AbstractControllerBrokerRequestBatch`; KIP-380 for the broker epoch.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import islice
+from typing import Any, Protocol
+
+from headrace.controller.active.broker_requests import (
+    StoppedReplica,
+    leaders_request,
+    metadata_request,
+    stop_request,
+)
+from headrace.controller.active.notices import OnStopped
+from headrace.controller.active.term import RETRY_MS, Term
+from headrace.controller.zookeeper.tasks import Future
+from headrace.controller.zookeeper.znodes import Registration
+from headrace.errors import BadFrame, ErrorCode
+from headrace.limits import NOTICE_PARTITIONS_MAX
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.broker_versions import InterBroker
+from headrace.protocol.codec import decode_response
+
+Replica = tuple[str, int]  # topic, partition
+Stops = dict[Replica, tuple[StoppedReplica, list[OnStopped]]]
+
+# Errors of a whole request after which it is not asked again
+_TOLD = frozenset((ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH, ErrorCode.STALE_BROKER_EPOCH))
+
+_log = logging.getLogger(__name__)
+
+
+class Line(Protocol):
+    """The way to a broker."""
+
+    def ask(self, api_key: int, version: int, message: Any, on_reply: Callable[[bytes | None], None]) -> bool:
+        """Ask, one request at a time; `on_reply` gets the answer's body, None: done or not. False: not now."""
+
+    def close(self) -> None:
+        """For good; an answer may still be told from within."""
+
+
+class Waiting:
+    """Names of what a broker is to be told."""
+
+    __slots__ = ("first", "is_first", "leaders", "metadata", "stops", "stops_before")
+
+    def __init__(self) -> None:
+        self.is_first = False  # the live brokers, before anything else
+        self.first: dict[str, set[int] | None] = {}  # partitions with them; None: all of the topic
+        self.leaders: dict[str, dict[int, bool]] = {}  # topic -> partition -> is new
+        self.metadata: dict[str, set[int] | None] = {}
+        self.stops: Stops = {}
+        self.stops_before: Stops = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.is_first or self.leaders or self.metadata or self.stops or self.stops_before)
+
+
+class BrokerChannel:
+    """One broker's, as long as it lives in this term."""
+
+    def __init__(self, term: Term, broker: Registration, line: Line, versions: InterBroker) -> None:
+        self._term = term
+        self._broker = broker
+        self._line = line
+        self._versions = versions
+        self._waiting = Waiting()
+        self._is_running = False
+        self._is_closed = False
+
+    def tell_brokers(self, names: Iterable[str] = ()) -> None:
+        """The live brokers first of all, and with them all partitions of these topics."""
+        self._waiting.is_first = True
+        self._waiting.first.update(dict.fromkeys(names))
+        self._run()
+
+    def tell_leader(self, name: str, index: int, is_new: bool) -> None:
+        waiting = self._waiting
+        rows = waiting.leaders.setdefault(name, {})
+        rows[index] = is_new or rows.get(index, False)
+        stop = waiting.stops.pop((name, index), None) if waiting.stops else None
+        if stop is not None:
+            _add_stop(waiting.stops_before, (name, index), *stop)
+        self._run()
+
+    def tell_metadata(self, name: str, indexes: Collection[int] | None) -> None:
+        """None: of all partitions"""
+        _add_partitions(self._waiting.metadata, name, indexes)
+        self._run()
+
+    def stop(self, name: str, index: int, stop: StoppedReplica, on_stopped: OnStopped | None) -> None:
+        _add_stop(self._waiting.stops, (name, index), stop, [on_stopped] if on_stopped is not None else [])
+        self._run()
+
+    def close(self) -> None:
+        """The broker went, or the term is over. What waits is forgotten, nothing is told any more."""
+        self._is_closed = True
+        self._waiting = Waiting()
+        self._line.close()
+
+    # The task
+
+    def _run(self) -> None:
+        if not self._is_running and not self._is_closed and self._waiting:
+            self._is_running = True
+            self._term.start(self._tell_all(), self._ended)
+
+    def _ended(self) -> None:
+        self._is_running = False
+
+    async def _tell_all(self) -> None:
+        while self._waiting and not self._is_closed:
+            waiting, self._waiting = self._waiting, Waiting()
+            if waiting.is_first:
+                await self._tell_metadata(waiting.first, is_first=True)
+            await self._stop(waiting.stops_before)
+            await self._tell_leaders(waiting.leaders)
+            await self._tell_metadata(waiting.metadata)
+            await self._stop(waiting.stops)
+
+    async def _tell_metadata(self, wanted: Mapping[str, Collection[int] | None], is_first: bool = False) -> None:
+        """is_first   the live brokers, if there is no partition too"""
+        version = self._versions.update_metadata
+        parts = list(_cut(wanted, self._partitions_of))
+        for part in parts or [{}] * is_first:
+            make = partial(metadata_request, self._term, self._broker.epoch, part)
+            await self._exchange(ApiKey.UPDATE_METADATA, version, make)
+
+    async def _tell_leaders(self, wanted: Mapping[str, Mapping[int, bool]]) -> None:
+        version = self._versions.leader_and_isr
+        for names in _cut(wanted, self._partitions_of):
+            part = {name: {index: wanted[name][index] for index in indexes} for name, indexes in names.items()}
+            make = partial(leaders_request, self._term, self._broker.epoch, part)
+            asked, answer = await self._exchange(ApiKey.LEADER_AND_ISR, version, make)
+            if answer is not None and not answer.error_code and not self._is_closed:
+                errors = _errors_of(asked, answer)
+                for each in self._term.parts():
+                    each.leaders_answered(self._broker.node_id, errors)
+
+    async def _stop(self, stops: Stops) -> None:
+        version = self._versions.stop_replica
+        left = iter(stops)
+        while part := {replica: stops[replica][0] for replica in islice(left, NOTICE_PARTITIONS_MAX)}:
+            make = partial(stop_request, self._term, self._broker.epoch, part)
+            _asked, answer = await self._exchange(ApiKey.STOP_REPLICA, version, make)
+            if answer is None or self._is_closed:
+                return
+            found = {
+                (row.topic_name, row.partition_index): ErrorCode(row.error_code) for row in answer.partition_errors
+            }
+            for replica in part:
+                code = ErrorCode(answer.error_code) or found.get(replica, ErrorCode.NONE)
+                for on_stopped in stops[replica][1]:
+                    on_stopped(self._broker.node_id, *replica, code)
+
+    async def _exchange(self, api_key: int, version: int, make: Callable[[], Any]) -> tuple[Any, Any]:
+        """Ask until it is answered.
+
+        make      the request, as things are now; None: there is nothing to be told any more
+        returns   the request and the answer; None, where there is none: nothing to be told, or the end
+        """
+        while not self._is_closed:
+            message = make()
+            if message is None:
+                break
+            reply: Future[bytes | None] = Future()
+            if self._line.ask(api_key, version, message, partial(_complete, reply)):
+                body = await reply
+                answer = None if body is None else self._read(api_key, version, body)
+                if answer is not None:
+                    return message, answer
+            if not self._is_closed:
+                await self._term.tasks.sleep(RETRY_MS)
+        return None, None
+
+    def _read(self, api_key: int, version: int, body: bytes) -> Any:
+        """An answer; None, where it is to be asked again."""
+        try:
+            answer = decode_response(api_key, version, memoryview(body))
+            code = ErrorCode(answer.error_code)
+        except (BadFrame, ValueError) as failure:
+            _log.warning(
+                "answer of a broker refused broker=%d api=%d reason=%s", self._broker.node_id, api_key, failure
+            )
+            return None
+        if code not in _TOLD:
+            _log.warning(
+                "a broker refuses what the controller tells it, it is told again broker=%d api=%d error=%s",
+                self._broker.node_id, api_key, code.name,
+            )  # fmt: skip
+            return None
+        if code:
+            _log.info("a broker knows better broker=%d api=%d error=%s", self._broker.node_id, api_key, code.name)
+        return answer
+
+    def _partitions_of(self, name: str) -> Collection[int]:
+        topic = self._term.find(name)
+        return range(len(topic.states)) if topic is not None else ()
+
+
+def _complete(reply: Future[bytes | None], body: bytes | None) -> None:
+    if not reply.is_done:
+        reply.complete(body)
+
+
+def _add_partitions(waiting: dict[str, set[int] | None], name: str, indexes: Collection[int] | None) -> None:
+    known = waiting.setdefault(name, set())
+    if indexes is None:
+        waiting[name] = None
+    elif known is not None:
+        known.update(indexes)
+
+
+def _add_stop(waiting: Stops, replica: Replica, stop: StoppedReplica, on_stopped: list[OnStopped]) -> None:
+    """The newest leader epoch; deleted, where one of them says so."""
+    before = waiting.get(replica)
+    if before is not None:
+        stop = stop._replace(is_deleted=stop.is_deleted or before[0].is_deleted)
+        on_stopped = [*before[1], *on_stopped]
+    waiting[replica] = stop, on_stopped
+
+
+def _cut(
+    wanted: Mapping[str, Collection[int] | None], all_of: Callable[[str], Collection[int]]
+) -> Iterator[dict[str, list[int]]]:
+    """Parts of NOTICE_PARTITIONS_MAX partitions at most, in their order."""
+    part: dict[str, list[int]] = {}
+    room = NOTICE_PARTITIONS_MAX
+    for name, indexes in wanted.items():
+        left = iter(all_of(name) if indexes is None else indexes)
+        while taken := list(islice(left, room)):
+            part[name] = taken
+            room -= len(taken)
+            if not room:
+                yield part
+                part, room = {}, NOTICE_PARTITIONS_MAX
+    if part:
+        yield part
+
+
+def _errors_of(asked: Any, answer: Any) -> dict[Replica, ErrorCode]:
+    """An answer to LeaderAndIsr, by partition: up to v4 by the topic's name, then by its id."""
+    names = {topic.topic_id: topic.topic_name for topic in asked.topic_states}
+    rows = [(row.topic_name, row) for row in answer.partition_errors]
+    rows += [(names.get(topic.topic_id, ""), row) for topic in answer.topics for row in topic.partition_errors]
+    return {(name, row.partition_index): ErrorCode(row.error_code) for name, row in rows}

@@ -1,0 +1,196 @@
+"""A term as the active controller: what its parts share, what a part is, and the order in which they begin.
+
+Runs in: the controller process of the active node. Each term has an object of its own, and parts of its own, so that nothing of
+an earlier one is left. A failover, in this order:
+
+    the agent           watches; notifications of before removed; everything read   (`agent.py`, `Agent.load`)
+    the channels        UpdateMetadata with the live brokers and no partition, to all
+    parts, as in PARTS  `begin`, each of which ends before the next one starts
+
+From its `begin` on, a part hears of what happens (the methods of `Part`); what happened before, it reads by itself then. What is
+told in such a method is in the known cluster already.
+
+Source: Kafka `KafkaController.onControllerFailover`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from headrace.controller.active.notices import Channels
+from headrace.controller.active.reservations import Reservations
+from headrace.controller.cluster import events
+from headrace.controller.cluster.known_cluster import KnownCluster, Topic
+from headrace.controller.zookeeper.epoch_guard import EpochGuard
+from headrace.controller.zookeeper.errors import ControllerMoved, ZkError
+from headrace.controller.zookeeper.session import ZkSession
+from headrace.controller.zookeeper.tasks import Task, Tasks
+from headrace.controller.zookeeper.transaction import Transaction
+from headrace.errors import ErrorCode
+from headrace.settings import Settings
+
+RETRY_MS = 200  # between two tries of what ZooKeeper did not carry out
+
+_log = logging.getLogger(__name__)
+
+
+class Part:
+    """Something that the active controller does in a term.
+
+    All but `begin` return at once: what takes ZooKeeper is a task (`Term.start`). Each does nothing unless a part says otherwise.
+
+    watched   a path in ZooKeeper whose change is told by `notified`; the part sets the watch as it reads it
+    """
+
+    watched: str | None = None
+
+    async def begin(self) -> None:
+        """Its turn in the failover. raises   ZkError: it is called again; ControllerMoved"""
+
+    def brokers_changed(self, gone: frozenset[int], come: frozenset[int]) -> None:
+        """Brokers went, and came: one that is in both was restarted between two reads, and is alive in the known cluster.
+
+        The channels know: those that came were told everything, the others who is alive.
+        """
+
+    def topics_read(self, names: Collection[str]) -> None:
+        """Topics were read, new ones and others: states may be missing, leaders may be gone."""
+
+    def topic_written(self, name: str) -> None:
+        """A topic that was written in several steps is whole, and may be written by others again."""
+
+    def isrs_changed(self, name: str, indexes: Collection[int]) -> None:
+        """Leaders changed in-sync replicas, by AlterPartition or by themselves."""
+
+    def marks_read(self, names: frozenset[str]) -> None:
+        """All marks in /admin/delete_topics."""
+
+    def replicas_settled(self, name: str) -> None:
+        """Everybody on this node has acted on a topic's deletion."""
+
+    def leaders_answered(self, broker: int, errors: Mapping[tuple[str, int], ErrorCode]) -> None:
+        """A broker's answer to LeaderAndIsr, by partition: KAFKA_STORAGE_ERROR, where its directory failed; NONE."""
+
+    def notified(self) -> None:
+        """The node `watched`, or what is below it, changed; or the connection was lost meanwhile."""
+
+    def end(self) -> None:
+        """The term is over; its tasks' next commit says so."""
+
+
+class Term:
+    """One term.
+
+    epoch      of the controller
+    brokers    those that the parts know to be alive, and their epochs
+    marked     names in /admin/delete_topics, as they were read last
+    leaving    topics that are being deleted: no longer known, and still told to brokers, without a leader
+    failed     by broker, replicas in log directories that failed
+    is_over    whether it ended: nothing is written any more
+    """
+
+    def __init__(
+        self,
+        zk: ZkSession,
+        tasks: Tasks,
+        known: KnownCluster,
+        settings: Settings,
+        tell: Callable[[events.ToAgent], None],
+        reservations: Reservations,
+        guard: EpochGuard,
+    ) -> None:
+        self.zk = zk
+        self.tasks = tasks
+        self.known = known
+        self.settings = settings
+        self.tell = tell
+        self.reservations = reservations
+        self.guard = guard
+        self.epoch = guard.epoch
+        self.brokers = {broker_id: broker.epoch for broker_id, broker in known.brokers.items()}
+        self.marked: frozenset[str] = frozenset()
+        self.leaving: dict[str, Topic] = {}
+        self.failed: dict[int, set[tuple[str, int]]] = {}
+        self.is_over = False
+        self.notices: Channels
+        self._parts: list[Part] = []
+        self._begun = 0  # of these
+
+    def open(self, channels: Channels, parts: list[Part]) -> None:
+        """Begin: one part after another, in a task."""
+        self.notices = channels
+        self._parts = parts
+        self.start(self._begin())
+
+    def parts(self) -> Iterator[Part]:
+        """Those that have begun: who is to hear of something."""
+        return iter(self._parts[: self._begun])
+
+    def find(self, name: str) -> Topic | None:
+        """A topic that brokers may be told of."""
+        return self.known.topics.get(name) or self.leaving.get(name)
+
+    async def commit(self, transaction: Transaction) -> None:
+        """Write what `guard.begin` began; raises ControllerMoved, of which the agent knows then, or ZkError"""
+        try:
+            await self.guard.commit(transaction)
+        except ControllerMoved as failure:
+            if not self.is_over:
+                _log.warning("not the active controller any more reason=%s", failure)
+                self.tell(events.SteppedDown())
+            raise
+
+    def start(self, coroutine: Coroutine[Any, None, None], on_end: Callable[[], None] = lambda: None) -> Task[None]:
+        """Have a procedure run. What ZooKeeper does not carry out ends it; anything else that it raises, the process.
+
+        on_end   called when it ended, however it did
+        """
+        return self.tasks.start(coroutine, partial(_ended, on_end))
+
+    def take_brokers(self) -> None:
+        """Brokers came or went; the known cluster has it."""
+        live = {broker_id: broker.epoch for broker_id, broker in self.known.brokers.items()}
+        before, self.brokers = self.brokers, live
+        bounced = {one for one in live.keys() & before.keys() if live[one] > before[one] >= 0}
+        gone = frozenset((before.keys() - live.keys()) | bounced)
+        come = frozenset((live.keys() - before.keys()) | bounced)
+        if not gone and not come:
+            return
+        for broker in gone:
+            self.failed.pop(broker, None)
+        self.notices.take_brokers(gone, come)
+        for part in self.parts():
+            part.brokers_changed(gone, come)
+
+    def end(self) -> None:
+        self.is_over = self.guard.is_over = True
+        self.notices.close()
+        for part in self.parts():
+            part.end()
+
+    async def _begin(self) -> None:
+        self.notices.tell_brokers()
+        for part in self._parts:
+            self._begun += 1
+            await self._begin_part(part)
+
+    async def _begin_part(self, part: Part) -> None:
+        while not self.is_over:
+            try:
+                await part.begin()
+                return
+            except ControllerMoved:
+                raise
+            except ZkError as failure:
+                _log.debug("a part of the controller begins later part=%s reason=%s", type(part).__name__, failure)
+                await self.tasks.sleep(RETRY_MS)
+
+
+def _ended(on_end: Callable[[], None], task: Task[None]) -> None:
+    """raises   what is no failure of ZooKeeper: that ends a procedure, with the session or the term"""
+    on_end()
+    if task.failure is not None and not isinstance(task.failure, ZkError):
+        raise task.failure

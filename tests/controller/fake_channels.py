@@ -1,0 +1,43 @@
+"""Channels to brokers that note what they are told."""
+
+from __future__ import annotations
+
+
+class FakeChannels:
+    """`active/notices.Channels`.
+
+    told   the notices, as tuples, in their order
+    """
+
+    def __init__(self) -> None:
+        self.told = []
+        self.is_closed = False
+
+    def of(self, kind):
+        """The notices of one kind, without its name."""
+        return [notice[1:] for notice in self.told if notice[0] == kind]
+
+    def tell_leaders(self, topic, indexes, brokers=None, *, is_new=False):
+        self._note("leaders", topic, sorted(indexes), brokers, is_new)
+
+    def tell_metadata(self, topic, indexes=None, brokers=None):
+        self._note("metadata", topic, indexes if indexes is None else sorted(indexes), brokers)
+
+    def tell_brokers(self, brokers=None):
+        self._note("brokers", brokers)
+
+    def stop_replica(self, broker, topic, index, leader_epoch, *, is_deleted, on_stopped=None):
+        self._note("stop", broker, topic, index, leader_epoch, is_deleted, on_stopped)
+
+    def tell_all(self, broker):
+        self._note("all", broker)
+
+    def take_brokers(self, gone, come):
+        self._note("changed", sorted(gone), sorted(come))
+
+    def close(self):
+        self.is_closed = True
+
+    def _note(self, *notice):
+        if not self.is_closed:
+            self.told.append(notice)
