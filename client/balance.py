@@ -137,9 +137,7 @@ def _first_to_move(
     return leading
 
 
-def _lead_evenly(
-    wanted: Mapping[TopicPartition, list[int]], movable: Iterable[TopicPartition], racks: Racks
-) -> None:
+def _lead_evenly(wanted: Mapping[TopicPartition, list[int]], movable: Iterable[TopicPartition], racks: Racks) -> None:
     """Swap the first replica with another one where that one leads at least two fewer."""
     leads = Counter(row[0] for row in wanted.values())
     names = list(movable)
@@ -150,7 +148,9 @@ def _lead_evenly(
             row = wanted[name]
             if len(row) < 2:
                 continue
-            other = min((broker for broker in row[1:] if broker in racks), key=lambda one: (leads[one], one), default=None)
+            other = min(
+                (broker for broker in row[1:] if broker in racks), key=lambda one: (leads[one], one), default=None
+            )
             if other is not None and leads[row[0]] - leads[other] >= 2:
                 place = row.index(other)
                 leads[row[0]] -= 1

@@ -59,9 +59,7 @@ def alternated(racks: Mapping[int, str]) -> list[int]:
     return [row[place] for place in range(longest) for row in rows if place < len(row)]
 
 
-def _place(
-    brokers: Sequence[int], numbers: range, factor: int, start: int, shift: int
-) -> tuple[tuple[int, ...], ...]:
+def _place(brokers: Sequence[int], numbers: range, factor: int, start: int, shift: int) -> tuple[tuple[int, ...], ...]:
     count = len(brokers)
     rows = []
     for number in numbers:

@@ -193,9 +193,7 @@ def _finish(known: Moving, _event: Event) -> Plan:
             return NOTHING
     isr = tuple(replica for replica in state.isr if replica in target)
     changed = _raised(known, state._replace(leader=leader, isr=isr), assignment)
-    return changed._replace(
-        told=target, told_new=(), stopped=assignment.removing, settled=PartitionAssignment(target)
-    )
+    return changed._replace(told=target, told_new=(), stopped=assignment.removing, settled=PartitionAssignment(target))
 
 
 def _nothing(_known: Moving, _event: Event) -> Plan:

@@ -71,6 +71,9 @@ class _Due(NamedTuple):
         return BrokersChanged(self.brokers) if self.brokers else IsrChanged()
 
 
+ISR_CHANGED = _Due()
+
+
 class _Read(NamedTuple):
     """A topic as ZooKeeper has it now.
 
@@ -217,11 +220,11 @@ class Reassignments(Part):
         topic = self._term.known.topics.get(name)
         return name in self._moving or (topic is not None and is_moving(topic))
 
-    def _check(self, names: Iterable[str], why: _Due = _Due()) -> None:
+    def _check(self, names: Iterable[str], why: _Due = ISR_CHANGED) -> None:
         """Look at these topics, soon."""
         for name in names:
             self._moving.add(name)
-            self._due[name] = self._due.get(name, _Due()).also(why)
+            self._due[name] = self._due.get(name, ISR_CHANGED).also(why)
         while self._workers < min(REASSIGNMENTS_IN_FLIGHT_MAX, len(self._due)) and not self._term.is_over:
             self._workers += 1
             self._term.start(self._work(), self._worked)
@@ -243,7 +246,7 @@ class Reassignments(Part):
                 raise
             except ZkError as failure:
                 _log.debug("reassignment goes on later topic=%s reason=%s", name, failure)
-                self._due[name] = self._due.get(name, _Due()).also(why)
+                self._due[name] = self._due.get(name, ISR_CHANGED).also(why)
                 await self._term.tasks.sleep(RETRY_MS)
             except (KafkaError, BadZnode) as failure:  # it is read again when somebody changes it
                 _log.error("reassignment stands still topic=%s reason=%s", name, failure)
@@ -361,9 +364,7 @@ class Reassignments(Part):
         term = self._term
         return Moving(assignment_of(found.assignment, index), found.states[index], term.known.brokers, term.epoch)
 
-    async def _carry_out(
-        self, topic: Topic, found: _Read, plans: Mapping[int, Plan], is_by_trigger: bool
-    ) -> bool:
+    async def _carry_out(self, topic: Topic, found: _Read, plans: Mapping[int, Plan], is_by_trigger: bool) -> bool:
         """Do what is planned for a topic's partitions; whether some of all are still on their way after that.
 
         is_by_trigger   entries of the node of wishes stay until their reassignment is over; else another one takes their place
@@ -382,7 +383,9 @@ class Reassignments(Part):
             changed = _with(changed, settled)
             transaction = term.guard.begin()
             transaction.set(znodes.topic_path(name), encode_assignment(changed), version)
-            _take_out(transaction, trigger, lambda place, target: place[0] == name and _is_at(settled, place[1], target))
+            _take_out(
+                transaction, trigger, lambda place, target: place[0] == name and _is_at(settled, place[1], target)
+            )
             await term.commit(transaction)
             self._tell_assigned(topic, changed, {})
             term.notices.tell_metadata(name, list(settled))
@@ -434,9 +437,7 @@ class Reassignments(Part):
                     groups.setdefault((brokers, is_new), []).append(index)
         for (brokers, is_new), indexes in groups.items():
             self._term.notices.tell_leaders(topic.name, indexes, brokers, is_new=is_new)
-        _log.info(
-            "replicas are being moved topic=%s partitions=%d epoch=%d", topic.name, len(doing), self._term.epoch
-        )
+        _log.info("replicas are being moved topic=%s partitions=%d epoch=%d", topic.name, len(doing), self._term.epoch)
 
     def _tell_assigned(self, topic: Topic, changed: TopicAssignment, states: dict[int, PartitionState]) -> None:
         self._term.tell(
@@ -449,16 +450,15 @@ class Reassignments(Part):
         """Have replicas deleted, and wait until brokers that are alive have done it, or for so long: they do it later."""
         term = self._term
         waiting = {
-            (broker, index)
-            for index, made in doing.items()
-            for broker in made.stopped
-            if broker in term.known.brokers
+            (broker, index) for index, made in doing.items() for broker in made.stopped if broker in term.known.brokers
         }
         all_stopped: Future[None] = Future()
 
         def on_stopped(broker: int, _topic: str, index: int, error: ErrorCode) -> None:
             if error is not ErrorCode.NONE:
-                _log.warning("replica not deleted topic=%s partition=%d broker=%d error=%s", name, index, broker, error.name)
+                _log.warning(
+                    "replica not deleted topic=%s partition=%d broker=%d error=%s", name, index, broker, error.name
+                )
             waiting.discard((broker, index))
             if not waiting and not all_stopped.is_done:
                 term.tasks.unexpect(all_stopped)

@@ -6,7 +6,14 @@ import pytest
 from headrace.controller.active.placement import alternated, has_all_racks, place_replicas, without_racks
 from headrace.errors import ErrorCode, KafkaError
 
-KAFKAS = {0: "rack1", 1: "rack3", 2: "rack3", 3: "rack2", 4: "rack2", 5: "rack1"}  # of the comment in Kafka's AdminUtils
+KAFKAS = {
+    0: "rack1",
+    1: "rack3",
+    2: "rack3",
+    3: "rack2",
+    4: "rack2",
+    5: "rack1",
+}  # of the comment in Kafka's AdminUtils
 
 
 def test_replicas_go_round_the_brokers_and_shift_after_each_round():

@@ -201,7 +201,11 @@ def test_only_added_replicas_have_to_be_alive():
 def test_every_cell_keeps_what_must_hold(phase, event):
     """Over all states of three brokers and three others: what a plan writes is whole, and loses no replica in sync."""
     seen = 0
-    for assignment in (PartitionAssignment((1, 2, 3)), SYNCING.assignment, PartitionAssignment((3, 4, 1, 2), (4,), (2,))):
+    for assignment in (
+        PartitionAssignment((1, 2, 3)),
+        SYNCING.assignment,
+        PartitionAssignment((3, 4, 1, 2), (4,), (2,)),
+    ):
         replicas = assignment.replicas
         for size in range(1, len(replicas) + 1):
             for isr in itertools.combinations(replicas, size):
@@ -240,4 +244,3 @@ def _check_plan(known, event):
         assert set(made.stopped) == everyone - set(made.settled.replicas), where
     else:
         assert {*made.told, *made.told_new} == set(after.replicas), where
-
