@@ -7,7 +7,7 @@
 A share is all replicas by all brokers, rounded either way. A replica never goes where its partition has one, nor where the
 partition would be on fewer racks than before. Partitions that are being moved already are counted by where they go, and left alone.
 
-Source: Kafka's `kafka-reassign-partitions --generate` assigns everything anew; this does not.
+Source: Kafka's `kafka-reassign-partitions --generate` assigns all of it again; this does not.
 """
 
 from __future__ import annotations
@@ -104,13 +104,13 @@ def _even_out(
             for taker in sorted(racks, key=lambda broker: (held[broker], broker)):
                 if held[giver] - held[taker] < 2:
                     break
-                name = _first_to_move(by_broker[giver], wanted, giver, taker, racks)
-                if name is None:
+                found = _first_to_move(by_broker[giver], wanted, giver, taker, racks)
+                if found is None:
                     continue
-                row = wanted[name]
+                row = wanted[found]
                 row[row.index(giver)] = taker
-                by_broker[giver].remove(name)
-                by_broker[taker].append(name)
+                by_broker[giver].remove(found)
+                by_broker[taker].append(found)
                 held[giver] -= 1
                 held[taker] += 1
                 is_moved = True

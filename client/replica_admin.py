@@ -42,8 +42,8 @@ class ReplicaAdmin:
         kind = messages.AlterPartitionReassignmentsRequest
         topics: dict[str, list[messages.AlterPartitionReassignmentsRequest.ReassignablePartition]] = {}
         for name, replicas in targets.items():
-            row = kind.ReassignablePartition(name.partition, None if replicas is None else list(replicas))
-            topics.setdefault(name.topic, []).append(row)
+            wanted = kind.ReassignablePartition(name.partition, None if replicas is None else list(replicas))
+            topics.setdefault(name.topic, []).append(wanted)
         request = kind(
             topics=[kind.ReassignableTopic(topic, rows) for topic, rows in topics.items()], timeout_ms=ADMIN_TIMEOUT_MS
         )
@@ -59,7 +59,7 @@ class ReplicaAdmin:
         return found
 
     def reassignments(self) -> dict[TopicPartition, Reassignment]:
-        """All that are on their way; raises KafkaError"""
+        """All that are in progress; raises KafkaError"""
         request = messages.ListPartitionReassignmentsRequest(topics=None, timeout_ms=ADMIN_TIMEOUT_MS)
         answer = self._admin.ask_controller(
             ApiKey.LIST_PARTITION_REASSIGNMENTS, (0, 0), request, lambda found: [found.error_code]

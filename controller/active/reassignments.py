@@ -203,8 +203,10 @@ class Reassignments(Part):
                 else:
                     refused[name, index] = error
         if refused:
-            place, failure = next(iter(refused.items()))
-            _log.warning("reassignments refused count=%d first=%s-%d reason=%s", len(refused), *place, failure.message)
+            (name, index), reason = next(iter(refused.items()))
+            _log.warning(
+                "reassignments refused count=%d first=%s-%d reason=%s", len(refused), name, index, reason.message
+            )
             await self._drop_wishes(refused)
 
     async def _drop_wishes(self, places: Collection[Place]) -> None:

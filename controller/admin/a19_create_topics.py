@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from headrace.controller.active.internal_topics import plan_internal_topic
-from headrace.controller.active.placement import has_all_racks, without_racks
+from headrace.controller.active.placement import Racks, has_all_racks, without_racks
 from headrace.controller.active.topic_creation import check_assignment, check_total, place
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.admin.failures import answer_to
@@ -129,7 +129,7 @@ class _Creation:
             replicas = check_assignment(wanted, cluster.live())
         else:
             partitions, factor = topic.num_partitions, topic.replication_factor
-            racks = cluster.racks()
+            racks: Racks = cluster.racks()
             plan = plan_internal_topic(context.settings, topic.name, len(racks))
             if plan is not None and (partitions, factor) == (-1, -1):
                 racks = racks if has_all_racks(racks) else without_racks(racks)  # groups don't wait for broker.rack

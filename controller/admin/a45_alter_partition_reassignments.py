@@ -49,7 +49,8 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
         await context.tasks.share(min(REASSIGNMENTS_IN_FLIGHT_MAX, len(wanted)), alter_some)
     except (KafkaError, ZkError) as refusal:
         failure = answer_to(refusal)
-    moved = [error for errors in results.values() for error in errors.values() if _is_refusal(error)]
+    refused = (error for errors in results.values() for error in errors.values() if error is not None)
+    moved = [error for error in refused if error.code is ErrorCode.NOT_CONTROLLER]
     if moved and failure is None:
         failure = moved[0].code, moved[0].message
     if failure is not None:
@@ -68,10 +69,6 @@ async def _alter(context: AdminContext, name: str, targets: dict[int, Target]) -
     if name in context.known.topics:
         context.agent.room.reserve_bytes(name, replicas * VIEW_BYTES_PER_MOVED_REPLICA)
     return await context.active.reassignments().alter(name, targets)
-
-
-def _is_refusal(error: KafkaError | None) -> bool:
-    return error is not None and error.code is ErrorCode.NOT_CONTROLLER
 
 
 def _topic(name: str, errors: Errors) -> messages.AlterPartitionReassignmentsResponse.ReassignableTopicResponse:

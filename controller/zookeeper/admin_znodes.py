@@ -16,8 +16,6 @@ from typing import Any
 
 from headrace.controller.zookeeper.znodes import PREFERRED_ELECTION, REASSIGN_PARTITIONS, BadZnode
 
-_INT32_MAX = (1 << 31) - 1
-
 Place = tuple[str, int]  # topic and partition
 
 
@@ -60,7 +58,7 @@ def _place(row: Mapping[str, Any]) -> Place:
 
 
 def _id(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _INT32_MAX:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 31:
         raise ValueError(f"{value!r} is no id")
     return value
 

@@ -1,3 +1,8 @@
+"""The phases of one partition, pure.
+
+Holds: controller/cluster/partition_assignment.py
+"""
+
 import itertools
 
 import pytest

@@ -1,4 +1,7 @@
-"""Reassignments over a fake ZooKeeper: node 0 is the active controller, brokers 1 to 6 are znodes, and what they do the tests write."""
+"""Reassignments over a fake ZooKeeper: node 0 is the active controller, brokers 1 to 6 are znodes, and what they do the tests write.
+
+Holds: controller/zookeeper/admin_znodes.py
+"""
 
 import json
 
