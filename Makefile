@@ -19,6 +19,7 @@ CLASSES ?=
 # of pytest, one a core; each keeps to whole files
 SHARDS ?= $(shell nproc)
 GROUP_KILLS ?= 100
+CLUSTER_FAULTS ?= $(FAULTS)
 # make foreign PEER=kafka SUITES=kgo
 PEER ?= headrace
 SUITES ?=
@@ -90,9 +91,10 @@ bench: $(STAMP) ## Headrace against Apache Kafka on this machine (needs mvn; som
 interop: $(STAMP) ## Kafka's own tools and other clients against a node (needs mvn)
 	$(BIN)/python -m pytest -m interop --timeout=900
 
-chaos: $(STAMP) ## FAULTS=1000 under load for each of SEEDS, GROUP_KILLS=100 of coordinators, judged
+chaos: $(STAMP) ## FAULTS=1000 of a node and CLUSTER_FAULTS=1000 of three for each of SEEDS, GROUP_KILLS=100, judged
 	@failed=; for seed in $(SEEDS); do \
 	  $(BIN)/python -m tests.chaos.campaign --faults $(FAULTS) --seed $$seed $(if $(CLASSES),--classes $(CLASSES)) || failed="$$failed $$seed"; \
+	  test -n "$(CLASSES)" || $(BIN)/python -m tests.chaos.cluster_campaign --faults $(CLUSTER_FAULTS) --seed $$seed || failed="$$failed $$seed"; \
 	done; test -z "$$failed" || { echo "anomalies with seeds$$failed" >&2; exit 1; }
 	$(BIN)/python -m tests.chaos.group_campaign --kills $(GROUP_KILLS)
 

@@ -5,7 +5,7 @@ of the active controller says is in it: the agent acts on it without a look into
 come from another node's controller one day, as LeaderAndIsr, UpdateMetadata and StopReplica.
 
     agent -> active     Elected, Resigned, BrokersChanged, TopicsRead, Marked, ReplicasSettled, Notified
-    others -> agent     LeadersTold, ReplicasStopped: as other controllers' LeaderAndIsr and StopReplica say them
+    requests -> agent   LeadersTold, ReplicasStopped: what LeaderAndIsr, UpdateMetadata and StopReplica say
     active -> agent     NameReserved, NameReleased, TopicWritten, TopicGrown, ReplicasAssigned, StatesWritten,
                         StatesStale, TopicLeaving, TopicRemoved, SteppedDown
 """

@@ -1,6 +1,6 @@
 """What clients did to a node and what they were told: the operations that a judge reads.
 
-Used by: the campaign, whose threads append; `judge.py` and `key_judge.py`, which only read. Times are of one monotonic clock.
+Used by: the campaigns, whose threads append; the judges, which only read. Times are of one monotonic clock.
 
 An operation ends OK, FAILED (it certainly did nothing) or UNKNOWN (a timeout, a disconnect, an error that leaves it
 open). A topic's *generation* counts its incarnations: a topic that is deleted and created again has the same name and
@@ -38,6 +38,8 @@ class Send(NamedTuple):
     """Values of one batch, for one partition; `base_offset` is the first one's, where acknowledged and told.
 
     A duplicate that the broker knows again may be acknowledged without it: NO_OFFSET.
+
+    transaction   the name of the transaction that it belongs to; its outcome then says whether it was taken into it
     """
 
     client: str
@@ -49,13 +51,17 @@ class Send(NamedTuple):
     base_offset: int
     began: float
     ended: float
+    transaction: str = ""
 
 
 class Poll(NamedTuple):
     """What one poll brought, in its order.
 
-    position      the offset that was asked for; NO_OFFSET: where the client's last poll of the partition ended
-    is_buffered   it may have been fetched well before the poll began
+    position          the offset that was asked for; NO_OFFSET: where the client's last poll of the partition ended
+    is_buffered       it may have been fetched well before the poll began
+    group             the group of whose member it is; `client` names the member and its assignment, in which order holds
+    transaction       the transaction in which it was made
+    reads_committed   with isolation level read_committed
     """
 
     client: str
@@ -66,6 +72,19 @@ class Poll(NamedTuple):
     ended: float
     position: int = NO_OFFSET
     is_buffered: bool = False
+    group: str = ""
+    transaction: str = ""
+    reads_committed: bool = False
+
+
+class TransactionEnd(NamedTuple):
+    """A transaction was committed (OK), aborted (FAILED), or nobody knows."""
+
+    client: str
+    transaction: str
+    outcome: Outcome
+    began: float
+    ended: float
 
 
 class Commit(NamedTuple):
@@ -140,7 +159,7 @@ class CleanStop(NamedTuple):
     at: float
 
 
-Operation = Send | Poll | Commit | Committed | Trim | Create | Delete | Crash | CleanStop
+Operation = Send | Poll | TransactionEnd | Commit | Committed | Trim | Create | Delete | Crash | CleanStop
 
 
 class History:

@@ -6,13 +6,15 @@ Used by: the campaign, at the end of each round; `test_judge.py` shows that it c
     duplicate               one value at two offsets
     inconsistent-offsets    two values at one offset
     changed                 a value that nobody sent: bytes changed, or made up
-    aborted-read            a value is there whose send certainly failed (Jepsen's G1a)
-    unseen                  there at the end, and a consumer that read on past it never saw it
+    G1a                     a value is there whose send certainly failed, or whose transaction was aborted
+    unseen                  there at the end, and a consumer that read on past it never saw it, nor any member of a group
+                            that committed past it
     poll-skip               between two polls of a client a record is left out that is known to be there
     nonmonotonic-poll       a client is given what lies before its last poll
-    int-poll-skip, int-nonmonotonic-poll    the same within one poll
+    int-poll-skip, int-nonmonotonic-poll    the same within one poll, or within one transaction
     nonmonotonic-send       a client's later send lies before its earlier one
-    int-send-skip, int-nonmonotonic-send    records of one batch are not one after the other, in order
+    int-send-skip, int-nonmonotonic-send    records of one batch are not one after the other, in order; the second one
+                            also: of one transaction
     brought-back            a record below where records were deleted, or of an older incarnation of its topic, is read
     committed-back          a group's offset is lower than one acknowledged before
     committed-lost          a group's offset is gone
@@ -21,7 +23,8 @@ Used by: the campaign, at the end of each round; `test_judge.py` shows that it c
 Deleted records (DeleteRecords) may come back where all of the node is killed before its checkpoint is written, as with
 Kafka; so a crash counts what the checkpoint says then, and what was firm once has to stay gone.
 
-Jepsen's other classes need transactions or more than one node: precommitted-read, G0, G1c.
+Jepsen's other classes are of transactions alone: precommitted-read, G0, G1c (`transaction_judge.py`). What a record of a
+transaction counts for follows from the transaction's end: aborted, it must not be read by who reads what is committed.
 
 Source: Jepsen's `tests.kafka`; hazards, "How delivery is judged".
 """
@@ -47,6 +50,7 @@ from tests.chaos.history import (
     Outcome,
     Poll,
     Send,
+    TransactionEnd,
     Trim,
 )
 
@@ -55,7 +59,7 @@ CLASSES = (
     "duplicate",
     "inconsistent-offsets",
     "changed",
-    "aborted-read",
+    "G1a",
     "unseen",
     "poll-skip",
     "nonmonotonic-poll",
@@ -100,6 +104,7 @@ def judge(operations: Sequence[Operation]) -> list[Anomaly]:
         *_judge_places(facts),
         *_judge_final(facts),
         *_judge_unseen(facts),
+        *_judge_groups(facts, operations),
         *_judge_polls(facts),
         *_judge_sends(facts),
         *_judge_deleted(operations),
@@ -111,13 +116,14 @@ class _Facts:
     """Indexes over a history."""
 
     def __init__(self, operations: Sequence[Operation]) -> None:
-        self.sends = [one for one in operations if isinstance(one, Send)]
+        self.sends = settled_sends(operations)
         self.polls = [one for one in operations if isinstance(one, Poll)]
         self.trims: dict[Log, list[Trim]] = defaultdict(list)
         for one in operations:
             if isinstance(one, Trim):
                 self.trims[one.topic, one.generation, one.partition].append(one)
         self.send_of = {value: send for send in self.sends for value in send.values}
+        self.read_committed = {record.value for poll in self.polls if poll.reads_committed for record in poll.records}
         self.places: dict[str, dict[Place, None]] = defaultdict(dict)  # of a value, where it was read
         self.values: dict[Place, dict[str, None]] = defaultdict(dict)  # at a place, acknowledged or read
         self.final: dict[Place, str] = {}
@@ -135,6 +141,11 @@ class _Facts:
                     self.values[place][value] = None
         self.live = _live_generations(operations)
 
+    def is_visible(self, value: str) -> bool:
+        """Whether it is there for those too who read only what is committed."""
+        send = self.send_of.get(value)
+        return send is None or not send.transaction or send.outcome is Outcome.OK or value in self.read_committed
+
     def trimmed_to(self, log: Log, before: float = float("inf")) -> int:
         """The highest offset up to which somebody asked, until then, to have records deleted."""
         asked = [
@@ -143,6 +154,18 @@ class _Facts:
             if trim.began <= before and trim.outcome is not Outcome.FAILED
         ]
         return max(asked, default=0)
+
+
+def settled_sends(operations: Iterable[Operation]) -> list[Send]:
+    """The sends, those of transactions with the outcome that the end of their transaction gives them."""
+    operations = list(operations)
+    ends = {one.transaction: one.outcome for one in operations if isinstance(one, TransactionEnd)}
+    found = []
+    for one in operations:
+        if isinstance(one, Send):
+            end = ends.get(one.transaction, Outcome.UNKNOWN) if one.transaction else Outcome.OK
+            found.append(one if end is Outcome.OK or one.outcome is Outcome.FAILED else one._replace(outcome=end))
+    return found
 
 
 def _live_generations(operations: Iterable[Operation]) -> dict[str, int]:
@@ -166,8 +189,8 @@ def _judge_places(facts: _Facts) -> Iterator[Anomaly]:
         if send is None:
             yield Anomaly("changed", f"{value[:120]!r} read at {first}, nobody sent it")
             continue
-        if send.outcome is Outcome.FAILED:
-            yield Anomaly("aborted-read", f"{value} read at {first}, its send had failed")
+        if send.outcome is Outcome.FAILED and (not send.transaction or value in facts.read_committed):
+            yield Anomaly("G1a", f"{value} read at {first}, its send had failed")
         for place in places:
             if place.topic != send.topic or place.partition != send.partition:
                 yield Anomaly("changed", f"{value} read at {place}, sent to {send.topic}-{send.partition}")
@@ -190,6 +213,8 @@ def _judge_final(facts: _Facts) -> Iterator[Anomaly]:
     floors: dict[Log, int] = {}
     for place, values in facts.values.items():
         if facts.live.get(place.topic) != place.generation or place in facts.final:
+            continue
+        if not any(map(facts.is_visible, values)):
             continue
         log = place[:3]
         if log not in floors:
@@ -222,12 +247,13 @@ def _judge_unseen(facts: _Facts) -> Iterator[Anomaly]:
     """A consumer that reads on and on sees everything before the last record that it saw."""
     seen: dict[tuple[str, Log], set[int]] = defaultdict(set)
     for poll in facts.polls:
-        if poll.is_buffered:
+        if poll.is_buffered and not poll.group:
             for record in poll.records:
                 seen[poll.client, (poll.topic, poll.generation, record.partition)].add(record.offset)
     final: dict[Log, list[int]] = defaultdict(list)
-    for place in facts.final:
-        final[place[:3]].append(place.offset)
+    for place, value in facts.final.items():
+        if facts.is_visible(value):
+            final[place[:3]].append(place.offset)
     for (client, log), offsets in seen.items():
         floor, end = facts.trimmed_to(log), max(offsets)
         for offset in sorted(final.get(log, ())):
@@ -235,14 +261,37 @@ def _judge_unseen(facts: _Facts) -> Iterator[Anomaly]:
                 yield Anomaly("unseen", f"{facts.final[Place(*log, offset)]} at {Place(*log, offset)} by {client}")
 
 
+def _judge_groups(facts: _Facts, operations: Iterable[Operation]) -> Iterator[Anomaly]:
+    """What a group committed past, one of its members was given."""
+    given: dict[str, set[Place]] = defaultdict(set)
+    for poll in facts.polls:
+        if poll.group:
+            given[poll.group].update(
+                Place(poll.topic, poll.generation, one.partition, one.offset) for one in poll.records
+            )
+    ends: dict[tuple[str, Log], int] = defaultdict(int)
+    for one in operations:
+        if isinstance(one, Commit) and one.group in given and one.outcome is Outcome.OK:
+            key = (one.group, (one.topic, one.generation, one.partition))
+            ends[key] = max(ends[key], one.offset)
+    floors = {log: facts.trimmed_to(log) for _group, log in ends}
+    for (group, log), end in ends.items():
+        for place, value in facts.final.items():
+            is_owed = place[:3] == log and floors[log] <= place.offset < end and facts.is_visible(value)
+            if is_owed and place not in given[group]:
+                yield Anomaly("unseen", f"{value} at {place} by {group}, which committed {end}")
+
+
 def _judge_polls(facts: _Facts) -> Iterator[Anomaly]:
     """Each client is given the records of a partition in order, and none is left out."""
     known: dict[Log, list[int]] = defaultdict(list)
-    for place in facts.values:
-        known[place[:3]].append(place.offset)
+    for place, values in facts.values.items():
+        if any(map(facts.is_visible, values)):
+            known[place[:3]].append(place.offset)
     for offsets in known.values():
         offsets.sort()
     last: dict[tuple[str, Log], int] = {}
+    inside: dict[tuple[str, Log], str] = {}  # the transaction of the last poll
     for poll in facts.polls:
         within: set[int] = set()
         for record in poll.records:
@@ -252,10 +301,11 @@ def _judge_polls(facts: _Facts) -> Iterator[Anomaly]:
             within.add(record.partition)
             if is_first and poll.position != NO_OFFSET:
                 before = poll.position - 1
-            last[poll.client, log] = record.offset
+            is_inside = poll.transaction != "" and inside.get((poll.client, log)) == poll.transaction
+            last[poll.client, log], inside[poll.client, log] = record.offset, poll.transaction
             if before is None:
                 continue
-            prefix = "" if is_first else "int-"
+            prefix = "" if is_first and not is_inside else "int-"
             if record.offset <= before:
                 yield Anomaly(
                     f"{prefix}nonmonotonic-poll", f"{poll.client}: {Place(*log, record.offset)} after {before}"
@@ -284,8 +334,9 @@ def _judge_sends(facts: _Facts) -> Iterator[Anomaly]:
         sends.sort(key=lambda send: send.began)
         for one, other in pairwise(sends):
             if other.base_offset <= one.base_offset:
+                is_inside = one.transaction != "" and one.transaction == other.transaction
                 yield Anomaly(
-                    "nonmonotonic-send",
+                    "int-nonmonotonic-send" if is_inside else "nonmonotonic-send",
                     f"{client}: {other.values[0]} at {other.base_offset}, sent after {one.values[0]} at {one.base_offset}",
                 )
 

@@ -13,6 +13,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,8 @@ class Client(ABC):
 class IdempotentProducer(Client):
     """Unique values, round robin over the partitions of a topic.
 
-    log   where librdkafka writes what it does about sequences and producer ids
+    log       where librdkafka writes what it does about sequences and producer ids
+    options   of librdkafka, over those here: a producer that is not as careful, where one is wanted
     """
 
     def __init__(
@@ -107,6 +109,7 @@ class IdempotentProducer(Client):
         partitions: int,
         pause_s: float = 0.01,
         log: Path | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(name)
         self.acknowledged = 0
@@ -124,6 +127,7 @@ class IdempotentProducer(Client):
                 "error_cb": self._failed,
                 **CLIENT,
                 **({"debug": "eos", "log_level": 7} if log else {}),
+                **(options or {}),
             },
             logger=_logger(log) if log else _silent,
         )
@@ -217,15 +221,20 @@ class Tail(Client):
 
 
 class Member(Client):
-    """The one member of a group: reads, and commits what it read, one commit at a time.
+    """A member of a group: reads, and commits what it read, one commit at a time.
+
+    group   where it is not alone in it; then it also writes down what it was given, by assignment
 
     Commits are asynchronous: a synchronous one that librdkafka's own deadlock (docs/decisions/023) catches never returns, and the
     member could not be stopped.
     """
 
-    def __init__(self, name: str, bootstrap: str, history: History, topic: str) -> None:
+    def __init__(self, name: str, bootstrap: str, history: History, topic: str, group: str = "") -> None:
         super().__init__(name)
         self.commits = 0
+        self.group = group or name
+        self._keeps_polls = bool(group)
+        self._assignments = 0
         self._bootstrap, self._history, self._topic = bootstrap, history, topic
         self._ends: dict[int, int] = {}  # read, not committed
         self._pending: dict[int, int] = {}  # of the commit that is on its way
@@ -235,7 +244,7 @@ class Member(Client):
         consumer = Consumer(
             {
                 "bootstrap.servers": self._bootstrap,
-                "group.id": self.name,
+                "group.id": self.group,
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
                 "session.timeout.ms": 6_000,
@@ -248,9 +257,12 @@ class Member(Client):
         )
         consumer.subscribe([self._topic], on_assign=self._assigned)
         while not self.stopping.is_set():
-            for message in consumer.consume(200, timeout=0.2):
-                if not message.error():
-                    self._ends[message.partition()] = message.offset() + 1
+            began, assignment = time.monotonic(), self._assignments
+            messages = [one for one in consumer.consume(200, timeout=0.2) if not one.error()]
+            for message in messages if assignment == self._assignments else ():
+                self._ends[message.partition()] = message.offset() + 1
+            if messages and self._keeps_polls:
+                self._keep(messages, began, assignment)
             if self._pending and time.monotonic() > self._began + COMMIT_S:
                 self._end_commit({})
             if self._ends and not self._pending:
@@ -261,6 +273,21 @@ class Member(Client):
     def _assigned(self, _consumer: Consumer, _partitions: object) -> None:
         """It reads on from what is committed; what it read before and did not commit, it reads again."""
         self._ends = {}
+        self._assignments += 1
+
+    def _keep(self, messages: list[Any], began: float, assignment: int) -> None:
+        """What it was given, unless an assignment came in the middle: then nobody knows what belongs to which."""
+        records = tuple(Record(one.partition(), one.offset(), payload.decode(one.value())) for one in messages)
+        client = f"{self.name}#{assignment}"
+        polls = [records]
+        if assignment != self._assignments:
+            client = f"{self.name}#{assignment}-{self._assignments}"
+            polls = [(record,) for record in records]
+        for index, some in enumerate(polls):
+            name = f"{client}.{index}" if len(polls) > 1 else client
+            self._history.add(
+                Poll(name, self._topic, 0, some, began, time.monotonic(), is_buffered=True, group=self.group)
+            )
 
     def _commit(self, consumer: Consumer) -> None:
         self._pending, self._ends, self._began = self._ends, {}, time.monotonic()
@@ -282,7 +309,9 @@ class Member(Client):
         for partition, end in self._pending.items():
             outcome = Outcome.OK if stored.get(partition) == end else Outcome.UNKNOWN
             self.commits += outcome is Outcome.OK
-            self._history.add(Commit(self.name, self._topic, 0, partition, end, outcome, self._began, time.monotonic()))
+            self._history.add(
+                Commit(self.group, self._topic, 0, partition, end, outcome, self._began, time.monotonic())
+            )
         self._pending = {}
 
     def _read_back(self, consumer: Consumer) -> None:
@@ -293,7 +322,7 @@ class Member(Client):
             return
         if rows[0].error is None:
             offset = max(rows[0].offset, NO_OFFSET)
-            self._history.add(Committed(self.name, self._topic, 0, 0, offset, began, time.monotonic()))
+            self._history.add(Committed(self.group, self._topic, 0, 0, offset, began, time.monotonic()))
 
 
 class KeyWriter(Client):

@@ -1,6 +1,6 @@
 """A node of the campaigns: started from a properties file, killed by pid, started again on the same port.
 
-Used by: both campaigns. Everything is started from the main thread: what a thread starts dies with it (PR_SET_PDEATHSIG).
+Used by: all campaigns. Everything is started from the main thread: what a thread starts dies with it (PR_SET_PDEATHSIG).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from headrace.log.state.checkpoints import LOG_START_OFFSET_FILE, read_partition_metadata
 from headrace.log.state.topic_checkpoints import TopicCheckpoints, ids_in_directories
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
+from tests.chaos.network_rooms import Room
 from tests.chaos.node_log import NodeLog
 from tests.chaos.private_mounts import PrivateMounts
 from tests.support import children
@@ -39,7 +40,7 @@ class Node:
     """A node and its directory.
 
     settings   lines of its properties file, over the defaults here
-    mounts     where it lives with mounts of its own
+    mounts     where it lives with mounts, or a network, of its own
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class Node:
         zookeeper: str,
         workers: int = 2,
         settings: Mapping[str, str] | None = None,
-        mounts: PrivateMounts | None = None,
+        mounts: PrivateMounts | Room | None = None,
     ) -> None:
         self.directory = directory
         self.zookeeper = zookeeper
@@ -63,13 +64,14 @@ class Node:
             "log.segment.bytes": "4194304",
             **(settings or {}),
         }
+        self.host = "127.0.0.1"
         self.port = 0
         self.process: subprocess.Popen[str] | None = None
         self._ready = threading.Event()
 
     @property
     def bootstrap(self) -> str:
-        return f"127.0.0.1:{self.port}"
+        return f"{self.host}:{self.port}"
 
     @property
     def log_dirs(self) -> list[Path]:
@@ -91,7 +93,7 @@ class Node:
     def launch(self) -> None:
         """Start it, and don't wait."""
         properties = self.directory / "server.properties"
-        own = {"listeners": f"PLAINTEXT://127.0.0.1:{self.port}", "zookeeper.connect": self.zookeeper}
+        own = {"listeners": f"PLAINTEXT://{self.host}:{self.port}", "zookeeper.connect": self.zookeeper}
         properties.write_text("".join(f"{key}={value}\n" for key, value in {**self.settings, **own}.items()))
         command = [sys.executable, "-m", "headrace.cli.main", "start", str(properties)]
         if self.mounts:
@@ -160,7 +162,7 @@ class Node:
         self.process.kill()
         self.process.wait()
         deadline = time.monotonic() + DEADLINE_S
-        while any(_is_alive(pid) for pid in pids) and time.monotonic() < deadline:
+        while any(is_alive(pid) for pid in pids) and time.monotonic() < deadline:
             time.sleep(0.002)
 
     def stop(self) -> int:
@@ -195,7 +197,7 @@ class Node:
         return found
 
 
-def _is_alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
     """A zombie, which init has not taken yet, is not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"

@@ -73,7 +73,7 @@ ANOMALOUS = {
         [A, send("u", -1, 2, outcome=UNKNOWN), poll("0:u", 3), final("0:a")],
     ],
     "changed": [[A, final("0:a 1:garbage")], [A, final("0:A")]],
-    "aborted-read": [[A, send("f", -1, 2, outcome=FAILED), final("0:a 1:f")]],
+    "G1a": [[A, send("f", -1, 2, outcome=FAILED), final("0:a 1:f")]],
     "unseen": [[*ABC, poll("0:a", 4), poll("2:c", 5), final("0:a 1:b 2:c")]],
     "poll-skip": [
         [*ABC, poll("0:a", 4), poll("2:c", 5), final("0:a 1:b 2:c")],
@@ -150,7 +150,7 @@ def test_a_clean_history_passes(number):
     [
         ("poll-skip", ANOMALOUS["poll-skip"][1]),
         ("int-nonmonotonic-send", ANOMALOUS["int-nonmonotonic-send"][0]),
-        ("aborted-read", ANOMALOUS["aborted-read"][0]),
+        ("G1a", ANOMALOUS["G1a"][0]),
         ("brought-back", ANOMALOUS["brought-back"][0]),
         ("committed-lost", ANOMALOUS["committed-lost"][0]),
         ("committed-stale", ANOMALOUS["committed-stale"][0]),

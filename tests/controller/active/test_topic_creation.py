@@ -13,6 +13,7 @@ from headrace.controller.agent.topic_configs import check_configs
 from headrace.controller.cluster.topic_names import TopicNames
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ControllerMoved
+from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.errors import ErrorCode, KafkaError
 
 
@@ -105,7 +106,7 @@ def test_everything_of_a_topic_is_written_in_one_transaction(new_node, ensemble)
     assert znodes.decode_config("", ensemble.data("/config/topics/t")) == {"retention.ms": "5"}
     for index in range(2):
         state = znodes.decode_state("", ensemble.data(znodes.state_path("t", index)), 0)
-        assert state[:5] == (0, 0, (0,), node.agent.election.epoch, 0)
+        assert state == PartitionState(0, 0, (0,), node.agent.election.epoch)
 
 
 def test_more_partitions_than_a_transaction_takes(new_node, ensemble, monkeypatch):

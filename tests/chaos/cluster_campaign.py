@@ -1,0 +1,246 @@
+"""The cluster campaign: three nodes under load, faults by the thousand, two or more at a time, in rounds, and the judgement of each.
+
+Runs in: `make chaos`. `python -m tests.chaos.cluster_campaign --faults 1000 --seed 7`
+
+    --kafka         the same against three brokers of Apache Kafka 3.9 (needs mvn)
+    --unsafe        settings under which records may be lost, and careless producers: it passes if that is found
+    --no-network    without networks of our own, which need root and nft; without them the table says which faults did not run
+
+Faults last a while, so that two or more are on at a time (`cluster_faults.py`); now and then all of them end, and the time until
+every ISR is whole is measured (`cluster_round.py`). A campaign whose faults did not fire, or that acknowledged little, failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.chaos.campaign import keep_or_remove
+from tests.chaos.cluster_faults import CLUSTER_FAULTS
+from tests.chaos.cluster_nodes import ClusterNode, KafkaNode
+from tests.chaos.cluster_round import WHOLE_S, ClusterReport, ClusterRound
+from tests.chaos.cluster_stage import ClusterFault
+from tests.chaos.judge import Anomaly
+from tests.chaos.network_rooms import Networks, NoNetworks
+
+ROUND_FAULTS = 40
+FIRED_SHARE_MIN = 0.9
+ACKNOWLEDGED_PER_FAULT_MIN = 20
+TOLD_MAX = 8
+LOSSES = ("lost-write", "inconsistent-offsets")
+
+
+@dataclass
+class ClusterVerdict:
+    """What a campaign saw, over all its rounds."""
+
+    seed: int
+    fired: Counter[str] = field(default_factory=Counter)
+    whole_s: list[float] = field(default_factory=list)
+    served_s: list[float] = field(default_factory=list)
+    anomalies: list[tuple[str, Anomaly]] = field(default_factory=list)  # with the seed of the round
+    operations: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)
+    acknowledged: int = 0
+    at_once: int = 0
+    seconds: float = 0.0
+    not_run: list[str] = field(default_factory=list)
+    why_not: str = ""
+
+    def add(self, report: ClusterReport) -> None:
+        self.fired += report.fired
+        self.operations += report.operations
+        self.notes += report.notes
+        self.whole_s += report.whole_s
+        self.served_s += report.served_s
+        self.acknowledged += report.acknowledged
+        self.at_once = max(self.at_once, report.at_once)
+        self.seconds += report.seconds
+        self.anomalies += [(report.seed, anomaly) for anomaly in report.anomalies]
+
+    @property
+    def kinds(self) -> Counter[str]:
+        return Counter(anomaly.kind for _seed, anomaly in self.anomalies)
+
+    def failures(self, faults_wanted: int, is_unsafe: bool = False) -> list[str]:
+        """Why this campaign failed; empty where it passed."""
+        fired = sum(self.fired.values())
+        found = []
+        if fired < faults_wanted * FIRED_SHARE_MIN:
+            found.append(f"only {fired} of {faults_wanted} faults fired")
+        if self.acknowledged < faults_wanted * ACKNOWLEDGED_PER_FAULT_MIN:
+            found.append(f"only {self.acknowledged} records acknowledged")
+        if fired > 1 and self.at_once < 2:
+            found.append("never two faults at a time")
+        if not is_unsafe:
+            return found + [f"{kind}: {count}" for kind, count in self.kinds.most_common()]
+        if not any(self.kinds[kind] for kind in LOSSES):
+            found.append("no loss was found where records may be lost")
+        return found
+
+    def table(self) -> str:
+        """Faults, times, operations, anomalies."""
+        rate = sum(self.fired.values()) / self.seconds if self.seconds else 0.0
+        lines = [f"seed {self.seed}: {sum(self.fired.values())} faults in {self.seconds:.0f} s ({rate:.2f}/s)"]
+        lines += [f"up to {self.at_once} at a time", "", f"{'fault':<26} {'fired':>6}"]
+        lines += [f"{name:<26} {count:>6}" for name, count in sorted(self.fired.items(), key=lambda pair: -pair[1])]
+        lines += [f"{name:<26}      - not run" for name in self.not_run]
+        lines += [f"not run since {self.why_not}"] if self.not_run else []
+        lines += ["", f"ISRs whole again after all faults: {_spread(self.whole_s)}"]
+        lines += [f"every partition acknowledges again: {_spread(self.served_s)}"]
+        lines += ["", f"records acknowledged: {self.acknowledged}"]
+        lines += [f"{name:<26} {count:>9}" for name, count in sorted(self.operations.items())]
+        lines += ["", *(f"{name}: {count}" for name, count in sorted(self.notes.items()))]
+        lines += ["", "anomalies: " + (", ".join(f"{kind} {n}" for kind, n in self.kinds.most_common()) or "none")]
+        for kind in self.kinds:
+            told = [(seed, one) for seed, one in self.anomalies if one.kind == kind]
+            lines += [f"  {kind} (round {seed}): {one.text[:400]}" for seed, one in told[:TOLD_MAX]]
+        return "\n".join(lines)
+
+
+def _spread(times_s: Sequence[float]) -> str:
+    if not times_s:
+        return "never measured"
+    ordered = sorted(times_s)
+    return f"median {ordered[len(ordered) // 2]:.1f} s, worst {ordered[-1]:.1f} s, of {len(ordered)}"
+
+
+def choose(classes: Sequence[str]) -> list[ClusterFault]:
+    """The faults whose names begin with one of these; all where none is named. raises ValueError"""
+    chosen = [one for one in CLUSTER_FAULTS if not classes or any(one.name.startswith(name) for name in classes)]
+    if not chosen:
+        raise ValueError(
+            f"no fault is named {', '.join(classes)}; there are {', '.join(one.name for one in CLUSTER_FAULTS)}"
+        )
+    return chosen
+
+
+def why_no_networks() -> str:
+    """Why this process can't have networks of its own; empty where it can."""
+    try:
+        Networks(1).close()
+    except NoNetworks as failure:
+        return str(failure)
+    return ""
+
+
+def run_cluster_campaign(
+    directory: Path,
+    faults: int,
+    seed: int,
+    *,
+    node_type: type[ClusterNode] = ClusterNode,
+    classes: Sequence[str] = (),
+    has_networks: bool | None = None,
+    is_unsafe: bool = False,
+    whole_max_s: float = WHOLE_S,
+    round_faults: int = ROUND_FAULTS,
+    only_round: int | None = None,
+    quiet: bool = False,
+) -> ClusterVerdict:
+    """Run rounds until so many faults have fired.
+
+    has_networks   None: where this process may make some
+    only_round     the number of the one round to run
+    """
+    chosen = choose(classes)
+    verdict = ClusterVerdict(seed)
+    if has_networks is None:
+        verdict.why_not = why_no_networks()
+        has_networks = not verdict.why_not
+    verdict.why_not = verdict.why_not or "nobody wanted networks of our own"
+    verdict.not_run = [] if has_networks else [one.name for one in chosen if one.needs_network]
+    numbers = [only_round] if only_round is not None else range(-(-faults // round_faults))
+    began = time.monotonic()
+    for number in numbers:
+        count = min(round_faults, faults - number * round_faults) if only_round is None else round_faults
+        place = directory / f"round-{number}"
+        place.mkdir(parents=True)
+        report = ClusterRound(
+            place,
+            f"{seed}:{number}",
+            chosen,
+            node_type=node_type,
+            has_networks=has_networks,
+            is_unsafe=is_unsafe,
+            whole_max_s=whole_max_s,
+            say=(lambda _text: None) if quiet else _print,
+        ).run(count)
+        verdict.add(report)
+        if not report.anomalies:
+            shutil.rmtree(place, ignore_errors=True)
+        if not quiet:
+            _print_progress(verdict, report, faults, time.monotonic() - began)
+    return verdict
+
+
+def _print(text: str) -> None:
+    print(text, flush=True)
+
+
+def _print_progress(verdict: ClusterVerdict, report: ClusterReport, faults: int, seconds: float) -> None:
+    done = sum(verdict.fired.values())
+    left_s = (faults - done) * seconds / max(1, done)
+    kinds = Counter(anomaly.kind for anomaly in report.anomalies)
+    _print(
+        f"faults {done}/{faults} acknowledged {verdict.acknowledged}, some {left_s / 60:.0f} min left"
+        f"; ISRs whole: {_spread(report.whole_s)}; round {report.seed}: {dict(kinds) or 'clean'}"
+    )
+    for anomaly in report.anomalies[:TOLD_MAX]:
+        _print(f"    {anomaly.kind}: {anomaly.text[:400]}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description="Let faults happen to a cluster of three under load, and judge what its clients were told.",
+        epilog="example: python -m tests.chaos.cluster_campaign --faults 1000 --seed 7; faults: "
+        + ", ".join(fault.name for fault in CLUSTER_FAULTS),
+    )
+    parser.add_argument("--faults", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    parser.add_argument("--classes", nargs="+", default=(), metavar="FAULT", help="only these (or beginning so)")
+    parser.add_argument("--kafka", action="store_true", help="three brokers of Apache Kafka 3.9")
+    parser.add_argument("--unsafe", action="store_true", help="settings that may lose records: passes if it is found")
+    parser.add_argument("--no-network", action="store_true", help="without networks of our own")
+    parser.add_argument("--whole", type=float, default=WHOLE_S, help="seconds that ISRs may take to be whole again")
+    parser.add_argument("--round-faults", type=int, default=ROUND_FAULTS, help="faults between two judgements")
+    parser.add_argument("--round", type=int, help="only the round of this number, as a report names it: SEED:ROUND")
+    parser.add_argument("--directory", type=Path, help="where rounds live; a temporary one by default")
+    parser.add_argument("--json", type=Path, help="also write the verdict here")
+    arguments = parser.parse_args()
+    directory = Path(tempfile.mkdtemp(prefix="headrace-chaos-", dir=arguments.directory))
+    verdict = run_cluster_campaign(
+        directory,
+        arguments.faults,
+        arguments.seed,
+        node_type=KafkaNode if arguments.kafka else ClusterNode,
+        classes=arguments.classes,
+        has_networks=False if arguments.no_network else None,
+        is_unsafe=arguments.unsafe,
+        whole_max_s=arguments.whole,
+        round_faults=arguments.round_faults,
+        only_round=arguments.round,
+    )
+    _print(verdict.table())
+    wanted = arguments.faults if arguments.round is None else arguments.round_faults
+    failures = verdict.failures(wanted, arguments.unsafe)
+    keep_or_remove(directory, failures)
+    if arguments.json:
+        told = [(seed, *anomaly) for seed, anomaly in verdict.anomalies]
+        arguments.json.write_text(
+            json.dumps({"table": verdict.table(), "anomalies": told, "failures": failures}, indent=1)
+        )
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,387 @@
+"""One round of the cluster campaign: a fresh cluster, clients, faults by lot, several at a time; healed and measured now and then.
+
+Used by: the cluster campaign, and the suite. It starts everything itself and ends only that, by pid.
+
+    EPISODE faults, two to four of them on at any time -> all healed -> ISRs whole again, every partition acknowledges: measured
+    ... until as many have fired as were wanted; then clients stop, everything is read and compared, and judged
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from headrace.exit_codes import CLEAN
+from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
+from tests.chaos.cluster_end import compare_replicas, end_offsets, read_everything, read_group
+from tests.chaos.cluster_nodes import STOP_S, ClusterNode, KafkaNode
+from tests.chaos.cluster_stage import PARTITIONS, TOPIC, ClusterFault, ClusterStage
+from tests.chaos.cluster_state import ClusterState
+from tests.chaos.final_look import left_in_shm, verify_logs
+from tests.chaos.history import History, Outcome, Send
+from tests.chaos.judge import Anomaly, judge
+from tests.chaos.kafka_python_load import KafkaPythonProducer
+from tests.chaos.load import Client, IdempotentProducer, Member, Tail
+from tests.chaos.network_rooms import Networks
+from tests.support import children
+
+NODES = 3
+EPISODE = 8  # faults
+AT_ONCE = (2, 4)
+GAP_S = 0.4  # mean, between two faults
+WHOLE_S = 30.0  # from the moment at which every node takes connections
+WHOLE_MAX_S = 120.0
+SET_UP_S = 120.0
+CATCH_UP_S = 60.0
+SAY_S = 20.0
+TRIES_MAX = 200
+GROUP = "workers"
+ZOOKEEPER_PORT = 2181
+UNSAFE = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1", "replica.lag.time.max.ms": "1500"}
+CARELESS = {"enable.idempotence": False, "acks": 1, "socket.timeout.ms": 2_000}
+
+
+@dataclass
+class ClusterReport:
+    """What a round saw."""
+
+    seed: str
+    fired: Counter[str] = field(default_factory=Counter)
+    whole_s: list[float] = field(default_factory=list)  # until ISRs were whole, one for each episode
+    served_s: list[float] = field(default_factory=list)  # until every partition acknowledged
+    anomalies: list[Anomaly] = field(default_factory=list)
+    operations: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)
+    at_once: int = 0  # the most faults on at a time
+    acknowledged: int = 0
+    seconds: float = 0.0
+
+
+class Aborted(Exception):
+    """No further faults make sense in this round."""
+
+
+class ClusterRound:
+    """One round, from an empty directory to a report.
+
+    faults      those that may fire
+    is_unsafe   with settings under which records may be lost, to see that it is found
+    whole_max_s   how long ISRs may take to be whole again
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        seed: str,
+        faults: Sequence[ClusterFault],
+        *,
+        node_type: type[ClusterNode] = ClusterNode,
+        has_networks: bool = False,
+        is_unsafe: bool = False,
+        whole_max_s: float = WHOLE_S,
+        say: Callable[[str], object] = lambda _text: None,
+    ) -> None:
+        self._directory = directory
+        self._chance = random.Random(seed)
+        self._node_type = node_type
+        has_workers = node_type is not KafkaNode
+        self._faults = [
+            one for one in faults if (has_networks or not one.needs_network) and (has_workers or not one.needs_workers)
+        ]
+        self._weights = [one.weight for one in self._faults]
+        self._deck = self._chance.sample(self._faults, len(self._faults))
+        self._has_networks = has_networks
+        self._is_unsafe = is_unsafe
+        self._whole_max_s = whole_max_s
+        self._say = say
+        self._said_s = 0.0
+        self.report = ClusterReport(seed)
+        self._producers: list[Any] = []
+
+    def run(self, count: int) -> ClusterReport:
+        """Fire so many faults, and judge."""
+        began = time.monotonic()
+        with ExitStack() as stack:
+            try:
+                self._set_up(stack)
+                try:
+                    while sum(self.report.fired.values()) < count:
+                        self._episode(min(EPISODE, count - sum(self.report.fired.values())))
+                except Aborted as failure:  # what was seen until then is judged all the same
+                    self._blame("aborted", str(failure))
+                    self._stage.heal()
+                self._settle()
+                self._judge()
+                self._stop_nodes()
+            except (TimeoutError, OSError) as failure:
+                self._blame("campaign", f"{type(failure).__name__}: {failure}")
+            finally:
+                self.report.seconds = time.monotonic() - began
+        return self.report
+
+    def _blame(self, kind: str, text: str) -> None:
+        self.report.anomalies.append(Anomaly(kind, text))
+
+    # The beginning
+
+    def _set_up(self, stack: ExitStack) -> None:
+        networks = Networks(NODES) if self._has_networks else None
+        if networks is not None:
+            stack.callback(networks.close)
+        host, port = (networks.zookeeper, ZOOKEEPER_PORT) if networks else ("127.0.0.1", 0)
+        zookeeper = EmbeddedZooKeeper(self._directory / "zookeeper", port, host)
+        zookeeper.start()
+        stack.callback(zookeeper.stop)
+        settings = UNSAFE if self._is_unsafe else {}
+        nodes = [
+            self._node_type(
+                self._directory / f"node-{number}",
+                number,
+                zookeeper.connect,
+                networks.rooms[number - 1] if networks else None,
+                settings,
+            )
+            for number in range(1, NODES + 1)
+        ]
+        for node in nodes:
+            node.launch()
+            stack.callback(_end_node, node)
+        for node in nodes:
+            if (outcome := node.wait_ready(SET_UP_S)) != "ready":
+                raise TimeoutError(f"node {node.number} is not ready: {outcome}; its log: {node.directory}")
+        state = ClusterState(zookeeper.connect)
+        stack.callback(state.close)
+        self._stage = ClusterStage(self._directory, self._chance, nodes, zookeeper, state, History(), networks)
+        stack.callback(self._abandon)
+        self._create_topic()
+        self._start_clients()
+        self._wait_until_whole(SET_UP_S, "at the beginning")
+
+    def _create_topic(self) -> None:
+        stage = self._stage
+        deadline = time.monotonic() + SET_UP_S
+        admin = AdminClient({"bootstrap.servers": stage.bootstrap})
+        while True:
+            try:
+                if stage.state.brokers() == {node.number for node in stage.nodes}:
+                    admin.create_topics([NewTopic(TOPIC, PARTITIONS, NODES)])[TOPIC].result(10)
+                    return
+            except KafkaException as failure:
+                if "already exists" in str(failure):
+                    return
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"no topic: {failure}") from None
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"no topic: brokers {stage.state.brokers()}")
+            time.sleep(0.2)
+
+    def _start_clients(self) -> None:
+        stage = self._stage
+        options = CARELESS if self._is_unsafe else {}
+        self._producers = [
+            IdempotentProducer(
+                f"idem{number}", stage.bootstrap, stage.history, TOPIC, PARTITIONS,
+                log=self._directory / f"idem{number}.log", options=options,
+            )
+            for number in range(2)
+        ]  # fmt: skip
+        if not self._is_unsafe:
+            self._producers.append(KafkaPythonProducer("python", stage.bootstrap, stage.history, TOPIC, PARTITIONS))
+        self._tails = [Tail("tail", stage.bootstrap, stage.history, TOPIC, PARTITIONS)]
+        self._members = [Member(f"member{n}", stage.bootstrap, stage.history, TOPIC, GROUP) for n in range(2)]
+        stage.clients = [*self._producers, *self._tails, *self._members]
+        for client in stage.clients:
+            client.start()
+
+    # Faults
+
+    def _episode(self, count: int) -> None:
+        """So many faults, overlapping; then all heals, and what it takes is measured."""
+        stage, chance = self._stage, self._chance
+        fired = 0
+        while fired < count:
+            if len(stage.active) < chance.randint(*AT_ONCE):
+                self._fire_one()
+                fired += 1
+                self.report.at_once = max(self.report.at_once, len(stage.active))
+                stage.sleep(chance.expovariate(1 / GAP_S))
+            else:
+                stage.sleep(0.1)
+            self._check_clients()
+            self._tell()
+        healed = stage.heal()
+        self.report.served_s.append(self._wait_until_served(healed))
+        self.report.whole_s.append(self._wait_until_whole(WHOLE_MAX_S, "after an episode", healed))
+
+    def _fire_one(self) -> None:
+        """One of each first, in an order by lot; then by weight."""
+        stage, chance = self._stage, self._chance
+        tried = []
+        for _try in range(TRIES_MAX):
+            fault = self._deck.pop() if self._deck else chance.choices(self._faults, self._weights)[0]
+            if fault.fire(stage, chance):
+                self.report.fired[fault.name] += 1
+                self._deck += tried  # their turn comes
+                return
+            if self._deck:
+                tried.append(fault)
+            stage.sleep(0.1)
+        raise Aborted(f"no fault could fire; on are {[one.name for one in stage.active]}")
+
+    def _check_clients(self) -> None:
+        for client in self._stage.clients:
+            if client.failure and not client.stopping.is_set():
+                raise Aborted(client.failure)
+        for node in self._stage.nodes:
+            node.log.look()
+            if node.log.looping:
+                raise Aborted(f"node {node.number}: {node.log.looping} dies in a loop: {node.log.deaths[-1:]}")
+        self._stage.restart_dead()
+
+    def _tell(self) -> None:
+        if time.monotonic() - self._said_s > SAY_S:
+            self._said_s = time.monotonic()
+            acknowledged = sum(one.acknowledged for one in self._producers)
+            on = ", ".join(one.name for one in self._stage.active)
+            self._say(
+                f"  round {self.report.seed}: {sum(self.report.fired.values())} faults, {acknowledged} acknowledged; on: {on}"
+            )
+
+    def _wait_until_served(self, since: float) -> float:
+        """Seconds until every partition acknowledged a record that was sent after this."""
+        deadline = since + WHOLE_MAX_S
+        left, first = set(range(PARTITIONS)), 0
+        while left and time.monotonic() < deadline:
+            operations = self._stage.history.operations
+            for one in operations[first:]:
+                if isinstance(one, Send) and one.outcome is Outcome.OK and one.began > since:
+                    left.discard(one.partition)
+            first = len(operations)
+            self._stage.sleep(0.05)
+            self._check_clients()
+        if left:
+            self._blame(
+                "not-served", f"partitions {sorted(left)} acknowledge nothing {WHOLE_MAX_S:.0f} s after the last fault"
+            )
+        return time.monotonic() - since
+
+    def _wait_until_whole(self, limit_s: float, when: str, since: float | None = None) -> float:
+        """Seconds until each replica of each partition is in sync."""
+        stage = self._stage
+        since = time.monotonic() if since is None else since
+        found = [""]
+        while found and time.monotonic() < since + limit_s:
+            topics = stage.state.topics()
+            found = ["topics"] if topics is None or TOPIC not in topics else stage.state.not_whole(topics)
+            if found:
+                stage.sleep(0.1)
+        took_s = time.monotonic() - since
+        if found:
+            self._blame("isr", f"not whole {took_s:.0f} s {when}: {found[:4]}")
+        elif took_s > self._whole_max_s and when != "at the beginning":
+            self._blame("isr", f"whole only after {took_s:.0f} s {when}")
+        return took_s
+
+    # The end
+
+    def _settle(self) -> None:
+        """Clients come to their ends."""
+        stage = self._stage
+        for client in self._producers:
+            client.stopping.set()
+        for client in self._producers:
+            client.stop()
+        ends = end_offsets(stage)
+        deadline = time.monotonic() + CATCH_UP_S
+        for tail in self._tails:
+            while any(tail.positions[p] < end for p, end in ends.items()) and time.monotonic() < deadline:
+                stage.sleep(0.05)
+            if any(tail.positions[p] < end for p, end in ends.items()):
+                self._blame("unseen", f"{tail.name} is at {tail.positions}, the ends are {ends}")
+            tail.stop()
+        for member in self._members:
+            member.stop()
+        for client in stage.clients:
+            if client.failure:
+                self._blame("client", client.failure)
+            if client.refused:
+                self.report.notes[f"{client.name} was told that the topic is unknown"] += client.refused
+            for name, number in client.errors.items():
+                if (
+                    self._node_type is KafkaNode
+                ):  # a broker that just started says that it knows no topic, and librdkafka gives up
+                    self.report.notes[f"records not delivered: {name}"] += number
+                else:
+                    self._blame("not-delivered", f"{number} records of {client.name}: {name}")
+            if isinstance(client, KafkaPythonProducer):
+                self.report.notes.update({f"kafka-python gave up: {why}": n for why, n in client.gave_up.items()})
+
+    def _judge(self) -> None:
+        stage, anomalies = self._stage, self.report.anomalies
+        anomalies += read_everything(stage)
+        anomalies += read_group(stage, GROUP)
+        anomalies += judge(stage.history.operations)
+        anomalies += compare_replicas(stage)
+        anomalies += stage.anomalies
+        for node in stage.nodes:
+            node.log.look()
+            anomalies += [Anomaly("died", f"node {node.number}: {death}") for death in node.log.deaths]
+            tracebacks = Counter(node.log.tracebacks) if self._node_type is not KafkaNode else {}
+            anomalies += [Anomaly("traceback", f"node {node.number}: {n} x {text}") for text, n in tracebacks.items()]
+        self._count()
+
+    def _count(self) -> None:
+        report = self.report
+        for one in self._stage.history.operations:
+            outcome = getattr(one, "outcome", None)
+            name = type(one).__name__.lower()
+            report.operations[f"{name} {outcome.value}" if outcome is not None else name] += 1
+        report.acknowledged = sum(one.acknowledged for one in self._producers)
+        report.notes += self._stage.notes
+        report.notes["new epochs of producers"] += sum(
+            one.new_epochs() for one in self._producers if isinstance(one, IdempotentProducer)
+        )
+
+    def _stop_nodes(self) -> None:
+        """All at once; what our nodes leave is checked."""
+        nodes = self._stage.nodes
+        for node in nodes:
+            node.ask_to_stop()
+        deadline = time.monotonic() + STOP_S
+        for node in nodes:
+            assert node.process is not None
+            while node.is_running and time.monotonic() < deadline:
+                time.sleep(0.05)
+            if node.is_running:
+                self._blame("exit-code", f"node {node.number} has not stopped in {STOP_S:.0f} s")
+                node.kill()
+            elif node.kind == "headrace":
+                if node.process.returncode != CLEAN:
+                    self._blame(
+                        "exit-code", f"node {node.number}: the last SIGTERM ended with {node.process.returncode}"
+                    )
+                self.report.anomalies += verify_logs(node)
+                if left := left_in_shm(node):
+                    self._blame("left-in-shm", f"node {node.number}: {left[:3]} ({len(left)} in all)")
+
+    def _abandon(self) -> None:
+        """However the round ended: nobody goes on."""
+        clients: list[Client] = self._stage.clients
+        for client in clients:
+            client.stopping.set()
+
+
+def _end_node(node: ClusterNode) -> None:
+    if node.is_running:
+        assert node.process is not None
+        node.continue_all()
+        children.end(node.process)

@@ -1,0 +1,172 @@
+"""A cluster under faults: its nodes, its ZooKeeper, its networks; whom a role means at the moment; which faults are on.
+
+Used by: the cluster campaign and its faults. The main thread begins and ends faults, and starts everything.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
+from tests.chaos.cluster_nodes import ClusterNode
+from tests.chaos.cluster_state import ClusterState
+from tests.chaos.history import History
+from tests.chaos.judge import Anomaly
+from tests.chaos.load import Client
+from tests.chaos.network_rooms import Networks
+
+TOPIC = "stable"
+PARTITIONS = 6
+ROLES = ("leader", "follower", "controller")
+TICK_S = 0.05
+HEAL_S = 120.0  # until every fault has ended, a SIGTERM included
+
+
+@dataclass
+class Active:
+    """A fault that is on.
+
+    end   ends it; returns None where it has, else when to try again in seconds
+    """
+
+    name: str
+    due: float
+    end: Callable[[], float | None]
+
+
+@dataclass
+class ClusterStage:
+    """One round's cluster and who uses it."""
+
+    directory: Path
+    chance: random.Random
+    nodes: list[ClusterNode]
+    zookeeper: EmbeddedZooKeeper
+    state: ClusterState
+    history: History
+    networks: Networks | None = None
+    clients: list[Client] = field(default_factory=list)
+    active: list[Active] = field(default_factory=list)
+    anomalies: list[Anomaly] = field(default_factory=list)
+    notes: Counter[str] = field(default_factory=Counter)
+    is_zookeeper_up: bool = True
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(node.bootstrap for node in self.nodes)
+
+    def blame(self, kind: str, text: str) -> None:
+        self.anomalies.append(Anomaly(kind, text))
+
+    # Whom to hit
+
+    def pick(self, role: str, chance: random.Random) -> ClusterNode | None:
+        """A node in this role that nobody holds down or stopped; None where there is none, or nobody knows."""
+        partition = chance.randrange(PARTITIONS)
+        if role == "controller":
+            ids = {self.state.controller()}
+        else:
+            state = self.state.partition(TOPIC, partition)
+            ids = set() if state is None else {state.leader} if role == "leader" else {*state.isr} - {state.leader}
+        fit = [node for node in self.nodes if node.number in ids and is_free(node)]
+        return chance.choice(fit) if fit else None
+
+    def free_nodes(self) -> list[ClusterNode]:
+        return [node for node in self.nodes if is_free(node)]
+
+    # Faults over time
+
+    def begin(self, name: str, seconds: float, end: Callable[[], float | None]) -> None:
+        self.active.append(Active(name, time.monotonic() + seconds, end))
+
+    def run_due(self, everything: bool = False) -> None:
+        now = time.monotonic()
+        for one in [one for one in self.active if everything or one.due <= now]:
+            wait_s = one.end()
+            if wait_s is None:
+                self.active.remove(one)
+            else:
+                one.due = time.monotonic() + wait_s
+
+    def sleep(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            time.sleep(min(left, TICK_S))
+            self.run_due()
+
+    def heal(self) -> float:
+        """End all faults; returns the time from which nothing holds the cluster back: the last node takes connections."""
+        deadline = time.monotonic() + HEAL_S
+        while self.active and time.monotonic() < deadline:
+            self.run_due(everything=True)
+            time.sleep(TICK_S)
+        for one in self.active:
+            self.blame("campaign", f"{one.name} did not come to its end")
+        waiting = list(self.nodes)
+        while waiting and time.monotonic() < deadline:
+            self.restart_dead()
+            waiting = [node for node in waiting if node.wait_ready(0.2) != "ready"]
+        for node in waiting:
+            self.blame("not-ready", f"node {node.number} is not ready; {node.log.last_error}")
+        return time.monotonic()
+
+    def restart_dead(self) -> None:
+        """A node that ended by itself is started again, as systemd would do; ours has to say why."""
+        for node in self.nodes:
+            if not node.is_wanted or node.is_running:
+                continue
+            assert node.process is not None
+            code = node.process.returncode
+            node.log.look()
+            if node.ends_by_itself:
+                self.notes[f"{node.kind} ended with {code}, by itself"] += 1
+            else:
+                self.blame("node-died", f"node {node.number} ended with {code}: {node.log.last_error}")
+            node.launch()
+
+    # ZooKeeper
+
+    def signal_zookeeper(self, number: int) -> None:
+        os.kill(self.zookeeper.pid, number)
+        self.is_zookeeper_up = number == signal.SIGCONT
+
+    def start_zookeeper(self) -> None:
+        self.zookeeper.stop()
+        self.zookeeper.start()
+        self.is_zookeeper_up = True
+
+
+def is_free(node: ClusterNode) -> bool:
+    """Whether its processes can be hit: it runs, nobody holds it down, nothing of it is stopped."""
+    return node.is_wanted and node.is_running and not node.stopped
+
+
+class ClusterFault(ABC):
+    """A kind of fault.
+
+    weight          how often it is drawn, against the others
+    needs_network   it needs networks of our own
+    needs_workers   it needs nodes that consist of several processes
+    """
+
+    name: str
+    weight: float = 1.0
+    needs_network = False
+    needs_workers = False
+
+    @abstractmethod
+    def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
+        """Let it begin; False where it could not."""
+
+
+def duration_s(chance: random.Random) -> float:
+    """Of a fault: mostly below a session's timeout, sometimes above it."""
+    return chance.choices([chance.uniform(0.2, 2), chance.uniform(2, 6), chance.uniform(7, 14)], [5, 3, 2])[0]
