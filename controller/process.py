@@ -31,6 +31,9 @@ from headrace.controller.active.broker_channels import BrokerChannels
 from headrace.controller.active.peer_line import PeerLine
 from headrace.controller.active.term import Term
 from headrace.controller.admin import (
+    a04_leader_and_isr,
+    a05_stop_replica,
+    a06_update_metadata,
     a08_offset_commit,
     a09_offset_fetch,
     a19_create_topics,
@@ -41,6 +44,7 @@ from headrace.controller.admin import (
     a44_incremental_alter_configs,
     a45_alter_partition_reassignments,
     a46_list_partition_reassignments,
+    a56_alter_partition,
 )
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.agent import meta_properties, registration
@@ -78,6 +82,9 @@ PROBE_INTERVAL_S = 2.0  # between two probes whether ZooKeeper refuses us, once 
 
 Handler = Callable[[AdminContext, int, memoryview], Coroutine[Any, None, PendingResponse]]
 HANDLERS: dict[int, Handler] = {
+    ApiKey.LEADER_AND_ISR: a04_leader_and_isr.handle,
+    ApiKey.STOP_REPLICA: a05_stop_replica.handle,
+    ApiKey.UPDATE_METADATA: a06_update_metadata.handle,
     ApiKey.OFFSET_COMMIT: a08_offset_commit.handle,
     ApiKey.OFFSET_FETCH: a09_offset_fetch.handle,
     ApiKey.CREATE_TOPICS: a19_create_topics.handle,
@@ -88,6 +95,7 @@ HANDLERS: dict[int, Handler] = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS: a44_incremental_alter_configs.handle,
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: a45_alter_partition_reassignments.handle,
     ApiKey.LIST_PARTITION_REASSIGNMENTS: a46_list_partition_reassignments.handle,
+    ApiKey.ALTER_PARTITION: a56_alter_partition.handle,
 }
 
 _log = logging.getLogger(__name__)

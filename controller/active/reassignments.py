@@ -266,7 +266,7 @@ class Reassignments(Part):
             found = await self._read(topic, ())
             if found is None:
                 return False
-            plans = {index: plan(self._known(found, index), event) for index in found.states}
+            plans = {index: plan(self._known(name, found, index), event) for index in found.states}
             left = await self._carry_out(topic, found, plans, is_by_trigger=True)
             is_told = True
             return left
@@ -323,7 +323,7 @@ class Reassignments(Part):
                     raise _none_in_progress() if target is None else _unknown()
                 if index not in found.states:
                     raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"partition {index} has no state yet: ask again")
-                known = self._known(found, index)
+                known = self._known(topic.name, found, index)
                 if target is not None:
                     live = {*target, *known.live} if is_by_trigger else known.live  # as Kafka: a broker may come later
                     check_target(known.assignment, target, live)
@@ -362,9 +362,10 @@ class Reassignments(Part):
                 states[index] = znodes.decode_state(path, state.data, state.version)
         return _Read(assignment, node.version, states, trigger)
 
-    def _known(self, found: _Read, index: int) -> Moving:
+    def _known(self, name: str, found: _Read, index: int) -> Moving:
         term = self._term
-        return Moving(assignment_of(found.assignment, index), found.states[index], term.known.brokers, term.epoch)
+        online = term.liveness.online(name, index, tuple(term.known.brokers))
+        return Moving(assignment_of(found.assignment, index), found.states[index], online, term.epoch)
 
     async def _carry_out(self, topic: Topic, found: _Read, plans: Mapping[int, Plan], is_by_trigger: bool) -> bool:
         """Do what is planned for a topic's partitions; whether some of all are still on their way after that.
