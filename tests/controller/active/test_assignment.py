@@ -1,5 +1,3 @@
-import pytest
-
 from headrace.controller.active.assignment import initial_state
 from headrace.controller.active.elections import elect_offline
 from headrace.controller.zookeeper.znodes import PartitionState
