@@ -20,6 +20,8 @@ CLASSES ?=
 SHARDS ?= $(shell nproc)
 GROUP_KILLS ?= 100
 CLUSTER_FAULTS ?= $(FAULTS)
+SWAPS ?= 30
+SWAP_SEED ?=
 # make foreign PEER=kafka SUITES=kgo
 PEER ?= headrace
 SUITES ?=
@@ -30,7 +32,7 @@ DOTS = (for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4 5 6 7 8 9; do for _ 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools demo test lint links stubs bench interop chaos foreign readme systemd clean
+.PHONY: help setup check-tools demo test lint links stubs bench interop swap chaos foreign readme systemd clean
 
 help: ## this text
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -90,6 +92,9 @@ bench: $(STAMP) ## Headrace against Apache Kafka on this machine (needs mvn; som
 
 interop: $(STAMP) ## Kafka's own tools and other clients against a node (needs mvn)
 	$(BIN)/python -m pytest -m interop --timeout=900
+
+swap: $(STAMP) ## SWAPS=30 of Kafka brokers and nodes in one cluster, SWAP_SEED=7, judged (needs mvn; some fifteen minutes)
+	$(BIN)/python -m tests.interop.swap_campaign --swaps $(SWAPS) $(if $(SWAP_SEED),--seed $(SWAP_SEED))
 
 chaos: $(STAMP) ## FAULTS=1000 of a node and CLUSTER_FAULTS=1000 of three for each of SEEDS, GROUP_KILLS=100, judged
 	@failed=; for seed in $(SEEDS); do \

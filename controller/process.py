@@ -45,6 +45,7 @@ from headrace.controller.admin import (
     a45_alter_partition_reassignments,
     a46_list_partition_reassignments,
     a56_alter_partition,
+    a67_allocate_producer_ids,
 )
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.agent import meta_properties, registration
@@ -96,6 +97,7 @@ HANDLERS: dict[int, Handler] = {
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: a45_alter_partition_reassignments.handle,
     ApiKey.LIST_PARTITION_REASSIGNMENTS: a46_list_partition_reassignments.handle,
     ApiKey.ALTER_PARTITION: a56_alter_partition.handle,
+    ApiKey.ALLOCATE_PRODUCER_IDS: a67_allocate_producer_ids.handle,
 }
 
 _log = logging.getLogger(__name__)

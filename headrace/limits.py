@@ -224,6 +224,18 @@ SENDFILE_BYTES_MAX = 2 << 20  # for one cycle, so that one reader does not hold 
 OUTBOX_JOIN_BYTES_MAX = 64 * 1024
 READERS_MAX = 2_000
 
+# Replication
+ISR_CHECK_INTERVAL_MS_MIN = (
+    50  # between two checks for followers that are late; a tenth of the largest lag between these
+)
+ISR_CHECK_INTERVAL_MS_MAX = 1_000
+ISR_RETRY_FIRST_MS = 50  # before a change of an ISR whose outcome is not known is asked for again, doubled each time
+ISR_RETRY_MAX_MS = 1_000
+ISR_CHANGES_PER_REQUEST_MAX = 500
+SESSION_PARTITIONS_MAX = 200_000  # that a follower fetches over one connection
+EPOCH_FILES_MAX = 10_000  # partitions whose leader epochs a network worker remembers
+FOLLOWED_PER_MESSAGE_MAX = 512  # followers' offsets, 20 KiB
+
 # Partition workers
 OTHERS_CYCLES_MAX = 8  # busy cycles after which the rings of other than network workers are read all the same
 PARKED_PRODUCES_MAX = 100_000  # over all replicas of one worker; beyond, requests time out at once
@@ -271,8 +283,8 @@ REASSIGNMENTS_IN_FLIGHT_MAX = 8  # topics, of one request or of a term
 REASSIGNMENT_TRIES_MAX = 5  # while others write the same nodes
 REASSIGNMENT_STOP_WAIT_MS = 1_000  # for replicas to be deleted; the topic's leaders stay as they are so long
 VIEW_BYTES_PER_MOVED_REPLICA = 16  # that a view grows by, at most
-COMMITS_IN_FLIGHT_MAX = 4  # transactions of partition states, of one procedure: some are made while others are written
 ISR_WRITE_TRIES_MAX = 4  # of one request, each lost to somebody who wrote one of its states, or its reply lost
+COMMITS_IN_FLIGHT_MAX = 4  # transactions of partition states, of one procedure: some are made while others are written
 NOTIFICATIONS_REMOVED_MAX = 500  # nodes, at a time
 NOTICE_PARTITIONS_MAX = 1_000  # told to a broker in one request: 100 KB, and 10 ms to make
 ITEMS_PER_POLL_MAX = 500  # that an answer waits for, and replicas that are to go: rows read in one cycle
@@ -328,6 +340,8 @@ assert MAIL_REPLY_BYTES_MAX + MAIL_BEGUN_COST <= MAIL_BEGUN_REPLIES_BYTES_MAX
 assert RESTART_BACKOFF_FIRST_MS <= RESTART_BACKOFF_MAX_MS
 assert 4 * GROUP_STRING_LENGTH_MAX + MEMBER_SUFFIX_BYTES < 1 << 15
 assert STOP_DEADLINE_MS < 10_000
+assert ISR_CHECK_INTERVAL_MS_MIN <= ISR_CHECK_INTERVAL_MS_MAX
+assert ISR_RETRY_FIRST_MS <= ISR_RETRY_MAX_MS
 assert RELOAD_FIRST_MS <= RELOAD_MAX_MS
 assert QUARANTINE_FIRST_MS <= QUARANTINE_MAX_MS
 assert OPEN_SEGMENTS_MIN <= OPEN_SEGMENTS_MAX

@@ -61,10 +61,13 @@ ACCEPTED: dict[int, tuple[int, int]] = {
     ApiKey.UPDATE_METADATA: (0, 8),
     ApiKey.CONTROLLED_SHUTDOWN: (0, 3),
     ApiKey.ALTER_PARTITION: (0, 3),
+    ApiKey.ALLOCATE_PRODUCER_IDS: (0, 0),
 }
 NEGOTIATED = frozenset((ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS))
 
 SERVED: dict[int, tuple[int, int]] = ADVERTISED | ACCEPTED
+# A broker asks ApiVersions as clients do: without these in the answer it neither changes an ISR nor gets producer ids
+TOLD: dict[int, tuple[int, int]] = ADVERTISED | {key: ACCEPTED[key] for key in NEGOTIATED}
 
 
 def inter_broker(ibp: str) -> InterBroker:

@@ -52,6 +52,11 @@ class ProducerIds:
         return self._next - 1
 
     async def _claim(self) -> None:
+        self._next = await self.claim_block(self._node_id)
+        self._end = self._next + BLOCK
+
+    async def claim_block(self, broker_id: int) -> int:
+        """The first of BLOCK ids that are a broker's from now on; raises ZkError, where no block can be had."""
         for _ in range(PRODUCER_ID_TRIES_MAX):
             node = await self._zk.get(znodes.PRODUCER_ID_BLOCK)
             if node is None:
@@ -60,11 +65,10 @@ class ProducerIds:
             first = znodes.decode_producer_id_block(node.data)
             if first > PRODUCER_ID_MAX - BLOCK:
                 raise ZkError(f"producer ids are used up: the next block would begin at {first}")
-            data = znodes.encode_producer_id_block(self._node_id, first, first + BLOCK - 1)
+            data = znodes.encode_producer_id_block(broker_id, first, first + BLOCK - 1)
             try:
                 await self._zk.set(znodes.PRODUCER_ID_BLOCK, data, node.version)
             except ZkConflict:
                 continue
-            self._next, self._end = first, first + BLOCK
-            return
+            return first
         raise ZkError(f"no producer id block in {PRODUCER_ID_TRIES_MAX} tries")

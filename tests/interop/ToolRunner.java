@@ -9,31 +9,36 @@ import org.apache.kafka.common.utils.Exit;
 
 class ToolRunner {
     static class Ended extends Error {
-        final int code;
-
-        Ended(int code) {
-            super(null, null, false, false);
-            this.code = code;
+        Ended() {
+            super("the tool ended", null, false, false);
         }
     }
 
+    static Integer ended; // with what; some tools catch whatever is thrown, and end again
+
+    static void end(int code) {
+        if (ended == null) ended = code;
+        throw new Ended();
+    }
+
     public static void main(String[] none) throws Exception {
-        Exit.setExitProcedure((code, message) -> { throw new Ended(code); });
-        Exit.setHaltProcedure((code, message) -> { throw new Ended(code); });
+        Exit.setExitProcedure((code, message) -> end(code));
+        Exit.setHaltProcedure((code, message) -> end(code));
         System.setErr(System.out);
         BufferedReader calls = new BufferedReader(new InputStreamReader(System.in));
         for (String line = calls.readLine(); line != null; line = calls.readLine()) {
             String[] call = line.split("\t", -1);
-            int code = 0;
+            ended = null;
             try {
                 String[] arguments = Arrays.copyOfRange(call, 1, call.length);
                 Class.forName(call[0]).getMethod("main", String[].class).invoke(null, (Object) arguments);
             } catch (InvocationTargetException failure) {
-                Throwable cause = failure.getCause();
-                code = cause instanceof Ended ? ((Ended) cause).code : 1;
-                if (!(cause instanceof Ended)) cause.printStackTrace(System.out);
+                if (ended == null) {
+                    ended = 1;
+                    failure.getCause().printStackTrace(System.out);
+                }
             }
-            System.out.println("\nEXIT\t" + code);
+            System.out.println("\nEXIT\t" + (ended == null ? 0 : ended));
             System.out.flush();
         }
     }

@@ -42,7 +42,7 @@ class NativeLoad:
             {
                 "bootstrap.servers": bootstrap, "acks": "all", "enable.idempotence": True, "linger.ms": 5,
                 "message.timeout.ms": 300_000, "request.timeout.ms": 10_000, "retry.backoff.ms": 100,
-                "topic.metadata.refresh.interval.ms": 5_000, "queue.buffering.max.messages": 100_000,
+                "topic.metadata.refresh.interval.ms": 5_000, "queue.buffering.max.messages": 100_000, "log_level": 2,
                 "error_cb": self._note_error,
             }
         )  # fmt: skip
@@ -143,7 +143,7 @@ def read_all(bootstrap, topic, partitions, patience_s=60):
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap, "group.id": "judge", "enable.auto.commit": False,
-            "enable.partition.eof": True, "check.crcs": True, "isolation.level": "read_committed",
+            "enable.partition.eof": True, "check.crcs": True, "isolation.level": "read_committed", "log_level": 2,
         }
     )  # fmt: skip
     found = defaultdict(list)

@@ -5,19 +5,30 @@ import re
 SEVERE = re.compile(
     r"^\d\d\d\d-\d\d-\d\d \S+ (ERROR|FATAL|CRITICAL) |^Exception in thread|^Traceback \(most recent call last\)"
 )
-# a line, and why it means nothing
-ALLOWED = {}
-ALLOWED_LINES = {re.compile(pattern): reason for pattern, reason in ALLOWED.items()}
+# lines, and why they mean nothing: what three Apache Kafka brokers say as well
+NOTHING: dict[str, str] = {}
+OF_OFFLINE_PARTITIONS = {
+    r"cannot become follower since the new leader -1 is unavailable": "told of a partition whose replicas are not up yet",
+    r"failed to (change state|elect leader) for partition \S+ from \S+ to OnlinePartition": "no replica of its ISR is up",
+}
+OF_A_KILLED_CONTROLLER = {
+    **OF_OFFLINE_PARTITIONS,
+    r"from (Offline|Online)Replica to NewReplica failed": "Kafka's controller takes a reassignment up from its first step",
+}
 
 
-def severe_lines(path, position=0):
-    """Lines from a position on that say that something is wrong, each with the line after it where it has a stack."""
+def severe_lines(path, position=0, allowed=None):
+    """Lines from a position on that say that something is wrong, each with what follows it where it has a stack.
+
+    allowed   patterns of lines that may be there, and why
+    """
+    patterns = [re.compile(pattern) for pattern in allowed or NOTHING]
     with open(path, "rb") as file:
         file.seek(position)
         lines = file.read().decode(errors="replace").splitlines()
     found = []
     for number, line in enumerate(lines):
-        if SEVERE.match(line) and not any(pattern.search(line) for pattern in ALLOWED_LINES):
+        if SEVERE.match(line) and not any(pattern.search(line) for pattern in patterns):
             more = [one for one in lines[number + 1 : number + 3] if not re.match(r"\d\d\d\d-", one)]
             found.append("\n    ".join([line, *more]))
     return found

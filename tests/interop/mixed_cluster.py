@@ -280,9 +280,9 @@ class MixedCluster:
         return sorted(self.keeper.get_children("/brokers/topics"))
 
     def assignment(self, topic):
-        """{partition: replicas}"""
+        """{partition: replicas}, empty where there is no such topic."""
         found = self.read(f"/brokers/topics/{topic}")
-        return {int(index): replicas for index, replicas in found["partitions"].items()}
+        return {} if found is None else {int(index): replicas for index, replicas in found["partitions"].items()}
 
     def state(self, topic, index):
         return self.read(f"/brokers/topics/{topic}/partitions/{index}/state")

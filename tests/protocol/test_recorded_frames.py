@@ -18,7 +18,6 @@ BY_CONTROLLER = {
     ApiKey.UPDATE_METADATA: "update_metadata",
 }
 FIXED = {**BY_CONTROLLER, ApiKey.FETCH: "fetch", ApiKey.OFFSET_FOR_LEADER_EPOCH: "offset_for_leader_epoch"}
-NOT_SERVED_YET = {ApiKey.ALLOCATE_PRODUCER_IDS}
 
 
 def name_of(one):
@@ -43,7 +42,7 @@ def test_each_ibp_sends_the_versions_of_our_table(ibp, api_key):
     assert found or api_key == ApiKey.OFFSET_FOR_LEADER_EPOCH
 
 
-@pytest.mark.parametrize("one", [one for one in ALL if one.api_key not in NOT_SERVED_YET], ids=name_of)
+@pytest.mark.parametrize("one", ALL, ids=name_of)
 def test_a_node_accepts_what_a_broker_asked(one):
     low, high = SERVED[one.api_key]
     assert low <= one.version <= high

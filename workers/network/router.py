@@ -63,6 +63,7 @@ from headrace.workers.network.handlers import (
     a61_describe_producers,
     a65_describe_transactions,
     a66_list_transactions,
+    a67_allocate_producer_ids,
 )
 
 Handler = Callable[[Context, Exchange, memoryview], None]
@@ -114,6 +115,7 @@ HANDLERS: dict[int, Handler] = {
     ApiKey.DESCRIBE_PRODUCERS: a61_describe_producers.handle,
     ApiKey.DESCRIBE_TRANSACTIONS: a65_describe_transactions.handle,
     ApiKey.LIST_TRANSACTIONS: a66_list_transactions.handle,
+    ApiKey.ALLOCATE_PRODUCER_IDS: a67_allocate_producer_ids.handle,
 }
 assert HANDLERS.keys() == SERVED.keys()
 

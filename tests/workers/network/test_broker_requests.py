@@ -2,7 +2,7 @@
 
 Holds: workers/network/handlers/a04_leader_and_isr.py, workers/network/handlers/a05_stop_replica.py,
 workers/network/handlers/a06_update_metadata.py, workers/network/handlers/a07_controlled_shutdown.py,
-workers/network/handlers/a56_alter_partition.py, workers/network/router.py
+workers/network/handlers/a56_alter_partition.py, workers/network/handlers/a67_allocate_producer_ids.py, workers/network/router.py
 """
 
 from types import SimpleNamespace
@@ -16,6 +16,7 @@ from headrace.workers.network.handlers import (
     a06_update_metadata,
     a07_controlled_shutdown,
     a56_alter_partition,
+    a67_allocate_producer_ids,
 )
 from headrace.workers.network.router import HANDLERS
 
@@ -25,6 +26,7 @@ OF_BROKERS = {
     ApiKey.UPDATE_METADATA: a06_update_metadata,
     ApiKey.CONTROLLED_SHUTDOWN: a07_controlled_shutdown,
     ApiKey.ALTER_PARTITION: a56_alter_partition,
+    ApiKey.ALLOCATE_PRODUCER_IDS: a67_allocate_producer_ids,
 }
 
 

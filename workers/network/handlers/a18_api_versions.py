@@ -14,6 +14,7 @@ import re
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ADVERTISED, ApiKey
+from headrace.protocol.broker_versions import TOLD
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
@@ -26,7 +27,7 @@ _ApiVersion = messages.ApiVersionsResponse.ApiVersion
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
-    """List the advertised ranges."""
+    """List the ranges that clients and brokers may ask for."""
     version = exchange.api_version
     low, high = ADVERTISED[ApiKey.API_VERSIONS]
     if not low <= version <= high:
@@ -41,7 +42,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
         response = messages.ApiVersionsResponse(
             api_keys=[
                 _ApiVersion(api_key=int(key), min_version=first, max_version=last)
-                for key, (first, last) in sorted(ADVERTISED.items())
+                for key, (first, last) in sorted(TOLD.items())
             ]
         )
     exchange.answer_bytes(encode_response(ApiKey.API_VERSIONS, version, response))
