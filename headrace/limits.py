@@ -243,6 +243,12 @@ ROWS_PER_FLUSH_MAX = 5_000
 BACKLOG_ENTRIES_MAX = 4 * REQUESTS_PER_CYCLE_MAX
 COORDINATOR_CYCLE_MS_MAX = 1_000
 
+# Followers
+FETCHED_CYCLE_MS_MAX = 5  # of a cycle, in which what leaders sent is appended; a slice that has begun is finished
+FETCHED_SLICE_BYTES = 128 << 10  # appended between two checks of the clock
+FETCH_PAUSE_FIRST_MS = 20  # after an error of a partition, doubled each time up to replica.fetch.backoff.ms
+FETCH_BUFFER_BYTES_MAX = 64 << 20  # of answers of one leader, received in place; a larger one gets memory of its own
+
 # Coordinators
 LOAD_REPORTS_MAX = 20  # log lines of one load; the last one has the sum
 LOAD_REPORT_LENGTH_MAX = 200  # characters of foreign log content quoted in a log line

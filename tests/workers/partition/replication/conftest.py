@@ -1,4 +1,5 @@
-"""What this folder's tests begin with: a partition worker that leads, its followers, and a controller process."""
+"""What this folder's tests begin with: a partition worker that leads, its followers, and a controller process; replicas that
+follow leaders which the test plays."""
 
 import pytest
 
@@ -22,6 +23,7 @@ from headrace.workers.partition.worker import PartitionWorker
 from tests.support.fake_seat import view_of
 from tests.support.log_fixtures import FakeClock, batch
 from tests.support.seats import CONTROLLER, NETWORK, PARTITION, Asker, Seats
+from tests.workers.partition.replication.follower_rig import FollowerRig
 
 NODE, SECOND, THIRD = 0, 7, 9
 REPLICAS = (NODE, SECOND, THIRD)
@@ -180,3 +182,19 @@ def seats(tmp_path):
 @pytest.fixture
 def cluster(seats):
     return Cluster(seats)
+
+
+@pytest.fixture
+def make_rig(tmp_path):
+    made = []
+
+    def make(*leaders, **settings):
+        rig = FollowerRig(tmp_path / "follower", settings)
+        made.append(rig)
+        for leader in leaders:
+            rig.meet(leader)
+        return rig
+
+    yield make
+    for rig in made:
+        rig.close()
