@@ -41,7 +41,10 @@ from headrace.controller.admin import (
     a22_init_producer_id,
     a33_alter_configs,
     a37_create_partitions,
+    a43_elect_leaders,
     a44_incremental_alter_configs,
+    a45_alter_partition_reassignments,
+    a46_list_partition_reassignments,
     a56_alter_partition,
     a67_allocate_producer_ids,
 )
@@ -94,7 +97,10 @@ HANDLERS: dict[int, Handler] = {
     ApiKey.INIT_PRODUCER_ID: a22_init_producer_id.handle,
     ApiKey.ALTER_CONFIGS: a33_alter_configs.handle,
     ApiKey.CREATE_PARTITIONS: a37_create_partitions.handle,
+    ApiKey.ELECT_LEADERS: a43_elect_leaders.handle,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: a44_incremental_alter_configs.handle,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: a45_alter_partition_reassignments.handle,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: a46_list_partition_reassignments.handle,
     ApiKey.ALTER_PARTITION: a56_alter_partition.handle,
     ApiKey.ALLOCATE_PRODUCER_IDS: a67_allocate_producer_ids.handle,
 }
