@@ -49,6 +49,7 @@ from headrace.controller.admin import (
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.agent import meta_properties, registration
 from headrace.controller.agent.agent import Agent
+from headrace.controller.agent.log_dir_failures import LogDirFailures
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.own_line import OwnLine
 from headrace.controller.zookeeper import znodes
@@ -143,6 +144,7 @@ class ControllerProcess(duty_cycle.Process):
             self._open_channels,
         )
         agent.tell = active.take
+        self._failures = LogDirFailures(self._zk, self._tasks, agent.known, agent.rows, seat.offline_dirs)
         self._context = AdminContext(agent, active)
         self._session_id = 0  # of the session in which we joined, 0: not joined
         self._losses = 0
@@ -220,7 +222,7 @@ class ControllerProcess(duty_cycle.Process):
         if not self._zk.is_connected:
             return 0
         if self._session_id:
-            return self._agent.follow()
+            return self._agent.follow() + self._failures.poll(self._monotonic_ms())
         if self._joining is None and self._monotonic_ms() >= self._retry_ms:
             self._joining = self._tasks.start(self._join(), self._joined)
             return 1

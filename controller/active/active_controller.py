@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from headrace.controller.active.deletions import Deletions
 from headrace.controller.active.isr_notifications import IsrNotifications
 from headrace.controller.active.leaders import Leaders
+from headrace.controller.active.log_dir_events import LogDirEvents
 from headrace.controller.active.notices import Channels
 from headrace.controller.active.reconciliation import Step
 from headrace.controller.active.reservations import Reservations
@@ -36,7 +37,7 @@ from headrace.errors import ErrorCode, KafkaError
 from headrace.settings import Settings
 
 # In the order in which they begin; `Part` has what each hears of
-PARTS: tuple[Callable[[Term], Part], ...] = (Deletions, Leaders, IsrNotifications)
+PARTS: tuple[Callable[[Term], Part], ...] = (Deletions, Leaders, IsrNotifications, LogDirEvents)
 
 
 class ActiveController:
