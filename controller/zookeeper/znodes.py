@@ -49,6 +49,7 @@ ALL_BROKERS = "<default>"  # in the place of a broker's id
 DELETE_TOPICS = "/admin/delete_topics"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
 ISR_CHANGES = "/isr_change_notification"
+ISR_CHANGE_PREFIX = f"{ISR_CHANGES}/isr_change_"
 LOG_DIR_EVENTS = "/log_dir_event_notification"
 REASSIGN_PARTITIONS = "/admin/reassign_partitions"
 PREFERRED_ELECTION = "/admin/preferred_replica_election"
