@@ -234,6 +234,7 @@ ISR_RETRY_MAX_MS = 1_000
 ISR_CHANGES_PER_REQUEST_MAX = 500
 SESSION_PARTITIONS_MAX = 200_000  # that a follower fetches over one connection
 EPOCH_FILES_MAX = 10_000  # partitions whose leader epochs a network worker remembers
+RECORD_DELETIONS_MAX = 10_000  # partitions of one worker whose DeleteRecords wait for followers
 FOLLOWED_PER_MESSAGE_MAX = 512  # followers' offsets, 20 KiB
 
 # Partition workers
