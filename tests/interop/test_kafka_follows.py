@@ -27,6 +27,7 @@ class Pair:
             "replica.lag.time.max.ms": str(LAG_MS),
         }
         settings |= {"offsets.topic.replication.factor": "2", "log.segment.bytes": "20000"}
+        settings["zookeeper.session.timeout.ms"] = "40000"  # who stops for seconds is late, and no more
         self.cluster = MixedCluster(directory, ["headrace", "kafka"], ibp, settings)
         self.cluster.start(controller=LEADER)
         self.leader, self.follower = self.cluster.members[LEADER], self.cluster.members[FOLLOWER]
