@@ -34,6 +34,7 @@ from headrace.controller.admin import (
     a04_leader_and_isr,
     a05_stop_replica,
     a06_update_metadata,
+    a07_controlled_shutdown,
     a08_offset_commit,
     a09_offset_fetch,
     a19_create_topics,
@@ -51,6 +52,7 @@ from headrace.controller.admin import (
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.agent import meta_properties, registration
 from headrace.controller.agent.agent import Agent
+from headrace.controller.agent.log_dir_failures import LogDirFailures
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.own_line import OwnLine
 from headrace.controller.zookeeper import znodes
@@ -87,6 +89,7 @@ HANDLERS: dict[int, Handler] = {
     ApiKey.LEADER_AND_ISR: a04_leader_and_isr.handle,
     ApiKey.STOP_REPLICA: a05_stop_replica.handle,
     ApiKey.UPDATE_METADATA: a06_update_metadata.handle,
+    ApiKey.CONTROLLED_SHUTDOWN: a07_controlled_shutdown.handle,
     ApiKey.OFFSET_COMMIT: a08_offset_commit.handle,
     ApiKey.OFFSET_FETCH: a09_offset_fetch.handle,
     ApiKey.CREATE_TOPICS: a19_create_topics.handle,
@@ -147,6 +150,7 @@ class ControllerProcess(duty_cycle.Process):
             self._open_channels,
         )
         agent.tell = active.take
+        self._failures = LogDirFailures(self._zk, self._tasks, agent.known, agent.rows, seat.offline_dirs)
         self._context = AdminContext(agent, active)
         self._session_id = 0  # of the session in which we joined, 0: not joined
         self._losses = 0
@@ -224,7 +228,7 @@ class ControllerProcess(duty_cycle.Process):
         if not self._zk.is_connected:
             return 0
         if self._session_id:
-            return self._agent.follow()
+            return self._agent.follow() + self._failures.poll(self._monotonic_ms())
         if self._joining is None and self._monotonic_ms() >= self._retry_ms:
             self._joining = self._tasks.start(self._join(), self._joined)
             return 1

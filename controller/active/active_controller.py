@@ -17,6 +17,7 @@ from typing import TypeVar
 from headrace.controller.active.deletions import Deletions
 from headrace.controller.active.isr_notifications import IsrNotifications
 from headrace.controller.active.leaders import Leaders
+from headrace.controller.active.log_dir_events import LogDirEvents
 from headrace.controller.active.notices import Channels
 from headrace.controller.active.preferred_leaders import PreferredLeaders
 from headrace.controller.active.reassignments import Reassignments
@@ -41,7 +42,14 @@ from headrace.settings import Settings
 AnyPart = TypeVar("AnyPart", bound=Part)
 
 # In the order in which they begin; `Part` has what each hears of
-PARTS: tuple[Callable[[Term], Part], ...] = (Deletions, Leaders, Reassignments, PreferredLeaders, IsrNotifications)
+PARTS: tuple[Callable[[Term], Part], ...] = (
+    Deletions,
+    Leaders,
+    Reassignments,
+    PreferredLeaders,
+    IsrNotifications,
+    LogDirEvents,
+)
 
 
 class ActiveController:
