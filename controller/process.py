@@ -52,8 +52,11 @@ from headrace.controller.admin import (
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.agent import meta_properties, registration
 from headrace.controller.agent.agent import Agent
+from headrace.controller.agent.isr_changes import IsrChanges
+from headrace.controller.agent.isr_writer import IsrWriter
 from headrace.controller.agent.log_dir_failures import LogDirFailures
 from headrace.controller.agent.pending_response import PendingResponse
+from headrace.controller.controller_line import ControllerLine
 from headrace.controller.own_line import OwnLine
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkError, ZkLost
@@ -152,6 +155,11 @@ class ControllerProcess(duty_cycle.Process):
         agent.tell = active.take
         self._failures = LogDirFailures(self._zk, self._tasks, agent.known, agent.rows, seat.offline_dirs)
         self._context = AdminContext(agent, active)
+        versions = inter_broker(settings["inter.broker.protocol.version"])
+        self._line = ControllerLine(agent.known, self._peers, OwnLine(self._ask_own), versions.alter_partition)
+        self._isr_writer = IsrWriter(self._zk, self._tasks, self._monotonic_ms)
+        alter = self._line.alter if versions.alter_partition >= 0 else self._isr_writer.alter
+        self._isr_changes = IsrChanges(agent.known, self._zk, self._tasks, self._monotonic_ms, alter)
         self._session_id = 0  # of the session in which we joined, 0: not joined
         self._losses = 0
         self._joining: Task[None] | None = None
@@ -162,6 +170,7 @@ class ControllerProcess(duty_cycle.Process):
         self._retry_ms = 0  # not before this
         self._mailbox = Mailbox(seat, {api: partial(self._take_request, handler) for api, handler in HANDLERS.items()})
         self._mailbox.serve(RequestKind.FOLLOWED, self._take_followed)
+        self._mailbox.serve(RequestKind.ALTER_ISR, self._take_alter_isr)
         self._requests = 0  # that are being carried out
         self._pending: list[tuple[AnyReply, PendingResponse]] = []  # the way back, and the response in the making
         self._is_stirred = False  # what responses and deletions wait for may have come
@@ -177,6 +186,8 @@ class ControllerProcess(duty_cycle.Process):
         done += self._follow_zookeeper()
         done += self._take_requests()
         done += self._poller.dispatch()
+        self._line.turn()
+        done += self._isr_writer.tell() if self._session_id else 0
         done += self._tasks.run(TASK_WORK_MS_MAX)
         done += self._agent.publish()
         now_ms = self._monotonic_ms()
@@ -205,6 +216,9 @@ class ControllerProcess(duty_cycle.Process):
         agent_ms = self._agent.next_ms() if self._session_id else None
         if agent_ms is not None:
             due_ms = min(due_ms, agent_ms)
+        isr_ms = self._isr_writer.next_ms if self._session_id else None
+        if isr_ms is not None:
+            due_ms = min(due_ms, isr_ms)
         return self._peers.sleep_bound_ms(max(0, min(IDLE_WAIT_MAX_MS, due_ms - self._monotonic_ms())))
 
     def close(self) -> bool:
@@ -387,6 +401,10 @@ class ControllerProcess(duty_cycle.Process):
         The version that it has followed stands in the process table.
         """
         VIEW_FOLLOWED.unpack(body)
+
+    def _take_alter_isr(self, _version: int, body: memoryview, reply: AnyReply) -> None:
+        """Leaders want other in-sync replicas."""
+        self._pending.append((reply, self._isr_changes.take(body)))
 
     def _poll_pending(self, now_ms: int) -> int:
         """Answer what is there, or too late; of askers that died, nothing."""

@@ -278,6 +278,11 @@ REQUEST_WORK_MS_MAX = 10_000  # of one request on ZooKeeper: its client has give
 TASK_WORK_MS_MAX = 5  # of all tasks in one cycle; requests, the view and the heartbeat have their turn after that
 CONTROLLER_TIMERS_MAX = 50_000  # calls without a reply yet, and sleeps
 LOAD_WAIT_MS_MAX = 20_000  # of a request of another node's controller, until this node has read ZooKeeper
+ISR_ALTERATIONS_IN_FLIGHT_MAX = 1_000  # partitions of one AlterPartition
+ISR_WRITES_IN_FLIGHT_MAX = 8  # of a leader that writes in-sync replicas itself
+ISR_NOTICE_MS_MAX = 60_000  # until the controller is told of ISRs that leaders wrote, however many follow; Kafka's
+ISR_ANSWER_MS_MAX = 60_000  # then a leader is told that nothing is known of the change that it asked for
+CONTROLLER_ANSWER_MS_MAX = 10_000  # then the connection to the active controller is given up
 LEARN_TRIES_MAX = 10  # to read a topic that a controller told of, and ZooKeeper does not show yet
 ROLES_WAIT_MS_MAX = (
     20_000  # of a LeaderAndIsr or StopReplica, until owners have acted; Kafka's controller waits for 30 s

@@ -113,6 +113,10 @@ class KnownCluster:
         topic = self.topics.get(name) if name is not None else None
         return name if topic is not None and topic.topic_id == topic_id else None
 
+    def is_told(self, name: str) -> bool:
+        """Whether the view has all that is known of a topic."""
+        return name not in self.changed and name not in self.added
+
     def topics_on(self, brokers: Iterable[int]) -> list[str]:
         """Topics that have a replica on one of them."""
         return sorted({name for broker in brokers for name in self._topics_of.get(broker, ())})
