@@ -3,12 +3,10 @@
 Holds: client/replica_admin.py
 """
 
-import json
 import subprocess
 import sys
 import threading
 import uuid
-from collections import Counter
 
 import pytest
 
@@ -17,9 +15,7 @@ from headrace.client.cluster import LATEST, Cluster
 from headrace.client.consumer import Consumer
 from headrace.client.producer import Producer
 from headrace.client.replica_admin import ReplicaAdmin
-from headrace.errors import ErrorCode
 from headrace.ids import TopicPartition
-from tests.cli.program import Program
 from tests.support import children
 from tests.support.waiting import wait_until
 
@@ -31,7 +27,11 @@ class Running:
     """`headrace dev --nodes 3`"""
 
     def __init__(self, directory):
-        settings = (f"zookeeper.session.timeout.ms={SESSION_MS}", "headrace.partitions.max=256", "offsets.topic.num.partitions=1")
+        settings = (
+            f"zookeeper.session.timeout.ms={SESSION_MS}",
+            "headrace.partitions.max=256",
+            "offsets.topic.num.partitions=1",
+        )
         command = [sys.executable, "-m", "headrace.cli.main", "dev", "--nodes", str(NODES), "--dir", str(directory)]
         command += ["--port", "0", *(word for setting in settings for word in ("--set", setting))]
         self.directory = directory
@@ -66,8 +66,21 @@ def cluster(nodes):
 def create(cluster, partitions=2, factor=2):
     name = f"moves-{uuid.uuid4().hex[:8]}"
     assert Admin(cluster).create_topics([NewTopic(name, partitions, factor)]) == {name: None}
-    wait_until(lambda: rows(cluster, name))
+    wait_until(lambda: is_known(cluster, name))
     return name
+
+
+def is_known(cluster, name):
+    """Whether every node knows the topic, with leaders."""
+    for broker in cluster.brokers.values():
+        with Cluster(f"{broker.host}:{broker.port}") as one:
+            try:
+                one.refresh([name])
+            except KafkaError:
+                return False
+            if any(row.leader < 0 for place, row in one.partitions.items() if place.topic == name):
+                return False
+    return True
 
 
 def rows(cluster, name):
@@ -81,7 +94,10 @@ def wait_moved(cluster, name, targets):
 
     def is_there():
         found = rows(cluster, name)
-        return all(found[index].replicas == target and set(found[index].isr) == set(target) for index, target in targets.items())
+        return all(
+            found[index].replicas == target and set(found[index].isr) == set(target)
+            for index, target in targets.items()
+        )
 
     wait_until(is_there, lambda: f"{rows(cluster, name)}")
     wait_until(lambda: not ReplicaAdmin(cluster).reassignments())
@@ -125,7 +141,9 @@ def test_replicas_move_while_records_are_written(nodes, cluster):
         for _name, records in consumer.poll():
             values += [bytes(record.value) for record in records]
     assert sorted(values) == sorted(written)
-    wait_until(lambda: directories(nodes, topic) == {(node, index) for index, target in targets.items() for node in target})
+    wait_until(
+        lambda: directories(nodes, topic) == {(node, index) for index, target in targets.items() for node in target}
+    )
 
 
 def directories(nodes, topic):
