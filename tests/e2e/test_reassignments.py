@@ -15,6 +15,7 @@ from headrace.client.cluster import LATEST, Cluster
 from headrace.client.consumer import Consumer
 from headrace.client.producer import Producer
 from headrace.client.replica_admin import ReplicaAdmin
+from headrace.errors import KafkaError
 from headrace.ids import TopicPartition
 from tests.support import children
 from tests.support.waiting import wait_until
