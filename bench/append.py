@@ -64,6 +64,10 @@ class Load:
         self._records = records
         self._sequence = 0
 
+    def begin(self) -> None:
+        """For a log that does not know the producer: its first sequence is 0."""
+        self._sequence = 0
+
     def rewind(self) -> None:
         """As a client sends them: the leader's stamp of the last call is cleared, sequences continue."""
         for batch in self.batches:
@@ -93,6 +97,7 @@ def measure_append(directory: Path, load: Load, disk: Disk, seconds: float) -> f
     name = TopicPartition("bench", 0)
     log = PartitionLog.open(directory / str(name), name, LogConfig(), LogCheckpoint(), LogEnvironment(clock, disk))
     log.assign_leader_epoch(1)
+    load.begin()
 
     def append() -> None:
         for error, _offset, _time in log.append_as_leader(load.batches, 1, clock.now_ms()):

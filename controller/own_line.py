@@ -22,15 +22,20 @@ class OwnLine:
     def __init__(self, carry_out: Callable[[int, int, bytes, OwnReply], None]) -> None:
         self._carry_out = carry_out
         self._is_closed = False
+        self._reply: OwnReply | None = None  # of the request in flight
 
     def ask(self, api_key: int, version: int, message: Any, on_reply: OnReply) -> bool:
         if self._is_closed:
             return False
-        self._carry_out(api_key, version, encode_request(api_key, version, message), OwnReply(on_reply))
+        self._reply = OwnReply(on_reply)
+        self._carry_out(api_key, version, encode_request(api_key, version, message), self._reply)
         return True
 
     def close(self) -> None:
+        """What is being carried out still is; nobody waits for it."""
         self._is_closed = True
+        if self._reply is not None and self._reply.is_wanted:
+            self._reply.refuse()
 
 
 class OwnReply:

@@ -39,6 +39,7 @@ from headrace.controller.admin import (
     a33_alter_configs,
     a37_create_partitions,
     a44_incremental_alter_configs,
+    a56_alter_partition,
     a67_allocate_producer_ids,
 )
 from headrace.controller.admin.context import AdminContext
@@ -85,6 +86,7 @@ HANDLERS: dict[int, Handler] = {
     ApiKey.ALTER_CONFIGS: a33_alter_configs.handle,
     ApiKey.CREATE_PARTITIONS: a37_create_partitions.handle,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: a44_incremental_alter_configs.handle,
+    ApiKey.ALTER_PARTITION: a56_alter_partition.handle,
     ApiKey.ALLOCATE_PRODUCER_IDS: a67_allocate_producer_ids.handle,
 }
 

@@ -261,6 +261,7 @@ CONTROLLER_TIMERS_MAX = 50_000  # calls without a reply yet, and sleeps
 READS_IN_FLIGHT_MAX = 200  # of one task: what it decodes at once, and what other calls wait behind
 CREATIONS_IN_FLIGHT_MAX = 8  # topics of one request
 DELETIONS_IN_FLIGHT_MAX = 8  # topics
+ISR_WRITE_TRIES_MAX = 4  # of one request, each lost to somebody who wrote one of its states, or its reply lost
 NOTIFICATIONS_REMOVED_MAX = 500  # nodes, at a time
 NOTICE_PARTITIONS_MAX = 1_000  # told to a broker in one request: 100 KB, and 10 ms to make
 ITEMS_PER_POLL_MAX = 500  # that an answer waits for, and replicas that are to go: rows read in one cycle

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.support.held_sources import ROOT, files_of_tests, holders, namesake, said, sources
 
 # what no test holds, and why there is nothing to hold
-UNHELD = {"controller/active/notices.py": "an interface"}
+UNHELD: dict[str, str] = {}
 # tests beside sources that hold none in particular, and what they are about
 ABOUT_MORE = {
     "tests/spark/test_extra.py": "what `import headrace.spark` says where the extra is missing",

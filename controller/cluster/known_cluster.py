@@ -129,6 +129,7 @@ class KnownCluster:
         self.node_settings = view.node_settings  # of this one
         self.slots = Slots(partitions_max)
         self.names = TopicNames()
+        self._by_id: dict[str, str] = {}  # topic id -> name
         self.missing: dict[str, None] = {}
         self.is_missing_new = False
         self.unwatched: dict[str, None] = {}
@@ -164,6 +165,12 @@ class KnownCluster:
     def topics_on(self, brokers: Iterable[int]) -> list[str]:
         """Topics that have a replica on one of them."""
         return sorted({name for broker in brokers for name in self._topics_of.get(broker, ())})
+
+    def name_of(self, topic_id: str) -> str | None:
+        """The topic of an id, 32 hex digits; None where we know none."""
+        name = self._by_id.get(topic_id)
+        topic = self.topics.get(name) if name is not None else None
+        return name if topic is not None and topic.topic_id == topic_id else None
 
     def is_current(self, topic: Topic) -> bool:
         """Whether this is the topic that we know; else whoever holds it looked away for too long."""
@@ -212,6 +219,8 @@ class KnownCluster:
             self._leave_index(before)
         self.topics[topic.name] = topic
         self.names.add(topic.name)
+        if topic.topic_id:
+            self._by_id[topic.topic_id] = topic.name
         self.additions += 1
         topic.added = self.additions
         for broker in topic.brokers():
@@ -378,6 +387,7 @@ class KnownCluster:
     def _remove(self, topic: Topic) -> None:
         name = topic.name
         del self.topics[name]
+        self._by_id.pop(topic.topic_id, None)
         self.names.discard(name)
         self._leave_index(topic)
         self.missing.pop(name, None)

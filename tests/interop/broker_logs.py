@@ -13,6 +13,7 @@ OF_OFFLINE_PARTITIONS = {
 }
 OF_A_KILLED_CONTROLLER = {
     **OF_OFFLINE_PARTITIONS,
+    r"cannot become follower since the new leader \d+ is unavailable": "of the partitions of the one that died, before the election",
     r"from (Offline|Online)Replica to NewReplica failed": "Kafka's controller takes a reassignment up from its first step",
 }
 
