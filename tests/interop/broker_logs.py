@@ -11,10 +11,13 @@ OF_OFFLINE_PARTITIONS = {
     r"cannot become follower since the new leader -1 is unavailable": "told of a partition whose replicas are not up yet",
     r"failed to (change state|elect leader) for partition \S+ from \S+ to OnlinePartition": "no replica of its ISR is up",
 }
+OF_REASSIGNMENTS = {
+    r"from (Offline|Online)Replica to NewReplica failed": "Kafka's controller takes a reassignment up from its first step",
+}
 OF_A_KILLED_CONTROLLER = {
     **OF_OFFLINE_PARTITIONS,
-    r"cannot become follower since the new leader \d+ is unavailable": "of the partitions of the one that died, before the election",
-    r"from (Offline|Online)Replica to NewReplica failed": "Kafka's controller takes a reassignment up from its first step",
+    **OF_REASSIGNMENTS,
+    r"cannot become follower since the new leader \d+ is unavailable": "it died, and is leader until the election",
 }
 
 
