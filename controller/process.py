@@ -31,6 +31,9 @@ from headrace.controller.active.broker_channels import BrokerChannels
 from headrace.controller.active.peer_line import PeerLine
 from headrace.controller.active.term import Term
 from headrace.controller.admin import (
+    a04_leader_and_isr,
+    a05_stop_replica,
+    a06_update_metadata,
     a08_offset_commit,
     a09_offset_fetch,
     a19_create_topics,
@@ -78,6 +81,9 @@ PROBE_INTERVAL_S = 2.0  # between two probes whether ZooKeeper refuses us, once 
 
 Handler = Callable[[AdminContext, int, memoryview], Coroutine[Any, None, PendingResponse]]
 HANDLERS: dict[int, Handler] = {
+    ApiKey.LEADER_AND_ISR: a04_leader_and_isr.handle,
+    ApiKey.STOP_REPLICA: a05_stop_replica.handle,
+    ApiKey.UPDATE_METADATA: a06_update_metadata.handle,
     ApiKey.OFFSET_COMMIT: a08_offset_commit.handle,
     ApiKey.OFFSET_FETCH: a09_offset_fetch.handle,
     ApiKey.CREATE_TOPICS: a19_create_topics.handle,

@@ -258,10 +258,17 @@ PENDING_RESPONSES_MAX = 10_000
 REQUEST_WORK_MS_MAX = 10_000  # of one request on ZooKeeper: its client has given up by then, or is about to
 TASK_WORK_MS_MAX = 5  # of all tasks in one cycle; requests, the view and the heartbeat have their turn after that
 CONTROLLER_TIMERS_MAX = 50_000  # calls without a reply yet, and sleeps
+LOAD_WAIT_MS_MAX = 20_000  # of a request of another node's controller, until this node has read ZooKeeper
+LEARN_TRIES_MAX = 10  # to read a topic that a controller told of, and ZooKeeper does not show yet
+ROLES_WAIT_MS_MAX = (
+    20_000  # of a LeaderAndIsr or StopReplica, until owners have acted; Kafka's controller waits for 30 s
+)
+TOLD_PARTITIONS_PER_STEP = 2_000  # of a request, taken in without a pause
 READS_IN_FLIGHT_MAX = 200  # of one task: what it decodes at once, and what other calls wait behind
 CREATIONS_IN_FLIGHT_MAX = 8  # topics of one request
 DELETIONS_IN_FLIGHT_MAX = 8  # topics
 ISR_WRITE_TRIES_MAX = 4  # of one request, each lost to somebody who wrote one of its states, or its reply lost
+COMMITS_IN_FLIGHT_MAX = 4  # transactions of partition states, of one procedure: some are made while others are written
 NOTIFICATIONS_REMOVED_MAX = 500  # nodes, at a time
 NOTICE_PARTITIONS_MAX = 1_000  # told to a broker in one request: 100 KB, and 10 ms to make
 ITEMS_PER_POLL_MAX = 500  # that an answer waits for, and replicas that are to go: rows read in one cycle

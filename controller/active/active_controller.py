@@ -36,7 +36,7 @@ from headrace.errors import ErrorCode, KafkaError
 from headrace.settings import Settings
 
 # In the order in which they begin; `Part` has what each hears of
-PARTS: tuple[Callable[[Term], Part], ...] = (Leaders, Deletions, IsrNotifications)
+PARTS: tuple[Callable[[Term], Part], ...] = (Deletions, Leaders, IsrNotifications)
 
 
 class ActiveController:

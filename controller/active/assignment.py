@@ -1,11 +1,11 @@
-"""Which brokers hold which replicas of a new topic, and who leads: pure functions.
+"""Which brokers hold which replicas of a new topic, and who leads first: pure functions.
 
 Replicas go round the brokers from a random start; the second and later ones are shifted by one more at each
 round, so that no pair of brokers shares everything.
 
 Runs in: the controller process; nothing here asks ZooKeeper.
 
-Source: Kafka `AdminUtils.assignReplicasToBrokersRackUnaware`, `PartitionLeaderElectionAlgorithms`.
+Source: Kafka `AdminUtils.assignReplicasToBrokersRackUnaware`.
 """
 
 from __future__ import annotations
@@ -44,23 +44,3 @@ def initial_state(replicas: Sequence[int], live: Sequence[int], controller_epoch
     """A new partition: the first live replica leads, all live ones are in sync."""
     isr = tuple(replica for replica in replicas if replica in live)
     return PartitionState(isr[0] if isr else NO_LEADER, 0, isr or tuple(replicas), controller_epoch)
-
-
-def elect(
-    state: PartitionState, replicas: Sequence[int], live: Sequence[int], controller_epoch: int
-) -> PartitionState | None:
-    """The state after the leader was lost or came back, None where nothing changes.
-
-    Only an in-sync replica may lead; the last ISR is kept while none of them is alive.
-    """
-    if state.leader in live:
-        return None
-    isr = tuple(replica for replica in state.isr if replica in live)
-    candidates = [replica for replica in replicas if replica in isr]
-    if candidates:
-        return state._replace(
-            leader=candidates[0], leader_epoch=state.leader_epoch + 1, isr=isr, controller_epoch=controller_epoch
-        )
-    if state.leader == NO_LEADER:
-        return None
-    return state._replace(leader=NO_LEADER, leader_epoch=state.leader_epoch + 1, controller_epoch=controller_epoch)

@@ -5,13 +5,17 @@ mark in /admin/delete_topics, and the next active controller goes on from there.
 marks as well.
 
     mark in /admin/delete_topics
-        ->  TopicLeaving: topic out of the view, its replicas here are to go
-        ->  owners rename the directories, rows DELETED; coordinators forget its offsets; every partition worker has
+        ->  TopicLeaving: topic out of the view, its replicas here are to go; UpdateMetadata with leader -2 to all brokers
+        ->  each replica on another broker: Offline, DeletionStarted: StopReplica, which deletes, under the epoch -2
+              NONE: DeletionSuccessful        an error, its broker away: DeletionIneligible
+            here: owners rename the directories, rows DELETED; coordinators forget its offsets; every partition worker has
             followed the view: ReplicasSettled
-        ->  znodes removed, the mark last
+        ->  all are DeletionSuccessful: znodes removed, the mark last
         ->  TopicRemoved: slots and name are free
 
-The znodes hold the name until then: a topic made under it finds neither files nor committed offsets of the old one.
+The znodes hold the name until then: a topic made under it finds neither files nor committed offsets of the old one. A replica that
+is Ineligible holds it too, until its broker starts again: nobody else would ever remove its files. A reassignment in
+progress is waited for first (`resume`); so long the topic is served.
 
 Source: Kafka `TopicDeletionManager`.
 """
@@ -19,17 +23,42 @@ Source: Kafka `TopicDeletionManager`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
+from headrace.controller.active.replica_states import ReplicaStatus
 from headrace.controller.active.term import RETRY_MS, Part, Term
 from headrace.controller.cluster import events
+from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict, ZkError
+from headrace.errors import ErrorCode
 from headrace.limits import DELETIONS_IN_FLIGHT_MAX
 
 ZNODES_PER_COMMIT = 500
+REFUSED_RETRY_MS = 5_000  # after an answer that names another error than a failed directory
+
+Replica = tuple[int, int]  # partition, broker
 
 _log = logging.getLogger(__name__)
+
+
+class Deletion:
+    """One topic's.
+
+    topic        as it was known; None: a mark without a topic
+    left         replicas that are not deleted yet
+    is_settled   whether everybody on this node has acted on it
+    is_removed   whether its znodes are being removed
+    """
+
+    __slots__ = ("is_removed", "is_settled", "left", "topic")
+
+    def __init__(self, topic: Topic | None) -> None:
+        self.topic = topic
+        rows = topic.replicas if topic is not None else ()
+        self.left: set[Replica] = {(index, broker) for index, row in enumerate(rows) for broker in row}
+        self.is_settled = False
+        self.is_removed = False
 
 
 class Deletions(Part):
@@ -37,13 +66,16 @@ class Deletions(Part):
 
     def __init__(self, term: Term) -> None:
         self._term = term
-        self._pending: dict[str, None] = {}  # topics whose deletion has begun
-        self._removable: dict[str, None] = {}  # of these, the ones that everybody here has acted on
+        self._pending: dict[str, Deletion] = {}  # topics whose deletion has begun
+        self._halted: set[str] = set()  # marked topics whose replicas are being moved
+        self._removable: dict[str, None] = {}  # topics that nobody has any more
         self._removals = 0  # tasks
 
     def __contains__(self, name: object) -> bool:
         """Whether a topic of this name is being deleted."""
-        return name in self._pending
+        return name in self._pending or name in self._halted
+
+    # What happens
 
     async def begin(self) -> None:
         """The marks that the controller before left."""
@@ -55,19 +87,41 @@ class Deletions(Part):
         for name in names:
             if name in self._pending or name in term.reservations:  # once it is written the marks are read again
                 continue
-            if not term.settings["delete.topic.enable"] and term.known.has(name):
+            topic = term.known.topics.get(name) or term.known.released.get(name)
+            if not term.settings["delete.topic.enable"] and topic is not None:
                 _log.warning("deletion mark removed, delete.topic.enable=false topic=%s", name)
                 term.start(self._remove_mark(name))
-                continue
-            self._pending[name] = None
-            term.tell(events.TopicLeaving(name))
-            replicas = len(term.known.leaving.get(name, ()))
-            _log.info("topic deletion begun topic=%s replicas_here=%d", name, replicas)
+            elif topic is not None and (topic.adding or topic.removing):
+                if name not in self._halted:
+                    _log.info("topic deletion waits for a reassignment topic=%s", name)
+                self._halted.add(name)
+            else:
+                self._begin(name, topic)
+
+    def topics_read(self, names: Collection[str]) -> None:
+        """A reassignment may have ended."""
+        for name in self._halted.intersection(names):
+            self.resume(name)
+
+    def resume(self, name: str) -> None:
+        """A reassignment of this topic has ended, or was cancelled."""
+        if name in self._halted and name in self._term.marked:
+            self.marks_read([name])
+
+    def brokers_changed(self, gone: frozenset[int], come: frozenset[int]) -> None:
+        for name, deletion in list(self._pending.items()):
+            away = [replica for replica in deletion.left if replica[1] in gone and self._is_started(deletion, replica)]
+            if away:
+                self._move(deletion, away, ReplicaStatus.DELETION_INELIGIBLE)
+                _log.info("topic deletion waits for brokers topic=%s brokers=%s", name, _brokers_of(away))
+            self._stop(deletion, [replica for replica in deletion.left if replica[1] in come])
 
     def replicas_settled(self, name: str) -> None:
-        if name in self._pending:
-            self._removable[name] = None
-            self._start_removals()
+        deletion = self._pending.get(name)
+        if deletion is not None:
+            deletion.is_settled = True
+            node_id = self._term.known.node_id
+            self._succeed(name, deletion, [replica for replica in deletion.left if replica[1] == node_id])
 
     async def mark(self, name: str) -> None:
         """Say in ZooKeeper that a topic is to go; raises ZkError."""
@@ -80,18 +134,95 @@ class Deletions(Part):
         except ZkConflict:
             pass  # marked already
 
+    # Replicas
+
+    def _begin(self, name: str, topic: Topic | None) -> None:
+        term = self._term
+        self._halted.discard(name)
+        deletion = self._pending[name] = Deletion(topic)
+        if topic is not None:
+            term.leaving[name] = topic
+        term.tell(events.TopicLeaving(name))
+        if topic is not None:
+            term.notices.tell_metadata(name)
+            self._stop(deletion, deletion.left)
+        _log.info(
+            "topic deletion begun topic=%s replicas=%d replicas_here=%d",
+            name, len(deletion.left), len(term.known.leaving.get(name, ())),
+        )  # fmt: skip
+
+    def _stop(self, deletion: Deletion, replicas: Iterable[Replica]) -> None:
+        """Have replicas deleted, those whose broker and directory are there; the others are Ineligible, and waited for."""
+        topic = deletion.topic
+        if topic is None:
+            return
+        liveness = self._term.liveness
+        there: list[Replica] = []
+        away: list[Replica] = []
+        for index, broker in replicas:
+            is_there = liveness.serving(topic.name, index, (broker,))
+            (there if is_there else away).append((index, broker))
+        ineligible = ReplicaStatus.DELETION_INELIGIBLE
+        self._move(deletion, [one for one in away if self._status(deletion, one) is not ineligible], ineligible)
+        self._move(deletion, there, ReplicaStatus.OFFLINE)
+        self._move(deletion, there, ReplicaStatus.DELETION_STARTED)
+        if away:
+            _log.info("topic deletion waits for brokers topic=%s brokers=%s", topic.name, _brokers_of(away))
+
+    def _status(self, deletion: Deletion, replica: Replica) -> ReplicaStatus:
+        assert deletion.topic is not None
+        return self._term.states.replica_status(deletion.topic, *replica)
+
+    def _is_started(self, deletion: Deletion, replica: Replica) -> bool:
+        return self._status(deletion, replica) is ReplicaStatus.DELETION_STARTED
+
+    def _move(self, deletion: Deletion, replicas: Iterable[Replica], status: ReplicaStatus) -> None:
+        assert deletion.topic is not None
+        self._term.states.move_deleted(deletion.topic, replicas, status, self._stopped)
+
+    def _stopped(self, broker: int, name: str, index: int, error: ErrorCode) -> None:
+        """A broker's answer."""
+        deletion, replica = self._pending.get(name), (index, broker)
+        if deletion is None or replica not in deletion.left or self._term.is_over:
+            return
+        if not error:
+            self._succeed(name, deletion, [replica])
+            return
+        self._move(deletion, [replica], ReplicaStatus.DELETION_INELIGIBLE)
+        _log.warning(
+            "a replica was not deleted topic=%s partition=%d broker=%d error=%s", name, index, broker, error.name
+        )
+        if error is not ErrorCode.KAFKA_STORAGE_ERROR:  # else its directory is back when the broker starts again
+            self._term.start(self._stop_again(deletion, replica))
+
+    async def _stop_again(self, deletion: Deletion, replica: Replica) -> None:
+        await self._term.tasks.sleep(REFUSED_RETRY_MS)
+        if replica in deletion.left and not self._term.is_over and not self._is_started(deletion, replica):
+            self._stop(deletion, [replica])
+
+    def _succeed(self, name: str, deletion: Deletion, replicas: list[Replica]) -> None:
+        if replicas:
+            self._move(deletion, replicas, ReplicaStatus.DELETION_SUCCESSFUL)
+            deletion.left.difference_update(replicas)
+        if deletion.is_settled and not deletion.left and not deletion.is_removed:
+            deletion.is_removed = True
+            self._removable[name] = None
+            self._start_removals()
+
+    # Znodes
+
     def _start_removals(self) -> None:
         while self._removable and self._removals < DELETIONS_IN_FLIGHT_MAX and not self._term.is_over:
             name = next(iter(self._removable))
             del self._removable[name]
             self._removals += 1
-            self._term.start(self._remove_topic(name), self._removal_ended)
+            self._term.start(self._remove_topic(name, self._pending[name]), self._removal_ended)
 
     def _removal_ended(self) -> None:
         self._removals -= 1
         self._start_removals()
 
-    async def _remove_topic(self, name: str) -> None:
+    async def _remove_topic(self, name: str, deletion: Deletion) -> None:
         term, zk = self._term, self._term.zk
         while not term.is_over:
             try:
@@ -109,7 +240,17 @@ class Deletions(Part):
                 await term.tasks.sleep(RETRY_MS)
         else:
             return
+        self._end(name, deletion)
+
+    def _end(self, name: str, deletion: Deletion) -> None:
+        term = self._term
+        topic = deletion.topic
+        if topic is not None:
+            replicas = [(index, broker) for index, row in enumerate(topic.replicas) for broker in row]
+            self._move(deletion, replicas, ReplicaStatus.NON_EXISTENT)
+            term.states.forget(topic)
         self._pending.pop(name, None)
+        term.leaving.pop(name, None)
         term.marked -= {name}
         term.tell(events.TopicRemoved(name))
         _log.info("topic deleted topic=%s", name)
@@ -128,3 +269,7 @@ class Deletions(Part):
             for path in paths[first : first + ZNODES_PER_COMMIT]:
                 transaction.delete(path)
             await self._term.commit(transaction)
+
+
+def _brokers_of(replicas: Iterable[Replica]) -> list[int]:
+    return sorted({broker for _index, broker in replicas})

@@ -9,7 +9,7 @@ made from, which its write expects. `online` are brokers that live, are not shut
     preferred    the first of the assignment, where it is in sync and online
     shutdown     a broker asks to go: the first in sync and online that is not going either; the ISR without those that go
 
-Nobody means: the state stays. The last member of an ISR that goes leaves leader -1 and stays in the ISR (`without`).
+Nobody means: the state stays. Where all of an ISR go, the leader is -1, and the last members stay in it (`without`).
 
 Source: Kafka `Election`, `PartitionLeaderElectionAlgorithms`, `ZkReplicaStateMachine.doRemoveReplicasFromIsr`; KIP-704 for RECOVERING.
 """
@@ -87,15 +87,16 @@ def elect_for_shutdown(
     return _led_by(state, leader, tuple(replica for replica in state.isr if replica not in shutting_down), epoch)
 
 
-def without(state: PartitionState, broker: int, epoch: int) -> PartitionState | None:
-    """The state once a replica is offline; None where it was not in the ISR.
+def without(state: PartitionState, gone: Collection[int], epoch: int) -> PartitionState | None:
+    """The state once replicas are offline; None where it says so already.
 
-    The last member stays in the ISR, for only it has all records; a leader that goes leaves none.
+    The last members stay in the ISR, for only they have all records; a leader that goes leaves none.
     """
-    if broker not in state.isr:
+    isr = tuple(replica for replica in state.isr if replica not in gone) or state.isr
+    leader = NO_LEADER if state.leader in gone else state.leader
+    if (leader, isr) == (state.leader, state.isr):
         return None
-    isr = tuple(replica for replica in state.isr if replica != broker) or state.isr
-    return _led_by(state, NO_LEADER if state.leader == broker else state.leader, isr, epoch)
+    return _led_by(state, leader, isr, epoch)
 
 
 def _led_by(state: PartitionState, leader: int, isr: tuple[int, ...], epoch: int) -> PartitionState:

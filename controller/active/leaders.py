@@ -2,12 +2,15 @@
 
 Runs in: the controller process of the active node, one object a term. Both are tasks, and neither waits for the other:
 
-    leaders       topics whose brokers came or went, or that were read
+    leaders       topics whose brokers came or went, whose replicas' directories failed, or that were read: partitions whose leader
+                  is offline elect another, all of them first; then replicas that are offline leave the ISR
     first states  topics that have partitions without any: made by hand, or half by a killed controller
 
-What they decide is in `reconciliation.py`.
+What a partition needs follows from what is known of it, so that the same topic may be checked whenever in doubt. A process of a
+node that dies is none of this: its node stays a member. Topics that are being deleted are not known any more.
+The first are carried out by `state_changes.py`; what the others decide is in `reconciliation.py`.
 
-Source: Kafka `PartitionStateMachine`.
+Source: Kafka `KafkaController.onBrokerFailure`, `onBrokerStartup`, `onReplicasBecomeOffline`, `processLeaderAndIsrResponseReceived`.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ import logging
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
-from headrace.controller.active.reconciliation import first_states, leader_changes
+from headrace.controller.active.reconciliation import first_states
+from headrace.controller.active.state_changes import Partition
 from headrace.controller.active.term import RETRY_MS, Part, Term
 from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import Topic
@@ -24,9 +28,10 @@ from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict, ZkError
 from headrace.controller.zookeeper.tasks import Task
 from headrace.controller.zookeeper.znodes import PartitionState
+from headrace.errors import ErrorCode
+from headrace.ids import NO_LEADER
 
-CHANGES_PER_COMMIT = 400
-TOPICS_PER_STEP = 400  # of which leaders are looked for without a pause
+TOPICS_PER_STEP = 400  # checked without a pause
 
 _log = logging.getLogger(__name__)
 
@@ -36,10 +41,13 @@ class Leaders(Part):
 
     def __init__(self, term: Term) -> None:
         self._term = term
-        self._leaderless: dict[str, None] = {}  # topics whose leaders are to be looked at
+        self._leaderless: dict[
+            str, bool
+        ] = {}  # topics whose leaders are to be checked -> whether their replicas came or went
+        self._elected: dict[str, bool] = {}  # the same, once that was done: their ISRs are next
         self._incomplete: dict[str, None] = {}  # topics that have partitions without a state
         self._told: set[str] = set()  # ids of topics that brokers were told of in this term
-        self._electing: Task[None] | None = None
+        self._checking: Task[None] | None = None
         self._completing: Task[None] | None = None
 
     async def begin(self) -> None:
@@ -49,9 +57,11 @@ class Leaders(Part):
             self._tell_new(names[first : first + TOPICS_PER_STEP])
             await self._term.tasks.pause()
         self._check(names)
+        if self._checking is not None:
+            await self._checking
 
     def brokers_changed(self, gone: frozenset[int], come: frozenset[int]) -> None:
-        self._check(self._term.known.topics_on(gone | come))
+        self._check(self._term.known.topics_on(gone | come), has_moved=True)
 
     def topics_read(self, names: Iterable[str]) -> None:
         self._check(names)
@@ -63,16 +73,37 @@ class Leaders(Part):
             self._is_new(topic)  # whoever wrote it has told
         self._check([name])
 
-    def _check(self, names: Iterable[str]) -> None:
-        """Look at topics' leaders and states."""
-        self._leaderless.update(dict.fromkeys(names))
-        if self._leaderless and self._electing is None:
-            self._electing = self._term.start(self._elect(), self._elected)
+    def leaders_answered(self, broker: int, errors: Mapping[tuple[str, int], ErrorCode]) -> None:
+        """Replicas whose directory failed are offline, those that were made since are not."""
+        liveness = self._term.liveness
+        failed = [place for place, error in errors.items() if error is ErrorCode.KAFKA_STORAGE_ERROR]
+        if not failed and broker not in liveness.failed:
+            return
+        before = liveness.failed.get(broker, set())
+        new = liveness.note_failed(broker, failed, [place for place, error in errors.items() if not error])
+        if new:
+            _log.warning("replicas are offline, their log directory failed broker=%d replicas=%d", broker, len(new))
+        moved = before ^ liveness.failed.get(broker, set())
+        self._check({name for name, _index in moved}, has_moved=True)
 
-    def _elected(self) -> None:
-        self._electing = None
-        if not self._term.is_over and self._leaderless:
+    def _check(self, names: Iterable[str], has_moved: bool = False) -> None:
+        """Have topics' leaders, ISRs and states checked.
+
+        has_moved   whether replicas came or went: brokers are told of all partitions, for they may be offline or not any more
+        """
+        leaderless = self._leaderless
+        for name in names:
+            leaderless[name] = has_moved or leaderless.get(name, False)
+        if self._has_more() and self._checking is None:
+            self._checking = self._term.start(self._check_all(), self._checked)
+
+    def _checked(self) -> None:
+        self._checking = None
+        if not self._term.is_over and self._has_more():
             self._check(())
+
+    def _has_more(self) -> bool:
+        return bool(self._leaderless or self._elected)
 
     def _tell_new(self, names: list[str]) -> None:
         """Tell brokers of topics that they were not told of in this term; states that are missing follow when they are made."""
@@ -88,51 +119,55 @@ class Leaders(Part):
         self._told.add(topic.topic_id or topic.name)
         return len(self._told) > before
 
-    async def _elect(self) -> None:
-        """Other leaders for partitions whose leader is not alive, so many topics at a time."""
+    async def _check_all(self) -> None:
+        """Leaders of all topics first, for without them nothing is served; so many topics at a time."""
         term = self._term
-        while self._leaderless and not term.is_over:
-            names = list(islice(self._leaderless, TOPICS_PER_STEP))
-            changes: list[tuple[Topic, int, PartitionState]] = []
-            live = term.known.live()
-            for name in names:
-                del self._leaderless[name]
-                topic = term.known.topics.get(name)
-                if topic is None or name in term.reservations:
-                    continue
-                if topic.missing:
-                    self._complete_later(name)
-                found = leader_changes(topic, live, term.epoch)
-                changes += [(topic, index, state) for index, state in found.items()]
-            for first in range(0, len(changes), CHANGES_PER_COMMIT):
-                await self._change_leaders(changes[first : first + CHANGES_PER_COMMIT])
-            self._tell_new(names)
+        while self._has_more() and not term.is_over:
+            if self._leaderless:
+                some = _take(self._leaderless)
+                topics = self._writable(some)
+                for topic in topics:
+                    if topic.missing:
+                        self._complete_later(topic.name)
+                await term.states.elect_offline(self._without_leader(topics))
+                self._tell_new(list(some))
+                for name, has_moved in some.items():
+                    self._elected[name] = has_moved or self._elected.get(name, False)
+            else:
+                some = _take(self._elected)
+                await term.states.shrink(self._offline_in_isr(self._writable(some)))
+                for name, has_moved in some.items():
+                    if has_moved:
+                        term.notices.tell_metadata(name)
             await term.tasks.pause()
 
-    async def _change_leaders(self, changes: list[tuple[Topic, int, PartitionState]]) -> None:
-        """A change expects the node as it was read (KAFKA-2729: after a conflict it is read again)."""
-        term = self._term
-        transaction = term.guard.begin()
-        by_topic: dict[Topic, dict[int, PartitionState]] = {}
-        for topic, index, state in changes:
-            transaction.set(znodes.state_path(topic.name, index), znodes.encode_state(state), state.version)
-            by_topic.setdefault(topic, {})[index] = state._replace(version=state.version + 1)
-        names = tuple(topic.name for topic in by_topic)
-        try:
-            await term.commit(transaction)
-        except ControllerMoved:
-            raise
-        except ZkConflict as conflict:
-            _log.info("states were written by others, they are read again topics=%d reason=%s", len(names), conflict)
-            term.tell(events.StatesStale(names))
-            return
-        except ZkError:
-            self._leaderless.update(dict.fromkeys(names))
-            await term.tasks.sleep(RETRY_MS)
-            return
-        for topic, states in by_topic.items():
-            self._tell_states(topic, states)
-        _log.info("leaders changed partitions=%d epoch=%d", len(changes), term.epoch)
+    def _writable(self, names: Iterable[str]) -> list[Topic]:
+        """The topics that are there, and that no task writes: those are checked when that is over."""
+        topics = self._term.known.topics
+        return [topics[name] for name in names if name in topics and name not in self._term.reservations]
+
+    def _without_leader(self, topics: Iterable[Topic]) -> list[Partition]:
+        serving = self._term.liveness.serving
+        return [
+            (topic, index)
+            for topic in topics
+            for index, state in enumerate(topic.states)
+            if state is not None and not serving(topic.name, index, (state.leader,))
+        ]
+
+    def _offline_in_isr(self, topics: Iterable[Topic]) -> list[Partition]:
+        """Partitions whose state names replicas that are offline, as their leader or beside others that are not."""
+        serving = self._term.liveness.serving
+        found = []
+        for topic in topics:
+            for index, state in enumerate(topic.states):
+                if state is None:
+                    continue
+                there = serving(topic.name, index, state.isr)
+                has_leader = state.leader == NO_LEADER or bool(serving(topic.name, index, (state.leader,)))
+                if not has_leader or 0 < len(there) < len(state.isr):
+                    found.append((topic, index))
+        return found
 
     def _tell_states(self, topic: Topic, states: Mapping[int, PartitionState], is_new: bool = False) -> None:
         """The agent, then all brokers."""
@@ -189,3 +224,9 @@ class Leaders(Part):
             is_told = not term.is_over  # else brokers of the next term were not told: it is read again
         finally:
             term.reservations.release(topic.name, is_told)
+
+
+def _take(waiting: dict[str, bool]) -> dict[str, bool]:
+    """The next ones."""
+    names = list(islice(waiting, TOPICS_PER_STEP))
+    return {name: waiting.pop(name) for name in names}

@@ -1,4 +1,4 @@
-"""What a topic needs of the active controller: first states, and other leaders. Pure: known state in, transactions out.
+"""What a topic needs of the active controller: first states. Pure: known state in, transactions out.
 
 Runs in: the controller process of the active node.
 
@@ -9,25 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from headrace.controller.active.assignment import elect, initial_state
+from headrace.controller.active.assignment import initial_state
+from headrace.controller.active.elections import elect_offline
 from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import PartitionState
+from headrace.ids import NO_LEADER
 
 PARTITIONS_PER_COMMIT = 200
 
 Step = tuple[Transaction, dict[int, PartitionState]]  # a transaction, and the states that it writes
-
-
-def leader_changes(topic: Topic, live: Sequence[int], controller_epoch: int) -> dict[int, PartitionState]:
-    """The states of partitions whose leader is lost, or came back, as they shall be; at the versions that they have."""
-    changes = {}
-    for index, state in enumerate(topic.states):
-        changed = elect(state, topic.replicas[index], live, controller_epoch) if state is not None else None
-        if changed is not None:
-            changes[index] = changed
-    return changes
 
 
 def first_states(
@@ -65,5 +57,9 @@ def first_state(topic: Topic, index: int, live: Sequence[int], controller_epoch:
     past = topic.past.get(index)
     if past is None:
         return initial_state(topic.replicas[index], live, controller_epoch)
-    again = past._replace(leader_epoch=past.leader_epoch + 1, controller_epoch=controller_epoch, version=0)
-    return elect(past._replace(version=0), topic.replicas[index], live, controller_epoch) or again
+    state = past._replace(version=0)
+    elected = elect_offline(state, topic.replicas[index], live, controller_epoch)
+    if past.leader not in live and elected is not None:
+        return elected
+    leader = past.leader if past.leader in live else NO_LEADER
+    return state._replace(leader=leader, leader_epoch=past.leader_epoch + 1, controller_epoch=controller_epoch)

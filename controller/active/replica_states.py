@@ -43,6 +43,7 @@ class ReplicaFacts(NamedTuple):
     replicas: tuple[int, ...]  # of the partition
     state: PartitionState | None  # None: it has none yet
     epoch: int  # of the controller
+    offline: tuple[int, ...] = ()  # other replicas that are offline: they leave the ISR with it
     is_deleted: bool = False  # its topic is being deleted
 
     @property
@@ -83,7 +84,7 @@ def _stop(facts: ReplicaFacts) -> Effects:
         return Effects(notices=(stop,))
     if facts.state is None:
         return Effects(notices=(stop, TellMetadata()))
-    state = without(facts.state, facts.broker, facts.epoch)
+    state = without(facts.state, (facts.broker, *facts.offline), facts.epoch)
     if state is None:
         return Effects(notices=(stop, TellMetadata()))  # who is offline
     others = tuple(replica for replica in facts.replicas if replica != facts.broker)

@@ -20,8 +20,10 @@ from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from headrace.controller.active.liveness import Liveness
 from headrace.controller.active.notices import Channels
 from headrace.controller.active.reservations import Reservations
+from headrace.controller.active.state_changes import StateChanges
 from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic
 from headrace.controller.zookeeper.epoch_guard import EpochGuard
@@ -30,6 +32,7 @@ from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.errors import ErrorCode
+from headrace.protocol.broker_versions import inter_broker
 from headrace.settings import Settings
 
 RETRY_MS = 200  # between two tries of what ZooKeeper did not carry out
@@ -89,6 +92,9 @@ class Term:
     marked     names in /admin/delete_topics, as they were read last
     leaving    topics that are being deleted: no longer known, and still told to brokers, without a leader
     failed     by broker, replicas in log directories that failed
+    liveness   which replicas can serve, with those
+    states     both state machines: how partitions get leaders, and replicas come and go
+    tells_recovery   whether states say that a leader was elected out of the ISR (IBP 3.2 and later)
     is_over    whether it ended: nothing is written any more
     """
 
@@ -114,6 +120,9 @@ class Term:
         self.marked: frozenset[str] = frozenset()
         self.leaving: dict[str, Topic] = {}
         self.failed: dict[int, set[tuple[str, int]]] = {}
+        self.liveness = Liveness(known, self.failed)
+        self.states = StateChanges(self)
+        self.tells_recovery = inter_broker(settings["inter.broker.protocol.version"]).leader_and_isr >= 6
         self.is_over = False
         self.notices: Channels
         self._parts: list[Part] = []
@@ -159,8 +168,7 @@ class Term:
         come = frozenset((live.keys() - before.keys()) | bounced)
         if not gone and not come:
             return
-        for broker in gone:
-            self.failed.pop(broker, None)
+        self.liveness.forget(gone)
         self.notices.take_brokers(gone, come)
         for part in self.parts():
             part.brokers_changed(gone, come)

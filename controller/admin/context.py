@@ -14,8 +14,10 @@ from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Tasks
 from headrace.errors import ErrorCode, KafkaError
-from headrace.limits import REQUEST_WORK_MS_MAX
+from headrace.limits import LOAD_WAIT_MS_MAX, REQUEST_WORK_MS_MAX
 from headrace.settings import Settings
+
+LOAD_POLL_MS = 20  # between two checks whether everything was read
 
 
 class AdminContext(NamedTuple):
@@ -39,6 +41,15 @@ class AdminContext(NamedTuple):
     @property
     def settings(self) -> Settings:
         return self.agent.settings
+
+    async def wait_loaded(self) -> None:
+        """Wait until all is known that ZooKeeper has. raises KafkaError NOT_CONTROLLER, where that takes LOAD_WAIT_MS_MAX; ZkLost"""
+        agent = self.agent
+        end_ms = agent.monotonic_ms() + LOAD_WAIT_MS_MAX
+        while not agent.is_loaded:
+            if agent.monotonic_ms() >= end_ms:
+                agent.check_loaded()
+            await self.tasks.sleep(LOAD_POLL_MS)
 
     def time_limit(self) -> Callable[[], None]:
         """To be called before each item of a request; raises KafkaError REQUEST_TIMED_OUT, once the request took too long."""

@@ -27,10 +27,12 @@ from headrace.controller.agent.cluster_reader import ClusterReader
 from headrace.controller.agent.departures import Departures
 from headrace.controller.agent.election import Election
 from headrace.controller.agent.hosted_rows import HostedRows
+from headrace.controller.agent.judgement import EPOCH_DURING_DELETE
+from headrace.controller.agent.orders import Orders
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.agent.producer_ids import ProducerIds
 from headrace.controller.agent.registration import Unregistered
-from headrace.controller.agent.topic_configs import purge
+from headrace.controller.agent.topic_configs import last_number, number_of, purge
 from headrace.controller.agent.view_publisher import ViewPublisher
 from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
@@ -78,6 +80,7 @@ class Agent:
         self.rows = HostedRows(seat, self.known)
         self.election = Election(zk, self.known.node_id)
         self.producer_ids = ProducerIds(zk, self.known.node_id)
+        self.controller_epoch = 0  # the highest that was seen
         self.tell: Callable[[events.ToActive], None] = lambda _event: None
         self.is_loaded = False  # in this session everything was read once, under this controller epoch:
         self.is_unregistered = False  # somebody removed our node from /brokers/ids: join again
@@ -90,6 +93,9 @@ class Agent:
         self.monotonic_ms = monotonic_ms or now_ms  # for deadlines
         self._seat = seat
         self._reader = ClusterReader(zk, tasks, self.known)
+        self.orders = Orders(
+            self.known, self._reader, self.rows, tasks, self.note, self._is_readable, lambda: self._marked
+        )
         self._publisher = ViewPublisher(self.known, self.room, seat.view_writer)
         self._marked: frozenset[str] = frozenset()  # names in /admin/delete_topics when they were read last
         self._last_change = -1  # number of the last entry in /config/changes that was followed
@@ -119,6 +125,10 @@ class Agent:
         if not self.election.is_active:
             holder = self.known.controller_id
             raise KafkaError(ErrorCode.NOT_CONTROLLER, f"the active controller is node {holder}, ask there")
+
+    def hurry(self) -> None:
+        """Somebody waits for what is known and not published yet."""
+        self._publisher.hurry()
 
     def topic_defaults(self) -> Settings:
         """The broker settings that topics inherit from, with what was changed while the node runs."""
@@ -169,16 +179,20 @@ class Agent:
         known, zk = self.known, self.zk
         controller_id = await self._run_election()
         epoch_version = self.election.epoch_version
+        controller_epoch = await zk.get(znodes.CONTROLLER_EPOCH)
         if self.election.is_active:
             await notifications.clear(zk, EpochGuard(zk, self.election.epoch, epoch_version))
         brokers = await self._reader.read_brokers(await self._reader.read_broker_ids())
-        last_change = _last_number(await zk.children(znodes.CONFIG_CHANGES, watch=True))
+        last_change = last_number(await zk.children(znodes.CONFIG_CHANGES, watch=True))
         await self._reader.load_settings()
         as_of = known.additions
         marked, names = await self._read_names()
         found = await self._reader.read_topics([name for name in names if name not in known.reserved])
+        if controller_epoch is not None:
+            self.note_controller(znodes.decode_controller_epoch(controller_epoch.data))
         known.set_controller(controller_id)
         known.set_brokers(brokers)
+        known.is_authority = self.election.is_active
         known.adopt(names, found, marked, self._marked, as_of)
         self._marked, self._last_change = marked, last_change
         self._loaded_version = epoch_version
@@ -313,7 +327,7 @@ class Agent:
     async def _follow_configs(self, _paths: list[str]) -> None:
         """Read what the new notifications name; everything, where one of them does not say."""
         names = await self.zk.children(znodes.CONFIG_CHANGES, watch=True)
-        paths = [f"{znodes.CONFIG_CHANGES}/{name}" for name in names if _number_of(name) > self._last_change]
+        paths = [f"{znodes.CONFIG_CHANGES}/{name}" for name in names if number_of(name) > self._last_change]
         topics: dict[str, None] = {}
         for path, node in zip(paths, await self.zk.get_many(paths), strict=True):
             try:
@@ -325,7 +339,7 @@ class Agent:
                 topics[name] = None
         await self._reader.load_settings()
         await self._reader.load_configs(name for name in topics if name in self.known.topics)
-        self._last_change = max(self._last_change, _last_number(names))
+        self._last_change = max(self._last_change, last_number(names))
 
     async def _follow_nodes(self, paths: list[str]) -> None:
         """Read topics again whose nodes changed, and watch those that we made ourselves."""
@@ -438,8 +452,19 @@ class Agent:
 
     def _resign(self) -> None:
         """Nothing is written for the cluster any more, for now."""
+        self.known.is_authority = False
         self._departures.abandon()  # the marks say what is to be deleted
         self.tell(events.Resigned())
+
+    def note_controller(self, epoch: int) -> None:
+        """There is a controller of this epoch; where it is above ours, we are not the active one any more."""
+        self.controller_epoch = max(epoch, self.controller_epoch)
+        if self.election.is_active and epoch > self.election.epoch:
+            self.note([znodes.CONTROLLER])
+
+    def _is_readable(self, name: str) -> bool:
+        """Whether what ZooKeeper has of a topic may be taken in by itself."""
+        return self._is_free(name) and name not in self._departures
 
     def _is_free(self, name: str) -> bool:
         return name not in self.known.reserved
@@ -539,6 +564,18 @@ class Agent:
         self.note([znodes.CONTROLLER])  # who it is now; us, where a reply was lost
         self._resign()
 
+    def _leaders_told(self, event: events.LeadersTold) -> None:
+        self.note_controller(event.controller_epoch)
+        self._marked |= frozenset(event.deleted)
+        self.orders.take_leaders(event)
+        self.is_stirred = True
+
+    def _replicas_stopped(self, event: events.ReplicasStopped) -> None:
+        self.note_controller(event.controller_epoch)
+        self._marked |= {name for (name, _), one in event.replicas.items() if one.leader_epoch == EPOCH_DURING_DELETE}
+        self.orders.take_stops(event)
+        self.is_stirred = True
+
     def _topic(self, name: str, topic_id: str) -> Topic | None:
         """The topic that an event is about, unless it has gone."""
         topic = self.known.topics.get(name)
@@ -555,14 +592,6 @@ _APPLY: dict[type, Callable[[Agent, Any], None]] = {
     events.TopicLeaving: Agent._topic_leaving,
     events.TopicRemoved: Agent._topic_removed,
     events.SteppedDown: Agent._stepped_down,
+    events.LeadersTold: Agent._leaders_told,
+    events.ReplicasStopped: Agent._replicas_stopped,
 }
-
-
-def _number_of(name: str) -> int:
-    """Of a notification; those that have none count as new."""
-    digits = name.rpartition("_")[2]
-    return int(digits) if digits.isdecimal() and digits.isascii() else 1 << 62
-
-
-def _last_number(names: list[str]) -> int:
-    return max((number for number in map(_number_of, names) if number < 1 << 62), default=-1)

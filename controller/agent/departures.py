@@ -1,5 +1,7 @@
 """Topics on their way out, as this node sees them: who has acted on a deletion, and what is free again.
 
+A replica that is deleted by itself is free when it is DELETED: nobody but its owner had to act on that.
+
 Runs in: the controller process of every node. A topic's slots and name are free when each of its replicas here is DELETED, and every
 partition worker has followed a view without it; where this node's active controller deletes it, when its znodes are gone as well.
 """
@@ -22,6 +24,7 @@ class Departures:
         self._rows = rows
         self._leaving: dict[str, bool] = {}  # topics that the active controller deletes -> whether it was told to go on
         self._next = 0  # where in the list of deleted topics the next check begins
+        self._next_replica = 0  # the same of replicas that leave without their topic
 
     def __contains__(self, name: object) -> bool:
         """Whether the active controller deletes a topic of this name."""
@@ -59,6 +62,7 @@ class Departures:
         known = self._known
         known.free_released(followed, self._rows.is_left)
         settled, has_more = self._settled(followed, marked)
+        has_more |= self._settle_replicas()
         unsettled = {topic.name for topic in known.deleted if topic not in settled}
         ready = [name for name, is_told in self._leaving.items() if not is_told and name not in unsettled]
         self._leaving.update(dict.fromkeys(ready, True))
@@ -66,6 +70,18 @@ class Departures:
         if gone:
             known.forget(gone)
         return ready, len(gone), has_more
+
+    def _settle_replicas(self) -> bool:
+        """Free the slots of replicas that were deleted while their topics stay; returns whether there are more to check."""
+        known = self._known
+        whole = {topic.name for topic in known.deleted}
+        replicas = [one for name, held in known.leaving.items() if name not in whole for one in held]
+        first = self._next_replica if self._next_replica < len(replicas) else 0
+        checked = replicas[first : first + ITEMS_PER_POLL_MAX]
+        gone = [replica for replica in checked if self._rows.is_deleted(replica)]
+        self._next_replica = first + len(checked) - len(gone)
+        known.forget_replicas(gone)
+        return len(checked) < len(replicas) and bool(gone)
 
     def _settled(self, followed: int, marked: Set[str]) -> tuple[set[DeletedTopic], bool]:
         """Of the deleted topics, ITEMS_PER_POLL_MAX replicas at a time, those that everybody here has acted on."""

@@ -5,7 +5,8 @@ Runs in: the controller process, which reads the rows; their owners, the partiti
 
 from __future__ import annotations
 
-from headrace.controller.cluster.known_cluster import KnownCluster, Topic
+from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
+from headrace.errors import ErrorCode
 from headrace.ids import owner_of, partition_key
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.partition_table import RowState
@@ -36,6 +37,30 @@ class HostedRows:
             and row.state in _SERVING
             and row.leader_epoch >= state.leader_epoch
         )
+
+    def is_offline(self, topic: Topic, index: int) -> bool:
+        """Whether the owner could not open, or lost, the log of a partition."""
+        slot = self._known.slots.get(topic.name, index)
+        row = self._seat.partitions.read(slot) if slot >= 0 else None
+        key = partition_key(topic.name, index, topic.topic_id)
+        return row is not None and row.key == key and row.state == RowState.OFFLINE
+
+    def outcome(self, topic: Topic, index: int, leader_epoch: int) -> ErrorCode | None:
+        """What became of a role that the controller told; None: nothing yet.
+
+        topic          as it was then
+        leader_epoch   of the role
+        """
+        now = self._known.topics.get(topic.name)
+        if now is None or is_another(now.topic_id, topic.topic_id) or self._known.node_id not in now.replicas[index]:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if self.is_offline(now, index):
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        slot = self._known.slots.get(now.name, index)
+        row = self._seat.partitions.read(slot) if slot >= 0 else None
+        if row is None or row.key != partition_key(now.name, index, now.topic_id) or row.state not in _SERVING:
+            return None
+        return ErrorCode.NONE if row.leader_epoch >= leader_epoch else None
 
     def is_deleted(self, replica: DoomedReplica) -> bool:
         """Whether the owner has put the files of a replica away."""

@@ -180,3 +180,14 @@ def _edited(key: str, operation: Operation, value: str, overrides: Mapping[str, 
 
 def _elements(text: str) -> list[str]:
     return [element.strip() for element in text.split(",") if element.strip()]
+
+
+def number_of(name: str) -> int:
+    """Of a notification; those that have none count as new."""
+    digits = name.rpartition("_")[2]
+    return int(digits) if digits.isdecimal() and digits.isascii() else 1 << 62
+
+
+def last_number(names: Sequence[str]) -> int:
+    """The highest number of all notifications, -1 where none has one."""
+    return max((number for number in map(number_of, names) if number < 1 << 62), default=-1)

@@ -215,8 +215,9 @@ class ViewPublisher:
     def _partition_view(self, topic: Topic, index: int) -> PartitionView:
         known = self._known
         replicas, state = topic.replicas[index], topic.states[index]
+        offline = topic.offline.get(index, ())
         slot = NO_SLOT
-        if known.node_id in replicas and state is not None:
+        if known.hosts(topic, index):
             slot = known.slots.take(topic.name, index)
             if slot == NO_SLOT:
                 self._unhosted[topic.name] = self._unhosted.get(topic.name, 0) + 1
@@ -227,7 +228,7 @@ class ViewPublisher:
             leader_epoch,
             isr,
             replicas,
-            tuple(replica for replica in replicas if replica not in known.brokers),
+            tuple(replica for replica in replicas if replica not in known.brokers or replica in offline),
             slot,
             partition_key(topic.name, index, topic.topic_id) if slot != NO_SLOT else NO_KEY,
         )

@@ -146,6 +146,8 @@ class LeadersTold(NamedTuple):
     controller_id: int
     controller_epoch: int
     topics: dict[str, ToldTopic]
+    has_roles: bool = True  # a LeaderAndIsr: this node's replicas take their roles; else an UpdateMetadata
+    deleted: tuple[str, ...] = ()  # topics that are being deleted
 
 
 class ReplicasStopped(NamedTuple):

@@ -10,97 +10,30 @@ What is absent in ZooKeeper is unknown, not deleted. A topic of the last view le
     another one has taken its name          released, its offsets forgotten; a replica of the new one puts the files aside
 
 A topic is not in the view while `deleted` names one of its name: everybody here has to act on that first.
+
+A state is believed where it is newer than what is known (`is_older`), by whatever way it came: read in ZooKeeper, or told by the
+active controller. Where this node is the active one, what it reads counts, for it writes on top of that.
+A replica that the controller stops, to delete it, leaves by itself: its topic stays (`stop`).
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Set
-from typing import Any
 
+from headrace.controller.cluster.events import ToldPartition
 from headrace.controller.cluster.slots import NO_SLOT, Slots
+from headrace.controller.cluster.topic import Replicas, is_older, topic_of, with_moves
+from headrace.controller.cluster.topic import Topic as Topic
+from headrace.controller.cluster.topic import is_another as is_another
 from headrace.controller.cluster.topic_names import TopicNames
 from headrace.controller.zookeeper import znodes
-from headrace.controller.zookeeper.znodes import (
-    NO_FIELDS,
-    NO_MOVES,
-    Moves,
-    PartitionState,
-    Registration,
-    TopicAssignment,
-)
-from headrace.ids import partition_key
+from headrace.controller.zookeeper.znodes import PartitionState, Registration
+from headrace.ids import NO_EPOCH, partition_key
 from headrace.limits import ASSIGNMENT_TOLD_MAX, RELEASED_TOPICS_MAX, RELEASES_TOLD_MAX
-from headrace.shm.cluster_view import ClusterView, DeletedTopic, DoomedReplica, TopicView
-
-Replicas = tuple[tuple[int, ...], ...]
+from headrace.shm.cluster_view import ClusterView, DeletedTopic, DoomedReplica
 
 _log = logging.getLogger(__name__)
-
-
-class Topic:
-    """One topic: assignment, overrides, partition states (None: not there).
-
-    adding, removing   replicas that a reassignment adds or removes, by partition (KIP-455); the added are in `replicas` too
-    others       fields of its node that we don't know
-    past         states that were there once: what is written in their place goes on from them
-    is_watched   whether its node in ZooKeeper is
-    added        which addition to the known cluster this was, 0: none yet
-    revision     how often it was changed by what we wrote: what was read before that is older
-    """
-
-    __slots__ = (
-        "added",
-        "adding",
-        "configs",
-        "is_watched",
-        "name",
-        "others",
-        "past",
-        "removing",
-        "replicas",
-        "revision",
-        "states",
-        "topic_id",
-    )
-
-    def __init__(
-        self,
-        name: str,
-        topic_id: str,
-        replicas: Replicas,
-        configs: dict[str, str],
-        states: list[PartitionState | None],
-        adding: Moves = NO_MOVES,
-        removing: Moves = NO_MOVES,
-        others: Mapping[str, Any] = NO_FIELDS,
-    ) -> None:
-        self.name = name
-        self.adding = adding
-        self.removing = removing
-        self.others = others
-        self.topic_id = topic_id
-        self.replicas = replicas
-        self.configs = configs
-        self.states = states
-        self.past: dict[int, PartitionState] = {}
-        self.is_watched = False
-        self.added = 0
-        self.revision = 0
-
-    @property
-    def assignment(self) -> TopicAssignment:
-        """As its node has it."""
-        return TopicAssignment(self.topic_id, self.replicas, self.adding, self.removing, self.others)
-
-    @property
-    def missing(self) -> list[int]:
-        """Partitions without a state."""
-        return [index for index, state in enumerate(self.states) if state is None]
-
-    def brokers(self) -> set[int]:
-        """All that have a replica."""
-        return {broker for row in self.replicas for broker in row}
 
 
 class KnownCluster:
@@ -110,13 +43,14 @@ class KnownCluster:
     unwatched  topics whose nodes are to be watched: we made them ourselves
     reserved   names that are being written in several steps
     deleted    topics that everybody here has to forget -> the version of the view that says so first, 0: none does yet
-    leaving    replicas of this node whose files are to go, by topic
+    leaving    replicas of this node whose files are to go, by topic: a deleted one, or one that loses them alone
     released   topics of earlier views that ZooKeeper does not have and nobody deleted
     releases   how many there have been
 
     changed    topics that the view says otherwise -> their partitions that changed, None: all of it
     added      the same, of topics that are new: they may wait for one another
     is_head_changed, is_leaving_changed   whether something else did
+    is_authority   we are the active controller: what ZooKeeper says counts, older or not
     """
 
     def __init__(self, node_id: int, view: ClusterView, partitions_max: int) -> None:
@@ -134,7 +68,7 @@ class KnownCluster:
         self.is_missing_new = False
         self.unwatched: dict[str, None] = {}
         self.reserved: dict[str, None] = {}
-        self.leaving: dict[str, list[DoomedReplica]] = {}
+        self.leaving: dict[str, dict[DoomedReplica, None]] = {}
         self.deleted: dict[DeletedTopic, int] = dict.fromkeys(view.deleted, view.version)
         self.released: dict[str, Topic] = {}
         self.releases = 0
@@ -142,8 +76,9 @@ class KnownCluster:
         self.added: dict[str, None] = {}
         self.is_head_changed = False
         self.is_leaving_changed = False
+        self.is_authority = False
         self.additions = 0
-        self._closing: dict[str, tuple[list[int], int]] = {}  # released topic -> partitions with a slot, version
+        self._closing: dict[str, tuple[list[int], int]] = {}  # topic -> partitions that are let go of, version
         self._topics_of: dict[int, set[str]] = {}  # broker -> topics that have a replica on it
         self._restore(view)
 
@@ -158,6 +93,12 @@ class KnownCluster:
         """Ids of live brokers, in order."""
         return sorted(self.brokers)
 
+    @property
+    def broker_epoch(self) -> int:
+        """Of this node's registration; NO_EPOCH, while it is not known."""
+        own = self.brokers.get(self.node_id)
+        return own.epoch if own is not None else NO_EPOCH
+
     def has(self, name: str) -> bool:
         """Whether we know a topic of this name, served or released."""
         return name in self.topics or name in self.released
@@ -171,6 +112,13 @@ class KnownCluster:
         name = self._by_id.get(topic_id)
         topic = self.topics.get(name) if name is not None else None
         return name if topic is not None and topic.topic_id == topic_id else None
+
+    def hosts(self, topic: Topic, index: int) -> bool:
+        """Whether this node is to have a replica of a partition: assigned, with a state, and no other one is to go first."""
+        if self.node_id not in topic.replicas[index] or topic.states[index] is None or index in topic.stopped:
+            return False
+        held = self.leaving.get(topic.name)
+        return not held or self._doomed(topic, index) not in held
 
     def is_current(self, topic: Topic) -> bool:
         """Whether this is the topic that we know; else whoever holds it looked away for too long."""
@@ -194,12 +142,22 @@ class KnownCluster:
             self.is_head_changed = True
 
     def set_brokers(self, brokers: dict[int, Registration]) -> frozenset[int]:
-        """returns   those that came or went"""
-        moved = frozenset(brokers.keys() ^ self.brokers.keys())
+        """returns   those that came or went, or both: they have another epoch"""
+        before = self.brokers
+        moved = frozenset(brokers.keys() ^ before.keys()) | {
+            node_id
+            for node_id, broker in brokers.items()
+            if node_id in before
+            and NO_EPOCH not in (broker.epoch, before[node_id].epoch)
+            and broker.epoch != before[node_id].epoch
+        }
         self.is_head_changed = self.is_head_changed or brokers != self.brokers
         self.brokers = brokers
         for name in self.topics_on(moved):
             self.changed[name] = None
+            topic = self.topics.get(name)
+            if topic is not None and topic.offline:  # as told before they were away
+                topic.offline = {index: ids for index, ids in topic.offline.items() if moved.isdisjoint(ids)}
         return moved
 
     # Topics
@@ -217,6 +175,8 @@ class KnownCluster:
         before = self.topics.get(topic.name)
         if before is not None:
             self._leave_index(before)
+            if not is_another(before.topic_id, topic.topic_id):
+                self._carry_over(before, topic)
         self.topics[topic.name] = topic
         self.names.add(topic.name)
         if topic.topic_id:
@@ -232,6 +192,7 @@ class KnownCluster:
             self.added[topic.name] = None
         else:
             self.changed[topic.name] = None
+            self._follow_hosting(topic, range(len(topic.replicas)))
 
     def grow(self, topic: Topic, replicas: Replicas, states: Mapping[int, PartitionState]) -> None:
         """A topic has more partitions, or others hold its replicas; states that are not told are missing."""
@@ -243,13 +204,19 @@ class KnownCluster:
         for broker in topic.brokers():
             self._topics_of.setdefault(broker, set()).add(topic.name)
         self._note_states(topic)
+        self._follow_hosting(topic, range(len(replicas)))
         self.changed[topic.name] = None
 
     def set_states(self, topic: Topic, states: Mapping[int, PartitionState | None]) -> None:
-        """What partitions' nodes say now; None: the node is not there."""
+        """What partitions' nodes say now; None: the node is not there. What is older than what is known changes nothing.
+
+        A node that is not there is unknown, too, to whoever is not active: its server of ZooKeeper may be behind.
+        """
         moved = set()
         for index, state in states.items():
             known = topic.states[index]
+            if known is not None and not self.is_authority and (state is None or is_older(state, known)):
+                continue
             if state is None and known is not None:
                 topic.past[index] = known
             if known is None or state is None or state[:3] != known[:3]:
@@ -258,6 +225,53 @@ class KnownCluster:
         if moved:
             self._note_states(topic)
             self._note(topic.name, moved)
+
+    def tell(self, topic: Topic, partitions: Mapping[int, ToldPartition], has_roles: bool) -> None:
+        """Take what the active controller told of partitions that are known; what is older than what is known changes nothing.
+
+        has_roles   a LeaderAndIsr: replicas here take their roles, those that were deleted too; else an UpdateMetadata
+        """
+        moved = set()
+        others: dict[int, tuple[int, ...]] = {}
+        topic.revision += 1
+        for index, told in partitions.items():
+            state, known = told.state, topic.states[index]
+            if has_roles:
+                topic.told[index] = max(state.leader_epoch, topic.told.get(index, state.leader_epoch))
+                if index in topic.stopped:
+                    topic.stopped.discard(index)
+                    moved.add(index)
+            if known is not None and is_older(state, known):
+                continue
+            if known is None or state[:3] != known[:3]:
+                moved.add(index)
+            topic.states[index] = state
+            if told.replicas != topic.replicas[index]:
+                others[index] = told.replicas
+            topic.adding = with_moves(topic.adding, index, told.adding)
+            topic.removing = with_moves(topic.removing, index, told.removing)
+            if not has_roles and told.offline != topic.offline.get(index, ()):
+                topic.offline[index] = told.offline
+                moved.add(index)
+        if others:
+            self._assign(topic, others)
+        if moved:
+            self._note_states(topic)
+            self._note(topic.name, moved)
+
+    def stop(self, topic: Topic, index: int) -> DoomedReplica | None:
+        """The replica here is to be deleted, its topic stays; None where no row is left to say so."""
+        name = topic.name
+        if self.slots.take(name, index) == NO_SLOT:
+            return None
+        replica = self._doomed(topic, index)
+        topic.stopped.add(index)
+        topic.told.pop(index, None)
+        self.leaving.setdefault(name, {})[replica] = None
+        self.is_leaving_changed = True
+        self._follow_hosting(topic, (index,))
+        self._note(name, {index})
+        return replica
 
     def set_configs(self, topic: Topic, configs: dict[str, str]) -> None:
         if configs != topic.configs:
@@ -318,16 +332,16 @@ class KnownCluster:
         else:
             topic = self.released.pop(name)
             self.names.discard(name)
-        self._closing.pop(name, None)
-        replicas = self.leaving.get(name, [])
+        replicas = self.leaving.get(name, {})
         for index, row in enumerate(topic.replicas):
-            slot = self.slots.take(name, index) if self.node_id in row else NO_SLOT
-            if slot != NO_SLOT:
-                replica = DoomedReplica(name, index, slot, partition_key(name, index, topic.topic_id))
-                if replica not in replicas:
-                    replicas.append(replica)
+            if self.node_id in row and self.slots.take(name, index) != NO_SLOT:
+                replicas[self._doomed(topic, index)] = None
         if replicas:
             self.leaving[name] = replicas
+        held, _version = self._closing.pop(name, ([], 0))
+        held = [index for index in held if self._doomed(topic, index) not in replicas]
+        if held:  # let go of before: their files stay
+            self._closing[name] = (held, 0)
         self._say_deleted(DeletedTopic(name, topic.topic_id))
 
     def forget(self, names: Iterable[str]) -> None:
@@ -340,6 +354,17 @@ class KnownCluster:
                 self.changed[name] = None  # it was held back
         self.deleted = {topic: version for topic, version in self.deleted.items() if topic.name not in gone}
         self.is_leaving_changed = True
+
+    def forget_replicas(self, replicas: Iterable[DoomedReplica]) -> None:
+        """These replicas are deleted, and their topics stay: their slots are free."""
+        for replica in replicas:
+            held = self.leaving[replica.topic]
+            del held[replica]
+            if not held:
+                del self.leaving[replica.topic]
+            self.slots.release(replica.topic, replica.partition)
+            self._note(replica.topic, {replica.partition})  # there may be another one by now
+            self.is_leaving_changed = True
 
     def free_released(self, followed: int, is_left: Callable[[str, int, int], bool]) -> None:
         """Slots of released replicas are free once every worker has followed the view without them: nobody writes the rows.
@@ -362,6 +387,51 @@ class KnownCluster:
 
     # Parts
 
+    def _doomed(self, topic: Topic, index: int) -> DoomedReplica:
+        name = topic.name
+        return DoomedReplica(name, index, self.slots.get(name, index), partition_key(name, index, topic.topic_id))
+
+    def _carry_over(self, before: Topic, topic: Topic) -> None:
+        """A topic that was read again: what is newer than that stays."""
+        topic.told, topic.stopped, topic.offline = before.told, before.stopped, before.offline
+        if topic.topic_id != before.topic_id:  # it was given one: its logs are opened under it
+            topic.told = {}
+        for index, known in enumerate(before.states[: len(topic.states)]):
+            state = topic.states[index]
+            if known is not None and not self.is_authority and (state is None or is_older(state, known)):
+                topic.states[index] = known
+        topic.revision = before.revision
+
+    def _assign(self, topic: Topic, others: Mapping[int, tuple[int, ...]]) -> None:
+        """Other brokers have replicas of these partitions."""
+        rows = list(topic.replicas)
+        for index, replicas in others.items():
+            rows[index] = replicas
+            for broker in replicas:
+                self._topics_of.setdefault(broker, set()).add(topic.name)
+        topic.replicas = tuple(rows)
+        self._follow_hosting(topic, others)
+        if topic.name not in self.added:
+            self.changed[topic.name] = None
+
+    def _follow_hosting(self, topic: Topic, indexes: Iterable[int]) -> None:
+        """Slots of partitions that other brokers have now are free once every worker has followed; their files stay."""
+        name = topic.name
+        held = set(self._closing.get(name, ((), 0))[0])
+        parting = set(held)
+        for index in indexes:
+            if self.node_id in topic.replicas[index]:
+                parting.discard(index)
+            elif self.slots.get(name, index) != NO_SLOT and self._doomed(topic, index) not in self.leaving.get(
+                name, ()
+            ):
+                parting.add(index)
+        if parting != held:
+            self._closing.pop(name, None)
+            if parting:
+                self._closing[name] = (sorted(parting), 0)
+            self.is_leaving_changed = True
+
     def _note(self, name: str, indexes: set[int]) -> None:
         if name in self.added or name not in self.topics:
             return
@@ -377,12 +447,11 @@ class KnownCluster:
             self.missing.pop(topic.name, None)
 
     def _leave_index(self, topic: Topic) -> None:
-        for broker in topic.brokers():
-            names = self._topics_of.get(broker)
-            if names is not None:
-                names.discard(topic.name)
-                if not names:
-                    del self._topics_of[broker]
+        """Those that had replicas once, too."""
+        for broker, names in list(self._topics_of.items()):
+            names.discard(topic.name)
+            if not names:
+                del self._topics_of[broker]
 
     def _remove(self, topic: Topic) -> None:
         name = topic.name
@@ -442,26 +511,14 @@ class KnownCluster:
                 self._closing[name] = (held, view.version)
         self.slots.restore(taken)
         for replica in view.doomed:
-            self.leaving.setdefault(replica.topic, []).append(replica)
+            self.leaving.setdefault(replica.topic, {})[replica] = None
         for name, topic_id, replicas, _slots in view.released:
             self.released[name] = Topic(name, topic_id, replicas, {}, [None] * len(replicas))
         for topic in view.topics.values():
-            self.add(_topic_of(topic))
+            self.add(topic_of(topic))
+        for replica in view.doomed:
+            if replica.topic in self.topics:
+                self.topics[replica.topic].stopped.add(replica.partition)
         self.changed, self.added = {}, {}
         self.unwatched.clear()  # everything is read before anything is followed
         self.is_head_changed = self.is_leaving_changed = False
-
-
-def is_another(known_id: str, topic_id: str) -> bool:
-    """Whether two topics of one name are two; one from before ids may have been given one."""
-    return bool(known_id and topic_id) and known_id != topic_id
-
-
-def _topic_of(view: TopicView) -> Topic:
-    """A topic as the view has it, but for the versions of its nodes."""
-    states: list[PartitionState | None] = [
-        PartitionState(partition.leader, partition.leader_epoch, partition.isr, 0) if partition.isr else None
-        for partition in view.partitions
-    ]
-    replicas = tuple(partition.replicas for partition in view.partitions)
-    return Topic(view.name, view.topic_id, replicas, dict(view.configs), states)

@@ -2,8 +2,9 @@
 
 Runs in: `make chaos`. `python -m tests.chaos.cluster_campaign --faults 1000 --seed 7`
 
-    --kafka         the same against three brokers of Apache Kafka 3.9 (needs mvn)
+    --nodes kafka   the same against three brokers of Apache Kafka 3.9 (needs mvn); mixed: one or two of them
     --unsafe        settings under which records may be lost, and careless producers: it passes if that is found
+    --classes lose-power kill pause ...    also nodes that lose what they did not sync, which nobody else survives
     --no-network    without networks of our own, which need root and nft; without them the table says which faults did not run
 
 Faults last a while, so that two or more are on at a time (`cluster_faults.py`); now and then all of them end, and the time until
@@ -20,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,6 +37,11 @@ ROUND_FAULTS = 40
 FIRED_SHARE_MIN = 0.9
 ACKNOWLEDGED_PER_FAULT_MIN = 20
 TOLD_MAX = 8
+KINDS: dict[str, list[tuple[type[ClusterNode], ...]]] = {  # of the nodes, round after round
+    "headrace": [(ClusterNode,) * 3],
+    "kafka": [(KafkaNode,) * 3],
+    "mixed": [(ClusterNode, ClusterNode, KafkaNode), (ClusterNode, KafkaNode, KafkaNode)],
+}
 LOSSES = ("lost-write", "inconsistent-offsets")
 
 
@@ -115,8 +121,9 @@ def _spread(times_s: Sequence[float]) -> str:
 
 
 def choose(classes: Sequence[str]) -> list[ClusterFault]:
-    """The faults whose names begin with one of these; all where none is named. raises ValueError"""
-    chosen = [one for one in CLUSTER_FAULTS if not classes or any(one.name.startswith(name) for name in classes)]
+    """The faults whose names begin with one of these; without one, all but those that lose pages. raises ValueError"""
+    chosen = [one for one in CLUSTER_FAULTS if any(one.name.startswith(name) for name in classes)]
+    chosen = chosen or [one for one in CLUSTER_FAULTS if not classes and not one.loses_pages]
     if not chosen:
         raise ValueError(
             f"no fault is named {', '.join(classes)}; there are {', '.join(one.name for one in CLUSTER_FAULTS)}"
@@ -138,7 +145,8 @@ def run_cluster_campaign(
     faults: int,
     seed: int,
     *,
-    node_type: type[ClusterNode] = ClusterNode,
+    nodes: str = "headrace",
+    settings: Mapping[str, str] | None = None,
     classes: Sequence[str] = (),
     has_networks: bool | None = None,
     is_unsafe: bool = False,
@@ -149,6 +157,7 @@ def run_cluster_campaign(
 ) -> ClusterVerdict:
     """Run rounds until so many faults have fired.
 
+    nodes          one of KINDS
     has_networks   None: where this process may make some
     only_round     the number of the one round to run
     """
@@ -169,7 +178,8 @@ def run_cluster_campaign(
             place,
             f"{seed}:{number}",
             chosen,
-            node_type=node_type,
+            node_types=KINDS[nodes][number % len(KINDS[nodes])],
+            settings=settings,
             has_networks=has_networks,
             is_unsafe=is_unsafe,
             whole_max_s=whole_max_s,
@@ -208,7 +218,8 @@ def main() -> int:
     parser.add_argument("--faults", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     parser.add_argument("--classes", nargs="+", default=(), metavar="FAULT", help="only these (or beginning so)")
-    parser.add_argument("--kafka", action="store_true", help="three brokers of Apache Kafka 3.9")
+    parser.add_argument("--nodes", choices=KINDS, default="headrace", help="kafka: brokers of Apache Kafka 3.9")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of all nodes")
     parser.add_argument("--unsafe", action="store_true", help="settings that may lose records: passes if it is found")
     parser.add_argument("--no-network", action="store_true", help="without networks of our own")
     parser.add_argument("--whole", type=float, default=WHOLE_S, help="seconds that ISRs may take to be whole again")
@@ -222,7 +233,8 @@ def main() -> int:
         directory,
         arguments.faults,
         arguments.seed,
-        node_type=KafkaNode if arguments.kafka else ClusterNode,
+        nodes=arguments.nodes,
+        settings=dict(one.split("=", 1) for one in arguments.set),
         classes=arguments.classes,
         has_networks=False if arguments.no_network else None,
         is_unsafe=arguments.unsafe,

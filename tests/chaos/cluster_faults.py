@@ -12,6 +12,7 @@ from functools import partial
 
 from tests.chaos.cluster_nodes import STOP_S, ClusterNode
 from tests.chaos.cluster_stage import ROLES, ClusterFault, ClusterStage, duration_s
+from tests.chaos.lossy_disk import lose_unsynced
 from tests.chaos.network_rooms import Room
 from tests.chaos.running_node import WORKERS
 
@@ -41,6 +42,27 @@ def _kill(stage: ClusterStage, node: ClusterNode, name: str, seconds: float) -> 
 def _launch(node: ClusterNode) -> None:
     node.launch()
     node.is_wanted = True
+
+
+class LosePower(ClusterFault):
+    """A node goes like a machine without power: all of it is killed, and pages that were not synced are gone.
+
+    Once between two moments at which the cluster is whole: what only the page caches of two machines have is gone with both.
+    """
+
+    loses_pages = True
+
+    def __init__(self, role: str, weight: float = 1.0) -> None:
+        self.role, self.name, self.weight = role, f"lose-power-{role}", weight
+
+    def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
+        node = None if stage.has_lost_power else stage.pick(self.role, chance)
+        if node is None:
+            return False
+        stage.has_lost_power = True
+        _kill(stage, node, self.name, 0.0 if chance.random() < 0.3 else duration_s(chance))
+        stage.notes["files that lost pages"] += lose_unsynced(node.log_dirs, chance)
+        return True
 
 
 class StopNode(ClusterFault):
@@ -215,10 +237,25 @@ class Slow(ClusterFault):
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
         node = stage.pick(chance.choice(ROLES), chance)
-        if node is None or node.room is None or any(one.name == self.name for one in stage.active):
+        if node is None or node.room is None or node.room.is_slow:
             return False
         node.room.slow(chance.choice([64, 256, 1000, 4000]))
         stage.begin(self.name, duration_s(chance), node.room.fast)
+        return True
+
+
+class Late(ClusterFault):
+    """What a node sends is late by a time by lot, so packets overtake each other; some come twice."""
+
+    name, weight, needs_network = "late-link", 1.0, True
+
+    def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
+        node = stage.pick(chance.choice(ROLES), chance)
+        if node is None or node.room is None or node.room.holds_back:
+            return False
+        most_ms = chance.choice([5, 50, 300])
+        node.room.hold_back(chance.uniform(0, most_ms / 2), most_ms, chance.choice([0, 0, 5]))
+        stage.begin(self.name, duration_s(chance), node.room.let_go)
         return True
 
 
@@ -246,6 +283,7 @@ CLUSTER_FAULTS: list[ClusterFault] = [
     *(KillNode(role, 1.5) for role in ROLES),
     *(StopNode(role) for role in ROLES),
     *(PauseNode(role, 1.5) for role in ROLES),
+    *(LosePower(role) for role in ROLES),
     AllAtOnce("kill", 0.7),
     AllAtOnce("stop", 0.3),
     AllAtOnce("pause", 0.5),
@@ -261,4 +299,5 @@ CLUSTER_FAULTS: list[ClusterFault] = [
     Cut("everybody", False),
     Lossy(),
     Slow(),
+    Late(),
 ]

@@ -58,6 +58,7 @@ class ClusterStage:
     anomalies: list[Anomaly] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
     is_zookeeper_up: bool = True
+    has_lost_power: bool = False  # a node has, since the cluster was whole
 
     @property
     def bootstrap(self) -> str:
@@ -155,12 +156,14 @@ class ClusterFault(ABC):
     weight          how often it is drawn, against the others
     needs_network   it needs networks of our own
     needs_workers   it needs nodes that consist of several processes
+    loses_pages     a node loses what it did not sync
     """
 
     name: str
     weight: float = 1.0
     needs_network = False
     needs_workers = False
+    loses_pages = False
 
     @abstractmethod
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:

@@ -1,6 +1,6 @@
-"""An idempotent producer of kafka-python: another client's idea of retries, sequences and who leads.
+"""A producer and a consumer of kafka-python: another client's idea of retries, sequences and who leads.
 
-Used by: the cluster campaign, beside librdkafka's producers. Where it gives up, as it does with Apache Kafka too when an answer to
+Used by: the cluster campaign, beside librdkafka's. Where the producer gives up, as it does with Apache Kafka too when an answer to
 InitProducerId is an error that it does not know, its records are unknown, a note says so, and another one takes its place.
 """
 
@@ -13,10 +13,10 @@ from collections import Counter
 from functools import partial
 from typing import Any
 
-from kafka import KafkaProducer
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
 from tests.chaos import payload
-from tests.chaos.history import NO_OFFSET, History, Outcome, Send
+from tests.chaos.history import NO_OFFSET, History, Outcome, Poll, Record, Send
 from tests.chaos.load import FLUSH_S, IN_FLIGHT_MAX, MESSAGE_TIMEOUT_S, Client
 
 PAUSE_S = 0.02
@@ -90,3 +90,39 @@ class KafkaPythonProducer(Client):
         self._history.add(
             Send(self.name, self._topic, 0, partition, (value,), outcome, offset, began, time.monotonic())
         )
+
+
+class KafkaPythonTail(Client):
+    """A consumer by assignment from the beginning, which reads on and on."""
+
+    def __init__(self, name: str, bootstrap: str, history: History, topic: str, partitions: int) -> None:
+        super().__init__(name)
+        self.positions = dict.fromkeys(range(partitions), 0)
+        self._bootstrap, self._history, self._topic = bootstrap, history, topic
+
+    def run(self) -> None:
+        consumer = KafkaConsumer(
+            bootstrap_servers=self._bootstrap.split(","),
+            group_id=None,
+            auto_offset_reset="earliest",
+            fetch_max_wait_ms=50,
+            retry_backoff_ms=50,
+            reconnect_backoff_ms=50,
+            reconnect_backoff_max_ms=200,
+            request_timeout_ms=5_000,
+            metadata_max_age_ms=5_000,
+        )
+        partitions = [TopicPartition(self._topic, number) for number in self.positions]
+        consumer.assign(partitions)
+        consumer.seek_to_beginning(*partitions)
+        while not self.stopping.is_set():
+            began = time.monotonic()
+            records = []
+            for partition, found in consumer.poll(timeout_ms=200, max_records=500).items():
+                records += [Record(partition.partition, one.offset, payload.decode(one.value)) for one in found]
+                self.positions[partition.partition] = found[-1].offset + 1
+            if records:
+                self._history.add(
+                    Poll(self.name, self._topic, 0, tuple(records), began, time.monotonic(), is_buffered=True)
+                )
+        consumer.close()

@@ -28,6 +28,7 @@ MESSAGE_TIMEOUT_S = 600
 FLUSH_S = 60.0
 COMMIT_S = 10.0  # without an answer to a commit
 STOP_S = FLUSH_S + 30.0
+HANGS_S = 60.0  # in a call that should take a fraction of a second, or in closing a consumer
 CLIENT: dict[str, Any] = {
     "retry.backoff.ms": 20,
     "retry.backoff.max.ms": 100,
@@ -63,6 +64,7 @@ class Client(ABC):
         self.failure: str | None = None  # that ended it, or that it can't get over
         self.errors: Counter[str] = Counter()  # of deliveries
         self.refused = 0  # records that confluent-kafka would not take, since the node does not know the topic
+        self.call_began: float | None = None  # the call with a bound of its own in which it is
         self.stopping = threading.Event()
         self.thread = threading.Thread(target=self._guarded, name=name, daemon=True)
 
@@ -87,6 +89,12 @@ class Client(ABC):
             raise failure
         self.refused += 1
         self.stopping.wait(0.1)
+
+    @property
+    def hangs(self) -> bool:
+        """Whether a call of its library that has a bound does not come back: librdkafka's own deadlock (docs/decisions/023)."""
+        began = self.call_began
+        return began is not None and time.monotonic() - began > HANGS_S
 
     @abstractmethod
     def run(self) -> None:
@@ -205,9 +213,11 @@ class Tail(Client):
             [TopicPartition(self._topic, partition, OFFSET_BEGINNING) for partition in self.positions]
         )
         while not self.stopping.is_set():
-            began = time.monotonic()
+            began = self.call_began = time.monotonic()
             records = []
-            for message in self._consumer.consume(500, timeout=0.2):
+            messages = self._consumer.consume(500, timeout=0.2)
+            self.call_began = None
+            for message in messages:
                 if message.error():
                     self.refused += message.error().code() == KafkaError.UNKNOWN_TOPIC_OR_PART
                     continue
@@ -217,7 +227,9 @@ class Tail(Client):
                 self._history.add(
                     Poll(self.name, self._topic, 0, tuple(records), began, time.monotonic(), is_buffered=True)
                 )
+        self.call_began = time.monotonic()
         self._consumer.close()
+        self.call_began = None
 
 
 class Member(Client):
@@ -258,7 +270,9 @@ class Member(Client):
         consumer.subscribe([self._topic], on_assign=self._assigned)
         while not self.stopping.is_set():
             began, assignment = time.monotonic(), self._assignments
+            self.call_began = began
             messages = [one for one in consumer.consume(200, timeout=0.2) if not one.error()]
+            self.call_began = None
             for message in messages if assignment == self._assignments else ():
                 self._ends[message.partition()] = message.offset() + 1
             if messages and self._keeps_polls:
@@ -268,7 +282,9 @@ class Member(Client):
             if self._ends and not self._pending:
                 self._commit(consumer)
         self._end_commit({})
+        self.call_began = time.monotonic()
         consumer.close()
+        self.call_began = None
 
     def _assigned(self, _consumer: Consumer, _partitions: object) -> None:
         """It reads on from what is committed; what it read before and did not commit, it reads again."""

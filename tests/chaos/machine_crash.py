@@ -69,7 +69,7 @@ def _lose_page(node: Node, topic: str, partition: int, chance: random.Random) ->
         points = read_offset_checkpoint(log_dir / RECOVERY_POINT_FILE)
         point = next((o for name, o in points.items() if (name.topic, name.partition) == (topic, partition)), 0)
         path = max(directory.glob("*.log"))
-        first = _position_of(path, point)
+        first = position_of(path, point)
         end = path.stat().st_size
         pages = range(-(-first // PAGE_BYTES), end // PAGE_BYTES)
         if not pages:
@@ -81,7 +81,7 @@ def _lose_page(node: Node, topic: str, partition: int, chance: random.Random) ->
     return 0, False
 
 
-def _position_of(path: Path, offset: int) -> int:
+def position_of(path: Path, offset: int) -> int:
     """Where the first batch that ends at or above an offset begins."""
     for position, header, _batch in iterate_batches(path.read_bytes()):
         if header.last_offset >= offset:

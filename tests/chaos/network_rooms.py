@@ -19,11 +19,13 @@ import random
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from tests.support import children
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAMS = ("ip", "nft", "tc", "unshare", "nsenter")
 CLIENTS, ZOOKEEPER = 254, 253  # the last bytes of our own addresses
 TRIES_MAX = 20
@@ -69,7 +71,9 @@ class Room:
     def __init__(self, keeper: _Keeper, address: str) -> None:
         self.address = address
         self._keeper = keeper
+        self._forwarder: subprocess.Popen[str] | None = None
         self.rules = 0
+        self.is_slow = False
 
     def command(self, command: list[str]) -> list[str]:
         return ["nsenter", f"--net=/proc/{self._keeper.pid}/ns/net", "--", *command]
@@ -102,9 +106,47 @@ class Room:
         """What the node sends leaves at so many kilobits a second."""
         shape = ("tbf", "rate", f"{kbit}kbit", "burst", str(BURST_BYTES), "latency", "400ms")
         self._keeper.run("tc", "qdisc", "replace", "dev", "eth0", "root", *shape)
+        self.is_slow = True
 
     def fast(self) -> None:
         self._keeper.run("tc", "qdisc", "del", "dev", "eth0", "root")
+        self.is_slow = False
+
+    def hold_back(self, min_ms: float, max_ms: float, twice_percent: float) -> None:
+        """Each packet that the node sends is late by a time by lot, so that they overtake each other; some come twice.
+
+        raises   NoNetworks, where there is no TUN device
+        """
+        command = [sys.executable, "-m", "tests.chaos.slow_forwarder", self.address]
+        command += [str(min_ms), str(max_ms), str(twice_percent)]
+        self._forwarder = children.start(
+            self.command(command),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=ROOT,
+            text=True,
+        )
+        assert self._forwarder.stdout is not None
+        assert self._forwarder.stderr is not None
+        if self._forwarder.stdout.readline() != "forwards\n":
+            reason = self._forwarder.stderr.read().strip()[-300:]
+            self.let_go()
+            raise NoNetworks(f"nothing can be held back: {reason}")
+
+    @property
+    def holds_back(self) -> bool:
+        return self._forwarder is not None
+
+    def let_go(self) -> None:
+        process, self._forwarder = self._forwarder, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for stream in (process.stdout, process.stderr):
+            assert stream is not None
+            stream.close()
 
 
 class Networks:
@@ -118,6 +160,7 @@ class Networks:
         if reason:
             raise NoNetworks(reason)
         self._keepers: list[_Keeper] = []
+        self.rooms: list[Room] = []
         try:
             self._make(count)
         except BaseException:
@@ -135,7 +178,6 @@ class Networks:
             _run("ip", "addr", "add", f"{address}/24", "dev", self.link)
         _run("ip", "link", "set", self.link, "up")
         chains = ("in { type filter hook input priority 0; }", "out { type filter hook output priority 0; }")
-        self.rooms = []
         for number in range(1, count + 1):
             keeper = self._keep("")
             hub, room = str(self._hub.pid), str(keeper.pid)
@@ -153,6 +195,8 @@ class Networks:
         return self._keepers[-1]
 
     def close(self) -> None:
+        for room in self.rooms:
+            room.let_go()
         for keeper in self._keepers:
             keeper.close()
         self._keepers = []

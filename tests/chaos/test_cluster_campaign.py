@@ -4,7 +4,6 @@ import pytest
 
 from tests.chaos import cluster_campaign
 from tests.chaos.cluster_campaign import ClusterVerdict, choose, run_cluster_campaign
-from tests.chaos.cluster_nodes import KafkaNode
 from tests.chaos.judge import Anomaly
 
 
@@ -21,7 +20,7 @@ def test_whatever_happens_to_a_cluster_nothing_acknowledged_is_lost(tmp_path):
 @pytest.mark.interop
 def test_apache_kafka_passes_the_same_campaign(tmp_path):
     """Otherwise it would hold us to what nobody does. Kafka's brokers take longer to be back."""
-    verdict = run_cluster_campaign(tmp_path, faults=16, seed=7, node_type=KafkaNode, whole_max_s=60, quiet=True)
+    verdict = run_cluster_campaign(tmp_path, faults=16, seed=7, nodes="kafka", whole_max_s=60, quiet=True)
     print(verdict.table())
     assert not verdict.failures(16)
 
@@ -29,7 +28,7 @@ def test_apache_kafka_passes_the_same_campaign(tmp_path):
 @pytest.mark.interop
 def test_losses_are_found_where_kafka_may_lose(tmp_path):
     """Unclean elections, min.insync.replicas=1, acks=1: a campaign that finds nothing there finds nothing anywhere."""
-    verdict = run_cluster_campaign(tmp_path, faults=40, seed=3, node_type=KafkaNode, is_unsafe=True, quiet=True)
+    verdict = run_cluster_campaign(tmp_path, faults=40, seed=3, nodes="kafka", is_unsafe=True, quiet=True)
     print(verdict.table())
     assert not verdict.failures(40, is_unsafe=True)
 

@@ -3,6 +3,7 @@
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -47,9 +48,9 @@ class Listener:
         self.process.stdout.close()
 
 
-def send(address, text, room=None):
+def send(address, text, room=None, program=SEND):
     """Datagrams: those that are dropped are simply not there. False, where our own side dropped it."""
-    command = [sys.executable, "-c", SEND, address, text]
+    command = [sys.executable, "-c", program, address, text]
     done = subprocess.run(room.command(command) if room else command, stderr=subprocess.DEVNULL)
     return done.returncode == 0
 
@@ -85,6 +86,28 @@ def test_two_addresses_are_ours_and_a_slow_link_is_mended(networks):
     room = networks.rooms[0]
     room.slow(64)
     room.fast()
+
+
+def test_packets_are_late_overtake_each_other_and_come_twice(networks):
+    first, second = networks.rooms
+    listener = Listener(second.address, second.command([sys.executable, "-c", LISTEN, second.address]))
+    try:
+        first.hold_back(100, 400, 100)
+        began = time.monotonic()
+        texts = [f"number {number}" for number in range(20)]
+        many = SEND.replace(").sendto", "); [s.sendto").replace("socket.socket(", "s=socket.socket(", 1)
+        many = many.replace("sys.argv[2].encode()", "f'number {n}'.encode()") + " for n in range(20)]"
+        assert send(second.address, "", first, many)
+        heard = [listener.hears() for _copy in range(40)]
+        assert time.monotonic() - began > 0.1
+        assert sorted(heard) == sorted(texts * 2)
+        assert heard != [text for text in texts for _copy in range(2)]
+        first.let_go()
+        assert not first.holds_back
+        send(second.address, "at once", first)
+        assert listener.hears() == "at once"
+    finally:
+        listener.close()
 
 
 def test_nothing_is_left(networks):

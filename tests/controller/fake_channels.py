@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from headrace.errors import ErrorCode
+
 
 class FakeChannels:
     """`active/notices.Channels`.
@@ -16,6 +18,15 @@ class FakeChannels:
     def of(self, kind):
         """The notices of one kind, without its name."""
         return [notice[1:] for notice in self.told if notice[0] == kind]
+
+    def answer_stops(self, brokers, error=ErrorCode.NONE):
+        """Brokers answer the StopReplica that they were sent; returns what each was about."""
+        asked = [notice for notice in self.told if notice[0] == "stop" and notice[1] in brokers]
+        self.told = [notice for notice in self.told if notice not in asked]
+        for _kind, broker, topic, index, _epoch, _is_deleted, on_stopped in asked:
+            if on_stopped is not None:
+                on_stopped(broker, topic, index, error)
+        return [notice[1:6] for notice in asked]
 
     def tell_leaders(self, topic, indexes, brokers=None, *, is_new=False):
         self._note("leaders", topic, sorted(indexes), brokers, is_new)

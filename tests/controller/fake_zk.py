@@ -31,6 +31,7 @@ class FakeEnsemble:
         self.nodes: dict[str, Node] = {}
         self.sessions: dict[int, FakeZk] = {}
         self.writes = 0
+        self.zxid = 0  # of the last transaction
         self.on_write: Callable[[int], None] = lambda _ordinal: None
         self.after_write: Callable[[int], None] = lambda _ordinal: None
         self.gate: Callable[[FakeZk, Callable[[], Any]], Awaitable[Any]] | None = None
@@ -62,6 +63,7 @@ class FakeEnsemble:
     def apply(self, transaction: Transaction, session_id: int) -> None:
         """All of it on a copy, or ZkConflict."""
         nodes, touched = dict(self.nodes), []
+        self.zxid += 1
         for action, path, data, version, is_ephemeral, is_sequential in transaction.operations:
             if is_sequential:
                 path += f"{self.writes:010d}"
@@ -72,7 +74,7 @@ class FakeEnsemble:
                     raise ZkConflict(path, "NodeExistsError")
                 if parent and parent not in nodes:
                     raise ZkConflict(path, "NoNodeError")
-                nodes[path] = Node(data, 0, session_id if is_ephemeral else 0)
+                nodes[path] = Node(data, 0, session_id if is_ephemeral else 0, created_zxid=self.zxid)
                 touched += [path, parent]
                 continue
             if node is None:
@@ -80,7 +82,7 @@ class FakeEnsemble:
             if version not in (ANY_VERSION, node.version):
                 raise ZkConflict(path, "BadVersionError")
             if action is Action.SET:
-                nodes[path] = Node(data, node.version + 1, node.ephemeral_owner)
+                nodes[path] = node._replace(data=data, version=node.version + 1)
                 touched.append(path)
             elif action is Action.DELETE:
                 if any(other.startswith(f"{path}/") for other in nodes):

@@ -19,7 +19,7 @@ from collections import deque
 import pytest
 
 from headrace.controller import process
-from headrace.controller.active import deletions, leaders, reconciliation
+from headrace.controller.active import deletions, reconciliation, state_changes
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict, ZkLost
 from headrace.controller.zookeeper.tasks import Future
@@ -157,6 +157,38 @@ class GuardedEnsemble(FakeEnsemble):
         self.epochs[key] = epoch
 
 
+class Brokers(FakeChannels):
+    """Brokers of another kind, which make replicas as they are told, and delete them when they are asked to.
+
+    live   those that take what is said now
+    held   by broker, (topic, topic id, partition) of what stands on its disks, whether it lives or not
+    """
+
+    def __init__(self, live, held, id_of):
+        super().__init__()
+        self.live = live
+        self.held = held
+        self._id_of = id_of
+
+    def tell_leaders(self, topic, indexes, brokers=None, *, is_new=False):
+        super().tell_leaders(topic, indexes, brokers, is_new=is_new)
+        topic_id, replicas = self._id_of(topic)
+        for index in indexes if topic_id and not self.is_closed else ():
+            for broker in set(replicas[index] if brokers is None else brokers) & self.live.keys():
+                self.held.setdefault(broker, set()).add((topic, topic_id, index))
+
+    def take_brokers(self, gone, come):
+        """What was said to those that went is lost."""
+        super().take_brokers(gone, come)
+        self.told = [notice for notice in self.told if notice[0] != "stop" or notice[1] not in gone]
+
+    def answer(self):
+        for broker, topic, index, _epoch, is_deleted in [notice[1:6] for notice in self.told if notice[0] == "stop"]:
+            if is_deleted and broker in self.live:
+                self.held[broker] = {one for one in self.held.get(broker, ()) if (one[0], one[2]) != (topic, index)}
+        self.answer_stops(set(self.live))
+
+
 class World:
     """The node under test, and everybody else."""
 
@@ -172,6 +204,9 @@ class World:
         self.sessions = 0  # of brokers
         self.brokers = {}  # id -> session
         self.by_hand = {}  # name -> topic id
+        self.brokers_max = 0  # of them at one time
+        self.held = {}  # by broker, replicas on its disks
+        self.channels = None  # of the last term
         self.possible = {name: {None} for name in NAMES}  # ids that a topic may have now; None: there is none; "?": any
         self.busy = set()  # names that a client waits for
         self.log = []
@@ -186,10 +221,18 @@ class World:
             self.busy.clear()
         self.ensemble.ours.add(session_id)
         self.monkeypatch.setattr(process, "ZkSession", lambda *_arguments: self.zk)
-        self.monkeypatch.setattr(process, "BrokerChannels", lambda *_arguments: FakeChannels())
+        self.monkeypatch.setattr(process, "BrokerChannels", lambda *_arguments: self.open_channels())
         self.process = process.ControllerProcess(self.seat, self.clock, Poller(self.seat.doorbell))
         self.context.known._let_go = lambda topic: self.ensemble.faults.append(f"released: {topic.name}")
         self.zk.tasks = self.process._tasks
+
+    def open_channels(self):
+        def id_of(name):
+            topic = self.context.known.topics.get(name)
+            return (topic.topic_id, topic.replicas) if topic is not None else ("", ())
+
+        self.channels = Brokers(self.brokers, self.held, id_of)
+        return self.channels
 
     @property
     def context(self):
@@ -202,6 +245,8 @@ class World:
         self.process.do_work()
         if chance.random() < 0.5:
             self.owner.follow()
+        if chance.random() < 0.2 and self.channels is not None:
+            self.channels.answer()
         self.clock.ms += chance.choice((0, 1, 1, 10, 50))
 
     # What clients do
@@ -287,8 +332,12 @@ class World:
     def broker_comes_or_goes(self):
         if self.brokers and self.chance.random() < 0.6:
             self.brokers.popitem()[1].expire()
-            return
+        else:
+            self.broker_comes()
+
+    def broker_comes(self):
         node_id = 1 + len(self.brokers)
+        self.brokers_max = max(node_id, self.brokers_max)
         self.sessions += 1
         session = FakeZk(self.ensemble, 1_000_000 + self.sessions)
         self.ensemble.run(
@@ -344,6 +393,8 @@ class World:
 
     def heal(self):
         self.another_resigns()
+        while len(self.brokers) < self.brokers_max:  # deletions wait for whom they know
+            self.broker_comes()
         for _ in range(HEALING_CYCLES):
             self.cycle()
             self.clock.ms += 20
@@ -369,6 +420,9 @@ class World:
             name: topic.topic_id for name, topic in found.items()
         }
         assert view.deleted == view.doomed == view.released == ()
+        alive = {(name, topic.topic_id) for name, topic in found.items()}
+        left = {broker: {one for one in held if one[:2] not in alive} for broker, held in self.held.items()}
+        assert not any(left.values()), left  # files that nobody would ever remove
         slots = []
         for name, topic in found.items():
             rows = view.topics[name].partitions
@@ -391,7 +445,7 @@ class World:
 def test_any_interleaving_ends_as_it_has_to(seed, tmp_path, monkeypatch):
     monkeypatch.setattr(reconciliation, "PARTITIONS_PER_COMMIT", 2)
     monkeypatch.setattr(deletions, "ZNODES_PER_COMMIT", 3)
-    monkeypatch.setattr(leaders, "CHANGES_PER_COMMIT", 3)
+    monkeypatch.setattr(state_changes, "CHANGES_PER_COMMIT", 3)
     world = World(seed, tmp_path, monkeypatch)
     try:
         for _ in range(CYCLES):

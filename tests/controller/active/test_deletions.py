@@ -6,9 +6,11 @@ Holds: controller/active/active_controller.py, controller/agent/departures.py
 import pytest
 
 from headrace.controller.active import deletions
+from headrace.controller.active.leaders import Leaders
+from headrace.controller.cluster import events
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
-from headrace.errors import KafkaError
+from headrace.errors import ErrorCode, KafkaError
 from headrace.shm.cluster_view import DeletedTopic
 from headrace.shm.partition_table import RowState
 from tests.controller.fake_zk import Killed
@@ -141,7 +143,7 @@ def test_a_zombie_deletes_nothing(new_node, ensemble):
     assert not node.active.is_deleting("t")
 
 
-def test_a_deletion_goes_on_under_the_next_controller(new_node, ensemble):
+def test_a_deletion_goes_on_under_the_next_controller_once_the_other_broker_is_back(new_node, ensemble):
     first, second = new_node(0), new_node(1)
     first.turn()
     first.create("t", ((0, 1),), {})
@@ -150,8 +152,189 @@ def test_a_deletion_goes_on_under_the_next_controller(new_node, ensemble):
     first.run(first.active.mark("t"))
     first.zk.expire()
     second.turn(10)
+    assert not second.owner.directories  # its own replica is gone
+    assert znodes.delete_topic_path("t") in left_of(ensemble, "t")
+    assert znodes.topic_path("t") in left_of(ensemble, "t")
+    register(ensemble, 0)
+    second.turn()
+    assert second.channels.answer_stops({0}) == [(0, "t", 0, -2, False), (0, "t", 0, -2, True)]
+    second.turn()
     assert left_of(ensemble, "t") == []
-    assert not second.owner.directories
+
+
+def register(ensemble, broker):
+    """A broker of another kind comes."""
+    ensemble.put(znodes.broker_path(broker), znodes.encode_broker("127.0.0.1", 9092, None, 0))
+
+
+def stops_of(node, name):
+    """(broker, partition, leader epoch, is_deleted) of what brokers were asked since the term began."""
+    stops = node.channels.of("stop")
+    return [(broker, index, epoch, gone) for broker, topic, index, epoch, gone, _done in stops if topic == name]
+
+
+@pytest.fixture
+def shared(new_node, ensemble):
+    """A node that is active, beside two other brokers; a topic with replicas on all of them."""
+    for broker in (1, 2):
+        register(ensemble, broker)
+    node = new_node(0)
+    make(node, "t")
+    node.create("shared", ((0, 1, 2), (1, 2, 0)))
+    node.turn()
+    return node
+
+
+def test_every_replica_elsewhere_is_stopped_and_deleted_and_only_then_the_znodes_go(shared, ensemble):
+    begin(shared, "shared")
+    shared.turn()
+    assert "shared" in shared.active.term.leaving
+    assert ("shared", None, None) in shared.channels.of("metadata")  # brokers are told: leader -2
+    wanted = {(broker, index, -2, gone) for broker in (1, 2) for index in (0, 1) for gone in (False, True)}
+    assert set(stops_of(shared, "shared")) == wanted
+    assert znodes.state_path("shared", 0) in ensemble.nodes
+    shared.channels.answer_stops({1})
+    shared.turn()
+    assert znodes.state_path("shared", 0) in ensemble.nodes
+    shared.channels.answer_stops({2})
+    shared.turn()
+    assert left_of(ensemble, "shared") == []
+    assert "shared" not in shared.active.term.leaving
+    shared.create("shared", ((0, 1, 2),))
+
+
+def test_a_deletion_waits_for_an_absent_broker_and_goes_on_when_it_is_back(shared, ensemble):
+    ensemble.remove(znodes.broker_path(2))
+    shared.turn()
+    begin(shared, "shared")
+    shared.turn()
+    shared.channels.answer_stops({1})
+    shared.turn()
+    assert {znodes.delete_topic_path("shared"), znodes.topic_path("shared")} <= set(left_of(ensemble, "shared"))
+    with pytest.raises(KafkaError, match="exists"):
+        shared.create("shared", ((0, 1),))
+    assert not [stop for stop in stops_of(shared, "shared") if stop[0] == 2]
+    register(ensemble, 2)
+    shared.turn()
+    assert {stop[0] for stop in stops_of(shared, "shared")} == {2}
+    shared.channels.answer_stops({2})
+    shared.turn()
+    assert left_of(ensemble, "shared") == []
+
+
+def test_a_broker_that_goes_before_it_answers_is_asked_again(shared, ensemble):
+    begin(shared, "shared")
+    shared.turn()
+    ensemble.remove(znodes.broker_path(1))
+    shared.turn()
+    shared.channels.answer_stops({2})
+    shared.channels.told.clear()
+    shared.turn()
+    assert left_of(ensemble, "shared") != []
+    register(ensemble, 1)
+    shared.turn()
+    assert {stop[:3] for stop in stops_of(shared, "shared")} == {(1, 0, -2), (1, 1, -2)}
+    shared.channels.answer_stops({1})
+    shared.turn()
+    assert left_of(ensemble, "shared") == []
+
+
+def test_a_broker_that_was_restarted_between_two_reads_is_asked_again(shared, ensemble):
+    begin(shared, "shared")
+    shared.turn()
+    shared.channels.told.clear()
+    ensemble.remove(znodes.broker_path(1))
+    register(ensemble, 1)
+    known = shared.known.brokers
+    known[1] = known[1]._replace(epoch=1)
+    shared.active.term.brokers[1] = 0
+    shared.active.term.take_brokers()
+    assert {stop[0] for stop in stops_of(shared, "shared")} == {1}
+
+
+def test_a_replica_in_a_failed_directory_is_waited_for_until_its_broker_starts_again(shared, ensemble):
+    begin(shared, "shared")
+    shared.turn()
+    shared.channels.answer_stops({1})
+    shared.channels.answer_stops({2}, ErrorCode.KAFKA_STORAGE_ERROR)
+    shared.turn()
+    shared.now_ms += 3_600_000
+    shared.turn()
+    assert left_of(ensemble, "shared") != []
+    assert not stops_of(shared, "shared")
+    ensemble.remove(znodes.broker_path(2))
+    shared.turn()
+    register(ensemble, 2)
+    shared.turn()
+    shared.channels.answer_stops({2})
+    shared.turn()
+    assert left_of(ensemble, "shared") == []
+
+
+def test_a_replica_whose_directory_failed_before_is_not_asked_for(shared, ensemble):
+    leaders_of(shared).leaders_answered(2, {("shared", 0): ErrorCode.KAFKA_STORAGE_ERROR})
+    shared.turn()
+    shared.channels.told.clear()
+    begin(shared, "shared")
+    shared.turn()
+    assert {stop[:2] for stop in stops_of(shared, "shared")} == {(1, 0), (1, 1), (2, 1)}
+
+
+def leaders_of(node):
+    [leaders] = [part for part in node.active.term.parts() if isinstance(part, Leaders)]
+    return leaders
+
+
+def test_another_error_is_tried_again_after_a_pause(shared, ensemble):
+    begin(shared, "shared")
+    shared.turn()
+    shared.channels.answer_stops({1, 2}, ErrorCode.UNKNOWN_SERVER_ERROR)
+    shared.settle()
+    assert len(stops_of(shared, "shared")) == 8
+    shared.channels.answer_stops({1, 2})
+    shared.turn()
+    assert left_of(ensemble, "shared") == []
+
+
+def test_a_reassignment_is_waited_for(shared, ensemble):
+    topic = shared.known.topics["shared"]
+    topic.adding = {0: (2,)}
+    begin(shared, "shared")
+    shared.turn()
+    assert shared.active.is_deleting("shared")
+    assert "shared" in shared.view.topics
+    assert not stops_of(shared, "shared")
+    topic.adding = {}
+    shared.active.take(events.TopicsRead(("shared",)))
+    shared.turn()
+    shared.channels.answer_stops({1, 2})
+    shared.turn()
+    assert left_of(ensemble, "shared") == []
+
+
+def test_the_next_controller_asks_every_broker_again(shared, ensemble):
+    begin(shared, "shared")
+    shared.turn()
+    shared.channels.answer_stops({1})
+    shared.turn()
+    successor = shared.restarted()
+    successor.turn()
+    assert {stop[0] for stop in stops_of(successor, "shared")} == {1, 2}
+    assert not [notice for notice in successor.channels.of("leaders") if notice[0] == "shared"]
+    successor.channels.answer_stops({1, 2})
+    successor.turn()
+    assert left_of(ensemble, "shared") == []
+
+
+def test_a_topic_that_is_being_deleted_gets_no_leader(shared, ensemble):
+    ensemble.remove(znodes.broker_path(2))
+    shared.turn()
+    before = ensemble.data(znodes.state_path("shared", 1))
+    begin(shared, "shared")
+    shared.turn()
+    ensemble.remove(znodes.broker_path(1))  # the leader of partition 1
+    shared.turn()
+    assert ensemble.data(znodes.state_path("shared", 1)) == before
 
 
 @pytest.mark.parametrize("fault", ["on_write", "after_write"])

@@ -103,19 +103,29 @@ def test_a_leader_in_the_place_of_one_that_is_about_to_go(shutting_down, online,
 
 
 @pytest.mark.parametrize(
-    ("isr", "leader", "broker", "expected"),
+    ("isr", "leader", "gone", "expected"),
     [
-        ((1, 2), 1, 2, led_by(1, (1,))),
-        ((1, 2), 1, 1, led_by(NO_LEADER, (2,))),
-        ((1,), 1, 1, led_by(NO_LEADER, (1,))),
-        ((1, 2), 1, 3, None),
-        ((1,), NO_LEADER, 1, led_by(NO_LEADER, (1,))),
+        ((1, 2), 1, (2,), led_by(1, (1,))),
+        ((1, 2), 1, (1,), led_by(NO_LEADER, (2,))),
+        ((1, 2, 3), 1, (2, 3), led_by(1, (1,))),
+        ((1,), 1, (1,), led_by(NO_LEADER, (1,))),
+        ((1, 2), 1, (1, 2), led_by(NO_LEADER, (1, 2))),
+        ((1, 2), 1, (3,), None),
+        ((1,), NO_LEADER, (1,), None),
     ],
-    ids=["a follower", "the leader", "the last one stays in the ISR", "not in sync", "the last one again"],
+    ids=[
+        "a follower",
+        "the leader",
+        "several",
+        "the last one stays",
+        "the last ones stay",
+        "not in sync",
+        "said before",
+    ],
 )
-def test_the_isr_without_a_replica(isr, leader, broker, expected):
+def test_the_isr_without_replicas(isr, leader, gone, expected):
     state = STATE._replace(isr=isr, leader=leader)
-    assert without(state, broker, EPOCH) == expected
+    assert without(state, gone, EPOCH) == expected
 
 
 def test_whoever_is_elected_is_online_and_was_in_sync_and_the_epoch_rises():

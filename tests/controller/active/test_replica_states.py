@@ -64,8 +64,11 @@ def test_the_table_has_a_cell_for_each_pair():
         (FOLLOWER._replace(state=None), R.OFFLINE, Effects(None, (StopReplica(2, -1, False), TellMetadata()))),
         (FOLLOWER._replace(is_deleted=True), R.OFFLINE, Effects(None, (StopReplica(2, -2, False),))),
         (FOLLOWER._replace(state=None), R.ONLINE, Effects()),
+        (FOLLOWER._replace(state=STATE._replace(isr=(1, 2, 3)), offline=(3,)), R.OFFLINE, Effects(
+            SHRUNK, (StopReplica(2, 4, False), TellLeaders((1, 3))))),
     ],
-    ids=["the leader", "one out of sync", "one without a state", "one of a deleted topic", "online without a state"],
+    ids=["the leader", "one out of sync", "one without a state", "one of a deleted topic", "online without a state",
+         "with others that are offline"],
 )  # fmt: skip
 def test_what_a_step_does_depends_on_the_state(facts, wanted, expected):
     assert step_replica(R.ONLINE, wanted, facts) == expected

@@ -1,0 +1,60 @@
+"""A machine loses power: what was not synced of its logs is gone, in part: the end of a file, or some pages of it, are zeroes.
+
+Used by: the cluster campaign. What lies below the recovery point was synced, and stays. Checkpoints and other small files are
+synced before they take their names, so they stay too.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from pathlib import Path
+
+from headrace.log.state.checkpoints import RECOVERY_POINT_FILE, read_offset_checkpoint
+from tests.chaos.machine_crash import PAGE_BYTES, position_of
+
+PAGES_MAX = 3  # zeroed in one file
+
+
+def lose_unsynced(log_dirs: Iterable[Path], chance: random.Random) -> int:
+    """Damage the logs of a node that does not run; returns the number of files that lost something."""
+    return sum(_lose_in(log_dir, chance) for log_dir in log_dirs)
+
+
+def _lose_in(log_dir: Path, chance: random.Random) -> int:
+    try:
+        points = {
+            f"{name.topic}-{name.partition}": offset
+            for name, offset in read_offset_checkpoint(log_dir / RECOVERY_POINT_FILE).items()
+        }
+    except FileNotFoundError:
+        points = {}
+    damaged = 0
+    for directory in sorted(path for path in log_dir.iterdir() if path.is_dir() and "-" in path.name):
+        point = points.get(directory.name, 0)
+        segments = sorted(directory.glob("*.log"))
+        for index, path in enumerate(segments):
+            is_synced = index + 1 < len(segments) and int(segments[index + 1].stem) <= point
+            if is_synced or not path.stat().st_size:
+                continue
+            first = -(-position_of(path, point) // PAGE_BYTES)
+            damaged += lose_pages(path, first, chance)
+    return damaged
+
+
+def lose_pages(path: Path, first: int, chance: random.Random) -> bool:
+    """Cut a file at a page from `first` on, or zero some of them; False where it keeps all that it has."""
+    end = path.stat().st_size
+    pages = range(first, -(-end // PAGE_BYTES))
+    way = chance.random()
+    if not pages or way < 0.3:
+        return False
+    if way < 0.7:
+        with open(path, "r+b") as file:
+            file.truncate(chance.choice(pages) * PAGE_BYTES)
+        return True
+    with open(path, "r+b") as file:
+        for page in chance.sample(pages, min(len(pages), chance.randint(1, PAGES_MAX))):
+            file.seek(page * PAGE_BYTES)
+            file.write(bytes(min(PAGE_BYTES, end - page * PAGE_BYTES)))
+    return True

@@ -1,0 +1,51 @@
+"""A lost page is one that was not synced; what lies below the recovery point stays."""
+
+import random
+
+import pytest
+
+from headrace.log.state.checkpoints import RECOVERY_POINT_FILE
+from headrace.protocol.record_batch import build_batch
+from tests.chaos.lossy_disk import lose_unsynced
+from tests.chaos.machine_crash import PAGE_BYTES, position_of
+
+BATCHES = 60
+
+
+@pytest.fixture
+def log_dir(tmp_path):
+    directory = tmp_path / "t-0"
+    directory.mkdir()
+    for base in (0, BATCHES):
+        batches = [build_batch([(None, bytes(1000))], base_offset=base + number) for number in range(BATCHES)]
+        (directory / f"{base:020d}.log").write_bytes(b"".join(batches))
+    return tmp_path
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_only_what_was_not_synced_is_lost(log_dir, seed):
+    point = BATCHES + 20
+    (log_dir / RECOVERY_POINT_FILE).write_text(f"0\n1\nt 0 {point}\n")
+    files = sorted((log_dir / "t-0").iterdir())
+    before = [path.read_bytes() for path in files]
+    synced = position_of(files[1], point)
+    damaged = lose_unsynced([log_dir], random.Random(seed))
+    after = [path.read_bytes() for path in files]
+    assert after[0] == before[0]
+    assert after[1][:synced] == before[1][:synced]
+    assert damaged == (after[1] != before[1])
+    for number in range(0, len(before[1]), PAGE_BYTES):
+        was, page = (one[1][number : number + PAGE_BYTES] for one in (before, after))
+        assert page == was or not any(page)  # zeroes, or nothing
+
+
+def test_without_a_checkpoint_any_file_may_lose_something(log_dir):
+    files = sorted((log_dir / "t-0").iterdir())
+    before = [path.read_bytes() for path in files]
+    hit = set()
+    for seed in range(30):
+        lose_unsynced([log_dir], random.Random(seed))
+        for path, kept in zip(files, before, strict=True):
+            hit |= {path} if path.read_bytes() != kept else set()
+            path.write_bytes(kept)
+    assert hit == set(files)

@@ -1,0 +1,280 @@
+"""Brokers that go and come, directories that fail: who leads then, what is written, and what brokers are told.
+
+Holds: controller/active/state_changes.py, controller/active/liveness.py
+"""
+
+import pytest
+
+from headrace.controller.active import state_changes
+from headrace.controller.active.leaders import Leaders
+from headrace.controller.active.replica_states import ReplicaStatus
+from headrace.controller.cluster import events
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import ControllerMoved, ZkLost
+from headrace.controller.zookeeper.znodes import PartitionState
+from headrace.errors import ErrorCode
+from headrace.ids import NO_LEADER
+from tests.controller.fake_zk import Killed
+
+EPOCH = 1  # of the first controller
+
+
+def register(ensemble, *brokers):
+    for broker in brokers:
+        ensemble.put(znodes.broker_path(broker), znodes.encode_broker("127.0.0.1", 9092, None, 0))
+
+
+def remove(ensemble, *brokers):
+    for broker in brokers:
+        ensemble.remove(znodes.broker_path(broker))
+
+
+def state_of(ensemble, name, index):
+    path = znodes.state_path(name, index)
+    node = ensemble.nodes[path]
+    return znodes.decode_state(path, node.data, node.version)
+
+
+def put_state(ensemble, name, index, **changes):
+    """A leader of another kind writes a state."""
+    ensemble.put(
+        znodes.state_path(name, index), znodes.encode_state(state_of(ensemble, name, index)._replace(**changes))
+    )
+
+
+def part_of(node, kind):
+    [part] = [part for part in node.active.term.parts() if isinstance(part, kind)]
+    return part
+
+
+@pytest.fixture
+def node(new_node, ensemble):
+    """Active, beside three other brokers."""
+    register(ensemble, 1, 2, 3)
+    node = new_node(0)
+    node.turn()
+    return node
+
+
+def create(node, *replicas, name="t", configs=None):
+    node.create(name, tuple(replicas), configs)
+    node.turn()
+    node.channels.told.clear()
+
+
+def test_the_partitions_of_a_broker_that_went_get_leaders_and_the_others_a_smaller_isr(node, ensemble):
+    create(node, (1, 2, 3), (2, 1, 3), (2, 3))
+    writes = ensemble.writes
+    remove(ensemble, 1)
+    node.turn()
+    assert state_of(ensemble, "t", 0) == PartitionState(2, 1, (2, 3), EPOCH, 1)
+    assert state_of(ensemble, "t", 1) == PartitionState(2, 1, (2, 3), EPOCH, 1)
+    assert state_of(ensemble, "t", 2) == PartitionState(2, 0, (2, 3), EPOCH, 0)
+    assert ensemble.writes == writes + 2  # the elections in one transaction, the ISRs in another
+    assert node.channels.of("leaders") == [("t", [0], None, False), ("t", [1], (2, 3), False)]
+    assert not node.channels.of("stop")  # nobody is there to take it
+    assert ("t", None, None) in node.channels.of("metadata")
+
+
+def test_where_nobody_in_sync_lives_the_last_members_stay_in_the_isr(node, ensemble):
+    create(node, (1, 2), (1,))
+    put_state(ensemble, "t", 0, isr=(1,))
+    node.react(znodes.topic_path("t"))
+    remove(ensemble, 1)
+    node.turn()
+    assert state_of(ensemble, "t", 0)[:3] == (NO_LEADER, 1, (1,))
+    assert state_of(ensemble, "t", 1)[:3] == (NO_LEADER, 1, (1,))
+    writes = ensemble.writes
+    node.active.take(events.TopicsRead(("t",)))
+    node.turn()
+    assert ensemble.writes == writes  # it says so already
+    register(ensemble, 1)
+    node.turn()
+    assert state_of(ensemble, "t", 0)[:3] == (1, 2, (1,))
+    assert state_of(ensemble, "t", 1)[:3] == (1, 2, (1,))
+
+
+def test_brokers_that_go_at_once_all_stay_in_an_isr_of_theirs(node, ensemble):
+    create(node, (1, 2), (1, 2, 3))
+    remove(ensemble, 1, 2)
+    node.turn()
+    assert state_of(ensemble, "t", 0)[:3] == (NO_LEADER, 1, (1, 2))
+    assert state_of(ensemble, "t", 1)[:3] == (3, 1, (3,))
+    register(ensemble, 2)
+    node.turn()
+    assert state_of(ensemble, "t", 0)[:3] == (2, 2, (2,))
+
+
+@pytest.mark.parametrize("where", ["topic", "cluster", "node"])
+def test_an_unclean_election_where_it_is_allowed(new_node, ensemble, where):
+    register(ensemble, 1, 2)
+    if where == "cluster":
+        told = znodes.encode_config({"unclean.leader.election.enable": "true"})
+        ensemble.put(znodes.broker_config_path(znodes.ALL_BROKERS), told)
+    changes = {"unclean_leader_election_enable": "true"} if where == "node" else {}
+    node = new_node(0, **changes)
+    create(node, (1, 2), configs={"unclean.leader.election.enable": "true"} if where == "topic" else {})
+    if where == "cluster":
+        node.known.set_settings({"unclean.leader.election.enable": "true"}, {})
+    put_state(ensemble, "t", 0, isr=(1,))
+    node.react(znodes.topic_path("t"))
+    remove(ensemble, 1)
+    node.turn()
+    state = state_of(ensemble, "t", 0)
+    assert (state.leader, state.isr, state.recovery) == (2, (2,), 1)
+
+
+def test_a_topic_that_forbids_what_the_node_allows(new_node, ensemble):
+    register(ensemble, 1, 2)
+    node = new_node(0, unclean_leader_election_enable="true")
+    create(node, (1, 2), configs={"unclean.leader.election.enable": "false"})
+    put_state(ensemble, "t", 0, isr=(1,))
+    node.react(znodes.topic_path("t"))
+    remove(ensemble, 1)
+    node.turn()
+    assert state_of(ensemble, "t", 0).leader == NO_LEADER
+
+
+def test_replicas_whose_directory_failed_go_offline_and_come_back_with_their_broker(node, ensemble):
+    create(node, (1, 2), (2, 1), (1,))
+    leaders = part_of(node, Leaders)
+    leaders.leaders_answered(1, {("t", 0): ErrorCode.KAFKA_STORAGE_ERROR, ("t", 1): ErrorCode.NONE})
+    node.turn()
+    assert state_of(ensemble, "t", 0)[:3] == (2, 1, (2,))
+    assert state_of(ensemble, "t", 1)[:3] == (2, 0, (2, 1))
+    assert state_of(ensemble, "t", 2)[:3] == (1, 0, (1,))
+    assert ("t", None, None) in node.channels.of("metadata")
+    leaders.leaders_answered(1, {("t", 1): ErrorCode.KAFKA_STORAGE_ERROR, ("t", 2): ErrorCode.KAFKA_STORAGE_ERROR})
+    node.turn()
+    assert state_of(ensemble, "t", 1)[:3] == (2, 1, (2,))
+    assert state_of(ensemble, "t", 2)[:3] == (NO_LEADER, 1, (1,))
+    assert node.active.term.failed == {1: {("t", 0), ("t", 1), ("t", 2)}}
+    stops = node.channels.of("stop")
+    assert [(broker, index, gone) for broker, _topic, index, _epoch, gone, _done in stops] == [
+        (1, 1, False),
+        (1, 2, False),
+    ]
+    leaders.leaders_answered(1, {("t", 2): ErrorCode.NONE})  # its directory is another one now
+    node.turn()
+    assert state_of(ensemble, "t", 2)[:3] == (1, 2, (1,))
+    remove(ensemble, 1)
+    node.turn()
+    assert node.active.term.failed == {}
+
+
+def test_what_another_wrote_meanwhile_is_left_out_and_the_rest_is_written(node, ensemble):
+    create(node, (1, 2), (1, 3), (1, 2, 3))
+    put_state(ensemble, "t", 1, isr=(1,), leader_epoch=7)  # the node has not read it
+    writes = ensemble.writes
+    remove(ensemble, 1)
+    node.agent.note([znodes.BROKER_IDS])
+    node.turn()
+    assert state_of(ensemble, "t", 0)[:3] == (2, 1, (2,))
+    assert state_of(ensemble, "t", 1)[:3] == (NO_LEADER, 8, (1,))
+    assert state_of(ensemble, "t", 2)[:3] == (2, 1, (2, 3))
+    assert ensemble.writes == writes + 4  # refused, the others; refused again, until it was read
+
+
+def test_a_state_of_a_later_controller_is_left_alone(node, ensemble):
+    create(node, (1, 2))
+    put_state(ensemble, "t", 0, controller_epoch=EPOCH + 1)
+    node.react(znodes.topic_path("t"))
+    before = state_of(ensemble, "t", 0)
+    remove(ensemble, 1)
+    node.turn()
+    assert state_of(ensemble, "t", 0) == before
+
+
+def test_many_partitions_take_several_transactions_which_do_not_wait_for_one_another(node, ensemble, monkeypatch):
+    monkeypatch.setattr(state_changes, "CHANGES_PER_COMMIT", 4)
+    create(node, *[(1, 2)] * 10, *[(2, 1)] * 5)
+    writes = ensemble.writes
+    remove(ensemble, 1)
+    node.turn()
+    assert all(state_of(ensemble, "t", index)[:3] == (2, 1, (2,)) for index in range(15))
+    assert ensemble.writes == writes + 3 + 2
+
+
+@pytest.mark.filterwarnings("ignore:coroutine")  # of a killed process
+@pytest.mark.parametrize("fault", ["on_write", "after_write"])
+@pytest.mark.parametrize("failure", [Killed, ZkLost])
+def test_a_controller_killed_at_any_write_of_its_elections_is_followed_by_one_that_completes_them(
+    new_node, ensemble, monkeypatch, fault, failure
+):
+    monkeypatch.setattr(state_changes, "CHANGES_PER_COMMIT", 2)
+    register(ensemble, 1, 2)
+    node = new_node(0)
+    ordinal = 0
+    while True:
+        register(ensemble, 1)
+        name = f"t{ordinal}"
+        node.turn()
+        create(node, (1, 2), (2, 1), (1, 2), (1, 0), (0, 1, 2), name=name)
+        ensemble.writes = 0
+
+        def strike(number, at=ordinal):
+            if number == at:
+                raise failure("here")
+
+        setattr(ensemble, fault, strike)
+        try:
+            remove(ensemble, 1)
+            node.turn()
+        except failure:
+            pass
+        setattr(ensemble, fault, lambda _ordinal: None)
+        if ensemble.writes <= ordinal:
+            break
+        if failure is Killed:
+            node = node.restarted()
+        node.turn()
+        states = [state_of(ensemble, name, index)[:3] for index in range(5)]
+        assert states == [(2, 1, (2,)), (2, 1, (2,)), (2, 1, (2,)), (0, 1, (0,)), (0, 1, (0, 2))], ordinal
+        assert [state.version for state in node.known.topics[name].states] == [1] * 5, ordinal
+        ordinal += 1
+    assert ordinal > 2
+
+
+def test_a_zombie_elects_nobody_and_tells_nobody(node, ensemble):
+    create(node, (1, 2), (2, 1))
+    before = [state_of(ensemble, "t", index) for index in range(2)]
+    ensemble.put(znodes.CONTROLLER_EPOCH, b"9")
+    ensemble.remove(znodes.CONTROLLER)
+    ensemble.put(znodes.CONTROLLER, znodes.encode_controller(3, 0))
+    node.zk.take_changes()  # it has not heard of that
+    channels = node.channels
+    remove(ensemble, 1)
+    node.agent.note([znodes.BROKER_IDS])
+    node.turn()
+    assert [state_of(ensemble, "t", index) for index in range(2)] == before
+    assert not channels.of("leaders")
+    assert node.active.term is None
+
+
+ZOMBIES = {
+    "elect_offline": lambda states, topic: states.elect_offline([(topic, 0)]),
+    "elect_preferred": lambda states, topic: states.elect_preferred([(topic, 0)]),
+    "elect_reassigned": lambda states, topic: states.elect_reassigned({(topic, 0): (2,)}),
+    "elect_for_shutdown": lambda states, topic: states.elect_for_shutdown([(topic, 0)]),
+    "move_replicas": lambda states, topic: states.move_replicas([(topic, 0, 2)], ReplicaStatus.OFFLINE),
+    "shrink": lambda states, topic: states.shrink([(topic, 0)]),
+}
+
+
+@pytest.mark.parametrize("call", ZOMBIES.values(), ids=ZOMBIES)
+def test_no_write_of_an_old_epoch_counts(node, ensemble, call):
+    create(node, (1, 2))
+    put_state(ensemble, "t", 0, leader=2)
+    node.react(znodes.topic_path("t"))
+    node.active.term.failed[3 if call is ZOMBIES["elect_preferred"] else 2] = {("t", 0)}
+    if call in (ZOMBIES["elect_reassigned"], ZOMBIES["elect_for_shutdown"], ZOMBIES["move_replicas"]):
+        node.active.term.failed.clear()
+        node.active.term.liveness.shutting_down.add(1)
+    before = state_of(ensemble, "t", 0)
+    ensemble.put(znodes.CONTROLLER_EPOCH, b"9")
+    states = node.active.term.states
+    channels = node.channels
+    with pytest.raises(ControllerMoved):
+        node.run(call(states, node.known.topics["t"]))
+    assert state_of(ensemble, "t", 0) == before
+    assert not channels.told

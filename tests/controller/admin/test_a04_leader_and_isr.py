@@ -1,0 +1,311 @@
+"""What a node does as another node's controller tells it: roles, and when it says that it has them.
+
+Holds: controller/admin/told_request.py, controller/agent/orders.py, controller/agent/hosted_rows.py, controller/cluster/topic.py,
+workers/network/handlers/a04_leader_and_isr.py
+"""
+
+import pytest
+
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.errors import ZkLost
+from headrace.errors import ErrorCode
+from headrace.limits import ROLES_WAIT_MS_MAX
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_response
+from headrace.shm.partition_table import PartitionRow, RowState
+from tests.controller.admin.told import Controller
+
+NONE = ErrorCode.NONE
+
+
+@pytest.fixture
+def controller(ensemble):
+    return Controller(ensemble)
+
+
+def set_out_of_service(node, name, index=0):
+    partition = node.view.topics[name].partitions[index]
+    node.seat.partitions.publish(partition.slot, PartitionRow(RowState.OFFLINE, partition.key, 1, -1, *(0,) * 15))
+
+
+def shown(node, name, index=0):
+    row = node.view.topics[name].partitions[index]
+    return row.leader, row.leader_epoch, row.isr
+
+
+@pytest.mark.parametrize("version", range(8))
+def test_every_version_is_answered_once_the_rows_say_role_and_epoch(new_node, controller, version):
+    node = new_node()
+    topic_id = controller.put_topic("t", ((0, 7),), {0: controller.state(7, 0, (7, 0))})
+    node.turn()
+    state = controller.state(0, 1, (0,), 1)
+    node.owner.is_deaf = True
+    waiting = controller.lead(node, "t", topic_id, {0: state}, (0, 7), version, finish=False)
+    node.turn()
+    assert waiting.poll() is None, "the owner has not come to it"
+    assert shown(node, "t") == (0, 1, (0,))
+    node.owner.is_deaf = False
+    assert waiting.finish() == {0: NONE}
+
+
+@pytest.mark.parametrize("version", [5, 6, 7])
+def test_answers_go_by_topic_id_from_version_5_on(new_node, controller, version):
+    node = new_node()
+    topic_id = controller.put_topic("t", ((0,),), {0: controller.state(0, 0, (0,))})
+    node.turn()
+    waiting = controller.lead(node, "t", topic_id, {0: controller.state(0, 1, (0,))}, (0,), version, finish=False)
+    node.turn()
+    response = decode_response(ApiKey.LEADER_AND_ISR, version, memoryview(waiting._pending.poll(0)))
+    assert [(topic.topic_id.hex(), len(topic.partition_errors)) for topic in response.topics] == [(topic_id, 1)]
+
+
+def test_a_second_delivery_changes_nothing(new_node, controller):
+    node = new_node()
+    topic_id = controller.put_topic("t", ((0, 7),), {0: controller.state(7, 0, (7, 0))})
+    node.turn()
+    told = ("t", topic_id, {0: controller.state(0, 1, (0,), 1)}, (0, 7))
+    assert controller.lead(node, *told) == {0: NONE}
+    version = node.view.version
+    assert controller.lead(node, *told) == {0: ErrorCode.STALE_CONTROLLER_EPOCH}
+    assert node.view.version == version
+
+
+def test_leaders_are_learnt_without_a_look_into_zookeeper(new_node, controller, ensemble):
+    node = new_node()
+    topic_id = controller.put_topic("t", ((0, 7),), {0: controller.state(7, 0, (7, 0))})
+    node.turn()
+    reads = []
+    node.zk.on_read = lambda: reads.append(0)
+    controller.put_state("t", 0, controller.state(0, 1, (0,)))
+    assert controller.lead(node, "t", topic_id, {0: controller.state(0, 1, (0,), 1)}, (0, 7)) == {0: NONE}
+    assert shown(node, "t") == (0, 1, (0,))
+    assert not reads
+
+
+@pytest.mark.parametrize(
+    ("leader_epoch", "version"), [(3, 9), (4, 4), (4, 3)], ids=["older epoch", "the same", "older version"]
+)
+def test_what_is_older_than_what_is_known_changes_nothing(new_node, controller, leader_epoch, version):
+    node = new_node()
+    topic_id = controller.put_topic("t", ((0, 7),), {0: controller.state(7, 1, (7, 0))})
+    node.turn()
+    controller.update(node, "t", topic_id, {0: controller.state(7, 4, (7, 0), 4)}, (0, 7))
+    other = controller.state(7, leader_epoch, (7, 0) if version == 4 else (7,), version)
+    controller.lead(node, "t", topic_id, {0: other}, (0, 7))
+    assert shown(node, "t") == (7, 4, (7, 0))
+
+
+def test_what_zookeeper_shows_late_does_not_undo_what_was_told(new_node, controller, ensemble):
+    """Our server of ZooKeeper is behind the controller's."""
+    node = new_node()
+    topic_id = controller.put_topic("t", ((0, 7),), {0: controller.state(7, 0, (7, 0))})
+    node.turn()
+    controller.lead(node, "t", topic_id, {0: controller.state(0, 3, (0,), 5)}, (0, 7))
+    node.run(node.agent.load())
+    node.publish()
+    assert shown(node, "t") == (0, 3, (0,))
+    controller.put_state("t", 0, controller.state(7, 4, (7,)))
+    node.run(node.agent.load())
+    node.publish()
+    assert shown(node, "t") == (7, 4, (7,))
+
+
+def test_a_topic_that_is_not_known_is_read_for_its_overrides(new_node, controller, ensemble):
+    node = new_node()
+    topic_id = controller.put_topic("t", ((0, 7), (7, 0)))
+    ensemble.put(znodes.topic_config_path("t"), znodes.encode_config({"retention.ms": "7"}))
+    states = {0: controller.state(0, 0, (0, 7)), 1: controller.state(7, 0, (7, 0))}
+    assert controller.lead(node, "t", topic_id, states, (0, 7)) == {0: NONE, 1: NONE}
+    assert node.view.topics["t"].configs == {"retention.ms": "7"}
+    assert sorted(node.owner.directories) == ["t-0", "t-1"]
+
+
+def test_a_topic_that_zookeeper_shows_a_moment_later_is_waited_for(new_node, controller, ensemble):
+    node = new_node()
+    topic_id = znodes.new_uuid()
+    reads = []
+
+    def late():
+        reads.append(0)
+        if len(reads) == 8:
+            controller.put_topic("t", ((0,),), topic_id=topic_id)
+
+    node.zk.on_read = late
+    assert controller.lead(node, "t", topic_id, {0: controller.state(0, 0, (0,))}, (0,)) == {0: NONE}
+
+
+def test_a_topic_that_zookeeper_does_not_have_is_not_served_by_the_defaults(new_node, controller):
+    node = new_node()
+    told = {0: controller.state(0, 0, (0,))}
+    assert controller.lead(node, "t", znodes.new_uuid(), told, (0,)) == {0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert "t" not in node.view.topics
+
+
+def test_more_partitions_than_are_known_are_read(new_node, controller):
+    node = new_node()
+    topic_id = controller.put_topic("t", ((0,),), {0: controller.state(0, 0, (0,))})
+    node.turn()
+    node.zk.watched.clear()
+    controller.put_topic("t", ((0,), (0,)), topic_id=topic_id)
+    assert controller.lead(node, "t", topic_id, {1: controller.state(0, 0, (0,))}, (0,)) == {1: NONE}
+    assert sorted(node.owner.directories) == ["t-0", "t-1"]
+
+
+def test_another_topic_of_the_name_is_refused(new_node, controller):
+    node = new_node()
+    controller.put_topic("t", ((0,),), {0: controller.state(0, 0, (0,))})
+    node.turn()
+    told = {0: controller.state(0, 9, (0,))}
+    answer = controller.lead(node, "t", znodes.new_uuid(), told, (0,))
+    assert answer == {0: ErrorCode.INCONSISTENT_TOPIC_ID}
+    assert shown(node, "t") == (0, 0, (0,))
+
+
+def test_a_topic_made_again_under_its_name_is_taken_once_zookeeper_has_it(new_node, controller, ensemble):
+    node = new_node()
+    controller.put_topic("t", ((0,),), {0: controller.state(0, 6, (0,))})
+    node.turn()
+    node.zk.watched.clear()  # its watches are late
+    ensemble.remove(znodes.topic_path("t"))
+    topic_id = controller.put_topic("t", ((0,),))
+    assert controller.lead(node, "t", topic_id, {0: controller.state(0, 0, (0,))}, (0,)) == {0: NONE}
+    assert node.view.topics["t"].topic_id == topic_id
+    assert len(node.owner.strays) == 1, "nobody said that the old one was deleted"
+
+
+def test_a_topic_that_is_given_an_id_takes_its_role_again(new_node, controller, ensemble):
+    node = new_node()
+    controller.put_topic("t", ((0,),), {0: controller.state(0, 0, (0,))}, topic_id="")
+    node.turn()
+    told = {0: controller.state(0, 1, (0,))}
+    assert controller.lead(node, "t", "", told, (0,), version=4) == {0: NONE}
+    topic_id = znodes.new_uuid()
+    controller.put_topic("t", ((0,),), topic_id=topic_id)
+    assert controller.lead(node, "t", topic_id, told, (0,)) == {0: NONE}
+    assert controller.lead(node, "t", topic_id, told, (0,)) == {0: ErrorCode.STALE_CONTROLLER_EPOCH}
+    assert node.view.topics["t"].topic_id == topic_id
+
+
+def test_a_node_that_is_no_replica_says_so(new_node, controller):
+    node = new_node()
+    topic_id = controller.put_topic("t", ((7,),), {0: controller.state(7, 0, (7,))})
+    node.turn()
+    told = {0: controller.state(7, 1, (7,))}
+    assert controller.lead(node, "t", topic_id, told, (7,)) == {0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+
+
+def test_a_log_out_of_service_is_said_at_once_and_after_a_role_was_taken(new_node, controller):
+    node = new_node()
+    replicas = ((0,), (0,))
+    topic_id = controller.put_topic("t", replicas, {index: controller.state(0, 0, (0,)) for index in (0, 1)})
+    node.turn()
+    set_out_of_service(node, "t", 0)
+    node.owner.is_deaf = True
+    told = {index: controller.state(0, 1, (0,)) for index in (0, 1)}
+    waiting = controller.lead(node, "t", topic_id, told, (0,), finish=False)
+    assert waiting.poll() is None
+    set_out_of_service(node, "t", 1)
+    assert waiting.poll() == dict.fromkeys((0, 1), ErrorCode.KAFKA_STORAGE_ERROR)
+
+
+def test_an_owner_that_does_not_come_is_not_waited_for_forever(new_node, controller):
+    node = new_node()
+    topic_id = controller.put_topic("t", ((0,),), {0: controller.state(0, 0, (0,))})
+    node.turn()
+    node.owner.is_deaf = True
+    waiting = controller.lead(node, "t", topic_id, {0: controller.state(0, 1, (0,))}, (0,), finish=False)
+    node.now_ms += ROLES_WAIT_MS_MAX
+    assert waiting.poll() == {0: ErrorCode.REQUEST_TIMED_OUT}
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"controller_epoch": 4}, ErrorCode.STALE_CONTROLLER_EPOCH),
+        ({"broker_epoch": 0}, ErrorCode.STALE_BROKER_EPOCH),
+        ({"is_kraft_controller": True}, ErrorCode.INVALID_REQUEST),
+        ({"type": 2}, ErrorCode.INVALID_REQUEST),
+    ],
+)
+def test_a_request_that_does_not_count_changes_nothing(new_node, controller, fields, error):
+    node = new_node()
+    topic_id = controller.put_topic("t", ((0, 7),), {0: controller.state(7, 0, (7, 0))})
+    node.turn()
+    view = node.view
+    assert controller.lead(node, "t", topic_id, {0: controller.state(0, 1, (0,))}, (0, 7), **fields) is error
+    assert node.view == view
+
+
+def test_the_highest_controller_epoch_that_was_told_counts(new_node, controller):
+    node = new_node()
+    topic_id = controller.put_topic("t", ((0, 7),), {0: controller.state(7, 0, (7, 0))})
+    node.turn()
+    assert controller.update(node, controller_epoch=8) is NONE
+    told = ("t", topic_id, {0: controller.state(0, 1, (0,))}, (0, 7))
+    assert controller.lead(node, *told, controller_epoch=7) is ErrorCode.STALE_CONTROLLER_EPOCH
+    assert controller.lead(node, *told, controller_epoch=8) == {0: NONE}
+
+
+def test_a_broker_epoch_at_or_above_ours_counts(new_node, controller):
+    node = new_node()
+    topic_id = controller.put_topic("t", ((0,),), {0: controller.state(0, 0, (0,))})
+    node.turn()
+    own = node.view.brokers[0].epoch
+    assert own > 0
+    for leader_epoch, broker_epoch in enumerate((-1, own, own + 1), 1):
+        told = {0: controller.state(0, leader_epoch, (0,))}
+        assert controller.lead(node, "t", topic_id, told, (0,), broker_epoch=broker_epoch) == {0: NONE}
+    told = {0: controller.state(0, 9, (0,))}
+    answer = controller.lead(node, "t", topic_id, told, (0,), broker_epoch=own - 1)
+    assert answer is ErrorCode.STALE_BROKER_EPOCH
+
+
+def test_a_leader_whose_broker_is_not_known_has_the_brokers_read(new_node, controller):
+    node = new_node()
+    topic_id = controller.put_topic("t", ((0, 3),), {0: controller.state(0, 0, (0,))})
+    node.turn()
+    node.zk.watched.clear()  # its watches are late
+    controller.broker(3)
+    controller.lead(node, "t", topic_id, {0: controller.state(3, 1, (3, 0))}, (0, 3))
+    assert shown(node, "t") == (3, 1, (3, 0))
+
+
+def test_a_node_that_has_not_read_everything_waits(new_node, controller):
+    node = new_node()
+    topic_id = controller.put_topic("t", ((0,),), {0: controller.state(0, 0, (0,))})
+    node.turn()
+    node.agent.is_loaded = False
+    started = node.tasks.start(node.context.wait_loaded(), lambda _task: None)
+    node.tasks.run(10)
+    assert not started.is_done
+    node.agent.is_loaded = True
+    node.settle(started)
+    assert started.failure is None
+    assert controller.lead(node, "t", topic_id, {0: controller.state(0, 1, (0,))}, (0,)) == {0: NONE}
+
+
+def test_a_session_that_ends_leaves_the_request_without_an_answer(new_node, controller):
+    """The connection closes, and the controller sends it again."""
+    node = new_node()
+    node.agent.is_loaded = False
+    started = node.tasks.start(node.context.wait_loaded(), lambda _task: None)
+    node.tasks.run(10)
+    node.tasks.cancel(ZkLost("the session is over"))
+    node.settle(started)
+    assert isinstance(started.failure, ZkLost)
+
+
+def test_a_partition_that_moved_elsewhere_frees_its_row_and_keeps_its_files(new_node, controller):
+    node = new_node()
+    topic_id = controller.put_topic("t", ((0, 7), (0, 7)), {i: controller.state(7, 0, (7, 0)) for i in (0, 1)})
+    node.turn()
+    assert node.known.slots.get("t", 0) == 0
+    controller.update(node, "t", topic_id, {0: controller.state(7, 1, (7,), 1)}, (7, 3))
+    node.turn()
+    assert node.view.topics["t"].partitions[0].slot == -1
+    assert node.view.topics["t"].partitions[1].slot == 1
+    assert node.known.slots.get("t", 0) == -1
+    assert sorted(node.owner.directories) == ["t-0", "t-1"]
+    told = {0: controller.state(7, 2, (7,), 2)}
+    assert controller.lead(node, "t", topic_id, told, (7, 0)) == {0: NONE}
+    assert node.view.topics["t"].partitions[0].slot == 0

@@ -1,0 +1,158 @@
+"""Replicas that go: alone, or with their topic."""
+
+import pytest
+
+from headrace.controller.zookeeper import znodes
+from headrace.errors import ErrorCode
+from headrace.limits import ROLES_WAIT_MS_MAX
+from headrace.shm.partition_table import PartitionRow, RowState
+from tests.controller.admin.told import Controller
+
+NONE = ErrorCode.NONE
+
+
+@pytest.fixture
+def controller(ensemble):
+    return Controller(ensemble)
+
+
+@pytest.fixture
+def node(new_node, controller):
+    """With a topic of two partitions, both on this node and on 7."""
+    node = new_node()
+    states = {index: controller.state(7, 4, (7, 0)) for index in (0, 1)}
+    node.topic_id = controller.put_topic("t", ((7, 0), (7, 0)), states)
+    node.turn()
+    assert sorted(node.owner.directories) == ["t-0", "t-1"]
+    return node
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_every_version_deletes_a_replica_and_its_topic_stays(node, controller, version):
+    node.owner.is_deaf = True
+    waiting = controller.stop(node, "t", {0: (4, True)}, version, finish=False)
+    node.turn()
+    assert waiting.poll() is None
+    assert node.view.topics["t"].partitions[0].slot == -1
+    assert node.view.topics["t"].partitions[1].slot == 1
+    assert [(one.topic, one.partition) for one in node.view.doomed] == [("t", 0)]
+    assert node.view.deleted == ()
+    node.owner.is_deaf = False
+    assert waiting.finish() == {0: NONE}
+    assert list(node.owner.directories) == ["t-1"]
+    assert node.view.doomed == ()
+    assert node.view.topics["t"].partitions[0].slot == -1, "the assignment still has it"
+    assert node.known.slots.get("t", 0) == -1
+
+
+def test_a_second_delivery_changes_nothing(node, controller):
+    controller.stop(node, "t", {0: (4, True)})
+    version = node.view.version
+    assert controller.stop(node, "t", {0: (4, True)}) == {0: NONE}
+    assert node.view.version == version
+
+
+def test_a_replica_that_is_only_stopped_stays(node, controller):
+    assert controller.stop(node, "t", {0: (5, False), 1: (4, False)}) == {0: NONE, 1: NONE}
+    assert sorted(node.owner.directories) == ["t-0", "t-1"]
+
+
+def test_a_stop_from_before_the_role_is_fenced(node, controller):
+    told = {0: controller.state(7, 6, (7, 0), 1)}
+    assert controller.lead(node, "t", node.topic_id, told, (7, 0)) == {0: NONE}
+    assert controller.stop(node, "t", {0: (5, True)}) == {0: ErrorCode.FENCED_LEADER_EPOCH}
+    assert "t-0" in node.owner.directories
+
+
+def test_a_log_out_of_service_is_not_stopped(node, controller):
+    partition = node.view.topics["t"].partitions[0]
+    node.seat.partitions.publish(partition.slot, PartitionRow(RowState.OFFLINE, partition.key, 1, -1, *(0,) * 15))
+    answer = controller.stop(node, "t", {0: (4, True)}, finish=False).poll()
+    assert answer == {0: ErrorCode.KAFKA_STORAGE_ERROR}
+    assert node.view.topics["t"].partitions[0].slot == partition.slot
+
+
+def test_a_replica_comes_back_when_a_role_is_told_after_its_files_are_gone(node, controller):
+    node.owner.is_deaf = True
+    stopped = controller.stop(node, "t", {0: (4, True)}, finish=False)
+    told = {0: controller.state(7, 5, (7, 0), 1)}
+    role = controller.lead(node, "t", node.topic_id, told, (7, 0), finish=False)
+    node.turn()
+    assert node.view.topics["t"].partitions[0].slot == -1, "its files have to go first"
+    node.owner.is_deaf = False
+    assert stopped.finish() == {0: NONE}
+    assert role.finish() == {0: NONE}
+    assert node.view.topics["t"].partitions[0].slot >= 0
+    assert "t-0" in node.owner.directories
+
+
+def test_metadata_do_not_bring_a_deleted_replica_back(node, controller):
+    controller.stop(node, "t", {0: (4, True)})
+    controller.update(node, "t", node.topic_id, {0: controller.state(7, 5, (7,), 1)}, (7, 0))
+    node.run(node.agent.load())
+    node.turn()
+    assert node.view.topics["t"].partitions[0].slot == -1
+    assert "t-0" not in node.owner.directories
+
+
+def test_a_killed_controller_process_goes_on_with_the_deletion(node, controller):
+    node.owner.is_deaf = True
+    controller.stop(node, "t", {0: (4, True)}, finish=False)
+    node.owner.is_deaf = False
+    node = node.restarted()
+    node.turn()
+    assert list(node.owner.directories) == ["t-1"]
+    assert node.view.doomed == ()
+    assert node.known.slots.get("t", 0) == -1
+
+
+def test_a_row_that_was_freed_is_used_again(node, controller):
+    controller.stop(node, "t", {0: (4, True)})
+    topic_id = controller.put_topic("u", ((0,),))
+    assert controller.lead(node, "u", topic_id, {0: controller.state(0, 0, (0,))}, (0,)) == {0: NONE}
+    assert node.view.topics["u"].partitions[0].slot == 0
+
+
+def test_a_topic_that_is_deleted_goes_whole_and_stays_away_while_zookeeper_has_it(node, controller, ensemble):
+    ensemble.put(znodes.delete_topic_path("t"))
+    assert controller.stop(node, "t", {0: (-2, False), 1: (-2, False)}) == {0: NONE, 1: NONE}
+    assert "t" in node.view.topics
+    node.owner.is_deaf = True
+    waiting = controller.stop(node, "t", {0: (-2, True), 1: (-2, True)}, finish=False)
+    assert waiting.poll() is None
+    assert [one.name for one in node.view.deleted] == ["t"], "offsets are forgotten as well"
+    node.owner.is_deaf = False
+    assert waiting.finish() == {0: NONE, 1: NONE}
+    assert not node.owner.directories
+    assert "t" not in node.view.topics
+    ensemble.remove(znodes.topic_path("t"))
+    ensemble.remove(znodes.delete_topic_path("t"))
+    node.turn()
+    assert node.view.deleted == node.view.doomed == node.view.released == ()
+    assert not node.known.has("t")
+
+
+def test_a_replica_that_is_not_here_is_stopped_already(node, controller):
+    assert controller.stop(node, "nobody", {0: (3, True)}) == {0: NONE}
+    assert controller.stop(node, "t", {9: (3, True)}) == {9: NONE}
+
+
+def test_an_owner_that_does_not_come_is_not_waited_for_forever(node, controller):
+    node.owner.is_deaf = True
+    waiting = controller.stop(node, "t", {0: (4, True)}, finish=False)
+    node.now_ms += ROLES_WAIT_MS_MAX
+    assert waiting.poll() == {0: ErrorCode.REQUEST_TIMED_OUT}
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"controller_epoch": 4}, ErrorCode.STALE_CONTROLLER_EPOCH),
+        ({"broker_epoch": 0}, ErrorCode.STALE_BROKER_EPOCH),
+        ({"is_kraft_controller": True}, ErrorCode.INVALID_REQUEST),
+    ],
+)
+def test_a_request_that_does_not_count_deletes_nothing(node, controller, fields, error):
+    assert controller.stop(node, "t", {0: (9, True)}, **fields) is error
+    node.turn()
+    assert sorted(node.owner.directories) == ["t-0", "t-1"]

@@ -1,0 +1,119 @@
+"""What clients of a node are told of the cluster, as another node's controller says it."""
+
+import pytest
+
+from headrace.controller.zookeeper import znodes
+from headrace.errors import ErrorCode
+from tests.controller.admin.told import Controller
+
+NONE = ErrorCode.NONE
+
+
+@pytest.fixture
+def controller(ensemble):
+    return Controller(ensemble)
+
+
+@pytest.fixture
+def node(new_node, controller):
+    """With a topic of two partitions on 7 and 3; 3 is not alive."""
+    node = new_node()
+    states = {index: controller.state(7, 4, (7,)) for index in (0, 1)}
+    node.topic_id = controller.put_topic("t", ((7, 3), (7, 3)), states)
+    node.turn()
+    return node
+
+
+def row(node, index=0):
+    return node.view.topics["t"].partitions[index]
+
+
+@pytest.mark.parametrize("version", range(9))
+def test_every_version_shows_leaders_and_in_sync_replicas(node, controller, version):
+    told = {1: controller.state(-1, 5, (7,), 1)}
+    assert controller.update(node, "t", node.topic_id, told, (7, 3), version) is NONE
+    assert (row(node, 1).leader, row(node, 1).leader_epoch, row(node, 1).isr) == (-1, 5, (7,))
+    assert row(node, 0).leader == 7
+
+
+def test_replicas_out_of_service_are_shown_until_another_request_or_their_broker_comes_back(node, controller):
+    assert row(node).offline == (3,)
+    told = {0: controller.state(7, 5, (7,), 1)}
+    controller.update(node, "t", node.topic_id, told, (7, 3), offline=(3, 7))
+    assert row(node).offline == (7, 3)
+    controller.update(node, "t", node.topic_id, told, (7, 3), offline=(3,))
+    assert row(node).offline == (3,)
+    controller.broker(3)
+    node.turn()
+    assert row(node).offline == ()
+
+
+def test_a_leader_and_isr_says_nothing_of_replicas_out_of_service(node, controller):
+    controller.update(node, "t", node.topic_id, {0: controller.state(7, 5, (7,), 1)}, (7, 3), offline=(7,))
+    controller.lead(node, "t", node.topic_id, {0: controller.state(7, 6, (7,), 2)}, (7, 3))
+    assert row(node).offline == (7, 3)
+
+
+def test_brokers_are_those_of_zookeeper_read_again_where_a_request_names_others(node, controller):
+    node.zk.watched.clear()  # its watches are late
+    assert controller.update(node, brokers=(0, 7, 9)) is NONE
+    node.turn()
+    assert node.view.brokers.keys() == {0, 7}, "ZooKeeper does not have it"
+    node.zk.watched.clear()
+    controller.broker(9)
+    controller.update(node, brokers=(0, 7, 9))
+    node.turn()
+    assert node.view.brokers.keys() == {0, 7, 9}
+
+
+def test_a_topic_that_is_not_known_is_read(node, controller):
+    node.zk.watched.clear()
+    topic_id = controller.put_topic("u", ((7,),))
+    controller.update(node, "u", topic_id, {0: controller.state(7, 0, (7,))}, (7,))
+    assert node.view.topics["u"].partitions[0].leader == 7
+
+
+def test_a_reassignment_is_shown_and_its_moves_stay(node, controller, ensemble):
+    node.known.topics["t"].adding = {0: (0,)}
+    controller.update(node, "t", node.topic_id, {0: controller.state(7, 5, (7,), 1)}, (7, 3, 0))
+    assert row(node).replicas == (7, 3, 0)
+    assert row(node).slot >= 0
+    assert node.known.topics["t"].adding == {0: (0,)}
+
+
+def test_a_topic_whose_leader_is_minus_2_is_deleted(new_node, controller, ensemble):
+    node = new_node()
+    topic_id = controller.put_topic("t", ((7, 0),), {0: controller.state(7, 4, (7, 0))})
+    node.turn()
+    assert controller.update(node, "t", topic_id, {0: controller.state(-2, -2, ())}, (7, 0)) is NONE
+    assert "t" not in node.view.topics
+    node.turn()
+    assert not node.owner.directories
+    ensemble.remove(znodes.topic_path("t"))
+    node.turn()
+    assert node.view.deleted == node.view.released == ()
+
+
+@pytest.mark.parametrize("version", [7, 8])
+def test_the_deletion_of_another_topic_of_the_name_is_not_this_one_s(node, controller, version):
+    told = {0: controller.state(-2, -2, ())}
+    assert controller.update(node, "t", znodes.new_uuid(), told, (7, 3), version) is NONE
+    node.turn()
+    assert "t" in node.view.topics
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"controller_epoch": 4}, ErrorCode.STALE_CONTROLLER_EPOCH),
+        ({"broker_epoch": 0}, ErrorCode.STALE_BROKER_EPOCH),
+        ({"is_kraft_controller": True}, ErrorCode.INVALID_REQUEST),
+        ({"type": 2}, ErrorCode.INVALID_REQUEST),
+    ],
+)
+def test_a_request_that_does_not_count_changes_nothing(node, controller, fields, error):
+    view = node.view
+    told = {0: controller.state(-2, -2, ())}
+    assert controller.update(node, "t", node.topic_id, told, (7, 3), **fields) is error
+    node.turn()
+    assert node.view == view
