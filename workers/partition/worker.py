@@ -2,7 +2,7 @@
 
 Runs in: one process per group, forked by the supervisor. A duty cycle:
 
-    peers changed? -> view moved? logs to open? -> append from the rings -> tell -> groups -> expire -> tell
+    peers changed? -> view moved? logs to open? -> ISRs -> append from the rings -> tell -> groups -> expire -> tell
                    -> flush answers -> park on the doorbell
 
     tell   who waits for a replica that moved: fetches, produces, coordinators; the controller, of roles (`moved_replicas.py`)
@@ -31,6 +31,7 @@ from headrace.workers.partition.producer_description import ProducerDescription
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replica_moves import ReplicaMoves
 from headrace.workers.partition.replicas import Replicas
+from headrace.workers.partition.replication.isr import IsrKeeper
 from headrace.workers.partition.upkeep import Upkeep
 
 TICK_INTERVAL_MS = 50
@@ -59,11 +60,16 @@ class PartitionWorker(duty_cycle.Process):
         }
         self._mailbox = Mailbox(seat, handlers)
         self._appender = Appender(seat, self._replicas, self._answers, self._purgatory)
-        self._intake = Intake(seat, self._answers, self._appender, self._mailbox)
+        self._live = self._replicas.live
+        self._isr = IsrKeeper(self._replicas.by_slot, self._live, self._mailbox, seat.wiring.controller_id)
+        self._intake = Intake(seat, self._answers, self._appender, self._mailbox, self._isr)
         self._moved = self._replicas.moved
+        self._moved.observe_ends(self._isr.note_end)
+        self._moved.observe_ends(self._answers.wake_followers)
         self._moved.observe(self._answers.wake_fetches)
         self._moved.observe(self._purgatory.complete, self._purgatory.waiting)
         self._moved.observe(self._groups.moved, self._groups.waiting)
+        self._moved.observe_roles(self._isr.follow_role)
         self._moved.observe_roles(self._groups.follow_role)
         self._moved.observe_roles(self._note_role)
         self._view_version = 0
@@ -77,12 +83,14 @@ class PartitionWorker(duty_cycle.Process):
         seat = self._seat
         now_ms = self._clock.now_ms()
         monotonic_ms = self._clock.monotonic_ns() // 1_000_000
+        self._live.now_ms = monotonic_ms
         self._groups.turn(now_ms, monotonic_ms)
         if seat.view.version() != self._view_version:
             self._follow_view()
         elif self._replicas.has_unopened and not self._is_closing:
             self._open_some()
-        done = self._intake.do_work(now_ms, monotonic_ms)
+        done = self._isr.do_work()
+        done += self._intake.do_work(now_ms, monotonic_ms)
         done += self._moved.tell()
         done += self._groups.do_work()
         self._note_followed()
@@ -142,8 +150,11 @@ class PartitionWorker(duty_cycle.Process):
     def _follow_view(self) -> None:
         version = self._seat.view.version()
         view, changes = self._seat.view.follow()
+        has_new_brokers = self._live.follow(view.brokers)
         self._replicas.follow(view, changes)
         self._note_opened()
+        if has_new_brokers:
+            self._isr.follow_brokers()
         self._groups.follow(self._topics.follow(view, changes), changes)
         self._view_version = version
 

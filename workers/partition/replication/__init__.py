@@ -1,0 +1,1 @@
+"""Replication in the partition worker: what followers have, what this node follows."""
