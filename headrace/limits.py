@@ -234,6 +234,7 @@ ISR_RETRY_MAX_MS = 1_000
 ISR_CHANGES_PER_REQUEST_MAX = 500
 SESSION_PARTITIONS_MAX = 200_000  # that a follower fetches over one connection
 EPOCH_FILES_MAX = 10_000  # partitions whose leader epochs a network worker remembers
+RECORD_DELETIONS_MAX = 10_000  # partitions of one worker whose DeleteRecords wait for followers
 FOLLOWED_PER_MESSAGE_MAX = 512  # followers' offsets, 20 KiB
 
 # Partition workers
@@ -242,6 +243,12 @@ PARKED_PRODUCES_MAX = 100_000  # over all replicas of one worker; beyond, reques
 ROWS_PER_FLUSH_MAX = 5_000
 BACKLOG_ENTRIES_MAX = 4 * REQUESTS_PER_CYCLE_MAX
 COORDINATOR_CYCLE_MS_MAX = 1_000
+
+# Followers
+FETCHED_CYCLE_MS_MAX = 5  # of a cycle, in which what leaders sent is appended; a slice that has begun is finished
+FETCHED_SLICE_BYTES = 128 << 10  # appended between two checks of the clock
+FETCH_PAUSE_FIRST_MS = 20  # after an error of a partition, doubled each time up to replica.fetch.backoff.ms
+FETCH_BUFFER_BYTES_MAX = 64 << 20  # of answers of one leader, received in place; a larger one gets memory of its own
 
 # Coordinators
 LOAD_REPORTS_MAX = 20  # log lines of one load; the last one has the sum

@@ -149,7 +149,14 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("auto.leader.rebalance.enable", _B, "true", "Without effect until nodes replicate."),
     Setting("leader.imbalance.check.interval.seconds", _L, "300", "Without effect until nodes replicate.", 1, _LONG_MAX),
     Setting("leader.imbalance.per.broker.percentage", _I, "10", "Without effect until nodes replicate.", 0, _INT_MAX),
-    Setting("num.replica.fetchers", _I, "1", "Without effect until nodes replicate.", 1, _INT_MAX),
+    Setting("num.replica.fetchers", _I, "1", "Without effect: each partition worker fetches from each leader (headrace.partition.workers).", 1, _INT_MAX),
+    Setting("replica.fetch.max.bytes", _I, "1048576", "Bytes of a partition that a follower asks for; a larger first batch comes all the same.", 0, _INT_MAX),
+    Setting("replica.fetch.wait.max.ms", _I, "500", "How long a leader waits for replica.fetch.min.bytes before it answers a follower.", 0, _INT_MAX),
+    Setting("replica.fetch.min.bytes", _I, "1", "Bytes for which a leader answers a follower before replica.fetch.wait.max.ms.", 0, _INT_MAX),
+    Setting("replica.fetch.response.max.bytes", _I, "10485760", "Bytes of all partitions that a follower asks for; a larger first batch comes all the same.", 0, _INT_MAX),
+    Setting("replica.fetch.backoff.ms", _I, "1000", "Longest pause of a follower after an error of a partition; the first ones are shorter.", 0, _INT_MAX),
+    Setting("replica.socket.timeout.ms", _I, "30000", "How long a follower waits for an answer of its leader.", 1, _INT_MAX),
+    Setting("replica.socket.receive.buffer.bytes", _I, "65536", "SO_RCVBUF of a follower's connections; -1 leaves the system's.", -1, _INT_MAX),
     Setting("replica.lag.time.max.ms", _L, "30000", "How long a follower may be late before it leaves the in-sync replicas.", 1, _LONG_MAX),
     Setting("inter.broker.listener.name", _S, None, "Without effect: only one listener is supported."),
     # Threads of Kafka's, whose work the network and partition workers do (headrace.network.workers, headrace.partition.workers)
@@ -411,6 +418,10 @@ class Settings:
         ring_bytes = values["headrace.request.ring.bytes"]
         if ring_bytes & (ring_bytes - 1):
             raise ConfigError("headrace.request.ring.bytes", ring_bytes, "must be a power of two")
+        wait_ms = values["replica.fetch.wait.max.ms"]
+        for key in ("replica.socket.timeout.ms", "replica.lag.time.max.ms"):
+            if values[key] < wait_ms:
+                raise ConfigError(key, values[key], f"must be at least replica.fetch.wait.max.ms ({wait_ms})")
         for key in ("log.message.format.version", "inter.broker.protocol.version"):
             _check_version(key, values[key])
         for key in CPU_KEYS:

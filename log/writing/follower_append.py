@@ -11,6 +11,7 @@ from __future__ import annotations
 from crc32c import crc32c
 
 from headrace.errors import HeadraceError
+from headrace.ids import NO_EPOCH
 from headrace.log.batch_walk import Step
 from headrace.log.config import LogConfig
 from headrace.log.index_layout import RELATIVE_OFFSET_MAX, AbortedTransaction
@@ -104,6 +105,9 @@ class FollowerAppend:
             if epoch > latest_epoch:
                 tail.begin_epoch(epoch, base_offset)
                 latest_epoch = epoch
+            elif epoch < 0 <= latest_epoch and records[place + MAGIC_POSITION] < MAGIC_V2:
+                tail.forget_epochs()  # what follows tells of no epoch: the log's latest one says nothing of its end any more
+                latest_epoch = NO_EPOCH
             if producer_id >= 0:
                 batch = records[place : place + size]
                 ended = replay_batch(

@@ -95,6 +95,13 @@ class LogTail:
         except OSError as failure:
             self._latch.fail("leader epoch", failure)
 
+    def forget_epochs(self) -> None:
+        """Batches of an old format come: no epoch is known from here on. raises StorageFailed"""
+        try:
+            self._epochs.replace([])
+        except OSError as failure:
+            self._latch.fail("leader epochs", failure)
+
     def _snapshot(self) -> None:
         """Bounds how much of the log a restart replays. Only the process's death has to leave it whole."""
         try:

@@ -289,15 +289,17 @@ class PartitionLog:
     def truncate_to(self, offset: int) -> bool:
         """Cut the log so that it ends at `offset`, or at the beginning of the batch that holds it.
 
-        Producers, epochs, indexes and the recovery point follow. The caller has taken the high watermark back before.
+        Producers, epochs, indexes and the recovery point follow. The caller has taken the high watermark back before. An epoch that
+        began at the end, and in which nothing was written, is forgotten in any case: other logs never had it.
 
         returns   whether anything was cut
         raises    StorageFailed
         """
         self._latch.check()
-        if offset >= self.log_end_offset:
-            return False
         try:
+            if offset >= self.log_end_offset:
+                self.epochs.truncate_from_end(self.log_end_offset)
+                return False
             if offset < self.log_start_offset:
                 self._restart_at(offset)
             else:

@@ -23,8 +23,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from headrace.errors import StorageExhausted, StorageFailed
-from headrace.ids import PartitionKey, TopicPartition
+from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
+from headrace.ids import NO_LEADER, PartitionKey, TopicPartition
 from headrace.log.config import LogConfig
 from headrace.log.disk import storage_failure
 from headrace.log.writing.leader_append import Result
@@ -72,6 +72,7 @@ class Replica:
         "isr",
         "key",
         "leader_epoch",
+        "leader_id",
         "log",
         "min_insync_replicas",
         "partition",
@@ -101,6 +102,7 @@ class Replica:
         self.key = key
         self.state = RowState.LOADING
         self.leader_epoch = -1
+        self.leader_id = NO_LEADER
         self.isr: tuple[int, ...] = ()
         self.replicas: tuple[int, ...] = ()
         self.followers: Followers | None = None
@@ -156,6 +158,7 @@ class Replica:
         self.isr = view.isr
         self.replicas = view.replicas
         self.leader_epoch = view.leader_epoch
+        self.leader_id = view.leader
         self._follow_followers(is_new_epoch)
         self.advance_high_watermark()
         self.publish()
@@ -313,6 +316,53 @@ class Replica:
             self.advance_high_watermark()
             self.publish()
         return results
+
+    def follow(self, records: memoryview, high_watermark: int, log_start_offset: int, now_ms: int) -> int:
+        """Take what the leader sent: its batches, its high watermark and its log start offset, as far as they are within our log.
+
+        records   batches side by side, the last one perhaps cut short; may be empty
+        returns   the bytes taken: those of the whole batches
+        raises    CorruptRecord or OffsetsOutOfOrder, for an invalid batch: those before it are in the log, and published;
+                  StorageFailed: tell `fail`
+        """
+        if self.is_full:
+            raise StorageExhausted(f"{self.partition}: no room in {self.log.directory.parent}")
+        log = self.log
+        taken = 0
+        refusal: HeadraceError | None = None
+        was = (log.log_end_offset, log.log_start_offset, self.high_watermark)
+        if len(records):
+            try:
+                taken = log.append_as_follower(records, now_ms)
+            except StorageFailed:
+                raise
+            except HeadraceError as failure:
+                refusal = failure
+            if log.config.flush_before_ack:
+                log.flush()  # the leader takes the next fetch offset for a promise
+        self.high_watermark = max(self.high_watermark, min(high_watermark, log.log_end_offset))
+        log.advance_log_start(min(log_start_offset, self.high_watermark))
+        if (log.log_end_offset, log.log_start_offset, self.high_watermark) != was:
+            self.publish()
+        if refusal is not None:
+            raise refusal
+        return taken
+
+    def truncate(self, offset: int) -> None:
+        """Cut the log back to where its leader's agrees with it. raises StorageFailed: tell `fail`"""
+        log = self.log
+        if offset < self.high_watermark and log.failure is None:  # readers go by the row, so it is the first to say so
+            self.high_watermark = max(offset, log.log_start_offset)
+            self.publish()
+        log.truncate_to(offset)
+        self.high_watermark = min(max(self.high_watermark, log.log_start_offset), log.log_end_offset)
+        self.publish()
+
+    def restart_at(self, offset: int) -> None:
+        """Drop every record, and begin at an offset of the leader's log. raises StorageFailed: tell `fail`"""
+        self.log.restart_at(offset)
+        self.high_watermark = offset
+        self.publish()
 
     def replace_log(self, log: PartitionLog) -> None:
         """The same records in another place: what was published of them is in it. Published, for readers to find it.

@@ -125,6 +125,16 @@ class ReplicaMoves:
             for directory in copies:
                 self._resume(name, replica, directory)
 
+    def follow_cut(self, replica: Replica) -> None:
+        """The log of a replica was cut, or restarted: its copy has nothing that the log has not."""
+        move = self._moves.get(replica.slot)
+        if move is None or move.future.log_end_offset <= replica.high_watermark:
+            return
+        try:
+            move.future.truncate_to(replica.high_watermark)
+        except HeadraceError as failure:
+            self._give_up(move, failure)
+
     def close(self) -> None:
         """The worker stops: its successor resumes the copies."""
         for move in list(self._moves.values()):

@@ -2,12 +2,13 @@
 
 Runs in: one process per group, forked by the supervisor. A duty cycle:
 
-    peers changed? -> view moved? logs to open? -> ISRs -> append from the rings -> tell -> groups -> expire -> tell
-                   -> flush answers -> park on the doorbell
+    peers changed? -> view moved? logs to open? -> ISRs -> answers of other nodes -> append from the rings
+                   -> append what leaders sent -> tell -> groups -> expire -> tell -> flush answers -> ask other nodes
+                   -> park on the doorbell
 
     tell   who waits for a replica that moved: fetches, produces, coordinators; the controller, of roles (`moved_replicas.py`)
 
-It never blocks on anything but the disk and its own doorbell. Logs are opened a few in a cycle: what is open is served
+It never blocks on anything but the disk and its own doorbell and sockets. Logs are opened a few in a cycle: what is open is served
 meanwhile.
 """
 
@@ -17,6 +18,8 @@ from headrace.clock import Clock, SystemClock
 from headrace.limits import IDLE_WAIT_MAX_MS
 from headrace.runtime import duty_cycle
 from headrace.runtime.mailbox import Mailbox
+from headrace.runtime.peers import Peers
+from headrace.runtime.poller import Poller
 from headrace.shm.messages import VIEW_FOLLOWED, RequestKind
 from headrace.shm.seat import Seat
 from headrace.workers.partition.answers import Answers
@@ -31,37 +34,53 @@ from headrace.workers.partition.producer_description import ProducerDescription
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replica_moves import ReplicaMoves
 from headrace.workers.partition.replicas import Replicas
+from headrace.workers.partition.replication.fetch_options import FetchOptions
+from headrace.workers.partition.replication.fetchers import Fetchers
 from headrace.workers.partition.replication.isr import IsrKeeper
+from headrace.workers.partition.replication.record_deletions import RecordDeletions
 from headrace.workers.partition.upkeep import Upkeep
 
 TICK_INTERVAL_MS = 50
 
 
 class PartitionWorker(duty_cycle.Process):
-    """One partition worker's state, and its part of the duty cycle."""
+    """One partition worker's state, and its part of the duty cycle.
 
-    def __init__(self, seat: Seat, clock: Clock) -> None:
+    poller   of its process; None: it speaks to no other node
+    """
+
+    def __init__(self, seat: Seat, clock: Clock, poller: Poller | None = None) -> None:
         self._seat = seat
         self._clock = clock
         index = seat.process_id - seat.wiring.network_count
         self._answers = Answers(seat)
         self._purgatory = ProducePurgatory(self._answers)
         self._replicas = Replicas(seat, index, clock)
+        self._live = self._replicas.live
+        self._deletions = RecordDeletions()
         self._topics = KnownTopics()
         self._groups = CoordinatorHost(
             Groups(seat), self._topics, seat, self._answers, self._replicas.by_slot, clock.now_ms()
         )
         self._moves = ReplicaMoves(self._replicas, clock)
         handlers = {
-            **Upkeep(self._replicas.by_slot, self._moves.is_moving).handlers(),
+            **Upkeep(self._replicas.by_slot, self._moves.is_moving, self._deletions, self._live).handlers(),
             **GroupRequests(self._groups).handlers(),
             **self._moves.handlers(),
             **ProducerDescription(self._replicas.by_slot).handlers(),
         }
         self._mailbox = Mailbox(seat, handlers)
+        self._poller = poller
+        self._peers: Peers | None = None
+        self._fetchers: Fetchers | None = None
+        if poller is not None:
+            self._peers = Peers(poller, clock, seat.doorbell.force)
+            options = FetchOptions.from_settings(seat.wiring.settings, index)
+            self._fetchers = Fetchers(options, self._peers, clock, self._moves.follow_cut, seat.partitions.rows)
         self._appender = Appender(seat, self._replicas, self._answers, self._purgatory)
-        self._live = self._replicas.live
-        self._isr = IsrKeeper(self._replicas.by_slot, self._live, self._mailbox, seat.wiring.controller_id)
+        self._isr = IsrKeeper(
+            self._replicas.by_slot, self._live, self._mailbox, seat.wiring.controller_id, self._deletions.check
+        )
         self._intake = Intake(seat, self._answers, self._appender, self._mailbox, self._isr)
         self._moved = self._replicas.moved
         self._moved.observe_ends(self._isr.note_end)
@@ -69,7 +88,11 @@ class PartitionWorker(duty_cycle.Process):
         self._moved.observe(self._answers.wake_fetches)
         self._moved.observe(self._purgatory.complete, self._purgatory.waiting)
         self._moved.observe(self._groups.moved, self._groups.waiting)
+        self._moved.observe(self._deletions.check, self._deletions.waiting)
         self._moved.observe_roles(self._isr.follow_role)
+        if self._fetchers is not None:
+            self._moved.observe(self._fetchers.note_moved, self._fetchers)
+            self._moved.observe_roles(self._fetchers.follow_role)
         self._moved.observe_roles(self._groups.follow_role)
         self._moved.observe_roles(self._note_role)
         self._view_version = 0
@@ -90,7 +113,10 @@ class PartitionWorker(duty_cycle.Process):
         elif self._replicas.has_unopened and not self._is_closing:
             self._open_some()
         done = self._isr.do_work()
+        done += 0 if self._poller is None else self._poller.dispatch()
         done += self._intake.do_work(now_ms, monotonic_ms)
+        if self._fetchers is not None:
+            done += self._fetchers.do_work(now_ms)
         done += self._moved.tell()
         done += self._groups.do_work()
         self._note_followed()
@@ -99,6 +125,7 @@ class PartitionWorker(duty_cycle.Process):
         if monotonic_ms >= self._next_tick_ms:
             self._next_tick_ms = monotonic_ms + TICK_INTERVAL_MS
             self._appender.expire(monotonic_ms)
+            self._deletions.expire(monotonic_ms)
             self._replicas.tick(now_ms, monotonic_ms)
         done += self._moved.tell()
         done += self._replicas.has_unopened and not self._is_closing
@@ -106,6 +133,8 @@ class PartitionWorker(duty_cycle.Process):
             self._tell_controller()
         done += self._answers.flush()
         self._mailbox.flush()
+        if self._peers is not None:
+            done += self._peers.turn()
         return done
 
     def peers_changed(self, process_ids: frozenset[int]) -> None:
@@ -131,30 +160,40 @@ class PartitionWorker(duty_cycle.Process):
 
     def sleep_bound_ms(self) -> int:
         """How long the loop may sleep when there was nothing to do."""
-        return self._groups.sleep_bound_ms(IDLE_WAIT_MAX_MS)
+        bound_ms = self._groups.sleep_bound_ms(IDLE_WAIT_MAX_MS)
+        if self._fetchers is not None and self._peers is not None:
+            bound_ms = self._peers.sleep_bound_ms(self._fetchers.sleep_bound_ms(bound_ms))
+        return bound_ms
 
     def is_ready(self) -> bool:
         """Whether everything that a view wants is open."""
         return self._view_version > 0 and not self._replicas.has_unopened
 
     def drain(self) -> bool:
-        """Open and move nothing more; what lies in the rings is answered."""
+        """Open, move and fetch nothing more; what lies in the rings is answered."""
         self._is_closing = True
+        if self._fetchers is not None:
+            self._fetchers.close()
         self._moves.close()
         return True
 
     def close(self) -> bool:
         """Flush and close the logs; returns whether all of them were closed cleanly."""
+        if self._peers is not None:
+            self._peers.close_all()
         return self._replicas.close()
 
     def _follow_view(self) -> None:
         version = self._seat.view.version()
         view, changes = self._seat.view.follow()
         has_new_brokers = self._live.follow(view.brokers)
+        if self._fetchers is not None:
+            self._fetchers.follow(view)
         self._replicas.follow(view, changes)
         self._note_opened()
         if has_new_brokers:
             self._isr.follow_brokers()
+            self._deletions.check_all()
         self._groups.follow(self._topics.follow(view, changes), changes)
         self._view_version = version
 
@@ -179,4 +218,4 @@ class PartitionWorker(duty_cycle.Process):
 def run(seat: Seat, clock: Clock | None = None) -> int:
     """Work until SIGTERM; the exit code tells the supervisor whether every log was closed cleanly."""
     clock = clock or SystemClock()
-    return duty_cycle.run(seat, clock, lambda _poller, _stop: PartitionWorker(seat, clock))
+    return duty_cycle.run(seat, clock, lambda poller, _stop: PartitionWorker(seat, clock, poller))

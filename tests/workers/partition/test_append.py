@@ -64,7 +64,7 @@ class Worker:
         self.seat.writers = {}
         self.seat.readers |= {peer: Reader() for peer in self.seat.wiring.targets(self.seat.process_id) if peer}
         mailbox = Mailbox(self.seat)
-        isr = IsrKeeper(self.replicas.by_slot, self.replicas.live, mailbox, self.seat.wiring.controller_id)
+        isr = IsrKeeper(self.replicas.by_slot, self.replicas.live, mailbox, self.seat.wiring.controller_id, id)
         self.intake = Intake(self.seat, self.answers, appender, mailbox, isr)
         self._next_id = 0
 

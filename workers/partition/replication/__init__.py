@@ -1,1 +1,1 @@
-"""Replication in the partition worker: what followers have, what this node follows."""
+"""Replication in a partition worker: what follows the leaders of other nodes, and what is known of own followers."""

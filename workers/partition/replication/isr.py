@@ -27,7 +27,7 @@ Source: Kafka `Partition.maybeExpandIsr`, `maybeShrinkIsr`, `handleAlterPartitio
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from headrace.errors import ErrorCode, StorageFailed
@@ -96,15 +96,24 @@ class _Change:
 
 
 class IsrKeeper:
-    """The ISRs of one worker's replicas."""
+    """The ISRs of one worker's replicas.
+
+    on_log_start   told of a replica with a follower whose log start is another
+    """
 
     def __init__(
-        self, replicas: Mapping[int, Replica], live: LiveBrokers, mailbox: Mailbox, controller_id: int
+        self,
+        replicas: Mapping[int, Replica],
+        live: LiveBrokers,
+        mailbox: Mailbox,
+        controller_id: int,
+        on_log_start: Callable[[Replica], None],
     ) -> None:
         self._replicas = replicas
         self._live = live
         self._mailbox = mailbox
         self._controller_id = controller_id
+        self._on_log_start = on_log_start
         self._changes: dict[Replica, _Change] = {}
         self._to_ask: list[_Change] = []
         self._answered: list[_Change] = []
@@ -161,7 +170,10 @@ class IsrKeeper:
                 continue
             if live.is_stale(broker_id, broker_epoch):
                 continue
+            log_start_before = follower.log_start_offset
             followers.note_fetch(follower, offset, log_start, broker_epoch)
+            if log_start != log_start_before:
+                self._on_log_start(replica)
             self._advance(replica)
             self._review(replica)
 

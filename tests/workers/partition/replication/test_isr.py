@@ -7,7 +7,7 @@ import pytest
 
 from headrace.errors import ErrorCode
 from headrace.limits import ISR_CHECK_INTERVAL_MS_MAX, ISR_RETRY_MAX_MS
-from tests.workers.partition.replication.conftest import BROKER_EPOCH, NODE, REPLICAS, SECOND, THIRD
+from tests.workers.partition.replication.led_cluster import BROKER_EPOCH, NODE, REPLICAS, SECOND, THIRD
 
 LAG_MS = 30_000
 LATE_MS = LAG_MS + ISR_CHECK_INTERVAL_MS_MAX

@@ -1,0 +1,502 @@
+"""Fetches from one leader broker all partitions of this worker that follow it. It never waits: requests out, answers by callback.
+
+Runs in: a partition worker, made by `fetchers.py`. One request is in flight at a time, and the next is chosen by the states
+(`follower_states.py`):
+
+    1  some are TRUNCATING     OffsetForLeaderEpoch for them all; those without epochs are cut to their high watermark at once
+    2  some are RESETTING      ListOffsets for them all, its end and its beginning
+    3  some are FETCHING       Fetch: the leader waits for news of any of them (`replica.fetch.wait.max.ms`)
+
+    Fetch, answered -> [append a slice, check the clock]... -> Fetch again, which names what has moved
+
+An answer lies where it was received, in the fetcher's buffer, and is appended from there. That takes FETCHED_CYCLE_MS_MAX of a
+cycle; the rest waits in the buffer for the next one. A partition that was dropped meanwhile, has another epoch, or another end
+than was asked for takes nothing of it.
+
+A leader that is away costs nothing: its `Peer` backs off, and the request waits in it.
+
+For each answer: one pass over what it names; for each partition in it one append (CRC-32C, one `pwritev` for 128 KiB or a batch)
+and one row; copies of ours: none above 4 KiB.
+
+Source: Kafka `AbstractFetcherThread`, `RemoteLeaderEndPoint`; KIP-74, KIP-227, KIP-320, KIP-595, KIP-903.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from headrace.clock import Clock
+from headrace.errors import BadFrame, ErrorCode
+from headrace.limits import FETCH_BUFFER_BYTES_MAX, FETCH_PAUSE_FIRST_MS, FETCHED_SLICE_BYTES
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import decode_response
+from headrace.runtime.peer import Peer
+from headrace.runtime.peer_options import PeerOptions
+from headrace.runtime.peer_request import Outcome
+from headrace.runtime.peers import Peers
+from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replication import leader_errors
+from headrace.workers.partition.replication.fetch_options import FetchOptions
+from headrace.workers.partition.replication.fetch_session import FetchSession
+from headrace.workers.partition.replication.followed import Followed
+from headrace.workers.partition.replication.follower_states import FollowerEvent, FollowerState
+from headrace.workers.partition.replication.leader_questions import (
+    EARLIEST,
+    LATEST,
+    epoch_answers,
+    epochs_request,
+    offset_answers,
+    offsets_request,
+)
+
+VERSION_WITHOUT_IDS = 12
+VERSION_OF_IDS = 13
+_DOUBLINGS = 20  # more are no use
+_FRAME_BYTES = 256 << 10  # of an answer besides its records: some thousand partitions
+_NOTHING = memoryview(b"")
+
+_ReplicaState = messages.FetchRequest.ReplicaState
+_Data = messages.FetchResponse.PartitionData
+_log = logging.getLogger(__name__)
+
+
+class Fetcher:
+    """Of one leader.
+
+    leader         its node id
+    broker_epoch   our own, which requests carry; -1: not known
+    delay          called with a partition and the length of its pause, returns the serial of a timer; `resume` follows
+    cancel         called with such a serial
+    on_cut         called with a replica whose log was cut, or restarted
+    """
+
+    def __init__(
+        self,
+        leader: int,
+        options: FetchOptions,
+        peers: Peers,
+        clock: Clock,
+        delay: Callable[[Followed, int], int],
+        cancel: Callable[[int], None],
+        on_cut: Callable[[Replica], None],
+    ) -> None:
+        self.leader = leader
+        self.broker_epoch = -1
+        self._options = options
+        self._peers = peers
+        self._clock = clock
+        self._delay = delay
+        self._cancel = cancel
+        self._on_cut = on_cut
+        self._peer: Peer | None = None
+        self._address = ("", 0)
+        self._partitions: dict[Followed, None] = {}
+        self._truncating: dict[Followed, None] = {}
+        self._resetting: dict[Followed, None] = {}
+        self._touched: dict[Followed, None] = {}  # of those FETCHING: what a request says of them may be another
+        self._session: FetchSession[Followed] = FetchSession(options.partition_bytes_max)
+        self._asked: object | None = None  # a token of what is in flight
+        self._answer: deque[tuple[Followed, _Data]] = deque()  # what is to be applied still
+        self._place = 0  # in the records of the first of these, up to where they are in its log
+        self._expected = -1  # where its log ends, if nobody has touched it
+        self._latest: dict[Followed, tuple[int, int]] = {}  # the first half of what RESETTING ones wait for
+        self._failures = 0  # of whole answers, in a row
+        self._pause_until_ms = 0
+        self._buffer: memoryview | None = None
+
+    def __len__(self) -> int:
+        """Partitions, those that failed too."""
+        return len(self._partitions)
+
+    def __contains__(self, followed: Followed) -> bool:
+        return followed in self._partitions
+
+    @property
+    def is_asking(self) -> bool:
+        return self._asked is not None
+
+    @property
+    def pause_until_ms(self) -> int:
+        """Until when nothing is asked; over: 0."""
+        return self._pause_until_ms
+
+    def connect(self, host: str, port: int) -> None:
+        """The broker is there, maybe at another place than before."""
+        if self._peer is not None and (host, port) == self._address:
+            return
+        self.disconnect()
+        options = self._options
+        self._address = (host, port)
+        self._peer = self._peers.open(
+            host,
+            port,
+            PeerOptions(client_id=options.client_id, receive_buffer_bytes=options.receive_buffer_bytes),
+        )
+
+    def disconnect(self) -> None:
+        """Nothing is asked of it until it is there again."""
+        peer, self._peer = self._peer, None
+        self._forget_asked()
+        if peer is not None:
+            self._session.reset(is_known=False)
+            self._peers.close(peer)
+
+    def add(self, followed: Followed) -> None:
+        """Follow the leader with one more partition."""
+        self._partitions[followed] = None
+        self._enroll(followed)
+
+    def remove(self, followed: Followed) -> None:
+        """It follows no more: nothing that comes is applied to it."""
+        del self._partitions[followed]
+        self._truncating.pop(followed, None)
+        self._resetting.pop(followed, None)
+        self._touched.pop(followed, None)
+        self._session.drop(followed)
+        self._cancel(followed.timer)
+        followed.timer = 0
+
+    def touch(self, followed: Followed) -> None:
+        """Its log is another than the leader was told."""
+        if followed.state is FollowerState.FETCHING:
+            self._touched[followed] = None
+
+    def resume(self, followed: Followed) -> None:
+        """Its pause is over."""
+        followed.timer = 0
+        followed.step(FollowerEvent.TIME)
+        self._enroll(followed)
+
+    def do_work(self, now_ms: int, until_ns: int) -> int:
+        """Apply what came, ask what is next; returns the work done, 0 where there is nothing to do but wait."""
+        if self._answer:
+            return self._apply_some(now_ms, until_ns)
+        if self._asked is not None or self._peer is None:
+            return 0
+        if self._pause_until_ms:
+            if self._clock.monotonic_ns() // 1_000_000 < self._pause_until_ms:
+                return 0
+            self._pause_until_ms = 0
+        if self._truncating and self._ask_epochs():
+            return 1
+        if self._resetting:
+            return self._ask_ends()
+        return self._ask_records()
+
+    def close(self) -> None:
+        for followed in list(self._partitions):
+            self.remove(followed)
+        self.disconnect()
+
+    # Requests
+
+    def _ask(self, api_key: int, version: int, request: Any, on_reply: Callable[..., None], **how: Any) -> bool:
+        """Send a request; its answer counts only while nobody has given up on it."""
+        assert self._peer is not None
+        token = self._asked or object()
+
+        def hear(outcome: Outcome, body: memoryview) -> None:
+            if self._asked is not token:
+                return
+            try:
+                answer = decode_response(api_key, version, body) if outcome is Outcome.ANSWERED else None
+            except BadFrame as failure:
+                _log.error("leader's answer can't be read leader=%d reason=%s", self.leader, failure)
+                answer = None
+            on_reply(answer, outcome)
+
+        if not self._peer.ask(api_key, version, request, hear, self._options.timeout_ms, **how):
+            return False
+        self._asked = token
+        return True
+
+    def _forget_asked(self) -> None:
+        self._asked = None
+        self._answer.clear()
+        self._latest.clear()
+
+    def _pause(self, least_ms: int = 0) -> None:
+        """A whole answer was of no use: ask again, but not at once each time."""
+        options = self._options
+        if self._failures or least_ms:
+            pause_ms = min(FETCH_PAUSE_FIRST_MS << min(self._failures, _DOUBLINGS), options.backoff_ms)
+            self._pause_until_ms = self._clock.monotonic_ns() // 1_000_000 + max(pause_ms, least_ms)
+        self._failures += 1
+
+    # Fetch
+
+    def _ask_records(self) -> int:
+        session, options = self._session, self._options
+        versions = options.versions
+        if self._touched:
+            for followed in self._touched:
+                session.want(followed, followed.wish(versions.truncates_on_fetch))
+            self._touched.clear()
+        if not session:
+            return 0
+        is_by_id = versions.fetch >= VERSION_OF_IDS and session.can_go_by_id()
+        version = versions.fetch if is_by_id else min(versions.fetch, VERSION_WITHOUT_IDS)
+        topics, forgotten = session.build(is_by_id)
+        request = messages.FetchRequest(
+            replica_id=options.node_id,
+            replica_state=_ReplicaState(replica_id=options.node_id, replica_epoch=self.broker_epoch),
+            max_wait_ms=options.wait_max_ms,
+            min_bytes=options.min_bytes,
+            max_bytes=options.response_bytes_max,
+            session_id=session.session_id,
+            session_epoch=session.epoch,
+            topics=topics,
+            forgotten_topics_data=forgotten,
+        )
+        if self._buffer is None:
+            size = min(options.response_bytes_max + _FRAME_BYTES, FETCH_BUFFER_BYTES_MAX)
+            self._buffer = memoryview(bytearray(size))
+        if not self._ask(ApiKey.FETCH, version, request, self._take_records, into=self._buffer):
+            session.reset()
+            self._pause(FETCH_PAUSE_FIRST_MS)
+            return 0
+        return 1
+
+    def _take_records(self, answer: messages.FetchResponse | None, outcome: Outcome) -> None:
+        self._asked = None
+        session = self._session
+        if answer is None:
+            session.reset()
+            if outcome is Outcome.ANSWERED:
+                self._pause(FETCH_PAUSE_FIRST_MS)
+            return
+        reason = session.answered(answer)
+        if reason:
+            _log.info("fetch session restarts leader=%d reason=%s", self.leader, reason)
+            self._pause(answer.throttle_time_ms)
+            return
+        self._failures = 0
+        find = session.find
+        for topic in answer.responses:
+            for data in topic.partitions:
+                followed = find(topic.topic, topic.topic_id, data.partition_index)
+                if followed is not None and followed.asked is not None:
+                    self._answer.append((followed, data))
+        self._begin_partition()
+
+    def _begin_partition(self) -> None:
+        """The first of those that are to be applied has its log where it was asked for, or gets nothing."""
+        self._place = 0
+        while self._answer:
+            asked = self._answer[0][0].asked
+            if asked is not None:
+                self._expected = asked.fetch_offset
+                return
+            self._answer.popleft()
+
+    def _apply_some(self, now_ms: int, until_ns: int) -> int:
+        """Continue with the answer until the time is over; returns the work done."""
+        done = 0
+        monotonic_ns = self._clock.monotonic_ns
+        while self._answer:
+            followed, data = self._answer[0]
+            if self._apply(followed, data, now_ms):
+                self._answer.popleft()
+                self._begin_partition()
+            done += 1
+            if monotonic_ns() >= until_ns:
+                break
+        return done
+
+    def _apply(self, followed: Followed, data: _Data, now_ms: int) -> bool:
+        """One slice of a partition's part; returns whether that was the last."""
+        if followed not in self._partitions or followed.state is not FollowerState.FETCHING:
+            return True
+        asked, replica = followed.asked, followed.replica
+        if (
+            asked is None
+            or asked.leader_epoch != followed.leader_epoch
+            or not followed.is_current
+            or replica.log.log_end_offset != self._expected
+        ):
+            self.touch(followed)
+            return True
+        if data.error_code:
+            self._refuse(followed, data.error_code)
+            return True
+        diverging = data.diverging_epoch
+        if diverging.epoch >= 0 and self._options.versions.truncates_on_fetch:
+            parted, is_another = followed.part(diverging.epoch, diverging.end_offset, self._on_cut)
+            is_stuck = parted in _CUTS and not is_another
+            self._settle(followed, FollowerEvent.REFUSED if is_stuck else parted)
+            return True
+        records = _NOTHING if data.records is None else data.records
+        rest = records[self._place :]
+        size = FETCHED_SLICE_BYTES
+        while True:
+            taken, event = followed.apply(rest[:size], data.high_watermark, data.log_start_offset, now_ms)
+            if taken or event is not None or size >= len(rest):
+                break
+            size *= 8
+        if event is not None:
+            self._settle(followed, event)
+            return True
+        followed.failures = followed.last_error = 0
+        self._place += taken
+        self._expected = replica.log.log_end_offset
+        self.touch(followed)
+        if taken and size < len(rest):
+            return False
+        if len(records):
+            if not self._place:
+                _log.error("not one whole batch was fetched partition=%s bytes=%d", replica.partition, len(records))
+                self._settle(followed, FollowerEvent.REFUSED)
+            self._session.put_last(followed)
+        return True
+
+    def _refuse(self, followed: Followed, error: int) -> None:
+        """The leader answered an error for a partition."""
+        if error == ErrorCode.OFFSET_OUT_OF_RANGE and followed.state is FollowerState.FETCHING:
+            replica = followed.replica
+            _log.info(
+                "fetch offset is out of range partition=%s offset=%d leader=%d leader_epoch=%d",
+                replica.partition, replica.log.log_end_offset, self.leader, followed.leader_epoch,
+            )  # fmt: skip
+            self._settle(followed, FollowerEvent.OUT_OF_RANGE)
+            return
+        if error != followed.last_error:
+            followed.last_error = error
+            place = f"partition={followed.replica.partition} leader={self.leader} leader_epoch={followed.leader_epoch}"
+            leader_errors.say(error, place)
+        self._settle(followed, leader_errors.event_of(error))
+
+    # OffsetForLeaderEpoch
+
+    def _ask_epochs(self) -> int:
+        """Cut those without epochs; ask where the others' latest ones ended. Returns whether something was asked."""
+        asked: list[Followed] = []
+        is_asked = not self._options.versions.truncates_on_fetch
+        for followed in list(self._truncating):
+            if not followed.is_current:
+                del self._truncating[followed]
+            elif is_asked and followed.replica.log.epochs.latest >= 0:
+                asked.append(followed)
+            else:
+                self._settle(followed, followed.cut_to_high_watermark(self._on_cut))
+        if not asked:
+            return 0
+        versions = self._options.versions
+        request = epochs_request(self._options.node_id, asked)
+        on_reply = partial(self._take_epochs, asked)
+        if not self._ask(ApiKey.OFFSET_FOR_LEADER_EPOCH, versions.offset_for_leader_epoch, request, on_reply):
+            self._pause(FETCH_PAUSE_FIRST_MS)
+        return 1
+
+    def _take_epochs(
+        self, asked: list[Followed], answer: messages.OffsetForLeaderEpochResponse | None, outcome: Outcome
+    ) -> None:
+        self._asked = None
+        if answer is None:
+            if outcome is Outcome.ANSWERED:
+                self._pause(FETCH_PAUSE_FIRST_MS)
+            return
+        self._failures = 0
+        left = dict.fromkeys(asked)
+        for followed, error, epoch, end_offset in epoch_answers(answer, asked):
+            del left[followed]
+            if followed not in self._truncating or not followed.is_current:
+                continue
+            if error:
+                self._refuse(followed, error)
+                continue
+            event, is_another = followed.part(epoch, end_offset, self._on_cut)
+            is_stuck = event is FollowerEvent.CUT_FURTHER and not is_another
+            self._settle(followed, FollowerEvent.REFUSED if is_stuck else event)
+        for followed in left:
+            if followed in self._truncating:
+                self._settle(followed, FollowerEvent.REFUSED)
+
+    # ListOffsets
+
+    def _ask_ends(self) -> int:
+        asked = [followed for followed in self._resetting if followed.is_current]
+        self._resetting = dict.fromkeys(asked)
+        if not asked:
+            return 0
+        version = self._options.versions.list_offsets
+        for timestamp, take in ((LATEST, self._take_latest), (EARLIEST, self._take_earliest)):
+            request = offsets_request(self._options.node_id, asked, timestamp)
+            if not self._ask(ApiKey.LIST_OFFSETS, version, request, partial(take, asked)):
+                self._asked = None
+                self._pause(FETCH_PAUSE_FIRST_MS)
+                return 0
+        return 1
+
+    def _take_latest(
+        self, asked: list[Followed], answer: messages.ListOffsetsResponse | None, outcome: Outcome
+    ) -> None:
+        if answer is not None:
+            self._latest = offset_answers(answer, asked)
+            return
+        self._asked = None
+        if outcome is Outcome.ANSWERED:
+            self._pause(FETCH_PAUSE_FIRST_MS)
+
+    def _take_earliest(
+        self, asked: list[Followed], answer: messages.ListOffsetsResponse | None, outcome: Outcome
+    ) -> None:
+        self._asked = None
+        latest, self._latest = self._latest, {}
+        if answer is None:
+            if outcome is Outcome.ANSWERED:
+                self._pause(FETCH_PAUSE_FIRST_MS)
+            return
+        self._failures = 0
+        earliest = offset_answers(answer, asked)
+        for followed in asked:
+            if followed not in self._resetting or not followed.is_current:
+                continue
+            if followed not in latest or followed not in earliest:
+                self._settle(followed, FollowerEvent.REFUSED)
+                continue
+            error = latest[followed][0] or earliest[followed][0]
+            if error:
+                self._refuse(followed, error)
+            else:
+                self._settle(followed, followed.reset(earliest[followed][1], latest[followed][1], self._on_cut))
+
+    # States
+
+    def _settle(self, followed: Followed, event: FollowerEvent) -> None:
+        """It happened to a partition: into its next state, and where those of that state are kept."""
+        self._truncating.pop(followed, None)
+        self._resetting.pop(followed, None)
+        followed.step(event)
+        if event is FollowerEvent.REFUSED:
+            self._session.drop(followed)
+            self._touched.pop(followed, None)
+            pause_ms = min(FETCH_PAUSE_FIRST_MS << min(followed.failures, _DOUBLINGS), self._options.backoff_ms)
+            followed.failures += 1
+            followed.timer = self._delay(followed, pause_ms)
+        elif event is FollowerEvent.GIVEN_UP:
+            self._session.drop(followed)
+            self._touched.pop(followed, None)
+            _log.warning(
+                "replication stopped until the role is another partition=%s leader=%d leader_epoch=%d",
+                followed.replica.partition, self.leader, followed.leader_epoch,
+            )  # fmt: skip
+        else:
+            self._enroll(followed)
+
+    def _enroll(self, followed: Followed) -> None:
+        """Where those of its state are kept."""
+        if followed.state is FollowerState.TRUNCATING:
+            self._truncating[followed] = None
+        elif followed.state is FollowerState.RESETTING:
+            self._session.drop(followed)
+            self._resetting[followed] = None
+        elif followed.state is FollowerState.FETCHING:
+            self._touched[followed] = None
+
+
+_CUTS = (FollowerEvent.CUT, FollowerEvent.CUT_FURTHER)

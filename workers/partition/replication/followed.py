@@ -1,0 +1,178 @@
+"""One partition that follows another node's leader, under one leader epoch; its log parts from the leader's nowhere, or is cut.
+
+Runs in: the partition worker that owns the partition. Another leader epoch, or another replica in its slot, makes another of
+these (`fetchers.py`), so that nothing that was asked for an older one is ever applied to it.
+
+    apply   what a fetch brought: records, the leader's high watermark and log start offset     (`Replica.follow`)
+    part    where the leader's log parts from ours: ours is cut there                           (`Replica.truncate`)
+    reset   our end is not in the leader's log: cut to its end, or restarted at its start
+
+Each takes what the disk refuses for what it is (`Replica.fail`), and says what becomes of the partition.
+
+Source: Kafka `ReplicaFetcherThread.processPartitionData`, `truncate`, `AbstractFetcherThread.fetchOffsetAndTruncate`,
+`Partition.appendRecordsToFollowerOrFutureReplica`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
+from headrace.log.writing.follower_append import OffsetsOutOfOrder
+from headrace.protocol.record_batch import HEADER_BYTES, MAGIC_POSITION, MAGIC_V2, CorruptRecord, parse_header
+from headrace.shm.partition_table import RowState
+from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replication.divergence import find_cut
+from headrace.workers.partition.replication.fetch_session import Subject, Wish
+from headrace.workers.partition.replication.follower_states import TABLE, FollowerEvent, FollowerState
+
+_log = logging.getLogger(__name__)
+
+
+class Followed(Subject):
+    """A follower.
+
+    replica                ours; what is read of it is never kept
+    leader, leader_epoch   whom it follows
+    state                  `FollowerState`; changed by `step` alone
+    failures               in a row
+    last_error             that was said of it; 0: none
+    timer                  serial of its back-off
+    """
+
+    __slots__ = ("failures", "last_error", "leader", "leader_epoch", "replica", "state", "timer")
+
+    def __init__(self, replica: Replica, topic_id: bytes, state: FollowerState) -> None:
+        super().__init__(replica.partition.topic, topic_id, replica.partition.partition)
+        self.replica = replica
+        self.leader = replica.leader_id
+        self.leader_epoch = replica.leader_epoch
+        self.state = state
+        self.failures = 0
+        self.last_error = 0
+        self.timer = 0
+
+    def __repr__(self) -> str:
+        return f"{self.replica.partition} {self.state.value}"
+
+    def step(self, event: FollowerEvent) -> None:
+        """Into the state that the table names."""
+        state = TABLE[self.state][event]
+        assert state is not None, f"{event.name} in {self.state.name}"
+        self.state = state
+
+    @property
+    def is_current(self) -> bool:
+        """Whether its replica follows, and under this epoch still."""
+        replica = self.replica
+        return replica.state is RowState.FOLLOWER and replica.leader_epoch == self.leader_epoch
+
+    def wish(self, says_last_epoch: bool) -> Wish:
+        """What a fetch of it asks for now."""
+        log = self.replica.log
+        last_epoch = log.epochs.latest if says_last_epoch else -1
+        return Wish(self.leader_epoch, log.log_end_offset, last_epoch, log.log_start_offset)
+
+    def apply(
+        self, records: memoryview, high_watermark: int, log_start_offset: int, now_ms: int
+    ) -> tuple[int, FollowerEvent | None]:
+        """Append what a fetch brought, or a slice of it.
+
+        returns   bytes taken, and what happened to the partition; None: nothing but that
+        """
+        replica = self.replica
+        try:
+            if len(records) and replica.log.log_end_offset == replica.log.log_start_offset:
+                self._begin_in_batch(records)
+            return replica.follow(records, high_watermark, log_start_offset, now_ms), None
+        except StorageFailed as failure:
+            return 0, self._refused(failure)
+        except CorruptRecord as failure:
+            _log.error("fetched batch is corrupt, fetched again %s reason=%s", self._place(), failure)
+            return 0, FollowerEvent.REFUSED
+        except (OffsetsOutOfOrder, HeadraceError) as failure:
+            _log.error("fetched batch does not fit, replication stopped %s reason=%s", self._place(), failure)
+            return 0, FollowerEvent.GIVEN_UP
+
+    def part(self, leader_epoch: int, end_offset: int, on_cut: Callable[[Replica], None]) -> tuple[FollowerEvent, bool]:
+        """Cut where the leader says that an epoch ended in its log (`divergence.py`).
+
+        returns   what happened, and whether the log is another now
+        """
+        log = self.replica.log
+        entries = log.epochs.entries
+        cut = find_cut(leader_epoch, end_offset, entries, log.log_end_offset, self.replica.high_watermark)
+        before = (log.log_end_offset, log.epochs.latest)
+        event = self._cut(cut.offset, on_cut)
+        if event is None:
+            event = FollowerEvent.CUT if cut.is_final else FollowerEvent.CUT_FURTHER
+        return event, (log.log_end_offset, log.epochs.latest) != before
+
+    def cut_to_high_watermark(self, on_cut: Callable[[Replica], None]) -> FollowerEvent:
+        """For a log without epochs: what is above may be another record in the leader's."""
+        return self._cut(self.replica.high_watermark, on_cut) or FollowerEvent.CUT
+
+    def reset(self, start_offset: int, end_offset: int, on_cut: Callable[[Replica], None]) -> FollowerEvent:
+        """Our end is not in the leader's log, which begins and ends at these offsets."""
+        log = self.replica.log
+        own_end_offset = log.log_end_offset
+        if end_offset < own_end_offset:
+            return self._cut(end_offset, on_cut) or FollowerEvent.RESET
+        if start_offset > own_end_offset:
+            level = logging.WARNING if log.log_start_offset < own_end_offset else logging.INFO
+            _log.log(
+                level,
+                "log restarts, the leader's has no such offset %s start_offset=%d",
+                self._place(),
+                start_offset,
+            )
+            try:
+                self.replica.restart_at(start_offset)
+            except StorageFailed as failure:
+                return self._refused(failure)
+            on_cut(self.replica)
+        return FollowerEvent.RESET
+
+    def _cut(self, offset: int, on_cut: Callable[[Replica], None]) -> FollowerEvent | None:
+        """Cut the log, if it is longer; None where that worked."""
+        replica = self.replica
+        end_offset, high_watermark = replica.log.log_end_offset, replica.high_watermark
+        if offset < high_watermark:
+            _log.error(
+                "committed records are cut, the leader does not have them %s first_offset=%d last_offset=%d high_watermark=%d",
+                self._place(),
+                offset,
+                high_watermark - 1,
+                high_watermark,
+            )
+        elif offset < end_offset:
+            _log.info("log cut to where it parts from the leader's %s offset=%d", self._place(), offset)
+        try:
+            replica.truncate(offset)
+        except StorageFailed as failure:
+            return self._refused(failure)
+        if offset < end_offset:
+            on_cut(replica)
+        return None
+
+    def _begin_in_batch(self, records: memoryview) -> None:
+        """The leader's log begins within a batch: ours, empty, has to begin where the batch does. raises StorageFailed"""
+        offset = self.replica.log.log_start_offset
+        if len(records) < HEADER_BYTES or records[MAGIC_POSITION] != MAGIC_V2:
+            return  # an entry of an old format names its last offset
+        header = parse_header(records)
+        if header.base_offset < offset <= header.last_offset:
+            self.replica.restart_at(header.base_offset)
+
+    def _refused(self, failure: StorageFailed) -> FollowerEvent:
+        """What the disk refused is for all replicas to follow; without room it is retried."""
+        self.replica.fail(failure)
+        return FollowerEvent.REFUSED if isinstance(failure, StorageExhausted) else FollowerEvent.GIVEN_UP
+
+    def _place(self) -> str:
+        replica = self.replica
+        return (
+            f"partition={replica.partition} end_offset={replica.log.log_end_offset} leader={self.leader} "
+            f"leader_epoch={self.leader_epoch}"
+        )
