@@ -74,8 +74,10 @@ class Campaign:
         time.sleep(BEFORE_S)
         for load in loads:
             load.stop()
+            assert load.acked, f"nothing was acknowledged in {load.topic}"
         wrong = self.judge()
-        return f"{done} whole_s={whole_s:.1f} total_s={time.monotonic() - begun:.1f}", wrong
+        acked = "+".join(str(len(load.acked)) for load in loads)
+        return f"{done} whole_s={whole_s:.1f} total_s={time.monotonic() - begun:.1f} acked={acked}", wrong
 
     def judge(self):
         """What is wrong now, with no load."""
