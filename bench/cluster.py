@@ -100,7 +100,7 @@ def measure_produce(cluster: MixedCluster, seconds: float) -> dict[str, float]:
 
 
 class Prober:
-    """Asks for one record at a time, acks=all, of whoever leads; each acknowledgement has a time."""
+    """Asks for one record at a time, acks=all, of the leader; each acknowledgement has a time."""
 
     def __init__(self, cluster: MixedCluster, topic: str) -> None:
         self._cluster = cluster

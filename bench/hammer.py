@@ -47,7 +47,7 @@ FETCH_RESPONSE_BYTES_MIN = FETCH_BYTES // 4
 def produce_request(partition: int, load: str, topic: str = TOPIC) -> tuple[bytes, int, int]:
     """(frame, records in it, bytes of its batch).
 
-    load   1, 16k, 1m; with -all behind it, acks=all
+    load   1, 16k, 1m; with -all at the end, acks=all
     """
     size, _, acks = load.partition("-")
     count = BATCH_RECORDS[size]
@@ -112,7 +112,7 @@ class Wire:
 def run(bootstrap: str, load: str, connections: int, seconds: float, depth: int = DEPTH) -> dict[str, float]:
     """Hammer and count.
 
-    load      produce-1, produce-16k, produce-1m (these with -all behind: acks=all) or fetch
+    load      produce-1, produce-16k, produce-1m (these with -all at the end: acks=all) or fetch
     returns   requests/s, records/s and MB/s (of batches) within the timed window
     """
     host, port = bootstrap.split(":")
