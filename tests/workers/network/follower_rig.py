@@ -54,6 +54,16 @@ class FollowerRig(Rig):
         replica.append([batch() for _ in range(count)], self.clock.ms)
         return replica
 
+    def lead_epochs(self):
+        """Epochs 4 (offsets 0 and 1), 6 (2 to 4), 9 (5): this node has led in all of them."""
+        for epoch, count in ((EPOCH, 2), (6, 3), (9, 1)):
+            view = replicated(view_of(("t", 2)), epoch=epoch)
+            self.set_view(view._replace(version=self.seat.view.view.version + 1))
+            self.replicas.follow(self.seat.view.view)
+            for _ in range(count):
+                self.clock.ms += 1_000
+                self.put()
+
     def told(self):
         """What the owner was told since the last call: (slot, replica, leader epoch, broker epoch, offset, log start)."""
         written = self.seat.writers[PARTITION_WORKER].written
