@@ -89,6 +89,7 @@ class Follower:
         self.data = b""
         self.version = 17
         self.session = (0, 0)
+        self.rack = ""
 
     def send(
         self, *partitions, max_wait_ms=0, min_bytes=1, max_bytes=1 << 20, session=None, forgotten=(), version=None
@@ -102,6 +103,7 @@ class Follower:
             max_wait_ms=max_wait_ms,
             min_bytes=min_bytes,
             max_bytes=max_bytes,
+            rack_id=self.rack,
             session_id=session_id,
             session_epoch=session_epoch,
             topics=[_Request.FetchTopic(**topic, partitions=list(partitions))] if partitions else [],
