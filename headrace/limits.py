@@ -224,6 +224,19 @@ SENDFILE_BYTES_MAX = 2 << 20  # for one cycle, so that one reader does not hold 
 OUTBOX_JOIN_BYTES_MAX = 64 * 1024
 READERS_MAX = 2_000
 
+# Replication
+ISR_CHECK_INTERVAL_MS_MIN = (
+    50  # between two checks for followers that are late; a tenth of the largest lag between these
+)
+ISR_CHECK_INTERVAL_MS_MAX = 1_000
+ISR_RETRY_FIRST_MS = 50  # before a change of an ISR whose outcome is not known is asked for again, doubled each time
+ISR_RETRY_MAX_MS = 1_000
+ISR_CHANGES_PER_REQUEST_MAX = 500
+SESSION_PARTITIONS_MAX = 200_000  # that a follower fetches over one connection
+EPOCH_FILES_MAX = 10_000  # partitions whose leader epochs a network worker remembers
+RECORD_DELETIONS_MAX = 10_000  # partitions of one worker whose DeleteRecords wait for followers
+FOLLOWED_PER_MESSAGE_MAX = 512  # followers' offsets, 20 KiB
+
 # Partition workers
 OTHERS_CYCLES_MAX = 8  # busy cycles after which the rings of other than network workers are read all the same
 PARKED_PRODUCES_MAX = 100_000  # over all replicas of one worker; beyond, requests time out at once
@@ -330,6 +343,8 @@ assert MAIL_REPLY_BYTES_MAX + MAIL_BEGUN_COST <= MAIL_BEGUN_REPLIES_BYTES_MAX
 assert RESTART_BACKOFF_FIRST_MS <= RESTART_BACKOFF_MAX_MS
 assert 4 * GROUP_STRING_LENGTH_MAX + MEMBER_SUFFIX_BYTES < 1 << 15
 assert STOP_DEADLINE_MS < 10_000
+assert ISR_CHECK_INTERVAL_MS_MIN <= ISR_CHECK_INTERVAL_MS_MAX
+assert ISR_RETRY_FIRST_MS <= ISR_RETRY_MAX_MS
 assert RELOAD_FIRST_MS <= RELOAD_MAX_MS
 assert QUARANTINE_FIRST_MS <= QUARANTINE_MAX_MS
 assert OPEN_SEGMENTS_MIN <= OPEN_SEGMENTS_MAX

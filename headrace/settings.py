@@ -136,6 +136,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("connections.max.idle.ms", _L, "600000", "Idle time after which a connection is closed.", -1, _LONG_MAX),
     Setting("max.connections", _I, "10000", "Connections of this node, over all network workers.", 1, _INT_MAX),
     Setting("message.max.bytes", _I, "1048588", "Largest record batch.", 0, _INT_MAX),
+    Setting("max.incremental.fetch.session.cache.slots", _I, "1000", "Fetch sessions of followers, over all network workers; clients get none.", 0, _INT_MAX),
     Setting("fetch.max.bytes", _I, "57671680", "Largest fetch response.", 1024, _INT_MAX),
     Setting("request.timeout.ms", _I, "30000", "Bound on waits inside the node.", 1, _INT_MAX),
     # Topics
@@ -156,7 +157,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("replica.fetch.backoff.ms", _I, "1000", "Longest pause of a follower after an error of a partition; the first ones are shorter.", 0, _INT_MAX),
     Setting("replica.socket.timeout.ms", _I, "30000", "How long a follower waits for an answer of its leader.", 1, _INT_MAX),
     Setting("replica.socket.receive.buffer.bytes", _I, "65536", "SO_RCVBUF of a follower's connections; -1 leaves the system's.", -1, _INT_MAX),
-    Setting("replica.lag.time.max.ms", _L, "30000", "Without effect until nodes replicate.", 1, _LONG_MAX),
+    Setting("replica.lag.time.max.ms", _L, "30000", "How long a follower may be late before it leaves the in-sync replicas.", 1, _LONG_MAX),
     Setting("inter.broker.listener.name", _S, None, "Without effect: only one listener is supported."),
     # Threads of Kafka's, whose work the network and partition workers do (headrace.network.workers, headrace.partition.workers)
     Setting("num.network.threads", _I, "3", "Without effect: see headrace.network.workers.", 1, _INT_MAX),

@@ -11,6 +11,7 @@ bytes:
                         base_offset 8 | log_append_time_ms 8 | log_start_offset 8 )
     RESULT_TEXT   request_id 8 | index 4 | pad 4 | UTF-8 ...
     ADVANCED      n x slot 4
+    GROWN         n x slot 4: the log end of a partition with followers moved
     REQUEST       request_id 8 | kind 2 | version 2 | begun 4 | body ...
     REQUEST_PART  request_id 8 | begun 4 | pad 4 | the next bytes of a body that no message holds; the REQUEST has its end
     REPLY         request_id 8 | status 2 | pad 2 | begun 4 | body ...
@@ -63,6 +64,7 @@ REPLY_PART = 7
 PRODUCE_PART = 8
 REQUEST_PART = 9
 FOLLOWER_FETCHED = 10
+GROWN = 11
 
 
 class RequestKind(IntEnum):

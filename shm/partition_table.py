@@ -7,7 +7,7 @@ A writer killed between the two leaves the row odd: readers get None, until the 
 read what is left there (`recover_row`), publishes it again.
 
 After the rows lie the wait bytes: byte n of a slot is set by network worker n while fetches are parked on the
-partition.
+partition: WAITS_FOR_MARK those of clients, WAITS_FOR_END those of followers, which hear of the mark as well.
 
 Source: Linux seqlocks; Boehm, "Can seqlocks get along with programming language memory models?"
 """
@@ -59,6 +59,9 @@ class PartitionRow(NamedTuple):
     records_appended: int  # since the owner started
     bytes_appended: int
 
+
+WAITS_FOR_MARK = 1
+WAITS_FOR_END = 2
 
 _FIELDS = Struct(f"={len(PartitionRow._fields)}q")
 _FIELD_WORDS = len(PartitionRow._fields)
@@ -128,12 +131,22 @@ class PartitionTable:
         is_torn = bool(self._words[start // WORD] & 1)
         return PartitionRow._make(_unpack_from(self._memory, start + WORD)), is_torn
 
-    def set_wait(self, slot: int, network_worker: int, is_waiting: bool) -> None:
-        """Network worker n: ask to be told (or no longer) when the slot's high watermark moves. Fence after it."""
-        self._memory[self._wait_start + slot * WAIT_ROW_BYTES + network_worker] = is_waiting
+    def set_wait(self, slot: int, network_worker: int, is_waiting: bool, what: int = WAITS_FOR_MARK) -> None:
+        """Network worker n: ask to be told (or no longer) when the slot's high watermark moves, or its end. Fence after it."""
+        position = self._wait_start + slot * WAIT_ROW_BYTES + network_worker
+        waits = self._memory[position] & ~what
+        self._memory[position] = waits | what if is_waiting else waits
+
+    def waiting_for_end(self, slot: int) -> list[int]:
+        """Network workers with followers that wait for the log's end. Fence before it."""
+        start = self._wait_start + slot * WAIT_ROW_BYTES
+        flags = self._memory[start : start + WAIT_ROW_BYTES].tobytes()
+        if flags == _NO_WAITS:
+            return []
+        return [worker for worker, flag in enumerate(flags) if flag & WAITS_FOR_END]
 
     def waiting(self, slot: int) -> list[int]:
-        """Network workers that asked. Fence before it."""
+        """Network workers that asked for either. Fence before it."""
         start = self._wait_start + slot * WAIT_ROW_BYTES
         flags = self._memory[start : start + WAIT_ROW_BYTES].tobytes()
         if flags == _NO_WAITS:

@@ -58,7 +58,7 @@ FORMATS = {
     "workers/coordinators/commits.py": ("LONG_MAX", "int64"),
     "workers/coordinators/commit_request.py": ("STORED_NAME_BYTES_MAX", "a topic's name in UTF-8, with its length"),
     "workers/coordinators/group.py": ("SUBSCRIPTION_VERSION_MAX GENERATION_MAX", "the schema's last version; int32"),
-    "workers/network/handlers/a01_fetch.py": ("CONSUMER_REPLICA_ID_MAX", "Kafka's -1: what is above is a broker"),
+    "workers/network/partition_reads.py": ("CONSUMER_REPLICA_ID_MAX", "Kafka's -1: what is above is a broker"),
     "workers/network/group_owners.py": ("GROUP_ID_BYTES_MAX", "an int16 length"),
     "workers/partition/coordinator_batch.py": ("RECORD_OVERHEAD_BYTES_MAX", "what the fields of a record take at most"),
     "workers/partition/lag_rows.py": ("_SIGN_MAX", "the largest first byte of a positive int64"),

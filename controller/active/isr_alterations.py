@@ -9,8 +9,8 @@ and judged again: our own write is an equal state then, and accepted.
     an older leader epoch               FENCED_LEADER_EPOCH
     an older partition epoch            INVALID_UPDATE_VERSION
     recovering, with others or anew     INVALID_REQUEST
-    a broker that is not alive, or was  INELIGIBLE_REPLICA, before v2 OPERATION_NOT_ATTEMPTED (KIP-841)
-    restarted since (v3)                the same (KIP-903; Apache's ZooKeeper controller does not check it)
+    a broker that is gone, or about to  INELIGIBLE_REPLICA, before v2 OPERATION_NOT_ATTEMPTED (KIP-841)
+    one that was restarted since (v3)   the same (KIP-903; Apache's ZooKeeper controller does not check it)
 
 Brokers that are no replicas any more are left out of an ISR (KAFKA-9672).
 
@@ -59,7 +59,7 @@ def judge(
 ) -> PartitionState | ErrorCode:
     """The state to write, at the version that it expects; the state itself, where nothing is to be; or an error.
 
-    brokers   that are alive, and their epochs
+    brokers   that are alive and not about to go, and their epochs
     """
     if wanted.partition_epoch > state.version or wanted.leader_epoch > state.leader_epoch:
         return ErrorCode.NOT_CONTROLLER
@@ -110,7 +110,8 @@ def _judge_all(
     term: Term, wanted: Mapping[Partition, WantedIsr], outcomes: dict[Partition, Outcome]
 ) -> dict[Partition, PartitionState]:
     """What is to be written; of the others the outcome is noted."""
-    brokers = {broker_id: broker.epoch for broker_id, broker in term.known.brokers.items()}
+    leaving = term.liveness.shutting_down
+    brokers = {one: broker.epoch for one, broker in term.known.brokers.items() if one not in leaving}
     changes = {}
     for (name, index), asked in wanted.items():
         topic = term.known.topics.get(name)

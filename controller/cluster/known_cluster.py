@@ -103,15 +103,15 @@ class KnownCluster:
         """Whether we know a topic of this name, served or released."""
         return name in self.topics or name in self.released
 
-    def topics_on(self, brokers: Iterable[int]) -> list[str]:
-        """Topics that have a replica on one of them."""
-        return sorted({name for broker in brokers for name in self._topics_of.get(broker, ())})
-
     def name_of(self, topic_id: str) -> str | None:
         """The topic of an id, 32 hex digits; None where we know none."""
         name = self._by_id.get(topic_id)
         topic = self.topics.get(name) if name is not None else None
         return name if topic is not None and topic.topic_id == topic_id else None
+
+    def topics_on(self, brokers: Iterable[int]) -> list[str]:
+        """Topics that have a replica on one of them."""
+        return sorted({name for broker in brokers for name in self._topics_of.get(broker, ())})
 
     def hosts(self, topic: Topic, index: int) -> bool:
         """Whether this node is to have a replica of a partition: assigned, with a state, and no other one is to go first."""

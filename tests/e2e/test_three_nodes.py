@@ -129,9 +129,9 @@ def topic(nodes):
     return name
 
 
-def create(bootstrap, name, partitions=6):
+def create(bootstrap, name, partitions=6, replication=1):
     with Cluster(bootstrap) as cluster:
-        assert Admin(cluster).create_topics([NewTopic(name, partitions, 1)]) == {name: None}
+        assert Admin(cluster).create_topics([NewTopic(name, partitions, replication)]) == {name: None}
     wait_until(lambda: is_known(bootstrap, name))
 
 
@@ -385,6 +385,28 @@ def test_another_node_takes_over_from_a_killed_controller_which_comes_back_with_
     write(nodes.bootstrap, topic, numbers(600, 600))
     assert read(nodes.bootstraps[killed], topic) == numbers(1200)
     assert leaders_of(nodes.bootstraps[killed], f"{topic}-after") == leaders_of(rest[0], f"{topic}-after")
+
+
+def test_all_nodes_learn_all_leaders_by_requests_of_the_controller_and_of_the_next_one(nodes):
+    """Nobody but the controller reads the states of partitions whose leader changed: the others are told."""
+    name = f"told-{uuid.uuid4().hex[:8]}"
+    create(nodes.bootstrap, name, replication=NODES)
+    wait_until(lambda: all(sorted(leaders_of(one, name).values()) == [0, 0, 1, 1, 2, 2] for one in nodes.bootstraps))
+    killed = nodes.controller()
+    survivors = [one for one in range(NODES) if one != killed]
+    rest = [nodes.bootstraps[one] for one in survivors]
+    os.kill(nodes.process.pid, signal.SIGSTOP)  # or it would come back before its session ends
+    try:
+        os.kill(nodes.pid(killed), signal.SIGKILL)
+        for one in rest:
+            wait_until(lambda one=one: set(leaders_of(one, name).values()) == set(survivors), nodes.log)
+        wait_until(lambda: leaders_of(rest[0], name) == leaders_of(rest[1], name))
+    finally:
+        os.kill(nodes.process.pid, signal.SIGCONT)
+    own = nodes.bootstraps[killed]
+    wait_until(lambda: nodes.live(survivors[0]) == {0, 1, 2})
+    wait_until(lambda: is_known(own, name))
+    wait_until(lambda: leaders_of(own, name) == leaders_of(rest[0], name), nodes.log)
 
 
 def test_a_killed_node_is_back_in_its_session_and_leads_on(nodes, topic):

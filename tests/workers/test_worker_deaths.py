@@ -35,6 +35,8 @@ from headrace.workers.partition.group_requests import GroupRequests
 from headrace.workers.partition.groups import Groups
 from headrace.workers.partition.known_topics import KnownTopics
 from headrace.workers.partition.replicas import Replicas
+from headrace.workers.partition.replication.live_brokers import LiveBrokers
+from headrace.workers.partition.replication.record_deletions import RecordDeletions
 from headrace.workers.partition.upkeep import Upkeep
 from tests.support.compaction_fixtures import compaction_of
 from tests.support.fake_clock import NOW_MS, FakeClock
@@ -334,7 +336,7 @@ def swapping_worker(path):
 
 
 def swap(worker, pipe):
-    handlers = Upkeep(worker.replicas.by_slot, lambda slot: False).handlers()
+    handlers = Upkeep(worker.replicas.by_slot, lambda slot: False, RecordDeletions(), LiveBrokers(0)).handlers()
     body = SWAP_SEGMENTS_HEADER.pack(SLOT, worker.replica.key, worker.replica.log.segments_version)
     body += b"".join(SWAPPED_SEGMENT.pack(base, size) for base, size in worker.swap.segments)
     handlers[RequestKind.SWAP_SEGMENTS](0, memoryview(body), lambda answer: pipe.tell(*UPKEEP_RESULT.unpack(answer)))

@@ -6,6 +6,8 @@ at once, or leave it with one of these (produce ledger, forwarder, fetch purgato
 
 from __future__ import annotations
 
+from random import Random
+
 from headrace.clock import Clock
 from headrace.ids import BrokerId
 from headrace.limits import DESCRIPTORS_RESERVED
@@ -15,8 +17,10 @@ from headrace.settings import Settings
 from headrace.shm.cluster_view import BrokerView, Changes, ClusterView
 from headrace.shm.seat import Seat
 from headrace.topic_defaults import TopicDefaults
+from headrace.workers.network.epoch_files import EpochFiles
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.fetch_purgatory import FetchPurgatory
+from headrace.workers.network.fetch_sessions import FetchSessions, TopicKey
 from headrace.workers.network.forwarder import Forwarder
 from headrace.workers.network.partition_files import PartitionFiles
 from headrace.workers.network.peer_notices import PeerNotices
@@ -46,12 +50,15 @@ class Context:
         connections_max = self.settings["max.connections"]  # the kernel may give them all to one worker
         open_segments = OpenSegments(segments_within(descriptors - DESCRIPTORS_RESERVED - connections_max))
         self.files = PartitionFiles(wiring.log_dirs, seat.partitions, open_segments)
+        self.epochs = EpochFiles(self.files)
         self.sender = RingSender(seat)
         self.produce = ProduceLedger()
         self.mailbox = Mailbox(seat)
         self.forwarder = Forwarder(self.mailbox, self.sender, wiring.controller_id)
         self.creations = TopicCreations(self.forwarder, self.node_id)
         self.fetches = FetchPurgatory(seat.partitions, seat.process_id)
+        sessions_max = -(-self.settings["max.incremental.fetch.session.cache.slots"] // wiring.network_count)
+        self.sessions = FetchSessions(seat.partitions, seat.process_id, sessions_max, Random())
         self.transaction_notices = PeerNotices()  # of transactional producers that were refused
         self.heavy_requests = 0  # of this cycle (`opening_budget.py`)
         self.now_ms = clock.monotonic_ns() // 1_000_000  # of this cycle; for deadlines and idle times, no date
@@ -67,7 +74,19 @@ class Context:
         self.topic_defaults.follow(self.view.cluster_settings, self.view.node_settings)
         self.routes.follow(self.view, changes)
         self.files.follow(self.view, changes)
+        if self.sessions.has_any:
+            self.fetches.wake(self.sessions.follow(self._changed_topics(before, changes)))
         return True
+
+    def _changed_topics(self, before: ClusterView, changes: Changes) -> dict[TopicKey, frozenset[int] | None]:
+        """Changes by name and by id, of topics that came and went too."""
+        changed: dict[TopicKey, frozenset[int] | None] = {}
+        for name, indexes in changes.items():
+            changed[name] = indexes
+            for view in (before, self.view):
+                if name in view.topics:
+                    changed[bytes.fromhex(view.topics[name].topic_id)] = indexes
+        return changed
 
     def topic_of_id(self, topic_id: bytes) -> str | None:
         """The name of a topic, None where the view has no such id."""

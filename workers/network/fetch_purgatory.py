@@ -66,8 +66,8 @@ class FetchPurgatory:
     def __len__(self) -> int:
         return self._open_count
 
-    def park(self, connection: Connection, slots: list[int], deadline_ms: int, attempt: Attempt) -> None:
-        """Wait, unless a second look finds enough already."""
+    def park(self, connection: Connection, slots: list[int], deadline_ms: int, attempt: Attempt) -> ParkedFetch | None:
+        """Wait, unless a second look finds enough already; None: it does not wait."""
         fetch = ParkedFetch(connection, slots, attempt)
         for slot in slots:
             waiting = self._by_slot.get(slot)
@@ -81,10 +81,17 @@ class FetchPurgatory:
         fence()
         if attempt(False):
             self._close(fetch)
-            return
+            return None
         fetch.timer = self._deadlines.schedule(deadline_ms, fetch)
         if not fetch.timer:
             self._end(fetch)
+            return None
+        return fetch
+
+    def wake(self, fetches: Iterable[ParkedFetch], is_spent: IsSpent = _never) -> int:
+        """Try fetches that wait for other things than marks; returns the number of those answered."""
+        self._moved.update(dict.fromkeys(fetches))
+        return self._try_moved(is_spent)
 
     @property
     def moved_count(self) -> int:

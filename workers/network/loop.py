@@ -45,6 +45,7 @@ from headrace.shm.counters import (
 )
 from headrace.shm.messages import (
     ADVANCED,
+    GROWN,
     PRODUCE,
     REPLY,
     REQUEST,
@@ -170,6 +171,7 @@ class NetworkLoop(Process):
             if process_id != wiring.controller_id:
                 self._context.produce.fail_owner(process_id)
                 self._context.fetches.retry_all()
+                self._context.fetches.wake(self._context.sessions.retry_all())
 
     def look_again(self) -> int:
         """The answer rings, and whether the view moved: all that peers ring for. Sockets are found by the sleep itself."""
@@ -201,7 +203,13 @@ class NetworkLoop(Process):
                         if connection is not None:
                             connection.condemn("produce with acks=0 failed")
                 elif kind == ADVANCED:
-                    context.fetches.advance([slot for (slot,) in SLOT_ENTRY.iter_unpack(body)], self._is_spent)
+                    slots = [slot for (slot,) in SLOT_ENTRY.iter_unpack(body)]
+                    context.fetches.advance(slots, self._is_spent)
+                    if context.sessions.has_any:
+                        context.fetches.wake(context.sessions.advance(slots), self._is_spent)
+                elif kind == GROWN:
+                    slots = [slot for (slot,) in SLOT_ENTRY.iter_unpack(body)]
+                    context.fetches.wake(context.sessions.advance(slots), self._is_spent)
                 elif kind == RESULT_TEXT:
                     context.produce.take_text(body)
                 else:
@@ -464,4 +472,5 @@ class NetworkLoop(Process):
                 context.mailbox.withdraw(process_id, header)
         if connection.exchanges:
             context.fetches.drop(connection)
+        context.sessions.drop(connection)
         connection.close()

@@ -25,6 +25,7 @@ class Route(NamedTuple):
     leader: int  # node id, -1: none
     leader_epoch: int
     policy: RecordPolicy | None = None  # None: batches of v2 pass as they are
+    replicas: tuple[int, ...] = ()  # node ids
 
 
 class Routes:
@@ -120,4 +121,4 @@ class Routes:
         partition = topic.partitions[index]
         owner = self._network_count + owner_of(topic.name, index, self._partition_count)
         place = (partition.slot, partition.key, owner)
-        return Route(topic.name, index, *place, partition.leader, partition.leader_epoch, policy)
+        return Route(topic.name, index, *place, partition.leader, partition.leader_epoch, policy, partition.replicas)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from headrace.errors import ErrorCode
 from headrace.ids import RequestId
 from headrace.limits import BACKLOG_ENTRIES_MAX
-from headrace.shm.messages import ADVANCED, RESULT, RESULT_ENTRY, SLOT_ENTRY
+from headrace.shm.messages import ADVANCED, GROWN, RESULT, RESULT_ENTRY, SLOT_ENTRY
 from headrace.shm.seat import Seat
 from headrace.workers.partition.replica import Replica
 
@@ -28,7 +28,9 @@ class Answers:
         self._seat = seat
         self._waiting = seat.partitions.waiting
         self._results: dict[int, list[bytes]] = {}
+        self._waiting_for_end = seat.partitions.waiting_for_end
         self._advanced: dict[int, set[int]] = {}
+        self._grown: dict[int, set[int]] = {}
 
     def result(
         self,
@@ -58,6 +60,12 @@ class Answers:
         for network_worker in self._waiting(slot):
             self._advanced.setdefault(network_worker, set()).add(slot)
 
+    def wake_followers(self, replica: Replica) -> None:
+        """A replica's log has grown: the same, to those with a follower's fetch parked on it."""
+        slot = replica.slot
+        for network_worker in self._waiting_for_end(slot):
+            self._grown.setdefault(network_worker, set()).add(slot)
+
     def is_congested(self, process_id: int) -> bool:
         """Whether too many results wait for a network worker to take more of its produces."""
         return len(self._results.get(process_id, ())) > BACKLOG_ENTRIES_MAX
@@ -66,16 +74,17 @@ class Answers:
         """The network worker died, and its requests with it."""
         self._results.pop(process_id, None)
         self._advanced.pop(process_id, None)
+        self._grown.pop(process_id, None)
 
     def flush(self) -> int:
         """Write what the rings take, commit, ring the doorbells.
 
         returns   ring messages written; what didn't fit stays for the next cycle
         """
-        if not self._results and not self._advanced:
+        if not self._results and not self._advanced and not self._grown:
             return 0
         written = 0
-        for process_id in {*self._results, *self._advanced}:
+        for process_id in {*self._results, *self._advanced, *self._grown}:
             writer = self._seat.writers[process_id]
             before = written
             entries = self._results.pop(process_id, None)
@@ -85,13 +94,14 @@ class Answers:
                     break
                 del entries[:ENTRIES_PER_MESSAGE]
                 written += 1
-            slots = self._advanced.pop(process_id, None)
-            while slots:
-                chunk = [slots.pop() for _ in range(min(len(slots), SLOTS_PER_MESSAGE))]
-                if not writer.write(ADVANCED, b"".join(map(SLOT_ENTRY.pack, chunk))):
-                    self._advanced[process_id] = slots.union(chunk)
-                    break
-                written += 1
+            for kind, owed in ((ADVANCED, self._advanced), (GROWN, self._grown)):
+                slots = owed.pop(process_id, None) if owed else None
+                while slots:
+                    chunk = [slots.pop() for _ in range(min(len(slots), SLOTS_PER_MESSAGE))]
+                    if not writer.write(kind, b"".join(map(SLOT_ENTRY.pack, chunk))):
+                        owed[process_id] = slots.union(chunk)
+                        break
+                    written += 1
             if written > before:
                 writer.commit()
                 self._seat.ring(process_id)

@@ -4,7 +4,8 @@ Runs in: a partition worker. The rings of the network workers are polled in each
 housekeeper and the other partition workers in a cycle that found nothing there, and in each OTHERS_CYCLES_MAX-th of the
 others, so that a produce does not pay for rings that are nearly always empty. A worker that goes to sleep has polled all.
 
-    poll -> Appender.gather (PRODUCE, PRODUCE_PART) | Mailbox.take (the rest) -> Appender.append -> release
+    poll -> Appender.gather (PRODUCE, PRODUCE_PART) | IsrKeeper.take (FOLLOWER_FETCHED) | Mailbox.take (the rest)
+         -> Appender.append -> release
 
 A network worker for which many answers wait is left out until it has taken them.
 """
@@ -18,18 +19,21 @@ from headrace.limits import (
     REQUEST_BYTES_PER_CYCLE_MAX,
 )
 from headrace.runtime.mailbox import Mailbox
+from headrace.shm.messages import FOLLOWER_FETCHED
 from headrace.shm.seat import Seat
 from headrace.workers.partition.answers import Answers
 from headrace.workers.partition.append import Appender
+from headrace.workers.partition.replication.isr import IsrKeeper
 
 
 class Intake:
     """The reading ends of one partition worker's rings."""
 
-    def __init__(self, seat: Seat, answers: Answers, appender: Appender, mailbox: Mailbox) -> None:
+    def __init__(self, seat: Seat, answers: Answers, appender: Appender, mailbox: Mailbox, isr: IsrKeeper) -> None:
         self._seat = seat
         self._answers = answers
         self._appender = appender
+        self._isr = isr
         self._mailbox = mailbox
         self._network_ids = tuple(seat.wiring.network_ids)
         self._others = tuple(peer for peer in seat.wiring.targets(seat.process_id) if peer not in self._network_ids)
@@ -65,6 +69,9 @@ class Intake:
             polled.append((process_id, reader))
             taken += len(messages)
             for kind, body in appender.gather(process_id, messages, monotonic_ms):
+                if kind == FOLLOWER_FETCHED:
+                    self._isr.take(body)
+                    continue
                 others += 1
                 mailbox.take(process_id, kind, body)
         if not taken:

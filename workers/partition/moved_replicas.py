@@ -1,8 +1,9 @@
 """The event "a replica moved": the replicas whose rows say something new, and the observers that are told of it.
 
-Runs in: a partition worker. What moves is the high watermark, the last stable offset, the log start offset or the state. A
-replica notes itself here when it publishes such a row, so no place that moves one has to think of those that wait. The
-worker calls `tell` at fixed points of its cycle, and the order is always
+Runs in: a partition worker. What moves is the high watermark, the last stable offset, the log start offset or the state;
+and the log's end of a replica that has followers, which others hear of. A replica notes itself here when it publishes such a row,
+so no place that moves one has to think of those that wait. The worker calls `tell` at fixed points of its cycle, and the
+order is always
 
     1  rows published     by each replica, as it moved (`Replica.publish`)
     2  fence              between the rows and the wait bytes: `network/fetch_purgatory.py` has the other half
@@ -37,8 +38,10 @@ class MovedReplicas:
 
     def __init__(self) -> None:
         self._moved: dict[Replica, None] = {}
+        self._ends: dict[Replica, None] = {}
         self._roles: dict[Replica, None] = {}
         self._observers: list[tuple[Observer, Container[Replica] | None]] = []
+        self._end_observers: list[Observer] = []
         self._role_observers: list[Observer] = []
         self._failures: dict[Observer, int] = {}
 
@@ -49,6 +52,10 @@ class MovedReplicas:
         """
         self._observers.append((observer, waiting))
 
+    def observe_ends(self, observer: Observer) -> None:
+        """Tell of the replicas with followers whose log has grown, or was cut, before `observe`'s."""
+        self._end_observers.append(observer)
+
     def observe_roles(self, observer: Observer) -> None:
         """Tell of the replicas whose state or leader epoch is another, after `observe`'s were told that they moved."""
         self._role_observers.append(observer)
@@ -56,6 +63,10 @@ class MovedReplicas:
     def note(self, replica: Replica) -> None:
         """The row of a replica was published, and something that others wait for is another in it."""
         self._moved[replica] = None
+
+    def note_end(self, replica: Replica) -> None:
+        """The row of a replica that has followers was published, and its log ends elsewhere."""
+        self._ends[replica] = None
 
     def note_role(self, replica: Replica) -> None:
         """So it was, and the role is another."""
@@ -69,11 +80,19 @@ class MovedReplicas:
 
         raises   Fenced; any other failure of an observer is logged, and the rest are told
         """
-        moved = self._moved
-        if not moved and not self._roles:
+        moved, ends = self._moved, self._ends
+        if not moved and not ends and not self._roles:
             return 0
         self._moved = {}
         fence()
+        if ends:
+            self._ends = {}
+            for observer in self._end_observers:
+                for replica in ends:
+                    try:
+                        observer(replica)
+                    except Exception as failure:
+                        self._contain(failure, observer, replica)
         for observer, waiting in self._observers:
             if waiting is None or waiting:
                 for replica in moved if waiting is None else [one for one in moved if one in waiting]:

@@ -96,6 +96,7 @@ class ProducePurgatory:
         if not parked:
             return 0
         is_leader, high_watermark = replica.is_leader, replica.high_watermark
+        is_enough = len(replica.isr) >= replica.min_insync_replicas
         reached = []
         for produce in parked:
             if is_leader and produce.required_offset > high_watermark:
@@ -104,7 +105,8 @@ class ProducePurgatory:
         for produce in reached:
             self._forget(produce)
             if is_leader:
-                error, base_offset, log_start = ErrorCode.NONE, produce.base_offset, replica.log.log_start_offset
+                error = ErrorCode.NONE if is_enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+                base_offset, log_start = produce.base_offset, replica.log.log_start_offset
             else:
                 is_lost = replica.state is RowState.OFFLINE
                 error = ErrorCode.KAFKA_STORAGE_ERROR if is_lost else ErrorCode.NOT_LEADER_OR_FOLLOWER

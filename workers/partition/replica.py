@@ -9,9 +9,11 @@ Order after an append (the readers' safety depends on it):
     3. row published (seqlock)        readers may now send up to `hw_position`
     4. it moved                       noted; those who wait are told later in the cycle (`moved_replicas.py`)
 
-The mark of a replica that has followers, or is one, moves without an append: `move_high_watermark`, and 3 and 4 follow.
+The mark of a replica that has followers, or is one, moves without an append: `catch_up_high_watermark` by what the
+followers have, `move_high_watermark` as a leader says, and 3 and 4 follow.
 
-Who writes what: everything here by the methods here, but `is_full` (`storage_failures.py`).
+Who writes what: everything here by the methods here, but `is_full` (`storage_failures.py`), and what is known of
+`followers` (`replication/isr.py`).
 
 Source: Kafka `Partition`; KIP-101 for epochs.
 """
@@ -30,6 +32,8 @@ from headrace.log.writing.partition_log import PartitionLog
 from headrace.shm.cluster_view import PartitionView
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
 from headrace.workers.partition.moved_replicas import MovedReplicas
+from headrace.workers.partition.replication.followers import Followers
+from headrace.workers.partition.replication.live_brokers import LiveBrokers
 
 _new = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 
@@ -43,20 +47,26 @@ _log = logging.getLogger(__name__)
 class Replica:
     """A partition's replica on this node, from the moment its log is open until it is given up.
 
-    is_full   no room: appends are refused, reads continue
+    is_full               no room: appends are refused, reads continue
+    followers             while it leads and others have replicas; a new object in each leader epoch
+    min_insync_replicas   that acks=all asks for: no more than there are replicas
     """
 
     __slots__ = (
         "_alone",
         "_generation",
+        "_live",
         "_marked",
+        "_min_insync_wanted",
         "_moved",
         "_node_id",
         "_on_failure",
         "_stable",
         "_table",
         "_told",
+        "_told_end",
         "bytes_appended",
+        "followers",
         "high_watermark",
         "is_full",
         "isr",
@@ -67,6 +77,7 @@ class Replica:
         "min_insync_replicas",
         "partition",
         "records_appended",
+        "replicas",
         "slot",
         "state",
     )
@@ -83,6 +94,7 @@ class Replica:
         high_watermark: int,
         moved: MovedReplicas,
         on_failure: Callable[[Replica, StorageFailed], None],
+        live: LiveBrokers | None = None,
     ) -> None:
         self.partition = partition
         self.log = log
@@ -92,6 +104,8 @@ class Replica:
         self.leader_epoch = -1
         self.leader_id = NO_LEADER
         self.isr: tuple[int, ...] = ()
+        self.replicas: tuple[int, ...] = ()
+        self.followers: Followers | None = None
         self.min_insync_replicas = 1
         self.high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
         self.is_full = False
@@ -103,7 +117,10 @@ class Replica:
         self._alone = (node_id,)
         self._moved = moved
         self._on_failure = on_failure
+        self._live = live or LiveBrokers(0)
+        self._min_insync_wanted = 1
         self._told: tuple[int, ...] = ()  # what the last row said of what others wait for
+        self._told_end = -1  # log end that followers were told of
         self._marked = _NOWHERE  # of the high watermark, where it is not the log's end
         self._stable = _NOWHERE  # of the last stable offset, where it is not the high watermark
 
@@ -114,7 +131,8 @@ class Replica:
     def configure(self, config: LogConfig, min_insync_replicas: int) -> None:
         """Take changed topic settings."""
         self.log.config = config
-        self.min_insync_replicas = min_insync_replicas
+        self._min_insync_wanted = min_insync_replicas
+        self._follow_minimum()
 
     def take_role(self, view: PartitionView) -> bool:
         """Lead or follow as the view says. Can be run again; an older leader epoch changes nothing.
@@ -125,7 +143,8 @@ class Replica:
         if view.leader_epoch < self.leader_epoch or self.state is RowState.OFFLINE:
             return False
         state = RowState.LEADER if view.leader == self._node_id else RowState.FOLLOWER
-        if (state, view.leader_epoch, view.isr) == (self.state, self.leader_epoch, self.isr):
+        role = (state, view.leader_epoch, view.isr, view.replicas)
+        if role == (self.state, self.leader_epoch, self.isr, self.replicas):
             self._note_leader_epoch()  # there was no room for it, maybe
             return False
         no_room: StorageExhausted | None = None
@@ -134,10 +153,13 @@ class Replica:
                 self.log.assign_leader_epoch(view.leader_epoch)
             except StorageExhausted as failure:
                 no_room = failure  # what is there can be read; the epoch is noted with the first append
+        is_new_epoch = view.leader_epoch > self.leader_epoch
         self.state = state
         self.isr = view.isr
+        self.replicas = view.replicas
         self.leader_epoch = view.leader_epoch
         self.leader_id = view.leader
+        self._follow_followers(is_new_epoch)
         self.advance_high_watermark()
         self.publish()
         self._moved.note_role(self)
@@ -145,16 +167,58 @@ class Replica:
             raise no_room
         return True
 
-    def advance_high_watermark(self) -> None:
-        """Move the high watermark of a leader, `publish` follows; with itself alone in the ISR that is its log end.
+    def _follow_followers(self, is_new_epoch: bool) -> None:
+        """Know the followers of this role; of a new epoch nothing is known yet."""
+        followers = self.followers
+        self._follow_minimum()
+        if self.state is not RowState.LEADER or not {*self.replicas, *self.isr} - {self._node_id}:
+            self.followers = None
+        elif followers is None or is_new_epoch:
+            entries = self.log.epochs.entries
+            end_offset = self.log.log_end_offset
+            is_noted = bool(entries) and entries[-1][0] == self.leader_epoch
+            epoch_start = entries[-1][1] if is_noted else end_offset
+            is_unsure = self._live.is_successor and followers is None and len(self.isr) < len(self.replicas)
+            self.followers = Followers(
+                self._node_id, self.replicas, self.isr, self.min_insync_replicas, end_offset, epoch_start, self._live,
+                is_unsure=is_unsure,
+            )  # fmt: skip
+        else:
+            followers.follow(self.replicas, self.isr, self.min_insync_replicas)
 
-        Other in-sync replicas hold it where it stands until their fetches are known to have passed it.
+    def _follow_minimum(self) -> None:
+        """More than all replicas can never be in sync: KAFKA-15583's effective minimum."""
+        self.min_insync_replicas = min(self._min_insync_wanted, len(self.replicas) or self._min_insync_wanted)
+        if self.followers is not None and self.followers.minimum != self.min_insync_replicas:
+            self.followers.minimum = self.min_insync_replicas
+            self._moved.note_end(self)  # the mark may have stood for that
+
+    def advance_high_watermark(self) -> None:
+        """Move the high watermark of a leader as far as its followers let it, `publish` follows; alone, to its log's end."""
+        if self.state is RowState.LEADER:
+            followers = self.followers
+            if followers is not None:
+                offset = followers.committed(self.log.log_end_offset)
+                if offset > self.high_watermark:
+                    self.high_watermark = offset
+            elif not self.isr or self.isr == self._alone:
+                self.high_watermark = self.log.log_end_offset
+
+    def catch_up_high_watermark(self) -> bool:
+        """What is known of followers is another: the mark moves as far as they let it.
+
+        returns   whether it moved (the row has been published then)
+        raises    StorageFailed: tell `fail`
         """
-        if self.state is RowState.LEADER and (not self.isr or self.isr == self._alone):
-            self.high_watermark = self.log.log_end_offset
+        before = self.high_watermark
+        self.advance_high_watermark()
+        if self.high_watermark == before:
+            return False
+        self.publish()
+        return True
 
     def move_high_watermark(self, offset: int) -> bool:
-        """It has reached an offset without an append here: by the fetches of the in-sync replicas, or as the leader says.
+        """It has reached an offset without an append here, as the leader says.
 
         offset    beyond the log end it stands for the log end; below the mark it changes nothing
         returns   whether it moved (the row has been published then)
@@ -217,6 +281,9 @@ class Replica:
         if told != self._told:
             self._told = told
             self._moved.note(self)
+        if self.followers is not None and end_offset != self._told_end:
+            self._told_end = end_offset
+            self._moved.note_end(self)
 
     def _place_of(self, offset: int, last: _Place) -> _Place:
         """A mark stands still while a transaction is open, or followers are late: it is looked up once. raises StorageFailed"""
@@ -329,6 +396,7 @@ class Replica:
         """The log directory failed: out of service until the node is restarted."""
         _log.error("replica offline partition=%s reason=%s", self.partition, reason)
         self.state = RowState.OFFLINE
+        self.followers = None
         self._publish_offline()
         self._moved.note_role(self)
 
@@ -344,4 +412,5 @@ class Replica:
     def retire(self) -> None:
         """The slot is another's, or free: who waits for this replica is told, and must not take it for a leader."""
         self.state = RowState.DELETED
+        self.followers = None
         self._moved.note_role(self)

@@ -35,6 +35,7 @@ from headrace.workers.partition.log_opener import LogOpener
 from headrace.workers.partition.moved_replicas import MovedReplicas
 from headrace.workers.partition.opening_queue import OpeningQueue
 from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replication.live_brokers import LiveBrokers
 from headrace.workers.partition.storage_failures import StorageFailures
 
 _log = logging.getLogger(__name__)
@@ -54,6 +55,7 @@ class ReplicaOpener:
         queue: OpeningQueue,
         failures: StorageFailures,
         moved: MovedReplicas,
+        live: LiveBrokers,
     ) -> None:
         self._seat = seat
         self._clock = clock
@@ -64,6 +66,7 @@ class ReplicaOpener:
         self._queue = queue
         self._failures = failures
         self._moved = moved
+        self._live = live
         self._node_id: int = seat.wiring.settings["broker.id"]
         self._created_in: set[Path] = set()  # log directories with new logs since they were synced
         self._reported = (0, 0)  # (logs, bytes) as of the last line of the log
@@ -100,7 +103,7 @@ class ReplicaOpener:
         self._seat.counters.add(LOGS_OPENED, 1)
         return Replica(
             name, log, slot, partition.key, self._seat.partitions, self._seat.generation, self._node_id,
-            high_watermark, self._moved, self._failures.take,
+            high_watermark, self._moved, self._failures.take, self._live,
         )  # fmt: skip
 
     def finish(self, duration_ns: int) -> None:

@@ -39,6 +39,7 @@ from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replica_closer import ReplicaCloser
 from headrace.workers.partition.replica_configs import ReplicaConfigs
 from headrace.workers.partition.replica_opener import ReplicaOpener
+from headrace.workers.partition.replication.live_brokers import LiveBrokers
 from headrace.workers.partition.storage_failures import StorageFailures
 from headrace.workers.watched_disk import WatchedDisk
 
@@ -52,6 +53,7 @@ class Replicas:
 
     offline       key by slot of the replicas whose log is not open: their directory failed, or they could not be opened
     moved         those that moved, and who is told
+    live          the brokers of the view, and the time
     owned         which partitions are this worker's
     directories   the log directories, as this worker sees them
     logs          opens logs
@@ -63,6 +65,8 @@ class Replicas:
         self.by_slot: dict[int, Replica] = {}
         self.offline: dict[int, int] = {}
         self.moved = MovedReplicas()
+        lag_max_ms = seat.wiring.settings["replica.lag.time.max.ms"]
+        self.live = LiveBrokers(lag_max_ms, clock.monotonic_ns() // 1_000_000, is_successor=seat.generation > 1)
         self.owned = OwnedPartitions(index, seat.wiring.partition_count)
         self.disk = disk or WatchedDisk(seat, clock)
         self.directories = LogDirectories(seat, self.disk)
@@ -81,8 +85,9 @@ class Replicas:
         self._known = KnownPartitions(self._table.rows)
         checkpoints = KnownCheckpoints(self.directories.usable)
         self._opener = ReplicaOpener(
-            seat, clock, self.disk, self.directories, checkpoints, self.logs, self._unopened, self.failures, self.moved
-        )
+            seat, clock, self.disk, self.directories, checkpoints, self.logs, self._unopened, self.failures, self.moved,
+            self.live,
+        )  # fmt: skip
         self._closer = ReplicaCloser(
             self._table, seat.generation, self.directories, checkpoints, self.failures, self.beat
         )

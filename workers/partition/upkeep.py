@@ -33,9 +33,10 @@ from headrace.shm.messages import (
 )
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replication.live_brokers import LiveBrokers
+from headrace.workers.partition.replication.record_deletions import RecordDeletion, RecordDeletions
 
 TO_HIGH_WATERMARK = -1
-NO_LOW_WATERMARK = -1
 
 _PartitionResult = messages.DeleteRecordsResponse.DeleteRecordsPartitionResult
 _TopicResult = messages.DeleteRecordsResponse.DeleteRecordsTopicResult
@@ -45,9 +46,17 @@ _log = logging.getLogger(__name__)
 class Upkeep:
     """The handlers, over the replicas of this worker by slot."""
 
-    def __init__(self, replicas: dict[int, Replica], is_moving: Callable[[int], bool]) -> None:
+    def __init__(
+        self,
+        replicas: dict[int, Replica],
+        is_moving: Callable[[int], bool],
+        deletions: RecordDeletions,
+        live: LiveBrokers,
+    ) -> None:
         self._replicas = replicas
         self._is_moving = is_moving
+        self._deletions = deletions
+        self._live = live
 
     def handlers(self) -> dict[int, Handler]:
         """By api key."""
@@ -127,21 +136,35 @@ class Upkeep:
     def _delete_records(self, version: int, body: memoryview, reply: Reply) -> None:
         request = decode_request(ApiKey.DELETE_RECORDS, version, body)
         by_name = {replica.partition: replica for replica in self._replicas.values()}
-        topics = []
-        for topic in request.topics:
-            results = [
-                self._delete_before(by_name.get(TopicPartition(topic.name, wanted.partition_index)), wanted)
-                for wanted in topic.partitions
-            ]
-            topics.append(_TopicResult(name=topic.name, partitions=results))
-        response = messages.DeleteRecordsResponse(topics=topics)
-        reply(encode_response(ApiKey.DELETE_RECORDS, version, response))
+        places = [(topic.name, wanted) for topic in request.topics for wanted in topic.partitions]
+
+        def answer(results: list[tuple[ErrorCode, int]]) -> None:
+            topics: dict[str, list[_PartitionResult]] = {topic.name: [] for topic in request.topics}
+            for (name, wanted), (error, low_watermark) in zip(places, results, strict=True):
+                row = _PartitionResult(
+                    partition_index=wanted.partition_index, low_watermark=low_watermark, error_code=int(error)
+                )
+                topics[name].append(row)
+            rows = [_TopicResult(name=name, partitions=partitions) for name, partitions in topics.items()]
+            reply(encode_response(ApiKey.DELETE_RECORDS, version, messages.DeleteRecordsResponse(topics=rows)))
+
+        if not places:
+            answer([])
+            return
+        deletion = RecordDeletion(len(places), answer)
+        for number, (name, wanted) in enumerate(places):
+            replica = by_name.get(TopicPartition(name, wanted.partition_index))
+            self._delete_before(replica, wanted, deletion, number)
+        self._deletions.limit(deletion, self._live.now_ms + request.timeout_ms)
 
     def _delete_before(
-        self, replica: Replica | None, wanted: messages.DeleteRecordsRequest.DeleteRecordsPartition
-    ) -> _PartitionResult:
+        self,
+        replica: Replica | None,
+        wanted: messages.DeleteRecordsRequest.DeleteRecordsPartition,
+        deletion: RecordDeletion,
+        number: int,
+    ) -> None:
         """One partition's part of DeleteRecords."""
-        low_watermark = NO_LOW_WATERMARK
         if replica is None or not replica.is_leader:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         elif not replica.log.config.deletes_segments:
@@ -153,10 +176,9 @@ class Upkeep:
             else:
                 error = self._change(replica.slot, replica.key, lambda one: _move_log_start(one, offset))
             if error == ErrorCode.NONE:
-                low_watermark = replica.log.log_start_offset
-        return _PartitionResult(
-            partition_index=wanted.partition_index, low_watermark=low_watermark, error_code=int(error)
-        )
+                self._deletions.wait(deletion, number, replica, offset)
+                return
+        deletion.settle(number, error)
 
 
 def _move_log_start(replica: Replica, offset: int) -> None:

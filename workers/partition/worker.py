@@ -2,8 +2,9 @@
 
 Runs in: one process per group, forked by the supervisor. A duty cycle:
 
-    peers changed? -> view moved? logs to open? -> answers of other nodes -> append from the rings -> append what leaders sent
-                   -> tell -> groups -> expire -> tell -> flush answers -> ask other nodes -> park on the doorbell
+    peers changed? -> view moved? logs to open? -> ISRs -> answers of other nodes -> append from the rings
+                   -> append what leaders sent -> tell -> groups -> expire -> tell -> flush answers -> ask other nodes
+                   -> park on the doorbell
 
     tell   who waits for a replica that moved: fetches, produces, coordinators; the controller, of roles (`moved_replicas.py`)
 
@@ -35,6 +36,8 @@ from headrace.workers.partition.replica_moves import ReplicaMoves
 from headrace.workers.partition.replicas import Replicas
 from headrace.workers.partition.replication.fetch_options import FetchOptions
 from headrace.workers.partition.replication.fetchers import Fetchers
+from headrace.workers.partition.replication.isr import IsrKeeper
+from headrace.workers.partition.replication.record_deletions import RecordDeletions
 from headrace.workers.partition.upkeep import Upkeep
 
 TICK_INTERVAL_MS = 50
@@ -53,13 +56,15 @@ class PartitionWorker(duty_cycle.Process):
         self._answers = Answers(seat)
         self._purgatory = ProducePurgatory(self._answers)
         self._replicas = Replicas(seat, index, clock)
+        self._live = self._replicas.live
+        self._deletions = RecordDeletions()
         self._topics = KnownTopics()
         self._groups = CoordinatorHost(
             Groups(seat), self._topics, seat, self._answers, self._replicas.by_slot, clock.now_ms()
         )
         self._moves = ReplicaMoves(self._replicas, clock)
         handlers = {
-            **Upkeep(self._replicas.by_slot, self._moves.is_moving).handlers(),
+            **Upkeep(self._replicas.by_slot, self._moves.is_moving, self._deletions, self._live).handlers(),
             **GroupRequests(self._groups).handlers(),
             **self._moves.handlers(),
             **ProducerDescription(self._replicas.by_slot).handlers(),
@@ -73,11 +78,18 @@ class PartitionWorker(duty_cycle.Process):
             options = FetchOptions.from_settings(seat.wiring.settings, index)
             self._fetchers = Fetchers(options, self._peers, clock, self._moves.follow_cut, seat.partitions.rows)
         self._appender = Appender(seat, self._replicas, self._answers, self._purgatory)
-        self._intake = Intake(seat, self._answers, self._appender, self._mailbox)
+        self._isr = IsrKeeper(
+            self._replicas.by_slot, self._live, self._mailbox, seat.wiring.controller_id, self._deletions.check
+        )
+        self._intake = Intake(seat, self._answers, self._appender, self._mailbox, self._isr)
         self._moved = self._replicas.moved
+        self._moved.observe_ends(self._isr.note_end)
+        self._moved.observe_ends(self._answers.wake_followers)
         self._moved.observe(self._answers.wake_fetches)
         self._moved.observe(self._purgatory.complete, self._purgatory.waiting)
         self._moved.observe(self._groups.moved, self._groups.waiting)
+        self._moved.observe(self._deletions.check, self._deletions.waiting)
+        self._moved.observe_roles(self._isr.follow_role)
         if self._fetchers is not None:
             self._moved.observe(self._fetchers.note_moved, self._fetchers)
             self._moved.observe_roles(self._fetchers.follow_role)
@@ -94,12 +106,14 @@ class PartitionWorker(duty_cycle.Process):
         seat = self._seat
         now_ms = self._clock.now_ms()
         monotonic_ms = self._clock.monotonic_ns() // 1_000_000
+        self._live.now_ms = monotonic_ms
         self._groups.turn(now_ms, monotonic_ms)
         if seat.view.version() != self._view_version:
             self._follow_view()
         elif self._replicas.has_unopened and not self._is_closing:
             self._open_some()
-        done = 0 if self._poller is None else self._poller.dispatch()
+        done = self._isr.do_work()
+        done += 0 if self._poller is None else self._poller.dispatch()
         done += self._intake.do_work(now_ms, monotonic_ms)
         if self._fetchers is not None:
             done += self._fetchers.do_work(now_ms)
@@ -111,6 +125,7 @@ class PartitionWorker(duty_cycle.Process):
         if monotonic_ms >= self._next_tick_ms:
             self._next_tick_ms = monotonic_ms + TICK_INTERVAL_MS
             self._appender.expire(monotonic_ms)
+            self._deletions.expire(monotonic_ms)
             self._replicas.tick(now_ms, monotonic_ms)
         done += self._moved.tell()
         done += self._replicas.has_unopened and not self._is_closing
@@ -171,10 +186,14 @@ class PartitionWorker(duty_cycle.Process):
     def _follow_view(self) -> None:
         version = self._seat.view.version()
         view, changes = self._seat.view.follow()
+        has_new_brokers = self._live.follow(view.brokers)
         if self._fetchers is not None:
             self._fetchers.follow(view)
         self._replicas.follow(view, changes)
         self._note_opened()
+        if has_new_brokers:
+            self._isr.follow_brokers()
+            self._deletions.check_all()
         self._groups.follow(self._topics.follow(view, changes), changes)
         self._view_version = version
 

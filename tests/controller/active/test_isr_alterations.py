@@ -167,6 +167,12 @@ def test_a_lost_reply_has_the_state_read_and_compared(node, ensemble, is_done):
     assert node.listener.heard == [("t", [0])]
 
 
+def test_a_broker_that_is_about_to_go_joins_nothing(node):
+    node.active.term.liveness.shutting_down.add(1)
+    assert ask(node, (0, 1))["t", 0] is ErrorCode.INELIGIBLE_REPLICA
+    assert ask(node, (0, 2))["t", 0].isr == (0, 2)
+
+
 def test_a_zombie_alters_nothing(node, ensemble):
     ensemble.put(znodes.CONTROLLER_EPOCH, b"9")
     with pytest.raises(ControllerMoved):

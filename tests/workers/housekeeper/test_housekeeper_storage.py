@@ -31,6 +31,8 @@ from headrace.workers.housekeeper import checkpoints, segment_sync
 from headrace.workers.housekeeper.hosted import HostedReplicas
 from headrace.workers.housekeeper.worker import Housekeeper
 from headrace.workers.partition.replicas import Replicas
+from headrace.workers.partition.replication.live_brokers import LiveBrokers
+from headrace.workers.partition.replication.record_deletions import RecordDeletions
 from headrace.workers.partition.upkeep import Upkeep
 from tests.support.altered import altered
 from tests.support.fake_clock import NOW_MS, FakeClock
@@ -77,7 +79,7 @@ class Owner:
         return True
 
     def commit(self):
-        handlers = Upkeep(self.node.replicas.by_slot, lambda slot: False).handlers()
+        handlers = Upkeep(self.node.replicas.by_slot, lambda slot: False, RecordDeletions(), LiveBrokers(0)).handlers()
         while self.requests:
             request = memoryview(self.requests.pop(0))
             _id, kind, version, _begun = REQUEST_HEADER.unpack_from(request)

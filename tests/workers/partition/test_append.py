@@ -14,6 +14,7 @@ from headrace.workers.partition.append import Appender
 from headrace.workers.partition.intake import Intake
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
 from headrace.workers.partition.replicas import Replicas
+from headrace.workers.partition.replication.isr import IsrKeeper
 from tests.support.fake_clock import NOW_MS, FakeClock
 from tests.support.fake_seat import FakeSeat, view_of
 from tests.support.faulty_disk import FaultyDisk
@@ -62,7 +63,9 @@ class Worker:
         appender = Appender(self.seat, self.replicas, self.answers, purgatory)
         self.seat.writers = {}
         self.seat.readers |= {peer: Reader() for peer in self.seat.wiring.targets(self.seat.process_id) if peer}
-        self.intake = Intake(self.seat, self.answers, appender, Mailbox(self.seat))
+        mailbox = Mailbox(self.seat)
+        isr = IsrKeeper(self.replicas.by_slot, self.replicas.live, mailbox, self.seat.wiring.controller_id, id)
+        self.intake = Intake(self.seat, self.answers, appender, mailbox, isr)
         self._next_id = 0
 
     def send(self, topic, acks=1):

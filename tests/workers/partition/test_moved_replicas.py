@@ -26,7 +26,9 @@ def led(view, isr, epoch=0, leader=NODE):
     """The view with another leader, epoch and ISR of every partition."""
     topics = {
         name: topic._replace(
-            partitions=tuple(one._replace(isr=isr, leader_epoch=epoch, leader=leader) for one in topic.partitions)
+            partitions=tuple(
+                one._replace(isr=isr, replicas=isr, leader_epoch=epoch, leader=leader) for one in topic.partitions
+            )
         )
         for name, topic in view.topics.items()
     }
@@ -138,9 +140,10 @@ def test_fetches_hear_of_a_coordinators_append_in_the_cycle_of_the_append(waiter
     waiters.wait()
     waiters.replica(waiters.offsets).move_high_watermark(1)
     waiters.turn()
+    waiters.replica(waiters.offsets).take_role(waiters.offsets._replace(isr=(NODE,)))
+    waiters.turn()
     waiters.advanced.clear()
     waiters.network.replies.clear()
-    waiters.replica(waiters.offsets).isr = (NODE,)
     waiters.commit()
     waiters.turn(cycles=1)
     assert (waiters.advanced, waiters.committed) == ([waiters.offsets.slot], "NONE")

@@ -25,6 +25,8 @@ class FakeReplica:
     is_leader = True
     state = RowState.LEADER
     high_watermark = 0
+    isr = (0,)
+    min_insync_replicas = 1
 
     class log:
         log_start_offset = 0

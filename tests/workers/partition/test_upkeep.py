@@ -25,6 +25,8 @@ from headrace.workers.housekeeper.quarantine import Quarantine
 from headrace.workers.housekeeper.retention_scan import RetentionScan
 from headrace.workers.partition.moved_replicas import MovedReplicas
 from headrace.workers.partition.replica import Replica
+from headrace.workers.partition.replication.live_brokers import LiveBrokers
+from headrace.workers.partition.replication.record_deletions import RecordDeletions
 from headrace.workers.partition.upkeep import Upkeep
 from tests.support.compaction_fixtures import compaction_of
 from tests.support.fake_clock import NOW_MS
@@ -112,7 +114,7 @@ class Pair:
         self.replica.state = RowState.LEADER
         self.replica.publish()
         self.moving = set()
-        self.upkeep = Upkeep({SLOT: self.replica}, self.moving.__contains__)
+        self.upkeep = Upkeep({SLOT: self.replica}, self.moving.__contains__, RecordDeletions(), LiveBrokers(0))
         self.seat = AskingSeat()
         self.mailbox = Mailbox(self.seat, in_flight_max=IN_FLIGHT_MAX)
         self.owners = Owners(self.mailbox)

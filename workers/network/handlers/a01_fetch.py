@@ -1,8 +1,9 @@
-"""Fetch (key 1), v0 to v13: rows, index look-ups and file ranges; the leader process is never asked.
+"""Fetch (key 1), v0 to v17: rows, index look-ups and file ranges; the leader process is never asked.
 
-Sessions (KIP-227) are always declined with session id 0, which is legal; a full response then names exactly
-the partitions asked for. v0 to v3 want the old message formats: `down_conversion.py`. v13 names topics by id: who asked for
-a topic that was deleted never gets records of another one of its name, however long the fetch waited.
+Here are clients; a follower's fetch is in `follower_fetch.py`. Clients' sessions (KIP-227) are always declined with session
+id 0, which is legal; a full response then names exactly the partitions asked for. v0 to v3 want the old message formats:
+`down_conversion.py`. v13 names topics by id: who asked for a topic that was deleted never gets records of another one of its
+name, however long the fetch waited.
 
 A connection whose answers take OUTBOX_BYTES_MAX already gets file ranges only, and an old version nothing yet: fetches
 that wait after a slow answer all come due in the end.
@@ -26,21 +27,26 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response_parts
 from headrace.protocol.compression import Codec
 from headrace.shm.counters import FETCH_BYTES, FETCH_REQUESTS, PARKED_FETCHES
-from headrace.shm.partition_table import PartitionRow, RowState
-from headrace.workers.network import down_conversion
+from headrace.shm.partition_table import PartitionRow
+from headrace.workers.network import down_conversion, follower_fetch
 from headrace.workers.network.context import Context
 from headrace.workers.network.down_conversion import VERSION_OF_MAGIC_2, OldRange
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.opening_budget import OpeningBudget
 from headrace.workers.network.outbox import FilePart
+from headrace.workers.network.partition_reads import (
+    CONSUMER_REPLICA_ID_MAX,
+    SMALL_RANGE_BYTES,
+    refusal,
+    refusal_of,
+)
 from headrace.workers.network.routes import Route
 
-SMALL_RANGE_BYTES = 16 * 1024
 READ_COMMITTED = 1
-CONSUMER_REPLICA_ID_MAX = -1
 VERSION_OF_FIRST_MESSAGE_WHOLE = 3
 VERSION_OF_ZSTD = 10
 VERSION_OF_TOPIC_IDS = 13
+VERSION_OF_REPLICA_STATE = 15
 
 _TopicRequest = messages.FetchRequest.FetchTopic
 _PartitionRequest = messages.FetchRequest.FetchPartition
@@ -51,8 +57,14 @@ _TopicResponse = messages.FetchResponse.FetchableTopicResponse
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     """Answer at once where there is enough, an error, or no wish to wait; else park."""
-    request = _each_once(decode_request(ApiKey.FETCH, exchange.api_version, body))
+    version = exchange.api_version
+    request = decode_request(ApiKey.FETCH, version, body)
     context.seat.counters.add(FETCH_REQUESTS, 1)
+    replica_id = request.replica_id if version < VERSION_OF_REPLICA_STATE else request.replica_state.replica_id
+    if replica_id > CONSUMER_REPLICA_ID_MAX:
+        follower_fetch.handle(context, exchange, request, replica_id)
+        return
+    request = _each_once(request)
     fetch = _Fetch(context, exchange, request)
     if request.max_wait_ms <= 0 or not request.topics:
         fetch.attempt(True)
@@ -150,19 +162,17 @@ class _Fetch:
         index = wanted.partition
         if route is None:
             return _unknown(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), 0
-        if self.request.replica_id > CONSUMER_REPLICA_ID_MAX:
-            return _refusal(index, ErrorCode.CLUSTER_AUTHORIZATION_FAILED), 0  # CVE-2018-1288
         if route.slot < 0:
-            return _refusal(index, ErrorCode.NOT_LEADER_OR_FOLLOWER), 0
+            return refusal(index, ErrorCode.NOT_LEADER_OR_FOLLOWER), 0
         row = self.context.seat.partitions.read(route.slot)
         if row is None:  # its writer died in the middle: the next attempt sees what its successor publishes
             is_answer = self.is_last or self.request.min_bytes <= 0
-            return _refusal(index, ErrorCode.NOT_LEADER_OR_FOLLOWER if is_answer else ErrorCode.NONE), 0
+            return refusal(index, ErrorCode.NOT_LEADER_OR_FOLLOWER if is_answer else ErrorCode.NONE), 0
         error = refusal_of(route, row, wanted.current_leader_epoch)
         if error:
-            return _refusal(index, error), 0
+            return refusal(index, error), 0
         if not row.log_start_offset <= wanted.fetch_offset <= row.log_end_offset:
-            return _refusal(index, ErrorCode.OFFSET_OUT_OF_RANGE), 0
+            return refusal(index, ErrorCode.OFFSET_OUT_OF_RANGE), 0
         is_committed_read = self.request.isolation_level == READ_COMMITTED
         if is_committed_read:
             end_offset, end_segment, end_position = row.last_stable_offset, row.lso_segment, row.lso_position
@@ -170,7 +180,7 @@ class _Fetch:
             end_offset, end_segment, end_position = row.high_watermark, row.hw_segment, row.hw_position
         version = self.exchange.api_version
         if route.policy is not None and route.policy.codec == Codec.ZSTD and version < VERSION_OF_ZSTD:
-            return _refusal(index, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE), 0
+            return refusal(index, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE), 0
         records: bytes | FilePart | OldRange = b""
         size = 0
         aborted: list[_Aborted] = []
@@ -198,14 +208,14 @@ class _Fetch:
                     else:
                         records = FilePart(found.fd, found.position, size, found.segment)
             except KafkaError as failure:
-                return _refusal(index, failure.code), 0
+                return refusal(index, failure.code), 0
             except FileNotFoundError:  # deleted since the row was read
                 row = self.context.seat.partitions.read(route.slot) or row
                 if wanted.fetch_offset < row.log_start_offset:
-                    return _refusal(index, ErrorCode.OFFSET_OUT_OF_RANGE), 0
-                return _refusal(index, ErrorCode.KAFKA_STORAGE_ERROR), 0
+                    return refusal(index, ErrorCode.OFFSET_OUT_OF_RANGE), 0
+                return refusal(index, ErrorCode.KAFKA_STORAGE_ERROR), 0
             except (HeadraceError, OSError):
-                return _refusal(index, ErrorCode.KAFKA_STORAGE_ERROR), 0
+                return refusal(index, ErrorCode.KAFKA_STORAGE_ERROR), 0
         return self._found(index, row, records, aborted)
 
     def _found(
@@ -250,33 +260,5 @@ def _each_once(request: messages.FetchRequest) -> messages.FetchRequest:
     )
 
 
-def refusal_of(route: Route, row: PartitionRow, client_epoch: int) -> ErrorCode | int:
-    """Why this row may not answer for the partition, 0 where it may (KIP-320)."""
-    if row.key != route.key or row.state == RowState.LOADING:
-        return ErrorCode.NOT_LEADER_OR_FOLLOWER
-    if row.state == RowState.OFFLINE:
-        return ErrorCode.KAFKA_STORAGE_ERROR
-    if row.state != RowState.LEADER:
-        return ErrorCode.NOT_LEADER_OR_FOLLOWER
-    if client_epoch >= 0:
-        if client_epoch < row.leader_epoch:
-            return ErrorCode.FENCED_LEADER_EPOCH
-        if client_epoch > row.leader_epoch:
-            return ErrorCode.UNKNOWN_LEADER_EPOCH
-    return 0
-
-
 def _unknown(index: int, error: ErrorCode) -> _PartitionData:
-    return _refusal(index, error)._replace(aborted_transactions=[])
-
-
-def _refusal(index: int, error: ErrorCode | int) -> _PartitionData:
-    return _PartitionData(
-        partition_index=index,
-        error_code=int(error),
-        high_watermark=-1,
-        last_stable_offset=-1,
-        log_start_offset=-1,
-        aborted_transactions=None,
-        records=b"",
-    )
+    return refusal(index, error)._replace(aborted_transactions=[])

@@ -1,7 +1,9 @@
 """ListOffsets (key 2), v0 to v9: earliest, latest, by timestamp, max timestamp.
 
 Rows and time indexes answer; the leader process is not asked. Latest is the high watermark, or the last
-stable offset for read_committed. All of a log is local: what is kept here begins at the earliest offset, and nothing
+stable offset for read_committed; the log's end for a follower. A leader whose high watermark has not reached the start of its
+epoch yet tells clients no end (OFFSET_NOT_AVAILABLE, KIP-207): a leader before it may have told a later one. The leader epoch of an
+offset is that in which its record was written. All of a log is local: what is kept here begins at the earliest offset, and nothing
 lies in tiered storage.
 
 Source: Kafka `KafkaApis.handleListOffsetRequest`, `UnifiedLog.fetchOffsetByTimestamp`; KIP-734 for max
@@ -19,8 +21,10 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.shm.partition_table import PartitionRow
 from headrace.workers.network.context import Context
+from headrace.workers.network.epoch_files import epoch_of
 from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.handlers.a01_fetch import CONSUMER_REPLICA_ID_MAX, READ_COMMITTED, refusal_of
+from headrace.workers.network.handlers.a01_fetch import READ_COMMITTED
+from headrace.workers.network.partition_reads import CONSUMER_REPLICA_ID_MAX, may_be_replica, refusal_of
 from headrace.workers.network.routes import Route
 
 LATEST = -1
@@ -29,6 +33,7 @@ MAX_TIMESTAMP = -3
 EARLIEST_LOCAL = -4
 LATEST_TIERED = -5
 VERSION_OF_ONE_OFFSET = 1
+VERSION_OF_NOT_AVAILABLE = 5
 FIRST_VERSIONS = {LATEST: 0, EARLIEST: 0, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
 NO_VERSION = 1 << 15  # knows a negative time that is none of these
 NOT_FOUND = (-1, -1, -1)
@@ -67,7 +72,8 @@ def _list_one(
     route = context.routes.partition(topic, index)
     if route is None:
         return _PartitionResponse(partition_index=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    if request.replica_id > CONSUMER_REPLICA_ID_MAX:
+    is_follower = request.replica_id > CONSUMER_REPLICA_ID_MAX
+    if is_follower and not may_be_replica(context, route, request.replica_id):
         return _PartitionResponse(partition_index=index, error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     if wanted.timestamp < 0 and exchange.api_version < FIRST_VERSIONS.get(wanted.timestamp, NO_VERSION):
         return _PartitionResponse(partition_index=index, error_code=ErrorCode.UNSUPPORTED_VERSION)
@@ -81,7 +87,16 @@ def _list_one(
         if exchange.api_version < VERSION_OF_ONE_OFFSET:
             offsets = _old_style(context, route, row, wanted)
             return _PartitionResponse(partition_index=index, error_code=0, old_style_offsets=offsets)
-        timestamp, offset, leader_epoch = _find_offset(context, route, row, request.isolation_level, wanted.timestamp)
+        end = _end_for(row, request.isolation_level, is_follower=is_follower)
+        timestamp, offset, leader_epoch = _find_offset(context, route, row, end, wanted.timestamp)
+        if (
+            not is_follower
+            and _is_end_unknown(context, route, row)
+            and _may_be_beyond(wanted.timestamp, offset, end[0])
+        ):
+            is_told = exchange.api_version >= VERSION_OF_NOT_AVAILABLE
+            error = ErrorCode.OFFSET_NOT_AVAILABLE if is_told else ErrorCode.LEADER_NOT_AVAILABLE
+            return _PartitionResponse(partition_index=index, error_code=int(error))
     except KafkaError as failure:
         return _PartitionResponse(partition_index=index, error_code=int(failure.code))
     except (HeadraceError, OSError):
@@ -91,22 +106,49 @@ def _list_one(
     )
 
 
+def _end_for(row: PartitionRow, isolation_level: int, *, is_follower: bool) -> tuple[int, int, int]:
+    """(offset, segment, position) where the log ends for who asks."""
+    if is_follower:
+        return row.log_end_offset, row.end_segment, row.end_position
+    if isolation_level == READ_COMMITTED:
+        return row.last_stable_offset, row.lso_segment, row.lso_position
+    return row.high_watermark, row.hw_segment, row.hw_position
+
+
+def _is_end_unknown(context: Context, route: Route, row: PartitionRow) -> bool:
+    """Whether the mark has not reached the start of the leader's epoch. raises KafkaError, HeadraceError, OSError"""
+    if row.high_watermark >= row.log_end_offset:
+        return False
+    epoch, start_offset = (context.epochs.entries(route, row) or [(-1, 0)])[-1]
+    return epoch == row.leader_epoch and row.high_watermark < start_offset
+
+
+def _may_be_beyond(timestamp: int, offset: int, end_offset: int) -> bool:
+    """Whether what was found may lie after a mark that is still to move."""
+    return timestamp == LATEST or (
+        timestamp not in (EARLIEST, EARLIEST_LOCAL, LATEST_TIERED) and not 0 <= offset < end_offset
+    )
+
+
 def _find_offset(
-    context: Context, route: Route, row: PartitionRow, isolation_level: int, timestamp: int
+    context: Context, route: Route, row: PartitionRow, end: tuple[int, int, int], timestamp: int
 ) -> tuple[int, int, int]:
-    """(timestamp, offset, leader epoch); offset -1 where no record is that late."""
+    """(timestamp, offset, leader epoch); offset -1 where no record is that late.
+
+    raises   KafkaError, HeadraceError, OSError
+    """
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
-        return -1, row.log_start_offset, row.leader_epoch
+        return -1, row.log_start_offset, epoch_of(context.epochs.entries(route, row), row.log_start_offset)
+    end_offset, end_segment, end_position = end
     if timestamp == LATEST:
-        is_committed = isolation_level == READ_COMMITTED
-        return -1, row.last_stable_offset if is_committed else row.high_watermark, row.leader_epoch
+        return -1, end_offset, row.leader_epoch
     if timestamp == LATEST_TIERED:
         return NOT_FOUND
     reader = context.files.reader(route, row)
     if timestamp == MAX_TIMESTAMP:
-        found = reader.max_timestamp(row.hw_segment, row.hw_position)
+        found = reader.max_timestamp(end_segment, end_position)
     else:
-        found = reader.first_offset_at(timestamp, row.log_start_offset, row.hw_segment, row.hw_position)
+        found = reader.first_offset_at(timestamp, row.log_start_offset, end_segment, end_position)
     return found if found is not None else NOT_FOUND
 
 

@@ -10,38 +10,31 @@ Source: Kafka `Partition.lastOffsetForLeaderEpoch`; KIP-101, KIP-279, KIP-320.
 from __future__ import annotations
 
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
-from headrace.log.state.checkpoints import LEADER_EPOCH_FILE, read_leader_epochs
 from headrace.log.state.leader_epochs import end_offset_for
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
-from headrace.workers.network.handlers.a01_fetch import refusal_of
+from headrace.workers.network.partition_reads import refusal_of
 
 _Wanted = messages.OffsetForLeaderEpochRequest.OffsetForLeaderPartition
 _Topic = messages.OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
 _EndOffset = messages.OffsetForLeaderEpochResponse.EpochEndOffset
 
-# slot -> (epoch, start offset): a file is read once, however often its partition is named
-_Epochs = dict[int, list[tuple[int, int]]]
-
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     """Answer from checkpoints and rows."""
     request = decode_request(ApiKey.OFFSET_FOR_LEADER_EPOCH, exchange.api_version, body)
-    epochs: _Epochs = {}
     topics = [
-        _Topic(
-            topic=topic.topic, partitions=[_find(context, topic.topic, wanted, epochs) for wanted in topic.partitions]
-        )
+        _Topic(topic=topic.topic, partitions=[_find(context, topic.topic, wanted) for wanted in topic.partitions])
         for topic in request.topics
     ]
     response = messages.OffsetForLeaderEpochResponse(topics=topics)
     exchange.answer_bytes(encode_response(ApiKey.OFFSET_FOR_LEADER_EPOCH, exchange.api_version, response))
 
 
-def _find(context: Context, topic: str, wanted: _Wanted, epochs: _Epochs) -> _EndOffset:
+def _find(context: Context, topic: str, wanted: _Wanted) -> _EndOffset:
     index = wanted.partition
     route = context.routes.partition(topic, index)
     if route is None:
@@ -53,14 +46,10 @@ def _find(context: Context, topic: str, wanted: _Wanted, epochs: _Epochs) -> _En
     if error:
         return _EndOffset(partition=index, error_code=int(error))
     try:
-        if route.slot not in epochs:
-            reader = context.files.reader(route, row)
-            entries = read_leader_epochs(reader.directory / LEADER_EPOCH_FILE)
-            reader.confirm()
-            epochs[route.slot] = entries
+        entries = context.epochs.entries(route, row)
     except KafkaError as failure:
         return _EndOffset(partition=index, error_code=int(failure.code))
     except (HeadraceError, OSError):
         return _EndOffset(partition=index, error_code=int(ErrorCode.KAFKA_STORAGE_ERROR))
-    epoch, end_offset = end_offset_for(epochs[route.slot], wanted.leader_epoch, row.log_end_offset)
+    epoch, end_offset = end_offset_for(entries, wanted.leader_epoch, row.log_end_offset)
     return _EndOffset(partition=index, error_code=0, leader_epoch=epoch, end_offset=end_offset)

@@ -1,8 +1,10 @@
-"""What this folder's tests begin with: one partition worker's replicas that follow leaders which the test plays."""
+"""What this folder's tests begin with: replicas that follow leaders which the test plays, and a worker that leads."""
 
 import pytest
 
+from tests.support.seats import Seats
 from tests.workers.partition.replication.follower_rig import FollowerRig
+from tests.workers.partition.replication.led_cluster import Cluster
 
 
 @pytest.fixture
@@ -19,3 +21,15 @@ def make_rig(tmp_path):
     yield make
     for rig in made:
         rig.close()
+
+
+@pytest.fixture
+def seats(tmp_path):
+    seats = Seats(tmp_path / "logs")
+    yield seats
+    seats.close()
+
+
+@pytest.fixture
+def cluster(seats):
+    return Cluster(seats)

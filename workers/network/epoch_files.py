@@ -1,0 +1,52 @@
+"""The leader epochs of partitions, as their `leader-epoch-checkpoint` has them, read once.
+
+Runs in: a network worker; reads only. The owner writes the file before it appends in a new epoch, and publishes the row after
+it; a leader's epochs change otherwise only with its log start. So what was read counts while the row has the same key, leader
+epoch and log start offset; a file that is newer than the row says nothing else of the epochs before.
+
+Bound: EPOCH_FILES_MAX partitions, the least recently used go first.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import OrderedDict
+
+from headrace.ids import NO_EPOCH
+from headrace.limits import EPOCH_FILES_MAX
+from headrace.log.state.checkpoints import LEADER_EPOCH_FILE, read_leader_epochs
+from headrace.shm.partition_table import PartitionRow
+from headrace.workers.network.partition_files import PartitionFiles
+from headrace.workers.network.routes import Route
+
+Epochs = list[tuple[int, int]]  # (epoch, start offset), oldest first
+
+
+class EpochFiles:
+    """By slot."""
+
+    def __init__(self, files: PartitionFiles) -> None:
+        self._files = files
+        self._read: OrderedDict[int, tuple[tuple[int, int, int], Epochs]] = OrderedDict()
+
+    def entries(self, route: Route, row: PartitionRow) -> Epochs:
+        """The epochs of a partition that is led here. raises KafkaError, HeadraceError, OSError"""
+        key = (row.key, row.leader_epoch, row.log_start_offset)
+        held = self._read.get(route.slot)
+        if held is not None and held[0] == key:
+            self._read.move_to_end(route.slot)
+            return held[1]
+        reader = self._files.reader(route, row)
+        entries = read_leader_epochs(reader.directory / LEADER_EPOCH_FILE)
+        reader.confirm()
+        self._read[route.slot] = (key, entries)
+        self._read.move_to_end(route.slot)
+        if len(self._read) > EPOCH_FILES_MAX:
+            self._read.popitem(last=False)
+        return entries
+
+
+def epoch_of(entries: Epochs, offset: int) -> int:
+    """The epoch in which the record at an offset was written, or would be; -1 where that is not known."""
+    index = bisect_right(entries, offset, key=lambda entry: entry[1])
+    return entries[index - 1][0] if index else NO_EPOCH
