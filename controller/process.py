@@ -34,6 +34,7 @@ from headrace.controller.admin import (
     a04_leader_and_isr,
     a05_stop_replica,
     a06_update_metadata,
+    a07_controlled_shutdown,
     a08_offset_commit,
     a09_offset_fetch,
     a19_create_topics,
@@ -41,14 +42,21 @@ from headrace.controller.admin import (
     a22_init_producer_id,
     a33_alter_configs,
     a37_create_partitions,
+    a43_elect_leaders,
     a44_incremental_alter_configs,
+    a45_alter_partition_reassignments,
+    a46_list_partition_reassignments,
     a56_alter_partition,
     a67_allocate_producer_ids,
 )
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.agent import meta_properties, registration
 from headrace.controller.agent.agent import Agent
+from headrace.controller.agent.isr_changes import IsrChanges
+from headrace.controller.agent.isr_writer import IsrWriter
+from headrace.controller.agent.log_dir_failures import LogDirFailures
 from headrace.controller.agent.pending_response import PendingResponse
+from headrace.controller.controller_line import ControllerLine
 from headrace.controller.own_line import OwnLine
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkError, ZkLost
@@ -84,6 +92,7 @@ HANDLERS: dict[int, Handler] = {
     ApiKey.LEADER_AND_ISR: a04_leader_and_isr.handle,
     ApiKey.STOP_REPLICA: a05_stop_replica.handle,
     ApiKey.UPDATE_METADATA: a06_update_metadata.handle,
+    ApiKey.CONTROLLED_SHUTDOWN: a07_controlled_shutdown.handle,
     ApiKey.OFFSET_COMMIT: a08_offset_commit.handle,
     ApiKey.OFFSET_FETCH: a09_offset_fetch.handle,
     ApiKey.CREATE_TOPICS: a19_create_topics.handle,
@@ -91,7 +100,10 @@ HANDLERS: dict[int, Handler] = {
     ApiKey.INIT_PRODUCER_ID: a22_init_producer_id.handle,
     ApiKey.ALTER_CONFIGS: a33_alter_configs.handle,
     ApiKey.CREATE_PARTITIONS: a37_create_partitions.handle,
+    ApiKey.ELECT_LEADERS: a43_elect_leaders.handle,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: a44_incremental_alter_configs.handle,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: a45_alter_partition_reassignments.handle,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: a46_list_partition_reassignments.handle,
     ApiKey.ALTER_PARTITION: a56_alter_partition.handle,
     ApiKey.ALLOCATE_PRODUCER_IDS: a67_allocate_producer_ids.handle,
 }
@@ -141,7 +153,13 @@ class ControllerProcess(duty_cycle.Process):
             self._open_channels,
         )
         agent.tell = active.take
+        self._failures = LogDirFailures(self._zk, self._tasks, agent.known, agent.rows, seat.offline_dirs)
         self._context = AdminContext(agent, active)
+        versions = inter_broker(settings["inter.broker.protocol.version"])
+        self._line = ControllerLine(agent.known, self._peers, OwnLine(self._ask_own), versions.alter_partition)
+        self._isr_writer = IsrWriter(self._zk, self._tasks, self._monotonic_ms)
+        alter = self._line.alter if versions.alter_partition >= 0 else self._isr_writer.alter
+        self._isr_changes = IsrChanges(agent.known, self._zk, self._tasks, self._monotonic_ms, alter)
         self._session_id = 0  # of the session in which we joined, 0: not joined
         self._losses = 0
         self._joining: Task[None] | None = None
@@ -152,6 +170,7 @@ class ControllerProcess(duty_cycle.Process):
         self._retry_ms = 0  # not before this
         self._mailbox = Mailbox(seat, {api: partial(self._take_request, handler) for api, handler in HANDLERS.items()})
         self._mailbox.serve(RequestKind.FOLLOWED, self._take_followed)
+        self._mailbox.serve(RequestKind.ALTER_ISR, self._take_alter_isr)
         self._requests = 0  # that are being carried out
         self._pending: list[tuple[AnyReply, PendingResponse]] = []  # the way back, and the response in the making
         self._is_stirred = False  # what responses and deletions wait for may have come
@@ -167,6 +186,8 @@ class ControllerProcess(duty_cycle.Process):
         done += self._follow_zookeeper()
         done += self._take_requests()
         done += self._poller.dispatch()
+        self._line.turn()
+        done += self._isr_writer.tell() if self._session_id else 0
         done += self._tasks.run(TASK_WORK_MS_MAX)
         done += self._agent.publish()
         now_ms = self._monotonic_ms()
@@ -195,6 +216,9 @@ class ControllerProcess(duty_cycle.Process):
         agent_ms = self._agent.next_ms() if self._session_id else None
         if agent_ms is not None:
             due_ms = min(due_ms, agent_ms)
+        isr_ms = self._isr_writer.next_ms if self._session_id else None
+        if isr_ms is not None:
+            due_ms = min(due_ms, isr_ms)
         return self._peers.sleep_bound_ms(max(0, min(IDLE_WAIT_MAX_MS, due_ms - self._monotonic_ms())))
 
     def close(self) -> bool:
@@ -218,7 +242,7 @@ class ControllerProcess(duty_cycle.Process):
         if not self._zk.is_connected:
             return 0
         if self._session_id:
-            return self._agent.follow()
+            return self._agent.follow() + self._failures.poll(self._monotonic_ms())
         if self._joining is None and self._monotonic_ms() >= self._retry_ms:
             self._joining = self._tasks.start(self._join(), self._joined)
             return 1
@@ -377,6 +401,10 @@ class ControllerProcess(duty_cycle.Process):
         The version that it has followed stands in the process table.
         """
         VIEW_FOLLOWED.unpack(body)
+
+    def _take_alter_isr(self, _version: int, body: memoryview, reply: AnyReply) -> None:
+        """Leaders want other in-sync replicas."""
+        self._pending.append((reply, self._isr_changes.take(body)))
 
     def _poll_pending(self, now_ms: int) -> int:
         """Answer what is there, or too late; of askers that died, nothing."""

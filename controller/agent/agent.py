@@ -534,9 +534,11 @@ class Agent:
         else:
             self.note([znodes.TOPICS, znodes.topic_path(event.name)])
 
-    def _topic_grown(self, event: events.TopicGrown) -> None:
+    def _topic_grown(self, event: events.TopicGrown | events.ReplicasAssigned) -> None:
         topic = self._topic(event.name, event.topic_id)
         if topic is not None:
+            if isinstance(event, events.ReplicasAssigned):
+                topic.adding, topic.removing = event.adding, event.removing
             topic.revision += 1
             self.known.grow(topic, event.replicas, event.states)
 
@@ -587,6 +589,7 @@ _APPLY: dict[type, Callable[[Agent, Any], None]] = {
     events.NameReleased: Agent._name_released,
     events.TopicWritten: Agent._topic_written,
     events.TopicGrown: Agent._topic_grown,
+    events.ReplicasAssigned: Agent._topic_grown,
     events.StatesWritten: Agent._states_written,
     events.StatesStale: Agent._states_stale,
     events.TopicLeaving: Agent._topic_leaving,

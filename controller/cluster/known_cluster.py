@@ -93,6 +93,10 @@ class KnownCluster:
         """Ids of live brokers, in order."""
         return sorted(self.brokers)
 
+    def racks(self) -> dict[int, str | None]:
+        """Of live brokers."""
+        return {broker: registration.rack for broker, registration in self.brokers.items()}
+
     @property
     def broker_epoch(self) -> int:
         """Of this node's registration; NO_EPOCH, while it is not known."""
@@ -108,6 +112,10 @@ class KnownCluster:
         name = self._by_id.get(topic_id)
         topic = self.topics.get(name) if name is not None else None
         return name if topic is not None and topic.topic_id == topic_id else None
+
+    def is_told(self, name: str) -> bool:
+        """Whether the view has all that is known of a topic."""
+        return name not in self.changed and name not in self.added
 
     def topics_on(self, brokers: Iterable[int]) -> list[str]:
         """Topics that have a replica on one of them."""

@@ -17,12 +17,14 @@ class Slots:
     def __init__(self, count: int) -> None:
         self.count = count
         self._taken: dict[tuple[str, int], int] = {}
+        self._holders: dict[int, tuple[str, int]] = {}
         self._free: list[int] = []
         self._next = 0
 
     def restore(self, taken: dict[tuple[str, int], int]) -> None:
         """Take over the replicas that have their slots already."""
         self._taken = dict(taken)
+        self._holders = {slot: replica for replica, slot in taken.items()}
         slots = set(taken.values())
         self._next = max(slots, default=-1) + 1
         self._free = [slot for slot in range(self._next) if slot not in slots]
@@ -30,6 +32,10 @@ class Slots:
     def get(self, topic: str, partition: int) -> int:
         """The replica's slot, NO_SLOT where it has none."""
         return self._taken.get((topic, partition), NO_SLOT)
+
+    def holder(self, slot: int) -> tuple[str, int] | None:
+        """The replica that has a slot, topic and partition."""
+        return self._holders.get(slot)
 
     def take(self, topic: str, partition: int) -> int:
         """The replica's slot, a new one where it has none; NO_SLOT once all are taken."""
@@ -42,6 +48,7 @@ class Slots:
             slot = self._next
             self._next += 1
         self._taken[topic, partition] = slot
+        self._holders[slot] = (topic, partition)
         return slot
 
     def has_room(self, count: int) -> bool:
@@ -50,4 +57,5 @@ class Slots:
     def release(self, topic: str, partition: int) -> None:
         slot = self._taken.pop((topic, partition), None)
         if slot is not None:
+            del self._holders[slot]
             heapq.heappush(self._free, slot)

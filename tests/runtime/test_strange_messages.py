@@ -70,7 +70,9 @@ def turn_of(seats):
         if role == PARTITION:
             return PartitionWorker(seat, SystemClock()).do_work
         if role == CONTROLLER:
-            return ControllerProcess(seat, SystemClock()).do_work
+            poller = Poller(seat.doorbell)
+            ends.append(poller.close)
+            return ControllerProcess(seat, SystemClock(), poller).do_work
         return Housekeeper(seat, SystemClock()).do_work
 
     yield make

@@ -1,0 +1,173 @@
+"""ISR changes of leaders here: what is asked of whom, what is known and shown before the answer."""
+
+import pytest
+
+from headrace.controller.agent.isr_changes import IsrChanges
+from headrace.controller.zookeeper.errors import ZkLost
+from headrace.controller.zookeeper.tasks import Future
+from headrace.errors import ErrorCode
+from headrace.limits import ISR_ANSWER_MS_MAX
+from headrace.shm.messages import ALTER_ISR_HEADER, ALTER_ISR_KNOWN, ALTER_ISR_RESULT, ALTER_ISR_WANTED
+from tests.controller.admin.told import Controller
+
+NONE = ErrorCode.NONE
+
+
+class Active:
+    """The active controller of another node, as `Alter`: answers when the test says so."""
+
+    def __init__(self):
+        self.asked = []
+        self.answers = []
+
+    async def alter(self, changes):
+        future = Future()
+        self.asked.append(list(changes))
+        self.answers.append(future)
+        return await future
+
+
+@pytest.fixture
+def controller(ensemble):
+    return Controller(ensemble)
+
+
+@pytest.fixture
+def node(new_node, controller):
+    """It leads two partitions, with 7 as a follower."""
+    node = new_node()
+    states = {index: controller.state(0, 4, (0, 7)) for index in (0, 1)}
+    node.topic_id = controller.put_topic("t", ((0, 7), (0, 7)), states)
+    node.turn()
+    node.active = Active()
+    node.isr_changes = IsrChanges(node.known, node.zk, node.tasks, lambda: node.now_ms, node.active.alter)
+    return node
+
+
+def entry(node, index=0, known=(0, 7), wanted=(0,), leader_epoch=4, **changes):
+    row = node.view.topics["t"].partitions[index]
+    slot, key = changes.get("slot", row.slot), changes.get("key", row.key)
+    header = ALTER_ISR_HEADER.pack(slot, key, leader_epoch, len(known), len(wanted))
+    members = (ALTER_ISR_WANTED.pack(broker, 100 + broker) for broker in wanted)
+    return b"".join((header, *map(ALTER_ISR_KNOWN.pack, known), *members))
+
+
+def ask(node, *entries):
+    pending = node.isr_changes.take(memoryview(b"".join(entries)))
+    node.tasks.run(1_000)
+    return pending
+
+
+def said(node, pending):
+    """The errors, None: there is no answer yet."""
+    body = pending.poll(node.now_ms)
+    return None if body is None else [ErrorCode(error) for (error,) in ALTER_ISR_RESULT.iter_unpack(body)]
+
+
+def answer(node, *outcomes):
+    node.active.answers.pop(0).complete(outcomes)
+    node.tasks.run(1_000)
+
+
+def test_what_came_of_a_change_is_shown_before_it_is_answered(node, controller):
+    pending = ask(node, entry(node, 0), entry(node, 1))
+    [changes] = node.active.asked
+    assert [(one.topic, one.topic_id, one.index) for one in changes] == [
+        ("t", node.topic_id, 0),
+        ("t", node.topic_id, 1),
+    ]
+    assert changes[0].state == controller.state(0, 4, (0,))
+    assert changes[0].epochs == (100,)
+    assert said(node, pending) is None
+    answer(node, controller.state(0, 4, (0,), 1), ErrorCode.INELIGIBLE_REPLICA)
+    assert said(node, pending) is None, "the view does not have it"
+    node.publish()
+    assert [row.isr for row in node.view.topics["t"].partitions] == [(0,), (0, 7)]
+    assert said(node, pending) == [NONE, ErrorCode.INELIGIBLE_REPLICA]
+    assert node.known.topics["t"].states[0].version == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"slot": 9}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ({"key": 9}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ({"leader_epoch": 3}, ErrorCode.FENCED_LEADER_EPOCH),
+        ({"known": (0,)}, ErrorCode.INVALID_UPDATE_VERSION),
+        ({"wanted": (7,)}, ErrorCode.INVALID_REQUEST),
+        ({"wanted": (0, 8)}, ErrorCode.INELIGIBLE_REPLICA),
+    ],
+)
+def test_what_is_not_as_the_leader_thinks_is_not_asked(node, change, error):
+    assert said(node, ask(node, entry(node, **change))) == [error]
+    assert not node.active.asked
+
+
+def test_a_replica_that_does_not_lead_asks_nothing(node, controller):
+    controller.lead(node, "t", node.topic_id, {0: controller.state(7, 5, (7, 0), 1)}, (0, 7))
+    assert said(node, ask(node, entry(node, leader_epoch=5))) == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+    assert not node.active.asked
+
+
+def test_a_follower_that_the_assignment_does_not_have_may_only_go(node, controller):
+    """In a reassignment an ISR may have more than the replicas (KAFKA-9672)."""
+    controller.update(node, "t", node.topic_id, {0: controller.state(0, 4, (0, 7, 3), 1)}, (0, 7))
+    assert said(node, ask(node, entry(node, known=(0, 3, 7), wanted=(0, 3)))) == [ErrorCode.INELIGIBLE_REPLICA]
+    ask(node, entry(node, known=(0, 3, 7), wanted=(0, 7)))
+    assert [one.state.isr for one in node.active.asked[0]] == [(0, 7)]
+
+
+def test_one_batch_is_on_its_way_and_the_second_change_of_a_partition_waits(node, controller):
+    first = ask(node, entry(node))
+    second = ask(node, entry(node))
+    third = ask(node, entry(node, 1))
+    assert len(node.active.asked) == 1
+    answer(node, controller.state(0, 4, (0,), 1))
+    assert [[one.index for one in changes] for changes in node.active.asked] == [[0], [1]]
+    node.publish()
+    assert said(node, first) == [NONE]
+    assert said(node, second) == [ErrorCode.INVALID_UPDATE_VERSION], (
+        "the first one was done, it acts on what was before"
+    )
+    answer(node, controller.state(0, 4, (0,), 1))
+    node.publish()
+    assert said(node, third) == [NONE]
+
+
+@pytest.mark.parametrize("error", [ErrorCode.INVALID_UPDATE_VERSION, ErrorCode.FENCED_LEADER_EPOCH])
+def test_a_partition_epoch_that_is_stale_is_read_again(node, controller, error):
+    """KAFKA-2729: it was never, and no ISR changed any more."""
+    controller.put_state("t", 0, controller.state(0, 4, (0, 7)))
+    pending = ask(node, entry(node))
+    answer(node, error)
+    assert said(node, pending) == [error]
+    ask(node, entry(node))
+    assert node.active.asked[1][0].state.version == 1
+
+
+def test_an_answer_that_is_older_than_what_is_known_changes_nothing(node, controller):
+    pending = ask(node, entry(node))
+    node.known.set_states(node.known.topics["t"], {0: controller.state(0, 4, (0, 7), 5)})  # told meanwhile
+    answer(node, controller.state(0, 4, (0,), 1))
+    node.publish()
+    assert said(node, pending) == [NONE]
+    assert node.view.topics["t"].partitions[0].isr == (0, 7)
+
+
+def test_a_session_that_ends_leaves_the_outcome_unknown_and_the_next_change_is_asked(node, controller):
+    pending = ask(node, entry(node, 0))
+    waits = ask(node, entry(node, 0))
+    node.tasks.cancel(ZkLost("the session is over"))
+    node.tasks.run(1_000)
+    assert said(node, pending) == [ErrorCode.REQUEST_TIMED_OUT]
+    assert len(node.active.asked) == 2
+    node.active.answers.pop(0)
+    answer(node, controller.state(0, 4, (0,), 1))
+    node.publish()
+    assert said(node, waits) == [NONE]
+
+
+def test_a_controller_that_does_not_answer_is_not_waited_for_forever(node):
+    pending = ask(node, entry(node))
+    node.now_ms += ISR_ANSWER_MS_MAX
+    assert said(node, pending) == [ErrorCode.REQUEST_TIMED_OUT]
