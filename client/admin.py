@@ -97,13 +97,13 @@ class Admin:
             for topic in topics
         ]
         request = kind(topics=rows, timeout_ms=ADMIN_TIMEOUT_MS, validate_only=validate_only)
-        answer = self._ask_controller(ApiKey.CREATE_TOPICS, (1, 6), request, lambda found: found.topics)
+        answer = self.ask_controller(ApiKey.CREATE_TOPICS, (1, 6), request, lambda found: found.topics)
         return _errors((row.name, row.error_code, row.error_message) for row in answer.topics)
 
     def delete_topics(self, names: Sequence[str]) -> Errors:
         """Delete topics; they are gone when this returns."""
         request = messages.DeleteTopicsRequest(topic_names=list(names), timeout_ms=ADMIN_TIMEOUT_MS)
-        answer = self._ask_controller(ApiKey.DELETE_TOPICS, (1, 5), request, lambda found: found.responses)
+        answer = self.ask_controller(ApiKey.DELETE_TOPICS, (1, 5), request, lambda found: found.responses)
         return _errors((row.name or "", row.error_code, row.error_message) for row in answer.responses)
 
     def create_partitions(self, counts: Mapping[str, int], validate_only: bool = False) -> Errors:
@@ -111,7 +111,7 @@ class Admin:
         kind = messages.CreatePartitionsRequest
         rows = [kind.CreatePartitionsTopic(name, count, None) for name, count in counts.items()]
         request = kind(topics=rows, timeout_ms=ADMIN_TIMEOUT_MS, validate_only=validate_only)
-        answer = self._ask_controller(ApiKey.CREATE_PARTITIONS, (0, 3), request, lambda found: found.results)
+        answer = self.ask_controller(ApiKey.CREATE_PARTITIONS, (0, 3), request, lambda found: found.results)
         return _errors((row.name, row.error_code, row.error_message) for row in answer.results)
 
     def alter_configs(self, topic: str, changes: Mapping[str, str | None], validate_only: bool = False) -> None:
@@ -236,10 +236,13 @@ class Admin:
         finally:
             coordinator.close()
 
-    def _ask_controller(
+    def ask_controller(
         self, api_key: int, versions: tuple[int, int], request: messages.Request[T], rows: Callable[[T], Iterable[Any]]
     ) -> T:
-        """Ask the active controller; a broker that no longer is refuses the whole request, and the current one is asked."""
+        """Ask the active controller; a broker that no longer is refuses the whole request, and the current one is asked.
+
+        rows   of an answer: its error codes, or what has them
+        """
 
         def attempt() -> T:
             self._cluster.refresh([])
@@ -247,7 +250,7 @@ class Admin:
             answer = connection.request(
                 api_key, connection.version(api_key, *versions), request, timeout_s=ADMIN_TIMEOUT_MS / 1000 + 5
             )
-            if any(row.error_code == ErrorCode.NOT_CONTROLLER for row in rows(answer)):
+            if any(_code(row) == ErrorCode.NOT_CONTROLLER for row in rows(answer)):
                 raise KafkaError(ErrorCode.NOT_CONTROLLER, f"broker {self._cluster.controller_id}")
             return answer
 
@@ -258,6 +261,10 @@ class Admin:
         if controller_id not in self._cluster.brokers:
             raise KafkaError(ErrorCode.NOT_CONTROLLER, "the cluster has no active controller")
         return self._cluster.connection(controller_id)
+
+
+def _code(row: Any) -> int:
+    return int(row if isinstance(row, int) else row.error_code)
 
 
 def _errors(rows: Iterable[tuple[str, int, str | None]]) -> Errors:

@@ -34,6 +34,7 @@ from headrace.controller.admin import (
     a04_leader_and_isr,
     a05_stop_replica,
     a06_update_metadata,
+    a07_controlled_shutdown,
     a08_offset_commit,
     a09_offset_fetch,
     a19_create_topics,
@@ -41,7 +42,10 @@ from headrace.controller.admin import (
     a22_init_producer_id,
     a33_alter_configs,
     a37_create_partitions,
+    a43_elect_leaders,
     a44_incremental_alter_configs,
+    a45_alter_partition_reassignments,
+    a46_list_partition_reassignments,
     a56_alter_partition,
     a67_allocate_producer_ids,
 )
@@ -50,6 +54,7 @@ from headrace.controller.agent import meta_properties, registration
 from headrace.controller.agent.agent import Agent
 from headrace.controller.agent.isr_changes import IsrChanges
 from headrace.controller.agent.isr_writer import IsrWriter
+from headrace.controller.agent.log_dir_failures import LogDirFailures
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.controlled_shutdown import ControlledShutdown
 from headrace.controller.controller_line import ControllerLine
@@ -88,6 +93,7 @@ HANDLERS: dict[int, Handler] = {
     ApiKey.LEADER_AND_ISR: a04_leader_and_isr.handle,
     ApiKey.STOP_REPLICA: a05_stop_replica.handle,
     ApiKey.UPDATE_METADATA: a06_update_metadata.handle,
+    ApiKey.CONTROLLED_SHUTDOWN: a07_controlled_shutdown.handle,
     ApiKey.OFFSET_COMMIT: a08_offset_commit.handle,
     ApiKey.OFFSET_FETCH: a09_offset_fetch.handle,
     ApiKey.CREATE_TOPICS: a19_create_topics.handle,
@@ -95,7 +101,10 @@ HANDLERS: dict[int, Handler] = {
     ApiKey.INIT_PRODUCER_ID: a22_init_producer_id.handle,
     ApiKey.ALTER_CONFIGS: a33_alter_configs.handle,
     ApiKey.CREATE_PARTITIONS: a37_create_partitions.handle,
+    ApiKey.ELECT_LEADERS: a43_elect_leaders.handle,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: a44_incremental_alter_configs.handle,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: a45_alter_partition_reassignments.handle,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: a46_list_partition_reassignments.handle,
     ApiKey.ALTER_PARTITION: a56_alter_partition.handle,
     ApiKey.ALLOCATE_PRODUCER_IDS: a67_allocate_producer_ids.handle,
 }
@@ -145,6 +154,7 @@ class ControllerProcess(duty_cycle.Process):
             self._open_channels,
         )
         agent.tell = active.take
+        self._failures = LogDirFailures(self._zk, self._tasks, agent.known, agent.rows, seat.offline_dirs)
         self._context = AdminContext(agent, active)
         versions = inter_broker(settings["inter.broker.protocol.version"])
         self._line = ControllerLine(agent.known, self._peers, OwnLine(self._ask_own), versions.alter_partition)
@@ -235,7 +245,7 @@ class ControllerProcess(duty_cycle.Process):
         if not self._zk.is_connected:
             return 0
         if self._session_id:
-            return self._agent.follow()
+            return self._agent.follow() + self._failures.poll(self._monotonic_ms())
         if self._joining is None and self._monotonic_ms() >= self._retry_ms:
             self._joining = self._tasks.start(self._join(), self._joined)
             return 1

@@ -12,11 +12,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TypeVar
 
 from headrace.controller.active.deletions import Deletions
 from headrace.controller.active.isr_notifications import IsrNotifications
 from headrace.controller.active.leaders import Leaders
+from headrace.controller.active.log_dir_events import LogDirEvents
 from headrace.controller.active.notices import Channels
+from headrace.controller.active.preferred_leaders import PreferredLeaders
+from headrace.controller.active.reassignments import Reassignments
 from headrace.controller.active.reconciliation import Step
 from headrace.controller.active.reservations import Reservations
 from headrace.controller.active.term import Part, Term
@@ -36,8 +40,17 @@ from headrace.errors import ErrorCode, KafkaError
 from headrace.protocol.broker_versions import inter_broker
 from headrace.settings import Settings
 
+AnyPart = TypeVar("AnyPart", bound=Part)
+
 # In the order in which they begin; `Part` has what each hears of
-PARTS: tuple[Callable[[Term], Part], ...] = (Deletions, Leaders, IsrNotifications)
+PARTS: tuple[Callable[[Term], Part], ...] = (
+    Deletions,
+    Leaders,
+    Reassignments,
+    PreferredLeaders,
+    IsrNotifications,
+    LogDirEvents,
+)
 
 
 class ActiveController:
@@ -112,6 +125,14 @@ class ActiveController:
             term.end()
 
     # Requests
+
+    def reassignments(self) -> Reassignments:
+        """Of this term; raises   ControllerMoved, KafkaError NOT_CONTROLLER: it begins"""
+        return self._part(Reassignments)
+
+    def preferred_leaders(self) -> PreferredLeaders:
+        """Of this term; raises   as `reassignments`"""
+        return self._part(PreferredLeaders)
 
     def is_deleting(self, name: str) -> bool:
         return self._deletions is not None and name in self._deletions
@@ -194,6 +215,12 @@ class ActiveController:
         if self.term is None:
             raise ControllerMoved(znodes.CONTROLLER_EPOCH, "this node is not the active controller any more")
         return self.term
+
+    def _part(self, kind: type[AnyPart]) -> AnyPart:
+        for part in self.require_term().parts():
+            if isinstance(part, kind):
+                return part
+        raise KafkaError(ErrorCode.NOT_CONTROLLER, "the active controller begins its term, ask again")
 
     # Names
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from headrace.controller.active.term import Term
 from headrace.controller.cluster.known_cluster import Topic
+from headrace.controller.cluster.partition_assignment import assignment_of, told_assignment
 from headrace.controller.zookeeper.znodes import Endpoint, PartitionState, Registration
 from headrace.protocol import messages
 from headrace.protocol.messages import ZERO_UUID
@@ -120,6 +121,7 @@ def _state(topic: Topic, index: int) -> PartitionState | None:
 
 
 def _leader_row(topic: Topic, index: int, state: PartitionState, is_new: bool) -> Any:
+    told = told_assignment(assignment_of(topic, index), state)
     return _Leaders.LeaderAndIsrPartitionState(
         partition_index=index,
         controller_epoch=state.controller_epoch,
@@ -127,16 +129,16 @@ def _leader_row(topic: Topic, index: int, state: PartitionState, is_new: bool) -
         leader_epoch=state.leader_epoch,
         isr=state.isr,
         partition_epoch=state.version,
-        replicas=topic.replicas[index],
-        adding_replicas=topic.adding.get(index, ()),
-        removing_replicas=topic.removing.get(index, ()),
+        replicas=told.replicas,
+        adding_replicas=told.adding,
+        removing_replicas=told.removing,
         is_new=is_new,
         leader_recovery_state=state.recovery,
     )
 
 
 def _metadata_row(term: Term, topic: Topic, index: int, state: PartitionState, is_leaving: bool) -> Any:
-    replicas = topic.replicas[index]
+    replicas = told_assignment(assignment_of(topic, index), state).replicas
     return _Metadata.UpdateMetadataPartitionState(
         partition_index=index,
         controller_epoch=state.controller_epoch,

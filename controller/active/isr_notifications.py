@@ -10,70 +10,32 @@ Source: Kafka `KafkaController.processIsrChangeNotification`.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 
-from headrace.controller.active.term import RETRY_MS, Part, Term
+from headrace.controller.active.numbered_notes import NumberedNotes
+from headrace.controller.active.term import Term
 from headrace.controller.cluster import events
-from headrace.controller.zookeeper import notifications, znodes
-from headrace.controller.zookeeper.errors import ControllerMoved, ZkError
+from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState
 from headrace.limits import READS_IN_FLIGHT_MAX
 
 _log = logging.getLogger(__name__)
 
 
-class IsrNotifications(Part):
-    """Those of a term; one task at a time follows them."""
+class IsrNotifications(NumberedNotes):
+    """Those of a term."""
 
     watched = znodes.ISR_CHANGES
 
-    def __init__(self, term: Term) -> None:
-        self._term = term
-        self._is_following = False
-        self._has_more = False  # it was told of more meanwhile
-
-    async def begin(self) -> None:
-        """What came since everything was read."""
-        self.notified()
-
-    def notified(self) -> None:
-        self._has_more = True
-        if not self._is_following and not self._term.is_over:
-            self._is_following = True
-            self._term.start(self._follow_all(), self._followed)
-
-    def _followed(self) -> None:
-        self._is_following = False
-        if self._has_more:
-            self.notified()
-
-    async def _follow_all(self) -> None:
-        while self._has_more and not self._term.is_over:
-            self._has_more = False
+    async def take(self, notes: Iterator[tuple[str, bytes]]) -> None:
+        """Read the states again."""
+        partitions: dict[tuple[str, int], None] = {}
+        for path, data in notes:
             try:
-                await self._follow()
-            except ControllerMoved:
-                raise
-            except ZkError as failure:
-                self._has_more = True
-                _log.debug("changes of ISRs are followed later reason=%s", failure)
-                await self._term.tasks.sleep(RETRY_MS)
-
-    async def _follow(self) -> None:
-        """raises   ZkError"""
-        zk = self._term.zk
-        names = await zk.children(znodes.ISR_CHANGES, watch=True)
-        for first in range(0, len(names), READS_IN_FLIGHT_MAX):
-            paths = [f"{znodes.ISR_CHANGES}/{name}" for name in names[first : first + READS_IN_FLIGHT_MAX]]
-            partitions: dict[tuple[str, int], None] = {}
-            for path, node in zip(paths, await zk.get_many(paths), strict=True):
-                if node is None:
-                    continue
-                try:
-                    partitions.update(dict.fromkeys(znodes.decode_isr_change(path, node.data)))
-                except BadZnode as failure:
-                    _log.warning("change of ISRs ignored reason=%s", failure)
-            await read_states(self._term, list(partitions))
-            await notifications.remove(self._term.guard, paths)
+                partitions.update(dict.fromkeys(znodes.decode_isr_change(path, data)))
+            except BadZnode as failure:
+                _log.warning("change of ISRs ignored reason=%s", failure)
+        await read_states(self._term, list(partitions))
 
 
 async def read_states(term: Term, partitions: list[tuple[str, int]]) -> dict[tuple[str, int], PartitionState]:

@@ -18,7 +18,7 @@ Source: Kafka `ZkReplicaStateMachine`, `ZkPartitionStateMachine`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -115,6 +115,13 @@ class StateChanges:
         for index, row in enumerate(topic.replicas):
             for broker in row:
                 self._remembered.pop((topic.name, index, broker), None)
+
+    def forget_stopped(self, brokers: Collection[int]) -> None:
+        """These went, or start again: what their replicas were told before is over."""
+        offline = ReplicaStatus.OFFLINE
+        self._remembered = {
+            key: status for key, status in self._remembered.items() if key[2] not in brokers or status is not offline
+        }
 
     # Elections
 

@@ -169,6 +169,7 @@ class Term:
         if not gone and not come:
             return
         self.liveness.forget(gone)
+        self.states.forget_stopped(gone)
         self.notices.take_brokers(gone, come)
         for part in self.parts():
             part.brokers_changed(gone, come)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 
-from headrace.controller.active.assignment import assign_replicas
+from headrace.controller.active.placement import Racks, place_replicas
 from headrace.controller.active.reconciliation import Step, first_states
 from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper import znodes
@@ -32,12 +32,12 @@ def check_total(partitions: int) -> None:
 
 
 def place(
-    brokers: Sequence[int], settings: Settings, partitions: int, factor: int, chance: random.Random
+    racks: Racks, settings: Settings, partitions: int, factor: int, chance: random.Random
 ) -> tuple[tuple[int, ...], ...]:
     """Replicas for a topic without a manual assignment; -1 takes the node's defaults.
 
-    brokers  ids of live ones, in order
-    raises   KafkaError INVALID_PARTITIONS or INVALID_REPLICATION_FACTOR
+    racks    of live brokers
+    raises   KafkaError INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, or INVALID_REPLICA_ASSIGNMENT: some lack a rack
     """
     if partitions == -1:
         partitions = settings["num.partitions"]
@@ -46,15 +46,15 @@ def place(
     if not 1 <= partitions <= PARTITIONS_PER_TOPIC_MAX:
         bound = "larger than 0" if partitions < 1 else f"at most {PARTITIONS_PER_TOPIC_MAX}"
         raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"Number of partitions must be {bound}, got {partitions}.")
-    if not 1 <= factor <= len(brokers):
+    if not 1 <= factor <= len(racks):
         raise KafkaError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"Replication factor: {factor} larger than available brokers: {len(brokers)} (alive: {brokers})."
+            f"Replication factor: {factor} larger than available brokers: {len(racks)} (alive: {sorted(racks)})."
             if factor > 0
             else f"Replication factor must be larger than 0, got {factor}.",
         )
-    start = chance.randrange(len(brokers))
-    return assign_replicas(brokers, partitions, factor, start, chance.randrange(len(brokers)))
+    start = chance.randrange(len(racks))
+    return place_replicas(racks, partitions, factor, start, chance.randrange(len(racks)))
 
 
 def check_assignment(assignment: dict[int, list[int]], live: Sequence[int]) -> tuple[tuple[int, ...], ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from headrace.controller.active.assignment import assign_replicas
+from headrace.controller.active.placement import Racks, place_replicas
 from headrace.controller.active.reconciliation import Step, first_states
 from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper import znodes
@@ -22,10 +22,11 @@ from headrace.limits import PARTITIONS_PER_TOPIC_MAX
 Replicas = tuple[tuple[int, ...], ...]
 
 
-def placed(topic: Topic, count: int, assignment: Sequence[Sequence[int]] | None, live: Sequence[int]) -> Replicas:
+def placed(topic: Topic, count: int, assignment: Sequence[Sequence[int]] | None, racks: Racks) -> Replicas:
     """Replicas of all partitions of the grown topic.
 
     assignment   brokers of each new partition, None: they go on round the brokers from where partition 0 began
+    racks        of live brokers
     raises       KafkaError INVALID_PARTITIONS, INVALID_REPLICA_ASSIGNMENT or INVALID_REPLICATION_FACTOR
     """
     existing = len(topic.replicas)
@@ -35,16 +36,17 @@ def placed(topic: Topic, count: int, assignment: Sequence[Sequence[int]] | None,
             ErrorCode.INVALID_PARTITIONS, f"topic {topic.name} has {existing} partitions, {count} were asked: {reason}"
         )
     if assignment is not None:
-        return (*topic.replicas, *_checked(topic, count - existing, assignment, live))
+        return (*topic.replicas, *_checked(topic, count - existing, assignment, sorted(racks)))
     factor = len(topic.replicas[0])
-    if factor > len(live):
+    brokers = sorted(racks)
+    if factor > len(brokers):
         raise KafkaError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"topic {topic.name} has {factor} replicas a partition, only brokers {list(live)} are alive",
+            f"topic {topic.name} has {factor} replicas a partition, only brokers {brokers} are alive",
         )
     first = topic.replicas[0][0]
-    start = live.index(first) if first in live else 0
-    return (*topic.replicas, *assign_replicas(live, count, factor, start, start)[existing:])
+    start = next((place for place, broker in enumerate(brokers) if broker >= first), 0)
+    return (*topic.replicas, *place_replicas(racks, count - existing, factor, start, start, existing))
 
 
 def check_growable(topic: Topic, node: Node | None) -> Node:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from headrace.controller.active.internal_topics import plan_internal_topic
+from headrace.controller.active.placement import Racks, has_all_racks, without_racks
 from headrace.controller.active.topic_creation import check_assignment, check_total, place
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.admin.failures import answer_to
@@ -128,11 +129,13 @@ class _Creation:
             replicas = check_assignment(wanted, cluster.live())
         else:
             partitions, factor = topic.num_partitions, topic.replication_factor
-            plan = plan_internal_topic(context.settings, topic.name, len(cluster.live()))
+            racks: Racks = cluster.racks()
+            plan = plan_internal_topic(context.settings, topic.name, len(racks))
             if plan is not None and (partitions, factor) == (-1, -1):
+                racks = racks if has_all_racks(racks) else without_racks(racks)  # groups don't wait for broker.rack
                 partitions, factor = plan.partitions, plan.replication_factor
                 configs = {**plan.configs, **configs}
-            replicas = place(cluster.live(), context.settings, partitions, factor, context.active.chance)
+            replicas = place(racks, context.settings, partitions, factor, context.active.chance)
         if not self._is_trial:
             topic_id = await context.active.create(topic.name, replicas, configs)
             return self._tell(topic.name, replicas, configs)._replace(topic_id=bytes.fromhex(topic_id))

@@ -70,6 +70,6 @@ async def _grow_one(
     if topic is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {wanted.name}")
     rows = None if wanted.assignments is None else [row.broker_ids for row in wanted.assignments]
-    replicas = placed(topic, wanted.count, rows, cluster.live())
+    replicas = placed(topic, wanted.count, rows, cluster.racks())
     if not is_trial:
         await context.active.grow(topic, replicas)

@@ -45,7 +45,6 @@ from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.znodes import BadZnode, Registration
 from headrace.errors import ErrorCode, KafkaError
-from headrace.ids import NO_LEADER
 from headrace.limits import READS_IN_FLIGHT_MAX
 from headrace.settings import Settings, kafka_version
 from headrace.shm.counters import TOPICS_RELEASED
@@ -101,7 +100,6 @@ class Agent:
         self._last_change = -1  # number of the last entry in /config/changes that was followed
         self._departures = Departures(self.known, self.rows)
         self._states_watched: set[str] = set()  # topics of which a missing state is watched
-        self._has_watched_leaderless = False  # in this session
         self._complaint = Reminder()  # of what ZooKeeper has and we can't follow
         follow = {
             znodes.CONTROLLER: self._follow_controller,
@@ -199,7 +197,6 @@ class Agent:
         self._marked, self._last_change = marked, last_change
         self._loaded_version = epoch_version
         self._states_watched.clear()
-        self._has_watched_leaderless = False
         known.is_missing_new = True
         self.is_loaded, self._needs_load = True, False
         self.is_stirred = True
@@ -415,29 +412,7 @@ class Agent:
             self._states_watched.add(name)
             if await self.zk.get(znodes.state_path(name, index), watch=True) is not None:
                 come.append(topic)
-        come += await self._watch_leaderless()
         return [topic for topic in dict.fromkeys(come) if self.known.is_current(topic)]
-
-    async def _watch_leaderless(self) -> list[Topic]:
-        """Once a session: replicas here that had no leader when they were read get one while this node joins, and nobody tells
-        it so (LeaderAndIsr will). Returns the topics whose states say something else by now."""
-        if self._has_watched_leaderless:
-            return []
-        self._has_watched_leaderless = True
-        known = self.known
-        asked = [
-            (topic, index, state)
-            for topic in map(known.topics.__getitem__, known.topics_on(frozenset((known.node_id,))))
-            for index, state in enumerate(topic.states)
-            if state is not None and state.leader == NO_LEADER and known.node_id in topic.replicas[index]
-        ]
-        paths = [znodes.state_path(topic.name, index) for topic, index, _state in asked]
-        nodes = await self.zk.get_many(paths, watch=True)
-        return [
-            topic
-            for (topic, _index, state), node in zip(asked, nodes, strict=True)
-            if node is not None and node.version != state.version
-        ]
 
     async def _read_names(self) -> tuple[frozenset[str], list[str]]:
         """The marks, then the names of all topics: whoever deletes a topic removes its mark last."""
@@ -536,9 +511,11 @@ class Agent:
         else:
             self.note([znodes.TOPICS, znodes.topic_path(event.name)])
 
-    def _topic_grown(self, event: events.TopicGrown) -> None:
+    def _topic_grown(self, event: events.TopicGrown | events.ReplicasAssigned) -> None:
         topic = self._topic(event.name, event.topic_id)
         if topic is not None:
+            if isinstance(event, events.ReplicasAssigned):
+                topic.adding, topic.removing = event.adding, event.removing
             topic.revision += 1
             self.known.grow(topic, event.replicas, event.states)
 
@@ -589,6 +566,7 @@ _APPLY: dict[type, Callable[[Agent, Any], None]] = {
     events.NameReleased: Agent._name_released,
     events.TopicWritten: Agent._topic_written,
     events.TopicGrown: Agent._topic_grown,
+    events.ReplicasAssigned: Agent._topic_grown,
     events.StatesWritten: Agent._states_written,
     events.StatesStale: Agent._states_stale,
     events.TopicLeaving: Agent._topic_leaving,

@@ -6,15 +6,15 @@ come from another node's controller one day, as LeaderAndIsr, UpdateMetadata and
 
     agent -> active     Elected, Resigned, BrokersChanged, TopicsRead, Marked, ReplicasSettled, Notified
     requests -> agent   LeadersTold, ReplicasStopped: what LeaderAndIsr, UpdateMetadata and StopReplica say
-    active -> agent     NameReserved, NameReleased, TopicWritten, TopicGrown, StatesWritten, StatesStale,
-                        TopicLeaving, TopicRemoved, SteppedDown
+    active -> agent     NameReserved, NameReleased, TopicWritten, TopicGrown, ReplicasAssigned, StatesWritten,
+                        StatesStale, TopicLeaving, TopicRemoved, SteppedDown
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from headrace.controller.zookeeper.znodes import PartitionState
+from headrace.controller.zookeeper.znodes import Moves, PartitionState
 
 Replicas = tuple[tuple[int, ...], ...]  # by partition
 
@@ -90,6 +90,17 @@ class TopicGrown(NamedTuple):
     topic_id: str
     replicas: Replicas  # of all partitions
     states: dict[int, PartitionState]  # of the new ones
+
+
+class ReplicasAssigned(NamedTuple):
+    """A topic's partitions have other replicas, or some are on their way to others."""
+
+    name: str
+    topic_id: str
+    replicas: Replicas  # of all partitions
+    adding: Moves
+    removing: Moves
+    states: dict[int, PartitionState]  # of those that were written with it
 
 
 class StatesWritten(NamedTuple):
@@ -171,6 +182,7 @@ ToAgent = (
     | NameReleased
     | TopicWritten
     | TopicGrown
+    | ReplicasAssigned
     | StatesWritten
     | StatesStale
     | TopicLeaving

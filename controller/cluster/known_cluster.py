@@ -93,6 +93,10 @@ class KnownCluster:
         """Ids of live brokers, in order."""
         return sorted(self.brokers)
 
+    def racks(self) -> dict[int, str | None]:
+        """Of live brokers."""
+        return {broker: registration.rack for broker, registration in self.brokers.items()}
+
     @property
     def broker_epoch(self) -> int:
         """Of this node's registration; NO_EPOCH, while it is not known."""

@@ -53,6 +53,8 @@ FEATURE = "/feature"
 ISR_CHANGES = "/isr_change_notification"
 ISR_CHANGE_PREFIX = f"{ISR_CHANGES}/isr_change_"
 LOG_DIR_EVENTS = "/log_dir_event_notification"
+LOG_DIR_EVENT_PREFIX = f"{LOG_DIR_EVENTS}/log_dir_event_"
+LOG_DIR_FAILURE = 1  # the one kind of event
 REASSIGN_PARTITIONS = "/admin/reassign_partitions"
 PREFERRED_ELECTION = "/admin/preferred_replica_election"
 # the active controller sets these watches itself
@@ -345,6 +347,17 @@ def decode_isr_change(path: str, data: bytes) -> list[tuple[str, int]]:
     """The partitions."""
     with _reading(path):
         return [(_text(row["topic"]), _int32(row["partition"])) for row in json.loads(data)["partitions"]]
+
+
+def encode_log_dir_event(broker: int) -> bytes:
+    """What a broker notes one of whose log directories failed."""
+    return _dump({"version": 1, "broker": broker, "event": LOG_DIR_FAILURE})
+
+
+def decode_log_dir_event(path: str, data: bytes) -> int:
+    """The broker."""
+    with _reading(path):
+        return _int32(json.loads(data)["broker"])
 
 
 def encode_controller(node_id: int, now_ms: int) -> bytes:

@@ -63,7 +63,7 @@ def test_overrides_are_checked_and_an_error_names_key_and_value():
 
 def test_the_nodes_defaults_stand_in_for_minus_one(new_node):
     node = new_node(num_partitions="3")
-    assert place(node.known.live(), node.agent.settings, -1, -1, random.Random(1)) == ((0,), (0,), (0,))
+    assert place(node.known.racks(), node.agent.settings, -1, -1, random.Random(1)) == ((0,), (0,), (0,))
 
 
 @pytest.mark.parametrize("partitions", [0, -2, 100_001])
@@ -76,7 +76,7 @@ def test_a_count_of_partitions_that_can_not_be(new_node, partitions):
 def test_a_replication_factor_above_the_live_brokers_names_them(new_node):
     node = new_node()
     with pytest.raises(KafkaError, match=r"alive: \[0\]") as failure:
-        place(node.known.live(), node.agent.settings, 1, 3, random.Random(1))
+        place(node.known.racks(), node.agent.settings, 1, 3, random.Random(1))
     assert failure.value.code is ErrorCode.INVALID_REPLICATION_FACTOR
     arguments = (node.known.live(), node.agent.settings, 1, 0, random.Random(1))
     assert code_of(place, *arguments) is ErrorCode.INVALID_REPLICATION_FACTOR
@@ -156,4 +156,4 @@ def test_more_replicas_than_this_node_has_rows_for(new_node):
 def test_a_number_of_partitions_that_can_not_be_is_refused_with_the_bound_it_breaks(new_node, partitions, bound):
     node = new_node()
     with pytest.raises(KafkaError, match=f"must be {bound}"):
-        place(node.known.live(), node.agent.settings, partitions, 1, random.Random(1))
+        place(node.known.racks(), node.agent.settings, partitions, 1, random.Random(1))

@@ -1,0 +1,457 @@
+"""Reassignments over a fake ZooKeeper: node 0 is the active controller, brokers 1 to 6 are znodes, and what they do the tests write.
+
+Holds: controller/zookeeper/admin_znodes.py
+"""
+
+import json
+
+import pytest
+
+from headrace.controller.active.broker_requests import leaders_request, metadata_request
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.admin_znodes import encode_reassignment
+from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict
+from headrace.errors import ErrorCode, KafkaError
+from headrace.ids import NO_LEADER
+from headrace.limits import REASSIGNMENT_STOP_WAIT_MS
+from tests.controller.fake_zk import Killed
+
+OTHERS = range(1, 7)
+
+
+@pytest.fixture
+def brokers(ensemble):
+    """Six brokers that are alive."""
+    for broker in OTHERS:
+        start(ensemble, broker)
+
+
+def start(ensemble, broker):
+    ensemble.put(znodes.broker_path(broker), znodes.encode_broker("h", 9000 + broker, None, 0))
+
+
+@pytest.fixture
+def node(new_node, brokers):
+    node = new_node()
+    node.create("t", ((1, 2, 3),) * 3)
+    node.turn()
+    node.channels.told.clear()
+    return node
+
+
+def alter(node, targets, name="t"):
+    """{partition: error code name, None: written}"""
+    errors = node.run(node.active.reassignments().alter(name, targets))
+    node.settle()
+    return {index: error and error.code for index, error in errors.items()}
+
+
+def assignment(ensemble, name="t"):
+    return znodes.decode_topic(name, ensemble.data(znodes.topic_path(name)))
+
+
+def state(ensemble, index=0, name="t"):
+    path = znodes.state_path(name, index)
+    node = ensemble.nodes[path]
+    return znodes.decode_state(path, node.data, node.version)
+
+
+def write_isr(ensemble, index, isr, name="t", **others):
+    """A leader changes its ISR, and says so."""
+    ensemble.put(
+        znodes.state_path(name, index), znodes.encode_state(state(ensemble, index, name)._replace(isr=isr, **others))
+    )
+    data = znodes.encode_isr_change([(name, index)])
+    ensemble.put(f"{znodes.ISR_CHANGES}/isr_change_{ensemble.writes:010d}", data)
+
+
+def catch_up(ensemble, index=0, name="t"):
+    """All replicas are in sync."""
+    replicas = assignment(ensemble, name).replicas[index]
+    write_isr(ensemble, index, tuple(dict.fromkeys((*state(ensemble, index, name).isr, *replicas))), name)
+
+
+def listed(node):
+    return node.active.reassignments().listed(None)
+
+
+def stops(node):
+    return [
+        (broker, index, epoch)
+        for broker, _topic, index, epoch, is_deleted, _call in node.channels.of("stop")
+        if is_deleted
+    ]
+
+
+def wish(ensemble, targets, name="t"):
+    data = encode_reassignment({(name, index): target for index, target in targets.items()})
+    ensemble.put(znodes.REASSIGN_PARTITIONS, data)
+
+
+def test_a_request_is_written_and_told(node, ensemble):
+    before = state(ensemble)
+    assert alter(node, {0: (4, 5, 6)}) == {0: None}
+    assert assignment(ensemble)[1:4] == (
+        ((4, 5, 6, 1, 2, 3), (1, 2, 3), (1, 2, 3)), {0: (4, 5, 6)}, {0: (1, 2, 3)}
+    )  # fmt: skip
+    assert state(ensemble) == before._replace(leader_epoch=before.leader_epoch + 1, version=before.version + 1)
+    assert node.channels.of("leaders") == [("t", [0], (1, 2, 3), False), ("t", [0], (4, 5, 6), True)]
+    assert node.known.topics["t"].assignment == assignment(ensemble)
+    assert listed(node)["t"][0] == ((4, 5, 6, 1, 2, 3), (4, 5, 6), (1, 2, 3))
+
+
+def test_the_request_and_the_epoch_are_one_transaction(node, ensemble):
+    writes = ensemble.writes
+    alter(node, {0: (4, 5, 6), 2: (3, 2, 4)})
+    assert ensemble.writes == writes + 1
+
+
+def test_it_ends_when_the_target_is_in_sync(node, ensemble):
+    alter(node, {0: (4, 5, 6)})
+    node.channels.told.clear()
+    write_isr(ensemble, 0, (1, 2, 3, 4))
+    node.follow()
+    assert node.channels.of("leaders") == []
+    catch_up(ensemble)
+    node.follow()
+    done = state(ensemble)
+    assert (done.leader, set(done.isr)) == (4, {4, 5, 6})
+    assert node.channels.of("leaders") == [("t", [0], (4, 5, 6), False)]
+    assert stops(node) == [(broker, 0, done.leader_epoch) for broker in (1, 2, 3)]
+    assert assignment(ensemble)[1:4] == (((4, 5, 6), (1, 2, 3), (1, 2, 3)), {}, {})
+    assert listed(node) == {}
+    assert node.channels.told[-1] == ("metadata", "t", [0], None)
+
+
+def test_the_node_is_written_when_the_removed_ones_have_said_so(node, ensemble):
+    """Else a successor would not know what is to be deleted."""
+    alter(node, {0: (4, 2, 3)})
+    catch_up(ensemble)
+    node.agent.note(node.zk.take_changes())
+    node.agent.follow()
+    while not node.channels.of("stop"):
+        assert node.tasks.run(1000)
+    while node.tasks.run(1000):
+        pass
+    assert assignment(ensemble).removing == {0: (1,)}
+    row = leaders_request(node.active.term, 7, {"t": {0: False}}).topic_states[0].partition_states[0]
+    assert (row.replicas, row.adding_replicas, row.removing_replicas) == ((4, 2, 3), (), ())
+    row = metadata_request(node.active.term, 7, {"t": {0}}).topic_states[0].partition_states[0]
+    assert row.replicas == (4, 2, 3)
+    [(broker, topic, index, _epoch, _is_deleted, on_stopped)] = node.channels.of("stop")
+    on_stopped(broker, topic, index, ErrorCode.NONE)
+    since_ms = node.now_ms
+    node.settle()
+    assert assignment(ensemble).removing == {}
+    assert node.now_ms < since_ms + REASSIGNMENT_STOP_WAIT_MS
+
+
+def test_a_broker_that_is_away_is_not_waited_for(node, ensemble):
+    alter(node, {0: (4, 2, 3)})
+    catch_up(ensemble)
+    ensemble.remove(znodes.broker_path(1))
+    since_ms = node.now_ms
+    node.follow()
+    assert assignment(ensemble).removing == {}
+    assert node.now_ms - since_ms < REASSIGNMENT_STOP_WAIT_MS
+
+
+def test_the_same_request_again_is_fine(node, ensemble):
+    """RP-8697."""
+    alter(node, {0: (4, 5, 6)})
+    writes, told = ensemble.writes, list(node.channels.told)
+    assert alter(node, {0: (4, 5, 6)}) == {0: None}
+    assert (ensemble.writes, node.channels.told) == (writes, told)
+
+
+def test_a_request_in_the_place_of_another_one(node, ensemble):
+    alter(node, {0: (4, 5, 6)})
+    write_isr(ensemble, 0, (1, 2, 3, 5))
+    node.follow()
+    assert alter(node, {0: (4, 1)}) == {0: None}
+    assert assignment(ensemble)[1:4] == (((4, 1, 2, 3), (1, 2, 3), (1, 2, 3)), {0: (4,)}, {0: (2, 3)})
+    assert state(ensemble).isr == (1, 2, 3)
+    assert [broker for broker, _index, _epoch in stops(node)] == [5, 6]
+
+
+def test_a_cancelled_one(node, ensemble):
+    alter(node, {0: (4, 2, 3), 1: (5, 2, 3)})
+    write_isr(ensemble, 0, (1, 2, 4))
+    assert alter(node, {0: None, 2: None, 9: None}) == {
+        0: None,
+        2: ErrorCode.NO_REASSIGNMENT_IN_PROGRESS,
+        9: ErrorCode.NO_REASSIGNMENT_IN_PROGRESS,
+    }
+    assert assignment(ensemble)[2:4] == ({1: (5,)}, {1: (1,)})
+    assert set(assignment(ensemble).replicas[0]) == {1, 2, 3}
+    assert state(ensemble).isr == (1, 2)
+    assert stops(node) == [(4, 0, state(ensemble).leader_epoch)]
+    assert listed(node)["t"].keys() == {1}
+
+
+def test_requests_that_can_not_be(node):
+    assert alter(node, {0: (), 1: (1, 1), 2: (1, 9), 5: (1, 2)}) == {
+        0: ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+        1: ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+        2: ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+        5: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+    with pytest.raises(KafkaError) as failure:
+        alter(node, {0: (1, 2)}, "absent")
+    assert failure.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_partition_without_a_state_is_not_moved_yet(node, ensemble):
+    ensemble.remove(znodes.state_path("t", 1))
+    assert alter(node, {0: (1, 2), 1: (1, 2)}) == {0: None, 1: ErrorCode.LEADER_NOT_AVAILABLE}
+
+
+def test_an_isr_that_grew_while_the_request_was_written(node, ensemble):
+    """Its notice came before we knew that it matters."""
+
+    def grow(_ordinal):
+        ensemble.after_write = lambda _ordinal: None
+        path = znodes.state_path("t", 0)
+        ensemble.put(path, znodes.encode_state(state(ensemble)._replace(isr=(1, 2, 3, 4))))
+
+    ensemble.after_write = grow
+    alter(node, {0: (4, 2, 3)})
+    assert assignment(ensemble).replicas[0] == (4, 2, 3)
+
+
+def test_a_topic_does_not_grow_meanwhile(node):
+    alter(node, {0: (4, 5, 6)})
+    with pytest.raises(KafkaError) as failure:
+        node.run(node.active.grow(node.known.topics["t"], ((1, 2, 3),) * 4))
+    assert failure.value.code is ErrorCode.REASSIGNMENT_IN_PROGRESS
+
+
+def test_a_topic_that_is_to_be_deleted_takes_no_other_one_and_goes_after_it(node, ensemble):
+    wish(ensemble, {0: (4, 5, 6)})
+    node.follow()
+    node.run(node.active.mark("t"))
+    node.turn()
+    assert "t" in node.known.topics
+    with pytest.raises(KafkaError) as failure:
+        alter(node, {1: (4, 5, 6)})
+    assert failure.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    catch_up(ensemble)
+    node.turn()
+    assert assignment(ensemble).replicas[0] == (4, 5, 6)
+    assert "t" in node.active.term.leaving
+    assert znodes.REASSIGN_PARTITIONS not in ensemble.nodes
+    wish(ensemble, {1: (4, 5, 6)})
+    node.turn()
+    assert znodes.REASSIGN_PARTITIONS not in ensemble.nodes
+
+
+def test_a_cancelled_reassignment_lets_its_topic_be_deleted(node):
+    alter(node, {0: (4, 5, 6)})
+    node.run(node.active.mark("t"))
+    node.turn()
+    assert "t" not in node.active.term.leaving
+    assert alter(node, {0: None}) == {0: None}
+    node.turn()
+    assert "t" in node.active.term.leaving
+
+
+def test_fields_that_we_do_not_know_stay(node, ensemble):
+    """KAFKA-12835."""
+    path = znodes.topic_path("t")
+    fields = {**json.loads(ensemble.data(path)), "of_another_time": [1]}
+    ensemble.put(path, json.dumps(fields).encode())
+    node.follow()
+    alter(node, {0: (4, 5, 6)})
+    catch_up(ensemble)
+    node.follow()
+    stored = json.loads(ensemble.data(path))
+    assert (stored["topic_id"], stored["of_another_time"]) == (fields["topic_id"], [1])
+    assert stored["partitions"]["0"] == [4, 5, 6]
+
+
+def test_a_new_replicas_broker_that_comes_back(node, ensemble):
+    alter(node, {0: (4, 2, 3)})
+    ensemble.remove(znodes.broker_path(4))
+    node.follow()
+    node.channels.told.clear()
+    epoch = state(ensemble).leader_epoch
+    start(ensemble, 4)
+    node.follow()
+    assert state(ensemble).leader_epoch == epoch + 1
+    assert ("t", [0], (4,), True) in node.channels.of("leaders")
+
+
+def test_the_target_waits_for_one_of_it_to_live(node, ensemble):
+    alter(node, {0: (4,)})
+    ensemble.remove(znodes.broker_path(4))
+    write_isr(ensemble, 0, (1, 2, 3, 4))
+    node.follow()
+    assert assignment(ensemble).adding == {0: (4,)}
+    start(ensemble, 4)
+    node.follow()
+    catch_up(ensemble)
+    node.follow()
+    assert assignment(ensemble).replicas[0] == (4,)
+
+
+def test_somebody_else_writes_meanwhile(node, ensemble):
+    """The states and the node are read again."""
+    failures = iter([True, True, False])
+
+    def conflict(_ordinal):
+        if next(failures, False):
+            raise ZkConflict(znodes.state_path("t", 0), "BadVersionError")
+
+    ensemble.on_write = conflict
+    assert alter(node, {0: (4, 5, 6)}) == {0: None}
+    assert assignment(ensemble).adding == {0: (4, 5, 6)}
+    ensemble.on_write = lambda _ordinal: None
+    catch_up(ensemble)
+    failures = iter([True, False, False, True])
+    ensemble.on_write = conflict
+    node.follow()
+    assert assignment(ensemble).replicas[0] == (4, 5, 6)
+
+
+def test_somebody_else_is_elected(node, ensemble):
+    ensemble.put(znodes.CONTROLLER_EPOCH, b"9")
+    with pytest.raises(ControllerMoved):
+        alter(node, {0: (4, 5, 6)})
+    assert assignment(ensemble).adding == {}
+
+
+# The node of wishes
+
+
+def test_wishes_in_zookeeper_are_read_into_the_topics_and_go_with_the_last_one(node, ensemble):
+    wish(ensemble, {0: (4, 2, 3), 1: (5, 2, 3)})
+    node.follow()
+    assert assignment(ensemble).adding == {0: (4,), 1: (5,)}
+    catch_up(ensemble, 0)
+    node.follow()
+    assert [row["partition"] for row in json.loads(ensemble.data(znodes.REASSIGN_PARTITIONS))["partitions"]] == [1]
+    catch_up(ensemble, 1)
+    node.follow()
+    assert znodes.REASSIGN_PARTITIONS not in ensemble.nodes
+    assert assignment(ensemble).replicas == ((4, 2, 3), (5, 2, 3), (1, 2, 3))
+    wish(ensemble, {2: (6, 2, 3)})
+    node.follow()
+    assert assignment(ensemble).adding == {2: (6,)}, "the node is watched for anew"
+
+
+def test_wishes_that_can_not_be_go(node, ensemble):
+    ensemble.put(
+        znodes.REASSIGN_PARTITIONS,
+        encode_reassignment(
+            {("t", 0): (), ("t", 7): (1, 2), ("absent", 0): (1,), ("t", 1): (2, 3, 1), ("t", 2): (1, 2, 3)}
+        ),
+    )
+    node.follow()
+    assert znodes.REASSIGN_PARTITIONS not in ensemble.nodes
+    assert assignment(ensemble).replicas == ((1, 2, 3), (2, 3, 1), (1, 2, 3))
+    assert listed(node) == {}
+
+
+def test_wishes_that_do_not_parse_stay_and_hold_up_nothing(node, ensemble):
+    ensemble.put(znodes.REASSIGN_PARTITIONS, b"{")
+    node.follow()
+    assert alter(node, {0: (4, 5, 6)}) == {0: None}
+    assert ensemble.data(znodes.REASSIGN_PARTITIONS) == b"{"
+
+
+def test_a_wish_for_a_broker_that_is_away_waits_for_it(node, ensemble):
+    """As in Kafka, which checks that of requests alone."""
+    wish(ensemble, {0: (9, 2, 3)})
+    node.follow()
+    assert assignment(ensemble).adding == {0: (9,)}
+    assert znodes.REASSIGN_PARTITIONS in ensemble.nodes
+
+
+def test_a_request_takes_the_place_of_a_wish(node, ensemble):
+    wish(ensemble, {0: (4, 2, 3), 1: (5, 2, 3)})
+    node.follow()
+    assert alter(node, {0: (6, 2, 3)}) == {0: None}
+    assert [row["partition"] for row in json.loads(ensemble.data(znodes.REASSIGN_PARTITIONS))["partitions"]] == [1]
+    assert assignment(ensemble).adding == {0: (6,), 1: (5,)}
+
+
+# The controller dies
+
+REPLACED = {0: (4, 5, 6), 1: (1, 2)}
+
+
+def by_request(node, _ensemble):
+    alter(node, REPLACED)
+
+
+def by_wish(node, ensemble):
+    wish(ensemble, REPLACED)
+    node.follow()
+
+
+def drive(node, ensemble):
+    """Until nothing is on its way any more."""
+    for _ in range(20):
+        node.follow()
+        moving = {*assignment(ensemble).adding, *assignment(ensemble).removing}
+        if not moving and znodes.REASSIGN_PARTITIONS not in ensemble.nodes:
+            return
+        for index in moving:
+            catch_up(ensemble, index)
+    raise AssertionError("it never ends")
+
+
+@pytest.mark.parametrize("is_done", [False, True], ids=["before the write", "after it"])
+@pytest.mark.parametrize("ask", [by_request, by_wish])
+def test_a_controller_that_dies_at_any_write_is_followed_by_one_that_completes_it(
+    new_node, ensemble, brokers, ask, is_done
+):
+    ordinal = deaths = 0
+    while deaths == ordinal:
+        node = new_node(broker_id=100 + ordinal)
+        for path in [path for path in ensemble.nodes if path.startswith("/brokers/topics/")]:
+            if path in ensemble.nodes:
+                ensemble.remove(path)
+        node.turn()
+        node.create("t", ((1, 2, 3),) * 2)
+        node.turn()
+        deaths += _dies_at(node, ensemble, ask, ordinal, is_done)
+        ordinal += 1
+    assert ordinal > 3
+
+
+def _dies_at(node, ensemble, ask, ordinal, is_done):
+    """One life until a write, and the next one; returns whether there was such a write."""
+    first = ensemble.writes
+    is_asked = False
+
+    def kill(number):
+        if number >= first + ordinal:
+            ensemble.on_write = ensemble.after_write = lambda _number: None
+            raise Killed
+
+    setattr(ensemble, "after_write" if is_done else "on_write", kill)
+    lives = [node]
+    try:
+        ask(node, ensemble)
+        is_asked = True
+        drive(node, ensemble)
+    except Killed:
+        lives.append(node.restarted())
+        if not is_asked and ask is by_request:
+            ask(lives[-1], ensemble)  # the client heard nothing, and asks again
+        drive(lives[-1], ensemble)
+    ensemble.on_write = ensemble.after_write = lambda _number: None
+    last = lives[-1]
+    assert assignment(ensemble)[1:4] == (((4, 5, 6), (1, 2)), {}, {}), ordinal
+    for index, target in REPLACED.items():
+        done = state(ensemble, index)
+        assert done.leader != NO_LEADER, ordinal
+        assert set(done.isr) == set(target), ordinal
+    stopped = {(broker, index) for life in lives for broker, index, _epoch in stops(life)}
+    assert stopped == {(1, 0), (2, 0), (3, 0), (3, 1)}, ordinal
+    assert last.known.topics["t"].assignment == assignment(ensemble), ordinal
+    for task in node.tasks._open:
+        task._coroutine.close()  # what the process that is gone had begun
+    last.zk.expire()
+    return len(lives) > 1
