@@ -19,7 +19,7 @@ on what ZooKeeper has then.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 from headrace.controller.agent.area import RETRY_MS, Area, Superseded
@@ -193,8 +193,10 @@ class Agent:
         known.set_controller(controller_id)
         known.set_brokers(brokers)
         known.is_authority = self.election.is_active
-        known.adopt(names, found, marked, self._marked, as_of)
+        if not known.adopt(names, found, marked, self._marked, as_of):
+            self.note([znodes.TOPICS])
         self._marked, self._last_change = marked, last_change
+        self._departures.note_marks(marked, as_of)
         self._loaded_version = epoch_version
         self._states_watched.clear()
         known.is_missing_new = True
@@ -304,12 +306,14 @@ class Agent:
         new = [
             name
             for name in names
-            if name not in known.topics and name not in known.reserved and name not in self._departures
+            if (name not in known.topics or known.is_going(known.topics[name])) and self._is_readable(name)
         ]
         found = await self._reader.read_topics(new)
         marked = self._without_newer(marked, as_of)
-        known.adopt(names, found, marked, self._marked, as_of)
+        if not known.adopt(names, found, marked, self._marked, as_of):
+            self.note([znodes.TOPICS])
         self._marked = marked
+        self._departures.note_marks(marked, as_of)
         self.is_stirred = True
         if found:
             self.tell(events.TopicsRead(tuple(found)))
@@ -378,7 +382,8 @@ class Agent:
         if others:
             as_of = known.additions
             found = await self._reader.read_topics(others)
-            known.adopt(known.topics.keys(), found, frozenset(), self._marked, as_of)
+            if not known.adopt(known.topics.keys(), found, frozenset(), self._marked, as_of):
+                self.note([znodes.TOPICS])
             changed += others
         return changed
 
@@ -545,15 +550,25 @@ class Agent:
 
     def _leaders_told(self, event: events.LeadersTold) -> None:
         self.note_controller(event.controller_epoch)
-        self._marked |= frozenset(event.deleted)
+        self._delete_told(frozenset(event.deleted))
         self.orders.take_leaders(event)
         self.is_stirred = True
 
     def _replicas_stopped(self, event: events.ReplicasStopped) -> None:
         self.note_controller(event.controller_epoch)
-        self._marked |= {name for (name, _), one in event.replicas.items() if one.leader_epoch == EPOCH_DURING_DELETE}
+        stops = event.replicas.items()
+        self._delete_told(
+            {name for (name, _), one in stops if one.is_deleted and one.leader_epoch == EPOCH_DURING_DELETE}
+        )
         self.orders.take_stops(event)
         self.is_stirred = True
+
+    def _delete_told(self, names: Set[str]) -> None:
+        """The active controller deletes these topics: as good as a mark."""
+        self._marked |= names
+        for name in filter(self.known.has, names):
+            self.known.mark_for_deletion(name)
+            self._departures.hold(name)
 
     def _topic(self, name: str, topic_id: str) -> Topic | None:
         """The topic that an event is about, unless it has gone."""

@@ -62,6 +62,7 @@ class FollowerWorld(World):
 
     def __init__(self, seed, tmp_path, monkeypatch):
         self.topics = {}
+        self.losing = set()  # replicas of the node under test that are to be deleted, and may not be yet
         self.epoch = 5
         self.queue = deque()  # (api, request without its head, what to do when it was answered)
         self.asked = None  # the reply of the one on its way, and the process that it went to
@@ -89,7 +90,7 @@ class FollowerWorld(World):
     def add_partitions(self, name, count):
         topic = self.topics[name]
         first = len(topic.replicas)
-        for index in range(first, first + count):
+        for _ in range(count):
             replicas = self.chance.choice(((0, 7), (7, 0), (7, 3), (3, 0)))
             topic.replicas.append(replicas)
             topic.states.append(None)
@@ -125,7 +126,7 @@ class FollowerWorld(World):
             self.add_partitions(name, 1)
         elif what < 0.85:
             self.move(name, index)
-        elif what < 0.92:
+        elif what < 0.92 and name not in {losing for losing, _index in self.losing}:
             self.delete(name)
 
     def move(self, name, index):
@@ -137,11 +138,20 @@ class FollowerWorld(World):
         epoch = state.leader_epoch + 1
         self.write_state(name, index, state._replace(leader=replicas[0], leader_epoch=epoch, isr=replicas))
         topic.replicas[index] = replicas
+        self.losing.discard((name, index))
         if 0 in before and 0 not in replicas:
-            rows = [StopReplica.StopReplicaPartitionState(index, epoch, True)]
-            self.put(ApiKey.STOP_REPLICA, topic_states=[StopReplica.StopReplicaTopicState(name, rows)])
+            self.losing.add((name, index))
+            self.tell_stop(name, index)
         self.write_topic(name)
         self.tell(name, (index,))
+
+    def tell_stop(self, name, index):
+        rows = [StopReplica.StopReplicaPartitionState(index, self.topics[name].states[index].leader_epoch, True)]
+        self.put(
+            ApiKey.STOP_REPLICA,
+            lambda: self.losing.discard((name, index)),
+            topic_states=[StopReplica.StopReplicaTopicState(name, rows)],
+        )
 
     def delete(self, name):
         topic = self.topics[name]
@@ -170,6 +180,7 @@ class FollowerWorld(World):
             self.ensemble.remove(znodes.topic_path(name))
             self.ensemble.remove(znodes.delete_topic_path(name))
             del self.topics[name]
+            self.losing = {one for one in self.losing if one[0] != name}
 
     def another_term(self):
         """The controller is replaced: all is told again, and what was on its way may still come."""
@@ -185,6 +196,8 @@ class FollowerWorld(World):
                 self.tell_deletion(name)
             else:
                 self.tell(name, range(len(topic.states)))
+        for name, index in sorted(self.losing):
+            self.tell_stop(name, index)
 
     # Then it tells
 
