@@ -10,9 +10,9 @@ Runs in: the controller process of every node. The order is Kafka's; what comes 
                       it was told before, and the topic's id too           STALE_CONTROLLER_EPOCH
                       this node is not among the replicas                  UNKNOWN_TOPIC_OR_PARTITION
     a stop            the log is out of service                            KAFKA_STORAGE_ERROR
-                      its leader epoch is below that of the role, and the
-                      assignment has the replica here still                FENCED_LEADER_EPOCH
-                      equal or above; -2: the topic goes; -1: not said     done
+                      the assignment gave it to others, or its topic goes  done
+                      its leader epoch is below that of the role           FENCED_LEADER_EPOCH
+                      equal or above; -1: not said                         done
 
 A node reads ZooKeeper as well, so a leader epoch may be known before it is told: it is stale only when it was told before. A stop
 counts with an equal epoch: a cancelled reassignment left strays otherwise (KAFKA-13972). A log that is out of service is said
