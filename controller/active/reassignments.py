@@ -9,8 +9,7 @@ last write of each takes its entry out of that node.
         -> removed replicas stopped, waited for so long -> one multi (the target alone, the entry) -> agent, brokers told
 
 Every plan is made of what ZooKeeper has at that moment, and written where that is still so. A conflict has it read again.
-A topic that is marked for deletion takes none any more; what is in progress there comes to its end, or is cancelled, and the
-deletion after it (`Deletions.resume`).
+A topic that is being deleted is left alone: its deletion takes all replicas, added and removed ones too (in Kafka it waits).
 
 Source: Kafka `KafkaController.processApiPartitionReassignment`, `processZkPartitionReassignment`, `onPartitionReassignment`.
 """
@@ -125,6 +124,10 @@ class Reassignments(Part):
         if name in self._moving:
             self._check((name,))
 
+    def marks_read(self, names: frozenset[str]) -> None:
+        if not self._moving.isdisjoint(names):
+            self.notified()  # their entries go
+
     def notified(self) -> None:
         self._is_stale = True
         if not self._is_reading and not self._term.is_over:
@@ -186,7 +189,7 @@ class Reassignments(Part):
         self._taken = {place: target for place, target in self._taken.items() if wanted.get(place) == target}
         by_topic: dict[str, dict[int, Target]] = {}
         for (name, index), target in wanted.items():
-            if (name, index) not in self._taken:
+            if (name, index) not in self._taken or self._find(name) is None:
                 by_topic.setdefault(name, {})[index] = target
         refused: dict[Place, KafkaError] = {}
         for name, targets in by_topic.items():
@@ -254,7 +257,7 @@ class Reassignments(Part):
         """Do what a topic's partitions need now; whether some are still on their way. raises   ZkError, BadZnode"""
         term = self._term
         await term.reservations.wait_free(name)
-        topic = term.known.topics.get(name)
+        topic = self._find(name)
         if topic is None or term.is_over:
             return False
         is_told = False
@@ -275,17 +278,10 @@ class Reassignments(Part):
         self._term.reservations.reserve(name)
 
     def _release(self, name: str, is_told: bool) -> None:
-        """What waits for the end of a reassignment, as a deletion does, looks at the topic."""
-        term = self._term
-        term.reservations.release(name, is_told)
+        self._term.reservations.release(name, is_told)
         self._writing.discard(name)
-        topic = term.known.topics.get(name)
-        if is_told and name in term.marked and topic is not None and not is_moving(topic):
-            for part in term.parts():
-                if part is not self:
-                    part.topics_read((name,))
 
-    def _find_free(self, name: str) -> Topic | None:
+    def _find(self, name: str) -> Topic | None:
         """A topic that is not to be deleted."""
         return None if name in self._term.marked else self._term.known.topics.get(name)
 
@@ -293,8 +289,7 @@ class Reassignments(Part):
         term = self._term
         for tries_left in range(REASSIGNMENT_TRIES_MAX - 1, -1, -1):
             await term.reservations.wait_free(name)
-            is_wanted = any(target is not None for target in targets.values())
-            topic = self._find_free(name) if is_wanted else term.known.topics.get(name)
+            topic = self._find(name)
             if topic is None:
                 raise _unknown()
             is_told = False

@@ -226,33 +226,17 @@ def test_a_topic_does_not_grow_meanwhile(node):
     assert failure.value.code is ErrorCode.REASSIGNMENT_IN_PROGRESS
 
 
-def test_a_topic_that_is_to_be_deleted_takes_no_other_one_and_goes_after_it(node, ensemble):
+def test_a_deleted_topic_is_left_alone(node, ensemble):
     wish(ensemble, {0: (4, 5, 6)})
     node.follow()
+    assert assignment(ensemble).adding == {0: (4, 5, 6)}
     node.run(node.active.mark("t"))
     node.turn()
-    assert "t" in node.known.topics
+    assert znodes.REASSIGN_PARTITIONS not in ensemble.nodes
+    assert {broker for broker, index, _epoch in stops(node) if index == 0} == set(OTHERS)
     with pytest.raises(KafkaError) as failure:
-        alter(node, {1: (4, 5, 6)})
+        alter(node, {0: (4, 5, 6)})
     assert failure.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    catch_up(ensemble)
-    node.turn()
-    assert assignment(ensemble).replicas[0] == (4, 5, 6)
-    assert "t" in node.active.term.leaving
-    assert znodes.REASSIGN_PARTITIONS not in ensemble.nodes
-    wish(ensemble, {1: (4, 5, 6)})
-    node.turn()
-    assert znodes.REASSIGN_PARTITIONS not in ensemble.nodes
-
-
-def test_a_cancelled_reassignment_lets_its_topic_be_deleted(node):
-    alter(node, {0: (4, 5, 6)})
-    node.run(node.active.mark("t"))
-    node.turn()
-    assert "t" not in node.active.term.leaving
-    assert alter(node, {0: None}) == {0: None}
-    node.turn()
-    assert "t" in node.active.term.leaving
 
 
 def test_fields_that_we_do_not_know_stay(node, ensemble):
