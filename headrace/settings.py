@@ -146,6 +146,8 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("default.replication.factor", _I, "1", "Replicas of a topic created without a factor.", 1, 32767),
     Setting("min.insync.replicas", _I, "1", "In-sync replicas that acks=all asks for.", 1, _INT_MAX),
     Setting("unclean.leader.election.enable", _B, "false", "Let a replica out of the ISR lead."),
+    Setting("leader.replication.throttled.rate", _L, str(_LONG_MAX), "Bytes a second to followers of the topics' leader.replication.throttled.replicas, changed while the node runs. Kept for Kafka's tools, not applied yet.", 0, _LONG_MAX),
+    Setting("follower.replication.throttled.rate", _L, str(_LONG_MAX), "Bytes a second from leaders of the topics' follower.replication.throttled.replicas, changed while the node runs. Kept for Kafka's tools, not applied yet.", 0, _LONG_MAX),
     Setting("auto.leader.rebalance.enable", _B, "true", "Let the active controller give leadership back to first replicas by itself."),
     Setting("leader.imbalance.check.interval.seconds", _L, "300", "Interval of checks for that; the first is 5 s after a controller was elected.", 1, _LONG_MAX),
     Setting("leader.imbalance.per.broker.percentage", _I, "10", "Share of the partitions that a broker should lead above which those that others lead are given back to it.", 0, _INT_MAX),
@@ -257,8 +259,8 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
 
 # What a topic inherits from no broker setting
 TOPIC_ONLY_SETTINGS: tuple[Setting, ...] = (
-    Setting("follower.replication.throttled.replicas", _LIST, "", "Without effect until nodes replicate: partition:broker, or *."),
-    Setting("leader.replication.throttled.replicas", _LIST, "", "Without effect until nodes replicate: partition:broker, or *."),
+    Setting("follower.replication.throttled.replicas", _LIST, "", "Replicas that leader.replication.throttled.rate and its like are about: partition:broker, or *. Not applied yet."),
+    Setting("leader.replication.throttled.replicas", _LIST, "", "Replicas that leader.replication.throttled.rate and its like are about: partition:broker, or *. Not applied yet."),
     Setting("remote.storage.enable", _B, "false", "Tiered storage is not supported: must be false."),
     Setting("remote.log.copy.disable", _B, "false", "Tiered storage is not supported: must be false."),
     Setting("remote.log.delete.on.disable", _B, "false", "Tiered storage is not supported: must be false."),
@@ -310,8 +312,9 @@ _BROKER_KEYS = frozenset(setting.key for setting in BROKER_SETTINGS)
 _BY_KEY: dict[str, Setting] = {setting.key: setting for setting in (*BROKER_SETTINGS, *TOPIC_ONLY_SETTINGS)}
 _THROTTLED_REPLICA = re.compile(r"[0-9]+:[0-9]+")
 
-# Broker settings that can be changed while the node runs: what topics inherit, and nothing else reads
-DYNAMIC_KEYS: frozenset[str] = (_BROKER_KEYS & frozenset(TOPIC_SETTINGS.values())) - {
+REPLICATION_RATE_KEYS = frozenset(("leader.replication.throttled.rate", "follower.replication.throttled.rate"))
+# Broker settings that can be changed while the node runs: what topics inherit, and nothing else reads; and rates
+DYNAMIC_KEYS: frozenset[str] = REPLICATION_RATE_KEYS | (_BROKER_KEYS & frozenset(TOPIC_SETTINGS.values())) - {
     "log.message.format.version",
     "log.segment.delete.delay.ms",  # the housekeeper's, for directories
     "headrace.flush.before.ack",
