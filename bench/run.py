@@ -20,7 +20,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -306,32 +308,37 @@ def main() -> int:
     rounds = Rounds(*((1, 2.0) if arguments.quick else (3, 4.0)), PageCache(directory))
     table = Table()
     begun = time.time()
+    failures: list[str] = []
     servers: list[Server] = []
+
+    def attempt(part: str, bench: Callable[[], None]) -> None:
+        """A part that fails costs its own rows, not those of an hour."""
+        if part not in parts:
+            return
+        try:
+            bench()
+        except (SystemExit, subprocess.CalledProcessError) as failure:
+            failures.append(part)
+            print(f"{part} failed: {failure}", file=sys.stderr, flush=True)
+
     try:
-        if "limits" in parts:
-            bench_limits(table, rounds.page_cache)
-        if "start" in parts:
-            bench_start(table, directory, rounds.count)
+        attempt("limits", lambda: bench_limits(table, rounds.page_cache))
+        attempt("start", lambda: bench_start(table, directory, rounds.count))
         if {"wire", "latency", "perf", "spark", "formats"} & set(parts):
             servers = [Headrace(directory / "headrace", SETTINGS), Kafka(directory / "kafka", SETTINGS)]
             for server in servers:
                 server.start()
-            if "latency" in parts:
-                bench_latency(table, servers, rounds, 10.0 if not arguments.quick else 3.0)
-            if "wire" in parts:
-                bench_wire(table, servers, rounds)
-            if "perf" in parts:
-                bench_perf(table, servers, rounds)
-            if "formats" in parts:
-                formats.bench(table, directory, servers, rounds)
-            if "spark" in parts:
-                bench_spark(table, servers, rounds.count, SPARK_RECORDS if not arguments.quick else 500_000)
+            attempt("latency", lambda: bench_latency(table, servers, rounds, 10.0 if not arguments.quick else 3.0))
+            attempt("wire", lambda: bench_wire(table, servers, rounds))
+            attempt("perf", lambda: bench_perf(table, servers, rounds))
+            attempt("formats", lambda: formats.bench(table, directory, servers, rounds))
+            records = SPARK_RECORDS if not arguments.quick else 500_000
+            attempt("spark", lambda: bench_spark(table, servers, rounds.count, records))
         for server in servers:
             server.stop()
         servers.clear()
         for part, bench in OWN_SERVERS.items():
-            if part in parts:
-                bench(table, arguments.quick)
+            attempt(part, partial(bench, table, arguments.quick))
     finally:
         for server in servers:
             server.stop()
@@ -343,6 +350,7 @@ def main() -> int:
     facts = (
         f"{date.today()}, {os.cpu_count()} cores ({cpu}), Python {platform.python_version()}, Linux {platform.release()}, "
         f"{'one quick round' if arguments.quick else 'A B A B, medians'}, parts {', '.join(parts)}, {time.time() - begun:.0f} s. "
+        f"{f'Failed, without rows: {chr(44).join(failures)}. ' if failures else ''}"
         "The load generator shares the cores."
     )
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -350,7 +358,7 @@ def main() -> int:
     (arguments.out / f"{name}.md").write_text(table.markdown(facts))
     (arguments.out / f"{name}.json").write_text(json.dumps({"facts": facts, "rows": table.rows}, indent=1) + "\n")
     print(f"\nwritten to {arguments.out / name}.md")
-    return 0
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":

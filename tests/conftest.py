@@ -19,6 +19,7 @@ from tests.support.waiting import wait_until
 TESTS = Path(__file__).resolve().parent
 LONG_FILES = (  # the longest first
     "workers/test_worker_deaths.py",
+    "chaos/test_cluster_campaign.py",
     "spark/test_datasource.py",
     "spark/test_scan.py",
     "spark/test_job_script.py",

@@ -6,15 +6,14 @@ from tests.chaos import cluster_campaign
 from tests.chaos.cluster_campaign import ClusterVerdict, choose, run_cluster_campaign
 from tests.chaos.judge import Anomaly
 
+FAULTS = 20
 
-@pytest.mark.skip(
-    reason="nodes do not replicate on this branch yet: python -m tests.chaos.cluster_campaign --faults 12"
-)
+
 @pytest.mark.timeout(900)  # it takes a minute; a wait of its own ends each of its steps
 def test_whatever_happens_to_a_cluster_nothing_acknowledged_is_lost(tmp_path):
-    verdict = run_cluster_campaign(tmp_path, faults=12, seed=20261122, quiet=True)
+    verdict = run_cluster_campaign(tmp_path, faults=FAULTS, seed=20261122, quiet=True)
     print(verdict.table())
-    assert not verdict.failures(12)
+    assert not verdict.failures(FAULTS)
 
 
 @pytest.mark.interop

@@ -150,6 +150,10 @@ def metadata_of(bootstrap, name):
         return {one.partition: found for one, found in cluster.partitions.items()}
 
 
+def isrs_of(bootstrap, name):
+    return [sorted(found.isr) for _partition, found in sorted(metadata_of(bootstrap, name).items())]
+
+
 def leaders_of(bootstrap, name):
     return {partition: found.leader for partition, found in metadata_of(bootstrap, name).items()}
 
@@ -407,6 +411,29 @@ def test_all_nodes_learn_all_leaders_by_requests_of_the_controller_and_of_the_ne
     wait_until(lambda: nodes.live(survivors[0]) == {0, 1, 2})
     wait_until(lambda: is_known(own, name))
     wait_until(lambda: leaders_of(own, name) == leaders_of(rest[0], name), nodes.log)
+
+
+def test_isrs_shrink_where_a_node_goes_and_are_whole_again_once_it_is_back(nodes):
+    """The leaders on all nodes ask the active controller, which tells all."""
+    name = f"isr-{uuid.uuid4().hex[:8]}"
+    create(nodes.bootstrap, name, replication=NODES)
+    write(nodes.bootstrap, name, numbers(60))
+    whole = [list(range(NODES))] * 6
+    wait_until(lambda: all(isrs_of(one, name) == whole for one in nodes.bootstraps), nodes.log)
+    killed = nodes.controller()
+    rest = [one for node_id, one in enumerate(nodes.bootstraps) if node_id != killed]
+    os.kill(nodes.process.pid, signal.SIGSTOP)  # or it would come back before its session ends
+    try:
+        os.kill(nodes.pid(killed), signal.SIGKILL)
+        left = [[one for one in range(NODES) if one != killed]] * 6
+        wait_until(lambda: all(isrs_of(one, name) == left for one in rest), nodes.log)
+        write(",".join(rest), name, numbers(60, 60))
+    finally:
+        os.kill(nodes.process.pid, signal.SIGCONT)
+    wait_until(lambda: all(isrs_of(one, name) == whole for one in rest), nodes.log)
+    wait_until(lambda: is_known(nodes.bootstraps[killed], name))
+    wait_until(lambda: isrs_of(nodes.bootstraps[killed], name) == whole, nodes.log)
+    assert read(nodes.bootstraps[killed], name) == numbers(120)
 
 
 def test_a_killed_node_is_back_in_its_session_and_leads_on(nodes, topic):
