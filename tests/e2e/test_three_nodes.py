@@ -95,13 +95,17 @@ class ThreeNodes:
         return [name for name in os.listdir(SHM_DIRECTORY) if name.startswith(tuple(prefixes))]
 
 
-@pytest.fixture(scope="module")
-def nodes(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("three-nodes")
+@contextlib.contextmanager
+def running(directory, *more):
+    """Three nodes, until the end of the block.
+
+    more   settings, as `key=value`
+    """
     settings = (
         f"zookeeper.session.timeout.ms={SESSION_MS}",
         f"offsets.topic.num.partitions={OFFSETS_PARTITIONS}",
         "headrace.partitions.max=256",
+        *more,
     )
     command = [sys.executable, "-m", "headrace.cli.main", "dev", "--nodes", str(NODES), "--dir", str(directory)]
     command += ["--port", "0", *(word for setting in settings for word in ("--set", setting))]
@@ -112,13 +116,19 @@ def nodes(tmp_path_factory):
         line = process.stdout.readline()
         assert line.startswith("ready "), errors.read_text()[-3000:]
         words = dict(word.split("=", 1) for word in line.split()[1:])
-        running = ThreeNodes(words["bootstrap"].split(","), words["zookeeper"], directory, process, errors)
-        yield running
+        nodes = ThreeNodes(words["bootstrap"].split(","), words["zookeeper"], directory, process, errors)
+        yield nodes
     finally:
         code = children.end(process)
         process.stdout.close()
-    assert code == 0, running.log()[-3000:]
-    assert running.regions() == []
+    assert code == 0, nodes.log()[-3000:]
+    assert nodes.regions() == []
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("three-nodes")) as nodes:
+        yield nodes
 
 
 @pytest.fixture
@@ -220,10 +230,9 @@ def test_partitions_of_one_replica_are_spread_over_the_nodes(nodes, topic):
     for bootstrap in nodes.bootstraps:
         assert Counter(leaders_of(bootstrap, topic).values()) == {0: 2, 1: 2, 2: 2}
     for node_id in range(NODES):
-        held = {path.name for path in (nodes.directory / f"node-{node_id}" / "logs").glob(f"{topic}-*")}
-        assert held == {
-            f"{topic}-{index}" for index, leader in leaders_of(nodes.bootstrap, topic).items() if leader == node_id
-        }
+        led = {f"{topic}-{index}" for index, leader in leaders_of(nodes.bootstrap, topic).items() if leader == node_id}
+        logs = nodes.directory / f"node-{node_id}" / "logs"
+        wait_until(lambda logs=logs, led=led: {path.name for path in logs.glob(f"{topic}-*")} == led)
 
 
 def test_clients_that_know_one_node_write_to_all_and_read_from_all(nodes, topic):
@@ -413,8 +422,55 @@ def test_all_nodes_learn_all_leaders_by_requests_of_the_controller_and_of_the_ne
     wait_until(lambda: leaders_of(own, name) == leaders_of(rest[0], name), nodes.log)
 
 
+def test_a_deletion_waits_for_a_node_that_is_away_and_leaves_nothing_there_when_it_is_back(nodes):
+    name = f"waits-{uuid.uuid4().hex[:8]}"
+    create(nodes.bootstrap, name, partitions=3, replication=NODES)
+    wait_until(lambda: all(sorted(leaders_of(one, name).values()) == [0, 1, 2] for one in nodes.bootstraps))
+    controller = nodes.controller()
+    killed, other = [one for one in range(NODES) if one != controller]
+    wait_until(lambda: [len(directories_of(nodes, one, name)) for one in range(NODES)] == [3] * NODES)
+    os.kill(nodes.process.pid, signal.SIGSTOP)  # or it would come back before its session ends
+    try:
+        os.kill(nodes.pid(killed), signal.SIGKILL)
+        wait_until(lambda: nodes.live(controller) == {controller, other})
+        wait_until(lambda: set(leaders_of(nodes.bootstraps[controller], name).values()) == {controller, other})
+        request = messages.DeleteTopicsRequest(topic_names=[name], timeout_ms=500)
+        answer = ask(nodes.bootstraps[controller], ApiKey.DELETE_TOPICS, (1, 5), request)
+        assert [row.error_code for row in answer.responses] == [ErrorCode.REQUEST_TIMED_OUT]
+        wait_until(lambda: not directories_of(nodes, controller, name) and not directories_of(nodes, other, name))
+        assert znodes_of(nodes, name) == [f"/brokers/topics/{name}", f"/admin/delete_topics/{name}"]
+        assert len(directories_of(nodes, killed, name)) == 3
+    finally:
+        os.kill(nodes.process.pid, signal.SIGCONT)
+    wait_until(lambda: nodes.live(controller) == {0, 1, 2})
+    wait_until(lambda: znodes_of(nodes, name) == [], nodes.log)
+    assert not directories_of(nodes, killed, name)
+    wait_until(lambda: all(metadata_of(one, name) is None for one in nodes.bootstraps))
+
+
+def directories_of(nodes, node_id, name):
+    """Of partitions that are not on their way out."""
+    found = (nodes.directory / f"node-{node_id}" / "logs").glob(f"{name}-*")
+    return [path.name for path in found if not path.name.endswith("-delete")]
+
+
+def znodes_of(nodes, name):
+    client = KazooClient(nodes.zookeeper)
+    client.start()
+    try:
+        return [path for path in (f"/brokers/topics/{name}", f"/admin/delete_topics/{name}") if client.exists(path)]
+    finally:
+        client.stop()
+        client.close()
+
+
 def test_isrs_shrink_where_a_node_goes_and_are_whole_again_once_it_is_back(nodes):
     """The leaders on all nodes ask the active controller, which tells all."""
+    check_isrs(nodes)
+
+
+def check_isrs(nodes):
+    """Kill the active controller, and see the ISRs of a topic on all nodes that are there."""
     name = f"isr-{uuid.uuid4().hex[:8]}"
     create(nodes.bootstrap, name, replication=NODES)
     write(nodes.bootstrap, name, numbers(60))
