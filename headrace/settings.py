@@ -148,8 +148,6 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("default.replication.factor", _I, "1", "Replicas of a topic created without a factor.", 1, 32767),
     Setting("min.insync.replicas", _I, "1", "In-sync replicas that acks=all asks for.", 1, _INT_MAX),
     Setting("unclean.leader.election.enable", _B, "false", "Let a replica out of the ISR lead."),
-    Setting("leader.replication.throttled.rate", _L, str(_LONG_MAX), "Bytes a second to followers of the topics' leader.replication.throttled.replicas, changed while the node runs. Kept for Kafka's tools, not applied yet.", 0, _LONG_MAX),
-    Setting("follower.replication.throttled.rate", _L, str(_LONG_MAX), "Bytes a second from leaders of the topics' follower.replication.throttled.replicas, changed while the node runs. Kept for Kafka's tools, not applied yet.", 0, _LONG_MAX),
     Setting("auto.leader.rebalance.enable", _B, "true", "Let the active controller give leadership back to first replicas by itself."),
     Setting("leader.imbalance.check.interval.seconds", _L, "300", "Interval of checks for that; the first is 5 s after a controller was elected.", 1, _LONG_MAX),
     Setting("leader.imbalance.per.broker.percentage", _I, "10", "Share of the partitions that a broker should lead above which those that others lead are given back to it.", 0, _INT_MAX),
@@ -220,6 +218,8 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("compression.lz4.level", _I, "9", "lz4 level when the node compresses; 9: the fastest.", 1, 17),
     Setting("compression.zstd.level", _I, "3", "zstd level when the node compresses.", -131072, 22),
     Setting("headrace.validate.records.deep", _B, "false", "Decompress and validate every batch before it is stored."),
+    Setting("follower.replication.throttled.rate", _L, str(_LONG_MAX), "Bytes a second that throttled followers of this node fetch, shared evenly by its partition workers.", 1, _LONG_MAX),
+    Setting("leader.replication.throttled.rate", _L, str(_LONG_MAX), "Without effect: it is followers that hold back.", 1, _LONG_MAX),
     # Producers
     Setting("producer.id.expiration.ms", _I, "86400000", "Idle time after which a producer id expires.", 1, _INT_MAX),
     # Transactions: without effect until there is a coordinator
@@ -264,8 +264,8 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
 
 # What a topic inherits from no broker setting
 TOPIC_ONLY_SETTINGS: tuple[Setting, ...] = (
-    Setting("follower.replication.throttled.replicas", _LIST, "", "Replicas that leader.replication.throttled.rate and its like are about: partition:broker, or *. Not applied yet."),
-    Setting("leader.replication.throttled.replicas", _LIST, "", "Replicas that leader.replication.throttled.rate and its like are about: partition:broker, or *. Not applied yet."),
+    Setting("follower.replication.throttled.replicas", _LIST, "", "Replicas that follower.replication.throttled.rate holds for: partition:broker, or *."),
+    Setting("leader.replication.throttled.replicas", _LIST, "", "Without effect: it is followers that hold back. partition:broker, or *."),
     Setting("remote.storage.enable", _B, "false", "Tiered storage is not supported: must be false."),
     Setting("remote.log.copy.disable", _B, "false", "Tiered storage is not supported: must be false."),
     Setting("remote.log.delete.on.disable", _B, "false", "Tiered storage is not supported: must be false."),
@@ -317,13 +317,12 @@ _BROKER_KEYS = frozenset(setting.key for setting in BROKER_SETTINGS)
 _BY_KEY: dict[str, Setting] = {setting.key: setting for setting in (*BROKER_SETTINGS, *TOPIC_ONLY_SETTINGS)}
 _THROTTLED_REPLICA = re.compile(r"[0-9]+:[0-9]+")
 
-REPLICATION_RATE_KEYS = frozenset(("leader.replication.throttled.rate", "follower.replication.throttled.rate"))
-# Broker settings that can be changed while the node runs: what topics inherit, and nothing else reads; and rates
-DYNAMIC_KEYS: frozenset[str] = REPLICATION_RATE_KEYS | (_BROKER_KEYS & frozenset(TOPIC_SETTINGS.values())) - {
+# Broker settings that can be changed while the node runs: what topics inherit, and nothing else reads; rates of replication
+DYNAMIC_KEYS: frozenset[str] = (_BROKER_KEYS & frozenset(TOPIC_SETTINGS.values())) - {
     "log.message.format.version",
     "log.segment.delete.delay.ms",  # the housekeeper's, for directories
     "headrace.flush.before.ack",
-}
+} | {"follower.replication.throttled.rate", "leader.replication.throttled.rate"}
 CpuKey = Literal["headrace.worker.cpus", "headrace.network.worker.cpus", "headrace.partition.worker.cpus"]
 CPU_KEYS: tuple[CpuKey, ...] = get_args(CpuKey)
 _DERIVED_KEYS = {"log.dir": "log.dirs"}  # Kafka's singular spellings

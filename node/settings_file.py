@@ -42,11 +42,9 @@ def load_settings(path: Path, changes: Mapping[str, str]) -> Settings:
 def checked(given: Mapping[str, str]) -> Settings:
     """Settings of pairs, with a warning for each unknown key."""
     settings = Settings(given)
-    for key in (*settings.unknown, *settings.explicit):
-        if is_quota(key):
-            _log.warning("quota ignored, quotas are not supported yet key=%s", key)
     for key in settings.unknown:
         if is_quota(key):
+            _log.warning("quota ignored, quotas are not supported yet key=%s", key)
             continue
         meant = difflib.get_close_matches(key, settings, n=1, cutoff=KEY_SIMILARITY_MIN)
         _log.warning("unknown setting ignored key=%s%s", key, f" perhaps_meant={meant[0]}" if meant else "")

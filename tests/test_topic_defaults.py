@@ -3,15 +3,7 @@
 import pytest
 
 from headrace.errors import ConfigError
-from headrace.settings import (
-    BROKER_SETTINGS,
-    DYNAMIC_KEYS,
-    REPLICATION_RATE_KEYS,
-    TOPIC_SETTINGS,
-    Settings,
-    check_topic_value,
-    topic_values,
-)
+from headrace.settings import BROKER_SETTINGS, DYNAMIC_KEYS, TOPIC_SETTINGS, Settings, check_topic_value, topic_values
 from headrace.topic_defaults import TopicDefaults
 
 STATIC = Settings({"log.retention.hours": "1", "log.segment.bytes": "5000"})
@@ -31,7 +23,7 @@ def test_a_node_s_own_change_is_above_that_for_all_above_its_file():
 
 def test_only_what_topics_inherit_can_change():
     assert {setting.key for setting in BROKER_SETTINGS} >= DYNAMIC_KEYS
-    assert set(TOPIC_SETTINGS.values()) >= DYNAMIC_KEYS - REPLICATION_RATE_KEYS, "and the rates of Kafka's tools"
+    assert set(TOPIC_SETTINGS.values()) >= DYNAMIC_KEYS
     assert "broker.id" not in DYNAMIC_KEYS
 
 
