@@ -116,6 +116,8 @@ _LONG_MAX = 2**63 - 1
 _B, _S, _I, _H, _L, _D, _LIST = (
     Kind.BOOLEAN, Kind.STRING, Kind.INT, Kind.SHORT, Kind.LONG, Kind.DOUBLE, Kind.LIST,
 )  # fmt: skip
+LEADER_SELECTOR = "org.apache.kafka.common.replica.LeaderSelector"
+RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 _CODECS = ("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")
 
 # fmt: off
@@ -162,7 +164,8 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("replica.lag.time.max.ms", _L, "30000", "How long a follower may be late before it leaves the in-sync replicas.", 1, _LONG_MAX),
     Setting("controlled.shutdown.enable", _B, "true", "Have the controller move leaders to other brokers before this node stops."),
     Setting("controlled.shutdown.max.retries", _I, "3", "How often the controller is asked for that.", 0, _INT_MAX),
-    Setting("controlled.shutdown.retry.backoff.ms", _L, "200", "Pause between two such requests; a stop waits 2.5 seconds in all.", 0, _LONG_MAX),
+    Setting("controlled.shutdown.retry.backoff.ms", _L, "200", "Pause between two such requests; a stop waits 1.5 seconds in all.", 0, _LONG_MAX),
+    Setting("replica.selector.class", _S, None, "Which replica clients read from: the leader, or with Kafka's RackAwareReplicaSelector an in-sync one in their rack.", choices=(LEADER_SELECTOR, RACK_AWARE_SELECTOR)),
     Setting("inter.broker.listener.name", _S, None, "Without effect: only one listener is supported."),
     # Threads of Kafka's, whose work the network and partition workers do (headrace.network.workers, headrace.partition.workers)
     Setting("num.network.threads", _I, "3", "Without effect: see headrace.network.workers.", 1, _INT_MAX),
