@@ -193,7 +193,7 @@ class ActiveController:
             existing = len(topic.replicas)
             steps = growth_steps(grown, existing, data, node.version, self._known.live(), guard.epoch, guard.begin)
             made = await _write(term, steps)
-            self._tell(events.TopicGrown(name, topic.topic_id, replicas, made))
+            self._tell(events.ReplicasAssigned(name, topic.topic_id, replicas, made))
             self._tell_leaders(name, made)
             is_told = True
         finally:
