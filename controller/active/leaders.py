@@ -218,7 +218,9 @@ class Leaders(Part):
             transaction = term.guard.begin()
             if paths[0] not in there:
                 transaction.create(paths[0])
-            for step, made in first_states(topic, term.known.live(), term.epoch, transaction, term.guard.begin, there):
+            for step, made in first_states(
+                topic, term.liveness.brokers(), term.epoch, transaction, term.guard.begin, there
+            ):
                 await term.commit(step)
                 self._tell_states(topic, made, is_new=True)
             is_told = not term.is_over  # else brokers of the next term were not told: it is read again
