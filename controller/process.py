@@ -56,6 +56,7 @@ from headrace.controller.agent.isr_changes import IsrChanges
 from headrace.controller.agent.isr_writer import IsrWriter
 from headrace.controller.agent.log_dir_failures import LogDirFailures
 from headrace.controller.agent.pending_response import PendingResponse
+from headrace.controller.controlled_shutdown import ControlledShutdown
 from headrace.controller.controller_line import ControllerLine
 from headrace.controller.own_line import OwnLine
 from headrace.controller.zookeeper import znodes
@@ -171,6 +172,7 @@ class ControllerProcess(duty_cycle.Process):
         self._mailbox = Mailbox(seat, {api: partial(self._take_request, handler) for api, handler in HANDLERS.items()})
         self._mailbox.serve(RequestKind.FOLLOWED, self._take_followed)
         self._mailbox.serve(RequestKind.ALTER_ISR, self._take_alter_isr)
+        self._leaving = ControlledShutdown(seat, agent.known, self._tasks, self._line)
         self._requests = 0  # that are being carried out
         self._pending: list[tuple[AnyReply, PendingResponse]] = []  # the way back, and the response in the making
         self._is_stirred = False  # what responses and deletions wait for may have come
@@ -187,6 +189,7 @@ class ControllerProcess(duty_cycle.Process):
         done += self._take_requests()
         done += self._poller.dispatch()
         self._line.turn()
+        self._leaving.turn(self.is_ready())
         done += self._isr_writer.tell() if self._session_id else 0
         done += self._tasks.run(TASK_WORK_MS_MAX)
         done += self._agent.publish()

@@ -21,6 +21,7 @@ LOCAL_RESTART_MAX_MS = 30_000
 RENEWAL_POLL_MS = 2  # between two checks whether a dead process's rings can be reused
 RENEWAL_RETRY_MS = 500  # between two tries to make new ones, while /dev/shm is full
 STOP_DEADLINE_MS = 9_000  # the whole clean stop; systemd's own limit is longer
+LEAVE_MS_MAX = 2_500  # of that, for leaders to move to other brokers
 LOCAL_STOP_MAX_MS = 11_000  # of all nodes of `headrace dev`, side by side; then they are killed
 IDLE_WAIT_MAX_MS = 100  # no sleep is longer, so a lost wake-up costs this much at most
 DRAIN_MAX_MS = 3_000  # of a process that stops, for what it has taken

@@ -108,6 +108,8 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?"
 _DIGITS_MAX = 400
 _PORT = re.compile(r"[0-9]{1,5}")
 _CPUS = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
+INTER_BROKER_OLDEST = (2, 6)
+INTER_BROKER_NEWEST = (3, 9)
 _VERSION = re.compile(r"(0\.\d+|[1-4])(\.\d+){1,2}(-IV\d+)?")
 _INT_MAX = 2**31 - 1
 _LONG_MAX = 2**63 - 1
@@ -158,6 +160,9 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("replica.socket.timeout.ms", _I, "30000", "How long a follower waits for an answer of its leader.", 1, _INT_MAX),
     Setting("replica.socket.receive.buffer.bytes", _I, "65536", "SO_RCVBUF of a follower's connections; -1 leaves the system's.", -1, _INT_MAX),
     Setting("replica.lag.time.max.ms", _L, "30000", "How long a follower may be late before it leaves the in-sync replicas.", 1, _LONG_MAX),
+    Setting("controlled.shutdown.enable", _B, "true", "Have the controller move leaders to other brokers before this node stops."),
+    Setting("controlled.shutdown.max.retries", _I, "3", "How often the controller is asked for that.", 0, _INT_MAX),
+    Setting("controlled.shutdown.retry.backoff.ms", _L, "200", "Pause between two such requests; a stop waits 2.5 seconds in all.", 0, _LONG_MAX),
     Setting("inter.broker.listener.name", _S, None, "Without effect: only one listener is supported."),
     # Threads of Kafka's, whose work the network and partition workers do (headrace.network.workers, headrace.partition.workers)
     Setting("num.network.threads", _I, "3", "Without effect: see headrace.network.workers.", 1, _INT_MAX),
@@ -207,7 +212,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("log.message.timestamp.after.max.ms", _L, str(_LONG_MAX), "How far a record's timestamp may be after the broker's time.", 0, _LONG_MAX),
     Setting("log.message.timestamp.difference.max.ms", _L, str(_LONG_MAX), "Default of the two settings above (deprecated).", 0, _LONG_MAX),
     Setting("log.message.format.version", _S, "3.0-IV1", "Without effect, as in Kafka since 3.0 (docs/decisions/006)."),
-    Setting("inter.broker.protocol.version", _S, "3.9-IV0", "Without effect: this node speaks 3.9."),
+    Setting("inter.broker.protocol.version", _S, "3.9-IV0", "What this node says to other brokers, and takes for granted of them: a version of Kafka from 2.6 to 3.9, the same on all brokers."),
     Setting("compression.type", _S, "producer", "Codec of stored batches; producer: as the producer sent them.", choices=_CODECS),
     Setting("compression.gzip.level", _I, "-1", "gzip level when the node compresses; -1: the fastest.", -1, 9),
     Setting("compression.lz4.level", _I, "9", "lz4 level when the node compresses; 9: the fastest.", 1, 17),
@@ -424,6 +429,11 @@ class Settings:
                 raise ConfigError(key, values[key], f"must be at least replica.fetch.wait.max.ms ({wait_ms})")
         for key in ("log.message.format.version", "inter.broker.protocol.version"):
             _check_version(key, values[key])
+        version = kafka_version(values["inter.broker.protocol.version"])
+        if not INTER_BROKER_OLDEST <= version <= INTER_BROKER_NEWEST:
+            raise ConfigError(
+                "inter.broker.protocol.version", values["inter.broker.protocol.version"], "must be from 2.6 to 3.9"
+            )
         for key in CPU_KEYS:
             if values[key] is not None:
                 parse_cpus(values[key], key)
@@ -524,6 +534,12 @@ def check_cleanup_policy(key: str, text: str, value: tuple[str, ...]) -> None:
 def _check_version(key: str, text: str) -> None:
     if not _VERSION.fullmatch(text):
         raise ConfigError(key, text, "must be a version of Kafka, like 2.8 or 3.0-IV1")
+
+
+def kafka_version(text: str) -> tuple[int, int]:
+    """The two numbers that a version of Kafka begins with; one that `Settings` has taken."""
+    major, minor = text.split("-")[0].split(".")[:2]
+    return int(major), int(minor)
 
 
 def parse_listener(text: str, key: str = "listeners") -> tuple[str, str, int]:

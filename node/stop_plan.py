@@ -1,5 +1,6 @@
 """The order of a clean stop, and how long each role may take.
 
+    controller    leaders move to other brokers               where others are alive, LEAVE_MS_MAX at most
     network       stop accepting, answer what is in flight    nothing new reaches the logs after this
     partition     flush, snapshot, close                      their rows are final after this
     housekeeper   final checkpoints, clean-shutdown marker
@@ -11,16 +12,17 @@ workers their flush.
 
 from __future__ import annotations
 
-from headrace.limits import STOP_DEADLINE_MS
+from headrace.limits import LEAVE_MS_MAX, STOP_DEADLINE_MS
 from headrace.shm.wiring import Role
 
 # role -> when it must have exited, from the beginning of the stop
 STOP_PLAN: dict[Role, int] = {
-    Role.NETWORK: 4_000,
+    Role.NETWORK: 4_500,
     Role.PARTITION: 7_500,
     Role.HOUSEKEEPER: 8_500,
     Role.CONTROLLER: STOP_DEADLINE_MS,
 }
 
+assert STOP_PLAN[Role.NETWORK] > LEAVE_MS_MAX
 assert STOP_PLAN.keys() == set(Role)
 assert list(STOP_PLAN.values()) == sorted(STOP_PLAN.values())

@@ -26,7 +26,7 @@ from collections.abc import Callable
 
 from headrace import exit_codes
 from headrace.errors import HeadraceError, NotAvailable
-from headrace.limits import DEATHS_BEFORE_READY_MAX, RENEWAL_POLL_MS
+from headrace.limits import DEATHS_BEFORE_READY_MAX, LEAVE_MS_MAX, RENEWAL_POLL_MS
 from headrace.node import restart_policy, status
 from headrace.node.children import Child, EntryPoint, fork_child, load_entry_points
 from headrace.node.descriptors import prepare_descriptors
@@ -39,11 +39,12 @@ from headrace.node.stop_plan import STOP_PLAN
 from headrace.node.zookeeper_status import is_zookeeper_away, zookeeper_troubles
 from headrace.settings import Settings
 from headrace.shm.fabric import Fabric
-from headrace.shm.process_table import ProcessState
+from headrace.shm.process_table import Leave, ProcessState
 from headrace.shm.wiring import Role, Wiring
 
 TICK_INTERVAL_MS = 250
 STARTING_POLL_MS = 10  # readiness is seen in the process table, nothing rings for it
+LEAVE_POLL_MS = 10  # seen in the process table as well, while the node stops
 RESTARTED_POLL_MS = 50  # the same, of one process while the node serves
 START_EXTENSION_MS = 30_000  # what systemd grants at a time while a start makes progress
 ORDINARY_STOPS = (exit_codes.CLEAN, -signal.SIGTERM)  # the latter: before the child had its handler
@@ -401,6 +402,7 @@ class Supervisor:
         _log.info("stopping reason=%s", reason)
         self._notifier.stopping(f"stopping: {reason}")
         begun_ms = _now_ms()
+        self._leave(begun_ms)
         for role, share_ms in STOP_PLAN.items():
             children = [child for child in self._children if self.wiring.role(child.process_id) is role]
             if role is Role.HOUSEKEEPER:
@@ -415,6 +417,22 @@ class Supervisor:
                 self._inbox.wait(left_ms)
                 self._reap()
             self._kill_late(children)
+
+    def _leave(self, begun_ms: int) -> None:
+        """Where other brokers are alive, let the controller process have leaders moved to them: clients find them at once."""
+        controller_id = self.wiring.controller_id
+        child, processes = self._children[controller_id], self._fabric.processes
+        if not child.pid or processes.leave(controller_id) is not Leave.WANTED:
+            return
+        processes.set_leaving()
+        self._fabric.doorbell(controller_id).force()
+        while child.pid and processes.leave(controller_id) is Leave.WANTED:
+            left_ms = begun_ms + LEAVE_MS_MAX - _now_ms()
+            if left_ms <= 0:
+                _log.warning("leaders not moved in time, the stop continues timeout_ms=%d", LEAVE_MS_MAX)
+                return
+            self._inbox.wait(min(left_ms, LEAVE_POLL_MS))
+            self._reap()
 
     def _may_mark_clean(self) -> bool:
         """Whether what the rows say of who had a log open is true: then the housekeeper may judge each directory by it."""

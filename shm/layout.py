@@ -18,7 +18,8 @@ region, of the row or of the message:
     ring message     0  length u32 | kind u32 one word; kind 0 pads to the end of the data
                      8  body                  padded to 8
 
-    processes      128  epoch, clean stop     supervisor
+    processes      128  epoch, clean stop,    supervisor
+                        leaving
                    256  row of process 0, row of process 1, ...
 
     process row      0  generation, pid, starts, exit code    supervisor
@@ -26,6 +27,7 @@ region, of the row or of the message:
                         log directories, followed, away       that failed it, kept over its death; then the view's version
                         since                                 that a partition worker has acted on, and since when (ms of
                                                               the date) the controller process is without ZooKeeper
+                   176  leave                 the controller process: whether others are to take over before the node stops
                    184  released                              the process: the epoch whose void rings it has released;
                                                               the supervisor while it does not run
                    256  COUNTER_WORDS counters                the process
@@ -76,6 +78,7 @@ KIND_MAX = 255
 
 PROCESS_EPOCH = HEADER_BYTES
 PROCESS_CLEAN_STOP = PROCESS_EPOCH + WORD
+PROCESS_LEAVING = PROCESS_CLEAN_STOP + WORD
 PROCESS_ROWS = HEADER_BYTES + LINE
 PROCESS_GENERATION = 0
 PROCESS_PID = 1
@@ -87,6 +90,7 @@ PROCESS_STATE = PROCESS_PARKED + 2
 PROCESS_OFFLINE_DIRS = PROCESS_PARKED + 3
 PROCESS_FOLLOWED = PROCESS_PARKED + 4
 PROCESS_AWAY_SINCE = PROCESS_PARKED + 5
+PROCESS_LEAVE = PROCESS_PARKED + 6
 PROCESS_RELEASED = PROCESS_PARKED + 7
 PROCESS_COUNTERS = 2 * LINE // WORD
 COUNTER_WORDS = 48

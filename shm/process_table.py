@@ -19,6 +19,8 @@ from headrace.shm.layout import (
     PROCESS_FOLLOWED,
     PROCESS_GENERATION,
     PROCESS_HEARTBEAT,
+    PROCESS_LEAVE,
+    PROCESS_LEAVING,
     PROCESS_OFFLINE_DIRS,
     PROCESS_PARKED,
     PROCESS_PID,
@@ -43,6 +45,19 @@ class ProcessState(IntEnum):
     READY = 2
     DRAINING = 3
     STOPPED = 4
+
+
+class Leave(IntEnum):
+    """What the controller process says of a stop of the node.
+
+    NOTHING   no other broker is alive, or it is not wanted: the stop may begin at once
+    WANTED    leaders are to move to other brokers first
+    DONE      they did, or that was given up
+    """
+
+    NOTHING = 0
+    WANTED = 1
+    DONE = 2
 
 
 class ProcessTable:
@@ -111,6 +126,14 @@ class ProcessTable:
         """Whether every partition worker ended with 0 in the current stop."""
         return bool(self.words[PROCESS_CLEAN_STOP // WORD])
 
+    def leave(self, process_id: int) -> Leave:
+        """Of the controller process: whether a stop has to wait for it."""
+        return Leave(self.words[self.row(process_id) + PROCESS_LEAVE])
+
+    def is_leaving(self) -> bool:
+        """Whether the node is about to stop: leaders are moved away now."""
+        return bool(self.words[PROCESS_LEAVING // WORD])
+
     # The supervisor's stores
 
     def raise_generation(self, process_id: int) -> int:
@@ -122,6 +145,7 @@ class ProcessTable:
         self.words[row + PROCESS_PARKED] = 0
         self.words[row + PROCESS_RELEASED] = HOLDS_NOTHING
         self.words[row + PROCESS_FOLLOWED] = 0
+        self.words[row + PROCESS_LEAVE] = Leave.NOTHING
         self.words[row + PROCESS_GENERATION] = generation
         self.words[PROCESS_EPOCH // WORD] = self.epoch() + 1
         return generation
@@ -137,6 +161,9 @@ class ProcessTable:
 
     def set_clean_stop(self, is_clean: bool) -> None:
         self.words[PROCESS_CLEAN_STOP // WORD] = int(is_clean)
+
+    def set_leaving(self) -> None:
+        self.words[PROCESS_LEAVING // WORD] = 1
 
     # A process's own stores
 
@@ -154,6 +181,9 @@ class ProcessTable:
 
     def set_followed(self, process_id: int, view_version: int) -> None:
         self.words[self.row(process_id) + PROCESS_FOLLOWED] = view_version
+
+    def set_leave(self, process_id: int, leave: Leave) -> None:
+        self.words[self.row(process_id) + PROCESS_LEAVE] = leave
 
     def set_away_since(self, process_id: int, date_ms: int) -> None:
         self.words[self.row(process_id) + PROCESS_AWAY_SINCE] = date_ms

@@ -16,7 +16,7 @@ from headrace.shm.fabric import LAG, PARTITIONS, PROCESSES, VIEW
 from headrace.shm.lag_table import LagTable
 from headrace.shm.layout import ring_generation
 from headrace.shm.partition_table import PartitionTable
-from headrace.shm.process_table import ProcessState, ProcessTable
+from headrace.shm.process_table import Leave, ProcessState, ProcessTable
 from headrace.shm.region import Region, RegionError
 from headrace.shm.ring import RingReader, RingWriter
 from headrace.shm.view_reader import ClusterViewReader
@@ -104,6 +104,14 @@ class Seat:
     def set_away_since(self, date_ms: int) -> None:
         """The controller process: since when it is without ZooKeeper, 0 while it is not."""
         self.processes.set_away_since(self.process_id, date_ms)
+
+    def is_leaving(self) -> bool:
+        """The controller process: whether the node is about to stop."""
+        return self.processes.is_leaving()
+
+    def set_leave(self, leave: Leave) -> None:
+        """The controller process: whether a stop has to wait until leaders have moved."""
+        self.processes.set_leave(self.process_id, leave)
 
     def offline_dirs(self) -> int:
         """Log directories that failed any process of the node: bit n for the n-th of `log.dirs`."""

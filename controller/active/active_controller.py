@@ -37,6 +37,7 @@ from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.errors import ErrorCode, KafkaError
+from headrace.protocol.broker_versions import inter_broker
 from headrace.settings import Settings
 
 AnyPart = TypeVar("AnyPart", bound=Part)
@@ -148,7 +149,8 @@ class ActiveController:
         """
         term = self.require_term()
         guard = term.guard
-        topic = Topic(name, znodes.new_uuid(), replicas, configs, [None] * len(replicas))
+        has_id = inter_broker(self._settings["inter.broker.protocol.version"]).has_topic_ids
+        topic = Topic(name, znodes.new_uuid() if has_id else "", replicas, configs, [None] * len(replicas))
         data = encode_assignment(topic.assignment)
         self._room.reserve(name, replicas, configs)
         is_told = False

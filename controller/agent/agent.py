@@ -35,9 +35,9 @@ from headrace.controller.agent.registration import Unregistered
 from headrace.controller.agent.topic_configs import last_number, number_of, purge
 from headrace.controller.agent.view_publisher import ViewPublisher
 from headrace.controller.cluster import events
-from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
+from headrace.controller.cluster.known_cluster import KnownCluster, Topic
 from headrace.controller.cluster.view_room import ViewRoom
-from headrace.controller.zookeeper import notifications, znodes
+from headrace.controller.zookeeper import features, notifications, znodes
 from headrace.controller.zookeeper.epoch_guard import EpochGuard
 from headrace.controller.zookeeper.errors import Node, ZkError
 from headrace.controller.zookeeper.outage import Reminder
@@ -47,7 +47,7 @@ from headrace.controller.zookeeper.znodes import BadZnode, Registration
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import NO_LEADER
 from headrace.limits import READS_IN_FLIGHT_MAX
-from headrace.settings import Settings
+from headrace.settings import Settings, kafka_version
 from headrace.shm.counters import TOPICS_RELEASED
 from headrace.shm.seat import Seat
 
@@ -181,7 +181,9 @@ class Agent:
         epoch_version = self.election.epoch_version
         controller_epoch = await zk.get(znodes.CONTROLLER_EPOCH)
         if self.election.is_active:
-            await notifications.clear(zk, EpochGuard(zk, self.election.epoch, epoch_version))
+            guard = EpochGuard(zk, self.election.epoch, epoch_version)
+            await features.ensure(zk, guard, kafka_version(self.settings["inter.broker.protocol.version"]))
+            await notifications.clear(zk, guard)
         brokers = await self._reader.read_brokers(await self._reader.read_broker_ids())
         last_change = last_number(await zk.children(znodes.CONFIG_CHANGES, watch=True))
         await self._reader.load_settings()
@@ -390,7 +392,7 @@ class Agent:
         except BadZnode as failure:
             _log.warning("assignment kept as it was reason=%s", failure)
             return True
-        if is_another(topic.topic_id, topic_id):
+        if topic_id and topic_id != topic.topic_id:  # or it was given one
             return False
         if topic_id == topic.topic_id:
             topic.adding, topic.removing, topic.others = adding, removing, others

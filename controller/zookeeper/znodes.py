@@ -9,6 +9,7 @@ every `decode_*` raises `BadZnode` for what it can't use, and fields that it doe
     /controller                           ephemeral   who is the controller
     /controller_epoch                                 how many there have been
     /cluster/id                                       the cluster's id
+    /feature                                          features that all brokers have
     /config/topics/T                                  a topic's overrides
     /config/brokers/N, <default>                      settings changed while a broker, or any, runs
     /config/changes/config_change_N                   that overrides changed
@@ -48,6 +49,7 @@ CONFIG_BROKERS = "/config/brokers"
 ALL_BROKERS = "<default>"  # in the place of a broker's id
 DELETE_TOPICS = "/admin/delete_topics"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
+FEATURE = "/feature"
 ISR_CHANGES = "/isr_change_notification"
 ISR_CHANGE_PREFIX = f"{ISR_CHANGES}/isr_change_"
 LOG_DIR_EVENTS = "/log_dir_event_notification"
@@ -370,6 +372,11 @@ def decode_controller(data: bytes) -> int:
 def decode_controller_epoch(data: bytes) -> int:
     with _reading(CONTROLLER_EPOCH):
         return int(data)
+
+
+def encode_features(version: int) -> bytes:
+    """That there are none; status 1: enabled."""
+    return _dump({"features": {}, "status": 1, "version": version})
 
 
 def encode_cluster_id(cluster_id: str) -> bytes:

@@ -143,3 +143,105 @@ def test_a_produce_of_a_client_is_answered_by_the_fetch_that_has_it(leading):
     assert len(row.records), "a fetch that waits hears of it"
     leading.fetch(1)
     assert leading.produced() == ("NONE", 0)
+
+
+def test_the_isr_shrinks_when_it_stops_and_grows_when_it_is_back(leading):
+    leading.create()
+    assert leading.produce(acks=1) == ("NONE", 0)
+    leading.send()
+    assert leading.produced() == ("NONE", 1), "it is late, and waited for no more"
+    assert leading.isr() == [0]
+    assert leading.offset()[:2] == ("NONE", 2)
+    leading.fetch(1)
+    time.sleep(0.2)
+    assert leading.isr() == [0], "it lacks what is committed"
+    leading.fetch(2)
+    wait_until(lambda: leading.isr() == [0, FOLLOWER], leading.isr)
+    assert leading.produce(timeout_ms=100)[0] == "REQUEST_TIMED_OUT"
+
+
+def test_at_the_logs_end_nobody_is_late(leading):
+    leading.create()
+    leading.produce(acks=1)
+    leading.fetch(1)
+    time.sleep(2 * LAG_MS / 1000)
+    assert leading.isr() == [0, FOLLOWER]
+
+
+def test_a_follower_of_an_earlier_life_comes_not_into_the_isr(leading):
+    """KAFKA-14617, KIP-903."""
+    leading.create()
+    leading.produce(acks=1)
+    leading.send()
+    assert leading.produced()[0] == "NONE"
+    assert leading.isr() == [0]
+    row = leading.fetch(2, broker_epoch=leading.follower.epoch - 1)
+    assert ErrorCode(row.error_code).name == "NOT_LEADER_OR_FOLLOWER"
+    time.sleep(0.2)
+    assert leading.isr() == [0]
+
+
+def test_below_the_minimum_of_in_sync_replicas_nothing_is_taken_nor_committed(leading):
+    leading.create(min_insync_replicas=2)
+    assert leading.produce(acks=1) == ("NONE", 0)
+    wait_until(lambda: leading.isr() == [0], leading.isr)
+    assert leading.produce()[0] == "NOT_ENOUGH_REPLICAS"
+    assert leading.produce(acks=1) == ("NONE", 1)
+    assert leading.offset()[:2] == ("NONE", 0)
+    leading.fetch(2)
+    wait_until(lambda: leading.isr() == [0, FOLLOWER], leading.isr)
+    wait_until(lambda: leading.offset()[:2] == ("NONE", 2), leading.offset)
+
+
+@pytest.mark.parametrize("process", ["hr-partition-0", "hr-controlle-0"])
+def test_a_process_that_is_killed_commits_nothing_by_itself(leading, process):
+    leading.create()
+    leading.produce(acks=1)
+    leading.fetch(1)
+    wait_until(lambda: leading.offset()[1] == 1, leading.offset)
+    leading.produce(acks=1)
+    leading.node.kill(process)
+
+    def is_served():
+        error, offset, _epoch = leading.offset()
+        assert (error, offset) != ("NONE", 2)
+        return (error, offset) == ("NONE", 1) and leading.fetch(1).error_code == 0
+
+    wait_until(is_served, leading.offset)
+    leading.fetch(2)
+    wait_until(lambda: leading.offset()[1] == 2, leading.offset)
+    leading.produce(acks=1)
+    wait_until(lambda: leading.isr() == [0], leading.isr)
+    leading.fetch(3)
+    wait_until(lambda: leading.isr() == [0, FOLLOWER], leading.isr)
+
+
+def test_records_are_deleted_once_the_follower_has_deleted_them(leading):
+    leading.create()
+    for _ in range(3):
+        leading.produce(acks=1)
+    leading.fetch(3)
+    wait_until(lambda: leading.offset()[1] == 3, leading.offset)
+    assert leading.delete_records(2, 200) == ("REQUEST_TIMED_OUT", -1)
+    row = leading.fetch(3)
+    assert row.log_start_offset == 2
+    leading.fetch(3, log_start=2)
+    assert leading.delete_records(2, 5_000) == ("NONE", 2)
+
+
+def test_a_follower_with_another_history_is_told_where_it_ends(leading):
+    leading.create()
+    leading.produce(acks=1)
+    row = leading.fetch(5, leader_epoch=0, fetched_epoch=0)
+    assert (row.error_code, row.diverging_epoch) == (0, (0, 1))
+    assert ErrorCode(leading.fetch(0, leader_epoch=1).error_code).name == "UNKNOWN_LEADER_EPOCH"
+
+
+def test_who_is_no_broker_gets_nothing(leading):
+    """CVE-2018-1288."""
+    leading.create()
+    leading.produce(acks=1)
+    leading.follower.node_id = 8
+    assert ErrorCode(leading.fetch(0).error_code).name == "CLUSTER_AUTHORIZATION_FAILED"
+    leading.follower.node_id = 0
+    assert ErrorCode(leading.fetch(0).error_code).name == "CLUSTER_AUTHORIZATION_FAILED"

@@ -95,13 +95,17 @@ class ThreeNodes:
         return [name for name in os.listdir(SHM_DIRECTORY) if name.startswith(tuple(prefixes))]
 
 
-@pytest.fixture(scope="module")
-def nodes(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("three-nodes")
+@contextlib.contextmanager
+def running(directory, *more):
+    """Three nodes, until the end of the block.
+
+    more   settings, as `key=value`
+    """
     settings = (
         f"zookeeper.session.timeout.ms={SESSION_MS}",
         f"offsets.topic.num.partitions={OFFSETS_PARTITIONS}",
         "headrace.partitions.max=256",
+        *more,
     )
     command = [sys.executable, "-m", "headrace.cli.main", "dev", "--nodes", str(NODES), "--dir", str(directory)]
     command += ["--port", "0", *(word for setting in settings for word in ("--set", setting))]
@@ -112,13 +116,19 @@ def nodes(tmp_path_factory):
         line = process.stdout.readline()
         assert line.startswith("ready "), errors.read_text()[-3000:]
         words = dict(word.split("=", 1) for word in line.split()[1:])
-        running = ThreeNodes(words["bootstrap"].split(","), words["zookeeper"], directory, process, errors)
-        yield running
+        nodes = ThreeNodes(words["bootstrap"].split(","), words["zookeeper"], directory, process, errors)
+        yield nodes
     finally:
         code = children.end(process)
         process.stdout.close()
-    assert code == 0, running.log()[-3000:]
-    assert running.regions() == []
+    assert code == 0, nodes.log()[-3000:]
+    assert nodes.regions() == []
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("three-nodes")) as nodes:
+        yield nodes
 
 
 @pytest.fixture
@@ -456,6 +466,11 @@ def znodes_of(nodes, name):
 
 def test_isrs_shrink_where_a_node_goes_and_are_whole_again_once_it_is_back(nodes):
     """The leaders on all nodes ask the active controller, which tells all."""
+    check_isrs(nodes)
+
+
+def check_isrs(nodes):
+    """Kill the active controller, and see the ISRs of a topic on all nodes that are there."""
     name = f"isr-{uuid.uuid4().hex[:8]}"
     create(nodes.bootstrap, name, replication=NODES)
     write(nodes.bootstrap, name, numbers(60))
