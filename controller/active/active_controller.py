@@ -228,6 +228,8 @@ class ActiveController:
         """Of new partitions, to the brokers of this term: the one in which they were written may be over."""
         if self.term is not None:
             self.term.notices.tell_leaders(name, indexes, is_new=True)
+            for part in self.term.parts():
+                part.leaders_told(name, indexes)
 
     def _is_marked(self, name: str) -> bool:
         return self.term is not None and name in self.term.marked

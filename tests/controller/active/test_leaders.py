@@ -245,6 +245,8 @@ def test_a_controller_killed_at_any_write_of_its_elections_is_followed_by_one_th
         states = [state_of(ensemble, name, index)[:3] for index in range(5)]
         assert states == [(2, 1, (2,)), (2, 1, (2,)), (2, 1, (2,)), (0, 1, (0,)), (0, 1, (0, 2))], ordinal
         assert [state.version for state in node.known.topics[name].states] == [1] * 5, ordinal
+        told = [set(indexes) for topic, indexes, *_ in node.channels.of("leaders") if topic == name]
+        assert set().union(*told) == set(range(5)), ordinal  # where the reply was lost, too
         ordinal += 1
     assert ordinal > 2
 
