@@ -344,7 +344,7 @@ class Agent:
             if kind == "topics":
                 topics[name] = None
         await self._reader.load_settings()
-        await self._reader.load_configs(name for name in topics if name in self.known.topics)
+        self.tell(events.TopicsRead(await self._reader.load_configs(topics)))  # who may lead may be another one
         self._last_change = max(self._last_change, last_number(names))
 
     async def _follow_nodes(self, paths: list[str]) -> None:
