@@ -248,6 +248,8 @@ COORDINATOR_CYCLE_MS_MAX = 1_000
 # Followers
 FETCHED_CYCLE_MS_MAX = 5  # of a cycle, in which what leaders sent is appended; a slice that has begun is finished
 FETCHED_SLICE_BYTES = 128 << 10  # appended between two checks of the clock
+REPLICATION_RATE_MAX = (1 << 63) - 1  # bytes a second: no throttle
+THROTTLE_PAUSE_MS_MAX = 1_000  # of a throttled follower, before its rate is read again
 FETCH_PAUSE_FIRST_MS = 20  # after an error of a partition, doubled each time up to replica.fetch.backoff.ms
 FETCH_BUFFER_BYTES_MAX = 64 << 20  # of answers of one leader, received in place; a larger one gets memory of its own
 

@@ -66,3 +66,10 @@ def test_an_inter_broker_protocol_that_is_not_spoken_is_refused(version):
 def test_an_inter_broker_protocol_is_known_by_two_numbers(version, numbers):
     settings = Settings({"inter.broker.protocol.version": version})
     assert kafka_version(settings["inter.broker.protocol.version"]) == numbers
+
+
+@pytest.mark.parametrize("key", ["replica.socket.timeout.ms", "replica.lag.time.max.ms"])
+def test_a_follower_waits_no_longer_for_an_answer_than_it_may_be_late(key):
+    with pytest.raises(ConfigError, match=r"at least replica\.fetch\.wait\.max\.ms"):
+        Settings({key: "499"})
+    Settings({key: "499", "replica.fetch.wait.max.ms": "499"})

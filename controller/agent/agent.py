@@ -218,6 +218,8 @@ class Agent:
                 continue
             if path == znodes.DELETE_TOPICS:
                 path = znodes.TOPICS
+            elif path.startswith(f"{znodes.BROKER_IDS}/"):
+                path = znodes.BROKER_IDS
             self._areas.get(path, self._nodes).note(path)
 
     def follow(self) -> int:
@@ -295,8 +297,9 @@ class Agent:
             self._take_brokers(brokers)
 
     def _take_brokers(self, brokers: dict[int, Registration]) -> None:
+        before = self.known.brokers
         moved = self.known.set_brokers(brokers)
-        if moved:
+        if moved or before != brokers:  # they may listen elsewhere
             self.tell(events.BrokersChanged(moved))
 
     async def _follow_topics(self, _paths: list[str]) -> None:
