@@ -112,6 +112,12 @@ class BrokerChannel:
         _add_stop(self._waiting.stops, (name, index), stop, [on_stopped] if on_stopped is not None else [])
         self._run()
 
+    def move(self, broker: Registration, line: Line) -> None:
+        """The same broker listens elsewhere: what is in flight is asked there."""
+        self._broker = broker
+        before, self._line = self._line, line
+        before.close()
+
     def close(self) -> None:
         """The broker went, or the term is over. What waits is forgotten, nothing is told any more."""
         self._is_closed = True

@@ -90,6 +90,12 @@ class BrokerChannels:
         for broker in sorted(come):
             self.tell_all(broker)
 
+    def move_brokers(self, brokers: Collection[int]) -> None:
+        for broker in brokers:
+            registration = self._term.known.brokers[broker]
+            self._channels[broker].move(registration, self._open_line(registration))
+        self.tell_brokers()
+
     def close(self) -> None:
         channels, self._channels = self._channels, {}
         for channel in channels.values():

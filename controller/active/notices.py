@@ -64,5 +64,8 @@ class Channels(Notices, Protocol):
     def take_brokers(self, gone: Collection[int], come: Collection[int]) -> None:
         """Brokers went, and came: one that is in both was restarted. Who came is told everything, the others who is alive."""
 
+    def move_brokers(self, brokers: Collection[int]) -> None:
+        """Brokers listen elsewhere: they are told there what waits, and all are told who is where."""
+
     def close(self) -> None:
         """The term is over: nothing is sent any more, and nothing of what was asked is told."""

@@ -117,6 +117,7 @@ class Term:
         self.guard = guard
         self.epoch = guard.epoch
         self.brokers = {broker_id: broker.epoch for broker_id, broker in known.brokers.items()}
+        self._registrations = known.brokers  # the same ones
         self.marked: frozenset[str] = frozenset()
         self.leaving: dict[str, Topic] = {}
         self.failed: dict[int, set[tuple[str, int]]] = {}
@@ -160,12 +161,17 @@ class Term:
         return self.tasks.start(coroutine, partial(_ended, on_end))
 
     def take_brokers(self) -> None:
-        """Brokers came or went; the known cluster has it."""
+        """Brokers came or went, or listen elsewhere; the known cluster has it."""
+        now, registrations = self.known.brokers, self._registrations
+        self._registrations = now
         live = {broker_id: broker.epoch for broker_id, broker in self.known.brokers.items()}
         before, self.brokers = self.brokers, live
         bounced = {one for one in live.keys() & before.keys() if live[one] > before[one] >= 0}
         gone = frozenset((before.keys() - live.keys()) | bounced)
         come = frozenset((live.keys() - before.keys()) | bounced)
+        moved = {one for one in (live.keys() & before.keys()) - bounced if now[one] != registrations[one]}
+        if moved:
+            self.notices.move_brokers(sorted(moved))
         if not gone and not come:
             return
         self.liveness.forget(gone)

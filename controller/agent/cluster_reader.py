@@ -37,7 +37,7 @@ class ClusterReader:
 
     async def read_brokers(self, ids: list[int]) -> dict[int, Registration]:
         """What /brokers/ids has of them. A broker whose node can't be read is alive: it stays as it was known."""
-        nodes = await self._zk.get_many([znodes.broker_path(node_id) for node_id in ids])
+        nodes = await self._zk.get_many([znodes.broker_path(node_id) for node_id in ids], watch=True)
         brokers = {}
         for node_id, node in zip(ids, nodes, strict=True):
             if node is None:

@@ -31,7 +31,7 @@ class Resigned(NamedTuple):
 
 
 class BrokersChanged(NamedTuple):
-    """Brokers came or went; the known cluster has it."""
+    """Brokers came or went, or listen elsewhere; the known cluster has it."""
 
     brokers: frozenset[int]
 

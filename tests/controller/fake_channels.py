@@ -46,6 +46,9 @@ class FakeChannels:
     def take_brokers(self, gone, come):
         self._note("changed", sorted(gone), sorted(come))
 
+    def move_brokers(self, brokers):
+        self._note("moved", brokers)
+
     def close(self):
         self.is_closed = True
 

@@ -274,6 +274,26 @@ def test_a_broker_that_was_restarted_between_two_reads_is_one_that_went_and_came
     assert rig.lines[1].partitions(LEADERS)
 
 
+def test_a_broker_that_listens_elsewhere_is_told_there_what_waits(rig):
+    rig.hold(1)
+    stopped = []
+    rig.notices.stop_replica(1, "t0", 0, 3, is_deleted=True, on_stopped=lambda *told: stopped.append(told))
+    rig.run()
+    before = rig.lines[1]
+    data = znodes.encode_broker("elsewhere", 7, "r", 0)
+    rig.ensemble.put(znodes.broker_path(1), data)
+    rig.clear()
+    rig.node.turn()
+    rig.rest()
+    assert before.is_closed
+    assert rig.lines[1].registration.host == "elsewhere"
+    assert rig.lines[1].keys == [STOP, METADATA]
+    assert [told[3] for told in stopped] == [ErrorCode.NONE]
+    for line in rig.lines.values():
+        [broker] = [one for one in line.requests[-1][2].live_brokers if one.id == 1]
+        assert [(one.host, one.port) for one in broker.endpoints] == [("elsewhere", 7)]
+
+
 # Order
 
 

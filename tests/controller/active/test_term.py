@@ -122,6 +122,21 @@ def test_a_broker_with_another_epoch_went_and_came(new_node, ensemble, heard):
     assert brokers == [([1], [1])]  # 5 was not known before
 
 
+def test_a_broker_that_listens_elsewhere_has_not_gone(new_node, ensemble, heard):
+    """Its session is the same: it was started again with another listener, or given one while it runs."""
+    start_broker(ensemble, 1)
+    node = new_node()
+    node.turn()
+    heard.clear()
+    node.channels.told.clear()
+    for host in ("elsewhere", "elsewhere", "there"):
+        ensemble.put(znodes.broker_path(1), znodes.encode_broker(host, 9, None, 0))
+        node.turn()
+        assert node.view.brokers[1].host == host
+    assert node.channels.told == [("moved", [1])] * 2
+    assert heard == []
+
+
 def test_a_node_that_a_part_watches_is_told_to_that_part(new_node, ensemble, heard):
     node = new_node()
     ensemble.run(node.zk.get(znodes.REASSIGN_PARTITIONS, watch=True))
