@@ -46,7 +46,7 @@ class Leaders(Part):
         ] = {}  # topics whose leaders are to be checked -> whether their replicas came or went
         self._elected: dict[str, bool] = {}  # the same, once that was done: their ISRs are next
         self._incomplete: dict[str, None] = {}  # topics that have partitions without a state
-        self._told: set[str] = set()  # ids of topics that brokers were told of in this term
+        self._told: dict[str, set[int]] = {}  # topic id -> partitions that brokers were told of in this term
         self._checking: Task[None] | None = None
         self._completing: Task[None] | None = None
 
@@ -70,7 +70,7 @@ class Leaders(Part):
         """Brokers may have gone meanwhile; what was not told is looked at once it was read."""
         topic = self._term.known.topics.get(name)
         if topic is not None:
-            self._is_new(topic)  # whoever wrote it has told
+            self._untold(topic)  # whoever wrote it has told
         self._check([name])
 
     def leaders_answered(self, broker: int, errors: Mapping[tuple[str, int], ErrorCode]) -> None:
@@ -106,18 +106,21 @@ class Leaders(Part):
         return bool(self._leaderless or self._elected)
 
     def _tell_new(self, names: list[str]) -> None:
-        """Tell brokers of topics that they were not told of in this term; states that are missing follow when they are made."""
+        """Tell brokers of partitions that they were not told of in this term: written by others, or by us without a reply.
+
+        Those without a state follow when it is made.
+        """
         for name in names:
             topic = self._term.known.topics.get(name)
-            if topic is not None and name not in self._term.reservations and self._is_new(topic):
-                there = [index for index, state in enumerate(topic.states) if state is not None]
-                self._term.notices.tell_leaders(name, there)
+            if topic is not None and name not in self._term.reservations:
+                self._term.notices.tell_leaders(name, self._untold(topic))
 
-    def _is_new(self, topic: Topic) -> bool:
-        """Whether brokers were not told of a topic in this term; from now on they were."""
-        before = len(self._told)
-        self._told.add(topic.topic_id or topic.name)
-        return len(self._told) > before
+    def _untold(self, topic: Topic) -> list[int]:
+        """Partitions of which brokers were not told in this term; from now on they were."""
+        told = self._told.setdefault(topic.topic_id or topic.name, set())
+        found = [index for index, state in enumerate(topic.states) if state is not None and index not in told]
+        told.update(found)
+        return found
 
     async def _check_all(self) -> None:
         """Leaders of all topics first, for without them nothing is served; so many topics at a time."""
@@ -173,6 +176,7 @@ class Leaders(Part):
         """The agent, then all brokers."""
         self._term.tell(events.StatesWritten(topic.name, topic.topic_id, dict(states)))
         self._term.notices.tell_leaders(topic.name, states, is_new=is_new)
+        self._told.setdefault(topic.topic_id or topic.name, set()).update(states)
 
     def _complete_later(self, name: str) -> None:
         self._incomplete[name] = None
