@@ -44,13 +44,17 @@ PRODUCE_RESPONSE_BYTES_MIN = 16
 FETCH_RESPONSE_BYTES_MIN = FETCH_BYTES // 4
 
 
-def produce_request(partition: int, load: str) -> tuple[bytes, int, int]:
-    """(frame, records in it, bytes of its batch)."""
-    count = BATCH_RECORDS[load]
+def produce_request(partition: int, load: str, topic: str = TOPIC) -> tuple[bytes, int, int]:
+    """(frame, records in it, bytes of its batch).
+
+    load   1, 16k, 1m; with -all at the end, acks=all
+    """
+    size, _, acks = load.partition("-")
+    count = BATCH_RECORDS[size]
     batch = build_batch([(None, b"x" * RECORD_BYTES)] * count, timestamp_ms=int(time.time() * 1000))
     request = messages.ProduceRequest
-    data = request.TopicProduceData(TOPIC, [request.PartitionProduceData(partition, batch)])
-    message = request(acks=1, timeout_ms=30_000, topic_data=[data])
+    data = request.TopicProduceData(topic, [request.PartitionProduceData(partition, batch)])
+    message = request(acks=-1 if acks == "all" else 1, timeout_ms=30_000, topic_data=[data])
     return build_request(ApiKey.PRODUCE, PRODUCE_VERSION, 7, "hammer", message), count, len(batch)
 
 
@@ -108,7 +112,7 @@ class Wire:
 def run(bootstrap: str, load: str, connections: int, seconds: float, depth: int = DEPTH) -> dict[str, float]:
     """Hammer and count.
 
-    load      produce-1, produce-16k, produce-1m or fetch
+    load      produce-1, produce-16k, produce-1m (these with -all at the end: acks=all) or fetch
     returns   requests/s, records/s and MB/s (of batches) within the timed window
     """
     host, port = bootstrap.split(":")

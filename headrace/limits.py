@@ -21,7 +21,7 @@ LOCAL_RESTART_MAX_MS = 30_000
 RENEWAL_POLL_MS = 2  # between two checks whether a dead process's rings can be reused
 RENEWAL_RETRY_MS = 500  # between two tries to make new ones, while /dev/shm is full
 STOP_DEADLINE_MS = 9_000  # the whole clean stop; systemd's own limit is longer
-LEAVE_MS_MAX = 2_500  # of that, for leaders to move to other brokers
+LEAVE_MS_MAX = 1_500  # of that, for leaders to move to other brokers
 LOCAL_STOP_MAX_MS = 11_000  # of all nodes of `headrace dev`, side by side; then they are killed
 IDLE_WAIT_MAX_MS = 100  # no sleep is longer, so a lost wake-up costs this much at most
 DRAIN_MAX_MS = 3_000  # of a process that stops, for what it has taken
@@ -248,6 +248,8 @@ COORDINATOR_CYCLE_MS_MAX = 1_000
 # Followers
 FETCHED_CYCLE_MS_MAX = 5  # of a cycle, in which what leaders sent is appended; a slice that has begun is finished
 FETCHED_SLICE_BYTES = 128 << 10  # appended between two checks of the clock
+REPLICATION_RATE_MAX = (1 << 63) - 1  # bytes a second: no throttle
+THROTTLE_PAUSE_MS_MAX = 1_000  # of a throttled follower, before its rate is read again
 FETCH_PAUSE_FIRST_MS = 20  # after an error of a partition, doubled each time up to replica.fetch.backoff.ms
 FETCH_BUFFER_BYTES_MAX = 64 << 20  # of answers of one leader, received in place; a larger one gets memory of its own
 

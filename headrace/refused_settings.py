@@ -28,7 +28,7 @@ _HARMLESS = {
     "zookeeper.set.acl": "false",
     "zookeeper.ssl.client.enable": "false",
 }
-_QUOTAS = re.compile(r"(^|\.)quota\.|\.replication\.throttled\.")
+_QUOTAS = re.compile(r"(^|\.)quota\.|^replica\.alter\.log\.dirs\.io\.max")
 
 
 def refuse_promises(given: Mapping[str, str]) -> None:
@@ -53,7 +53,7 @@ def _is_promise(key: str, text: str) -> bool:
 
 
 def is_quota(key: str) -> bool:
-    """Whether a key is a quota of clients or replication; quotas are not supported."""
+    """Whether a key is a quota of clients or of moves between directories; quotas are not supported."""
     return _QUOTAS.search(key) is not None
 
 

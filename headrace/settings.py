@@ -116,6 +116,8 @@ _LONG_MAX = 2**63 - 1
 _B, _S, _I, _H, _L, _D, _LIST = (
     Kind.BOOLEAN, Kind.STRING, Kind.INT, Kind.SHORT, Kind.LONG, Kind.DOUBLE, Kind.LIST,
 )  # fmt: skip
+LEADER_SELECTOR = "org.apache.kafka.common.replica.LeaderSelector"
+RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 _CODECS = ("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")
 
 # fmt: off
@@ -162,7 +164,8 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("replica.lag.time.max.ms", _L, "30000", "How long a follower may be late before it leaves the in-sync replicas.", 1, _LONG_MAX),
     Setting("controlled.shutdown.enable", _B, "true", "Have the controller move leaders to other brokers before this node stops."),
     Setting("controlled.shutdown.max.retries", _I, "3", "How often the controller is asked for that.", 0, _INT_MAX),
-    Setting("controlled.shutdown.retry.backoff.ms", _L, "200", "Pause between two such requests; a stop waits 2.5 seconds in all.", 0, _LONG_MAX),
+    Setting("controlled.shutdown.retry.backoff.ms", _L, "200", "Pause between two such requests; a stop waits 1.5 seconds in all.", 0, _LONG_MAX),
+    Setting("replica.selector.class", _S, None, "Which replica clients read from: the leader, or with Kafka's RackAwareReplicaSelector an in-sync one in their rack.", choices=(LEADER_SELECTOR, RACK_AWARE_SELECTOR)),
     Setting("inter.broker.listener.name", _S, None, "Without effect: only one listener is supported."),
     # Threads of Kafka's, whose work the network and partition workers do (headrace.network.workers, headrace.partition.workers)
     Setting("num.network.threads", _I, "3", "Without effect: see headrace.network.workers.", 1, _INT_MAX),
@@ -218,6 +221,8 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("compression.lz4.level", _I, "9", "lz4 level when the node compresses; 9: the fastest.", 1, 17),
     Setting("compression.zstd.level", _I, "3", "zstd level when the node compresses.", -131072, 22),
     Setting("headrace.validate.records.deep", _B, "false", "Decompress and validate every batch before it is stored."),
+    Setting("follower.replication.throttled.rate", _L, str(_LONG_MAX), "Bytes a second that throttled followers of this node fetch, shared evenly by its partition workers.", 1, _LONG_MAX),
+    Setting("leader.replication.throttled.rate", _L, str(_LONG_MAX), "Without effect: it is followers that hold back.", 1, _LONG_MAX),
     # Producers
     Setting("producer.id.expiration.ms", _I, "86400000", "Idle time after which a producer id expires.", 1, _INT_MAX),
     # Transactions: without effect until there is a coordinator
@@ -262,8 +267,8 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
 
 # What a topic inherits from no broker setting
 TOPIC_ONLY_SETTINGS: tuple[Setting, ...] = (
-    Setting("follower.replication.throttled.replicas", _LIST, "", "Without effect until nodes replicate: partition:broker, or *."),
-    Setting("leader.replication.throttled.replicas", _LIST, "", "Without effect until nodes replicate: partition:broker, or *."),
+    Setting("follower.replication.throttled.replicas", _LIST, "", "Replicas that follower.replication.throttled.rate holds for: partition:broker, or *."),
+    Setting("leader.replication.throttled.replicas", _LIST, "", "Without effect: it is followers that hold back. partition:broker, or *."),
     Setting("remote.storage.enable", _B, "false", "Tiered storage is not supported: must be false."),
     Setting("remote.log.copy.disable", _B, "false", "Tiered storage is not supported: must be false."),
     Setting("remote.log.delete.on.disable", _B, "false", "Tiered storage is not supported: must be false."),
@@ -315,12 +320,12 @@ _BROKER_KEYS = frozenset(setting.key for setting in BROKER_SETTINGS)
 _BY_KEY: dict[str, Setting] = {setting.key: setting for setting in (*BROKER_SETTINGS, *TOPIC_ONLY_SETTINGS)}
 _THROTTLED_REPLICA = re.compile(r"[0-9]+:[0-9]+")
 
-# Broker settings that can be changed while the node runs: what topics inherit, and nothing else reads
+# Broker settings that can be changed while the node runs: what topics inherit, and nothing else reads; rates of replication
 DYNAMIC_KEYS: frozenset[str] = (_BROKER_KEYS & frozenset(TOPIC_SETTINGS.values())) - {
     "log.message.format.version",
     "log.segment.delete.delay.ms",  # the housekeeper's, for directories
     "headrace.flush.before.ack",
-}
+} | {"follower.replication.throttled.rate", "leader.replication.throttled.rate"}
 CpuKey = Literal["headrace.worker.cpus", "headrace.network.worker.cpus", "headrace.partition.worker.cpus"]
 CPU_KEYS: tuple[CpuKey, ...] = get_args(CpuKey)
 _DERIVED_KEYS = {"log.dir": "log.dirs"}  # Kafka's singular spellings

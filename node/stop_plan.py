@@ -17,8 +17,8 @@ from headrace.shm.wiring import Role
 
 # role -> when it must have exited, from the beginning of the stop
 STOP_PLAN: dict[Role, int] = {
-    Role.NETWORK: 4_500,
-    Role.PARTITION: 7_500,
+    Role.NETWORK: 4_600,
+    Role.PARTITION: 7_700,
     Role.HOUSEKEEPER: 8_500,
     Role.CONTROLLER: STOP_DEADLINE_MS,
 }

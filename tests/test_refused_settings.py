@@ -67,7 +67,12 @@ def test_a_secret_is_not_printed(key):
 
 @pytest.mark.parametrize(
     "key",
-    ["quota.window.num", "quota.producer.default", "controller.quota.window.num", "leader.replication.throttled.rate"],
+    [
+        "quota.window.num",
+        "quota.producer.default",
+        "controller.quota.window.num",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+    ],
 )
 def test_a_quota_warns_that_nobody_is_throttled(key, caplog):
     with caplog.at_level(logging.WARNING):

@@ -52,3 +52,10 @@ def test_a_port_that_is_none_is_refused(port):
 def test_processors_that_are_none_are_refused(text):
     with pytest.raises(ConfigError, match="must have the form 0-3,8"):
         parse_cpus(text)
+
+
+@pytest.mark.parametrize("key", ["replica.socket.timeout.ms", "replica.lag.time.max.ms"])
+def test_a_follower_waits_no_longer_for_an_answer_than_it_may_be_late(key):
+    with pytest.raises(ConfigError, match=r"at least replica\.fetch\.wait\.max\.ms"):
+        Settings({key: "499"})
+    Settings({key: "499", "replica.fetch.wait.max.ms": "499"})

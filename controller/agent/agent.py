@@ -19,7 +19,7 @@ on what ZooKeeper has then.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 from headrace.controller.agent.area import RETRY_MS, Area, Superseded
@@ -45,7 +45,6 @@ from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.controller.zookeeper.znodes import BadZnode, Registration
 from headrace.errors import ErrorCode, KafkaError
-from headrace.ids import NO_LEADER
 from headrace.limits import READS_IN_FLIGHT_MAX
 from headrace.settings import Settings, kafka_version
 from headrace.shm.counters import TOPICS_RELEASED
@@ -101,7 +100,6 @@ class Agent:
         self._last_change = -1  # number of the last entry in /config/changes that was followed
         self._departures = Departures(self.known, self.rows)
         self._states_watched: set[str] = set()  # topics of which a missing state is watched
-        self._has_watched_leaderless = False  # in this session
         self._complaint = Reminder()  # of what ZooKeeper has and we can't follow
         follow = {
             znodes.CONTROLLER: self._follow_controller,
@@ -195,11 +193,12 @@ class Agent:
         known.set_controller(controller_id)
         known.set_brokers(brokers)
         known.is_authority = self.election.is_active
-        known.adopt(names, found, marked, self._marked, as_of)
+        if not known.adopt(names, found, marked, self._marked, as_of):
+            self.note([znodes.TOPICS])
         self._marked, self._last_change = marked, last_change
+        self._departures.note_marks(marked, as_of)
         self._loaded_version = epoch_version
         self._states_watched.clear()
-        self._has_watched_leaderless = False
         known.is_missing_new = True
         self.is_loaded, self._needs_load = True, False
         self.is_stirred = True
@@ -310,12 +309,14 @@ class Agent:
         new = [
             name
             for name in names
-            if name not in known.topics and name not in known.reserved and name not in self._departures
+            if (name not in known.topics or known.is_going(known.topics[name])) and self._is_readable(name)
         ]
         found = await self._reader.read_topics(new)
         marked = self._without_newer(marked, as_of)
-        known.adopt(names, found, marked, self._marked, as_of)
+        if not known.adopt(names, found, marked, self._marked, as_of):
+            self.note([znodes.TOPICS])
         self._marked = marked
+        self._departures.note_marks(marked, as_of)
         self.is_stirred = True
         if found:
             self.tell(events.TopicsRead(tuple(found)))
@@ -384,7 +385,8 @@ class Agent:
         if others:
             as_of = known.additions
             found = await self._reader.read_topics(others)
-            known.adopt(known.topics.keys(), found, frozenset(), self._marked, as_of)
+            if not known.adopt(known.topics.keys(), found, frozenset(), self._marked, as_of):
+                self.note([znodes.TOPICS])
             changed += others
         return changed
 
@@ -418,29 +420,7 @@ class Agent:
             self._states_watched.add(name)
             if await self.zk.get(znodes.state_path(name, index), watch=True) is not None:
                 come.append(topic)
-        come += await self._watch_leaderless()
         return [topic for topic in dict.fromkeys(come) if self.known.is_current(topic)]
-
-    async def _watch_leaderless(self) -> list[Topic]:
-        """Once a session: replicas here that had no leader when they were read get one while this node joins, and nobody tells
-        it so (LeaderAndIsr will). Returns the topics whose states say something else by now."""
-        if self._has_watched_leaderless:
-            return []
-        self._has_watched_leaderless = True
-        known = self.known
-        asked = [
-            (topic, index, state)
-            for topic in map(known.topics.__getitem__, known.topics_on(frozenset((known.node_id,))))
-            for index, state in enumerate(topic.states)
-            if state is not None and state.leader == NO_LEADER and known.node_id in topic.replicas[index]
-        ]
-        paths = [znodes.state_path(topic.name, index) for topic, index, _state in asked]
-        nodes = await self.zk.get_many(paths, watch=True)
-        return [
-            topic
-            for (topic, _index, state), node in zip(asked, nodes, strict=True)
-            if node is not None and node.version != state.version
-        ]
 
     async def _read_names(self) -> tuple[frozenset[str], list[str]]:
         """The marks, then the names of all topics: whoever deletes a topic removes its mark last."""
@@ -573,15 +553,25 @@ class Agent:
 
     def _leaders_told(self, event: events.LeadersTold) -> None:
         self.note_controller(event.controller_epoch)
-        self._marked |= frozenset(event.deleted)
+        self._delete_told(frozenset(event.deleted))
         self.orders.take_leaders(event)
         self.is_stirred = True
 
     def _replicas_stopped(self, event: events.ReplicasStopped) -> None:
         self.note_controller(event.controller_epoch)
-        self._marked |= {name for (name, _), one in event.replicas.items() if one.leader_epoch == EPOCH_DURING_DELETE}
+        stops = event.replicas.items()
+        self._delete_told(
+            {name for (name, _), one in stops if one.is_deleted and one.leader_epoch == EPOCH_DURING_DELETE}
+        )
         self.orders.take_stops(event)
         self.is_stirred = True
+
+    def _delete_told(self, names: Set[str]) -> None:
+        """The active controller deletes these topics: as good as a mark."""
+        self._marked |= names
+        for name in filter(self.known.has, names):
+            self.known.mark_for_deletion(name)
+            self._departures.hold(name)
 
     def _topic(self, name: str, topic_id: str) -> Topic | None:
         """The topic that an event is about, unless it has gone."""

@@ -23,6 +23,7 @@ class Departures:
         self._known = known
         self._rows = rows
         self._leaving: dict[str, bool] = {}  # topics that the active controller deletes -> whether it was told to go on
+        self._told: dict[str, int] = {}  # topics that another node's controller deletes -> `additions` then
         self._next = 0  # where in the list of deleted topics the next check begins
         self._next_replica = 0  # the same of replicas that leave without their topic
 
@@ -39,6 +40,15 @@ class Departures:
         if self._known.has(name):
             self._known.mark_for_deletion(name)
         self._leaving.setdefault(name, False)
+
+    def hold(self, name: str) -> None:
+        """Another node's controller deletes a topic: while ZooKeeper has the mark, it has the topic, which must not come back."""
+        if not self._known.is_authority:
+            self._told[name] = self._known.additions
+
+    def note_marks(self, marked: Set[str], as_of: int) -> None:
+        """All marks, as they were read after `additions` was that: a deletion whose mark is gone is over."""
+        self._told = {name: since for name, since in self._told.items() if name in marked or since > as_of}
 
     def end(self, name: str) -> None:
         """Its znodes are gone."""
@@ -101,7 +111,7 @@ class Departures:
     def _is_settled(self, topic: DeletedTopic, followed: int, marked: Set[str]) -> bool:
         """Whether every worker of this node has acted on a topic's deletion, and it is not still there to be deleted."""
         known = self._known
-        if not 0 < known.deleted[topic] <= followed:
+        if topic.name in self._told or not 0 < known.deleted[topic] <= followed:
             return False
         if not all(map(self._rows.is_deleted, known.leaving.get(topic.name, ()))):
             return False

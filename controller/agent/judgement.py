@@ -10,8 +10,9 @@ Runs in: the controller process of every node. The order is Kafka's; what comes 
                       it was told before, and the topic's id too           STALE_CONTROLLER_EPOCH
                       this node is not among the replicas                  UNKNOWN_TOPIC_OR_PARTITION
     a stop            the log is out of service                            KAFKA_STORAGE_ERROR
+                      the assignment gave it to others, or its topic goes  done
                       its leader epoch is below that of the role           FENCED_LEADER_EPOCH
-                      equal or above; -2: the topic goes; -1: not said     done
+                      equal or above; -1: not said                         done
 
 A node reads ZooKeeper as well, so a leader epoch may be known before it is told: it is stale only when it was told before. A stop
 counts with an equal epoch: a cancelled reassignment left strays otherwise (KAFKA-13972). A log that is out of service is said
@@ -69,14 +70,17 @@ def judge_role(
     return ErrorCode.NONE
 
 
-def judge_stop(topic: Topic | None, index: int, leader_epoch: int, is_offline: bool) -> ErrorCode:
-    """Of one replica of a StopReplica; of one that is not here it is done."""
+def judge_stop(topic: Topic | None, index: int, leader_epoch: int, is_replica: bool, is_offline: bool) -> ErrorCode:
+    """Of one replica of a StopReplica; of one that is not here it is done.
+
+    is_replica   whether the assignment, as it is known, has this node
+    """
     if topic is None or index >= len(topic.states):
         return ErrorCode.NONE
     if is_offline:
         return ErrorCode.KAFKA_STORAGE_ERROR
     state = topic.states[index]
-    if leader_epoch in (EPOCH_DURING_DELETE, NO_EPOCH) or state is None:
+    if leader_epoch in (EPOCH_DURING_DELETE, NO_EPOCH) or state is None or not is_replica:
         return ErrorCode.NONE
     known_epoch = topic.told.get(index, state.leader_epoch)
     return ErrorCode.NONE if leader_epoch >= known_epoch else ErrorCode.FENCED_LEADER_EPOCH

@@ -84,9 +84,6 @@ class Orders:
 
     def take_leaders(self, event: events.LeadersTold) -> None:
         known = self._known
-        for name in event.deleted:
-            if known.has(name):
-                known.mark_for_deletion(name)
         for name, told in event.topics.items():
             topic = known.topics.get(name)
             if topic is None or is_another(topic.topic_id, told.topic_id):
@@ -104,9 +101,8 @@ class Orders:
                 continue
             topic = known.topics.get(name)
             if stopped.leader_epoch == EPOCH_DURING_DELETE:
-                if known.has(name):
-                    known.mark_for_deletion(name)
-            elif topic is not None and index < len(topic.states) and index not in topic.stopped:
+                continue  # its topic is gone
+            if topic is not None and index < len(topic.states) and index not in topic.stopped:
                 known.stop(topic, index)
 
     def leaving(self, replicas: Collection[tuple[str, int]]) -> list[DoomedReplica]:

@@ -78,6 +78,9 @@ class KnownCluster:
         self.is_leaving_changed = False
         self.is_authority = False
         self.additions = 0
+        self._gone: dict[
+            str, int
+        ] = {}  # deleted topics -> what `additions` was then: what was read before is of the old one
         self._closing: dict[str, tuple[list[int], int]] = {}  # topic -> partitions that are let go of, version
         self._topics_of: dict[int, set[str]] = {}  # broker -> topics that have a replica on it
         self._restore(view)
@@ -112,6 +115,10 @@ class KnownCluster:
         name = self._by_id.get(topic_id)
         topic = self.topics.get(name) if name is not None else None
         return name if topic is not None and topic.topic_id == topic_id else None
+
+    def is_going(self, topic: Topic) -> bool:
+        """Whether a topic was deleted, and ZooKeeper had it still when it was read: it is in no view."""
+        return DeletedTopic(topic.name, topic.topic_id) in self.deleted
 
     def is_told(self, name: str) -> bool:
         """Whether the view has all that is known of a topic."""
@@ -294,8 +301,10 @@ class KnownCluster:
         marked: Set[str],
         marked_before: Set[str],
         as_of: int,
-    ) -> None:
+    ) -> bool:
         """Make `found` our topics: the only place where topics leave.
+
+        returns   False, where a topic was read before it was deleted: names are to be read again
 
         names           of all topics in ZooKeeper; of those, what is not in `found` stays as it was
         marked          names in /admin/delete_topics, read before `names`
@@ -303,11 +312,12 @@ class KnownCluster:
         as_of           `additions` before `names` was asked for: what was added since is newer than both
         """
         names = set(names)
+        late = {name for name in found if self._gone.get(name, 0) > as_of}
         vanished = []
         for name, known in [(name, known) for name, known in self.topics.items() if name not in names]:
             if known.added > as_of or name in found:
                 continue
-            if name in marked or name in marked_before:
+            if name in marked or name in marked_before or self.is_going(known):
                 self.mark_for_deletion(name)
             else:
                 vanished.append(known)
@@ -315,7 +325,7 @@ class KnownCluster:
             now = self.topics.get(name)
             if now is None or not is_another(now.topic_id, topic.topic_id) or now.added > as_of:
                 continue
-            if name in marked_before:
+            if name in marked_before or self.is_going(now):
                 self.mark_for_deletion(name)
             else:
                 self._remove(now)
@@ -329,8 +339,9 @@ class KnownCluster:
         self._release(vanished)
         for name, topic in found.items():
             now = self.topics.get(name)
-            if now is None or now.added <= as_of:
+            if name not in late if now is None else now.added <= as_of:
                 self.add(topic)
+        return self.topics.keys() >= late
 
     def mark_for_deletion(self, name: str) -> None:
         """Take a topic out of the view that is deleted: its replicas on this node are to go, and its committed offsets."""
@@ -341,11 +352,17 @@ class KnownCluster:
             topic = self.released.pop(name)
             self.names.discard(name)
         replicas = self.leaving.get(name, {})
+        before = {replica.partition for replica in replicas}  # of one before: while it goes, this one was in no view
         for index, row in enumerate(topic.replicas):
-            if self.node_id in row and self.slots.take(name, index) != NO_SLOT:
+            if self.node_id in row and index not in before and self.slots.take(name, index) != NO_SLOT:
                 replicas[self._doomed(topic, index)] = None
         if replicas:
             self.leaving[name] = replicas
+        self.additions += 1
+        self._gone.pop(name, None)
+        self._gone[name] = self.additions
+        if len(self._gone) > RELEASED_TOPICS_MAX:
+            del self._gone[next(iter(self._gone))]
         held, _version = self._closing.pop(name, ([], 0))
         held = [index for index in held if self._doomed(topic, index) not in replicas]
         if held:  # let go of before: their files stay

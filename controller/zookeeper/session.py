@@ -10,7 +10,8 @@ the order in which ZooKeeper carried them out: what a later reply says is newer.
 threads, before or after such a reply.
 
 The session's id and password are kept in a file (`session_file.py`), so that a process killed and restarted resumes
-its session and its ephemeral nodes never blink.
+its session and its ephemeral nodes never blink. After another boot of the machine it does not: `previous` then only says
+whose nodes are ours to remove.
 
 A call without a reply raises `ZkLost`: it may have happened. Whoever called reads again and compares; all that
 the controller process does can be run again for that reason.
@@ -81,6 +82,7 @@ class ZkSession:
         on_event: Callable[[], None],
     ) -> None:
         self.previous = session_file.read() if session_file is not None else None
+        is_resumed = session_file is not None and session_file.is_of_this_boot
         self.drops = 0
         self.losses = 0
         self._probes = 0
@@ -97,7 +99,7 @@ class ZkSession:
             self._client = KazooClient(
                 hosts=_repeated(self._hosts, timeout_ms),
                 timeout=timeout_ms / 1000,
-                client_id=self.previous,
+                client_id=self.previous if is_resumed else None,
                 connection_retry={"max_tries": -1, "delay": 0.05, "backoff": 1.5, "max_delay": 1.0},
             )
         except ValueError:

@@ -12,7 +12,7 @@ from functools import partial
 
 from tests.chaos.cluster_nodes import STOP_S, ClusterNode
 from tests.chaos.cluster_stage import ROLES, ClusterFault, ClusterStage, duration_s
-from tests.chaos.lossy_disk import lose_unsynced
+from tests.chaos.lossy_disk import forget_boot, lose_unsynced
 from tests.chaos.network_rooms import Room
 from tests.chaos.running_node import WORKERS
 
@@ -62,6 +62,7 @@ class LosePower(ClusterFault):
         stage.has_lost_power = True
         _kill(stage, node, self.name, 0.0 if chance.random() < 0.3 else duration_s(chance))
         stage.notes["files that lost pages"] += lose_unsynced(node.log_dirs, chance)
+        forget_boot(node.log_dirs)
         return True
 
 

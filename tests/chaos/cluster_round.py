@@ -335,7 +335,7 @@ class ClusterRound:
                 self.report.notes[f"{client.name} was told that the topic is unknown"] += client.refused
             for name, number in client.errors.items():
                 if (
-                    self._node_type is KafkaNode
+                    KafkaNode in self._node_types
                 ):  # a broker that just started says that it knows no topic, and librdkafka gives up
                     self.report.notes[f"records not delivered: {name}"] += number
                 else:

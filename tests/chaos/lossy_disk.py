@@ -6,10 +6,12 @@ synced before they take their names, so they stay too.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterable
 from pathlib import Path
 
+from headrace.controller.zookeeper.session_file import SESSION_FILE
 from headrace.log.state.checkpoints import RECOVERY_POINT_FILE, read_offset_checkpoint
 from tests.chaos.machine_crash import PAGE_BYTES, position_of
 
@@ -19,6 +21,14 @@ PAGES_MAX = 3  # zeroed in one file
 def lose_unsynced(log_dirs: Iterable[Path], chance: random.Random) -> int:
     """Damage the logs of a node that does not run; returns the number of files that lost something."""
     return sum(_lose_in(log_dir, chance) for log_dir in log_dirs)
+
+
+def forget_boot(log_dirs: Iterable[Path]) -> None:
+    """What a Headrace node wrote down of this machine's boot is of another one."""
+    for log_dir in log_dirs:
+        path = log_dir / SESSION_FILE
+        if path.exists():
+            path.write_text(json.dumps({**json.loads(path.read_text()), "boot": "before"}))
 
 
 def _lose_in(log_dir: Path, chance: random.Random) -> int:

@@ -101,7 +101,9 @@ class JavaLoad:
         self.acked = {}
         self.failures = []
         config = directory / "verifiable-producer.properties"
-        config.write_text("enable.idempotence=true\ndelivery.timeout.ms=300000\nrequest.timeout.ms=10000\n")
+        config.write_text(
+            "enable.idempotence=true\nretries=2147483647\ndelivery.timeout.ms=300000\nrequest.timeout.ms=10000\n"
+        )
         self._log = open(directory / "verifiable-producer.log", "ab")  # noqa: SIM115
         command = [
             "java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", ":".join(map(str, jars("kafka"))),

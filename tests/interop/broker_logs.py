@@ -11,9 +11,18 @@ OF_OFFLINE_PARTITIONS = {
     r"cannot become follower since the new leader -1 is unavailable": "told of a partition whose replicas are not up yet",
     r"failed to (change state|elect leader) for partition \S+ from \S+ to OnlinePartition": "no replica of its ISR is up",
 }
-OF_A_KILLED_CONTROLLER = {
-    **OF_OFFLINE_PARTITIONS,
+OF_REASSIGNMENTS = {
     r"from (Offline|Online)Replica to NewReplica failed": "Kafka's controller takes a reassignment up from its first step",
+}
+OF_A_MOVED_CONTROLLER = {
+    r"ControllerMovedException: .*from an old controller": "a request of the one before, told that it is",
+    r"RequestSendThread.* fails to send a request to broker(.|\n)*InterruptedException": "Kafka's controller resigns",
+}
+OF_A_KILLED_CONTROLLER = {
+    **OF_A_MOVED_CONTROLLER,
+    **OF_OFFLINE_PARTITIONS,
+    **OF_REASSIGNMENTS,
+    r"cannot become follower since the new leader \d+ is unavailable": "it died, and is leader until the election",
 }
 
 
@@ -28,7 +37,9 @@ def severe_lines(path, position=0, allowed=None):
         lines = file.read().decode(errors="replace").splitlines()
     found = []
     for number, line in enumerate(lines):
-        if SEVERE.match(line) and not any(pattern.search(line) for pattern in patterns):
+        if SEVERE.match(line):
             more = [one for one in lines[number + 1 : number + 3] if not re.match(r"\d\d\d\d-", one)]
-            found.append("\n    ".join([line, *more]))
+            said = "\n    ".join([line, *more])
+            if not any(pattern.search(said) for pattern in patterns):
+                found.append(said)
     return found

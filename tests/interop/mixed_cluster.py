@@ -118,7 +118,7 @@ class Member:
         properties.write_text("".join(f"{key}={value}\n" for key, value in given.items()))
         if self.kind == "kafka":
             command = [
-                "java", *KAFKA_JVM, f"-Dlog4j.configuration=file:{self.cluster.log4j}", "-cp",
+                "java", *self.cluster.jvm, f"-Dlog4j.configuration=file:{self.cluster.log4j}", "-cp",
                 ":".join(map(str, jars("kafka"))), "kafka.Kafka", str(properties),
             ]  # fmt: skip
         else:
@@ -163,10 +163,12 @@ class MixedCluster:
 
     kinds      of the brokers 1, 2, 3
     settings   for all, over SETTINGS
+    jvm        Kafka's flags
     """
 
-    def __init__(self, directory, kinds, ibp="3.9", settings=None):
+    def __init__(self, directory, kinds, ibp="3.9", settings=None, jvm=KAFKA_JVM):
         self.directory = Path(directory)
+        self.jvm = jvm
         self.settings = {**SETTINGS, "inter.broker.protocol.version": ibp, **(settings or {})}
         self._server = EmbeddedZooKeeper(self.directory / "zookeeper")
         self._server.start()

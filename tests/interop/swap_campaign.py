@@ -20,7 +20,7 @@ from pathlib import Path
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.interop.acked_load import JavaLoad, NativeLoad, judge, read_all
-from tests.interop.broker_logs import severe_lines
+from tests.interop.broker_logs import OF_A_KILLED_CONTROLLER, OF_A_MOVED_CONTROLLER, severe_lines
 from tests.interop.mixed_cluster import KINDS, MixedCluster
 from tests.interop.replica_files import differences
 
@@ -74,14 +74,16 @@ class Campaign:
         time.sleep(BEFORE_S)
         for load in loads:
             load.stop()
-        wrong = self.judge()
-        return f"{done} whole_s={whole_s:.1f} total_s={time.monotonic() - begun:.1f}", wrong
+            assert load.acked, f"nothing was acknowledged in {load.topic}"
+        wrong = self.judge(OF_A_KILLED_CONTROLLER if number == signal.SIGKILL else OF_A_MOVED_CONTROLLER)
+        acked = "+".join(str(len(load.acked)) for load in loads)
+        return f"{done} whole_s={whole_s:.1f} total_s={time.monotonic() - begun:.1f} acked={acked}", wrong
 
-    def judge(self):
-        """What is wrong now, with no load."""
+    def judge(self, allowed=None):
+        """What is wrong now, with no load; `allowed` as of `severe_lines`."""
         cluster = self.cluster
         cluster.wait_until_whole()
-        wrong = self.wrong_lines()
+        wrong = self.wrong_lines(allowed)
         log_dirs = {one.broker_id: one.log_dir for one in cluster.members.values()}
         for topic, loads in self.loads.items():
             wrong += judge(loads, read_all(cluster.bootstrap, topic, PARTITIONS))
@@ -89,13 +91,13 @@ class Campaign:
                 wrong += differences(log_dirs, topic, index, replicas)
         return wrong
 
-    def wrong_lines(self):
+    def wrong_lines(self, allowed=None):
         """Severe lines of each member's log since the last call."""
         found = []
         for member in self.cluster.members.values():
             found += [
                 f"{member.broker_id}: {line}"
-                for line in severe_lines(member.log_file, self._read.get(member.broker_id, 0))
+                for line in severe_lines(member.log_file, self._read.get(member.broker_id, 0), allowed)
             ]
             self._read[member.broker_id] = member.log_file.stat().st_size
         return found

@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import Producer
 
 from bench.peers import jars
-from tests.interop.broker_logs import OF_OFFLINE_PARTITIONS, severe_lines
+from tests.interop.broker_logs import OF_OFFLINE_PARTITIONS, OF_REASSIGNMENTS, severe_lines
 from tests.interop.mixed_cluster import MixedCluster
 from tests.interop.tool_runner import CONFIGS, ELECT, LOG_DIRS, REASSIGN, TOPICS, VERIFICATION, ToolRunner
 from tests.support import children
@@ -23,6 +23,7 @@ CLUSTERS = {
     "mixed": ["headrace", "kafka", "headrace"],
 }
 RECORDS = 400
+ALLOWED = {**OF_OFFLINE_PARTITIONS, **OF_REASSIGNMENTS}
 THROTTLED = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 
 
@@ -70,8 +71,7 @@ def _no_errors_in_the_logs(cluster):
     before = {member.broker_id: member.log_file.stat().st_size for member in cluster.members.values()}
     yield
     wrong = {
-        one.broker_id: severe_lines(one.log_file, before[one.broker_id], OF_OFFLINE_PARTITIONS)
-        for one in cluster.members.values()
+        one.broker_id: severe_lines(one.log_file, before[one.broker_id], ALLOWED) for one in cluster.members.values()
     }
     assert not any(wrong.values()), wrong
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from headrace.shm.process_table import ProcessState
+from headrace.shm.process_table import Leave, ProcessState
 from headrace.shm.seat import Seat
 from headrace.shm.wiring import Role
 
@@ -37,6 +37,23 @@ def telling(path: Path) -> Entry:
         code = _turn_until_told(seat)
         _append(path, f"{seat.wiring.title(seat.process_id)} clean={seat.processes.is_clean_stop()}")
         return code
+
+    return run
+
+
+def moving(path: Path, is_done: bool = True) -> Entry:
+    """Obedient, as a controller process with leaders to move: it says that it wants to, and that it did when it is told to stop."""
+
+    def run(seat: Seat, _listener: object = None) -> int:
+        seat.set_leave(Leave.WANTED)
+
+        def turn() -> None:
+            time.sleep(TURN_S)
+            if is_done and seat.is_leaving() and seat.processes.leave(seat.process_id) is Leave.WANTED:
+                _append(path, "moved")
+                seat.set_leave(Leave.DONE)
+
+        return _turn_until_told(seat, work=turn)
 
     return run
 

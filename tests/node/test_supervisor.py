@@ -126,6 +126,22 @@ def test_roles_stop_in_order_and_the_housekeeper_knows_that_the_logs_are_closed(
     assert clean["hr-housekeep-0"] == "clean=True"
 
 
+def test_leaders_move_before_any_process_stops(fork_node, tmp_path):
+    told = tmp_path / "told"
+    node = fork_node(network=fakes.telling(told), controller=fakes.moving(told))
+    node.wait_ready()
+    assert node.stop() == 0
+    assert told.read_text().splitlines() == ["moved", "hr-network-0 clean=False"]
+
+
+def test_leaders_that_do_not_move_are_waited_for_so_long_and_the_stop_is_clean(fork_node, tmp_path, monkeypatch):
+    monkeypatch.setattr(supervisor, "LEAVE_MS_MAX", 200)
+    node = fork_node(controller=fakes.moving(tmp_path / "told", is_done=False))
+    node.wait_ready()
+    assert node.stop() == 0
+    assert "leaders not moved in time" in node.log()
+
+
 def test_a_partition_worker_that_could_not_close_makes_the_stop_unclean(fork_node, tmp_path):
     told = tmp_path / "told"
     node = fork_node(partition=fakes.stopping_with(1), housekeeper=fakes.telling(told))

@@ -13,7 +13,7 @@ from headrace.ids import BrokerId
 from headrace.limits import DESCRIPTORS_RESERVED
 from headrace.log.reading.open_segments import OpenSegments, segments_within
 from headrace.runtime.mailbox import Mailbox
-from headrace.settings import Settings
+from headrace.settings import RACK_AWARE_SELECTOR, Settings
 from headrace.shm.cluster_view import BrokerView, Changes, ClusterView
 from headrace.shm.seat import Seat
 from headrace.topic_defaults import TopicDefaults
@@ -43,6 +43,7 @@ class Context:
         self.settings: Settings = wiring.settings
         self.topic_defaults = TopicDefaults(self.settings)  # as of the view
         self.node_id = BrokerId(self.settings["broker.id"])
+        self.is_rack_aware = self.settings["replica.selector.class"] == RACK_AWARE_SELECTOR
         self.view: ClusterView = seat.view.read()
         self.view_version = -1
         self._topic_names: dict[bytes, str] | None = None  # by id; once an id was asked for

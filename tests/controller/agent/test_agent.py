@@ -115,20 +115,6 @@ def test_a_follower_hosts_its_replicas_once_the_active_controller_wrote_their_st
     assert "t-0" in follower.owner.directories
 
 
-def test_a_follower_that_joined_before_its_leaders_were_given_back_learns_of_it(new_node, ensemble):
-    active = new_node(0)
-    active.turn()
-    put_topic(ensemble, "t", ((1,),))
-    active.turn()
-    assert state_of(ensemble, "t").leader == -1
-    follower = new_node(1)
-    assert follower.view.topics["t"].partitions[0].leader == -1
-    active.turn()
-    assert state_of(ensemble, "t").leader == 1
-    follower.turn()
-    assert follower.view.topics["t"].partitions[0].leader == 1
-
-
 def test_a_follower_deletes_its_replicas_when_the_active_controller_deleted_the_topic(new_node, ensemble):
     active, follower = new_node(0), new_node(1)
     active.turn()

@@ -100,8 +100,9 @@ STOPS = {-2: NONE, -1: NONE, 0: FENCED, 4: FENCED, 5: NONE, 6: NONE}
 
 @pytest.mark.parametrize(("leader_epoch", "error"), STOPS.items())
 def test_a_stop_by_its_leader_epoch(leader_epoch, error):
-    assert judge_stop(topic_of(), 0, leader_epoch, is_offline=False) is error
-    assert judge_stop(topic_of(leader_epoch=9, told=5), 0, leader_epoch, is_offline=False) is error, "of the role"
-    assert judge_stop(topic_of(), 0, leader_epoch, is_offline=True) is OFFLINE
-    assert judge_stop(topic_of(), 1, leader_epoch, is_offline=False) is NONE
-    assert judge_stop(None, 0, leader_epoch, is_offline=False) is NONE
+    assert judge_stop(topic_of(), 0, leader_epoch, True, is_offline=False) is error
+    assert judge_stop(topic_of(leader_epoch=9, told=5), 0, leader_epoch, True, is_offline=False) is error, "of the role"
+    assert judge_stop(topic_of(), 0, leader_epoch, True, is_offline=True) is OFFLINE
+    assert judge_stop(topic_of(), 0, leader_epoch, False, is_offline=False) is NONE, "it has moved"
+    assert judge_stop(topic_of(), 1, leader_epoch, True, is_offline=False) is NONE
+    assert judge_stop(None, 0, leader_epoch, True, is_offline=False) is NONE

@@ -227,6 +227,19 @@ def test_a_successor_resumes_the_session_and_its_ephemeral_nodes_never_blink(new
     assert second.get("/e").ephemeral_owner == held
 
 
+def test_after_another_boot_the_session_is_not_resumed_and_known_as_the_one_before(new_session, chroot, tmp_path):
+    """What the machine lost with its page cache, the leader epoch and the ISR would not know of."""
+    file = tmp_path / SESSION_FILE
+    first = new_session(file)
+    first.create("/e", is_ephemeral=True)
+    held = first.session_id
+    file.write_text(json.dumps({**json.loads(file.read_text()), "boot": "another"}))
+    second = new_session(file)
+    assert second.session_id not in (0, held)
+    assert second.previous[0] == held == second.get("/e").ephemeral_owner
+    assert json.loads(file.read_text())["id"] == second.session_id
+
+
 def test_a_session_that_is_over_is_replaced_and_the_file_too(new_session, tmp_path):
     file = tmp_path / ".headrace-session"
     first = new_session(file)

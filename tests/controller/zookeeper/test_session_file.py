@@ -81,3 +81,23 @@ def test_a_damaged_file_is_no_session(dirs, text):
     assert SessionFile(dirs).read() is None
     SessionFile(dirs[1:]).write(FIRST)
     assert SessionFile(dirs).read() == FIRST
+
+
+def test_a_session_of_another_boot_is_told_apart(dirs):
+    first = SessionFile(dirs, "boot-1")
+    assert not first.is_of_this_boot
+    first.write(FIRST)
+    same, other, unknown = (SessionFile(dirs, boot) for boot in ("boot-1", "boot-2", ""))
+    assert [one.read() for one in (same, other, unknown)] == [FIRST] * 3  # it was ours: what it left can be removed
+    assert [one.is_of_this_boot for one in (same, other, unknown)] == [True, False, False]
+    SessionFile(dirs, "").write(SECOND)
+    nowhere = SessionFile(dirs, "")
+    assert nowhere.read() == SECOND
+    assert not nowhere.is_of_this_boot
+
+
+def test_the_kernels_boot_id_is_the_default(dirs):
+    SessionFile(dirs).write(FIRST)
+    again = SessionFile(dirs)
+    again.read()
+    assert again.is_of_this_boot

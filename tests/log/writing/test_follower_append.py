@@ -130,3 +130,16 @@ def test_an_old_entry_far_after_the_last_one_goes_into_a_segment_that_can_index_
     assert log.log_end_offset == far + 3
     log.abandon()
     assert follower.open().log_end_offset == far + 3
+
+
+def test_an_old_entry_after_newer_batches_makes_the_epochs_unknown(follower):
+    """The latest epoch would be taken to end where the log does, and a follower of ours told so."""
+    log = follower.open(CONFIG)
+    log.append_as_follower(memoryview(b"".join(with_header(batch(), offset, epoch=3) for offset in range(3))), NOW_MS)
+    assert log.epochs.entries == [(3, 0)]
+    log.append_as_follower(memoryview(build_message_set([Record(3, NOW_MS, None, b"old", ())], 1)), NOW_MS)
+    assert log.epochs.entries == []
+    log.append_as_follower(memoryview(with_header(batch(), 4, epoch=3)), NOW_MS)
+    assert log.epochs.entries == [(3, 4)]
+    log.close()
+    assert follower.open(CONFIG, clean=True).epochs.entries == [(3, 4)]

@@ -100,3 +100,15 @@ def test_what_was_cut_does_not_count_towards_the_next_snapshot(maker):
     log.append_as_leader([batch(size=5_000)], 0, NOW_MS)
     assert [path.stem for path in maker.directory.glob("*.snapshot")] == [f"{2:020d}"]
     log.abandon()
+
+
+@pytest.mark.parametrize("offset", [3, 7])
+def test_an_epoch_that_began_at_the_end_is_forgotten_though_nothing_is_cut(maker, offset):
+    """A leader that wrote nothing before another one was elected: the logs of others have no such epoch (KAFKA-7415)."""
+    log = maker.open(CONFIG)
+    log.append_as_leader([batch(3)], 1, NOW_MS)
+    log.assign_leader_epoch(2)
+    assert not log.truncate_to(offset)
+    assert log.epochs.entries == [(1, 0)]
+    log.close()
+    assert maker.open(CONFIG, clean=True).epochs.entries == [(1, 0)]

@@ -54,6 +54,16 @@ class FollowerRig(Rig):
         replica.append([batch() for _ in range(count)], self.clock.ms)
         return replica
 
+    def lead_epochs(self):
+        """Epochs 4 (offsets 0 and 1), 6 (2 to 4), 9 (5): this node has led in all of them."""
+        for epoch, count in ((EPOCH, 2), (6, 3), (9, 1)):
+            view = replicated(view_of(("t", 2)), epoch=epoch)
+            self.set_view(view._replace(version=self.seat.view.view.version + 1))
+            self.replicas.follow(self.seat.view.view)
+            for _ in range(count):
+                self.clock.ms += 1_000
+                self.put()
+
     def told(self):
         """What the owner was told since the last call: (slot, replica, leader epoch, broker epoch, offset, log start)."""
         written = self.seat.writers[PARTITION_WORKER].written
@@ -79,6 +89,7 @@ class Follower:
         self.data = b""
         self.version = 17
         self.session = (0, 0)
+        self.rack = ""
 
     def send(
         self, *partitions, max_wait_ms=0, min_bytes=1, max_bytes=1 << 20, session=None, forgotten=(), version=None
@@ -92,6 +103,7 @@ class Follower:
             max_wait_ms=max_wait_ms,
             min_bytes=min_bytes,
             max_bytes=max_bytes,
+            rack_id=self.rack,
             session_id=session_id,
             session_epoch=session_epoch,
             topics=[_Request.FetchTopic(**topic, partitions=list(partitions))] if partitions else [],

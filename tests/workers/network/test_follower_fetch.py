@@ -99,15 +99,6 @@ def test_a_fetch_of_a_brokers_earlier_life_is_refused(rig, told, error):
     assert name(Follower(rig, broker_epoch=told).one()) == error
 
 
-def lead_epochs(rig):
-    """Epochs 4 (0 to 1), 6 (2 to 4), 9 (5): this node has led in all of them."""
-    for epoch, count in ((EPOCH, 2), (6, 3), (9, 1)):
-        view = replicated(view_of(("t", 2)), epoch=epoch)
-        rig.set_view(view._replace(version=rig.seat.view.view.version + 1))
-        rig.replicas.follow(rig.seat.view.view)
-        rig.put(count=count)
-
-
 @pytest.mark.parametrize(
     ("offset", "fetched", "diverging"),
     [
@@ -121,7 +112,7 @@ def lead_epochs(rig):
 @pytest.mark.parametrize("version", [12, 17])
 def test_a_follower_with_another_history_is_told_where_its_epoch_ended(rig, offset, fetched, diverging, version):
     """KIP-279, KIP-595."""
-    lead_epochs(rig)
+    rig.lead_epochs()
     row = rig.follower.one(0, offset, 9, fetched, version=version)
     assert name(row) == "NONE"
     found = (row.diverging_epoch.epoch, row.diverging_epoch.end_offset)
@@ -133,7 +124,7 @@ def test_a_follower_with_another_history_is_told_where_its_epoch_ended(rig, offs
 @pytest.mark.parametrize(("offset", "fetched"), [(0, 4), (0, 9), (0, -1), (7, -1), (3, 10)])
 def test_an_offset_that_there_is_not_comes_before_divergence(rig, offset, fetched):
     """KAFKA-12996: below the log start, whatever the epochs; beyond the end without an epoch; an epoch that is newer than all."""
-    lead_epochs(rig)
+    rig.lead_epochs()
     replica = rig.replicas.by_slot[0]
     replica.log.advance_log_start(1)
     replica.publish()
@@ -143,7 +134,7 @@ def test_an_offset_that_there_is_not_comes_before_divergence(rig, offset, fetche
 
 
 def test_epochs_that_are_known_are_read_again_when_the_log_start_or_the_leader_epoch_moves(rig):
-    lead_epochs(rig)
+    rig.lead_epochs()
     assert rig.follower.one(0, 3, 9, 4).diverging_epoch == (4, 2)
     replica = rig.replicas.by_slot[0]
     replica.move_high_watermark(6)

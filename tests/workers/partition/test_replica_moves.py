@@ -213,6 +213,25 @@ def test_retention_and_truncation_of_the_source_do_not_confuse_the_copy(node):
     assert len(records(node, 0)) == 400 - start
 
 
+def test_what_a_leader_has_cut_is_cut_from_the_copy_too(node):
+    """A follower whose log parts from its leader's below what was copied, as after an unclean election."""
+    assert node.alter(0, node.other_dir(0)) == 0
+    for _ in range(20):
+        assert node.moves.do_work()
+    replica = node.replicas.by_slot[0]
+    (move,) = node.moves._moves.values()
+    assert move.future.log_end_offset > 100
+    replica.truncate(50)
+    node.moves.follow_cut(replica)
+    assert move.future.log_end_offset == 50
+    for _ in range(200):
+        assert node.append(0)
+    expected = records(node, 0)
+    work_through(node.moves)
+    assert node.row(0).log_end_offset == 250
+    assert records(node, 0) == expected
+
+
 @pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC])
 def test_a_move_whose_disk_fails_is_given_up_and_the_replica_stays(node, error):
     source, target = node.dir_of(0), node.other_dir(0)

@@ -5,6 +5,9 @@ id 0, which is legal; a full response then names exactly the partitions asked fo
 `down_conversion.py`. v13 names topics by id: who asked for a topic that was deleted never gets records of another one of its
 name, however long the fetch waited.
 
+A follower here answers clients too, up to its own mark, from v11 on (KIP-392): a leader sends those there that say that they are in
+its rack. None but a leader does so (KAFKA-13778).
+
 A connection whose answers take OUTBOX_BYTES_MAX already gets file ranges only, and an old version nothing yet: fetches
 that wait after a slow answer all come due in the end.
 
@@ -27,7 +30,7 @@ from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response_parts
 from headrace.protocol.compression import Codec
 from headrace.shm.counters import FETCH_BYTES, FETCH_REQUESTS, PARKED_FETCHES
-from headrace.shm.partition_table import PartitionRow
+from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.workers.network import down_conversion, follower_fetch
 from headrace.workers.network.context import Context
 from headrace.workers.network.down_conversion import VERSION_OF_MAGIC_2, OldRange
@@ -37,6 +40,7 @@ from headrace.workers.network.outbox import FilePart
 from headrace.workers.network.partition_reads import (
     CONSUMER_REPLICA_ID_MAX,
     SMALL_RANGE_BYTES,
+    closest_replica,
     refusal,
     refusal_of,
 )
@@ -45,6 +49,7 @@ from headrace.workers.network.routes import Route
 READ_COMMITTED = 1
 VERSION_OF_FIRST_MESSAGE_WHOLE = 3
 VERSION_OF_ZSTD = 10
+VERSION_OF_CLOSEST = 11
 VERSION_OF_TOPIC_IDS = 13
 VERSION_OF_REPLICA_STATE = 15
 
@@ -79,7 +84,7 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
 class _Fetch:
     """One fetch request, tried until it is answered."""
 
-    __slots__ = ("context", "exchange", "is_last", "request", "room", "slots")
+    __slots__ = ("context", "exchange", "is_last", "rack", "request", "room", "slots")
 
     def __init__(self, context: Context, exchange: Exchange, request: messages.FetchRequest) -> None:
         self.context = context
@@ -88,6 +93,7 @@ class _Fetch:
         self.slots: list[int] = []
         self.is_last = False
         self.room = 0  # bytes that may still be copied into the answer
+        self.rack = request.rack_id if context.is_rack_aware else ""  # of a client that may be sent elsewhere
 
     def attempt(self, is_last: bool) -> bool:
         """Read every partition; answer if it is enough or the last try.
@@ -120,7 +126,7 @@ class _Fetch:
                 limit = min(wanted.partition_max_bytes, budget - gathered)
                 data, size = self._read(route, wanted, limit, gathered == 0)
                 gathered += size
-                has_error = has_error or data.error_code != 0
+                has_error = has_error or data.error_code != 0 or data.preferred_read_replica >= 0
                 partitions.append(data)
             responses.append(_TopicResponse(topic=name, topic_id=topic.topic_id, partitions=partitions))
         self.slots = slots
@@ -168,7 +174,8 @@ class _Fetch:
         if row is None:  # its writer died in the middle: the next attempt sees what its successor publishes
             is_answer = self.is_last or self.request.min_bytes <= 0
             return refusal(index, ErrorCode.NOT_LEADER_OR_FOLLOWER if is_answer else ErrorCode.NONE), 0
-        error = refusal_of(route, row, wanted.current_leader_epoch)
+        version = self.exchange.api_version
+        error = refusal_of(route, row, wanted.current_leader_epoch, may_follow=version >= VERSION_OF_CLOSEST)
         if error:
             return refusal(index, error), 0
         if not row.log_start_offset <= wanted.fetch_offset <= row.log_end_offset:
@@ -178,7 +185,10 @@ class _Fetch:
             end_offset, end_segment, end_position = row.last_stable_offset, row.lso_segment, row.lso_position
         else:
             end_offset, end_segment, end_position = row.high_watermark, row.hw_segment, row.hw_position
-        version = self.exchange.api_version
+        if self.rack and row.state == RowState.LEADER and wanted.fetch_offset <= row.high_watermark:
+            closest = closest_replica(self.context, route, self.rack)
+            if closest >= 0:
+                return self._found(index, row, b"")[0]._replace(preferred_read_replica=closest), 0
         if route.policy is not None and route.policy.codec == Codec.ZSTD and version < VERSION_OF_ZSTD:
             return refusal(index, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE), 0
         records: bytes | FilePart | OldRange = b""

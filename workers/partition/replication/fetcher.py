@@ -53,6 +53,7 @@ from headrace.workers.partition.replication.leader_questions import (
     offset_answers,
     offsets_request,
 )
+from headrace.workers.partition.replication.throttle import Throttle
 
 VERSION_WITHOUT_IDS = 12
 VERSION_OF_IDS = 13
@@ -73,6 +74,7 @@ class Fetcher:
     delay          called with a partition and the length of its pause, returns the serial of a timer; `resume` follows
     cancel         called with such a serial
     on_cut         called with a replica whose log was cut, or restarted
+    throttle       of all fetchers of this worker
     """
 
     def __init__(
@@ -84,8 +86,10 @@ class Fetcher:
         delay: Callable[[Followed, int], int],
         cancel: Callable[[int], None],
         on_cut: Callable[[Replica], None],
+        throttle: Throttle,
     ) -> None:
         self.leader = leader
+        self._throttle = throttle
         self.broker_epoch = -1
         self._options = options
         self._peers = peers
@@ -167,8 +171,11 @@ class Fetcher:
             self._touched[followed] = None
 
     def resume(self, followed: Followed) -> None:
-        """Its pause is over."""
-        followed.timer = 0
+        """Its pause is over, but for what is owed still."""
+        pause_ms = self._throttle.pause_ms(followed.replica.partition, self._clock.monotonic_ns() // 1_000_000)
+        followed.timer = self._delay(followed, pause_ms) if pause_ms else 0
+        if pause_ms:
+            return
         followed.step(FollowerEvent.TIME)
         self._enroll(followed)
 
@@ -352,7 +359,23 @@ class Fetcher:
                 _log.error("not one whole batch was fetched partition=%s bytes=%d", replica.partition, len(records))
                 self._settle(followed, FollowerEvent.REFUSED)
             self._session.put_last(followed)
+            if self._place and replica.log.log_end_offset < data.high_watermark:
+                self._hold_back(followed, len(records))
         return True
+
+    def _hold_back(self, followed: Followed, size: int) -> None:
+        """A throttled follower that is not in sync waits for what it took."""
+        throttle, partition = self._throttle, followed.replica.partition
+        if not throttle.holds(partition):
+            return
+        now_ms = self._clock.monotonic_ns() // 1_000_000
+        throttle.took(size, now_ms)
+        pause_ms = throttle.pause_ms(partition, now_ms)
+        if pause_ms and followed.state is FollowerState.FETCHING:
+            self._session.drop(followed)
+            self._touched.pop(followed, None)
+            followed.step(FollowerEvent.REFUSED)
+            followed.timer = self._delay(followed, pause_ms)
 
     def _refuse(self, followed: Followed, error: int) -> None:
         """The leader answered an error for a partition."""

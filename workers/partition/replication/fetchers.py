@@ -33,6 +33,7 @@ from headrace.workers.partition.replication.fetch_options import FetchOptions
 from headrace.workers.partition.replication.fetcher import Fetcher
 from headrace.workers.partition.replication.followed import Followed
 from headrace.workers.partition.replication.follower_states import first_state
+from headrace.workers.partition.replication.throttle import Throttle
 
 _CYCLE_NS = FETCHED_CYCLE_MS_MAX * 1_000_000
 
@@ -60,6 +61,7 @@ class Fetchers:
         self._delays: Deadlines[Followed] = Deadlines(partitions_max)
         self._has_news = False
         self._is_closing = False
+        self._throttle = Throttle(options.node_id, options.workers, options.throttled_rate)
 
     def __contains__(self, replica: object) -> bool:
         """Whether a replica follows here: an observer of moves waits for such."""
@@ -71,6 +73,7 @@ class Fetchers:
     def follow(self, view: ClusterView) -> None:
         """Where the brokers are now, and what topics are called."""
         self._topics = view.topics
+        self._throttle.follow(view)
         if view.brokers == self._brokers:
             return
         self._brokers = view.brokers
@@ -144,7 +147,14 @@ class Fetchers:
         fetcher = self._fetchers.get(leader)
         if fetcher is None:
             fetcher = self._fetchers[leader] = Fetcher(
-                leader, self._options, self._peers, self._clock, self._delay, self._delays.cancel, self._on_cut
+                leader,
+                self._options,
+                self._peers,
+                self._clock,
+                self._delay,
+                self._delays.cancel,
+                self._on_cut,
+                self._throttle,
             )
             self._connect(fetcher)
         fetcher.add(followed)

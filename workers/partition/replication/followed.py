@@ -27,6 +27,8 @@ from headrace.workers.partition.replication.divergence import find_cut
 from headrace.workers.partition.replication.fetch_session import Subject, Wish
 from headrace.workers.partition.replication.follower_states import TABLE, FollowerEvent, FollowerState
 
+_RESETS_WITH_EPOCH = 2
+
 _log = logging.getLogger(__name__)
 
 
@@ -37,11 +39,12 @@ class Followed(Subject):
     leader, leader_epoch   whom it follows
     state                  `FollowerState`; changed by `step` alone
     failures               in a row
+    resets                 that changed nothing: the leader has our end's offset, and not our latest epoch
     last_error             that was said of it; 0: none
     timer                  serial of its back-off
     """
 
-    __slots__ = ("failures", "last_error", "leader", "leader_epoch", "replica", "state", "timer")
+    __slots__ = ("failures", "last_error", "leader", "leader_epoch", "replica", "resets", "state", "timer")
 
     def __init__(self, replica: Replica, topic_id: bytes, state: FollowerState) -> None:
         super().__init__(replica.partition.topic, topic_id, replica.partition.partition)
@@ -50,6 +53,7 @@ class Followed(Subject):
         self.leader_epoch = replica.leader_epoch
         self.state = state
         self.failures = 0
+        self.resets = 0
         self.last_error = 0
         self.timer = 0
 
@@ -71,7 +75,7 @@ class Followed(Subject):
     def wish(self, says_last_epoch: bool) -> Wish:
         """What a fetch of it asks for now."""
         log = self.replica.log
-        last_epoch = log.epochs.latest if says_last_epoch else -1
+        last_epoch = log.epochs.latest if says_last_epoch and self.resets < _RESETS_WITH_EPOCH else -1
         return Wish(self.leader_epoch, log.log_end_offset, last_epoch, log.log_start_offset)
 
     def apply(
@@ -114,7 +118,11 @@ class Followed(Subject):
         return self._cut(self.replica.high_watermark, on_cut) or FollowerEvent.CUT
 
     def reset(self, start_offset: int, end_offset: int, on_cut: Callable[[Replica], None]) -> FollowerEvent:
-        """Our end is not in the leader's log, which begins and ends at these offsets."""
+        """Our end is not in the leader's log, which begins and ends at these offsets.
+
+        Where it is there by now, we ask again; and then without our epoch, from the high watermark on, since a leader that
+        does not know that epoch (its file was lost, or its log has older formats at the end) refuses the offset too.
+        """
         log = self.replica.log
         own_end_offset = log.log_end_offset
         if end_offset < own_end_offset:
@@ -132,7 +140,11 @@ class Followed(Subject):
             except StorageFailed as failure:
                 return self._refused(failure)
             on_cut(self.replica)
-        return FollowerEvent.RESET
+            return FollowerEvent.RESET
+        self.resets += 1
+        if self.resets == _RESETS_WITH_EPOCH:
+            return self._cut(self.replica.high_watermark, on_cut) or FollowerEvent.RESET
+        return FollowerEvent.RESET if self.resets < _RESETS_WITH_EPOCH else FollowerEvent.REFUSED
 
     def _cut(self, offset: int, on_cut: Callable[[Replica], None]) -> FollowerEvent | None:
         """Cut the log, if it is longer; None where that worked."""

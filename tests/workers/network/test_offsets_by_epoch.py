@@ -1,0 +1,153 @@
+"""ListOffsets and OffsetForLeaderEpoch of a log of several leader epochs, for clients and for followers.
+
+Holds: workers/network/handlers/a23_offset_for_leader_epoch.py, workers/network/epoch_files.py
+"""
+
+import pytest
+
+from headrace.errors import ErrorCode
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey, response_header_version
+from headrace.protocol.codec import decode_response
+from headrace.protocol.frames import build_request
+from tests.support.log_fixtures import batch
+from tests.workers.network.follower_rig import EPOCH, FOLLOWER, NODE, STRANGER, FollowerRig
+
+CLIENT = -1
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
+LATEST_EPOCH, END = 9, 6
+START_MS = 1_795_000_000_000
+
+
+class Rig(FollowerRig):
+    """Records at offsets 0 and 1 in epoch 4, 2 to 4 in epoch 6, 5 in epoch 9, a second apart; the mark is 0."""
+
+    def put(self, slot=0, count=1):
+        replica = self.replicas.by_slot[slot]
+        for _ in range(count):
+            replica.append([batch(timestamp_ms=START_MS + 1_000 * replica.log.log_end_offset)], self.clock.ms)
+        return replica
+
+    def ask(self, key, version, request):
+        client = self.follower.client
+        client.sendall(build_request(key, version, 7, "follower", request))
+        data = b""
+        for _ in range(1_000):
+            self.turn(1)
+            try:
+                data += client.recv(1 << 20)
+            except TimeoutError:
+                continue
+            if len(data) >= 4 and len(data) - 4 == int.from_bytes(data[:4], "big"):
+                return decode_response(key, version, memoryview(data)[8 + response_header_version(key, version) :])
+        raise AssertionError("no answer")
+
+    def offset(self, timestamp, replica_id=CLIENT, version=9, isolation=0):
+        """(error, offset, leader epoch)"""
+        request = messages.ListOffsetsRequest
+        wanted = request.ListOffsetsPartition(partition_index=0, timestamp=timestamp, current_leader_epoch=-1)
+        topic = request.ListOffsetsTopic(name="t", partitions=[wanted])
+        message = request(replica_id=replica_id, isolation_level=isolation, topics=[topic])
+        row = self.ask(ApiKey.LIST_OFFSETS, version, message).topics[0].partitions[0]
+        return ErrorCode(row.error_code).name, row.offset, row.leader_epoch
+
+    def end_of(self, epoch, version=4, replica_id=CLIENT, current=-1):
+        """(error, epoch, end offset)"""
+        request = messages.OffsetForLeaderEpochRequest
+        wanted = request.OffsetForLeaderPartition(partition=0, leader_epoch=epoch, current_leader_epoch=current)
+        message = request(replica_id=replica_id, topics=[request.OffsetForLeaderTopic(topic="t", partitions=[wanted])])
+        row = self.ask(ApiKey.OFFSET_FOR_LEADER_EPOCH, version, message).topics[0].partitions[0]
+        return ErrorCode(row.error_code).name, row.leader_epoch, row.end_offset
+
+
+@pytest.fixture
+def rig(tmp_path):
+    rig = Rig(tmp_path)
+    rig.lead_epochs()
+    yield rig
+    rig.close()
+
+
+def commit(rig, mark=END, log_start=0):
+    replica = rig.replicas.by_slot[0]
+    replica.move_high_watermark(mark)
+    replica.log.advance_log_start(log_start)
+    replica.publish()
+
+
+@pytest.mark.parametrize("replica_id", [CLIENT, FOLLOWER])
+@pytest.mark.parametrize("timestamp", [EARLIEST, EARLIEST_LOCAL])
+@pytest.mark.parametrize(("log_start", "epoch"), [(0, 4), (1, 4), (2, 6), (4, 6), (5, 9), (6, 9)])
+def test_the_earliest_offset_has_the_epoch_in_which_its_record_was_written(
+    rig, replica_id, timestamp, log_start, epoch
+):
+    """RP-30285; at 6 the log is empty, and its next record is of the present epoch."""
+    commit(rig, log_start=log_start)
+    assert rig.offset(timestamp, replica_id) == ("NONE", log_start, epoch)
+
+
+def test_an_empty_log_has_the_epoch_of_its_leader(tmp_path):
+    rig = Rig(tmp_path)
+    assert rig.offset(EARLIEST) == rig.offset(LATEST) == ("NONE", 0, EPOCH)
+    rig.close()
+
+
+@pytest.mark.parametrize("replica_id", [CLIENT, FOLLOWER])
+@pytest.mark.parametrize(("offset", "epoch"), [(0, 4), (1, 4), (2, 6), (4, 6), (5, 9)])
+def test_a_record_found_by_its_time_has_its_own_epoch(rig, replica_id, offset, epoch):
+    commit(rig)
+    assert rig.offset(START_MS + 1_000 * offset, replica_id) == ("NONE", offset, epoch)
+
+
+def test_the_latest_record_by_time_has_its_own_epoch(rig):
+    commit(rig, 5)
+    assert rig.offset(MAX_TIMESTAMP) == ("NONE", 4, 6)
+    assert rig.offset(MAX_TIMESTAMP, FOLLOWER) == ("NONE", 5, 9)
+
+
+def test_the_end_is_the_mark_for_clients_and_the_logs_end_for_followers(rig):
+    commit(rig, 5)
+    rig.put()
+    assert rig.offset(LATEST) == ("NONE", 5, LATEST_EPOCH)
+    assert rig.offset(LATEST, FOLLOWER) == ("NONE", END + 1, LATEST_EPOCH)
+    assert rig.offset(START_MS + 5_000) == ("NONE", -1, -1)
+    assert rig.offset(START_MS + 5_000, FOLLOWER) == ("NONE", 5, LATEST_EPOCH)
+
+
+@pytest.mark.parametrize(
+    ("version", "error"), [(9, "OFFSET_NOT_AVAILABLE"), (5, "OFFSET_NOT_AVAILABLE"), (4, "LEADER_NOT_AVAILABLE")]
+)
+def test_a_leader_whose_mark_has_not_reached_its_epoch_tells_clients_no_end(rig, version, error):
+    """KIP-207: the leader before it may have told a later one."""
+    commit(rig, 4)
+    assert rig.offset(LATEST, version=version)[0] == error
+    assert rig.offset(LATEST, version=version, isolation=1)[0] == error
+    assert rig.offset(START_MS + 4_000, version=version)[0] == error
+    assert rig.offset(START_MS + 3_000, version=version)[:2] == ("NONE", 3), "it was committed"
+    assert rig.offset(EARLIEST, version=version)[:2] == ("NONE", 0)
+    assert rig.offset(LATEST, FOLLOWER, version=version)[:2] == ("NONE", END)
+    commit(rig, 5)
+    assert rig.offset(LATEST, version=version)[:2] == ("NONE", 5)
+
+
+@pytest.mark.parametrize("replica_id", [NODE, STRANGER])
+def test_who_is_no_other_broker_is_told_no_offsets(rig, replica_id):
+    assert rig.offset(LATEST, replica_id)[0] == "CLUSTER_AUTHORIZATION_FAILED"
+
+
+@pytest.mark.parametrize("version", range(5))
+@pytest.mark.parametrize("replica_id", [CLIENT, FOLLOWER])
+@pytest.mark.parametrize(
+    ("epoch", "found"),
+    [(3, (3, 0)), (4, (4, 2)), (5, (4, 2)), (6, (6, 5)), (8, (6, 5)), (9, (9, 6)), (10, (-1, -1)), (-1, (-1, -1))],
+)
+def test_where_a_leader_epoch_ended(rig, version, replica_id, epoch, found):
+    """KIP-101, KIP-279; before v1 an answer has no epoch."""
+    wanted = (found[0] if version else -1, found[1])
+    assert rig.end_of(epoch, version, replica_id)[1:] == wanted
+
+
+@pytest.mark.parametrize(("current", "error"), [(9, "NONE"), (8, "FENCED_LEADER_EPOCH"), (10, "UNKNOWN_LEADER_EPOCH")])
+def test_who_asks_in_another_epoch_is_told_so(rig, current, error):
+    """KIP-320."""
+    assert rig.end_of(4, current=current)[0] == error
