@@ -15,7 +15,7 @@ marks as well.
 
 The znodes hold the name until then: a topic made under it finds neither files nor committed offsets of the old one. A replica that
 is Ineligible holds it too, until its broker starts again: nobody else would ever remove its files. A reassignment in
-progress is waited for first (`resume`); so long the topic is served.
+progress ends with its topic: replicas that it adds or removes are among those that go (docs/decisions/038).
 
 Source: Kafka `TopicDeletionManager`.
 """
@@ -23,7 +23,7 @@ Source: Kafka `TopicDeletionManager`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from headrace.controller.active.replica_states import ReplicaStatus
 from headrace.controller.active.term import RETRY_MS, Part, Term
@@ -55,8 +55,7 @@ class Deletion:
 
     def __init__(self, topic: Topic | None) -> None:
         self.topic = topic
-        rows = topic.replicas if topic is not None else ()
-        self.left: set[Replica] = {(index, broker) for index, row in enumerate(rows) for broker in row}
+        self.left: set[Replica] = set(_replicas_of(topic)) if topic is not None else set()
         self.is_settled = False
         self.is_removed = False
 
@@ -67,13 +66,12 @@ class Deletions(Part):
     def __init__(self, term: Term) -> None:
         self._term = term
         self._pending: dict[str, Deletion] = {}  # topics whose deletion has begun
-        self._halted: set[str] = set()  # marked topics whose replicas are being moved
         self._removable: dict[str, None] = {}  # topics that nobody has any more
         self._removals = 0  # tasks
 
     def __contains__(self, name: object) -> bool:
         """Whether a topic of this name is being deleted."""
-        return name in self._pending or name in self._halted
+        return name in self._pending
 
     # What happens
 
@@ -91,22 +89,8 @@ class Deletions(Part):
             if not term.settings["delete.topic.enable"] and topic is not None:
                 _log.warning("deletion mark removed, delete.topic.enable=false topic=%s", name)
                 term.start(self._remove_mark(name))
-            elif topic is not None and (topic.adding or topic.removing):
-                if name not in self._halted:
-                    _log.info("topic deletion waits for a reassignment topic=%s", name)
-                self._halted.add(name)
             else:
                 self._begin(name, topic)
-
-    def topics_read(self, names: Collection[str]) -> None:
-        """A reassignment may have ended."""
-        for name in self._halted.intersection(names):
-            self.resume(name)
-
-    def resume(self, name: str) -> None:
-        """A reassignment of this topic has ended, or was cancelled."""
-        if name in self._halted and name in self._term.marked:
-            self.marks_read([name])
 
     def brokers_changed(self, gone: frozenset[int], come: frozenset[int]) -> None:
         for name, deletion in list(self._pending.items()):
@@ -138,7 +122,6 @@ class Deletions(Part):
 
     def _begin(self, name: str, topic: Topic | None) -> None:
         term = self._term
-        self._halted.discard(name)
         deletion = self._pending[name] = Deletion(topic)
         if topic is not None:
             term.leaving[name] = topic
@@ -246,8 +229,7 @@ class Deletions(Part):
         term = self._term
         topic = deletion.topic
         if topic is not None:
-            replicas = [(index, broker) for index, row in enumerate(topic.replicas) for broker in row]
-            self._move(deletion, replicas, ReplicaStatus.NON_EXISTENT)
+            self._move(deletion, _replicas_of(topic), ReplicaStatus.NON_EXISTENT)
             term.states.forget(topic)
         self._pending.pop(name, None)
         term.leaving.pop(name, None)
@@ -269,6 +251,11 @@ class Deletions(Part):
             for path in paths[first : first + ZNODES_PER_COMMIT]:
                 transaction.delete(path)
             await self._term.commit(transaction)
+
+
+def _replicas_of(topic: Topic) -> list[Replica]:
+    """All; those that a reassignment adds or removes are among the others."""
+    return [(index, broker) for index, row in enumerate(topic.replicas) for broker in row]
 
 
 def _brokers_of(replicas: Iterable[Replica]) -> list[int]:

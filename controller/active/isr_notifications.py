@@ -38,34 +38,34 @@ class IsrNotifications(NumberedNotes):
         await read_states(self._term, list(partitions))
 
 
-async def read_states(term: Term, partitions: list[tuple[str, int]]) -> dict[tuple[str, int], PartitionState]:
-    """Read partitions' states again, and tell those that are newer than what was known; raises ZkError.
+async def read_states(term: Term, partitions: list[tuple[str, int]]) -> None:
+    """Read states of partitions that others may have written, and tell them; raises ZkError.
 
-    returns   all that are there
+    What is known already is told to brokers all the same: a leader of this node wrote it, or it was read for another reason.
     """
     known = term.known
-    found: dict[tuple[str, int], PartitionState] = {}
     for first in range(0, len(partitions), READS_IN_FLIGHT_MAX):
         part = partitions[first : first + READS_IN_FLIGHT_MAX]
         paths = [znodes.state_path(name, index) for name, index in part]
+        found: dict[str, list[int]] = {}
         newer: dict[str, dict[int, PartitionState]] = {}
         for (name, index), path, node in zip(part, paths, await term.zk.get_many(paths), strict=True):
-            if node is None:
+            topic = known.topics.get(name)
+            now = topic.states[index] if topic is not None and index < len(topic.states) else None
+            if node is None or now is None:
                 continue
+            found.setdefault(name, []).append(index)
             try:
                 state = znodes.decode_state(path, node.data, node.version)
             except BadZnode as failure:
                 _log.error("partition state kept as it was reason=%s", failure)
                 continue
-            found[name, index] = state
-            topic = known.topics.get(name)
-            now = topic.states[index] if topic is not None and index < len(topic.states) else None
-            if now is not None and state.version > now.version:
+            if state.version > now.version:
                 newer.setdefault(name, {})[index] = state
-        for name, states in newer.items():
-            term.tell(events.StatesWritten(name, known.topics[name].topic_id, states))
-            tell_isrs(term, name, list(states))
-    return found
+        for name, indexes in found.items():
+            if name in newer:
+                term.tell(events.StatesWritten(name, known.topics[name].topic_id, newer[name]))
+            tell_isrs(term, name, indexes)
 
 
 def tell_isrs(term: Term, name: str, indexes: list[int]) -> None:

@@ -20,16 +20,18 @@ from tests.chaos.replica_logs import ends, judge_replicas, read_replicas
 
 READ_S = 60.0
 AGREE_S = 30.0
+GONE_S = 60.0  # a stray directory waits for log.segment.delete.delay.ms, and for the next check of its node
+CHURN = "churn-"
 OFFSETS_TOPIC = "__consumer_offsets"
 
 
-def end_offsets(stage: ClusterStage) -> dict[int, int]:
-    """Of the topic, by partition. raises TimeoutError"""
+def end_offsets(stage: ClusterStage, topic: str = TOPIC, partitions: int = PARTITIONS) -> dict[int, int]:
+    """Of a topic, by partition. raises TimeoutError"""
     consumer = Consumer({"bootstrap.servers": stage.bootstrap, "group.id": FRESH, **CLIENT})
     try:
         return {
-            number: _asked(lambda p=number: consumer.get_watermark_offsets(TopicPartition(TOPIC, p), timeout=5)[1])  # type: ignore[misc]
-            for number in range(PARTITIONS)
+            number: _asked(lambda p=number: consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=5)[1])  # type: ignore[misc]
+            for number in range(partitions)
         }
     finally:
         consumer.close()
@@ -46,9 +48,11 @@ def _asked(question: object) -> int:
             time.sleep(0.1)
 
 
-def read_everything(stage: ClusterStage) -> list[Anomaly]:
+def read_everything(
+    stage: ClusterStage, topic: str = TOPIC, partitions: int = PARTITIONS, generation: int = 0
+) -> list[Anomaly]:
     """By a fresh client, into the history."""
-    wanted = end_offsets(stage)
+    wanted = end_offsets(stage, topic, partitions)
     consumer = Consumer(
         {
             "bootstrap.servers": stage.bootstrap,
@@ -62,7 +66,7 @@ def read_everything(stage: ClusterStage) -> list[Anomaly]:
     records: list[Record] = []
     position = dict.fromkeys(wanted, 0)
     try:
-        consumer.assign([TopicPartition(TOPIC, number, OFFSET_BEGINNING) for number in wanted])
+        consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in wanted])
         while any(position[number] < end for number, end in wanted.items()) and time.monotonic() < began + READ_S:
             for message in consumer.consume(1000, timeout=0.2):
                 if not message.error():
@@ -70,9 +74,9 @@ def read_everything(stage: ClusterStage) -> list[Anomaly]:
                     position[message.partition()] = message.offset() + 1
     finally:
         consumer.close()
-    stage.history.add(Poll(FRESH, TOPIC, 0, tuple(records), began, time.monotonic()))
+    stage.history.add(Poll(FRESH, topic, generation, tuple(records), began, time.monotonic()))
     return [
-        Anomaly("not-served", f"{TOPIC}-{number} can be read up to {position[number]}, its end is {end}")
+        Anomaly("not-served", f"{topic}-{number} can be read up to {position[number]}, its end is {end}")
         for number, end in wanted.items()
         if position[number] < end
     ]
@@ -106,7 +110,7 @@ def compare_replicas(stage: ClusterStage) -> list[Anomaly]:
     """Every replica of every partition, from its files, once their ends agree or don't within AGREE_S."""
     log_dirs: dict[int, Sequence[Path]] = {node.number: node.log_dirs for node in stage.nodes}
     anomalies = []
-    for topic in (TOPIC, OFFSETS_TOPIC):
+    for topic in (TOPIC, OFFSETS_TOPIC, *(one.topic for one in stage.churned)):
         for partition, replicas in sorted(stage.state.assignment(topic).items()):
             held = {number: log_dirs[number] for number in replicas}
             deadline = time.monotonic() + AGREE_S
@@ -118,3 +122,24 @@ def compare_replicas(stage: ClusterStage) -> list[Anomaly]:
             stage.notes["replicas compared"] += len(found)
             stage.notes["batches compared"] += sum(len(log) for log in found.values() if not isinstance(log, str))
     return anomalies
+
+
+def find_left_over(stage: ClusterStage) -> list[Anomaly]:
+    """Directories of deleted topics that nobody removes: of no partition that there is, or on their way out for too long."""
+    topics = stage.state.topics()
+    if topics is None:
+        return [Anomaly("campaign", "ZooKeeper does not say which topics there are")]
+    wanted = {f"{topic}-{number}" for topic in topics for number in stage.state.assignment(topic)}
+    deadline = time.monotonic() + GONE_S
+    while True:
+        left = [
+            f"node {node.number}: {path.name}"
+            for node in stage.nodes
+            for log_dir in node.log_dirs
+            for path in sorted(log_dir.iterdir())
+            if path.is_dir() and path.name.startswith(CHURN) and path.name not in wanted
+        ]
+        if not left or time.monotonic() > deadline:
+            break
+        time.sleep(0.5)
+    return [Anomaly("left-over", f"{len(left)} directories of deleted topics: {left[:4]}")] if left else []

@@ -37,6 +37,7 @@ SETTINGS = {
     "group.min.session.timeout.ms": "1000",
     "replica.lag.time.max.ms": "5000",
     "log.segment.bytes": "1048576",
+    "log.segment.delete.delay.ms": "1000",
     "log.cleaner.enable": "false",  # so that replicas of offsets can be compared
     "unclean.leader.election.enable": "false",
 }

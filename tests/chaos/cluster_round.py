@@ -22,7 +22,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from headrace.exit_codes import CLEAN
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
-from tests.chaos.cluster_end import compare_replicas, end_offsets, read_everything, read_group
+from tests.chaos.cluster_end import CHURN, compare_replicas, end_offsets, find_left_over, read_everything, read_group
 from tests.chaos.cluster_nodes import STOP_S, ClusterNode, KafkaNode
 from tests.chaos.cluster_stage import PARTITIONS, TOPIC, ClusterFault, ClusterStage
 from tests.chaos.cluster_state import ClusterState
@@ -32,6 +32,8 @@ from tests.chaos.judge import Anomaly, judge
 from tests.chaos.kafka_python_load import KafkaPythonProducer, KafkaPythonTail
 from tests.chaos.load import Client, IdempotentProducer, Member, Tail
 from tests.chaos.network_rooms import Networks
+from tests.chaos.topic_churn import PARTITIONS as CHURN_PARTITIONS
+from tests.chaos.topic_churn import TopicChurn
 from tests.support import children
 
 NODES = 3
@@ -45,6 +47,8 @@ CATCH_UP_S = 60.0
 SAY_S = 20.0
 TRIES_MAX = 200
 GROUP = "workers"
+CHURNED = 2
+IBP, IBP_WITH_TOPIC_IDS = "inter.broker.protocol.version", "2.8"
 ZOOKEEPER_PORT = 2181
 UNSAFE = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1", "replica.lag.time.max.ms": "1500"}
 CARELESS = {"enable.idempotence": False, "acks": 1, "socket.timeout.ms": 2_000}
@@ -206,7 +210,9 @@ class ClusterRound:
             for name, kind in (("tail", Tail), ("python-tail", KafkaPythonTail))
         ]
         self._members = [Member(f"member{n}", stage.bootstrap, stage.history, TOPIC, GROUP) for n in range(2)]
-        stage.clients = [*self._producers, *self._tails, *self._members]
+        if not self._is_unsafe and self._settings.get(IBP, "3.9") >= IBP_WITH_TOPIC_IDS:
+            stage.churned = [TopicChurn(f"{CHURN}{n}", stage.bootstrap, stage.history) for n in range(CHURNED)]
+        stage.clients = [*self._producers, *self._tails, *self._members, *stage.churned]
         for client in stage.clients:
             client.start()
 
@@ -259,7 +265,7 @@ class ClusterRound:
     def _tell(self) -> None:
         if time.monotonic() - self._said_s > SAY_S:
             self._said_s = time.monotonic()
-            acknowledged = sum(one.acknowledged for one in self._producers)
+            acknowledged = sum(one.acknowledged for one in (*self._producers, *self._stage.churned))
             on = ", ".join(one.name for one in self._stage.active)
             self._say(
                 f"  round {self.report.seed}: {sum(self.report.fired.values())} faults, {acknowledged} acknowledged; on: {on}"
@@ -305,9 +311,10 @@ class ClusterRound:
     def _settle(self) -> None:
         """Clients come to their ends."""
         stage = self._stage
-        for client in self._producers:
+        writers = [*self._producers, *stage.churned]
+        for client in writers:
             client.stopping.set()
-        for client in self._producers:
+        for client in writers:
             client.stop()
         ends = end_offsets(stage)
         deadline = time.monotonic() + CATCH_UP_S
@@ -339,9 +346,14 @@ class ClusterRound:
     def _judge(self) -> None:
         stage, anomalies = self._stage, self.report.anomalies
         anomalies += read_everything(stage)
+        for one in stage.churned:
+            if one.is_there:
+                anomalies += read_everything(stage, one.topic, CHURN_PARTITIONS, one.generation)
+            stage.notes["topics created and deleted"] += one.generation - 1
         anomalies += read_group(stage, GROUP)
         anomalies += self._without_new_epochs(judge(stage.history.operations))
         anomalies += compare_replicas(stage)
+        anomalies += find_left_over(stage)
         anomalies += stage.anomalies
         for node in stage.nodes:
             node.log.look()
@@ -367,7 +379,7 @@ class ClusterRound:
             outcome = getattr(one, "outcome", None)
             name = type(one).__name__.lower()
             report.operations[f"{name} {outcome.value}" if outcome is not None else name] += 1
-        report.acknowledged = sum(one.acknowledged for one in self._producers)
+        report.acknowledged = sum(one.acknowledged for one in (*self._producers, *self._stage.churned))
         report.notes += self._stage.notes
         for one in self._producers:
             if isinstance(one, IdempotentProducer):
@@ -384,7 +396,10 @@ class ClusterRound:
             while node.is_running and time.monotonic() < deadline:
                 time.sleep(0.05)
             if node.is_running:
-                self._blame("exit-code", f"node {node.number} has not stopped in {STOP_S:.0f} s")
+                if node.kind == "headrace":
+                    self._blame("exit-code", f"node {node.number} has not stopped in {STOP_S:.0f} s")
+                else:
+                    self.report.notes[f"{node.kind} did not stop in the end"] += 1
                 node.kill()
             elif node.kind == "headrace":
                 if node.process.returncode != CLEAN:

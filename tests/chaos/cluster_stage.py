@@ -22,6 +22,7 @@ from tests.chaos.history import History
 from tests.chaos.judge import Anomaly
 from tests.chaos.load import Client
 from tests.chaos.network_rooms import Networks
+from tests.chaos.topic_churn import TopicChurn
 
 TOPIC = "stable"
 PARTITIONS = 6
@@ -54,6 +55,7 @@ class ClusterStage:
     history: History
     networks: Networks | None = None
     clients: list[Client] = field(default_factory=list)
+    churned: list[TopicChurn] = field(default_factory=list)
     active: list[Active] = field(default_factory=list)
     anomalies: list[Anomaly] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)

@@ -95,13 +95,17 @@ class ThreeNodes:
         return [name for name in os.listdir(SHM_DIRECTORY) if name.startswith(tuple(prefixes))]
 
 
-@pytest.fixture(scope="module")
-def nodes(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("three-nodes")
+@contextlib.contextmanager
+def running(directory, *more):
+    """Three nodes, until the end of the block.
+
+    more   settings, as `key=value`
+    """
     settings = (
         f"zookeeper.session.timeout.ms={SESSION_MS}",
         f"offsets.topic.num.partitions={OFFSETS_PARTITIONS}",
         "headrace.partitions.max=256",
+        *more,
     )
     command = [sys.executable, "-m", "headrace.cli.main", "dev", "--nodes", str(NODES), "--dir", str(directory)]
     command += ["--port", "0", *(word for setting in settings for word in ("--set", setting))]
@@ -112,13 +116,19 @@ def nodes(tmp_path_factory):
         line = process.stdout.readline()
         assert line.startswith("ready "), errors.read_text()[-3000:]
         words = dict(word.split("=", 1) for word in line.split()[1:])
-        running = ThreeNodes(words["bootstrap"].split(","), words["zookeeper"], directory, process, errors)
-        yield running
+        nodes = ThreeNodes(words["bootstrap"].split(","), words["zookeeper"], directory, process, errors)
+        yield nodes
     finally:
         code = children.end(process)
         process.stdout.close()
-    assert code == 0, running.log()[-3000:]
-    assert running.regions() == []
+    assert code == 0, nodes.log()[-3000:]
+    assert nodes.regions() == []
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("three-nodes")) as nodes:
+        yield nodes
 
 
 @pytest.fixture
@@ -412,29 +422,6 @@ def test_all_nodes_learn_all_leaders_by_requests_of_the_controller_and_of_the_ne
     wait_until(lambda: leaders_of(own, name) == leaders_of(rest[0], name), nodes.log)
 
 
-def test_isrs_shrink_where_a_node_goes_and_are_whole_again_once_it_is_back(nodes):
-    """The leaders on all nodes ask the active controller, which tells all."""
-    name = f"isr-{uuid.uuid4().hex[:8]}"
-    create(nodes.bootstrap, name, replication=NODES)
-    write(nodes.bootstrap, name, numbers(60))
-    whole = [list(range(NODES))] * 6
-    wait_until(lambda: all(isrs_of(one, name) == whole for one in nodes.bootstraps), nodes.log)
-    killed = nodes.controller()
-    rest = [one for node_id, one in enumerate(nodes.bootstraps) if node_id != killed]
-    os.kill(nodes.process.pid, signal.SIGSTOP)  # or it would come back before its session ends
-    try:
-        os.kill(nodes.pid(killed), signal.SIGKILL)
-        left = [[one for one in range(NODES) if one != killed]] * 6
-        wait_until(lambda: all(isrs_of(one, name) == left for one in rest), nodes.log)
-        write(",".join(rest), name, numbers(60, 60))
-    finally:
-        os.kill(nodes.process.pid, signal.SIGCONT)
-    wait_until(lambda: all(isrs_of(one, name) == whole for one in rest), nodes.log)
-    wait_until(lambda: is_known(nodes.bootstraps[killed], name))
-    wait_until(lambda: isrs_of(nodes.bootstraps[killed], name) == whole, nodes.log)
-    assert read(nodes.bootstraps[killed], name) == numbers(120)
-
-
 def test_a_deletion_waits_for_a_node_that_is_away_and_leaves_nothing_there_when_it_is_back(nodes):
     name = f"waits-{uuid.uuid4().hex[:8]}"
     create(nodes.bootstrap, name, partitions=3, replication=NODES)
@@ -475,6 +462,34 @@ def znodes_of(nodes, name):
     finally:
         client.stop()
         client.close()
+
+
+def test_isrs_shrink_where_a_node_goes_and_are_whole_again_once_it_is_back(nodes):
+    """The leaders on all nodes ask the active controller, which tells all."""
+    check_isrs(nodes)
+
+
+def check_isrs(nodes):
+    """Kill the active controller, and see the ISRs of a topic on all nodes that are there."""
+    name = f"isr-{uuid.uuid4().hex[:8]}"
+    create(nodes.bootstrap, name, replication=NODES)
+    write(nodes.bootstrap, name, numbers(60))
+    whole = [list(range(NODES))] * 6
+    wait_until(lambda: all(isrs_of(one, name) == whole for one in nodes.bootstraps), nodes.log)
+    killed = nodes.controller()
+    rest = [one for node_id, one in enumerate(nodes.bootstraps) if node_id != killed]
+    os.kill(nodes.process.pid, signal.SIGSTOP)  # or it would come back before its session ends
+    try:
+        os.kill(nodes.pid(killed), signal.SIGKILL)
+        left = [[one for one in range(NODES) if one != killed]] * 6
+        wait_until(lambda: all(isrs_of(one, name) == left for one in rest), nodes.log)
+        write(",".join(rest), name, numbers(60, 60))
+    finally:
+        os.kill(nodes.process.pid, signal.SIGCONT)
+    wait_until(lambda: all(isrs_of(one, name) == whole for one in rest), nodes.log)
+    wait_until(lambda: is_known(nodes.bootstraps[killed], name))
+    wait_until(lambda: isrs_of(nodes.bootstraps[killed], name) == whole, nodes.log)
+    assert read(nodes.bootstraps[killed], name) == numbers(120)
 
 
 def test_a_killed_node_is_back_in_its_session_and_leads_on(nodes, topic):

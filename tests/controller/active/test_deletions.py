@@ -7,7 +7,6 @@ import pytest
 
 from headrace.controller.active import deletions
 from headrace.controller.active.leaders import Leaders
-from headrace.controller.cluster import events
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
 from headrace.errors import ErrorCode, KafkaError
@@ -162,9 +161,10 @@ def test_a_deletion_goes_on_under_the_next_controller_once_the_other_broker_is_b
     assert left_of(ensemble, "t") == []
 
 
-def register(ensemble, broker):
-    """A broker of another kind comes."""
-    ensemble.put(znodes.broker_path(broker), znodes.encode_broker("127.0.0.1", 9092, None, 0))
+def register(ensemble, *brokers):
+    """Brokers of another kind come."""
+    for broker in brokers:
+        ensemble.put(znodes.broker_path(broker), znodes.encode_broker("127.0.0.1", 9092, None, 0))
 
 
 def stops_of(node, name):
@@ -176,8 +176,7 @@ def stops_of(node, name):
 @pytest.fixture
 def shared(new_node, ensemble):
     """A node that is active, beside two other brokers; a topic with replicas on all of them."""
-    for broker in (1, 2):
-        register(ensemble, broker)
+    register(ensemble, 1, 2)
     node = new_node(0)
     make(node, "t")
     node.create("shared", ((0, 1, 2), (1, 2, 0)))
@@ -296,18 +295,21 @@ def test_another_error_is_tried_again_after_a_pause(shared, ensemble):
     assert left_of(ensemble, "shared") == []
 
 
-def test_a_reassignment_is_waited_for(shared, ensemble):
-    topic = shared.known.topics["shared"]
-    topic.adding = {0: (2,)}
+def test_replicas_that_a_reassignment_adds_or_removes_go_too(shared, ensemble):
+    register(ensemble, 3)
+    assignment = shared.known.topics["shared"].assignment._replace(
+        replicas=((3, 0, 1, 2), (1, 2, 0)), adding={0: (3,)}, removing={0: (2,)}
+    )
+    ensemble.put(znodes.topic_path("shared"), znodes.encode_topic(assignment))
+    shared.turn()
     begin(shared, "shared")
     shared.turn()
-    assert shared.active.is_deleting("shared")
-    assert "shared" in shared.view.topics
-    assert not stops_of(shared, "shared")
-    topic.adding = {}
-    shared.active.take(events.TopicsRead(("shared",)))
-    shared.turn()
+    stopped = {(broker, index) for broker, index, _epoch, gone in stops_of(shared, "shared") if gone}
+    assert stopped == {(1, 0), (2, 0), (1, 1), (2, 1), (3, 0)}
     shared.channels.answer_stops({1, 2})
+    shared.turn()
+    assert left_of(ensemble, "shared") != []
+    shared.channels.answer_stops({3})
     shared.turn()
     assert left_of(ensemble, "shared") == []
 

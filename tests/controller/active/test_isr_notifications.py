@@ -94,10 +94,17 @@ def test_a_note_of_nothing_that_is_known_is_removed(node, ensemble, data):
     assert node.listener.heard == [("t", [1])]
 
 
-def test_what_is_known_already_is_told_to_nobody(node, ensemble):
+def test_what_is_known_already_is_told_all_the_same(node, ensemble):
+    """A leader of this node wrote it: the agent knows, other brokers do not."""
+    shrink(ensemble, 1)
+    node.agent.note([znodes.topic_path("t")])
+    node.turn()
+    assert node.known.topics["t"].states[1].isr == (0,)
+    node.channels.told.clear()
     notify(ensemble, 0, ("t", 1))
     node.turn()
-    assert node.channels.told == node.listener.heard == []
+    assert node.channels.told == [("metadata", "t", [1], None)]
+    assert node.listener.heard == [("t", [1])]
     assert left(ensemble) == []
 
 

@@ -1,0 +1,134 @@
+"""Topics with several replicas that come and go under faults, again and again under the same name.
+
+Used by: the cluster campaign, by our own client library. An incarnation is known by its topic id: it is created, written, read,
+deleted; the last one stays, and has to have at the end what was acknowledged in it, and nothing of those before it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from headrace.client.admin import Admin, NewTopic
+from headrace.client.cluster import LATEST, Cluster
+from headrace.client.consumer import Consumer
+from headrace.client.producer import Producer
+from headrace.client.producer_options import ProducerOptions
+from headrace.errors import ErrorCode, HeadraceError, KafkaError
+from headrace.ids import TopicPartition
+from tests.chaos import payload
+from tests.chaos.history import NO_OFFSET, Create, Delete, History, Outcome, Poll, Record, Send
+from tests.chaos.load import Client
+
+PARTITIONS, REPLICAS = 2, 3
+RECORDS = 10  # of a partition, in one step
+STEP_S = 8.0  # a step that takes longer is given up
+TIMEOUT_S = 5.0
+PAUSE_S = 0.1
+
+
+class TopicChurn(Client):
+    """Creates, writes, reads and deletes `topic`; an incarnation is finished after it was told to stop, and stays."""
+
+    def __init__(self, topic: str, bootstrap: str, history: History) -> None:
+        super().__init__(topic)
+        self.topic = topic
+        self.generation = 0
+        self.acknowledged = 0
+        self.is_there = False  # the incarnation of this generation, and all of it is known
+        self._bootstrap, self._history = bootstrap, history
+        self._ids: set[str] = set()  # of incarnations that we deleted
+        self._id = ""
+        self._numbers = itertools.count()
+        self._partitions = [TopicPartition(topic, index) for index in range(PARTITIONS)]
+
+    def run(self) -> None:
+        while True:
+            self._until(self._create)
+            self._history.add(Create(self.topic, self.generation + 1, time.monotonic(), time.monotonic()))
+            self.generation += 1
+            self.is_there = True
+            for _step in range(2):
+                with suppress(HeadraceError, OSError):
+                    self._write()
+                with suppress(HeadraceError, OSError):
+                    self._read()
+            if self.stopping.wait(PAUSE_S):
+                return
+            self.is_there = False
+            now = time.monotonic()
+            self._history.add(Delete(self.topic, self.generation, Outcome.UNKNOWN, now, now))
+            self._ids.add(self._id)
+            self._until(self._delete)
+
+    def _until(self, step: Callable[[Cluster], bool]) -> None:
+        """Again and again until it is done; faults end before long."""
+        while True:
+            try:
+                with Cluster(self._bootstrap, timeout_s=TIMEOUT_S) as cluster:
+                    if step(cluster):
+                        return
+            except (HeadraceError, OSError):
+                pass
+            time.sleep(PAUSE_S)
+
+    def _create(self, cluster: Cluster) -> bool:
+        """Whether an incarnation is there that we did not delete, with a leader of each partition."""
+        try:
+            cluster.refresh([self.topic])
+        except KafkaError:
+            Admin(cluster).create_topics([NewTopic(self.topic, PARTITIONS, REPLICAS)])
+            cluster.refresh([self.topic])
+        self._id = cluster.topic_ids.get(self.topic, "")
+        leaders = [cluster.partitions[name].leader for name in self._partitions if name in cluster.partitions]
+        return self._id != "" and self._id not in self._ids and len(leaders) == PARTITIONS and min(leaders) >= 0
+
+    def _delete(self, cluster: Cluster) -> bool:
+        """Whether nobody has to be asked any more: unknown, or of another id."""
+        errors = Admin(cluster).delete_topics([self.topic])
+        known = (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return all(error is None or error.code in known for error in errors.values())
+
+    def _write(self) -> None:
+        """A batch for each partition; what is not acknowledged in time is unknown."""
+        began = time.monotonic()
+        values = {
+            name: tuple(f"{self.topic}.{self.generation}-{next(self._numbers)}" for _ in range(RECORDS))
+            for name in self._partitions
+        }
+        told: dict[TopicPartition, int] = {}
+        options = ProducerOptions(linger_ms=0, request_timeout_ms=3_000, delivery_timeout_ms=int(STEP_S * 1000))
+        cluster = Cluster(self._bootstrap, timeout_s=TIMEOUT_S)
+        try:
+            producer = Producer(cluster, options, lambda name, base, _count: told.setdefault(name, base))
+            for name, some in values.items():
+                for value in some:
+                    producer.send(self.topic, payload.encode(value), partition=name.partition)
+            producer.flush()
+        finally:
+            cluster.close()
+            for name, some in values.items():
+                outcome = Outcome.OK if name in told else Outcome.UNKNOWN
+                self.acknowledged += len(some) if name in told else 0
+                base = max(told.get(name, NO_OFFSET), NO_OFFSET)
+                ended = time.monotonic()
+                self._history.add(
+                    Send(self.topic, self.topic, self.generation, name.partition, some, outcome, base, began, ended)
+                )
+
+    def _read(self) -> None:
+        """Everything up to the ends, as far as it comes in time."""
+        began = time.monotonic()
+        deadline = began + STEP_S
+        with Cluster(self._bootstrap, timeout_s=TIMEOUT_S) as cluster:
+            cluster.refresh([self.topic])
+            ends = cluster.offsets(dict.fromkeys(self._partitions, LATEST))
+            consumer = Consumer(cluster, dict.fromkeys(ends, 0), ends)
+            records: list[Record] = []
+            while not consumer.is_done and time.monotonic() < deadline:
+                for name, found in consumer.poll():
+                    records += [Record(name.partition, one.offset, payload.decode(one.value)) for one in found]
+        client = f"{self.topic}.reader{next(self._numbers)}"
+        self._history.add(Poll(client, self.topic, self.generation, tuple(records), began, time.monotonic(), 0))
