@@ -67,6 +67,7 @@ class ZkSession:
 
     tasks      who call; one that was cancelled calls no more
     on_event   called by kazoo's threads whenever there is something to take
+    is_after_boot   whether the session in the file is of another boot of the machine: it went down without a clean stop
     drops      how many connections were lost so far
     losses     how many sessions expired so far; ephemeral nodes went with each
 
@@ -83,6 +84,7 @@ class ZkSession:
     ) -> None:
         self.previous = session_file.read() if session_file is not None else None
         is_resumed = session_file is not None and session_file.is_of_this_boot
+        self.is_after_boot = self.previous is not None and not is_resumed
         self.drops = 0
         self.losses = 0
         self._probes = 0

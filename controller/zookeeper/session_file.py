@@ -102,7 +102,14 @@ def _replace(path: Path, text: str) -> None:
     try:
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(text)
+            file.flush()
+            os.fsync(file.fileno())  # it has to say so after a power loss
         os.replace(temporary, path)
+        directory = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise

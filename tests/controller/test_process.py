@@ -39,6 +39,7 @@ from tests.support.zookeeper_client import ZooKeeperClient
 SESSION_MS = 30_000  # no restart takes that long on any machine: what a kill must not cost is not lost to a slow one
 REQUEST_MS = 600_000  # an answer before DEADLINE_S did not wait for this
 NETWORK = 0
+WAITING = "waiting until the controller has taken this node out of the ISRs"
 TEST_KIND = -99
 VERSIONS = {ApiKey.CREATE_TOPICS: 6, ApiKey.DELETE_TOPICS: 5, ApiKey.INIT_PRODUCER_ID: 4}
 
@@ -530,3 +531,35 @@ def test_an_asker_that_died_is_not_waited_for(pair):
     worker._mailbox.forget(NETWORK)
     worker._poll_pending(0)
     assert not worker._pending
+
+
+def test_after_a_power_loss_a_node_registers_once_the_isrs_of_others_are_without_it(new_node, chroot):
+    node = new_node()
+    node.start()
+    registered = look(chroot, "/brokers/ids/0")
+    node.kill()
+    for path in Path(node.log_dir).glob(SESSION_FILE):
+        path.write_text(json.dumps({**json.loads(path.read_text()), "boot": "before"}))
+    others = ZooKeeperClient(chroot, SESSION_MS)
+    others.start(DEADLINE_S)
+    try:
+        others.create("/brokers/ids/7", znodes.encode_broker("there", 9092, None, 5), is_ephemeral=True)
+        assignment = znodes.TopicAssignment("", ((0, 7),))
+        for path, data in (
+            ("/brokers/topics/t", znodes.encode_topic(assignment)),
+            ("/brokers/topics/t/partitions", b""),
+            ("/brokers/topics/t/partitions/0", b""),
+            ("/brokers/topics/t/partitions/0/state", znodes.encode_state(znodes.PartitionState(0, 3, (0, 7), 1))),
+        ):
+            others.create(path, data)
+        for times in range(1, 3):  # whoever is killed while it waits waits again
+            node.start(wait=False)
+            wait_until(lambda times=times: node.log().count(WAITING) == times, node.log)
+            assert look(chroot, "/brokers/ids/0") is None
+            node.kill()
+        node.start(wait=False)
+        others.set("/brokers/topics/t/partitions/0/state", znodes.encode_state(znodes.PartitionState(7, 4, (7,), 1)), 0)
+        wait_until(lambda: look(chroot, "/brokers/ids/0") is not None, node.log)
+        assert look(chroot, "/brokers/ids/0")[1:] != registered[1:]
+    finally:
+        others.stop()

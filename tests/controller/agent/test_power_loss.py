@@ -1,0 +1,98 @@
+import itertools
+import time
+
+from headrace.controller.agent.power_loss import wait_out_of_isrs
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.tasks import Tasks
+from headrace.controller.zookeeper.znodes import PartitionState, TopicAssignment
+
+NODE, OTHER, THIRD = 1, 2, 3
+BROKER = znodes.encode_broker("here", 9092, None, 5)
+
+
+def put_topic(ensemble, name, isr, leader=NODE, replicas=(NODE, OTHER, THIRD)):
+    ensemble.put(znodes.topic_path(name), znodes.encode_topic(TopicAssignment("", (replicas,))))
+    put_state(ensemble, name, isr, leader)
+
+
+def put_state(ensemble, name, isr, leader=OTHER):
+    ensemble.put(znodes.state_path(name, 0), znodes.encode_state(PartitionState(leader, 1, isr, 1)))
+
+
+def begin(ensemble, *live):
+    """The session after the machine went down; the one before, which stands in /brokers/ids still; others live."""
+    for path in znodes.PERSISTENT_PATHS:
+        ensemble.put(path, b"")
+    old, new = ensemble.session(), ensemble.session()
+    ensemble.run(old.create(znodes.broker_path(NODE), BROKER, is_ephemeral=True))
+    for broker in live:
+        other = ensemble.session()
+        ensemble.run(other.create(znodes.broker_path(broker), BROKER, is_ephemeral=True))
+    new.previous = (old.session_id, b"")
+    return new
+
+
+def wait(zk, wait_ms_max=60_000, steps=()):
+    """Whom it gave up on, and how often it waited; before each time the next of the steps is taken."""
+    tasks = Tasks(lambda: time.monotonic_ns() // 1_000_000)
+    left, count = iter(steps), itertools.count()
+
+    async def sleep(_wait_ms):
+        next(count)
+        next(left, lambda: None)()
+
+    async def pause():
+        pass
+
+    tasks.sleep, tasks.pause = sleep, pause
+    return zk.ensemble.run(wait_out_of_isrs(zk, tasks, NODE, wait_ms_max)), next(count)
+
+
+def test_it_waits_until_each_isr_that_has_a_living_member_is_without_us(ensemble):
+    put_topic(ensemble, "led", (NODE, OTHER))
+    put_topic(ensemble, "followed", (OTHER, NODE, THIRD), leader=OTHER)
+    zk = begin(ensemble, OTHER)
+    steps = [
+        lambda: put_state(ensemble, "led", (OTHER,)),
+        lambda: None,
+        lambda: put_state(ensemble, "followed", (OTHER, THIRD)),
+    ]
+    assert wait(zk, steps=steps) == ([], 3)
+
+
+def test_the_controller_sees_us_go_before(ensemble):
+    zk = begin(ensemble)
+    wait(zk)
+    assert znodes.broker_path(NODE) not in ensemble.nodes
+
+
+def test_another_holder_of_our_id_stays(ensemble):
+    zk = begin(ensemble)
+    zk.previous = (zk.session_id + 1000, b"")
+    wait(zk)
+    assert znodes.broker_path(NODE) in ensemble.nodes
+
+
+def test_nobody_is_waited_for_where_nobody_has_more(ensemble):
+    put_topic(ensemble, "alone", (NODE,))
+    put_topic(ensemble, "all-lost", (NODE, THIRD))
+    put_topic(ensemble, "out", (OTHER, THIRD), leader=OTHER)
+    put_topic(ensemble, "others", (NODE, OTHER), replicas=(OTHER, THIRD))
+    put_topic(ensemble, "going", (NODE, OTHER))
+    ensemble.put(znodes.delete_topic_path("going"), b"")
+    put_topic(ensemble, "damaged", (NODE, OTHER))
+    ensemble.put(znodes.topic_path("damaged"), b"{")
+    assert wait(begin(ensemble, OTHER)) == ([], 0)
+
+
+def test_others_that_went_down_as_well_are_waited_for_no_more(ensemble):
+    put_topic(ensemble, "t", (NODE, OTHER))
+    zk = begin(ensemble, OTHER)
+    assert wait(zk, steps=[lambda: ensemble.nodes.pop(znodes.broker_path(OTHER))]) == ([], 1)
+
+
+def test_where_no_controller_acts_it_goes_on_and_says_which_partitions(ensemble, caplog):
+    put_topic(ensemble, "t", (NODE, OTHER))
+    assert wait(begin(ensemble, OTHER), wait_ms_max=0)[0] == [("t", 0)]
+    [line] = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert "partitions=1 some=t-0" in line
