@@ -266,6 +266,7 @@ class ControllerProcess(duty_cycle.Process):
         data = znodes.encode_broker(wiring.host, wiring.port, settings["broker.rack"], self._clock.now_ms())
         wait_s = settings["zookeeper.session.timeout.ms"] / 1000 * ID_WAIT_SESSIONS
         await registration.register(zk, self._tasks, self._node_id, data, wait_s)
+        zk.save_session()  # after another boot not before
         known.set_cluster_id(cluster_id)
         await self._agent.load()
         await self._agent.producer_ids.prepare()

@@ -6,6 +6,10 @@ be there (KAFKA-7165):
     its owner is our session       we resumed it: keep the node, mend what it says
     ... the session we held before and could not resume: delete it
     ... any other session          wait for it to go: our predecessor's, or another node has our id
+
+After another boot of the machine (`ZkSession.is_other_boot`) it waits, where there are other brokers, until the session held before
+has expired and a controller had time to see that we are gone, the one elected then too: /controller may have been ours. Logs may
+have lost what was not synced, and only a controller that saw us go moves our leaders, and takes us out of ISRs.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from headrace.controller.zookeeper.tasks import Tasks
 from headrace.errors import HeadraceError
 
 WAIT_INTERVAL_MS = 100
+GONE_MS = 3_000  # for an election, and for a controller that reads the brokers
 
 _log = logging.getLogger(__name__)
 
@@ -65,6 +70,9 @@ async def register(zk: ZkSession, tasks: Tasks, node_id: int, data: bytes, wait_
     raises   IdHeld, where another session holds the id all that time; ZkError
     """
     path = znodes.broker_path(node_id)
+    if zk.is_other_boot:
+        await _be_seen_gone(zk, tasks, node_id, wait_s)
+        zk.is_other_boot = False
     deadline = time.monotonic() + wait_s
     reminder = Reminder()
     while True:
@@ -89,6 +97,21 @@ async def register(zk: ZkSession, tasks: Tasks, node_id: int, data: bytes, wait_
         if reminder.is_due(time.monotonic_ns()):
             _log.warning("waiting for a broker id that another session holds broker_id=%d holder=%s", node_id, holder)
         await tasks.sleep(WAIT_INTERVAL_MS)
+
+
+async def _be_seen_gone(zk: ZkSession, tasks: Tasks, node_id: int, wait_s: float) -> None:
+    """Return when the others know that we were away, or could have known it. raises ZkError"""
+    assert zk.previous is not None
+    if not [name for name in await zk.children(znodes.BROKER_IDS) if name != str(node_id)]:
+        return  # nobody else leads, or follows
+    _log.warning("machine was started again: others have to see that this node is gone broker_id=%d", node_id)
+    deadline = time.monotonic() + wait_s
+    while time.monotonic() < deadline:
+        node = await zk.get(znodes.broker_path(node_id))
+        if node is None or node.ephemeral_owner != zk.previous[0]:
+            break
+        await tasks.sleep(WAIT_INTERVAL_MS)
+    await tasks.sleep(GONE_MS)
 
 
 def _holder(node_id: int, node: Node) -> str:

@@ -69,6 +69,33 @@ def test_a_stale_node_of_the_session_held_before_is_replaced(ensemble):
     assert ensemble.nodes[PATH].ephemeral_owner == new.session_id
 
 
+def test_after_another_boot_the_session_before_is_left_to_expire_and_the_others_see_it(ensemble):
+    old, new = ensemble.session(), ensemble.session()
+    register(old)
+    ensemble.put(znodes.broker_path(2), znodes.encode_broker("there", 9092, None, 5))
+    new.previous, new.is_other_boot = (old.session_id, b""), True
+    waits = []
+
+    def on_wait():
+        waits.append(PATH in ensemble.nodes)
+        if len(waits) == 2:
+            old.expire()
+
+    register(new, on_wait=on_wait, wait_s=10)
+    assert waits == [True, True, False]  # and once more, while it is gone
+    assert ensemble.nodes[PATH].ephemeral_owner == new.session_id
+    register(new, on_wait=on_wait)  # as at the start of any later session
+    assert len(waits) == 3
+
+
+def test_after_another_boot_a_node_alone_does_not_wait(ensemble):
+    old, new = ensemble.session(), ensemble.session()
+    register(old)
+    new.previous, new.is_other_boot = (old.session_id, b""), True
+    register(new, on_wait=lambda: pytest.fail("waits"))
+    assert ensemble.nodes[PATH].ephemeral_owner == new.session_id
+
+
 def test_a_stale_node_of_an_unknown_session_is_waited_for(ensemble):
     old, new = ensemble.session(), ensemble.session()
     register(old)
