@@ -1,4 +1,4 @@
-"""`headrace cluster describe`."""
+"""`headrace cluster describe`, and the group of commands about a cluster."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headrace.cli import cluster_moves
 from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
 from headrace.cli.topics import AsJson
 
@@ -16,16 +17,17 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="cluster",
-    help="Describe a cluster: brokers, and partitions that lack something.",
+    help="Describe a cluster, even it out, elect leaders.",
     no_args_is_help=True,
     rich_markup_mode="rich",
-    epilog="[bold]Examples[/bold]\n\nheadrace cluster describe\n\nheadrace cluster describe --under-replicated",
+    epilog="[bold]Examples[/bold]\n\nheadrace cluster describe\n\nheadrace cluster describe --under-replicated\n\n"
+    "headrace cluster rebalance",
 )
 
 
 @app.callback()
 def group() -> None:
-    """Describe a cluster: brokers, and partitions that lack something."""
+    """Describe a cluster, even it out, elect leaders."""
 
 
 @app.command(
@@ -69,6 +71,11 @@ def describe(
     else:
         _print_health(health, KINDS)
     return 0
+
+
+app.command(epilog=cluster_moves.EXAMPLES_REBALANCE)(cluster_moves.rebalance)
+app.command(epilog=cluster_moves.EXAMPLES_REASSIGNMENTS)(cluster_moves.reassignments)
+app.command("elect-leaders", epilog=cluster_moves.EXAMPLES_ELECT)(cluster_moves.elect_leaders)
 
 
 def _fields(health: ClusterHealth, kinds: Sequence[str]) -> dict[str, Any]:

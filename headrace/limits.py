@@ -239,6 +239,7 @@ RECORD_DELETIONS_MAX = 10_000  # partitions of one worker whose DeleteRecords wa
 FOLLOWED_PER_MESSAGE_MAX = 512  # followers' offsets, 20 KiB
 
 # Partition workers
+APPEND_PLACES_MAX = 64  # of a replica with followers, that are remembered for its high watermark
 OTHERS_CYCLES_MAX = 8  # busy cycles after which the rings of other than network workers are read all the same
 PARKED_PRODUCES_MAX = 100_000  # over all replicas of one worker; beyond, requests time out at once
 ROWS_PER_FLUSH_MAX = 5_000

@@ -3,7 +3,7 @@
 import pytest
 
 from headrace.errors import ConfigError
-from headrace.settings import Settings, check_topic_value, parse_cpus, parse_listener
+from headrace.settings import Settings, check_topic_value, kafka_version, parse_cpus, parse_listener
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,20 @@ def test_a_port_that_is_none_is_refused(port):
 def test_processors_that_are_none_are_refused(text):
     with pytest.raises(ConfigError, match="must have the form 0-3,8"):
         parse_cpus(text)
+
+
+@pytest.mark.parametrize("version", ["2.5", "2.5-IV0", "0.10.2", "4.0"])
+def test_an_inter_broker_protocol_that_is_not_spoken_is_refused(version):
+    with pytest.raises(ConfigError, match=r"2\.6 to 3\.9"):
+        Settings({"inter.broker.protocol.version": version})
+
+
+@pytest.mark.parametrize(
+    ("version", "numbers"), [("2.6", (2, 6)), ("2.8-IV1", (2, 8)), ("3.9-IV0", (3, 9)), ("3.9.0", (3, 9))]
+)
+def test_an_inter_broker_protocol_is_known_by_two_numbers(version, numbers):
+    settings = Settings({"inter.broker.protocol.version": version})
+    assert kafka_version(settings["inter.broker.protocol.version"]) == numbers
 
 
 @pytest.mark.parametrize("key", ["replica.socket.timeout.ms", "replica.lag.time.max.ms"])

@@ -21,9 +21,10 @@ def test_a_node_s_own_change_is_above_that_for_all_above_its_file():
     assert (values["retention.ms"], values["segment.bytes"]) == (3_600_000, 5000)
 
 
-def test_only_what_topics_inherit_can_change():
+def test_only_what_topics_inherit_can_change_and_rates_of_replication():
     assert {setting.key for setting in BROKER_SETTINGS} >= DYNAMIC_KEYS
-    assert set(TOPIC_SETTINGS.values()) >= DYNAMIC_KEYS
+    rates = {"leader.replication.throttled.rate", "follower.replication.throttled.rate"}
+    assert rates < DYNAMIC_KEYS <= set(TOPIC_SETTINGS.values()) | rates
     assert "broker.id" not in DYNAMIC_KEYS
 
 

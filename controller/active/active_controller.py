@@ -157,7 +157,7 @@ class ActiveController:
         self.reservations.reserve(name)
         try:
             old_configs = await self._zk.get(znodes.topic_config_path(name))
-            steps = creation_steps(topic, data, old_configs, self._known.live(), guard.epoch, guard.begin)
+            steps = creation_steps(topic, data, old_configs, term.liveness.brokers(), guard.epoch, guard.begin)
             states = await _write(term, steps)
             ordered = tuple(states[index] for index in range(len(replicas)))
             self._tell(events.TopicWritten(name, topic.topic_id, replicas, configs, ordered))
@@ -191,9 +191,9 @@ class ActiveController:
             states: list[PartitionState | None] = [*topic.states, *[None] * len(new)]
             grown = Topic(name, topic.topic_id, replicas, topic.configs, states, others=topic.others)
             existing = len(topic.replicas)
-            steps = growth_steps(grown, existing, data, node.version, self._known.live(), guard.epoch, guard.begin)
+            steps = growth_steps(grown, existing, data, node.version, term.liveness.brokers(), guard.epoch, guard.begin)
             made = await _write(term, steps)
-            self._tell(events.TopicGrown(name, topic.topic_id, replicas, made))
+            self._tell(events.ReplicasAssigned(name, topic.topic_id, replicas, made))
             self._tell_leaders(name, made)
             is_told = True
         finally:
@@ -228,6 +228,8 @@ class ActiveController:
         """Of new partitions, to the brokers of this term: the one in which they were written may be over."""
         if self.term is not None:
             self.term.notices.tell_leaders(name, indexes, is_new=True)
+            for part in self.term.parts():
+                part.leaders_told(name, indexes)
 
     def _is_marked(self, name: str) -> bool:
         return self.term is not None and name in self.term.marked

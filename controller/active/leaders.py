@@ -16,7 +16,7 @@ Source: Kafka `KafkaController.onBrokerFailure`, `onBrokerStartup`, `onReplicasB
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 
 from headrace.controller.active.reconciliation import first_states
@@ -46,7 +46,7 @@ class Leaders(Part):
         ] = {}  # topics whose leaders are to be checked -> whether their replicas came or went
         self._elected: dict[str, bool] = {}  # the same, once that was done: their ISRs are next
         self._incomplete: dict[str, None] = {}  # topics that have partitions without a state
-        self._told: set[str] = set()  # ids of topics that brokers were told of in this term
+        self._told: dict[str, set[int]] = {}  # partitions that brokers were told of in this term, by the topic's id
         self._checking: Task[None] | None = None
         self._completing: Task[None] | None = None
 
@@ -64,14 +64,22 @@ class Leaders(Part):
         self._check(self._term.known.topics_on(gone | come), has_moved=True)
 
     def topics_read(self, names: Iterable[str]) -> None:
+        names = list(names)
+        for name in names:
+            topic = self._term.known.topics.get(name)
+            doubted = self._term.states.take_doubted(topic) if topic is not None else []
+            if doubted:
+                self._term.notices.tell_leaders(name, doubted)
         self._check(names)
 
     def topic_written(self, name: str) -> None:
-        """Brokers may have gone meanwhile; what was not told is looked at once it was read."""
+        """Brokers may have gone meanwhile; what was not told is told once it was read."""
+        self._check([name])
+
+    def leaders_told(self, name: str, indexes: Collection[int]) -> None:
         topic = self._term.known.topics.get(name)
         if topic is not None:
-            self._is_new(topic)  # whoever wrote it has told
-        self._check([name])
+            self._told_of(topic).update(indexes)
 
     def leaders_answered(self, broker: int, errors: Mapping[tuple[str, int], ErrorCode]) -> None:
         """Replicas whose directory failed are offline, those that were made since are not."""
@@ -106,18 +114,19 @@ class Leaders(Part):
         return bool(self._leaderless or self._elected)
 
     def _tell_new(self, names: list[str]) -> None:
-        """Tell brokers of topics that they were not told of in this term; states that are missing follow when they are made."""
+        """Tell brokers of partitions that they were not told of in this term; states that are missing follow when they are made."""
         for name in names:
             topic = self._term.known.topics.get(name)
-            if topic is not None and name not in self._term.reservations and self._is_new(topic):
-                there = [index for index, state in enumerate(topic.states) if state is not None]
+            if topic is None or name in self._term.reservations:
+                continue
+            told = self._told_of(topic)
+            there = [index for index, state in enumerate(topic.states) if state is not None and index not in told]
+            if there:
+                told.update(there)
                 self._term.notices.tell_leaders(name, there)
 
-    def _is_new(self, topic: Topic) -> bool:
-        """Whether brokers were not told of a topic in this term; from now on they were."""
-        before = len(self._told)
-        self._told.add(topic.topic_id or topic.name)
-        return len(self._told) > before
+    def _told_of(self, topic: Topic) -> set[int]:
+        return self._told.setdefault(topic.topic_id or topic.name, set())
 
     async def _check_all(self) -> None:
         """Leaders of all topics first, for without them nothing is served; so many topics at a time."""
@@ -173,6 +182,7 @@ class Leaders(Part):
         """The agent, then all brokers."""
         self._term.tell(events.StatesWritten(topic.name, topic.topic_id, dict(states)))
         self._term.notices.tell_leaders(topic.name, states, is_new=is_new)
+        self._told_of(topic).update(states)
 
     def _complete_later(self, name: str) -> None:
         self._incomplete[name] = None
@@ -218,7 +228,9 @@ class Leaders(Part):
             transaction = term.guard.begin()
             if paths[0] not in there:
                 transaction.create(paths[0])
-            for step, made in first_states(topic, term.known.live(), term.epoch, transaction, term.guard.begin, there):
+            for step, made in first_states(
+                topic, term.liveness.brokers(), term.epoch, transaction, term.guard.begin, there
+            ):
                 await term.commit(step)
                 self._tell_states(topic, made, is_new=True)
             is_told = not term.is_over  # else brokers of the next term were not told: it is read again

@@ -27,6 +27,11 @@ class Liveness:
         self.failed = failed
         self._known = known
 
+    def brokers(self) -> list[int]:
+        """Ids of those that may lead something new, in order; where all are about to go, all."""
+        live = self._known.live()
+        return [broker for broker in live if broker not in self.shutting_down] or live
+
     def is_live(self, broker: int) -> bool:
         """Whether it has a session; it may be about to go."""
         return broker in self._known.brokers

@@ -444,7 +444,7 @@ class Reassignments(Part):
     def _tell_assigned(self, topic: Topic, changed: TopicAssignment, states: dict[int, PartitionState]) -> None:
         self._term.tell(
             events.ReplicasAssigned(
-                topic.name, topic.topic_id, changed.replicas, changed.adding, changed.removing, states
+                topic.name, topic.topic_id, changed.replicas, states, changed.adding, changed.removing
             )
         )
 

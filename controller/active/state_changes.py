@@ -9,7 +9,8 @@ filled; several transactions are in flight at once (KAFKA-10794).
         ->  notices to brokers
 
 A state that somebody else wrote meanwhile is left out, and its topic read again (StatesStale): `Part.topics_read` comes
-after that. A state that a later controller wrote is left alone: our term is over.
+after that. It may have been ourselves, and the reply was lost: what was read is told to brokers then (`take_doubted`).
+A state that a later controller wrote is left alone: our term is over.
 What a replica is follows from who is online; what does not (a new one, those of a deletion) is remembered here.
 
 Source: Kafka `ZkReplicaStateMachine`, `ZkPartitionStateMachine`.
@@ -89,9 +90,10 @@ class StateChanges:
 
     def __init__(self, term: Term) -> None:
         self._term = term
-        self._remembered: dict[
-            tuple[str, int, int], ReplicaStatus
-        ] = {}  # where it is not what follows from who is online
+        # Where it is not what follows from who is online
+        self._remembered: dict[tuple[str, int, int], ReplicaStatus] = {}
+        # Partitions whose write was refused, and the version that it expected
+        self._doubted: dict[str, dict[int, int]] = {}
 
     # What is known
 
@@ -110,8 +112,21 @@ class StateChanges:
         serving = self._term.liveness.serving(topic.name, index, (state.leader,)) if state is not None else ()
         return status_of(state, serving, topic.name in self._term.leaving)
 
+    def take_doubted(self, topic: Topic) -> list[int]:
+        """Partitions whose write was refused, and that were read since: the write may have been ours, and its reply was lost."""
+        doubted = self._doubted.get(topic.name, {})
+        read = [
+            index for index, version in doubted.items() if (state := topic.states[index]) and state.version > version
+        ]
+        for index in read:
+            del doubted[index]
+        if not doubted:
+            self._doubted.pop(topic.name, None)
+        return read
+
     def forget(self, topic: Topic) -> None:
         """It is gone, and all of its replicas."""
+        self._doubted.pop(topic.name, None)
         for index, row in enumerate(topic.replicas):
             for broker in row:
                 self._remembered.pop((topic.name, index, broker), None)
@@ -368,6 +383,8 @@ class StateChanges:
         kept = [write for write in writes if znodes.state_path(write.topic.name, write.partition) != conflict.path]
         stale = [write for write in writes if write not in kept] if 0 < len(kept) < len(writes) else writes
         changes.stale.update((write.topic.name, write.partition) for write in stale)
+        for write in stale:
+            self._doubted.setdefault(write.topic.name, {})[write.partition] = write.state.version
         _log.info("states were written by others, they are read again states=%d reason=%s", len(stale), conflict)
         self._term.tell(events.StatesStale(tuple({write.topic.name: None for write in stale})))
         return kept if stale is not writes else []

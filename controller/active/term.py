@@ -65,6 +65,9 @@ class Part:
     def topic_written(self, name: str) -> None:
         """A topic that was written in several steps is whole, and may be written by others again."""
 
+    def leaders_told(self, name: str, indexes: Collection[int]) -> None:
+        """Whoever wrote first states has told them to brokers."""
+
     def isrs_changed(self, name: str, indexes: Collection[int]) -> None:
         """Leaders changed in-sync replicas, by AlterPartition or by themselves."""
 

@@ -344,7 +344,7 @@ class Agent:
             if kind == "topics":
                 topics[name] = None
         await self._reader.load_settings()
-        await self._reader.load_configs(name for name in topics if name in self.known.topics)
+        self.tell(events.TopicsRead(await self._reader.load_configs(topics)))  # who may lead may be another one
         self._last_change = max(self._last_change, last_number(names))
 
     async def _follow_nodes(self, paths: list[str]) -> None:
@@ -519,11 +519,10 @@ class Agent:
         else:
             self.note([znodes.TOPICS, znodes.topic_path(event.name)])
 
-    def _topic_grown(self, event: events.TopicGrown | events.ReplicasAssigned) -> None:
+    def _replicas_assigned(self, event: events.ReplicasAssigned) -> None:
         topic = self._topic(event.name, event.topic_id)
         if topic is not None:
-            if isinstance(event, events.ReplicasAssigned):
-                topic.adding, topic.removing = event.adding, event.removing
+            topic.adding, topic.removing = event.adding, event.removing
             topic.revision += 1
             self.known.grow(topic, event.replicas, event.states)
 
@@ -583,8 +582,7 @@ _APPLY: dict[type, Callable[[Agent, Any], None]] = {
     events.NameReserved: Agent._name_reserved,
     events.NameReleased: Agent._name_released,
     events.TopicWritten: Agent._topic_written,
-    events.TopicGrown: Agent._topic_grown,
-    events.ReplicasAssigned: Agent._topic_grown,
+    events.ReplicasAssigned: Agent._replicas_assigned,
     events.StatesWritten: Agent._states_written,
     events.StatesStale: Agent._states_stale,
     events.TopicLeaving: Agent._topic_leaving,

@@ -144,9 +144,9 @@ class ClusterReader:
             await self._tasks.pause()
         return found
 
-    async def load_configs(self, names: Iterable[str]) -> None:
-        """Read the overrides of known topics again."""
-        names = list(names)
+    async def load_configs(self, topics: Iterable[str]) -> tuple[str, ...]:
+        """Read the overrides of topics again; returns those of them that are known."""
+        names = tuple(name for name in topics if name in self._known.topics)
         for first in range(0, len(names), READS_IN_FLIGHT_MAX):
             part = names[first : first + READS_IN_FLIGHT_MAX]
             paths = [znodes.topic_config_path(name) for name in part]
@@ -154,6 +154,7 @@ class ClusterReader:
                 topic = self._known.topics.get(name)
                 if topic is not None:
                     self._known.set_configs(topic, _overrides(name, path, node.data if node else None, topic.configs))
+        return names
 
     async def load_settings(self) -> None:
         """Read the settings that were changed while brokers run; of these, the ones that this node can change."""

@@ -6,15 +6,15 @@ come from another node's controller one day, as LeaderAndIsr, UpdateMetadata and
 
     agent -> active     Elected, Resigned, BrokersChanged, TopicsRead, Marked, ReplicasSettled, Notified
     requests -> agent   LeadersTold, ReplicasStopped: what LeaderAndIsr, UpdateMetadata and StopReplica say
-    active -> agent     NameReserved, NameReleased, TopicWritten, TopicGrown, ReplicasAssigned, StatesWritten,
-                        StatesStale, TopicLeaving, TopicRemoved, SteppedDown
+    active -> agent     NameReserved, NameReleased, TopicWritten, ReplicasAssigned, StatesWritten, StatesStale,
+                        TopicLeaving, TopicRemoved, SteppedDown
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from headrace.controller.zookeeper.znodes import Moves, PartitionState
+from headrace.controller.zookeeper.znodes import NO_MOVES, Moves, PartitionState
 
 Replicas = tuple[tuple[int, ...], ...]  # by partition
 
@@ -83,24 +83,15 @@ class TopicWritten(NamedTuple):
     states: tuple[PartitionState, ...]
 
 
-class TopicGrown(NamedTuple):
-    """A topic has more partitions."""
-
-    name: str
-    topic_id: str
-    replicas: Replicas  # of all partitions
-    states: dict[int, PartitionState]  # of the new ones
-
-
 class ReplicasAssigned(NamedTuple):
-    """A topic's partitions have other replicas, or some are on their way to others."""
+    """A topic has more partitions, or other replicas, or some are being moved (KIP-455)."""
 
     name: str
     topic_id: str
     replicas: Replicas  # of all partitions
-    adding: Moves
-    removing: Moves
     states: dict[int, PartitionState]  # of those that were written with it
+    adding: Moves = NO_MOVES
+    removing: Moves = NO_MOVES
 
 
 class StatesWritten(NamedTuple):
@@ -181,7 +172,6 @@ ToAgent = (
     NameReserved
     | NameReleased
     | TopicWritten
-    | TopicGrown
     | ReplicasAssigned
     | StatesWritten
     | StatesStale

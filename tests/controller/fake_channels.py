@@ -29,6 +29,8 @@ class FakeChannels:
         return [notice[1:6] for notice in asked]
 
     def tell_leaders(self, topic, indexes, brokers=None, *, is_new=False):
+        if not indexes:
+            return
         self._note("leaders", topic, sorted(indexes), brokers, is_new)
 
     def tell_metadata(self, topic, indexes=None, brokers=None):

@@ -163,3 +163,14 @@ def test_loggers_are_shown_and_not_changed(connection):
     (row,) = connection.request(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, kind(resources=[resource])).responses
     assert row.error_code == ErrorCode.INVALID_REQUEST
     assert "HEADRACE_LOG_LEVEL" in row.error_message
+
+
+def test_rates_of_replication_are_kept_for_kafkas_tools(connection):
+    """kafka-reassign-partitions --throttle sets them on each broker, and --verify takes them away."""
+    keys = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
+    changed(connection, "0", *((key, SET, "1000000") for key in keys))
+    found = described(connection, BROKER, "0")
+    assert [(found[key].value, found[key].config_source) for key in keys] == [("1000000", SOURCE_BROKER)] * 2
+    assert change(connection, "0", (keys[0], SET, "-1"))[0] == ErrorCode.INVALID_REQUEST
+    changed(connection, "0", *((key, DELETE, "") for key in keys))
+    assert {described(connection, BROKER, "0")[key].config_source for key in keys} == {SOURCE_DEFAULT}

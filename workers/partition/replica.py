@@ -25,6 +25,7 @@ from collections.abc import Callable
 
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
 from headrace.ids import NO_LEADER, PartitionKey, TopicPartition
+from headrace.limits import APPEND_PLACES_MAX
 from headrace.log.config import LogConfig
 from headrace.log.disk import storage_failure
 from headrace.log.writing.leader_append import Result
@@ -54,6 +55,7 @@ class Replica:
 
     __slots__ = (
         "_alone",
+        "_ends",
         "_generation",
         "_live",
         "_marked",
@@ -121,6 +123,7 @@ class Replica:
         self._min_insync_wanted = 1
         self._told: tuple[int, ...] = ()  # what the last row said of what others wait for
         self._told_end = -1  # log end that followers were told of
+        self._ends: dict[int, tuple[int, int]] = {}  # where appends began, lately: offset -> its place
         self._marked = _NOWHERE  # of the high watermark, where it is not the log's end
         self._stable = _NOWHERE  # of the last stable offset, where it is not the high watermark
 
@@ -173,7 +176,9 @@ class Replica:
         self._follow_minimum()
         if self.state is not RowState.LEADER or not {*self.replicas, *self.isr} - {self._node_id}:
             self.followers = None
+            self._ends.clear()
         elif followers is None or is_new_epoch:
+            self._ends.clear()
             entries = self.log.epochs.entries
             end_offset = self.log.log_end_offset
             is_noted = bool(entries) and entries[-1][0] == self.leader_epoch
@@ -286,10 +291,18 @@ class Replica:
             self._moved.note_end(self)
 
     def _place_of(self, offset: int, last: _Place) -> _Place:
-        """A mark stands still while a transaction is open, or followers are late: it is looked up once. raises StorageFailed"""
+        """A mark stands still while a transaction is open, or followers are late: it is looked up once.
+
+        Where it moves with them, it is where an append began: followers read up to the end.
+
+        raises   StorageFailed
+        """
         key = (offset, self.log.segments_version)
         if last[0] == key:
             return last
+        known = self._ends.get(offset)
+        if known is not None:
+            return key, known
         try:
             return key, self.log.position_of(offset)
         except OSError as failure:
@@ -306,6 +319,10 @@ class Replica:
             raise StorageFailed(f"{self.partition}: offline")
         log = self.log
         start_offset, start_bytes = log.log_end_offset, log.size_bytes
+        if self.followers is not None:
+            self._ends[start_offset] = (log.end_segment, log.end_position)
+            if len(self._ends) > APPEND_PLACES_MAX:
+                del self._ends[next(iter(self._ends))]
         results = log.append_as_leader(batches, self.leader_epoch, now_ms)
         if log.config.flush_before_ack:
             log.flush()
@@ -383,6 +400,7 @@ class Replica:
     def _take_log(self, log: PartitionLog) -> None:
         self.log = log
         self._marked = self._stable = _NOWHERE
+        self._ends.clear()
 
     def _note_leader_epoch(self) -> None:
         if self.is_leader and self.leader_epoch > self.log.epochs.latest:

@@ -135,6 +135,20 @@ def test_a_topic_that_forbids_what_the_node_allows(new_node, ensemble):
     assert state_of(ensemble, "t", 0).leader == NO_LEADER
 
 
+def test_an_override_that_allows_an_unclean_election_has_it_held(node, ensemble):
+    create(node, (1, 2))
+    put_state(ensemble, "t", 0, isr=(1,))
+    node.react(znodes.topic_path("t"))
+    remove(ensemble, 1)
+    node.turn()
+    assert state_of(ensemble, "t", 0).leader == NO_LEADER
+    path = znodes.topic_config_path("t")
+    ensemble.put(path, znodes.encode_config({"unclean.leader.election.enable": "true"}))
+    ensemble.put(f"{znodes.CONFIG_CHANGE_PREFIX}0000000000", znodes.encode_config_change(path))
+    node.turn()
+    assert state_of(ensemble, "t", 0)[:3] == (2, 2, (2,))
+
+
 def test_replicas_whose_directory_failed_go_offline_and_come_back_with_their_broker(node, ensemble):
     create(node, (1, 2), (2, 1), (1,))
     leaders = part_of(node, Leaders)
@@ -231,6 +245,8 @@ def test_a_controller_killed_at_any_write_of_its_elections_is_followed_by_one_th
         states = [state_of(ensemble, name, index)[:3] for index in range(5)]
         assert states == [(2, 1, (2,)), (2, 1, (2,)), (2, 1, (2,)), (0, 1, (0,)), (0, 1, (0, 2))], ordinal
         assert [state.version for state in node.known.topics[name].states] == [1] * 5, ordinal
+        told = [set(indexes) for topic, indexes, *_ in node.channels.of("leaders") if topic == name]
+        assert set().union(*told) == set(range(5)), ordinal  # where the reply was lost, too
         ordinal += 1
     assert ordinal > 2
 

@@ -157,3 +157,13 @@ def test_a_number_of_partitions_that_can_not_be_is_refused_with_the_bound_it_bre
     node = new_node()
     with pytest.raises(KafkaError, match=f"must be {bound}"):
         place(node.known.racks(), node.agent.settings, partitions, 1, random.Random(1))
+
+
+@pytest.mark.parametrize(("version", "has_id"), [("2.6", False), ("2.7", False), ("2.8", True), ("3.9", True)])
+def test_topics_have_ids_from_inter_broker_protocol_2_8_on(new_node, ensemble, version, has_id):
+    node = new_node(inter_broker_protocol_version=version)
+    topic_id = create(node, "t", ((0,),))
+    assert bool(topic_id) is has_id
+    assert (b"topic_id" in ensemble.data(znodes.topic_path("t"))) is has_id
+    node.turn()
+    assert node.view.topics["t"].partitions[0].leader == 0

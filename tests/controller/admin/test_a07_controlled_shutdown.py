@@ -105,6 +105,13 @@ def test_a_broker_that_is_about_to_go_leads_nothing_new_until_it_starts_again(no
     assert state_of(ensemble, "t", 0)[:3] == (1, 3, (1,))
 
 
+def test_a_new_topic_has_others_lead_than_a_broker_that_is_about_to_go(node, ensemble):
+    assert ask(node, 1) == (ErrorCode.NONE, [])
+    create(node, (1, 2), (2, 1), name="new")
+    assert state_of(ensemble, "new", 0)[:3] == (2, 0, (2,))
+    assert state_of(ensemble, "new", 1)[:3] == (2, 0, (2,))
+
+
 def test_a_broker_epoch_of_before_is_refused(node, ensemble):
     create(node, (1, 2))
     epoch = node.known.brokers[1].epoch

@@ -175,7 +175,8 @@ class IsrKeeper:
             if log_start != log_start_before:
                 self._on_log_start(replica)
             self._advance(replica)
-            self._review(replica)
+            if replica in self._reduced:  # else nobody can join, and who is late is a matter of time
+                self._review(replica)
 
     def do_work(self) -> int:
         """Settle what was answered, check who is late, ask; returns what was done."""

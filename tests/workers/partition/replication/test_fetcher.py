@@ -689,3 +689,32 @@ def test_the_process_has_a_peer_for_each_leader_and_none_where_nobody_is_followe
     rig.follow(leader=0, epoch=1)
     rig.settle()
     assert not rig.fetchers._fetchers
+
+
+@pytest.fixture
+def answered(rig, leader, led):
+    """Five records are in the socket, asked for at offset 0."""
+    rig.follow()
+    rig.settle()
+    led.append(5)
+    leader.pump()
+    return rig
+
+
+def test_a_log_that_has_another_end_by_then_takes_nothing_of_an_answer(answered, led):
+    """As after it was opened again, without room before."""
+    answered.replica.restart_at(2)
+    answered.turn()
+    answered.turn()
+    assert answered.state is S.FETCHING
+    answered.turn_until(lambda: answered.log.log_end_offset == 5)
+    assert answered.log.log_start_offset in (0, 2)
+
+
+def test_a_role_that_nobody_was_told_of_yet_counts(answered):
+    replica = answered.replica
+    replica.state, replica.leader_epoch = RowState.LEADER, 1
+    answered.poller.wait(100)
+    answered.poller.dispatch()
+    answered.fetchers.do_work(answered.clock.ms)
+    assert answered.log.log_end_offset == 0

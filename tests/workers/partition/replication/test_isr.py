@@ -326,3 +326,32 @@ def test_a_worker_that_comes_back_and_hears_that_nothing_is_in_flight_goes_on(cl
     cluster.fetch(SECOND, 2)
     cluster.turn()
     assert cluster.mark == 2
+
+
+def test_a_mark_that_moves_with_its_followers_is_nowhere_looked_up(cluster, monkeypatch):
+    looked_up = []
+    for number in range(100):
+        cluster.produce(number, acks=1)
+    log = cluster.replica.log
+    was = log.position_of
+    monkeypatch.setattr(log, "position_of", lambda offset: looked_up.append(offset) or was(offset))
+    cluster.fetch(SECOND, 100)
+    for offset in (1, 40, 41, 70, 99, 100):
+        cluster.fetch(THIRD, offset)
+        row = cluster.controller.seat.partitions.read(cluster.partition.slot)
+        assert row.high_watermark == offset
+        assert (row.hw_segment, row.hw_position) == was(offset)
+    assert looked_up == [1], "the last 64 appends are remembered"
+
+
+def test_a_mark_at_the_end_of_a_segment_is_where_readers_stop(cluster):
+    log = cluster.replica.log
+    cluster.produce(1, acks=1)
+    assert log.roll_if_older(2**62)
+    cluster.replica.publish()
+    cluster.produce(2, acks=1)
+    for follower in (SECOND, THIRD):
+        cluster.fetch(follower, 1)
+    row = cluster.controller.seat.partitions.read(cluster.partition.slot)
+    assert row.high_watermark == 1
+    assert (row.hw_segment, row.hw_position) == log.position_of(1) == (1, 0)
