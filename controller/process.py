@@ -255,8 +255,7 @@ class ControllerProcess(duty_cycle.Process):
     async def _join(self) -> None:
         """Everything that a new session needs; can be run again from the start."""
         zk, wiring, settings, known = self._zk, self._seat.wiring, self._settings, self._agent.known
-        if not zk.is_after_boot:
-            zk.save_session()
+        zk.save_session()
         session_id = zk.session_id
         if known.cluster_id:
             await registration.cluster_id(zk, known.cluster_id)
@@ -267,11 +266,12 @@ class ControllerProcess(duty_cycle.Process):
             self._check_log_dirs(cluster_id)
         data = znodes.encode_broker(wiring.host, wiring.port, settings["broker.rack"], self._clock.now_ms())
         wait_s = settings["zookeeper.session.timeout.ms"] / 1000 * ID_WAIT_SESSIONS
-        if zk.is_after_boot:
+        if zk.is_other_boot:
             await wait_out_of_isrs(zk, self._tasks, self._node_id)
-            zk.save_session()  # not before: whoever is killed while it waits waits again
         await registration.register(zk, self._tasks, self._node_id, data, wait_s)
-        zk.is_after_boot = False
+        if zk.is_other_boot:
+            zk.is_other_boot = False
+            zk.save_session()  # not before: whoever is killed while it waits waits again
         known.set_cluster_id(cluster_id)
         await self._agent.load()
         await self._agent.producer_ids.prepare()

@@ -292,7 +292,9 @@ ROLES_WAIT_MS_MAX = (
     20_000  # of a LeaderAndIsr or StopReplica, until owners have acted; Kafka's controller waits for 30 s
 )
 TOLD_PARTITIONS_PER_STEP = 2_000  # of a request, taken in without a pause
-POWER_LOSS_WAIT_MS_MAX = 300_000  # for a controller to take a node out of ISRs, before it registers after its machine went down
+POWER_LOSS_WAIT_MS_MAX = (
+    300_000  # for a controller to take a node out of ISRs, before it registers after its machine went down
+)
 READS_IN_FLIGHT_MAX = 200  # of one task: what it decodes at once, and what other calls wait behind
 CREATIONS_IN_FLIGHT_MAX = 8  # topics of one request
 DELETIONS_IN_FLIGHT_MAX = 8  # topics

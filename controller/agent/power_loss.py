@@ -3,7 +3,8 @@
 Runs in: the controller process, before it registers the node. The session on disk is of another boot of the machine then
 (`zookeeper/session_file.py`): a clean stop removes it, and a killed process leaves one of this boot.
 
-    our old node in /brokers/ids is deleted      a controller sees us go, however soon we are back
+    our old node in /brokers/ids is deleted, and in /controller
+                                                 a controller sees us go, however soon we are back; another one is elected
     wait, while a state has us in its ISR beside others, and one of these lives
                                                  others lead, and the ISR is without us: what we lack comes from them
     register                                     a follower like any that was away
@@ -65,11 +66,11 @@ async def wait_out_of_isrs(
 
 
 async def _remove_registration(zk: ZkSession, node_id: int) -> None:
-    """That of the session before the machine went down; another holder's stays."""
-    path = znodes.broker_path(node_id)
-    node = await zk.get(path)
-    if node is not None and zk.previous is not None and node.ephemeral_owner == zk.previous[0]:
-        await zk.delete(path)
+    """That of the session before the machine went down, and its place as the controller; another holder's stay."""
+    for path in (znodes.broker_path(node_id), znodes.CONTROLLER):
+        node = await zk.get(path)
+        if node is not None and zk.previous is not None and node.ephemeral_owner == zk.previous[0]:
+            await zk.delete(path)
 
 
 async def _hosted(zk: ZkSession, tasks: Tasks, node_id: int) -> list[Partition]:

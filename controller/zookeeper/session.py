@@ -67,9 +67,9 @@ class ZkSession:
 
     tasks      who call; one that was cancelled calls no more
     on_event   called by kazoo's threads whenever there is something to take
-    is_after_boot   whether the session in the file is of another boot of the machine: it went down without a clean stop
     drops      how many connections were lost so far
     losses     how many sessions expired so far; ephemeral nodes went with each
+    is_other_boot   the machine was started again since the session held before, and registration has not dealt with it
 
     raises   ConfigError, where `connect` does not parse
     """
@@ -83,8 +83,7 @@ class ZkSession:
         on_event: Callable[[], None],
     ) -> None:
         self.previous = session_file.read() if session_file is not None else None
-        is_resumed = session_file is not None and session_file.is_of_this_boot
-        self.is_after_boot = self.previous is not None and not is_resumed
+        self.is_other_boot = session_file is not None and self.previous is not None and not session_file.is_of_this_boot
         self.drops = 0
         self.losses = 0
         self._probes = 0
@@ -101,7 +100,7 @@ class ZkSession:
             self._client = KazooClient(
                 hosts=_repeated(self._hosts, timeout_ms),
                 timeout=timeout_ms / 1000,
-                client_id=self.previous if is_resumed else None,
+                client_id=None if self.is_other_boot else self.previous,
                 connection_retry={"max_tries": -1, "delay": 0.05, "backoff": 1.5, "max_delay": 1.0},
             )
         except ValueError:
@@ -140,9 +139,9 @@ class ZkSession:
         self.save_session()
 
     def save_session(self) -> None:
-        """Keep id and password of the session for our successor."""
+        """Keep id and password of the session for our successor: who has the same to do, while the boot is another one."""
         client_id = self._client.client_id
-        if self._session_file is not None and client_id is not None:
+        if self._session_file is not None and client_id is not None and not self.is_other_boot:
             self._session_file.write(client_id)
 
     async def is_refused(self) -> bool:

@@ -92,17 +92,17 @@ class TopicChurn(Client):
         return all(error is None or error.code in known for error in errors.values())
 
     def _write(self) -> None:
-        """A batch for each partition; what is not acknowledged in time is unknown."""
+        """Some records for each partition; what is not acknowledged in time is unknown."""
         began = time.monotonic()
         values = {
             name: tuple(f"{self.topic}.{self.generation}-{next(self._numbers)}" for _ in range(RECORDS))
             for name in self._partitions
         }
-        told: dict[TopicPartition, int] = {}
+        told: dict[TopicPartition, list[tuple[int, int]]] = {name: [] for name in self._partitions}
         options = ProducerOptions(linger_ms=0, request_timeout_ms=3_000, delivery_timeout_ms=int(STEP_S * 1000))
         cluster = Cluster(self._bootstrap, timeout_s=TIMEOUT_S)
         try:
-            producer = Producer(cluster, options, lambda name, base, _count: told.setdefault(name, base))
+            producer = Producer(cluster, options, lambda name, base, count: told[name].append((base, count)))
             for name, some in values.items():
                 for value in some:
                     producer.send(self.topic, payload.encode(value), partition=name.partition)
@@ -110,13 +110,32 @@ class TopicChurn(Client):
         finally:
             cluster.close()
             for name, some in values.items():
-                outcome = Outcome.OK if name in told else Outcome.UNKNOWN
-                self.acknowledged += len(some) if name in told else 0
-                base = max(told.get(name, NO_OFFSET), NO_OFFSET)
-                ended = time.monotonic()
-                self._history.add(
-                    Send(self.topic, self.topic, self.generation, name.partition, some, outcome, base, began, ended)
+                self._note(name.partition, some, told[name], began)
+
+    def _note(self, partition: int, values: tuple[str, ...], told: list[tuple[int, int]], began: float) -> None:
+        """Batch by batch, as they were acknowledged; what is left is unknown."""
+        ended = time.monotonic()
+        for base, count in told:
+            some, values = values[:count], values[count:]
+            self.acknowledged += count
+            base = max(base, NO_OFFSET)
+            self._history.add(
+                Send(self.topic, self.topic, self.generation, partition, some, Outcome.OK, base, began, ended)
+            )
+        for value in values:  # in as many batches as there may be
+            self._history.add(
+                Send(
+                    self.topic,
+                    self.topic,
+                    self.generation,
+                    partition,
+                    (value,),
+                    Outcome.UNKNOWN,
+                    NO_OFFSET,
+                    began,
+                    ended,
                 )
+            )
 
     def _read(self) -> None:
         """Everything up to the ends, as far as it comes in time."""

@@ -60,10 +60,14 @@ def test_it_waits_until_each_isr_that_has_a_living_member_is_without_us(ensemble
     assert wait(zk, steps=steps) == ([], 3)
 
 
-def test_the_controller_sees_us_go_before(ensemble):
+def test_the_controller_sees_us_go_before_and_is_another_one(ensemble):
     zk = begin(ensemble)
+    old = ensemble.nodes[znodes.broker_path(NODE)].ephemeral_owner
+    ensemble.put(znodes.CONTROLLER, b"")
+    ensemble.nodes[znodes.CONTROLLER] = ensemble.nodes[znodes.CONTROLLER]._replace(ephemeral_owner=old)
     wait(zk)
     assert znodes.broker_path(NODE) not in ensemble.nodes
+    assert znodes.CONTROLLER not in ensemble.nodes
 
 
 def test_another_holder_of_our_id_stays(ensemble):
