@@ -22,6 +22,7 @@ from headrace.protocol.record_batch import CODEC_MASK, HEADER_BYTES, MAGIC_V2, T
 from headrace.settings import topic_values
 from headrace.shm.counters import PRODUCE_REQUESTS
 from headrace.shm.messages import PRODUCE, PRODUCE_HEADER, PRODUCE_PART, PRODUCE_PART_HEADER
+from headrace.shm.partition_table import RowState
 from headrace.workers.network.connection import Connection
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
@@ -130,12 +131,21 @@ def _begin(
     return 0, begun
 
 
+def _why_not_led(context: Context, route: Route) -> int:
+    """A replica whose directory failed has no leader here any more, and says why, as Kafka's."""
+    row = context.seat.partitions.read(route.slot)
+    is_lost = row is not None and row.key == route.key and row.state == RowState.OFFLINE
+    return ErrorCode.KAFKA_STORAGE_ERROR if is_lost else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
 def _refusal(context: Context, version: int, acks: int, records: memoryview | None, route: Route | None) -> int:
     """Why a batch can't be handed on, 0 where it can."""
     if route is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if route.slot < 0 or route.leader != context.node_id:
+    if route.slot < 0:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if route.leader != context.node_id:
+        return _why_not_led(context, route)
     if acks not in (-1, 0, 1):
         return ErrorCode.INVALID_REQUIRED_ACKS
     bytes_min = HEADER_BYTES if version >= VERSION_OF_MAGIC_2 else ENTRY_BYTES_MIN
