@@ -145,31 +145,31 @@ def run_campaign(
         mounts = private and (is_all_private or number % PRIVATE_EVERY == PRIVATE_EVERY - 1)
         place = directory / f"round-{number}"
         place.mkdir(parents=True)
-        say = (lambda _text: None) if quiet else _print
-        report = Round(place, f"{seed}:{number}", chosen, mounts=mounts, pause_s=pause_s, say=say).run(count)
+        tell = (lambda _text: None) if quiet else say
+        report = Round(place, f"{seed}:{number}", chosen, mounts=mounts, pause_s=pause_s, say=tell).run(count)
         verdict.add(report)
         if not report.anomalies:
             shutil.rmtree(place, ignore_errors=True)
         if not quiet:
-            _print_progress(verdict, report, faults, time.monotonic() - began)
+            say_progress(verdict, report, faults, time.monotonic() - began)
     return verdict
 
 
-def _print(text: str) -> None:
+def say(text: str) -> None:
     print(text, flush=True)
 
 
-def _print_progress(verdict: Verdict, report: Report, faults: int, seconds: float) -> None:
+def say_progress(verdict: Verdict, report: Report, faults: int, seconds: float, more: str = "") -> None:
+    """How far a campaign is, of any kind, and what the last round found; more: said of that round besides."""
     done = sum(verdict.fired.values())
     left_s = (faults - done) * seconds / max(1, done)
     found = Counter(anomaly.kind for anomaly in report.anomalies)
-    print(
+    say(
         f"faults {done}/{faults} acknowledged {verdict.acknowledged} {done / seconds:.1f}/s, some {left_s / 60:.0f} min left"
-        f"; round {report.seed}: {dict(found) or 'clean'}",
-        flush=True,
+        f"; {more}round {report.seed}: {dict(found) or 'clean'}"
     )
     for anomaly in report.anomalies[:TOLD_MAX]:
-        print(f"    {anomaly.kind}: {anomaly.text[:300]}", flush=True)
+        say(f"    {anomaly.kind}: {anomaly.text[:400]}")
 
 
 def main() -> int:

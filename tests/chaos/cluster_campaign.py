@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.chaos.campaign import keep_or_remove
+from tests.chaos.campaign import TOLD_MAX, keep_or_remove, say, say_progress
 from tests.chaos.cluster_faults import CLUSTER_FAULTS
 from tests.chaos.cluster_nodes import ClusterNode, KafkaNode
 from tests.chaos.cluster_round import WHOLE_S, ClusterReport, ClusterRound
@@ -36,7 +36,6 @@ from tests.chaos.network_rooms import Networks, NoNetworks
 ROUND_FAULTS = 40
 FIRED_SHARE_MIN = 0.9
 ACKNOWLEDGED_PER_FAULT_MIN = 20
-TOLD_MAX = 8
 KINDS: dict[str, list[tuple[type[ClusterNode], ...]]] = {  # of the nodes, round after round
     "headrace": [(ClusterNode,) * 3],
     "kafka": [(KafkaNode,) * 3],
@@ -183,30 +182,15 @@ def run_cluster_campaign(
             has_networks=has_networks,
             is_unsafe=is_unsafe,
             whole_max_s=whole_max_s,
-            say=(lambda _text: None) if quiet else _print,
+            say=(lambda _text: None) if quiet else say,
         ).run(count)
         verdict.add(report)
         if not report.anomalies:
             shutil.rmtree(place, ignore_errors=True)
         if not quiet:
-            _print_progress(verdict, report, faults, time.monotonic() - began)
+            more = f"ISRs whole: {_spread(report.whole_s)}; "
+            say_progress(verdict, report, faults, time.monotonic() - began, more)
     return verdict
-
-
-def _print(text: str) -> None:
-    print(text, flush=True)
-
-
-def _print_progress(verdict: ClusterVerdict, report: ClusterReport, faults: int, seconds: float) -> None:
-    done = sum(verdict.fired.values())
-    left_s = (faults - done) * seconds / max(1, done)
-    kinds = Counter(anomaly.kind for anomaly in report.anomalies)
-    _print(
-        f"faults {done}/{faults} acknowledged {verdict.acknowledged}, some {left_s / 60:.0f} min left"
-        f"; ISRs whole: {_spread(report.whole_s)}; round {report.seed}: {dict(kinds) or 'clean'}"
-    )
-    for anomaly in report.anomalies[:TOLD_MAX]:
-        _print(f"    {anomaly.kind}: {anomaly.text[:400]}")
 
 
 def main() -> int:
@@ -242,7 +226,7 @@ def main() -> int:
         round_faults=arguments.round_faults,
         only_round=arguments.round,
     )
-    _print(verdict.table())
+    say(verdict.table())
     wanted = arguments.faults if arguments.round is None else arguments.round_faults
     failures = verdict.failures(wanted, arguments.unsafe)
     keep_or_remove(directory, failures)

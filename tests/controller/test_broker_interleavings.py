@@ -18,7 +18,7 @@ from headrace.controller.active import broker_channel, deletions, reconciliation
 from headrace.controller.active.broker_channels import BrokerChannels
 from headrace.controller.zookeeper import znodes
 from headrace.protocol.codec import encode_request
-from tests.controller.test_interleavings import CYCLES, World
+from tests.controller.test_interleavings import World
 from tests.controller.told_broker import ToldBroker
 
 SEEDS = int(os.environ.get("INTERLEAVINGS", "15"))
@@ -155,11 +155,4 @@ def test_whatever_breaks_brokers_end_with_what_zookeeper_has(seed, tmp_path, mon
     monkeypatch.setattr(state_changes, "CHANGES_PER_COMMIT", 3)
     monkeypatch.setattr(broker_channel, "NOTICE_PARTITIONS_MAX", 3)
     world = ToldWorld(seed, tmp_path, monkeypatch)
-    try:
-        for _ in range(CYCLES):
-            world.disturb()
-            world.cycle()
-        world.heal()
-        world.check()
-    finally:
-        world.fabric.destroy()
+    world.play()

@@ -212,6 +212,17 @@ class World:
         self.log = []
         self.start_process()
 
+    def play(self):
+        """Faults by lot, then none, and what is left is as it has to be."""
+        try:
+            for _ in range(CYCLES):
+                self.disturb()
+                self.cycle()
+            self.heal()
+            self.check()
+        finally:
+            self.fabric.destroy()
+
     def start_process(self):
         session_id = self.zk.session_id if self.zk is not None else 101
         before = self.zk
@@ -447,11 +458,4 @@ def test_any_interleaving_ends_as_it_has_to(seed, tmp_path, monkeypatch):
     monkeypatch.setattr(deletions, "ZNODES_PER_COMMIT", 3)
     monkeypatch.setattr(state_changes, "CHANGES_PER_COMMIT", 3)
     world = World(seed, tmp_path, monkeypatch)
-    try:
-        for _ in range(CYCLES):
-            world.disturb()
-            world.cycle()
-        world.heal()
-        world.check()
-    finally:
-        world.fabric.destroy()
+    world.play()

@@ -15,7 +15,7 @@ import pytest
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import Cluster
 from headrace.client.producer import Producer
-from tests.e2e.test_three_nodes import ThreeNodes, is_known, leaders_of, metadata_of, numbers, read
+from tests.e2e.test_three_nodes import is_known, leaders_of, metadata_of, numbers, read, running
 from tests.support import children
 from tests.support.waiting import wait_until
 
@@ -25,29 +25,14 @@ PARTITIONS = 6
 
 @pytest.fixture(scope="module", params=["3.9", "2.6"])
 def nodes(request, tmp_path_factory):
-    directory = tmp_path_factory.mktemp("followers")
-    settings = (
-        "zookeeper.session.timeout.ms=4000",
-        "offsets.topic.num.partitions=3",
-        "headrace.partitions.max=256",
+    more = (
         "headrace.partition.workers=2",
         "log.segment.bytes=100000",
         f"inter.broker.protocol.version={request.param}",
     )
-    command = [sys.executable, "-m", "headrace.cli.main", "dev", "--nodes", str(NODES), "--dir", str(directory)]
-    command += ["--port", "0", *(word for setting in settings for word in ("--set", setting))]
-    errors = directory / "log"
-    with open(errors, "w") as log:
-        process = children.start(command, stdout=subprocess.PIPE, stderr=log, text=True)
-    try:
-        line = process.stdout.readline()
-        assert line.startswith("ready "), errors.read_text()[-3000:]
-        words = dict(word.split("=", 1) for word in line.split()[1:])
-        yield ThreeNodes(words["bootstrap"].split(","), words["zookeeper"], directory, process, errors)
-    finally:
-        children.end(process)
-        process.stdout.close()
-    assert "Traceback" not in errors.read_text()
+    with running(tmp_path_factory.mktemp("followers"), *more) as nodes:
+        yield nodes
+    assert "Traceback" not in nodes.errors.read_text()
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Three nodes of one cluster, as `headrace dev --nodes 3` runs them: who leads, who is asked, who takes over.
 
-There is no replication yet, so topics have one replica, and a node's partitions are offline while it is away. Tests run in
+Most topics here have one replica, so a node's partitions are offline while it is away. Tests run in
 order: the last of them stop the nodes.
 """
 
