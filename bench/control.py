@@ -1,9 +1,10 @@
 """What a change of the cluster costs the processes of a node, CPU alone: leaders that change, topics that come, and no change at all.
 
-    python -m bench.control [--partitions 10000] [--topics 1,1000,10000] [--changes 200] [--idle 20]
+    python -m bench.control [--partitions 10000] [--topics 1,1000,10000] [--changes 200] [--idle 20] [--away]
 
 The cluster has nine brokers, RF 3, and PARTITIONS partitions in TOPICS topics; this node holds 32 of them. The other eight
-brokers are names.
+are names; in the second part they take what the controller tells them (`bench/brokers.py`), since a broker that is
+registered and does not answer is told everything again and again. `--away` shows what that costs.
 
 1. The parts of each process that follow the view, as its loop calls them, in one process over real shared memory: one
    leader change, one new topic, all of it read by a process that begins. Medians of `process_time`. The controller's
@@ -23,6 +24,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.brokers import ObedientBrokers
 from bench.nodes import Headrace
 from bench.partitions import processes
 from headrace.clock import SystemClock
@@ -50,10 +52,16 @@ Change = Callable[[int], None]
 
 
 class FakeCluster:
-    """Topics as the controller process knows them, of brokers that are names."""
+    """Topics as the controller process knows them, of brokers that are names.
 
-    def __init__(self, partitions: int, topics: int) -> None:
-        self.brokers = {node_id: Registration(node_id, f"host-{node_id}", 9092, None) for node_id in range(BROKERS)}
+    port   where all of them listen on this machine; None: they do not, and their names are nobody's
+    """
+
+    def __init__(self, partitions: int, topics: int, port: int | None = None) -> None:
+        self.brokers = {
+            node_id: Registration(node_id, *((f"host-{node_id}", 9092) if port is None else ("127.0.0.1", port)), None)
+            for node_id in range(BROKERS)
+        }
         self.partitions_each = partitions // topics
         self.left_here = HERE
         self.topics = {
@@ -232,10 +240,10 @@ class IdleNode(Headrace):
         client.close()
 
 
-def bench_idle(partitions: int, topics: int, seconds: float) -> dict[str, float]:
+def bench_idle(partitions: int, topics: int, seconds: float, is_away: bool) -> dict[str, float]:
     """Share of a core by process, in percent; and of all of them."""
-    with tempfile.TemporaryDirectory() as directory:
-        node = IdleNode(Path(directory) / "node", FakeCluster(partitions, topics))
+    with tempfile.TemporaryDirectory() as directory, ObedientBrokers() as brokers:
+        node = IdleNode(Path(directory) / "node", FakeCluster(partitions, topics, None if is_away else brokers.port))
         try:
             node.start()
             time.sleep(IDLE_BEFORE_S)
@@ -256,6 +264,7 @@ def main() -> None:
     parser.add_argument("--topics", default="1,1000,10000", help="how many topics they are in: several runs")
     parser.add_argument("--changes", type=int, default=200)
     parser.add_argument("--idle", type=float, default=60.0, help="seconds; 0: no node is started")
+    parser.add_argument("--away", action="store_true", help="the other brokers are registered, and do not answer")
     parser.add_argument("--json", action="store_true", help="all figures in the last line")
     options = parser.parse_args()
     report: dict[str, Any] = {"changes": [], "idle": 0.0}
@@ -268,7 +277,7 @@ def main() -> None:
                 figures = zip(PROCESSES, row, strict=True)
                 report["changes"] += [{"what": label, "process": name, "cpu_ms": value} for name, value in figures]
     if options.idle:
-        shares = bench_idle(options.partitions, 1000, options.idle)
+        shares = bench_idle(options.partitions, 1000, options.idle, options.away)
         report["idle"] = shares["node"]
         print("idle, % of a core: " + ", ".join(f"{name} {share:.2f}" for name, share in shares.items()))
     if options.json:

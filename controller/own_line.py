@@ -31,6 +31,11 @@ class OwnLine:
         self._carry_out(api_key, version, encode_request(api_key, version, message), self._reply)
         return True
 
+    def knock(self, on_heard: Callable[[bool], None]) -> bool:
+        """One's own node is there."""
+        on_heard(True)
+        return True
+
     def close(self) -> None:
         """What is being carried out still is; nobody waits for it."""
         self._is_closed = True

@@ -81,7 +81,7 @@ class Resolver:
         try:
             found = self._addresses(host, port)
         except (OSError, UnicodeError) as failure:
-            _log.warning("name not found host=%s reason=%s", host, failure)
+            _log.debug("name not found host=%s reason=%s", host, failure)
         finally:
             self._found[host, port] = found
             self._wake()

@@ -22,7 +22,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from headrace.controller.active.broker_requests import (
     StoppedReplica,
@@ -46,6 +46,8 @@ Stops = dict[Replica, tuple[StoppedReplica, list[OnStopped]]]
 # Errors of a whole request after which it is not asked again
 _TOLD = frozenset((ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH, ErrorCode.STALE_BROKER_EPOCH))
 
+_Heard = TypeVar("_Heard")
+
 _log = logging.getLogger(__name__)
 
 
@@ -54,6 +56,9 @@ class Line(Protocol):
 
     def ask(self, api_key: int, version: int, message: Any, on_reply: Callable[[bytes | None], None]) -> bool:
         """Ask, one request at a time; `on_reply` gets the answer's body, None: done or not. False: not now."""
+
+    def knock(self, on_heard: Callable[[bool], None]) -> bool:
+        """Find out whether it answers at all, by as little as possible; False: not now."""
 
     def close(self) -> None:
         """For good; an answer may still be told from within."""
@@ -87,6 +92,7 @@ class BrokerChannel:
         self._waiting = Waiting()
         self._is_running = False
         self._is_closed = False
+        self._is_away = False  # it did not answer the last time
 
     def tell_brokers(self, names: Iterable[str] = ()) -> None:
         """The live brokers first of all, and with them all partitions of these topics."""
@@ -180,24 +186,32 @@ class BrokerChannel:
                     on_stopped(self._broker.node_id, *replica, code)
 
     async def _exchange(self, api_key: int, version: int, make: Callable[[], Any]) -> tuple[Any, Any]:
-        """Ask until it is answered.
+        """Ask until it is answered. Who did not answer is knocked at, before a request of many partitions is made again.
 
         make      the request, as things are now; None: there is nothing to be told any more
         returns   the request and the answer; None, where there is none: nothing to be told, or the end
         """
         while not self._is_closed:
+            if self._is_away and not await self._knock():
+                await self._term.tasks.sleep(RETRY_MS)
+                continue
             message = make()
             if message is None:
                 break
             reply: Future[bytes | None] = Future()
             if self._line.ask(api_key, version, message, partial(_complete, reply)):
                 body = await reply
+                self._is_away = body is None
                 answer = None if body is None else self._read(api_key, version, body)
                 if answer is not None:
                     return message, answer
             if not self._is_closed:
                 await self._term.tasks.sleep(RETRY_MS)
         return None, None
+
+    async def _knock(self) -> bool:
+        heard: Future[bool] = Future()
+        return self._line.knock(partial(_complete, heard)) and await heard
 
     def _read(self, api_key: int, version: int, body: bytes) -> Any:
         """An answer; None, where it is to be asked again."""
@@ -224,9 +238,9 @@ class BrokerChannel:
         return range(len(topic.states)) if topic is not None else ()
 
 
-def _complete(reply: Future[bytes | None], body: bytes | None) -> None:
+def _complete(reply: Future[_Heard], heard: _Heard) -> None:
     if not reply.is_done:
-        reply.complete(body)
+        reply.complete(heard)
 
 
 def _add_partitions(waiting: dict[str, set[int] | None], name: str, indexes: Collection[int] | None) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.messages import ApiVersionsRequest
 from headrace.runtime.peer import Peer
 from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.peer_request import Outcome
@@ -37,6 +39,10 @@ class PeerLine:
             on_reply(bytes(body) if outcome is Outcome.ANSWERED else None)
 
         return self._peer is not None and self._peer.ask(api_key, version, message, hear, ANSWER_TIMEOUT_MS)
+
+    def knock(self, on_heard: Callable[[bool], None]) -> bool:
+        """By what every broker answers at once, before anything else."""
+        return self.ask(ApiKey.API_VERSIONS, 0, ApiVersionsRequest(), lambda body: on_heard(body is not None))
 
     def close(self) -> None:
         self._is_closed = True

@@ -97,6 +97,11 @@ class Replicas:
         """Whether a log waits for `open_some`."""
         return bool(self._unopened)
 
+    @property
+    def has_flush_times(self) -> bool:
+        """Whether a log is flushed by the clock (`flush.ms`)."""
+        return bool(self._configs.timed)
+
     def follow(self, view: ClusterView, changes: Changes | None = None) -> None:
         """Make the replicas as the view has them: of what the last view had too, nothing is visited.
 

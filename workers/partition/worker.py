@@ -15,7 +15,7 @@ meanwhile.
 from __future__ import annotations
 
 from headrace.clock import Clock, SystemClock
-from headrace.limits import IDLE_WAIT_MAX_MS
+from headrace.limits import IDLE_WAIT_MAX_MS, TIMED_WAIT_MAX_MS
 from headrace.runtime import duty_cycle
 from headrace.runtime.mailbox import Mailbox
 from headrace.runtime.peers import Peers
@@ -160,10 +160,16 @@ class PartitionWorker(duty_cycle.Process):
 
     def sleep_bound_ms(self) -> int:
         """How long the loop may sleep when there was nothing to do."""
-        bound_ms = self._groups.sleep_bound_ms(IDLE_WAIT_MAX_MS)
+        bound_ms = self._groups.sleep_bound_ms(TIMED_WAIT_MAX_MS if self._has_timed() else IDLE_WAIT_MAX_MS)
         if self._fetchers is not None and self._peers is not None:
             bound_ms = self._peers.sleep_bound_ms(self._fetchers.sleep_bound_ms(bound_ms))
         return bound_ms
+
+    def _has_timed(self) -> bool:
+        """Whether something will be due that is looked at in each cycle."""
+        return bool(
+            self._purgatory.waiting or self._deletions.waiting or self._isr.has_failed or self._replicas.has_flush_times
+        )
 
     def is_ready(self) -> bool:
         """Whether everything that a view wants is open."""

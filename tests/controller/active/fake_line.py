@@ -46,6 +46,8 @@ class FakeLine:
         self.is_held = False
         self.is_closed = False
         self.refusals = 0  # how many asks are not taken
+        self.knocks = 0
+        self.is_deaf = False  # nobody answers a knock
         self.codes = {}  # api key -> what is answered of each partition
         self._open = []
 
@@ -60,6 +62,12 @@ class FakeLine:
         self._open.append((api_key, version, request, on_reply))
         if not self.is_held:
             self.answer()
+        return True
+
+    def knock(self, on_heard):
+        assert not self.is_closed
+        self.knocks += 1
+        on_heard(not self.is_deaf)
         return True
 
     def answer(self, **options):

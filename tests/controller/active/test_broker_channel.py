@@ -519,3 +519,20 @@ def test_one_change_costs_what_changed_and_not_what_there_is(new_node, ensemble,
     rig.notices.tell_brokers()
     rig.run()
     assert made == []
+
+
+def test_a_broker_that_did_not_answer_is_knocked_at_before_a_request_is_made_again(rig):
+    rig.hold(1)
+    rig.notices.tell_leaders("t0", [0])
+    rig.run()
+    line = rig.lines[1]
+    asked, line.is_deaf = len(line.requests), True
+    line.reply(None)
+    for _ in range(5):
+        rig.rest()
+    assert line.knocks >= 5
+    assert len(line.requests) == asked
+    line.is_deaf = line.is_held = False
+    rig.rest()
+    assert line.keys[:2] == [line.keys[0]] * 2
+    assert len(line.requests) > asked + 1

@@ -90,3 +90,18 @@ def test_a_closed_line_asks_nobody(desk, node):
     assert not ask(line, told)
     assert len(desk.peers) == 0
     PeerLine(desk.peers, 3, "127.0.0.1", node.port).close()
+
+
+def test_a_knock_is_the_smallest_request_that_every_broker_answers(desk, node):
+    line, heard = PeerLine(desk.peers, 3, "127.0.0.1", node.port), []
+    assert line.knock(heard.append)
+    desk.turn_until(lambda: node.requests)
+    [(header, body)] = node.requests
+    assert (header.api_key, header.api_version, bytes(body)) == (ApiKey.API_VERSIONS, 0, b"")
+    node.session.answer(0, encode_response(ApiKey.API_VERSIONS, 0, messages.ApiVersionsResponse()))
+    desk.turn_until(lambda: heard)
+    assert line.knock(heard.append)
+    desk.turn_until(lambda: node.requests)
+    node.session.reset()
+    desk.turn_until(lambda: len(heard) == 2)
+    assert heard == [True, False]

@@ -178,6 +178,11 @@ class IsrKeeper:
             if replica in self._reduced:  # else nobody can join, and who is late is a matter of time
                 self._review(replica)
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether a change waits to be asked for again."""
+        return bool(self._failed)
+
     def do_work(self) -> int:
         """Settle what was answered, check who is late, ask; returns what was done."""
         done = 0

@@ -8,6 +8,7 @@ import os
 import pytest
 
 from headrace.ids import partition_key
+from headrace.limits import IDLE_WAIT_MAX_MS
 from headrace.runtime.poller import Poller
 from headrace.shm.cluster_view import EMPTY_VIEW, BrokerView, PartitionView, TopicView
 from headrace.workers.partition.worker import PartitionWorker
@@ -80,7 +81,7 @@ def test_it_has_what_the_leader_has_and_sleeps_then(process, led):
     for _ in range(5):
         process.turn()
     assert not process.turn()
-    assert 0 < process.worker.sleep_bound_ms() <= 100
+    assert 0 < process.worker.sleep_bound_ms() <= IDLE_WAIT_MAX_MS
     led.append(1)
     process.turn_until(lambda: process.end_offset == 21)
 
