@@ -31,6 +31,7 @@ from tests.chaos.history import History, Outcome, Send
 from tests.chaos.judge import Anomaly, judge
 from tests.chaos.kafka_python_load import KafkaPythonProducer, KafkaPythonTail
 from tests.chaos.load import Client, IdempotentProducer, Member, Tail
+from tests.chaos.loss_reports import judge_losses, lost_records, read_reports, without_reported
 from tests.chaos.network_rooms import Networks
 from tests.chaos.topic_churn import PARTITIONS as CHURN_PARTITIONS
 from tests.chaos.topic_churn import TopicChurn
@@ -94,6 +95,7 @@ class ClusterRound:
         settings: Mapping[str, str] | None = None,
         has_networks: bool = False,
         is_unsafe: bool = False,
+        may_lose: bool = False,
         whole_max_s: float = WHOLE_S,
         say: Callable[[str], object] = lambda _text: None,
     ) -> None:
@@ -110,6 +112,7 @@ class ClusterRound:
         self._deck = self._chance.sample(self._faults, len(self._faults))
         self._has_networks = has_networks
         self._is_unsafe = is_unsafe
+        self._may_lose = may_lose  # what is reported
         self._whole_max_s = whole_max_s
         self._say = say
         self._said_s = 0.0
@@ -210,7 +213,8 @@ class ClusterRound:
             for name, kind in (("tail", Tail), ("python-tail", KafkaPythonTail))
         ]
         self._members = [Member(f"member{n}", stage.bootstrap, stage.history, TOPIC, GROUP) for n in range(2)]
-        if not self._is_unsafe and self._settings.get(IBP, "3.9") >= IBP_WITH_TOPIC_IDS:
+        has_churn = not self._is_unsafe and not self._may_lose
+        if has_churn and self._settings.get(IBP, "3.9") >= IBP_WITH_TOPIC_IDS:
             stage.churned = [TopicChurn(f"{CHURN}{n}", stage.bootstrap, stage.history) for n in range(CHURNED)]
         stage.clients = [*self._producers, *self._tails, *self._members, *stage.churned]
         for client in stage.clients:
@@ -351,7 +355,8 @@ class ClusterRound:
                 anomalies += read_everything(stage, one.topic, CHURN_PARTITIONS, one.generation)
             stage.notes["topics created and deleted"] += one.generation - 1
         anomalies += read_group(stage, GROUP)
-        anomalies += self._without_new_epochs(judge(stage.history.operations))
+        found = self._without_new_epochs(judge(stage.history.operations))
+        anomalies += self._unreported(found) if self._may_lose else found
         anomalies += compare_replicas(stage)
         anomalies += find_left_over(stage)
         anomalies += stage.anomalies
@@ -372,6 +377,20 @@ class ClusterRound:
         own = [one for one in found if one.kind == "duplicate" and one.text.split("-")[0] in bumped]
         self.report.notes["duplicates of producers that began a new epoch"] += len(own)
         return [one for one in found if one not in own]
+
+    def _unreported(self, found: list[Anomaly]) -> list[Anomaly]:
+        """Losses are allowed that a node's log tells of."""
+        operations = self._stage.history.operations
+        reports = [
+            one
+            for node in self._stage.nodes
+            for one in read_reports(node.log.path.read_text("utf-8", "replace").splitlines())
+        ]
+        lost = lost_records(operations)
+        unreported = judge_losses(lost, reports, time.time() - time.monotonic())
+        self.report.notes["acknowledged records lost"] += len(lost)
+        self.report.notes["losses reported, by partition and node"] += len(reports)
+        return [*unreported, *without_reported(found, reports)]
 
     def _count(self) -> None:
         report = self.report
