@@ -20,6 +20,7 @@ SETTINGS = {
 }
 OF_THE_DIRECTORY = {
     r"log directory|log dir|logs?-2|logs/|offline|KafkaStorageException|Shutdown broker because": "its directory has failed",
+    r"leader refuses partition=\S+ .*error=KAFKA_STORAGE_ERROR": "a follower asked its leader, whose directory it was",
     r"ReplicaFetcher|Error processing (append|fetch)|Error while": "what was in it",
 }
 
