@@ -1,6 +1,6 @@
 """`headrace cluster accept-loss`, and the held partitions of `headrace cluster describe` (docs/decisions/042).
 
-They stand in ZooKeeper, whose address a broker tells (zookeeper.connect), unless it is given: where that is one which only the brokers
+They are in ZooKeeper, whose address a broker tells (zookeeper.connect), unless it is given: where that is one which only the brokers
 can reach, --zookeeper has another.
 """
 

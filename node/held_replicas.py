@@ -1,6 +1,6 @@
 """Replicas that nodes hold back since their logs may lack acknowledged records, for tools: who holds what, and that a loss is accepted.
 
-Runs in: `headrace cluster describe` and `accept-loss`, which may wait. What stands in ZooKeeper: `controller/zookeeper/held_znodes.py`.
+Runs in: `headrace cluster describe` and `accept-loss`, which may wait. Its nodes: `controller/zookeeper/held_znodes.py`.
 """
 
 from __future__ import annotations

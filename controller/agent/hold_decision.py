@@ -3,13 +3,13 @@
 Runs in: the controller process of the node that holds it (decision 042). The better log is the one with the later last leader epoch,
 then with the greater end. The first row that fits decides:
 
-    another replica's log is not known: its node is away, or does not say.
-        It is waited for, unless somebody accepts the loss; or, where nothing proves one, the time is over
-        unclean election is allowed, and of those that are known none is better       RELEASE
-        else                                                                           WAIT for those, and for a better one
-    none is better                                                                     RELEASE
-    the best is in the ISR: it is elected before us, or holds itself                   WAIT for it, accepted or not
-    the best is outside of the ISR                                                     HAND_OVER to it
+    another log is not known, unclean election is allowed, none that is known is better     RELEASE
+    another log is not known: its node is away, or does not say                             WAIT for it, and for a better one
+    no other log is better                                                                  RELEASE
+    the best is in the ISR: it is elected before us, or holds itself                        WAIT for it
+    the best is outside of the ISR                                                          HAND_OVER to it
+
+A log that is not known counts in the first two rows, until somebody accepts the loss; or, where nothing proves one, the time is over.
 """
 
 from __future__ import annotations

@@ -41,12 +41,17 @@ from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState
 from headrace.errors import ErrorCode
 from headrace.ids import NO_LEADER, partition_key
-from headrace.limits import HELD_TOLD_MAX, ISR_ANSWER_MS_MAX, ISR_WRITES_IN_FLIGHT_MAX, OPENED_LOGS_WAITING_MAX
+from headrace.limits import (
+    HELD_CHECK_MS_MAX,
+    HELD_TOLD_MAX,
+    ISR_ANSWER_MS_MAX,
+    ISR_WRITES_IN_FLIGHT_MAX,
+    OPENED_LOGS_WAITING_MAX,
+)
 from headrace.settings import Settings
 from headrace.shm.messages import LOG_WAS_CLOSED, LOG_WAS_CUT, OPENED_LOG, OPENED_RESULT
 
 CHECK_MS = 1_000
-CHECK_MS_MAX = 30_000
 PAUSE_FACTOR = 4  # a check that took so long is followed by a pause of so many times that
 EVENT_MS = 5_000  # before the controller is told again of replicas that it takes for leaders
 ELECT_MS = 2_000  # before the controller is asked for an election that it has not made
@@ -249,6 +254,7 @@ class Holds:
     def _follow(self, places: Iterable[Place]) -> None:
         """End holds of replicas whose ISR is without us, or whose partition is another one now."""
         known = self._known
+        over = []
         for place in list(places):
             topic = known.topics.get(place[0])
             held = known.held[place]
@@ -262,8 +268,12 @@ class Holds:
                 known.held[place] = held._replace(is_sole=False)
                 self._dirty.add(place[0])
             if state is not None and known.node_id not in state.isr:
-                _log.info("replica not held any more, others are in sync partition=%s-%d isr=%s", *place, state.isr)
+                over.append(place)
                 self._drop(place)
+        if over:
+            _log.info(
+                "replicas are not held any more, others are in sync partitions=%d some=%s", len(over), _some(over)
+            )
 
     def _drop(self, place: Place) -> None:
         self._known.held.pop(place, None)
@@ -294,7 +304,7 @@ class Holds:
         await self._ask_for_elections()
         took_ms = self._monotonic_ms() - began_ms
         if self._next_ms:  # else something was told meanwhile
-            self._next_ms = began_ms + took_ms + min(max(CHECK_MS, PAUSE_FACTOR * took_ms), CHECK_MS_MAX)
+            self._next_ms = began_ms + took_ms + min(max(CHECK_MS, PAUSE_FACTOR * took_ms), HELD_CHECK_MS_MAX)
 
     def _to_compare(self, places: Collection[Place]) -> dict[Place, tuple[int, ...]]:
         """Held replicas whose logs are open, and who has the others."""
@@ -318,6 +328,7 @@ class Holds:
                     wanted.setdefault(broker, []).append(place)
         ends = await self._ask_ends(wanted)
         accepted = set(await self._zk.children(held_znodes.ACCEPT_LOSS))
+        waiting: list[Place] = []
         for place, brokers in asked.items():
             held, topic = known.held.get(place), known.topics.get(place[0])
             state = topic.states[place[1]] if topic is not None and place[1] < len(topic.states) else None
@@ -333,9 +344,21 @@ class Holds:
                 is_accepted=is_accepted,
                 may_be_unclean=self._is_on(topic, "unclean.leader.election.enable"),
             )  # fmt: skip
+            if verdict.act is Act.WAIT:
+                if held.waits_for != verdict.waits_for:
+                    known.held[place] = held._replace(waits_for=verdict.waits_for)
+                    self._dirty.add(place[0])
+                    waiting.append(place)
+                continue
             await self._carry_out(place, topic, state, held, verdict, others)
             if is_accepted and place not in known.held:
                 await self._zk.delete(held_znodes.accept_loss_path(place))
+        if waiting:
+            brokers = sorted({broker for place in waiting for broker in known.held[place].waits_for})
+            _log.warning(
+                "replicas held: others may have more partitions=%d waits_for=%s some=%s; see headrace cluster describe --held",
+                len(waiting), brokers, _some(waiting),
+            )  # fmt: skip
 
     async def _carry_out(
         self,
@@ -347,19 +370,8 @@ class Holds:
         others: Mapping[int, LogEnd | None],
     ) -> None:
         known = self._known
-        if verdict.act is Act.WAIT:
-            if held.waits_for != verdict.waits_for:
-                known.held[place] = held._replace(waits_for=verdict.waits_for)
-                self._dirty.add(place[0])
-                _log.warning(
-                    "replica held: another one may have more partition=%s-%d waits_for=%s log_end=%d others=%s proven=%s",
-                    *place, verdict.waits_for, held.end_offset, dict(others), held.is_proven,
-                )  # fmt: skip
-            return
         if verdict.act is Act.RELEASE:
-            self._say_lost(
-                place, held.end_offset, held, f"no other replica has more, as far as is known: {dict(others)}"
-            )
+            self._say_lost(place, held.end_offset, held, f"no other replica has more: {_told(others)}")
             self._drop(place)
             self._has_event = True
         elif state.leader == NO_LEADER:
@@ -504,6 +516,13 @@ class _Opened:
 
     def is_stored(self) -> bool:
         return self.stored
+
+
+def _told(others: Mapping[int, LogEnd | None]) -> str:
+    return ", ".join(
+        f"{broker} {'is not known' if end is None else f'ends at {end.offset} in epoch {end.epoch}'}"
+        for broker, end in others.items()
+    )
 
 
 def _some(places: Collection[Place]) -> str:

@@ -5,7 +5,7 @@ Runs in: the controller process, before it registers the node. The session on di
 
     our old node in /brokers/ids is deleted, and in /controller
                                                  a controller sees us go, however soon we are back; another one is elected
-    wait, while a state has us in its ISR beside others, and one of these lives
+    wait, while a state has us in its ISR beside others, and one of these lives, and does not hold its own replica
                                                  others lead, and the ISR is without us: what we lack comes from them
     note in which ISRs we are still (`holds.py`)
     register                                     a follower like any that was away
@@ -23,7 +23,7 @@ import logging
 import time
 from collections.abc import Collection
 
-from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper import held_znodes, znodes
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.outage import Reminder
 from headrace.controller.zookeeper.session import ZkSession
@@ -115,15 +115,36 @@ async def _hosted(zk: ZkSession, tasks: Tasks, node_id: int) -> dict[Partition, 
 async def _in_sync_beside_others(
     zk: ZkSession, tasks: Tasks, node_id: int, partitions: Collection[Partition]
 ) -> list[Partition]:
-    """Those whose ISR has this node and one that lives."""
+    """Those whose ISR has this node and one that lives, and may lead."""
     alive = {int(name) for name in await zk.children(znodes.BROKER_IDS) if name.isdecimal()} - {node_id}
     asked = list(partitions) if alive else []
+    held = await _held_by(zk, alive) if asked else {}  # who waits for us can't lead
     found = []
     for first in range(0, len(asked), READS_IN_FLIGHT_MAX):
         isrs = await _isrs(zk, asked[first : first + READS_IN_FLIGHT_MAX])
-        found += [partition for partition, isr in isrs.items() if node_id in isr and not alive.isdisjoint(isr)]
+        found += [
+            partition
+            for partition, isr in isrs.items()
+            if node_id in isr and any(one in alive and partition not in held.get(one, ()) for one in isr)
+        ]
         await tasks.pause()
     return found
+
+
+async def _held_by(zk: ZkSession, brokers: Collection[int]) -> dict[int, set[Partition]]:
+    """Replicas that these brokers hold, for their machines went down too."""
+    held: dict[int, set[Partition]] = {}
+    for broker in brokers:
+        parent = held_znodes.held_by_path(broker)
+        names = await zk.children(parent)
+        paths = [f"{parent}/{name}" for name in names]
+        for name, path, node in zip(names, paths, await zk.get_many(paths), strict=True):
+            try:
+                replicas = held_znodes.decode_held(path, node.data) if node is not None else {}
+            except BadZnode:
+                continue
+            held.setdefault(broker, set()).update((name, index) for index in replicas)
+    return held
 
 
 async def _isrs(zk: ZkSession, partitions: Collection[Partition]) -> dict[Partition, tuple[int, ...]]:

@@ -52,6 +52,7 @@ CHURNED = 2
 IBP, IBP_WITH_TOPIC_IDS = "inter.broker.protocol.version", "2.8"
 ZOOKEEPER_PORT = 2181
 UNSAFE = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1", "replica.lag.time.max.ms": "1500"}
+PATIENT = {"enable.idempotence": False, "acks": "all", "max.in.flight.requests.per.connection": 1}
 CARELESS = {"enable.idempotence": False, "acks": 1, "socket.timeout.ms": 2_000}
 
 
@@ -202,7 +203,7 @@ class ClusterRound:
         self._producers = [
             IdempotentProducer(
                 name, stage.bootstrap, stage.history, TOPIC, PARTITIONS,
-                log=self._directory / f"{name}.log", options=CARELESS if self._is_unsafe else options,
+                log=self._directory / f"{name}.log", options=self._options() or options,
             )
             for name, options in pipelines.items()
         ]  # fmt: skip
@@ -219,6 +220,10 @@ class ClusterRound:
         stage.clients = [*self._producers, *self._tails, *self._members, *stage.churned]
         for client in stage.clients:
             client.start()
+
+    def _options(self) -> dict[str, Any]:
+        """Of producers that may lose records: an idempotent one ends where the broker does not know what it had acknowledged."""
+        return CARELESS if self._is_unsafe else PATIENT if self._may_lose else {}
 
     # Faults
 

@@ -21,10 +21,11 @@ _REPORT = re.compile(r"^(\S+ \S+) ERROR .*acknowledged records may be lost parti
 _PLACE = re.compile(r"(\S+)#\d+-(\d+)@\d+")
 # What clients see of a loss: in a partition whose loss was reported it is no other anomaly
 SEEN_OF_LOSSES = frozenset((
-    "lost-write", "duplicate", "inconsistent-offsets", "unseen", "poll-skip", "nonmonotonic-poll", "int-poll-skip",
+    "lost-write", "inconsistent-offsets", "unseen", "poll-skip", "nonmonotonic-poll", "int-poll-skip",
     "int-nonmonotonic-poll", "nonmonotonic-send", "int-send-skip", "int-nonmonotonic-send", "committed-back",
     "committed-lost",
 ))  # fmt: skip
+DUPLICATE = "duplicate"  # producers are not idempotent here
 OFFSETS_TOPIC = "__consumer_offsets"
 
 
@@ -92,6 +93,7 @@ def without_reported(anomalies: Iterable[Anomaly], reports: Sequence[Report]) ->
     for one in anomalies:
         places = {(topic, int(partition)) for topic, partition in _PLACE.findall(one.text)}
         is_seen = one.kind in SEEN_OF_LOSSES and (bool(places & told) or (not places and has_offsets))
+        is_seen = is_seen or one.kind == DUPLICATE
         if not is_seen:
             kept.append(one)
     return kept

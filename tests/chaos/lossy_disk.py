@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from headrace.controller.zookeeper.session_file import SESSION_FILE
 from headrace.log.state.checkpoints import RECOVERY_POINT_FILE, read_offset_checkpoint
+from headrace.protocol.record_batch import CorruptRecord
 from tests.chaos.machine_crash import PAGE_BYTES, position_of
 
 PAGES_MAX = 3  # zeroed in one file
@@ -52,7 +53,10 @@ def _lose_in(log_dir: Path, chance: random.Random, synced: Mapping[str, int]) ->
             is_synced = index + 1 < len(segments) and int(segments[index + 1].stem) <= point
             if is_synced or not path.stat().st_size:
                 continue
-            first = -(-position_of(path, point) // PAGE_BYTES)
+            try:
+                first = -(-position_of(path, point) // PAGE_BYTES)
+            except CorruptRecord:
+                continue  # the machine went down again before this log was opened
             damaged += lose_pages(path, first, chance)
     return damaged
 

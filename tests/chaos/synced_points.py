@@ -1,6 +1,7 @@
 """Up to where the logs of a Headrace node are synced, as the rows say that its killed processes left in shared memory.
 
-Used by: faults that lose pages. Checkpoint files say it later: what was synced before an acknowledgement may be above them.
+Used by: faults that lose pages. Checkpoint files say it later: what was synced before an acknowledgement may be above them. A log that
+was just opened begins with what the checkpoint says, though more was synced in an earlier life.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ class SyncedPoints:
                         if row is None or row.key != partition.key:
                             continue
                         if row.state in (RowState.LEADER, RowState.FOLLOWER):
-                            self._known[f"{topic.name}-{partition.index}"] = row.recovery_point
+                            name = f"{topic.name}-{partition.index}"
+                            point = max(row.recovery_point, self._known.get(name, 0))
+                            self._known[name] = min(point, row.log_end_offset)
         except RegionError:
             pass
         return dict(self._known)

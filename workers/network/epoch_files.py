@@ -30,7 +30,7 @@ class EpochFiles:
         self._read: OrderedDict[int, tuple[tuple[int, int, int], Epochs]] = OrderedDict()
 
     def latest(self, route: Route, row: PartitionRow) -> int:
-        """The last epoch in a log here, led or not: read anew, for a follower's change with what it fetches.
+        """The last epoch in a log here, led or not: not remembered, for a follower's change with what it fetches.
 
         raises   KafkaError, HeadraceError, OSError
         """

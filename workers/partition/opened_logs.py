@@ -64,6 +64,7 @@ class OpenedLogs:
         self._controller_id = controller_id
         self._on_answer = on_answer
         self._untold: list[OpenedLog] = []
+        self._is_asking = False  # one request is on its way
         self._retry_ms = 0
 
     def add(self, opened: list[OpenedLog]) -> None:
@@ -72,7 +73,7 @@ class OpenedLogs:
 
     def tell(self, monotonic_ms: int) -> None:
         """Tell the controller, where there is something to tell."""
-        while self._untold and monotonic_ms >= self._retry_ms:
+        while self._untold and not self._is_asking and monotonic_ms >= self._retry_ms:
             part = self._untold[:OPENED_LOGS_PER_REQUEST_MAX]
             told = [one for one in part if self._replicas.get(one.replica.slot) is one.replica]
             body = b"".join(one.pack() for one in told)
@@ -80,9 +81,11 @@ class OpenedLogs:
             if told and not self._mailbox.ask(self._controller_id, RequestKind.OPENED_LOG, body, on_reply):
                 self._retry_ms = monotonic_ms + RETRY_MS
                 return
+            self._is_asking = bool(told)
             del self._untold[:OPENED_LOGS_PER_REQUEST_MAX]
 
     def _take_reply(self, told: list[OpenedLog], asked_ms: int, status: ReplyStatus, body: memoryview) -> None:
+        self._is_asking = False
         if status is not ReplyStatus.ANSWERED or bytes(body) != OPENED_RESULT.pack(ErrorCode.NONE):
             self._untold += told
             self._retry_ms = asked_ms + RETRY_MS
