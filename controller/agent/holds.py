@@ -165,7 +165,7 @@ class Holds:
     # Owners tell of logs that they have opened
 
     def take_opened(self, body: memoryview) -> PendingResponse:
-        """Answered once what follows stands in ZooKeeper. raises   struct.error"""
+        """Answered once what follows stands in ZooKeeper, and in the view. raises   struct.error"""
         token = _Opened()
         if self._is_loaded:
             self._take(token, bytes(body))
@@ -177,22 +177,25 @@ class Holds:
         def respond(is_done: bool) -> bytes:
             return OPENED_RESULT.pack(ErrorCode.NONE if is_done else ErrorCode.REQUEST_TIMED_OUT)
 
-        return PendingResponse((token,), self._monotonic_ms() + ISR_ANSWER_MS_MAX, _Opened.is_stored, respond)
+        return PendingResponse((token,), self._monotonic_ms() + ISR_ANSWER_MS_MAX, self._is_followed, respond)
+
+    def _is_followed(self, token: _Opened) -> bool:
+        return token.is_stored and all(map(self._known.is_told, token.names))
 
     def _take(self, token: _Opened, body: bytes) -> None:
         known = self._known
-        is_changed = False
         for slot, key, end_offset, high_watermark, epoch, flags in OPENED_LOG.iter_unpack(body):
             place = known.slots.holder(slot)
             topic = known.topics.get(place[0]) if place is not None else None
             if place is None or topic is None or key != partition_key(*place, topic.topic_id):
                 continue
-            is_changed |= self._take_one(topic, place[1], LogEnd(epoch, end_offset), high_watermark, flags)
-        if is_changed:
+            if self._take_one(topic, place[1], LogEnd(epoch, end_offset), high_watermark, flags):
+                token.names.add(topic.name)
+        if token.names:
             self._unstored.append(token)
             self._next_ms = 0
         else:
-            token.stored = True
+            token.is_stored = True
 
     def _take_one(self, topic: Topic, index: int, end: LogEnd, high_watermark: int, flags: int) -> bool:
         """A log as it was opened; returns whether that says something of what is held."""
@@ -329,6 +332,7 @@ class Holds:
         ends = await self._ask_ends(wanted)
         accepted = set(await self._zk.children(held_znodes.ACCEPT_LOSS))
         waiting: list[Place] = []
+        awaited: set[int] = set()
         for place, brokers in asked.items():
             held, topic = known.held.get(place), known.topics.get(place[0])
             state = topic.states[place[1]] if topic is not None and place[1] < len(topic.states) else None
@@ -349,15 +353,15 @@ class Holds:
                     known.held[place] = held._replace(waits_for=verdict.waits_for)
                     self._dirty.add(place[0])
                     waiting.append(place)
+                    awaited.update(verdict.waits_for)
                 continue
             await self._carry_out(place, topic, state, held, verdict, others)
             if is_accepted and place not in known.held:
                 await self._zk.delete(held_znodes.accept_loss_path(place))
         if waiting:
-            brokers = sorted({broker for place in waiting for broker in known.held[place].waits_for})
             _log.warning(
                 "replicas held: others may have more partitions=%d waits_for=%s some=%s; see headrace cluster describe --held",
-                len(waiting), brokers, _some(waiting),
+                len(waiting), sorted(awaited), _some(waiting),
             )  # fmt: skip
 
     async def _carry_out(
@@ -441,7 +445,7 @@ class Holds:
             self._unstored += unstored
             raise
         for token in unstored:
-            token.stored = True
+            token.is_stored = True
 
     async def _store_topic(self, name: str) -> None:
         held = {index: one for (topic, index), one in self._known.held.items() if topic == name}
@@ -506,16 +510,15 @@ class Holds:
 class _Opened:
     """A message of an owner.
 
-    stored   whether what it says is in ZooKeeper, as far as that is anything
+    names       topics of which it says something that counts
+    is_stored   whether that is in ZooKeeper
     """
 
-    __slots__ = ("stored",)
+    __slots__ = ("is_stored", "names")
 
     def __init__(self) -> None:
-        self.stored = False
-
-    def is_stored(self) -> bool:
-        return self.stored
+        self.names: set[str] = set()
+        self.is_stored = False
 
 
 def _told(others: Mapping[int, LogEnd | None]) -> str:
