@@ -163,6 +163,11 @@ class _FollowerFetch:
         by_topic: dict[str | bytes, list[_PartitionData]] = {}
         sent: list[FetchedPartition] = []
         for partition, data in told.items():
+            if data.high_watermark < 0 and not data.error_code:  # its row is torn: there is nothing to tell of it yet
+                news[partition] = None
+                if not self._is_full:
+                    continue
+                data = refusal(partition.wanted.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
             state = (data.high_watermark, data.log_start_offset)
             is_fault = data.error_code != 0 or data.diverging_epoch.epoch >= 0
             has_records = len(data.records or b"") > 0

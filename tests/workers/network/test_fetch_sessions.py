@@ -6,6 +6,7 @@ import pytest
 
 from headrace.errors import ErrorCode
 from headrace.protocol.record_batch import iterate_batches
+from headrace.shm.layout import PARTITION_ROW_BYTES, PARTITION_ROWS
 from headrace.shm.messages import ADVANCED, GROWN, SLOT_ENTRY
 from tests.support.fake_seat import view_of
 from tests.workers.network.follower_rig import (
@@ -183,6 +184,29 @@ def test_a_follower_that_registered_again_is_told_to_its_leaders_though_it_fetch
     ]
     follower.fetch()
     assert rig.told() == []
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+def test_of_a_row_whose_writer_died_in_the_middle_nothing_is_told_that_is_not_so(rig, is_full):
+    """A high watermark of -1 without an error would take a follower's own back."""
+    follower = begin(rig)
+    tear = rig.seat.partitions._words
+    place = (PARTITION_ROWS + 2 * PARTITION_ROW_BYTES) // 8
+    tear[place] |= 1
+    for slot in (1, 2):
+        rig.put(1)
+        wake(rig, GROWN, slot)
+    if is_full:
+        follower = Follower(rig)
+        _answer, rows = follower.fetch(wanted(1), wanted(2), max_wait_ms=60_000)
+        assert ErrorCode(rows[2].error_code).name == "NOT_LEADER_OR_FOLLOWER"
+    else:
+        _answer, rows = follower.fetch(wanted(2), max_wait_ms=60_000)
+        assert list(rows) == [1]
+    assert len(rows[1].records)
+    tear[place] = (tear[place] | 1) + 1
+    _answer, rows = follower.fetch(wanted(1, 2))
+    assert is_full is (2 in rows)
 
 
 def test_a_partition_that_is_forgotten_is_answered_no_more(rig):
