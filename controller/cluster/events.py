@@ -138,7 +138,6 @@ class ToldPartition(NamedTuple):
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
     offline: tuple[int, ...] = ()
-    is_new: bool = False  # a new replica: it is made even beside a directory that failed (KAFKA-10314)
 
 
 class ToldTopic(NamedTuple):
