@@ -42,6 +42,13 @@ class LotLine:
         self._asked = (api_key, version, encode_request(api_key, version, message), on_reply)
         return True
 
+    def knock(self, on_heard):
+        if self._is_closed or self._world.chance.random() < 0.1:
+            return False
+        assert self._asked is None
+        self._asked = (None, 0, b"", lambda body: on_heard(body is not None))
+        return True
+
     def go_on(self, is_well):
         """is_well   nothing fails"""
         chance = self._world.chance
@@ -52,7 +59,7 @@ class LotLine:
         broker = self._world.incarnations.get(self._broker_id)
         answer = None
         if broker is not None and broker.is_alive and (is_well or chance.random() < 0.9):
-            answer = broker.take(api_key, version, body)
+            answer = b"" if api_key is None else broker.take(api_key, version, body)
         on_reply(answer if is_well or chance.random() < 0.8 else None)
 
     def close(self):
