@@ -380,13 +380,15 @@ class ClusterRound:
         """Seconds until every node's Metadata says what ZooKeeper has."""
         stage = self._stage
         topics = [*(one.name for one in self._topics), OFFSETS_TOPIC]
+        last: list[str] = []
         while (found := told_otherwise(stage, topics)) and time.monotonic() < since + WHOLE_MAX_S:
+            last = found
             stage.sleep(0.2)
         took_s = time.monotonic() - since
         if found:
             self._blame("metadata", f"{took_s:.0f} s after an episode: {found[:4]}")
         elif took_s > self._whole_max_s:
-            self._blame("metadata", f"right only after {took_s:.0f} s")
+            self._blame("metadata", f"right only after {took_s:.0f} s, before: {last[:4]}")
         return took_s
 
     # The end
