@@ -127,7 +127,7 @@ class ControllerLine:
         request = messages.ElectLeadersRequest(UNCLEAN, topics, CONTROLLER_ANSWER_MS_MAX)
         answer = await self.ask(ApiKey.ELECT_LEADERS, VERSION_OF_KINDS, request)
         if answer.error or answer.response.error_code:
-            error = answer.error or _code(answer.response.error_code)
+            error = answer.error or error_of(answer.response.error_code)
             _log.warning("elections were not made, asked again reason=%s", error.name)
 
     def _target(self) -> Registration | None:
