@@ -42,6 +42,14 @@ class LotLine:
         self._asked = (api_key, version, encode_request(api_key, version, message), on_reply)
         return True
 
+    def knock(self, on_heard):
+        if self._is_closed or self._world.chance.random() < 0.1:
+            return False
+        broker = self._world.incarnations.get(self._broker_id)
+        is_there = broker is not None and broker.is_alive
+        on_heard(is_there and (self._world.is_well or self._world.chance.random() < 0.8))
+        return True
+
     def go_on(self, is_well):
         """is_well   nothing fails"""
         chance = self._world.chance
