@@ -35,6 +35,8 @@ asked, and those of `RequestKind`, which no client can send:
                      reply is n x error 2, in that order; what came of it is in a view that was published before
     FOLLOWED         view_version 8
                      a partition worker to the controller: rows have moved; that version of the view is acted on to the end
+    NEW_REPLICAS     n x key 4
+                     the controller to a partition worker: these are made now, and lie in no directory that failed. The reply is empty
     UPKEEP_RESULT    error 2
     DESCRIBED_LOG    slot 4 | key 4
 
@@ -75,6 +77,7 @@ class RequestKind(IntEnum):
     NOTE_SYNCED = -3
     FOLLOWED = -4
     ALTER_ISR = -5
+    NEW_REPLICAS = -6
 
 
 class ReplyStatus(IntEnum):
@@ -108,6 +111,7 @@ ALTER_ISR_HEADER = Struct("=IIiHH")
 ALTER_ISR_KNOWN = Struct("=i")
 ALTER_ISR_WANTED = Struct("=ixxxxq")
 ALTER_ISR_RESULT = Struct("=h")
+NEW_REPLICA = Struct("=I")
 SLOT_ENTRY = Struct("=I")
 REQUEST_HEADER = Struct("=QhhI")
 REPLY_HEADER = Struct("=QhxxI")

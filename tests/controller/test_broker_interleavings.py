@@ -42,6 +42,14 @@ class LotLine:
         self._asked = (api_key, version, encode_request(api_key, version, message), on_reply)
         return True
 
+    def knock(self, on_heard):
+        """By lot: it answers, or can't be asked now."""
+        if self._is_closed or self._world.chance.random() < 0.1:
+            return False
+        broker = self._world.incarnations.get(self._broker_id)
+        on_heard(broker is not None and broker.is_alive and self._world.chance.random() < 0.8)
+        return True
+
     def go_on(self, is_well):
         """is_well   nothing fails"""
         chance = self._world.chance

@@ -50,6 +50,7 @@ class Replica:
 
     is_full               no room: appends are refused, reads continue
     followers             while it leads and others have replicas; a new object in each leader epoch
+    is_halted             it follows nobody, whoever leads: the controller has stopped it
     min_insync_replicas   that acks=all asks for: no more than there are replicas
     """
 
@@ -71,6 +72,7 @@ class Replica:
         "followers",
         "high_watermark",
         "is_full",
+        "is_halted",
         "isr",
         "key",
         "leader_epoch",
@@ -111,6 +113,7 @@ class Replica:
         self.min_insync_replicas = 1
         self.high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
         self.is_full = False
+        self.is_halted = False
         self.records_appended = 0
         self.bytes_appended = 0
         self._table = table
@@ -146,8 +149,8 @@ class Replica:
         if view.leader_epoch < self.leader_epoch or self.state is RowState.OFFLINE:
             return False
         state = RowState.LEADER if view.leader == self._node_id else RowState.FOLLOWER
-        role = (state, view.leader_epoch, view.isr, view.replicas)
-        if role == (self.state, self.leader_epoch, self.isr, self.replicas):
+        role = (state, view.leader_epoch, view.isr, view.replicas, view.is_halted)
+        if role == (self.state, self.leader_epoch, self.isr, self.replicas, self.is_halted):
             self._note_leader_epoch()  # there was no room for it, maybe
             return False
         no_room: StorageExhausted | None = None
@@ -162,6 +165,7 @@ class Replica:
         self.replicas = view.replicas
         self.leader_epoch = view.leader_epoch
         self.leader_id = view.leader
+        self.is_halted = view.is_halted
         self._follow_followers(is_new_epoch)
         self.advance_high_watermark()
         self.publish()

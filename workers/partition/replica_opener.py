@@ -30,7 +30,7 @@ from headrace.shm.counters import LOGS_OPENED, RECOVERED_BYTES
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.shm.seat import Seat
 from headrace.workers.partition.known_checkpoints import KnownCheckpoints
-from headrace.workers.partition.log_directories import LogDirectories
+from headrace.workers.partition.log_directories import LogDirectories, Unfound
 from headrace.workers.partition.log_opener import LogOpener
 from headrace.workers.partition.moved_replicas import MovedReplicas
 from headrace.workers.partition.opening_queue import OpeningQueue
@@ -42,7 +42,10 @@ _log = logging.getLogger(__name__)
 
 
 class ReplicaOpener:
-    """One worker's. The queue is its owner's: here logs are only postponed in it."""
+    """One worker's. The queue is its owner's: here logs are only postponed in it.
+
+    unfound   keys by slot of those that were refused since a directory failed that may have them
+    """
 
     def __init__(
         self,
@@ -57,6 +60,7 @@ class ReplicaOpener:
         moved: MovedReplicas,
         live: LiveBrokers,
     ) -> None:
+        self.unfound: dict[int, PartitionKey] = {}
         self._seat = seat
         self._clock = clock
         self._disk = disk
@@ -76,7 +80,7 @@ class ReplicaOpener:
     def open(self, topic: TopicView, partition: PartitionView, config: LogConfig, is_new: bool) -> Replica | None:
         """The replica, without a role; None where its log could not be opened, and the row says so.
 
-        is_new   no earlier view had the partition: its files are nowhere
+        is_new   its files are nowhere
         """
         self._seat.beat(self._clock.monotonic_ns())  # there may be thousands to open, and nothing to recover in them
         name = TopicPartition(topic.name, partition.index)
@@ -88,7 +92,7 @@ class ReplicaOpener:
             self._publish_state(slot, partition.key, RowState.LOADING, generation=0)
         directory = None
         try:
-            directory = self._directories.place_of(name, topic.topic_id, partition.leader_epoch == 0 and is_new)
+            directory = self._directories.place_of(name, topic.topic_id, is_new)
             log, high_watermark = self._open_log(name, topic.topic_id, directory, config, row if is_ours else None)
         except Exception as failure:  # ours to mend where it is neither Headrace's nor the system's; the others open
             if is_exhausted(failure):
@@ -96,6 +100,8 @@ class ReplicaOpener:
                     _log.error("log not opened, retried later partition=%s reason=%s", name, failure)
             else:
                 self._note_unopened(name, directory, failure)
+            if isinstance(failure, Unfound):
+                self.unfound[slot] = partition.key
             self._publish_state(slot, partition.key, RowState.OFFLINE, self._seat.generation)
             return None
         if self._queue.postponed.pop(slot, None) is not None:
@@ -105,6 +111,11 @@ class ReplicaOpener:
             name, log, slot, partition.key, self._seat.partitions, self._seat.generation, self._node_id,
             high_watermark, self._moved, self._failures.take, self._live,
         )  # fmt: skip
+
+    def find_again(self, slot: int, key: PartitionKey) -> None:
+        """One that was refused may be opened now: nobody takes it for out of service any more."""
+        self.unfound.pop(slot, None)
+        self._publish_state(slot, key, RowState.LOADING, generation=0)
 
     def finish(self, duration_ns: int) -> None:
         """Everything that was wanted is open, or was tried: sync the names of new logs, say how many logs it were.
