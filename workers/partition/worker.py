@@ -168,7 +168,7 @@ class PartitionWorker(duty_cycle.Process):
         return bound_ms
 
     def _has_timed(self) -> bool:
-        """Whether something will be due that is looked at in each cycle."""
+        """Whether something will be due that is checked in each cycle."""
         return bool(
             self._purgatory.waiting or self._deletions.waiting or self._isr.has_failed or self._replicas.has_flush_times
         )
