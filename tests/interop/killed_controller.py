@@ -218,7 +218,9 @@ class Cancellation(Operation):
         if self.not_whole():
             return False
         is_ours = all(member.kind == "headrace" for member in self.cluster.members.values())
-        return not is_ours or not self._is_there()  # Kafka leaves it where its controller died (KAFKA-13972 is about another way)
+        return (
+            not is_ours or not self._is_there()
+        )  # Kafka leaves it where its controller died (KAFKA-13972 is about another way)
 
     def _is_there(self):
         return (self.cluster.members[3].log_dir / f"{self.topic}-0").is_dir()
@@ -263,7 +265,13 @@ def _set(name, value):
     return ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
 
 
-OPERATIONS = {"creation": Creation, "deletion": Deletion, "reassignment": Reassignment, "election": Election, "cancellation": Cancellation}
+OPERATIONS = {
+    "creation": Creation,
+    "deletion": Deletion,
+    "reassignment": Reassignment,
+    "election": Election,
+    "cancellation": Cancellation,
+}
 
 
 class Series:

@@ -83,7 +83,9 @@ def main():
         wrong, found, acked = moves.run(given.moves, given.controller)
     finally:
         moves.close()
-    print(f"kinds={given.kinds} controller={given.controller} ibp={given.ibp} moves={given.moves} acked={acked} {dict(found)}")
+    print(
+        f"kinds={given.kinds} controller={given.controller} ibp={given.ibp} moves={given.moves} acked={acked} {dict(found)}"
+    )
     for one in wrong:
         print(one, file=sys.stderr)
     shutil.rmtree(directory) if not wrong and not found else print(f"kept: {directory}", file=sys.stderr)

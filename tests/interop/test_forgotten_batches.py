@@ -1,15 +1,19 @@
-"""What a broker of either kind forgets of an idempotent producer's last batches when it is stopped and started: all but one.
+"""What an Apache Kafka broker forgets of an idempotent producer's last batches when it is stopped and started: all but one.
 
 A producer has five batches in flight. Where all of them are in the log and none was acknowledged (a connection was cut), it sends the
 first one again. A broker that was not restarted knows it; one that was has read its snapshot, which has each producer's last batch
 alone, and answers OUT_OF_ORDER_SEQUENCE_NUMBER: librdkafka ends with a fatal error then ("sequence desynchronization"), and an
-Apache Kafka broker logs an ERROR. Seen in campaigns of mixed clusters; three Kafka brokers do the same.
+Apache Kafka broker logs an ERROR. Seen in campaigns of mixed clusters; a Kafka broker alone does so. A Headrace node reads the batches
+of its log again.
 
 The other way to the same: a producer that a broker does not know may begin with any sequence (KIP-360). Where its first batch was
 refused and its second one is taken, the first one is out of order for ever. Headrace takes none but the first.
 """
 
+import time
+
 import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from headrace.client.connection import Connection
 from headrace.errors import ErrorCode
@@ -37,8 +41,6 @@ def cluster(tmp_path, request):
 
 
 def create(cluster, replicas, **configs):
-    from confluent_kafka.admin import AdminClient, NewTopic
-
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 2})
     wanted = NewTopic(TOPIC, 1, replica_assignment=[replicas], config=configs)
     admin.create_topics([wanted])[TOPIC].result(60)
@@ -50,7 +52,11 @@ def produce(cluster, sequence, leader=1, producer_id=4711):
     connection = Connection("127.0.0.1", cluster.members[leader].port, timeout_s=20)
     try:
         batch = build_batch(
-            [(None, b"%d" % sequence)], timestamp_ms=1, producer_id=producer_id, producer_epoch=0, base_sequence=sequence
+            [(None, b"%d" % sequence)],
+            timestamp_ms=int(time.time() * 1000),  # an old one has Kafka forget the producer as it starts
+            producer_id=producer_id,
+            producer_epoch=0,
+            base_sequence=sequence,
         )
         data = messages.ProduceRequest.TopicProduceData(
             name=TOPIC, partition_data=[messages.ProduceRequest.PartitionProduceData(index=0, records=batch)]
@@ -64,7 +70,7 @@ def produce(cluster, sequence, leader=1, producer_id=4711):
 
 
 @pytest.mark.parametrize("cluster", [[kind] for kind in KINDS], indirect=True, ids=KINDS)
-def test_a_broker_that_was_restarted_knows_the_last_batch_of_a_producer_alone(cluster):
+def test_a_kafka_broker_that_was_restarted_knows_the_last_batch_of_a_producer_alone(cluster):
     create(cluster, [1], **{"min.insync.replicas": "1"})
     for sequence in range(BATCHES):
         assert produce(cluster, sequence) == (ErrorCode.NONE, sequence)
@@ -73,7 +79,8 @@ def test_a_broker_that_was_restarted_knows_the_last_batch_of_a_producer_alone(cl
     cluster.start_one(1)
     cluster.wait_until_whole()
     assert produce(cluster, BATCHES - 1) == (ErrorCode.NONE, BATCHES - 1)
-    assert produce(cluster, 0)[0] == OUT_OF_ORDER
+    again = produce(cluster, 0)
+    assert again[0] == OUT_OF_ORDER if cluster.members[1].kind == "kafka" else again == (ErrorCode.NONE, 0)
     assert produce(cluster, BATCHES) == (ErrorCode.NONE, BATCHES), "what was in flight and comes next is taken"
 
 

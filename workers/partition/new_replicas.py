@@ -6,6 +6,7 @@ was not found was refused until then. What it makes of that is in `replicas.py` 
 
 from __future__ import annotations
 
+from headrace.ids import PartitionKey
 from headrace.runtime.mailbox import Handler, Reply
 from headrace.shm.messages import NEW_REPLICA, RequestKind
 from headrace.workers.partition.replicas import Replicas
@@ -22,5 +23,5 @@ class NewReplicas:
         return {RequestKind.NEW_REPLICAS: self._note}
 
     def _note(self, _version: int, body: memoryview, reply: Reply) -> None:
-        self._replicas.note_new([key for (key,) in NEW_REPLICA.iter_unpack(body)])
+        self._replicas.note_new([PartitionKey(key) for (key,) in NEW_REPLICA.iter_unpack(body)])
         reply(b"")

@@ -151,12 +151,14 @@ class Replicas:
         if wanted is not None and wanted[1].key == key:
             self._unopened.ask(slot)
 
-    def note_new(self, keys: Collection[int]) -> None:
+    def note_new(self, keys: Collection[PartitionKey]) -> None:
         """The controller says that these are made now: nothing of them lies in a directory that failed (KAFKA-10314).
 
         Those that were refused for that are queued again. One that has, or had, a log here is not new to us, whoever says so.
         """
-        unfound = {key: slot for slot, key in self._opener.unfound.items() if self.offline.get(slot) == key}
+        unfound: dict[int, int] = {
+            key: slot for slot, key in self._opener.unfound.items() if self.offline.get(slot) == key
+        }
         known = {replica.key for replica in self.by_slot.values()} | (set(self.offline.values()) - unfound.keys())
         for key in keys:
             if key in known:
@@ -168,7 +170,7 @@ class Replicas:
             slot = unfound.get(key)
             if slot is not None:
                 del self.offline[slot]
-                self._opener.find_again(slot, PartitionKey(key))
+                self._opener.find_again(slot, key)
                 self._unopened.add(slot)
 
     def open_some(self) -> None:

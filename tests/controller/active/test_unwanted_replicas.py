@@ -32,7 +32,8 @@ def test_who_is_wanted_again_is_not_named():
 
 
 @pytest.mark.parametrize(
-    "field", [None, 7, [], "x", {"x": [4]}, {"-1": [4]}, {"9": [4]}, {"0": 4}, {"0": ["4", None, True, 4.5]}, {"²": [4]}]
+    "field",
+    [None, 7, [], "x", {"x": [4]}, {"-1": [4]}, {"9": [4]}, {"0": 4}, {"0": ["4", None, True, 4.5]}, {"²": [4]}],
 )
 def test_a_field_that_is_none_of_ours_names_nobody(field):
     assert unwanted_of(TOPIC._replace(others={FIELD: field})) == {}
