@@ -7,7 +7,7 @@ come from another node's controller one day, as LeaderAndIsr, UpdateMetadata and
     agent -> active     Elected, Resigned, BrokersChanged, TopicsRead, Marked, ReplicasSettled, Notified
     requests -> agent   LeadersTold, ReplicasStopped: what LeaderAndIsr, UpdateMetadata and StopReplica say
     active -> agent     NameReserved, NameReleased, TopicWritten, ReplicasAssigned, StatesWritten, StatesStale,
-                        TopicLeaving, TopicRemoved, SteppedDown
+                        TopicIdsGiven, TopicLeaving, TopicRemoved, SteppedDown
 """
 
 from __future__ import annotations
@@ -110,6 +110,12 @@ class StatesStale(NamedTuple):
     names: tuple[str, ...]
 
 
+class TopicIdsGiven(NamedTuple):
+    """Topics that had no id have one."""
+
+    ids: dict[str, str]  # by name
+
+
 class TopicLeaving(NamedTuple):
     """A topic is being deleted: ReplicasSettled is waited for."""
 
@@ -177,6 +183,7 @@ ToAgent = (
     | ReplicasAssigned
     | StatesWritten
     | StatesStale
+    | TopicIdsGiven
     | TopicLeaving
     | TopicRemoved
     | SteppedDown

@@ -43,11 +43,11 @@ class LotLine:
         return True
 
     def knock(self, on_heard):
-        """By lot: it answers, or can't be asked now."""
         if self._is_closed or self._world.chance.random() < 0.1:
             return False
         broker = self._world.incarnations.get(self._broker_id)
-        on_heard(broker is not None and broker.is_alive and self._world.chance.random() < 0.8)
+        is_there = broker is not None and broker.is_alive
+        on_heard(is_there and (self._world.is_well or self._world.chance.random() < 0.8))
         return True
 
     def go_on(self, is_well):

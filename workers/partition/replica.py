@@ -50,7 +50,7 @@ class Replica:
 
     is_full               no room: appends are refused, reads continue
     followers             while it leads and others have replicas; a new object in each leader epoch
-    is_halted             it follows nobody, whoever leads: the controller has stopped it
+    is_halted             it follows no leader: the controller has stopped it
     min_insync_replicas   that acks=all asks for: no more than there are replicas
     """
 

@@ -154,7 +154,7 @@ class Replicas:
     def note_new(self, keys: Collection[PartitionKey]) -> None:
         """The controller says that these are made now: nothing of them lies in a directory that failed (KAFKA-10314).
 
-        Those that were refused for that are queued again. One that has, or had, a log here is not new to us, whoever says so.
+        Those that were refused for that are queued again. One that has, or had, a log here is not new, whatever the controller says.
         """
         unfound: dict[int, int] = {
             key: slot for slot, key in self._opener.unfound.items() if self.offline.get(slot) == key
