@@ -37,7 +37,7 @@ from headrace.controller.active.reassignment import (
 )
 from headrace.controller.active.term import RETRY_MS, Part, Term
 from headrace.controller.active.topic_creation import encode_assignment
-from headrace.controller.active.unwanted_replicas import FIELD, Unwanted, unwanted_of, with_unwanted
+from headrace.controller.active.unwanted_replicas import FIELD, Unwanted, unwanted_after, unwanted_of, with_unwanted
 from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.cluster.partition_assignment import PartitionAssignment, assignment_of
@@ -102,6 +102,7 @@ class Reassignments(Part):
         self._due: dict[str, _Due] = {}
         self._workers = 0  # tasks
         self._writing: set[str] = set()  # topics that a task of ours has reserved
+        self._doubted: set[str] = set()  # of which something may have been written that brokers were not told
         self._taken: dict[Place, tuple[int, ...]] = {}  # wishes that were read into their topics
         # Unwanted replicas that were told to go, by topic, partition, broker: whether they have gone, and are named still
         self._stopping: dict[tuple[str, int, int], bool] = {}
@@ -187,6 +188,7 @@ class Reassignments(Part):
         """Read the wishes into the topics' nodes; those that can't be go. raises   ZkError"""
         node = await self._term.zk.get(znodes.REASSIGN_PARTITIONS, watch=True)
         if node is None:
+            self._taken.clear()  # the same wish may come again
             return
         try:
             wanted = decode_reassignment(node.data)
@@ -273,10 +275,15 @@ class Reassignments(Part):
             found = await self._read(topic, ())
             if found is None:
                 return False
+            is_doubted = name in self._doubted
+            if is_doubted:
+                event = Elected()
             moving = found.assignment.adding.keys() | found.assignment.removing.keys()
             plans = {index: plan(self._known(name, found, index), event) for index in found.states if index in moving}
             left = await self._carry_out(topic, found, plans, is_by_trigger=True)
-            is_told = True
+            if isinstance(event, Elected):
+                self._doubted.discard(name)
+            is_told = not is_doubted  # what was written before is read, and told, once the name is free
             return left
         finally:
             self._release(name, is_told)
@@ -288,6 +295,8 @@ class Reassignments(Part):
     def _release(self, name: str, is_told: bool) -> None:
         self._term.reservations.release(name, is_told)
         self._writing.discard(name)
+        if name in self._doubted and not is_told:
+            self._check((name,))
 
     def _find(self, name: str) -> Topic | None:
         """A topic that is not to be deleted."""
@@ -383,7 +392,8 @@ class Reassignments(Part):
         name, term = topic.name, self._term
         doing = {index: made for index, made in plans.items() if made is not NOTHING}
         changed = _with(found.assignment, {index: made.assignment for index, made in doing.items()})
-        unwanted = _unwanted_after(found.assignment, changed, doing)
+        stopped = {index: made.stopped for index, made in doing.items()}
+        unwanted = unwanted_after(found.assignment, changed, stopped)
         changed = with_unwanted(changed, unwanted)
         dropped = {index for index in plans if not (is_by_trigger and assignment_of(changed, index).is_moving)}
         version, trigger = await self._write_states(name, found, changed, doing, dropped)
@@ -429,9 +439,19 @@ class Reassignments(Part):
                 transaction.set(znodes.state_path(name, index), znodes.encode_state(state), state.version)
                 is_empty = False
             if not is_empty:
-                await term.commit(transaction)
+                try:
+                    await term.commit(transaction)
+                except ZkError as failure:
+                    if first or not isinstance(failure, ZkConflict):
+                        self._doubt(name, {index: state for index, state in states if state is not None})
+                    raise
             transaction = term.guard.begin()
         return version, trigger
+
+    def _doubt(self, name: str, states: Mapping[int, PartitionState]) -> None:
+        """All or some of it may be written, and nobody was told: read again, told again, begun again as after an election."""
+        self._doubted.add(name)
+        self._term.states.doubt(name, {index: state.version for index, state in states.items()})
 
     # Telling
 
@@ -488,8 +508,7 @@ class Reassignments(Part):
                 )
             elif (broker, index) in left:
                 left.discard((broker, index))
-                is_late = all_stopped.is_done and not term.is_over
-                if is_late:  # the node names it still
+                if all_stopped.is_done:  # late: the node names it still
                     self._stopping[name, index, broker] = True
                     self._check((name,))
                 else:
@@ -537,18 +556,6 @@ def _with(assignment: TopicAssignment, rows: Mapping[int, PartitionAssignment | 
             if ids:
                 moves[index] = ids
     return assignment._replace(replicas=tuple(replicas), adding=adding, removing=removing)
-
-
-def _unwanted_after(before: TopicAssignment, changed: TopicAssignment, doing: Mapping[int, Plan]) -> Unwanted:
-    """Those that are to be deleted and that `changed` does not name: of before, and of what is done now."""
-    found = unwanted_of(before)
-    for index, made in doing.items():
-        found[index] = tuple(dict.fromkeys((*found.get(index, ()), *made.stopped)))
-    return {
-        index: left
-        for index, brokers in found.items()
-        if (left := tuple(broker for broker in brokers if broker not in changed.replicas[index]))
-    }
 
 
 def _is_at(settled: Mapping[int, PartitionAssignment], index: int, target: tuple[int, ...]) -> bool:

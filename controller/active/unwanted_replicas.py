@@ -43,3 +43,17 @@ def with_unwanted(assignment: TopicAssignment, unwanted: Mapping[int, tuple[int,
     if named := {str(index): list(brokers) for index, brokers in sorted(unwanted.items()) if brokers}:
         others[FIELD] = named
     return assignment._replace(others=others or NO_FIELDS)
+
+
+def unwanted_after(
+    before: TopicAssignment, changed: TopicAssignment, stopped: Mapping[int, tuple[int, ...]]
+) -> Unwanted:
+    """Those that are to be deleted and that `changed` does not name: of before, and those that are stopped now."""
+    found = unwanted_of(before)
+    for index, brokers in stopped.items():
+        found[index] = tuple(dict.fromkeys((*found.get(index, ()), *brokers)))
+    return {
+        index: left
+        for index, brokers in found.items()
+        if (left := tuple(broker for broker in brokers if broker not in changed.replicas[index]))
+    }

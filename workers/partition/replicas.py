@@ -181,9 +181,9 @@ class Replicas:
         opened: list[tuple[Replica, PartitionView]] = []
         while (slot := self._unopened.take()) is not None:
             topic, partition = self._wanted[slot]
-            is_first_seen = slot in self._new_slots and partition.leader_epoch == 0
-            is_new = is_first_seen or partition.key in self._told_new
-            replica = self._opener.open(topic, partition, self._configs.log_config(topic), is_new)
+            is_told_new = partition.key in self._told_new
+            config = self._configs.log_config(topic)
+            replica = self._opener.open(topic, partition, config, slot in self._new_slots, is_told_new)
             self._new_slots.discard(slot)
             if replica is None:
                 self.offline[slot] = partition.key
