@@ -56,6 +56,7 @@ from headrace.controller.agent.holds import Holds
 from headrace.controller.agent.isr_changes import IsrChanges
 from headrace.controller.agent.isr_writer import IsrWriter
 from headrace.controller.agent.log_dir_failures import LogDirFailures
+from headrace.controller.agent.new_replicas import NewReplicas
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.agent.power_loss import wait_out_of_isrs
 from headrace.controller.controlled_shutdown import ControlledShutdown
@@ -158,7 +159,6 @@ class ControllerProcess(duty_cycle.Process):
         )
         agent.tell = active.take
         self._failures = LogDirFailures(self._zk, self._tasks, agent.known, agent.rows, seat.offline_dirs)
-        self._context = AdminContext(agent, active)
         versions = inter_broker(settings["inter.broker.protocol.version"])
         self._line = ControllerLine(agent.known, self._peers, OwnLine(self._ask_own), versions.alter_partition)
         self._isr_writer = IsrWriter(self._zk, self._tasks, self._monotonic_ms)
@@ -177,6 +177,7 @@ class ControllerProcess(duty_cycle.Process):
         self._next_probe_s = 0.0  # of an outage
         self._retry_ms = 0  # not before this
         self._mailbox = Mailbox(seat, {api: partial(self._take_request, handler) for api, handler in HANDLERS.items()})
+        self._context = AdminContext(agent, active, NewReplicas(seat, self._tasks, self._mailbox.ask).tell)
         self._mailbox.serve(RequestKind.FOLLOWED, self._take_followed)
         self._mailbox.serve(RequestKind.ALTER_ISR, self._take_alter_isr)
         self._mailbox.serve(RequestKind.OPENED_LOG, self._take_opened)

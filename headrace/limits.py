@@ -296,6 +296,9 @@ LEARN_TRIES_MAX = 10  # to read a topic that a controller told of, and ZooKeeper
 ROLES_WAIT_MS_MAX = (
     20_000  # of a LeaderAndIsr or StopReplica, until owners have acted; Kafka's controller waits for 30 s
 )
+NEW_REPLICAS_WAIT_MS_MAX = (
+    5_000  # until owners have heard which replicas are new; without that they are refused beside a failed directory
+)
 TOLD_PARTITIONS_PER_STEP = 2_000  # of a request, taken in without a pause
 POWER_LOSS_WAIT_MS_MAX = (
     300_000  # for a controller to take a node out of ISRs, before it registers after its machine went down

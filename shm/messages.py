@@ -39,6 +39,8 @@ asked, and those of `RequestKind`, which no client can send:
                      in the view, or will be
     FOLLOWED         view_version 8
                      a partition worker to the controller: rows have moved; that version of the view is acted on to the end
+    NEW_REPLICAS     n x key 4
+                     the controller to a partition worker: these are made now, and lie in no directory that failed. The reply is empty
     UPKEEP_RESULT    error 2
     DESCRIBED_LOG    slot 4 | key 4
 
@@ -80,6 +82,7 @@ class RequestKind(IntEnum):
     FOLLOWED = -4
     ALTER_ISR = -5
     OPENED_LOG = -6
+    NEW_REPLICAS = -7
 
 
 class ReplyStatus(IntEnum):
@@ -116,6 +119,7 @@ ALTER_ISR_RESULT = Struct("=h")
 OPENED_LOG = Struct("=IIqqii")
 LOG_WAS_CLOSED, LOG_WAS_CUT = 1, 2  # its flags
 OPENED_RESULT = Struct("=h")
+NEW_REPLICA = Struct("=I")
 SLOT_ENTRY = Struct("=I")
 REQUEST_HEADER = Struct("=QhhI")
 REPLY_HEADER = Struct("=QhxxI")

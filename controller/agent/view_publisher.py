@@ -233,6 +233,7 @@ class ViewPublisher:
             tuple(replica for replica in replicas if replica not in known.brokers or replica in offline),
             slot,
             partition_key(topic.name, index, topic.topic_id) if slot != NO_SLOT else NO_KEY,
+            index in topic.halted,
         )
 
     def _released_view(self, topic: Topic) -> ReleasedTopic:

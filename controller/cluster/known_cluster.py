@@ -14,7 +14,8 @@ before this node knew it (`held_back`): its files may be gone already, and nobod
 
 A state is believed where it is newer than what is known (`is_older`), by whatever way it came: read in ZooKeeper, or told by the
 active controller. Where this node is the active one, what it reads counts, for it writes on top of that.
-A replica that the controller stops, to delete it, leaves by itself: its topic stays (`stop`).
+A replica that the controller stops, to delete it, leaves by itself: its topic stays (`stop`). One that is stopped and kept follows
+nobody until a LeaderAndIsr names it again (`halt`), whatever leaders and epochs are read or told meanwhile.
 """
 
 from __future__ import annotations
@@ -288,8 +289,9 @@ class KnownCluster:
             state, known = told.state, topic.states[index]
             if has_roles:
                 topic.told[index] = max(state.leader_epoch, topic.told.get(index, state.leader_epoch))
-                if index in topic.stopped:
+                if index in topic.stopped or index in topic.halted:
                     topic.stopped.discard(index)
+                    topic.halted.discard(index)
                     moved.add(index)
             if known is not None and is_older(state, known):
                 continue
@@ -322,6 +324,12 @@ class KnownCluster:
         self._follow_hosting(topic, (index,))
         self._note(name, {index})
         return replica
+
+    def halt(self, topic: Topic, index: int) -> None:
+        """The replica here is to follow nobody: its node goes, its directory failed, or its deletion comes next."""
+        if index not in topic.halted:
+            topic.halted.add(index)
+            self._note(topic.name, {index})
 
     def hold_back(self, names: Set[str]) -> None:
         """Have these topics in no view."""
@@ -459,7 +467,8 @@ class KnownCluster:
 
     def _carry_over(self, before: Topic, topic: Topic) -> None:
         """A topic that was read again: what is newer than that stays."""
-        topic.told, topic.stopped, topic.offline = before.told, before.stopped, before.offline
+        topic.told, topic.stopped, topic.halted = before.told, before.stopped, before.halted
+        topic.offline = before.offline
         if topic.topic_id != before.topic_id:  # it was given one: its logs are opened under it
             topic.told = {}
         for index, known in enumerate(before.states[: len(topic.states)]):

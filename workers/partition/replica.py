@@ -51,6 +51,7 @@ class Replica:
     is_full               no room: appends are refused, reads continue
     is_doubted            its log lost something: no role before the controller knows (`opened_logs.py`)
     followers             while it leads and others have replicas; a new object in each leader epoch
+    is_halted             it follows no leader: the controller has stopped it
     min_insync_replicas   that acks=all asks for: no more than there are replicas
     """
 
@@ -73,6 +74,7 @@ class Replica:
         "high_watermark",
         "is_doubted",
         "is_full",
+        "is_halted",
         "isr",
         "key",
         "leader_epoch",
@@ -114,6 +116,7 @@ class Replica:
         self.high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
         self.is_full = False
         self.is_doubted = False
+        self.is_halted = False
         self.records_appended = 0
         self.bytes_appended = 0
         self._table = table
@@ -149,8 +152,8 @@ class Replica:
         if view.leader_epoch < self.leader_epoch or self.state is RowState.OFFLINE or self.is_doubted:
             return False
         state = RowState.LEADER if view.leader == self._node_id else RowState.FOLLOWER
-        role = (state, view.leader_epoch, view.isr, view.replicas, view.leader)
-        if role == (self.state, self.leader_epoch, self.isr, self.replicas, self.leader_id):
+        role = (state, view.leader_epoch, view.isr, view.replicas, view.leader, view.is_halted)
+        if role == (self.state, self.leader_epoch, self.isr, self.replicas, self.leader_id, self.is_halted):
             self._note_leader_epoch()  # there was no room for it, maybe
             return False
         no_room: StorageExhausted | None = None
@@ -168,6 +171,7 @@ class Replica:
         self.replicas = view.replicas
         self.leader_epoch = view.leader_epoch
         self.leader_id = view.leader
+        self.is_halted = view.is_halted
         self._follow_followers(is_new_epoch)
         self.advance_high_watermark()
         self.publish()

@@ -30,7 +30,7 @@ from headrace.shm.counters import LOGS_OPENED, RECOVERED_BYTES
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.shm.seat import Seat
 from headrace.workers.partition.known_checkpoints import KnownCheckpoints
-from headrace.workers.partition.log_directories import LogDirectories
+from headrace.workers.partition.log_directories import LogDirectories, Unfound
 from headrace.workers.partition.log_opener import LogOpener
 from headrace.workers.partition.moved_replicas import MovedReplicas
 from headrace.workers.partition.opened_logs import OpenedLog
@@ -46,6 +46,7 @@ class ReplicaOpener:
     """One worker's. The queue is its owner's: here logs are only postponed in it.
 
     opened   logs that the controller is to be told of; its owner takes them
+    unfound   keys by slot of those that were refused since a directory failed that may have them
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class ReplicaOpener:
         moved: MovedReplicas,
         live: LiveBrokers,
     ) -> None:
+        self.unfound: dict[int, PartitionKey] = {}
         self._seat = seat
         self._clock = clock
         self._disk = disk
@@ -78,11 +80,14 @@ class ReplicaOpener:
         for counter in (LOGS_OPENED, RECOVERED_BYTES):  # those of a predecessor
             seat.counters.add(counter, -seat.counters.get(counter))
 
-    def open(self, topic: TopicView, partition: PartitionView, config: LogConfig, is_new: bool) -> Replica | None:
+    def open(
+        self, topic: TopicView, partition: PartitionView, config: LogConfig, is_new: bool, is_told_new: bool = False
+    ) -> Replica | None:
         """The replica, without a role; None where its log could not be opened, and the row says so.
 
-        is_new   no earlier view had the partition: its files are nowhere. So it is where its topic was just made, and where a
-                 reassignment adds a replica, which is in no ISR yet: neither waits for a directory that failed (KAFKA-10314)
+        is_new        no earlier view had the partition: its files are nowhere. So it is where its topic was just made, and where a
+                      reassignment adds a replica, which is in no ISR yet: neither waits for a directory that failed
+        is_told_new   the controller says that it is made now (KAFKA-10314)
         """
         self._seat.beat(self._clock.monotonic_ns())  # there may be thousands to open, and nothing to recover in them
         name = TopicPartition(topic.name, partition.index)
@@ -94,8 +99,8 @@ class ReplicaOpener:
             self._publish_state(slot, partition.key, RowState.LOADING, generation=0)
         directory = None
         try:
-            has_no_files = is_new and (partition.leader_epoch == 0 or self._node_id not in partition.isr)
-            directory = self._directories.place_of(name, topic.topic_id, has_no_files)
+            is_first = is_new and (partition.leader_epoch == 0 or self._node_id not in partition.isr)
+            directory = self._directories.place_of(name, topic.topic_id, is_first or is_told_new)
             log, high_watermark, known_mark, was_closed = self._open_log(
                 name, topic.topic_id, directory, config, row if is_ours else None
             )
@@ -105,6 +110,8 @@ class ReplicaOpener:
                     _log.error("log not opened, retried later partition=%s reason=%s", name, failure)
             else:
                 self._note_unopened(name, directory, failure)
+            if isinstance(failure, Unfound):
+                self.unfound[slot] = partition.key
             self._publish_state(slot, partition.key, RowState.OFFLINE, self._seat.generation)
             return None
         if self._queue.postponed.pop(slot, None) is not None:
@@ -118,6 +125,11 @@ class ReplicaOpener:
         self.opened.append(opened)
         replica.is_doubted = opened.is_short
         return replica
+
+    def find_again(self, slot: int, key: PartitionKey) -> None:
+        """One that was refused may be opened now: nobody takes it for out of service any more."""
+        self.unfound.pop(slot, None)
+        self._publish_state(slot, key, RowState.LOADING, generation=0)
 
     def finish(self, duration_ns: int) -> None:
         """Everything that was wanted is open, or was tried: sync the names of new logs, say how many logs it were.

@@ -29,6 +29,7 @@ from headrace.workers.partition.group_requests import GroupRequests
 from headrace.workers.partition.groups import Groups
 from headrace.workers.partition.intake import Intake
 from headrace.workers.partition.known_topics import KnownTopics
+from headrace.workers.partition.new_replicas import NewReplicas
 from headrace.workers.partition.opened_logs import OpenedLogs
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
 from headrace.workers.partition.producer_description import ProducerDescription
@@ -69,6 +70,7 @@ class PartitionWorker(duty_cycle.Process):
             **Upkeep(self._replicas.by_slot, self._moves.is_moving, self._deletions, self._live).handlers(),
             **GroupRequests(self._groups).handlers(),
             **self._moves.handlers(),
+            **NewReplicas(self._replicas).handlers(),
             **ProducerDescription(self._replicas.by_slot).handlers(),
         }
         self._mailbox = Mailbox(seat, handlers)
