@@ -301,6 +301,7 @@ CREATIONS_IN_FLIGHT_MAX = 8  # topics of one request
 DELETIONS_IN_FLIGHT_MAX = 8  # topics
 REASSIGNMENTS_IN_FLIGHT_MAX = 8  # topics, of one request or of a term
 REASSIGNMENT_TRIES_MAX = 5  # while others write the same nodes
+REASSIGNMENT_STOPS_OWED_MAX = 100_000  # replicas whose broker was away when they were to be deleted
 REASSIGNMENT_STOP_WAIT_MS = 1_000  # for replicas to be deleted; the topic's leaders stay as they are so long
 VIEW_BYTES_PER_MOVED_REPLICA = 16  # that a view grows by, at most
 ISR_WRITE_TRIES_MAX = 4  # of one request, each lost to somebody who wrote one of its states, or its reply lost

@@ -7,6 +7,7 @@ last write of each takes its entry out of that node.
     asked, elected, ISR changed, broker back  ->  topic due  ->  a task of the topic, its name reserved:
         its node and the states of partitions on their way read -> plans -> one multi (U, A or B) -> agent, brokers told
         -> removed replicas stopped, waited for so long -> one multi (the target alone, the entry) -> agent, brokers told
+        -> a broker that was away is told again when it is back, as long as the term lasts
 
 Every plan is made of what ZooKeeper has at that moment, and written where that is still so. A conflict has it read again.
 A topic that is being deleted is left alone: its deletion takes all replicas, added and removed ones too (in Kafka it waits).
@@ -45,7 +46,12 @@ from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState, TopicAssignment
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import NO_EPOCH
-from headrace.limits import REASSIGNMENT_STOP_WAIT_MS, REASSIGNMENT_TRIES_MAX, REASSIGNMENTS_IN_FLIGHT_MAX
+from headrace.limits import (
+    REASSIGNMENT_STOP_WAIT_MS,
+    REASSIGNMENT_STOPS_OWED_MAX,
+    REASSIGNMENT_TRIES_MAX,
+    REASSIGNMENTS_IN_FLIGHT_MAX,
+)
 
 CHANGES_PER_COMMIT = 400
 
@@ -101,6 +107,7 @@ class Reassignments(Part):
         self._taken: dict[Place, tuple[int, ...]] = {}  # wishes that were read into their topics
         self._is_reading = False  # wishes
         self._is_stale = False  # there may be others
+        self._owed: dict[tuple[int, str, int], int] = {}  # (broker, topic, partition) to be deleted -> leader epoch
 
     # What happens
 
@@ -112,6 +119,8 @@ class Reassignments(Part):
 
     def brokers_changed(self, gone: frozenset[int], come: frozenset[int]) -> None:
         self._check(self._moving, _Due(brokers=gone | come))
+        for broker, name, index in [owed for owed in self._owed if owed[0] in come]:
+            self._stop_owed(broker, name, index)
 
     def topics_read(self, names: Collection[str]) -> None:
         self._check(name for name in names if self._is_known_moving(name))
@@ -457,7 +466,9 @@ class Reassignments(Part):
         all_stopped: Future[None] = Future()
 
         def on_stopped(broker: int, _topic: str, index: int, error: ErrorCode) -> None:
-            if error is not ErrorCode.NONE:
+            if error is ErrorCode.NONE:
+                self._owed.pop((broker, name, index), None)
+            else:
                 _log.warning(
                     "replica not deleted topic=%s partition=%d broker=%d error=%s", name, index, broker, error.name
                 )
@@ -471,9 +482,27 @@ class Reassignments(Part):
         for index, made in doing.items():
             epoch = made.state.leader_epoch if made.state is not None else NO_EPOCH
             for broker in made.stopped:
+                if len(self._owed) < REASSIGNMENT_STOPS_OWED_MAX:
+                    self._owed[broker, name, index] = epoch
                 term.notices.stop_replica(broker, name, index, epoch, is_deleted=True, on_stopped=on_stopped)
         if waiting:
             await all_stopped
+
+    def _stop_owed(self, broker: int, name: str, index: int) -> None:
+        """A broker is back that was away when its replica was to be deleted: ZooKeeper does not say any more that it is."""
+        term = self._term
+        epoch = self._owed[broker, name, index]
+        topic = term.known.topics.get(name)
+        if topic is None or index >= len(topic.replicas) or broker in topic.replicas[index]:
+            del self._owed[broker, name, index]  # its topic took it along, or it was given one again
+            return
+        state = topic.states[index]
+        epoch = max(epoch, state.leader_epoch) if state is not None else epoch
+
+        def on_stopped(*_stopped: object) -> None:
+            self._owed.pop((broker, name, index), None)
+
+        term.notices.stop_replica(broker, name, index, epoch, is_deleted=True, on_stopped=on_stopped)
 
 
 def is_moving(topic: Topic) -> bool:
