@@ -71,7 +71,6 @@ class ClusterVerdict:
         self.whole_s += report.whole_s
         self.served_s += report.served_s
         self.told_s += report.told_s
-        self.visited += report.visited
         self.acknowledged += report.acknowledged
         self.at_once = max(self.at_once, report.at_once)
         self.seconds += report.seconds
@@ -189,6 +188,7 @@ def run_cluster_campaign(
             has_networks=has_networks,
             is_unsafe=is_unsafe,
             whole_max_s=whole_max_s,
+            visited=verdict.visited,
             say=(lambda _text: None) if quiet else say,
         ).run(count)
         verdict.add(report)
