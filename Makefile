@@ -22,9 +22,11 @@ GROUP_KILLS ?= 100
 CLUSTER_FAULTS ?= $(FAULTS)
 SWAPS ?= 30
 SWAP_SEED ?=
-# make foreign PEER=kafka SUITES=kgo
+# make foreign PEER=kafka SUITES=kgo BROKERS=3;   make scenarios PEER=kafka ONLY="replication and hard"
 PEER ?= headrace
 SUITES ?=
+BROKERS ?= 1
+ONLY ?=
 
 # A dot now and then while what follows in the same shell is silent
 DOTS = (for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4; do sleep 3 >/dev/null 2>&1; \
@@ -32,7 +34,7 @@ DOTS = (for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4 5 6 7 8 9; do for _ 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools demo test lint links stubs bench interop swap chaos foreign readme systemd clean
+.PHONY: help setup check-tools demo test lint links stubs bench interop swap scenarios chaos foreign readme systemd clean
 
 help: ## this text
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -65,8 +67,8 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP) ## a client writes, Spark reads the page cache (FILE=lines.txt for lines of your own)
 	@$(BIN)/headrace demo $${FILE:+-- "$$FILE"}
 
-test: lint ## lint, types, and the suite but for interop and chaos
-	$(BIN)/python -m pytest -n $(SHARDS) --dist loadfile --no-loadscope-reorder -m 'not interop and not chaos and not systemd'
+test: lint ## lint, types, and the suite but for interop, scenarios and chaos
+	$(BIN)/python -m pytest -n $(SHARDS) --dist loadfile --no-loadscope-reorder -m 'not interop and not chaos and not scenario and not systemd'
 
 lint: $(STAMP) links stubs ## ruff and mypy
 	$(BIN)/ruff check .
@@ -96,6 +98,9 @@ interop: $(STAMP) ## Kafka's own tools and other clients against a node (needs m
 swap: $(STAMP) ## SWAPS=30 of Kafka brokers and nodes in one cluster, SWAP_SEED=7, judged (needs mvn; some fifteen minutes)
 	$(BIN)/python -m tests.interop.swap_campaign --swaps $(SWAPS) $(if $(SWAP_SEED),--seed $(SWAP_SEED))
 
+scenarios: $(STAMP) ## Kafka's system tests re-enacted against three nodes, or PEER=kafka; ONLY="throttl" (needs mvn; some half an hour)
+	PEER=$(PEER) $(BIN)/python -m pytest -m scenario --timeout=900 $(if $(ONLY),-k "$(ONLY)") tests/scenarios
+
 chaos: $(STAMP) ## FAULTS=1000 of a node and CLUSTER_FAULTS=1000 of three for each of SEEDS, GROUP_KILLS=100, judged
 	@failed=; for seed in $(SEEDS); do \
 	  $(BIN)/python -m tests.chaos.campaign --faults $(FAULTS) --seed $$seed $(if $(CLASSES),--classes $(CLASSES)) || failed="$$failed $$seed"; \
@@ -103,8 +108,8 @@ chaos: $(STAMP) ## FAULTS=1000 of a node and CLUSTER_FAULTS=1000 of three for ea
 	done; test -z "$$failed" || { echo "anomalies with seeds$$failed" >&2; exit 1; }
 	$(BIN)/python -m tests.chaos.group_campaign --kills $(GROUP_KILLS)
 
-foreign: $(STAMP) ## other people's suites against a node, or PEER=kafka; SUITES="kgo trogdor" (needs mvn, go, cargo, gcc)
-	$(BIN)/python -m tests.foreign.run --peer $(PEER) $(SUITES)
+foreign: $(STAMP) ## other people's suites against a node, or PEER=kafka; BROKERS=3; SUITES="kgo trogdor" (needs mvn, go, cargo, gcc)
+	$(BIN)/python -m tests.foreign.run --peer $(PEER) --brokers $(BROKERS) $(SUITES)
 
 readme: $(STAMP) ## every fenced command of README.md and docs/operations.md, word for word, in a fresh clone
 	$(BIN)/python tests/docs/fences.py README.md docs/operations.md

@@ -21,7 +21,7 @@ from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.controller_line import ControllerLine
 from headrace.controller.zookeeper.errors import ZkError
 from headrace.controller.zookeeper.tasks import Task, Tasks
-from headrace.errors import ErrorCode
+from headrace.errors import error_of
 from headrace.limits import LEAVE_MS_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -69,7 +69,7 @@ class ControlledShutdown:
                 await self._tasks.sleep(self._backoff_ms)
             request = messages.ControlledShutdownRequest(known.node_id, known.broker_epoch)
             answer = await self._line.ask(ApiKey.CONTROLLED_SHUTDOWN, VERSION, request, LEAVE_MS_MAX)
-            error = answer.error if answer.error else ErrorCode(answer.response.error_code)
+            error = answer.error if answer.error else error_of(answer.response.error_code)
             left = [] if error else answer.response.remaining_partitions
             if not error and not left:
                 _log.info("leaders moved to other brokers controller=%d tries=%d", known.controller_id, tried + 1)

@@ -17,7 +17,7 @@ from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.own_line import OwnLine
 from headrace.controller.zookeeper.tasks import Future
 from headrace.controller.zookeeper.znodes import PartitionState, Registration
-from headrace.errors import BadFrame, ErrorCode
+from headrace.errors import BadFrame, ErrorCode, error_of
 from headrace.limits import CONTROLLER_ANSWER_MS_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -102,7 +102,7 @@ class ControllerLine:
         if not all(topic_id for _name, topic_id in by_topic):
             version = min(version, VERSION_OF_IDS - 1)
         answer = await self.ask(ApiKey.ALTER_PARTITION, version, request)
-        error = answer.error or _code(answer.response.error_code)
+        error = answer.error or error_of(answer.response.error_code)
         if error:
             return [error] * len(changes)
         has_ids = answer.version >= VERSION_OF_IDS
@@ -166,14 +166,6 @@ def _answer(api_key: int, version: int, body: bytes | memoryview) -> Answer:
     return Answer(ErrorCode.NONE, response, version)
 
 
-def _code(number: int) -> ErrorCode:
-    """One that we don't know is unknown."""
-    try:
-        return ErrorCode(number)
-    except ValueError:
-        return ErrorCode.UNKNOWN_SERVER_ERROR
-
-
 def _row(change: IsrChange) -> Any:
     state = change.state
     return _Request.PartitionData(
@@ -190,7 +182,7 @@ def _outcome(change: IsrChange, row: Any) -> Outcome:
     if row is None:
         return ErrorCode.UNKNOWN_SERVER_ERROR
     if row.error_code:
-        return _code(row.error_code)
+        return error_of(row.error_code)
     return PartitionState(
         row.leader_id,
         row.leader_epoch,

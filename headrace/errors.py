@@ -185,6 +185,14 @@ _RETRIABLE = frozenset(
 )
 
 
+_BY_NUMBER = {int(code): code for code in ErrorCode}
+
+
+def error_of(number: int) -> ErrorCode:
+    """The error that a peer names; one that we don't know is UNKNOWN_SERVER_ERROR."""
+    return _BY_NUMBER.get(number, ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
 def cut(message: str) -> str:
     """A message cut to what a response can carry."""
     return message if len(message) <= MESSAGE_LENGTH_MAX else message[: MESSAGE_LENGTH_MAX - 3] + "..."

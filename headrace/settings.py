@@ -222,7 +222,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("compression.zstd.level", _I, "3", "zstd level when the node compresses.", -131072, 22),
     Setting("headrace.validate.records.deep", _B, "false", "Decompress and validate every batch before it is stored."),
     Setting("follower.replication.throttled.rate", _L, str(_LONG_MAX), "Bytes a second that throttled followers of this node fetch, shared evenly by its partition workers.", 1, _LONG_MAX),
-    Setting("leader.replication.throttled.rate", _L, str(_LONG_MAX), "Without effect: it is followers that hold back.", 1, _LONG_MAX),
+    Setting("leader.replication.throttled.rate", _L, str(_LONG_MAX), "Bytes a second that this node sends of throttled partitions that it leads; beyond, followers out of sync get none.", 1, _LONG_MAX),
     # Producers
     Setting("producer.id.expiration.ms", _I, "86400000", "Idle time after which a producer id expires.", 1, _INT_MAX),
     # Transactions: without effect until there is a coordinator
@@ -268,7 +268,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
 # What a topic inherits from no broker setting
 TOPIC_ONLY_SETTINGS: tuple[Setting, ...] = (
     Setting("follower.replication.throttled.replicas", _LIST, "", "Replicas that follower.replication.throttled.rate holds for: partition:broker, or *."),
-    Setting("leader.replication.throttled.replicas", _LIST, "", "Without effect: it is followers that hold back. partition:broker, or *."),
+    Setting("leader.replication.throttled.replicas", _LIST, "", "Replicas that leader.replication.throttled.rate holds for: partition:broker, or *."),
     Setting("remote.storage.enable", _B, "false", "Tiered storage is not supported: must be false."),
     Setting("remote.log.copy.disable", _B, "false", "Tiered storage is not supported: must be false."),
     Setting("remote.log.delete.on.disable", _B, "false", "Tiered storage is not supported: must be false."),

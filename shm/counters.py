@@ -40,6 +40,7 @@ NAMES = (
     "topics_released",
     "zookeeper_connections_lost",
     "zookeeper_sessions_lost",
+    "replication_bytes_throttled",
 )
 (
     REQUESTS,
@@ -73,6 +74,7 @@ NAMES = (
     TOPICS_RELEASED,
     ZOOKEEPER_CONNECTIONS_LOST,
     ZOOKEEPER_SESSIONS_LOST,
+    REPLICATION_BYTES_THROTTLED,
 ) = range(len(NAMES))
 
 assert len(NAMES) <= COUNTER_WORDS

@@ -26,6 +26,7 @@ from headrace.controller.active.reservations import Reservations
 from headrace.controller.active.term import Part, Term
 from headrace.controller.active.topic_creation import creation_steps, encode_assignment
 from headrace.controller.active.topic_growth import check_growable, growth_steps
+from headrace.controller.active.topic_ids import TopicIds
 from headrace.controller.cluster import events
 from headrace.controller.cluster.events import Replicas
 from headrace.controller.cluster.known_cluster import KnownCluster, Topic
@@ -44,6 +45,7 @@ AnyPart = TypeVar("AnyPart", bound=Part)
 
 # In the order in which they begin; `Part` has what each hears of
 PARTS: tuple[Callable[[Term], Part], ...] = (
+    TopicIds,
     Deletions,
     Leaders,
     Reassignments,

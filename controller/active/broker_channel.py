@@ -34,7 +34,7 @@ from headrace.controller.active.notices import OnStopped
 from headrace.controller.active.term import RETRY_MS, Term
 from headrace.controller.zookeeper.tasks import Future
 from headrace.controller.zookeeper.znodes import Registration
-from headrace.errors import BadFrame, ErrorCode
+from headrace.errors import BadFrame, ErrorCode, error_of
 from headrace.limits import NOTICE_PARTITIONS_MAX
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.broker_versions import InterBroker
@@ -177,11 +177,9 @@ class BrokerChannel:
             _asked, answer = await self._exchange(ApiKey.STOP_REPLICA, version, make)
             if answer is None or self._is_closed:
                 return
-            found = {
-                (row.topic_name, row.partition_index): ErrorCode(row.error_code) for row in answer.partition_errors
-            }
+            found = {(row.topic_name, row.partition_index): error_of(row.error_code) for row in answer.partition_errors}
             for replica in part:
-                code = ErrorCode(answer.error_code) or found.get(replica, ErrorCode.NONE)
+                code = error_of(answer.error_code) or found.get(replica, ErrorCode.NONE)
                 for on_stopped in stops[replica][1]:
                     on_stopped(self._broker.node_id, *replica, code)
 
@@ -217,12 +215,12 @@ class BrokerChannel:
         """An answer; None, where it is to be asked again."""
         try:
             answer = decode_response(api_key, version, memoryview(body))
-            code = ErrorCode(answer.error_code)
-        except (BadFrame, ValueError) as failure:
+        except BadFrame as failure:
             _log.warning(
                 "answer of a broker refused broker=%d api=%d reason=%s", self._broker.node_id, api_key, failure
             )
             return None
+        code = error_of(answer.error_code)
         if code not in _TOLD:
             _log.warning(
                 "a broker refuses what the controller tells it, it is told again broker=%d api=%d error=%s",
@@ -283,4 +281,4 @@ def _errors_of(asked: Any, answer: Any) -> dict[Replica, ErrorCode]:
     names = {topic.topic_id: topic.topic_name for topic in asked.topic_states}
     rows = [(row.topic_name, row) for row in answer.partition_errors]
     rows += [(names.get(topic.topic_id, ""), row) for topic in answer.topics for row in topic.partition_errors]
-    return {(name, row.partition_index): ErrorCode(row.error_code) for name, row in rows}
+    return {(name, row.partition_index): error_of(row.error_code) for name, row in rows}

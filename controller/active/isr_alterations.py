@@ -91,11 +91,12 @@ async def alter(term: Term, wanted: Mapping[Partition, WantedIsr]) -> dict[Parti
     left = dict(wanted)
     for _ in range(ISR_WRITE_TRIES_MAX):
         changes = _judge_all(term, left, outcomes)
+        judged = {name: term.known.topics[name] for name, _index in changes}
         left = {}
         partitions = list(changes)
         for first in range(0, len(partitions), CHANGES_PER_COMMIT):
             part = {partition: changes[partition] for partition in partitions[first : first + CHANGES_PER_COMMIT]}
-            if await _write(term, part):
+            if await _write(term, part, judged):
                 outcomes.update((partition, _next(state)) for partition, state in part.items())
             else:
                 left.update((partition, wanted[partition]) for partition in part)
@@ -110,7 +111,7 @@ def _judge_all(
     term: Term, wanted: Mapping[Partition, WantedIsr], outcomes: dict[Partition, Outcome]
 ) -> dict[Partition, PartitionState]:
     """What is to be written; of the others the outcome is noted."""
-    leaving = term.liveness.shutting_down
+    leaving = term.liveness.shutting_down | term.liveness.returning
     brokers = {one: broker.epoch for one, broker in term.known.brokers.items() if one not in leaving}
     changes = {}
     for (name, index), asked in wanted.items():
@@ -127,13 +128,15 @@ def _judge_all(
     return changes
 
 
-async def _write(term: Term, changes: Mapping[Partition, PartitionState]) -> bool:
+async def _write(term: Term, changes: Mapping[Partition, PartitionState], topics: Mapping[str, Topic]) -> bool:
     """Whether all of it is written; else some were written by others, or by us without a reply: to be read again.
 
+    topics   as they were when the changes were judged: one that went since, while another part was written, is judged again
     raises   ControllerMoved; ZkLost, where the session is over
     """
+    if not all(term.known.is_current(topics[name]) for name, _index in changes):
+        return False
     transaction = term.guard.begin()
-    topics = {name: term.known.topics[name] for name, _index in changes}
     for (name, index), state in changes.items():
         transaction.set(znodes.state_path(name, index), znodes.encode_state(state), state.version)
     try:

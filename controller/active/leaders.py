@@ -63,6 +63,10 @@ class Leaders(Part):
     def brokers_changed(self, gone: frozenset[int], come: frozenset[int]) -> None:
         self._check(self._term.known.topics_on(gone | come), has_moved=True)
 
+    async def settle(self) -> None:
+        while self._checking is not None:
+            await self._checking
+
     def topics_read(self, names: Iterable[str]) -> None:
         names = list(names)
         for name in names:
@@ -126,6 +130,11 @@ class Leaders(Part):
                 self._term.notices.tell_leaders(name, there)
 
     def _told_of(self, topic: Topic) -> set[int]:
+        """What was told of a topic; that of topics that are gone goes, now and then."""
+        topics = self._term.known.topics
+        if len(self._told) > 2 * len(topics) + TOPICS_PER_STEP:
+            there = {one.topic_id or one.name for one in topics.values()}
+            self._told = {name: told for name, told in self._told.items() if name in there}
         return self._told.setdefault(topic.topic_id or topic.name, set())
 
     async def _check_all(self) -> None:

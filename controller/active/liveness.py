@@ -1,4 +1,4 @@
-"""Which replicas can serve: brokers that live, those that asked to go, and replicas whose directory failed.
+"""Which replicas can serve: brokers that live, those that asked to go or came back, and replicas whose directory failed.
 
 Runs in: the controller process of the active node, one object a term. Brokers that live are those of the known cluster; the rest was
 told to this term, and is forgotten where a broker goes, or starts again.
@@ -19,11 +19,13 @@ class Liveness:
     """What this term knows of it.
 
     shutting_down   brokers that asked to go, until they are gone: they lead nothing new
+    returning       brokers that went and came between two reads: they serve nothing until others lead in their place
     failed          replicas in directories that failed, by broker
     """
 
     def __init__(self, known: KnownCluster, failed: dict[int, set[Place]]) -> None:
         self.shutting_down: set[int] = set()
+        self.returning: set[int] = set()
         self.failed = failed
         self._known = known
 
@@ -45,16 +47,21 @@ class Liveness:
 
     def serving(self, topic: str, index: int, replicas: Sequence[int]) -> tuple[int, ...]:
         """The same, with those that are about to go."""
-        brokers, failed = self._known.brokers, self.failed
-        if not failed:
+        brokers, failed, returning = self._known.brokers, self.failed, self.returning
+        if not failed and not returning:
             return tuple(replica for replica in replicas if replica in brokers)
         place = (topic, index)
-        return tuple(replica for replica in replicas if replica in brokers and place not in failed.get(replica, ()))
+        return tuple(
+            replica
+            for replica in replicas
+            if replica in brokers and replica not in returning and place not in failed.get(replica, ())
+        )
 
     def forget(self, brokers: Iterable[int]) -> None:
         """They are gone, or start again."""
         for broker in brokers:
             self.shutting_down.discard(broker)
+            self.returning.discard(broker)
             self.failed.pop(broker, None)
 
     def note_failed(self, broker: int, failed: Iterable[Place], well: Iterable[Place]) -> list[Place]:

@@ -104,6 +104,7 @@ class Reassignments(Part):
         self._due: dict[str, _Due] = {}
         self._workers = 0  # tasks
         self._writing: set[str] = set()  # topics that a task of ours has reserved
+        self._doubted: set[str] = set()  # of which something may have been written that brokers were not told
         self._taken: dict[Place, tuple[int, ...]] = {}  # wishes that were read into their topics
         self._is_reading = False  # wishes
         self._is_stale = False  # there may be others
@@ -189,6 +190,7 @@ class Reassignments(Part):
         """Read the wishes into the topics' nodes; those that can't be go. raises   ZkError"""
         node = await self._term.zk.get(znodes.REASSIGN_PARTITIONS, watch=True)
         if node is None:
+            self._taken.clear()  # the same wish may come again
             return
         try:
             wanted = decode_reassignment(node.data)
@@ -275,8 +277,12 @@ class Reassignments(Part):
             found = await self._read(topic, ())
             if found is None:
                 return False
+            if name in self._doubted:
+                event = Elected()
             plans = {index: plan(self._known(name, found, index), event) for index in found.states}
             left = await self._carry_out(topic, found, plans, is_by_trigger=True)
+            if isinstance(event, Elected):
+                self._doubted.discard(name)
             is_told = True
             return left
         finally:
@@ -289,6 +295,8 @@ class Reassignments(Part):
     def _release(self, name: str, is_told: bool) -> None:
         self._term.reservations.release(name, is_told)
         self._writing.discard(name)
+        if name in self._doubted and not is_told:
+            self._check((name,))
 
     def _find(self, name: str) -> Topic | None:
         """A topic that is not to be deleted."""
@@ -427,9 +435,19 @@ class Reassignments(Part):
                 transaction.set(znodes.state_path(name, index), znodes.encode_state(state), state.version)
                 is_empty = False
             if not is_empty:
-                await term.commit(transaction)
+                try:
+                    await term.commit(transaction)
+                except ZkError as failure:
+                    if first or not isinstance(failure, ZkConflict):
+                        self._doubt(name, {index: state for index, state in states if state is not None})
+                    raise
             transaction = term.guard.begin()
         return version, trigger
+
+    def _doubt(self, name: str, states: Mapping[int, PartitionState]) -> None:
+        """All or some of it may be written, and nobody was told: read again, told again, begun again as after an election."""
+        self._doubted.add(name)
+        self._term.states.doubt(name, {index: state.version for index, state in states.items()})
 
     # Telling
 

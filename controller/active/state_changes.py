@@ -124,6 +124,10 @@ class StateChanges:
             self._doubted.pop(topic.name, None)
         return read
 
+    def doubt(self, name: str, versions: Mapping[int, int]) -> None:
+        """States may have been written without a reply, at these versions: once they are read, `take_doubted` has them."""
+        self._doubted.setdefault(name, {}).update(versions)
+
     def forget(self, topic: Topic) -> None:
         """It is gone, and all of its replicas."""
         self._doubted.pop(topic.name, None)
@@ -384,7 +388,7 @@ class StateChanges:
         stale = [write for write in writes if write not in kept] if 0 < len(kept) < len(writes) else writes
         changes.stale.update((write.topic.name, write.partition) for write in stale)
         for write in stale:
-            self._doubted.setdefault(write.topic.name, {})[write.partition] = write.state.version
+            self.doubt(write.topic.name, {write.partition: write.state.version})
         _log.info("states were written by others, they are read again states=%d reason=%s", len(stale), conflict)
         self._term.tell(events.StatesStale(tuple({write.topic.name: None for write in stale})))
         return kept if stale is not writes else []

@@ -54,10 +54,10 @@ class Part:
         """Its turn in the failover. raises   ZkError: it is called again; ControllerMoved"""
 
     def brokers_changed(self, gone: frozenset[int], come: frozenset[int]) -> None:
-        """Brokers went, and came: one that is in both was restarted between two reads, and is alive in the known cluster.
+        """Brokers went, and came. The channels know: those that came were told everything, the others who is alive."""
 
-        The channels know: those that came were told everything, the others who is alive.
-        """
+    async def settle(self) -> None:
+        """Wait until what `brokers_changed` began is over."""
 
     def topics_read(self, names: Collection[str]) -> None:
         """Topics were read, new ones and others: states may be missing, leaders may be gone."""
@@ -171,17 +171,41 @@ class Term:
         before, self.brokers = self.brokers, live
         bounced = {one for one in live.keys() & before.keys() if live[one] > before[one] >= 0}
         gone = frozenset((before.keys() - live.keys()) | bounced)
-        come = frozenset((live.keys() - before.keys()) | bounced)
-        moved = {one for one in (live.keys() & before.keys()) - bounced if now[one] != registrations[one]}
+        come = frozenset(live.keys() - before.keys())
+        kept = (live.keys() & before.keys()) - bounced - self.liveness.returning
+        moved = {one for one in kept if now[one] != registrations[one]}
         if moved:
             self.notices.move_brokers(sorted(moved))
         if not gone and not come:
             return
         self.liveness.forget(gone)
+        self.liveness.returning |= bounced
+        self._tell_changed(gone, come)
+        if bounced:
+            self.start(self._bring_back({one: live[one] for one in bounced}))
+
+    def _tell_changed(self, gone: frozenset[int], come: frozenset[int]) -> None:
         self.states.forget_stopped(gone)
         self.notices.take_brokers(gone, come)
         for part in self.parts():
             part.brokers_changed(gone, come)
+
+    async def _bring_back(self, epochs: Mapping[int, int]) -> None:
+        """Brokers were restarted between two reads: once others lead and ISRs are without them, they come.
+
+        What they had not synced may be gone, and in the same leader epoch nobody would notice.
+
+        epochs   theirs
+        source   Kafka `KafkaController.processBrokerChange`: bounced brokers
+        """
+        while self._begun < len(self._parts) and not self.is_over:
+            await self.tasks.sleep(RETRY_MS)
+        for part in self._parts:
+            await part.settle()
+        back = frozenset(one for one, epoch in epochs.items() if self.brokers.get(one) == epoch)
+        if back and not self.is_over:
+            self.liveness.returning -= back
+            self._tell_changed(frozenset(), back)
 
     def end(self) -> None:
         self.is_over = self.guard.is_over = True

@@ -58,7 +58,8 @@ def check_growable(topic: Topic, node: Node | None) -> Node:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {topic.name}")
     if znodes.is_reassigning(topic.name, node.data):
         raise KafkaError(ErrorCode.REASSIGNMENT_IN_PROGRESS, f"replicas of {topic.name} are being moved: wait for that")
-    if znodes.decode_topic(topic.name, node.data).replicas != topic.replicas:
+    found = znodes.decode_topic(topic.name, node.data)
+    if found.replicas != topic.replicas or found.topic_id != topic.topic_id:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} was changed just now: ask again")
     return node
 

@@ -110,7 +110,6 @@ def _told(state: messages.LeaderAndIsrRequest.LeaderAndIsrPartitionState) -> Tol
         tuple(state.replicas),
         tuple(state.adding_replicas),
         tuple(state.removing_replicas),
-        is_new=state.is_new,
     )
 
 

@@ -41,9 +41,10 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
 async def _take(context: AdminContext, request: _Request) -> None:
     """raises   ZkError, where a topic can't be read"""
     agent, known = context.agent, context.known
-    deleted = _deleted_in(known, request)
+    found = _deleted_in(known, request)
     told = gathered(_states_of(request))
     await agent.orders.learn(told)
+    deleted = tuple(name for name, topic_id in found.items() if _id_of(known, name) == topic_id)  # not one made since
     agent.orders.note_brokers(broker.id for broker in request.live_brokers)
     event = LeadersTold(request.controller_id, request.controller_epoch, {}, has_roles=False, deleted=deleted)
     agent.apply(event)
@@ -80,15 +81,21 @@ def _rows_of(request: _Request) -> Iterator[tuple[str, bytes, _State]]:
             yield topic.topic_name, topic.topic_id, state
 
 
-def _deleted_in(known: KnownCluster, request: _Request) -> tuple[str, ...]:
-    """Names of topics that are being deleted, unless another one is known by the name."""
-    names: dict[str, None] = {}
+def _deleted_in(known: KnownCluster, request: _Request) -> dict[str, str]:
+    """Topics that are being deleted, with their ids as known, unless another one is known by the name."""
+    found: dict[str, str] = {}
     for name, topic_id, state in _rows_of(request):
         if state.leader == LEADER_DURING_DELETE:
-            topic = known.topics.get(name) or known.released.get(name)
-            if topic is not None and not is_another(topic.topic_id, hex_of(topic_id)):
-                names[name] = None
-    return tuple(names)
+            known_id = _id_of(known, name)
+            if known_id is not None and not is_another(known_id, hex_of(topic_id)):
+                found[name] = known_id
+    return found
+
+
+def _id_of(known: KnownCluster, name: str) -> str | None:
+    """None: no topic of this name is known."""
+    topic = known.topics.get(name) or known.released.get(name)
+    return None if topic is None else topic.topic_id
 
 
 def _states_of(request: _Request) -> Iterator[tuple[str, bytes, int, ToldPartition]]:

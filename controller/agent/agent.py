@@ -542,6 +542,10 @@ class Agent:
         self.note([znodes.topic_path(name) for name in event.names])
         self._nodes.due_ms = max(self._nodes.due_ms, self.monotonic_ms() + STALE_PAUSE_MS)
 
+    def _topic_ids_given(self, event: events.TopicIdsGiven) -> None:
+        for name, topic_id in event.ids.items():
+            self.known.give_id(name, topic_id)
+
     def _topic_leaving(self, event: events.TopicLeaving) -> None:
         self._departures.begin(event.name)
         self.is_stirred = True
@@ -591,6 +595,7 @@ _APPLY: dict[type, Callable[[Agent, Any], None]] = {
     events.ReplicasAssigned: Agent._replicas_assigned,
     events.StatesWritten: Agent._states_written,
     events.StatesStale: Agent._states_stale,
+    events.TopicIdsGiven: Agent._topic_ids_given,
     events.TopicLeaving: Agent._topic_leaving,
     events.TopicRemoved: Agent._topic_removed,
     events.SteppedDown: Agent._stepped_down,

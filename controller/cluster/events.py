@@ -7,7 +7,7 @@ come from another node's controller one day, as LeaderAndIsr, UpdateMetadata and
     agent -> active     Elected, Resigned, BrokersChanged, TopicsRead, Marked, ReplicasSettled, Notified
     requests -> agent   LeadersTold, ReplicasStopped: what LeaderAndIsr, UpdateMetadata and StopReplica say
     active -> agent     NameReserved, NameReleased, TopicWritten, ReplicasAssigned, StatesWritten, StatesStale,
-                        TopicLeaving, TopicRemoved, SteppedDown
+                        TopicIdsGiven, TopicLeaving, TopicRemoved, SteppedDown
 """
 
 from __future__ import annotations
@@ -108,6 +108,12 @@ class StatesStale(NamedTuple):
     names: tuple[str, ...]
 
 
+class TopicIdsGiven(NamedTuple):
+    """Topics that had no id have one."""
+
+    ids: dict[str, str]  # by name
+
+
 class TopicLeaving(NamedTuple):
     """A topic is being deleted: ReplicasSettled is waited for."""
 
@@ -132,7 +138,6 @@ class ToldPartition(NamedTuple):
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
     offline: tuple[int, ...] = ()
-    is_new: bool = False  # a new replica: it is made even beside a directory that failed (KAFKA-10314)
 
 
 class ToldTopic(NamedTuple):
@@ -175,6 +180,7 @@ ToAgent = (
     | ReplicasAssigned
     | StatesWritten
     | StatesStale
+    | TopicIdsGiven
     | TopicLeaving
     | TopicRemoved
     | SteppedDown

@@ -212,6 +212,15 @@ class KnownCluster:
             self.changed[topic.name] = None
             self._follow_hosting(topic, range(len(topic.replicas)))
 
+    def give_id(self, name: str, topic_id: str) -> None:
+        """A topic from before ids has one now: its logs are opened under it."""
+        now = self.topics.get(name)
+        if now is None or now.topic_id:
+            return
+        topic = Topic(name, topic_id, now.replicas, now.configs, list(now.states), now.adding, now.removing, now.others)
+        self.add(topic)
+        topic.revision += 1
+
     def grow(self, topic: Topic, replicas: Replicas, states: Mapping[int, PartitionState]) -> None:
         """A topic has more partitions, or others hold its replicas; states that are not told are missing."""
         self._leave_index(topic)

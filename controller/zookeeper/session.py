@@ -322,12 +322,13 @@ class ZkSession:
             self._on_event()
 
     def _watch(self, path: str) -> Callable[[Any], None]:
-        """The same function for the same path: kazoo keeps watches in sets."""
+        """The same function for the same path, until it fires: kazoo keeps watches in sets."""
         return self._watches.setdefault(path, partial(self._on_change, path))
 
     def _on_change(self, path: str, _event: object) -> None:
         with self._lock:
             self._changed[path] = None
+        self._watches.pop(path, None)
         self._on_event()
 
     def _on_state(self, state: str) -> None:

@@ -45,8 +45,9 @@ class LotLine:
     def knock(self, on_heard):
         if self._is_closed or self._world.chance.random() < 0.1:
             return False
-        assert self._asked is None
-        self._asked = (None, 0, b"", lambda body: on_heard(body is not None))
+        broker = self._world.incarnations.get(self._broker_id)
+        is_there = broker is not None and broker.is_alive
+        on_heard(is_there and (self._world.is_well or self._world.chance.random() < 0.8))
         return True
 
     def go_on(self, is_well):
@@ -59,7 +60,7 @@ class LotLine:
         broker = self._world.incarnations.get(self._broker_id)
         answer = None
         if broker is not None and broker.is_alive and (is_well or chance.random() < 0.9):
-            answer = b"" if api_key is None else broker.take(api_key, version, body)
+            answer = broker.take(api_key, version, body)
         on_reply(answer if is_well or chance.random() < 0.8 else None)
 
     def close(self):

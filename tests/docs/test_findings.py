@@ -1,11 +1,9 @@
 """The table of findings: each row has a test that is there, or says why there is none."""
 
-import ast
 import re
-from functools import cache
-from pathlib import Path
 
-TESTS = Path(__file__).parent.parent
+from tests.support.named_tests import TESTS, absent
+
 TABLE = TESTS / "findings.md"
 REPORTS = ["correctness.md", "faults.md", "clients.md", "operator.md, part A", "spark.md"]
 ROW = re.compile(
@@ -20,19 +18,11 @@ def rows():
     return [line for line in lines if line.startswith("| ") and not line.startswith("| |")]
 
 
-@cache
-def names_in(path):
-    tree = ast.parse((TESTS / path).read_text())
-    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")}
-
-
 def test_each_finding_has_a_test_that_is_there_or_a_reason():
     found = {line: ROW.fullmatch(line) for line in rows()}
     assert [line for line, row in found.items() if row is None] == []
     named = [(row["path"], row["name"]) for row in found.values() if row["path"]]
-    assert [
-        f"{path}::{name}" for path, name in named if not (TESTS / path).exists() or name not in names_in(path)
-    ] == []
+    assert absent(named) == []
     assert len(named) > 100
 
 

@@ -70,6 +70,7 @@ class _Tools:
 
     def __init__(self, broker: Broker, output: Path) -> None:
         self._bootstrap = broker.bootstrap
+        self._brokers = broker.count
         self._output = output
         self._java = ["java", "-Xmx512m", "-cp", ":".join(map(str, jars("foreign")))]
         self._topic = f"verifiable-{os.getpid()}-{int(time.time())}"
@@ -117,7 +118,7 @@ class _Tools:
 
     def compatibility(self) -> None:
         arguments = ["--topic", f"{self._topic}-compatibility", "--bootstrap-server", self._bootstrap]
-        arguments += ["--num-cluster-nodes", "1", "--expect-record-too-large-exception", "False"]
+        arguments += ["--num-cluster-nodes", str(self._brokers), "--expect-record-too-large-exception", "False"]
         for feature in (
             "offsets-for-times", "cluster-id", "create-topics", "describe-acls", "describe-configs", "idempotent-producer"
         ):  # fmt: skip

@@ -53,7 +53,7 @@ class Kgo(Suite):
     def run(self, broker: Broker, output: Path) -> list[Outcome]:
         environment = {
             "KGO_SEEDS": broker.bootstrap,
-            "KGO_TEST_RF": "1",
+            "KGO_TEST_RF": str(broker.replication_factor),
             "KGO_TEST_RECORDS": "50000",
             "KGO_TEST_MAX_TOPIC_PARTS": "7",
             "KGO_TEST_STABLE_FETCH": "true",

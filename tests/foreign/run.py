@@ -2,10 +2,12 @@
 
     python -m tests.foreign.run                      against a node of this checkout
     python -m tests.foreign.run --peer kafka         against Apache Kafka 3.9
+    python -m tests.foreign.run --brokers 3          against three of them, topics with three replicas
     python -m tests.foreign.run kgo trogdor          these suites alone
     python -m tests.foreign.run --compare            the two tables that were kept, and their differences
 
-Each suite gets a broker of its own, with ZooKeeper, on free ports. Results are kept in `build/foreign/results/<peer>`. Ends
+Each suite gets a broker of its own, with ZooKeeper, on free ports, or a cluster of them. Results are kept in
+`build/foreign/results/<peer>`, those of three brokers in `<peer>-3`. Ends
 with 1 where a suite could not be run, and where a test that Apache Kafka passes fails here without a reason in
 `differences.toml`.
 """
@@ -25,7 +27,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench.nodes import Headrace, Kafka
+from bench.nodes import Headrace, Kafka, Server
+from tests.foreign.brokers import Brokers
 from tests.foreign.kafka_python import KafkaPython
 from tests.foreign.kafka_tools import KafkaTools
 from tests.foreign.kgo import Kgo
@@ -52,14 +55,19 @@ def main() -> int:
     is_whole = True
     if not arguments.compare:
         for suite in chosen:
-            is_whole &= run(suite, arguments.peer)
-        show(arguments.peer, chosen)
-    return 0 if explain(chosen) and is_whole else 1
+            is_whole &= run(suite, arguments.peer, arguments.brokers)
+        show(_place(arguments.peer, arguments.brokers), chosen)
+    return 0 if explain(chosen, arguments.brokers) and is_whole else 1
 
 
-def run(suite: Suite, peer: str) -> bool:
-    """Bring a suite, run it against a broker of its own, keep what it said; False where that did not work."""
-    folder = BUILD / "results" / peer
+def _place(peer: str, brokers: int) -> str:
+    """Where results are kept, and what a table is called."""
+    return peer if brokers == 1 else f"{peer}-{brokers}"
+
+
+def run(suite: Suite, peer: str, brokers: int) -> bool:
+    """Bring a suite, run it against brokers of its own, keep what it said; False where that did not work."""
+    folder = BUILD / "results" / _place(peer, brokers)
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / f"{suite.name}.outcomes.json"
     kept.unlink(missing_ok=True)
@@ -73,40 +81,45 @@ def run(suite: Suite, peer: str) -> bool:
         _console.print(f"{suite.name}: not brought: {failure}", style="red", markup=False)
         return False
     with tempfile.TemporaryDirectory(prefix="headrace-foreign-") as directory:
-        server = PEERS[peer](Path(directory), {**SETTINGS, **suite.settings})
+        settings = {**SETTINGS, **suite.settings}
+        server: Server | Brokers = (
+            PEERS[peer](Path(directory), settings)
+            if brokers == 1
+            else Brokers(Path(directory), peer, brokers, settings)
+        )
         begun = time.monotonic()
         try:
             server.start()
             _console.print(f"{suite.name}: running against {peer} at {server.bootstrap}, output in {output}")
-            outcomes = suite.run(Broker(server.bootstrap, server.zookeeper), output)
+            outcomes = suite.run(Broker(server.bootstrap, server.zookeeper, brokers), output)
         finally:
             server.stop()
-            log = Path(directory) / "broker.log"
-            if log.exists():
-                (output.parent / "broker.log").write_bytes(log.read_bytes())
+            for log in Path(directory).glob("**/broker.log"):
+                of = "" if log.parent == Path(directory) else f"-{log.parent.name}"
+                (output.parent / f"broker{of}.log").write_bytes(log.read_bytes())
     duration_s = time.monotonic() - begun
     kept.write_text(json.dumps({"duration_s": round(duration_s), "outcomes": outcomes}, indent=1))
     _console.print(f"{suite.name}: {_counts(outcomes)} in {duration_s:.0f} s")
     return True
 
 
-def kept_outcomes(suite: Suite, peer: str) -> tuple[list[Outcome], int] | None:
+def kept_outcomes(suite: Suite, place: str) -> tuple[list[Outcome], int] | None:
     """What a suite said of a peer at its last run, and how many seconds it took."""
-    path = BUILD / "results" / peer / f"{suite.name}.outcomes.json"
+    path = BUILD / "results" / place / f"{suite.name}.outcomes.json"
     if not path.exists():
         return None
     kept = json.loads(path.read_text())
     return [Outcome(*fields) for fields in kept["outcomes"]], kept["duration_s"]
 
 
-def show(peer: str, suites: list[Suite]) -> None:
+def show(place: str, suites: list[Suite]) -> None:
     """The table of one peer; why each test failed or was skipped."""
-    table = Table(title=f"other people's tests against {peer}")
+    table = Table(title=f"other people's tests against {place}")
     for column in ("suite", PASSED, FAILED, SKIPPED, "seconds"):
         table.add_column(column, justify="left" if column == "suite" else "right")
     reasons = []
     for suite in suites:
-        kept = kept_outcomes(suite, peer)
+        kept = kept_outcomes(suite, place)
         if kept is None:
             table.add_row(suite.name, "not run", "", "", "")
             continue
@@ -119,12 +132,12 @@ def show(peer: str, suites: list[Suite]) -> None:
         _console.print(f"{outcome.result:8}{name} {outcome.test}: {outcome.said}", markup=False, highlight=False)
 
 
-def explain(suites: list[Suite]) -> bool:
+def explain(suites: list[Suite], brokers: int) -> bool:
     """Tests that do better against Apache Kafka, each with its reason; False where one has none."""
     known = tomllib.loads(DIFFERENCES.read_text()).get("difference", [])
     unexplained = 0
     for suite in suites:
-        ours, theirs = kept_outcomes(suite, "headrace"), kept_outcomes(suite, "kafka")
+        ours, theirs = (kept_outcomes(suite, _place(peer, brokers)) for peer in ("headrace", "kafka"))
         if ours is None or theirs is None:
             missing = "headrace" if ours is None else "kafka"
             _console.print(f"{suite.name}: nothing to compare with, it was not run against {missing}")
@@ -159,6 +172,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("suites", nargs="*", metavar="SUITE", help="all, if none is named: " + ", ".join(NAMES))
     parser.add_argument("--peer", choices=PEERS, default="headrace", help="what the suites run against")
+    parser.add_argument("--brokers", type=int, default=1, help="how many, in one cluster")
     parser.add_argument("--compare", action="store_true", help="run nothing, compare what was kept")
     return parser
 

@@ -37,6 +37,12 @@ class Broker(NamedTuple):
 
     bootstrap: str
     zookeeper: str
+    count: int = 1  # of a cluster
+
+    @property
+    def replication_factor(self) -> int:
+        """Of topics that a suite makes."""
+        return min(self.count, 3)
 
 
 class NotBrought(Exception):

@@ -1,7 +1,7 @@
 """Trogdor, Apache Kafka's workload generator: its bench of producing and consuming, its round trip, its storm of connections.
 
 An agent executes one specification and ends, so no coordinator is needed. A specification passes where its task says that it
-succeeded and moved as many records as it was told.
+succeeded and moved as many records as it was told. The scenarios (`tests/scenarios`) execute some, too.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ TASK_MS = 90_000
 STORM_MS = 10_000
 SUCCEEDED = "Task succeeded with status "
 
+Spec = dict[str, Any]
+Topics = dict[str, dict[str, Any]]
+
 
 class Trogdor(Suite):
     name = "trogdor"
@@ -30,36 +33,73 @@ class Trogdor(Suite):
         jars("foreign")
 
     def run(self, broker: Broker, output: Path) -> list[Outcome]:
-        return [self._execute(name, wanted, spec, output) for name, wanted, spec in _specifications(broker.bootstrap)]
+        return [_judged(name, wanted, spec, output) for name, wanted, spec in _specifications(broker)]
 
-    def _execute(self, name: str, wanted: dict[str, int], spec: dict[str, Any], output: Path) -> Outcome:
-        platform = output.with_name("agent.json")
-        platform.write_text(
-            json.dumps(
-                {
-                    "platform": "org.apache.kafka.trogdor.basic.BasicPlatform",
-                    "nodes": {NODE: {"hostname": "localhost", "trogdor.agent.port": 0}},
-                }
-            )
-        )
-        said = output.with_name(f"{name}.out")
-        said.unlink(missing_ok=True)
-        command = [
-            "java",
-            "-Xmx512m",
-            "-cp",
-            ":".join(map(str, jars("foreign"))),
-            "org.apache.kafka.trogdor.agent.Agent",
-        ]
-        command += ["--agent.config", str(platform), "--node-name", NODE, "--exec", json.dumps(spec)]
-        code = watched(command, output.parent, said, 2 * TASK_MS / 1000)
-        printed = said.read_text(errors="replace")
-        _before, succeeded, status = printed.partition(SUCCEEDED)
-        if code != 0 or not succeeded:
-            return Outcome(name, FAILED, shortened(f"exit {code}: {printed[-600:]}"))
-        numbers = dict(_numbers(json.loads(status)))
-        short = {key: numbers.get(key) for key, count in wanted.items() if numbers.get(key, -1) < count}
-        return Outcome(name, FAILED if short else PASSED, shortened(f"{short} of {wanted}") if short else "")
+
+def execute(spec: Spec, said: Path, deadline_s: float) -> tuple[int | None, dict[str, int], str]:
+    """Have an agent execute a specification; what it prints goes to `said`.
+
+    returns   its exit code, None: it did not end; the numbers of its status, empty where it did not succeed; what it printed
+    """
+    platform = said.with_name("agent.json")
+    nodes = {NODE: {"hostname": "localhost", "trogdor.agent.port": 0}}
+    platform.write_text(json.dumps({"platform": "org.apache.kafka.trogdor.basic.BasicPlatform", "nodes": nodes}))
+    said.unlink(missing_ok=True)
+    command = ["java", "-Xmx512m", "-cp", ":".join(map(str, jars("foreign")))]
+    command += ["org.apache.kafka.trogdor.agent.Agent", "--agent.config", str(platform)]
+    command += ["--node-name", NODE, "--exec", json.dumps(spec)]
+    code = watched(command, said.parent, said, deadline_s)
+    printed = said.read_text(errors="replace")
+    _before, succeeded, status = printed.partition(SUCCEEDED)
+    return code, dict(_numbers(json.loads(status))) if succeeded else {}, printed
+
+
+def round_trip(bootstrap: str, topics: Topics, messages: int, a_second: int, **more: Any) -> Spec:
+    """Records that are sent until each has come back."""
+    return {
+        **_common("RoundTripWorkload", bootstrap, messages, a_second, topics, more.pop("task_ms", 4 * TASK_MS)),
+        "clientNode": NODE,
+        **more,
+    }
+
+
+def produce_bench(bootstrap: str, topics: Topics, messages: int, a_second: int, **more: Any) -> Spec:
+    return {
+        **_common("ProduceBench", bootstrap, messages, a_second, topics, more.pop("task_ms", 4 * TASK_MS)),
+        "producerNode": NODE,
+        "inactiveTopics": {},
+        **more,
+    }
+
+
+def consume_bench(bootstrap: str, topics: list[str], messages: int, a_second: int, **more: Any) -> Spec:
+    return {
+        **_common("ConsumeBench", bootstrap, messages, a_second, topics, more.pop("task_ms", 4 * TASK_MS)),
+        "consumerNode": NODE,
+        **more,
+    }
+
+
+def _common(
+    workload: str, bootstrap: str, messages: int, a_second: int, topics: Topics | list[str], task_ms: int
+) -> Spec:
+    return {
+        "class": f"{WORKLOADS}.{workload}Spec",
+        "startMs": 0,
+        "durationMs": task_ms,
+        "bootstrapServers": bootstrap,
+        "maxMessages": messages,
+        "targetMessagesPerSec": a_second,
+        "activeTopics": topics,
+    }
+
+
+def _judged(name: str, wanted: dict[str, int], spec: Spec, output: Path) -> Outcome:
+    code, numbers, printed = execute(spec, output.with_name(f"{name}.out"), 2 * TASK_MS / 1000)
+    if code != 0 or not numbers:
+        return Outcome(name, FAILED, shortened(f"exit {code}: {printed[-600:]}"))
+    short = {key: numbers.get(key) for key, count in wanted.items() if numbers.get(key, -1) < count}
+    return Outcome(name, FAILED if short else PASSED, shortened(f"{short} of {wanted}") if short else "")
 
 
 def _numbers(status: Any) -> Iterator[tuple[str, int]]:
@@ -71,58 +111,42 @@ def _numbers(status: Any) -> Iterator[tuple[str, int]]:
             yield from _numbers(value)
 
 
-def _specifications(bootstrap: str) -> Iterator[tuple[str, dict[str, int], dict[str, Any]]]:
+def _specifications(broker: Broker) -> Iterator[tuple[str, dict[str, int], Spec]]:
     """(name, what its status has to reach, specification); the consumers read what the producers before them wrote."""
-    common = {"startMs": 0, "durationMs": TASK_MS, "bootstrapServers": bootstrap, "maxMessages": MESSAGES}
-    benched = {"targetMessagesPerSec": 20_000, "activeTopics": _topics("trogdor-bench[1-3]", 4)}
+    bootstrap = broker.bootstrap
+
+    def topics(pattern: str, partitions: int) -> Topics:
+        return {pattern: {"numPartitions": partitions, "replicationFactor": broker.replication_factor}}
+
+    common = (MESSAGES, 20_000)
+    bench, idempotent = topics("trogdor-bench[1-3]", 4), topics("trogdor-idempotent[1-2]", 3)
     yield (
         "ProduceBench",
         {"totalSent": MESSAGES},
-        {**common, **benched, "class": f"{WORKLOADS}.ProduceBenchSpec", "producerNode": NODE, "inactiveTopics": {}},
+        produce_bench(bootstrap, bench, *common, task_ms=TASK_MS),
     )
-    idempotent = {"enable.idempotence": "true", "compression.type": "zstd"}
+    settings = {"enable.idempotence": "true", "compression.type": "zstd"}
     yield (
         "ProduceBench.idempotent",
         {"totalSent": MESSAGES},
-        {
-            **common,
-            "class": f"{WORKLOADS}.ProduceBenchSpec",
-            "producerNode": NODE,
-            "targetMessagesPerSec": 20_000,
-            "activeTopics": _topics("trogdor-idempotent[1-2]", 3),
-            "inactiveTopics": {},
-            "producerConf": idempotent,
-        },
+        produce_bench(bootstrap, idempotent, *common, task_ms=TASK_MS, producerConf=settings),
     )
+    generator = {"type": "uniform", "messagesPerTransaction": 500}
+    transactional = topics("trogdor-transactions[1-2]", 3)
     yield (
         "ProduceBench.transactions",
         {"totalSent": MESSAGES, "transactionsCommitted": 1},
-        {
-            **common,
-            "class": f"{WORKLOADS}.ProduceBenchSpec",
-            "producerNode": NODE,
-            "targetMessagesPerSec": 20_000,
-            "activeTopics": _topics("trogdor-transactions[1-2]", 3),
-            "inactiveTopics": {},
-            "transactionGenerator": {"type": "uniform", "messagesPerTransaction": 500},
-        },
+        produce_bench(bootstrap, transactional, *common, task_ms=TASK_MS, transactionGenerator=generator),
     )
-    consumed = {"class": f"{WORKLOADS}.ConsumeBenchSpec", "consumerNode": NODE, "activeTopics": ["trogdor-bench[1-3]"]}
     yield (
         "ConsumeBench.group",
         {"totalMessagesReceived": MESSAGES},
-        {**common, **consumed, "targetMessagesPerSec": 20_000, "consumerGroup": "trogdor"},
+        consume_bench(bootstrap, ["trogdor-bench[1-3]"], *common, task_ms=TASK_MS, consumerGroup="trogdor"),
     )
     yield (
         "RoundTrip",
         {"totalUniqueSent": MESSAGES, "totalReceived": MESSAGES},
-        {
-            **common,
-            "class": f"{WORKLOADS}.RoundTripWorkloadSpec",
-            "clientNode": NODE,
-            "targetMessagesPerSec": 10_000,
-            "activeTopics": _topics("trogdor-round-trip[1-2]", 3),
-        },
+        round_trip(bootstrap, topics("trogdor-round-trip[1-2]", 3), MESSAGES, 10_000, task_ms=TASK_MS),
     )
     for action in ("CONNECT", "FETCH_METADATA"):
         yield (
@@ -139,7 +163,3 @@ def _specifications(bootstrap: str) -> Iterator[tuple[str, dict[str, int], dict[
                 "action": action,
             },
         )
-
-
-def _topics(pattern: str, partitions: int) -> dict[str, dict[str, int]]:
-    return {pattern: {"numPartitions": partitions, "replicationFactor": 1}}

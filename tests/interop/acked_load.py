@@ -29,18 +29,19 @@ PAUSE_S = 0.01
 class NativeLoad:
     """librdkafka's producer in this process."""
 
-    def __init__(self, bootstrap, topic, partitions, rate=300, name="native"):
+    def __init__(self, bootstrap, topic, partitions, rate=300, name="native", is_idempotent=True):
         self.topic = topic
         self.partitions = partitions
         self.acked = {}  # (partition, offset) -> value
         self.failures = []
         self.sent = [0] * partitions
         self.name = name
+        self.is_idempotent = is_idempotent
         self._rate = rate
         self._stop = threading.Event()
         self._producer = Producer(
             {
-                "bootstrap.servers": bootstrap, "acks": "all", "enable.idempotence": True, "linger.ms": 5,
+                "bootstrap.servers": bootstrap, "acks": "all", "enable.idempotence": is_idempotent, "linger.ms": 5,
                 "message.timeout.ms": 300_000, "request.timeout.ms": 10_000, "retry.backoff.ms": 100,
                 "topic.metadata.refresh.interval.ms": 5_000, "queue.buffering.max.messages": 100_000, "log_level": 2,
                 "error_cb": self._note_error,
@@ -94,21 +95,26 @@ class NativeLoad:
 
 
 class JavaLoad:
-    """Kafka's own VerifiableProducer: a JVM that prints what was acknowledged, line by line."""
+    """Kafka's own VerifiableProducer: a JVM that prints what was acknowledged, line by line.
 
-    def __init__(self, bootstrap, topic, directory, rate=100, number=0):
+    is_idempotent   else it doesn't retry either, and what fails is no failure of the load
+    more            options of the program
+    """
+
+    def __init__(self, bootstrap, topic, directory, rate=100, number=0, is_idempotent=True, more=()):
         self.topic = topic
         self.acked = {}
         self.failures = []
-        config = directory / "verifiable-producer.properties"
-        config.write_text(
-            "enable.idempotence=true\nretries=2147483647\ndelivery.timeout.ms=300000\nrequest.timeout.ms=10000\n"
-        )
+        self.is_idempotent = is_idempotent
+        config = directory / f"verifiable-producer-{number}.properties"
+        retries = "enable.idempotence=true\nretries=2147483647\ndelivery.timeout.ms=300000\n" if is_idempotent else ""
+        config.write_text(f"{retries}request.timeout.ms=10000\n")
         self._log = open(directory / "verifiable-producer.log", "ab")  # noqa: SIM115
         command = [
             "java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", ":".join(map(str, jars("kafka"))),
             "org.apache.kafka.tools.VerifiableProducer", "--bootstrap-server", bootstrap, "--topic", topic, "--acks", "-1",
             "--throughput", str(rate), "--producer.config", str(config), "--value-prefix", str(number),
+            *more,
         ]  # fmt: skip
         self._process = children.start(command, stdout=subprocess.PIPE, stderr=self._log, text=True)
         self._thread = threading.Thread(target=self._read, daemon=True)
@@ -126,7 +132,9 @@ class JavaLoad:
 
     def stop(self):
         self.end()
-        assert not self.failures, f"{len(self.failures)} of VerifiableProducer, the first: {self.failures[0]}"
+        assert not (self.is_idempotent and self.failures), (
+            f"{len(self.failures)} of VerifiableProducer, the first: {self.failures[0]}"
+        )
 
     def _read(self):
         for line in self._process.stdout:

@@ -74,11 +74,13 @@ SETTINGS = {
 class Member:
     """One broker id of the cluster: of one kind at a time."""
 
-    def __init__(self, cluster, broker_id, kind, directory, port):
+    def __init__(self, cluster, broker_id, kind, directory, port, room=None):
         self.cluster = cluster
         self.broker_id = broker_id
         self.kind = kind
         self.directory = directory
+        self.room = room  # a network of its own, None: this machine's
+        self.host = "127.0.0.1" if room is None else room.address
         self.port = port
         self.advertised_port = port
         self.zookeeper_connect = ""  # its own way there, where it is not everybody's
@@ -95,7 +97,7 @@ class Member:
 
     @property
     def bootstrap(self):
-        return f"127.0.0.1:{self.port}"
+        return f"{self.host}:{self.port}"
 
     @property
     def is_up(self):
@@ -108,8 +110,8 @@ class Member:
         properties = self.directory / "server.properties"
         given = {
             "broker.id": str(self.broker_id),
-            "listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.advertised_port}",
+            "listeners": f"PLAINTEXT://{self.host}:{self.port}",
+            "advertised.listeners": f"PLAINTEXT://{self.host}:{self.advertised_port}",
             "log.dirs": str(self.log_dir),
             "zookeeper.connect": self.zookeeper_connect or self.cluster.zookeeper,
             **self.cluster.settings,
@@ -123,6 +125,8 @@ class Member:
             ]  # fmt: skip
         else:
             command = [sys.executable, "-m", "headrace.cli.main", "start", str(properties)]
+        if self.room is not None:
+            command = self.room.command(command)
         with open(self.log_file, "ab") as log:
             log.write(f"--- {self.kind} starts\n".encode())
             log.flush()
@@ -164,21 +168,28 @@ class MixedCluster:
     kinds      of the brokers 1, 2, 3
     settings   for all, over SETTINGS
     jvm        Kafka's flags
+    networks   of their own for the members (`chaos/network_rooms.py`)
     """
 
-    def __init__(self, directory, kinds, ibp="3.9", settings=None, jvm=KAFKA_JVM):
+    def __init__(self, directory, kinds, ibp="3.9", settings=None, jvm=KAFKA_JVM, networks=None):
         self.directory = Path(directory)
         self.jvm = jvm
         self.settings = {**SETTINGS, "inter.broker.protocol.version": ibp, **(settings or {})}
-        self._server = EmbeddedZooKeeper(self.directory / "zookeeper")
+        place = (free_ports(1)[0], networks.zookeeper) if networks else ()
+        self._server = EmbeddedZooKeeper(self.directory / "zookeeper", *place)
         self._server.start()
         self.log4j = self.directory / "log4j.properties"
         self.log4j.write_text(LOG4J)
         self.keeper = KazooClient(self.zookeeper)
         self.keeper.start()
         self.members = {
-            broker_id: Member(self, broker_id, kind, self.directory / str(broker_id), port)
-            for (broker_id, kind), port in zip(enumerate(kinds, 1), free_ports(len(kinds)), strict=True)
+            broker_id: Member(self, broker_id, kind, self.directory / str(broker_id), port, room)
+            for (broker_id, kind), port, room in zip(
+                enumerate(kinds, 1),
+                free_ports(len(kinds)),
+                networks.rooms if networks else [None] * len(kinds),
+                strict=True,
+            )
         }
 
     @property
@@ -187,7 +198,7 @@ class MixedCluster:
 
     @property
     def bootstrap(self):
-        return ",".join(f"127.0.0.1:{member.advertised_port}" for member in self.members.values())
+        return ",".join(f"{member.host}:{member.advertised_port}" for member in self.members.values())
 
     def start(self, controller=None):
         """Start all side by side; with `controller`, that one first, so that it wins."""
@@ -331,7 +342,7 @@ class MixedCluster:
 def told_by(member):
     """{(topic, partition): (leader, ISR)} as one member's own Metadata tells them; empty where it does not answer."""
     try:
-        connection = Connection("127.0.0.1", member.port, timeout_s=10)
+        connection = Connection(member.host, member.port, timeout_s=10)
     except (ConnectionFailed, HeadraceError):
         return {}
     try:
@@ -370,7 +381,7 @@ def tail_of(path, characters=3000):
 
 def _answers(member):
     try:
-        Connection("127.0.0.1", member.port, timeout_s=2).close()
+        Connection(member.host, member.port, timeout_s=2).close()
     except (ConnectionFailed, HeadraceError):
         return False
     return True

@@ -22,6 +22,7 @@ from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.fetch_purgatory import FetchPurgatory
 from headrace.workers.network.fetch_sessions import FetchSessions, TopicKey
 from headrace.workers.network.forwarder import Forwarder
+from headrace.workers.network.leader_throttle import LeaderThrottle
 from headrace.workers.network.partition_files import PartitionFiles
 from headrace.workers.network.peer_notices import PeerNotices
 from headrace.workers.network.produce_ledger import ProduceLedger
@@ -60,6 +61,9 @@ class Context:
         self.fetches = FetchPurgatory(seat.partitions, seat.process_id)
         sessions_max = -(-self.settings["max.incremental.fetch.session.cache.slots"] // wiring.network_count)
         self.sessions = FetchSessions(seat.partitions, seat.process_id, sessions_max, Random())
+        rate = self.settings["leader.replication.throttled.rate"]
+        counters = [seat.processes.counters(each) for each in wiring.network_ids]
+        self.throttle = LeaderThrottle(self.node_id, rate, seat.counters, counters)
         self.transaction_notices = PeerNotices()  # of transactional producers that were refused
         self.heavy_requests = 0  # of this cycle (`opening_budget.py`)
         self.now_ms = clock.monotonic_ns() // 1_000_000  # of this cycle; for deadlines and idle times, no date
@@ -73,6 +77,7 @@ class Context:
         self.view_version = version
         self._follow_names(before, changes)
         self.topic_defaults.follow(self.view.cluster_settings, self.view.node_settings)
+        self.throttle.follow(self.view)
         self.routes.follow(self.view, changes)
         self.files.follow(self.view, changes)
         if self.sessions.has_any:

@@ -2,7 +2,8 @@
 
 Runs in: a network worker; reads only. The owner writes the file before it appends in a new epoch, and publishes the row after
 it; a leader's epochs change otherwise only with its log start. So what was read counts while the row has the same key, leader
-epoch and log start offset; a file that is newer than the row says nothing else of the epochs before.
+epoch and log start offset; a file that is newer than the row says nothing else of the epochs before. A leader whose disk was full
+when it was elected notes its epoch with its first append: a file that does not have it yet is read again.
 
 Bound: EPOCH_FILES_MAX partitions, the least recently used go first.
 """
@@ -39,6 +40,9 @@ class EpochFiles:
         reader = self._files.reader(route, row)
         entries = read_leader_epochs(reader.directory / LEADER_EPOCH_FILE)
         reader.confirm()
+        if not entries or entries[-1][0] < row.leader_epoch:
+            self._read.pop(route.slot, None)
+            return entries
         self._read[route.slot] = (key, entries)
         self._read.move_to_end(route.slot)
         if len(self._read) > EPOCH_FILES_MAX:

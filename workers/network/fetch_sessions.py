@@ -46,7 +46,7 @@ class FetchedPartition:
     topic       its name or id
     wanted      as it was asked for last
     slot        whose wait byte says that we want news; -1: not hosted here
-    told        what its owner was told last: offset, log start; and to whom: generation and leader epoch of the row
+    told        what its owner was told last: offset, log start; to whom: generation and leader epoch of the row; and in which life
     answered    (high watermark, log start offset) of the last answer
     """
 
@@ -56,7 +56,7 @@ class FetchedPartition:
         self.topic = topic
         self.wanted = wanted
         self.slot = -1
-        self.told: tuple[int, int, int, int] | None = None
+        self.told: tuple[int, int, int, int, int] | None = None
         self.answered = (-1, -1)
 
 
@@ -64,13 +64,15 @@ class FetchSession:
     """What one follower fetches over one connection.
 
     session_id    0: of one request only
+    broker_epoch  that its last request told, -1 before v15
+    life          the same; where it told none, what the view had when the request came
     topics        its partitions by index, by topic
     news          partitions that are to be read, those that wait longest first
     parked        its fetch, while that waits
     """
 
     __slots__ = (
-        "broker_epoch", "connection", "epoch", "has_ids", "news", "parked", "partition_count", "replica_id",
+        "broker_epoch", "connection", "epoch", "has_ids", "life", "news", "parked", "partition_count", "replica_id",
         "session_id", "topics",
     )  # fmt: skip
 
@@ -78,6 +80,7 @@ class FetchSession:
         self.connection = connection
         self.replica_id = replica_id
         self.broker_epoch = -1
+        self.life = -1
         self.session_id = session_id
         self.epoch = FIRST_EPOCH + 1
         self.has_ids = has_ids
@@ -85,6 +88,17 @@ class FetchSession:
         self.partition_count = 0
         self.news: dict[FetchedPartition, None] = {}
         self.parked: ParkedFetch | None = None
+
+    def take_epoch(self, told: int, known: int) -> None:
+        """A request comes under a broker epoch: where that is another, owners are told of all partitions again.
+
+        told, known   by the request, and by the view; -1: not
+        """
+        self.broker_epoch = told
+        life = told if told >= 0 else known
+        if life != self.life:
+            self.life = life
+            self.news.update(dict.fromkeys(self))
 
     def name(self, request: messages.FetchRequest) -> bool:
         """Take what a request names; False, where that would be more than a session may have."""

@@ -1,7 +1,8 @@
 """A Fetch of a follower: up to the log's end, epochs compared, its offset told to the owner, news of its session alone.
 
 Runs in: a network worker; the owner's process is not asked, only told (FOLLOWER_FETCHED), where a follower fetches from another
-offset than it was told last, or the row is of another owner or leader epoch: one message an owner and request.
+offset than it was told last, or in another life, or the row is of another owner or leader epoch: one message an owner and request.
+Before v15 a fetch tells no broker epoch: it counts for the one that the view has when it comes (KAFKA-14617).
 
 Order of what is checked of a partition, and what its answer is:
 
@@ -60,7 +61,8 @@ def handle(context: Context, exchange: Exchange, request: messages.FetchRequest,
         response = messages.FetchResponse(error_code=int(session))
         exchange.answer(encode_response_parts(ApiKey.FETCH, exchange.api_version, response))
         return
-    session.broker_epoch = request.replica_state.replica_epoch  # -1 before v15
+    broker = context.view.brokers.get(replica_id)
+    session.take_epoch(request.replica_state.replica_epoch, -1 if broker is None else broker.epoch)
     fetch = _FollowerFetch(context, exchange, request, session)
     if request.max_wait_ms <= 0 or not session.partition_count:
         fetch.attempt(True)
@@ -68,13 +70,22 @@ def handle(context: Context, exchange: Exchange, request: messages.FetchRequest,
     if fetch.attempt(False):
         return
     context.seat.counters.add(PARKED_FETCHES, 1)
-    session.parked = context.fetches.park(exchange.connection, [], context.now_ms + request.max_wait_ms, fetch.attempt)
+    wait_ms = request.max_wait_ms
+    if fetch.is_held_back:
+        wait_ms = min(wait_ms, context.throttle.owed_ms(context.now_ms))
+    session.parked = context.fetches.park(exchange.connection, [], context.now_ms + wait_ms, fetch.attempt)
 
 
 class _FollowerFetch:
-    """One request, tried until it is answered."""
+    """One request, tried until it is answered.
 
-    __slots__ = ("_context", "_exchange", "_is_full", "_is_last", "_notes", "_request", "_room", "_session", "_unread")
+    is_held_back   whether a throttled partition got nothing for that reason (`leader_throttle.py`)
+    """
+
+    __slots__ = (
+        "_context", "_exchange", "_is_full", "_is_last", "_notes", "_request", "_room", "_session", "_throttled_bytes",
+        "_unread", "is_held_back",
+    )  # fmt: skip
 
     def __init__(
         self, context: Context, exchange: Exchange, request: messages.FetchRequest, session: FetchSession
@@ -88,12 +99,16 @@ class _FollowerFetch:
         self._room = 0
         self._notes: dict[int, list[bytes]] = {}  # by owner
         self._unread: dict[FetchedPartition, None] = {}  # there are records, whether there is room for them or not
+        self._throttled_bytes = 0
+        self.is_held_back = False
 
     def attempt(self, is_last: bool) -> bool:
         """Read the partitions that may have news; answer if there is reason to, or it is the last try."""
         session, context, request = self._session, self._context, self._request
         self._is_last = is_last
         self._room = OUTBOX_BYTES_MAX - self._exchange.connection.unsent_bytes
+        self._throttled_bytes = 0
+        self.is_held_back = False
         self._place_news()
         budget = min(request.max_bytes, context.settings["fetch.max.bytes"])
         found: dict[FetchedPartition, _PartitionData] = {}
@@ -113,6 +128,8 @@ class _FollowerFetch:
             session.news = {one: None for one, data in found.items() if one in self._unread or self._is_new(one, data)}
             return False
         context.seat.counters.add(FETCH_BYTES, gathered)
+        if self._throttled_bytes:
+            context.throttle.sent(self._throttled_bytes)
         self._answer(found, budget - gathered)
         return True
 
@@ -146,6 +163,11 @@ class _FollowerFetch:
         by_topic: dict[str | bytes, list[_PartitionData]] = {}
         sent: list[FetchedPartition] = []
         for partition, data in told.items():
+            if data.high_watermark < 0 and not data.error_code:  # its row is torn: there is nothing to tell of it yet
+                news[partition] = None
+                if not self._is_full:
+                    continue
+                data = refusal(partition.wanted.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
             state = (data.high_watermark, data.log_start_offset)
             is_fault = data.error_code != 0 or data.diverging_epoch.epoch >= 0
             has_records = len(data.records or b"") > 0
@@ -234,6 +256,10 @@ class _FollowerFetch:
         if offset >= row.log_end_offset:
             return self._data(wanted.partition, row, b""), 0
         self._unread[partition] = None
+        is_throttled = self._context.throttle.is_limited and self._context.throttle.holds(route.topic, route.index)
+        if is_throttled and self._is_used_up(route):
+            self.is_held_back = True
+            return self._data(wanted.partition, row, b""), 0
         records: bytes | FilePart = b""
         if limit > 0 or is_first:
             found = self._context.files.reader(route, row).locate(
@@ -245,7 +271,16 @@ class _FollowerFetch:
                     self._room -= len(records)
                 else:
                     records = FilePart(found.fd, found.position, found.length, found.segment)
+        if is_throttled:
+            self._throttled_bytes += len(records)
         return self._data(wanted.partition, row, records), len(records)
+
+    def _is_used_up(self, route: Route) -> bool:
+        """Whether a throttled partition has nothing left for this follower: who is in sync is not held back."""
+        context = self._context
+        topic = context.view.topics.get(route.topic)
+        isr = topic.partitions[route.index].isr if topic is not None and route.index < len(topic.partitions) else ()
+        return self._session.replica_id not in isr and context.throttle.owed_ms(context.now_ms) > 0
 
     def _end_of_epoch(self, route: Route, row: PartitionRow, epoch: int) -> tuple[int, int]:
         """Where an epoch ended, see `end_offset_for`; of the present one no file has to tell."""
@@ -268,13 +303,13 @@ class _FollowerFetch:
     def _note(self, partition: FetchedPartition, route: Route, row: PartitionRow) -> None:
         """Where the follower is, if its owner was told otherwise."""
         wanted = partition.wanted
-        told = (wanted.fetch_offset, wanted.log_start_offset, row.generation, row.leader_epoch)
+        session = self._session
+        told = (wanted.fetch_offset, wanted.log_start_offset, row.generation, row.leader_epoch, session.life)
         if told == partition.told:
             return
         partition.told = told
-        session = self._session
         entry = _pack_fetched(
-            route.slot, route.key, session.replica_id, wanted.current_leader_epoch, session.broker_epoch,
+            route.slot, route.key, session.replica_id, wanted.current_leader_epoch, session.life,
             wanted.fetch_offset, wanted.log_start_offset,
         )  # fmt: skip
         self._notes.setdefault(route.owner, []).append(entry)

@@ -120,6 +120,8 @@ class NetworkLoop(Process):
         context.follow_view()
         if not self._is_ready and context.view_version > 0:
             self._begin_serving()
+        if context.throttle.is_limited:
+            context.throttle.tick(context.now_ms)
         context.heavy_requests = 0
         self._cycle += 1
         self._is_full = False

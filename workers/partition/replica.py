@@ -183,7 +183,7 @@ class Replica:
             end_offset = self.log.log_end_offset
             is_noted = bool(entries) and entries[-1][0] == self.leader_epoch
             epoch_start = entries[-1][1] if is_noted else end_offset
-            is_unsure = self._live.is_successor and followers is None and len(self.isr) < len(self.replicas)
+            is_unsure = self._live.is_successor and followers is None and not set(self.replicas) <= set(self.isr)
             self.followers = Followers(
                 self._node_id, self.replicas, self.isr, self.min_insync_replicas, end_offset, epoch_start, self._live,
                 is_unsure=is_unsure,

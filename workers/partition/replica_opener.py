@@ -76,7 +76,8 @@ class ReplicaOpener:
     def open(self, topic: TopicView, partition: PartitionView, config: LogConfig, is_new: bool) -> Replica | None:
         """The replica, without a role; None where its log could not be opened, and the row says so.
 
-        is_new   no earlier view had the partition: its files are nowhere
+        is_new   no earlier view had the partition: its files are nowhere. So it is where its topic was just made, and where a
+                 reassignment adds a replica, which is in no ISR yet: neither waits for a directory that failed (KAFKA-10314)
         """
         self._seat.beat(self._clock.monotonic_ns())  # there may be thousands to open, and nothing to recover in them
         name = TopicPartition(topic.name, partition.index)
@@ -88,7 +89,8 @@ class ReplicaOpener:
             self._publish_state(slot, partition.key, RowState.LOADING, generation=0)
         directory = None
         try:
-            directory = self._directories.place_of(name, topic.topic_id, partition.leader_epoch == 0 and is_new)
+            has_no_files = is_new and (partition.leader_epoch == 0 or self._node_id not in partition.isr)
+            directory = self._directories.place_of(name, topic.topic_id, has_no_files)
             log, high_watermark = self._open_log(name, topic.topic_id, directory, config, row if is_ours else None)
         except Exception as failure:  # ours to mend where it is neither Headrace's nor the system's; the others open
             if is_exhausted(failure):

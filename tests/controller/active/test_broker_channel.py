@@ -471,6 +471,24 @@ def test_answers_to_leaders_are_heard_by_partition(new_node, ensemble, ibp):
     assert heard[:1] == [(1, dict.fromkeys((("t0", 0), ("t0", 1)), ErrorCode.KAFKA_STORAGE_ERROR))]
 
 
+def test_an_error_of_a_later_kafka_is_one_like_any_other(rig):
+    """It must not end the process."""
+    heard, stopped = [], []
+
+    class Listener(Part):
+        def leaders_answered(self, broker, errors):
+            heard.append(errors)
+
+    rig.term._parts.append(Listener())
+    rig.term._begun += 1
+    rig.lines[1].codes = {LEADERS: 12_345, STOP: 12_345}
+    rig.notices.tell_leaders("t0", [0], [1])
+    rig.notices.stop_replica(1, "t0", 0, 3, is_deleted=True, on_stopped=lambda *told: stopped.append(told[3]))
+    rig.run()
+    assert heard == [{("t0", 0): ErrorCode.UNKNOWN_SERVER_ERROR}]
+    assert stopped == [ErrorCode.UNKNOWN_SERVER_ERROR]
+
+
 def test_a_broker_that_goes_is_told_nothing_more(rig):
     rig.hold(1)
     stopped = []

@@ -248,6 +248,7 @@ def test_a_broker_that_was_restarted_between_two_reads_is_asked_again(shared, en
     known[1] = known[1]._replace(epoch=1)
     shared.active.term.brokers[1] = 0
     shared.active.term.take_brokers()
+    shared.settle()
     assert {stop[0] for stop in stops_of(shared, "shared")} == {1}
 
 

@@ -5,6 +5,7 @@ import pytest
 from headrace.controller.active import isr_alterations
 from headrace.controller.active.isr_alterations import WantedIsr, alter, judge
 from headrace.controller.active.term import Part
+from headrace.controller.cluster import events
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkLost
 from headrace.controller.zookeeper.znodes import PartitionState
@@ -192,3 +193,23 @@ def test_a_large_request_is_written_in_parts(node, ensemble, monkeypatch):
     before = ensemble.writes
     ask(node, (0, 1), (1,))
     assert ensemble.writes == before + 2
+
+
+def test_a_topic_that_goes_while_another_part_of_the_request_is_written_is_unknown(node, ensemble, monkeypatch):
+    monkeypatch.setattr(isr_alterations, "CHANGES_PER_COMMIT", 1)
+    node.create("u", ((0, 1, 2),), {})
+    node.turn()
+    gate = Gate(node)
+    asked = {(name, 0): WantedIsr(0, 0, (0, 1), {}, 0, 0) for name in ("t", "u")}
+    task = node.tasks.start(alter(node.active.term, asked), lambda _task: None)
+    node.tasks.run(1_000)
+    node.agent.apply(events.TopicLeaving("u"))
+    gate.open()
+    node.settle(task)
+    assert task.result() == {("t", 0): stored(ensemble, 0), ("u", 0): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert stored(ensemble, 0).isr == (0, 1)
+
+
+def test_a_broker_that_was_restarted_and_others_lead_for_joins_nothing_yet(node):
+    node.active.term.liveness.returning.add(1)
+    assert ask(node, (0, 1))["t", 0] is ErrorCode.INELIGIBLE_REPLICA

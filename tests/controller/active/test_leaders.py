@@ -5,16 +5,18 @@ Holds: controller/active/state_changes.py, controller/active/liveness.py
 
 import pytest
 
-from headrace.controller.active import state_changes
+from headrace.controller.active import leaders, state_changes
 from headrace.controller.active.leaders import Leaders
 from headrace.controller.active.replica_states import ReplicaStatus
 from headrace.controller.cluster import events
+from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkLost
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.errors import ErrorCode
 from headrace.ids import NO_LEADER
 from tests.controller.fake_zk import Killed
+from tests.controller.gate import Gate
 
 EPOCH = 1  # of the first controller
 
@@ -105,6 +107,59 @@ def test_brokers_that_go_at_once_all_stay_in_an_isr_of_theirs(node, ensemble):
     assert state_of(ensemble, "t", 0)[:3] == (2, 2, (2,))
 
 
+def test_a_broker_that_was_restarted_between_two_reads_leads_no_more_and_is_out_of_sync(node, ensemble):
+    """What it had not synced may be gone: in the same leader epoch followers would not notice, and it would count as in sync."""
+    create(node, (1, 2, 3), (2, 1), (1,), (2, 3))
+    remove(ensemble, 1)
+    register(ensemble, 1)
+    node.turn()
+    assert state_of(ensemble, "t", 0)[:3] == (2, 1, (2, 3))
+    assert state_of(ensemble, "t", 1)[:3] == (2, 1, (2,))
+    assert state_of(ensemble, "t", 2)[:3] == (1, 2, (1,))  # nobody else has it
+    assert state_of(ensemble, "t", 3)[:3] == (2, 0, (2, 3))
+    told = node.channels.told
+    went, came = told.index(("changed", [1], [])), told.index(("changed", [], [1]))
+    elected = told.index(("leaders", "t", [0], None, False))
+    assert went < elected < came, "it is told who leads by then"
+    assert not node.active.term.liveness.returning
+
+
+def test_a_broker_that_is_restarted_again_and_one_that_goes_for_good_meanwhile(node, ensemble):
+    create(node, (1, 2), (3, 2))
+    for broker in (1, 3):
+        remove(ensemble, broker)
+        register(ensemble, broker)
+    gate = Gate(node)
+    node.agent.note([znodes.BROKER_IDS])
+    node.agent.follow()
+    node.tasks.run(1_000)
+    while not node.active.term.liveness.returning:
+        gate.answer()
+    release = gate.hold()
+    remove(ensemble, 1, 3)
+    register(ensemble, 1)
+    node.agent.note([znodes.BROKER_IDS])
+    node.agent.follow()
+    node.tasks.run(1_000)
+    release()
+    node.turn()
+    assert state_of(ensemble, "t", 0)[:3] == (2, 1, (2,))
+    assert state_of(ensemble, "t", 1)[:3] == (2, 1, (2,))
+    assert not node.active.term.liveness.returning
+    came = [come for _gone, come in node.channels.of("changed") if come]
+    assert came == [[1]]
+
+
+def test_what_was_told_of_topics_that_are_gone_is_forgotten(node, monkeypatch):
+    monkeypatch.setattr(leaders, "TOPICS_PER_STEP", 4)
+    create(node, (1, 2))
+    part = part_of(node, Leaders)
+    for number in range(100):
+        part._told_of(Topic(f"gone-{number}", znodes.new_uuid(), ((1,),), {}, [None]))
+    assert len(part._told) <= 8
+    assert part._told_of(node.known.topics["t"]) == {0}
+
+
 @pytest.mark.parametrize("where", ["topic", "cluster", "node"])
 def test_an_unclean_election_where_it_is_allowed(new_node, ensemble, where):
     register(ensemble, 1, 2)
@@ -151,14 +206,14 @@ def test_an_override_that_allows_an_unclean_election_has_it_held(node, ensemble)
 
 def test_replicas_whose_directory_failed_go_offline_and_come_back_with_their_broker(node, ensemble):
     create(node, (1, 2), (2, 1), (1,))
-    leaders = part_of(node, Leaders)
-    leaders.leaders_answered(1, {("t", 0): ErrorCode.KAFKA_STORAGE_ERROR, ("t", 1): ErrorCode.NONE})
+    part = part_of(node, Leaders)
+    part.leaders_answered(1, {("t", 0): ErrorCode.KAFKA_STORAGE_ERROR, ("t", 1): ErrorCode.NONE})
     node.turn()
     assert state_of(ensemble, "t", 0)[:3] == (2, 1, (2,))
     assert state_of(ensemble, "t", 1)[:3] == (2, 0, (2, 1))
     assert state_of(ensemble, "t", 2)[:3] == (1, 0, (1,))
     assert ("t", None, None) in node.channels.of("metadata")
-    leaders.leaders_answered(1, {("t", 1): ErrorCode.KAFKA_STORAGE_ERROR, ("t", 2): ErrorCode.KAFKA_STORAGE_ERROR})
+    part.leaders_answered(1, {("t", 1): ErrorCode.KAFKA_STORAGE_ERROR, ("t", 2): ErrorCode.KAFKA_STORAGE_ERROR})
     node.turn()
     assert state_of(ensemble, "t", 1)[:3] == (2, 1, (2,))
     assert state_of(ensemble, "t", 2)[:3] == (NO_LEADER, 1, (1,))
@@ -168,7 +223,7 @@ def test_replicas_whose_directory_failed_go_offline_and_come_back_with_their_bro
         (1, 1, False),
         (1, 2, False),
     ]
-    leaders.leaders_answered(1, {("t", 2): ErrorCode.NONE})  # its directory is another one now
+    part.leaders_answered(1, {("t", 2): ErrorCode.NONE})  # its directory is another one now
     node.turn()
     assert state_of(ensemble, "t", 2)[:3] == (1, 2, (1,))
     remove(ensemble, 1)

@@ -7,10 +7,11 @@ import json
 
 import pytest
 
+from headrace.controller.active import reassignments
 from headrace.controller.active.broker_requests import leaders_request, metadata_request
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.admin_znodes import encode_reassignment
-from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict
+from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict, ZkLost
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import NO_LEADER
 from headrace.limits import REASSIGNMENT_STOP_WAIT_MS
@@ -328,6 +329,64 @@ def test_somebody_else_writes_meanwhile(node, ensemble):
     assert assignment(ensemble).replicas[0] == (4, 5, 6)
 
 
+def lose_a_reply(ensemble):
+    """Of the next write: it is done, the session lives on, and so does the term."""
+
+    def lose(_ordinal):
+        ensemble.after_write = lambda _ordinal: None
+        raise ZkLost("no reply")
+
+    ensemble.after_write = lose
+
+
+@pytest.mark.parametrize("is_wish", [False, True], ids=["by request", "by wish"])
+def test_where_the_reply_of_a_request_is_lost_brokers_are_told_all_the_same(node, ensemble, is_wish):
+    """No successor begins it again, for nobody was elected."""
+    lose_a_reply(ensemble)
+    if is_wish:
+        wish(ensemble, {0: (4, 5, 6)})
+        node.follow()
+    else:
+        with pytest.raises(ZkLost):
+            alter(node, {0: (4, 5, 6)})
+    node.turn()
+    assert ("t", [0], (4, 5, 6), True) in node.channels.of("leaders")
+    catch_up(ensemble)
+    node.follow()
+    assert assignment(ensemble)[1:4] == (((4, 5, 6), (1, 2, 3), (1, 2, 3)), {}, {})
+
+
+def test_where_the_reply_of_a_cancellation_is_lost_the_raised_epoch_is_told(node, ensemble):
+    alter(node, {0: (4, 2, 3)})
+    node.channels.told.clear()
+    lose_a_reply(ensemble)
+    with pytest.raises(ZkLost):
+        alter(node, {0: None})
+    node.turn()
+    assert assignment(ensemble).adding == {}
+    assert any(index == [0] for _topic, index, _brokers, _is_new in node.channels.of("leaders"))
+    assert node.known.topics["t"].states[0] == state(ensemble)
+
+
+def test_of_many_partitions_those_are_told_whose_transaction_was_not_the_one_that_failed(node, ensemble, monkeypatch):
+    monkeypatch.setattr(reassignments, "CHANGES_PER_COMMIT", 1)
+    first = ensemble.writes
+
+    def conflict(ordinal):
+        if ordinal == first + 1:
+            raise ZkConflict(znodes.state_path("t", 1), "BadVersionError")
+
+    ensemble.on_write = conflict
+    assert alter(node, dict.fromkeys(range(3), (4, 5, 6))) == dict.fromkeys(range(3))
+    node.turn()
+    told = node.channels.of("leaders")
+    assert {index for _topic, indexes, _brokers, is_new in told if is_new for index in indexes} == {0, 1, 2}
+    for index in range(3):
+        catch_up(ensemble, index)
+    node.follow()
+    assert assignment(ensemble).replicas == ((4, 5, 6),) * 3
+
+
 def test_somebody_else_is_elected(node, ensemble):
     ensemble.put(znodes.CONTROLLER_EPOCH, b"9")
     with pytest.raises(ControllerMoved):
@@ -352,6 +411,20 @@ def test_wishes_in_zookeeper_are_read_into_the_topics_and_go_with_the_last_one(n
     wish(ensemble, {2: (6, 2, 3)})
     node.follow()
     assert assignment(ensemble).adding == {2: (6,)}, "the node is watched for anew"
+
+
+def test_the_same_wish_may_come_again(node, ensemble):
+    for _ in range(2):
+        wish(ensemble, {0: (4, 2, 3)})
+        node.follow()
+        catch_up(ensemble)
+        node.follow()
+        assert assignment(ensemble).replicas[0] == (4, 2, 3)
+        assert znodes.REASSIGN_PARTITIONS not in ensemble.nodes
+        alter(node, {0: (1, 2, 3)})
+        catch_up(ensemble)
+        node.follow()
+        assert assignment(ensemble).replicas[0] == (1, 2, 3)
 
 
 def test_wishes_that_can_not_be_go(node, ensemble):

@@ -72,8 +72,8 @@ def test_more_than_a_transaction_holds(new_node, monkeypatch):
     assert not node.known.missing
 
 
-def test_a_topic_without_an_id_gets_none(new_node, ensemble):
-    node = new_node()
+def test_a_topic_without_an_id_gets_none_by_growing(new_node, ensemble):
+    node = new_node(inter_broker_protocol_version="2.7")
     ensemble.put(znodes.topic_path("t"), b'{"version":1,"partitions":{"0":[0]}}')
     node.turn()
     node.run(node.active.grow(node.known.topics["t"], ((0,), (0,))))

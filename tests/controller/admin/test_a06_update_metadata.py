@@ -2,9 +2,13 @@
 
 import pytest
 
+from headrace.controller.admin import a06_update_metadata
+from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper import znodes
 from headrace.errors import ErrorCode
-from tests.controller.admin.told import Controller
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.codec import encode_request
+from tests.controller.admin.told import CONTROLLER, Controller, UpdateMetadata
 
 NONE = ErrorCode.NONE
 
@@ -117,3 +121,26 @@ def test_a_request_that_does_not_count_changes_nothing(node, controller, fields,
     assert controller.update(node, "t", node.topic_id, told, (7, 3), **fields) is error
     node.turn()
     assert node.view == view
+
+
+def test_a_topic_that_is_made_again_while_another_one_is_read_is_not_the_one_that_is_deleted(node, controller):
+    """The request says so of the one before it, and has to wait for a topic that is not known here."""
+    node.zk.watched.clear()
+    unknown_id = controller.put_topic("u", ((7,),))
+    row = UpdateMetadata.UpdateMetadataPartitionState
+    topics = [
+        UpdateMetadata.UpdateMetadataTopicState("t", bytes.fromhex(node.topic_id), [row(leader=-2, leader_epoch=-2)]),
+        UpdateMetadata.UpdateMetadataTopicState("u", bytes.fromhex(unknown_id), [row(leader=7, isr=[7], replicas=[7])]),
+    ]
+    request = UpdateMetadata(controller_id=CONTROLLER, controller_epoch=controller.epoch, topic_states=topics)
+    made = znodes.new_uuid()
+
+    def make_again():
+        node.zk.on_read = lambda: None
+        topic = Topic("t", made, ((7, 3),), {}, [controller.state(7, 0, (7,))])
+        node.known.adopt(["t"], {"t": topic}, frozenset(), frozenset(), node.known.additions)
+
+    node.zk.on_read = make_again
+    node.handle(a06_update_metadata.handle, 8, memoryview(bytes(encode_request(ApiKey.UPDATE_METADATA, 8, request))))
+    assert "u" in node.known.topics
+    assert node.known.topics["t"].topic_id == made

@@ -12,6 +12,7 @@ import time
 import pytest
 from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionLoss
+from kazoo.protocol.states import KazooState
 
 from headrace.controller.zookeeper.blocking_session import BlockingSession
 from headrace.controller.zookeeper.errors import ZkConflict, ZkLost
@@ -381,3 +382,46 @@ def test_one_ring_for_replies_that_nobody_took_yet(deaf):
     assert session.take_replies() == 3
     tasks.run(10)
     assert all(isinstance(task.failure, ZkLost) for task in waiting)
+
+
+def test_kazoos_threads_hand_in_and_ring_and_carry_out_nothing(deaf):
+    """KAFKA-6879: who waits in such a thread for another call waits for himself."""
+    session, tasks, _clock = deaf
+    ran, rung = [], []
+    session._on_event = lambda: rung.append(threading.get_ident())
+
+    async def procedure():
+        await session.get("/a", watch=True)
+        ran.append(threading.get_ident())
+
+    task = tasks.start(procedure(), lambda _task: None)
+    tasks.run(10)
+    reply = task._awaited
+
+    def call_back():
+        session._hand_in(reply, (b"", NodeStat()), None)
+        session._on_change("/a", None)
+        session._on_state(KazooState.LOST)
+
+    thread = threading.Thread(target=call_back)
+    thread.start()
+    thread.join(DEADLINE_S)
+    assert rung
+    assert not ran
+    assert session.take_replies() == 1
+    tasks.run(10)
+    assert ran == [threading.get_ident()]
+    assert (session.take_changes(), session.losses) == (["/a"], 1)
+
+
+def test_a_watch_that_fired_is_not_remembered(deaf):
+    """Of topics that come and go nothing is left."""
+    session, _tasks, _clock = deaf
+    for number in range(100):
+        session._watch(f"/brokers/topics/t{number}")("gone")
+    assert not session._watches
+    assert session._watch("/a") is session._watch("/a")
+
+
+class NodeStat:
+    version = ephemeralOwner = ctime = czxid = 0

@@ -76,6 +76,32 @@ def test_idle_producers_expire_and_those_in_a_transaction_do_not(maker):
     assert sorted(log.producers.producers) == [2, 3]
 
 
+def test_a_marker_is_a_sign_of_life_of_its_producer(maker):
+    """KAFKA-9144: its last batch may be old when its transaction ends."""
+    log = maker.open(producer_expiration_ms=1000)
+    append(log, one(1, 0, is_transactional=True))
+    maker.clock.ms += 900
+    assert log.append_marker(1, 0, 0, False, 0, maker.clock.ms) == (0, 1)
+    maker.clock.ms += 900
+    assert log.producers.expire(maker.clock.ms) == 0
+    maker.clock.ms += 200
+    assert log.producers.expire(maker.clock.ms) == 1
+
+
+def test_a_producer_outlives_its_records(maker):
+    """KAFKA-7190, KIP-360: its next batch is no gap, and the one before it is a duplicate still."""
+    log = maker.open(LogConfig(segment_bytes=200))
+    for sequence in range(10):
+        append(log, one(1, sequence))
+    log.roll_if_older(2**62)
+    log.advance_log_start(10)
+    log.delete_segments(len(log.segment_bases) - 1)
+    assert append(log, one(1, 9)) == [(0, 9)]
+    log.close()
+    log = maker.open(LogConfig(segment_bytes=200), is_clean=True, log_start_offset=10)
+    assert append(log, one(1, 9), one(1, 10)) == [(0, 9), (0, 10)]
+
+
 def test_an_expired_producer_is_told_that_it_is_unknown_and_begins_anew(maker):
     log = maker.open(producer_expiration_ms=1000)
     append(log, one(1, 0))

@@ -6,9 +6,19 @@ import pytest
 
 from headrace.errors import ErrorCode
 from headrace.protocol.record_batch import iterate_batches
+from headrace.shm.layout import PARTITION_ROW_BYTES, PARTITION_ROWS
 from headrace.shm.messages import ADVANCED, GROWN, SLOT_ENTRY
 from tests.support.fake_seat import view_of
-from tests.workers.network.follower_rig import EPOCH, SECOND, Follower, FollowerRig, replicated, wanted
+from tests.workers.network.follower_rig import (
+    BROKER_EPOCH,
+    EPOCH,
+    FOLLOWER,
+    SECOND,
+    Follower,
+    FollowerRig,
+    replicated,
+    wanted,
+)
 from tests.workers.network.network_rig import PARTITION_WORKER
 
 PARTITIONS = 6
@@ -54,7 +64,7 @@ def test_an_answer_in_a_session_names_only_partitions_with_news(rig, version):
     assert len(rows[2].records)
     _answer, rows = follower.fetch(wanted(2, 1))
     assert rows == {}
-    assert rig.told() == [(2, 7, EPOCH, 50 if version >= 15 else -1, 1, 0)]
+    assert rig.told() == [(2, 7, EPOCH, 50, 1, 0)]
 
 
 def test_another_mark_or_log_start_is_news_once(rig):
@@ -155,6 +165,48 @@ def test_an_owner_that_was_replaced_is_told_again(rig):
     wake(rig, ADVANCED, *range(PARTITIONS))
     assert rig.follower.fetch()[1] == {}
     assert [slot for slot, *_rest in rig.told()] == list(range(PARTITIONS))
+
+
+@pytest.mark.parametrize("version", [12, 17])
+def test_a_follower_that_registered_again_is_told_to_its_leaders_though_it_fetches_from_nowhere_else(rig, version):
+    """Its session with ZooKeeper was lost, its connection was not: by what it fetched before it may join no ISR (KIP-903)."""
+    rig.follower.version = version
+    follower = begin(rig)
+    follower.fetch()
+    assert rig.told() == []
+    view = rig.seat.view.view
+    brokers = {**view.brokers, FOLLOWER: view.brokers[FOLLOWER]._replace(epoch=BROKER_EPOCH + 1)}
+    rig.set_view(view._replace(version=view.version + 1, brokers=brokers))
+    follower.broker_epoch = BROKER_EPOCH + 1
+    assert follower.fetch()[1] == {}
+    assert [(slot, epoch) for slot, _id, _leader_epoch, epoch, *_rest in rig.told()] == [
+        (slot, BROKER_EPOCH + 1) for slot in range(PARTITIONS)
+    ]
+    follower.fetch()
+    assert rig.told() == []
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+def test_of_a_row_whose_writer_died_in_the_middle_nothing_is_told_that_is_not_so(rig, is_full):
+    """A high watermark of -1 without an error would take a follower's own back."""
+    follower = begin(rig)
+    tear = rig.seat.partitions._words
+    place = (PARTITION_ROWS + 2 * PARTITION_ROW_BYTES) // 8
+    tear[place] |= 1
+    for slot in (1, 2):
+        rig.put(1)
+        wake(rig, GROWN, slot)
+    if is_full:
+        follower = Follower(rig)
+        _answer, rows = follower.fetch(wanted(1), wanted(2), max_wait_ms=60_000)
+        assert ErrorCode(rows[2].error_code).name == "NOT_LEADER_OR_FOLLOWER"
+    else:
+        _answer, rows = follower.fetch(wanted(2), max_wait_ms=60_000)
+        assert list(rows) == [1]
+    assert len(rows[1].records)
+    tear[place] = (tear[place] | 1) + 1
+    _answer, rows = follower.fetch(wanted(1, 2))
+    assert is_full is (2 in rows)
 
 
 def test_a_partition_that_is_forgotten_is_answered_no_more(rig):

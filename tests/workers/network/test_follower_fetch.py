@@ -47,7 +47,7 @@ def test_a_follower_reads_up_to_the_logs_end_and_learns_the_mark_and_the_log_sta
     row = rig.follower.one(0, 1, version=version)
     assert (name(row), offsets(row)) == ("NONE", [1, 2])
     assert (row.high_watermark, row.log_start_offset, row.aborted_transactions) == (0, 0, None)
-    assert rig.told() == [(0, FOLLOWER, EPOCH, BROKER_EPOCH if version >= 15 else -1, 1, 0)]
+    assert rig.told() == [(0, FOLLOWER, EPOCH, BROKER_EPOCH, 1, 0)]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -240,3 +240,46 @@ def test_a_ring_without_room_holds_what_the_owner_is_told_until_there_is(rig):
     ring.room = 100
     rig.turn(1)
     assert len(rig.told()) == 1
+
+
+def test_a_leader_that_notes_its_epoch_late_is_not_believed_by_what_was_read_before(rig):
+    """Its disk was full when it was elected: epoch 6 begins with the first append, and ends what was epoch 4 until then."""
+    replica = rig.put(count=2)
+    replica.leader_epoch = 6
+    replica.publish()
+    assert rig.follower.one(0, 2, 6, 4).diverging_epoch.epoch == -1
+    rig.put(count=3)
+    row = Follower(rig, FOLLOWER).one(0, 4, 6, 4)
+    assert (row.diverging_epoch.epoch, row.diverging_epoch.end_offset) == (4, 2)
+
+
+@pytest.mark.parametrize("version", [12, 17])
+def test_a_fetch_counts_for_the_life_in_which_it_came(rig, version):
+    """KAFKA-14617: before v15 a fetch does not say so, and a broker that is restarted may have lost what it had."""
+    rig.put()
+    rig.follower.send(wanted(0, 1), wanted(1), max_wait_ms=60_000, session=(0, 0), version=version)
+    assert rig.follower.receive(20) is None
+    assert [entry[3] for entry in rig.told()] == [BROKER_EPOCH] * 2
+    live_again(rig)
+    for _ in range(5):
+        rig.turn()
+    assert rig.told() == [], "it is a fetch of the life before"
+    Follower(rig, broker_epoch=BROKER_EPOCH + 1).one(0, 1, version=version)
+    assert [entry[3] for entry in rig.told()] == [BROKER_EPOCH + 1]
+
+
+def test_a_fetch_of_a_broker_that_the_view_does_not_have_counts_for_no_life(rig):
+    live_again(rig, None)
+    rig.follower.one(version=12)
+    assert [entry[3] for entry in rig.told()] == [-1]
+
+
+def live_again(rig, epoch=BROKER_EPOCH + 1):
+    """The follower's broker registered again, and the view has it; None: it is gone."""
+    view = rig.seat.view.view
+    brokers = {one: broker for one, broker in view.brokers.items() if one != FOLLOWER}
+    if epoch is not None:
+        brokers[FOLLOWER] = view.brokers[FOLLOWER]._replace(epoch=epoch)
+    topics = {name: topic._replace() for name, topic in view.topics.items()}  # a view says so of all of its topics
+    rig.set_view(view._replace(version=view.version + 1, brokers=brokers, topics=topics))
+    rig.turn()

@@ -99,6 +99,23 @@ def test_no_empty_log_replaces_one_that_lies_in_a_failed_directory(tmp_path):
     assert node.replicas.close()
 
 
+def test_a_replica_that_a_reassignment_adds_is_made_beside_a_directory_that_failed(tmp_path):
+    """KAFKA-10314: it is in no ISR, so no file of it can be missing; one that is in the ISR may lie in the other directory."""
+    node = Node(tmp_path)
+    node.replicas.follow(view_of(("t", 1)))
+    node.replicas.close()
+    node.seat = FakeSeat(node.dirs, offline=[node.dirs[1]])
+    node.start().follow(view_of(("t", 1)))
+    moved = view_of(("t", 1), ("moved", 2))
+    topic = moved.topics["moved"]
+    rows = tuple(
+        one._replace(leader=7, leader_epoch=5, isr=isr, replicas=(7, 0))
+        for one, isr in zip(topic.partitions, ((7,), (7, 0)), strict=True)
+    )
+    node.replicas.follow(moved._replace(topics={**moved.topics, "moved": topic._replace(partitions=rows)}))
+    assert [node.row(slot).state for slot in (1, 2)] == [RowState.FOLLOWER, RowState.OFFLINE]
+
+
 def test_a_new_partition_goes_where_there_is_room_whatever_lies_there(node):
     node.replicas.follow(view_of(("t", 4)))
     bound = node.seat.wiring.settings["headrace.log.dir.free.bytes.min"]

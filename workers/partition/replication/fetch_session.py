@@ -169,7 +169,8 @@ class FetchSession(Generic[AnySubject]):
             for topic in response.responses
             for data in topic.partitions
         }
-        strange = names - self._known.keys()
+        known = self._known
+        strange = [name for name in names if name not in known]
         if is_full and not names and response.throttle_time_ms > 0:  # KIP-219: not an answer, a request to wait
             self.reset(is_known=False)
             return "throttled"

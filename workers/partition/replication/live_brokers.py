@@ -40,12 +40,10 @@ class LiveBrokers:
     def is_eligible(self, broker_id: int, broker_epoch: int) -> bool:
         """Whether a broker may join an ISR: it lives, and what it fetched it fetched in its present life (KIP-903).
 
-        broker_epoch   that its last fetch told, -1: it told none
+        broker_epoch   under which its last fetch came, -1: nobody knew it then
         """
         known = self._epochs.get(broker_id)
-        if known is None:
-            return False
-        return broker_epoch == NO_EPOCH_TOLD or known in (NO_EPOCH_TOLD, broker_epoch)
+        return known is not None and known in (NO_EPOCH_TOLD, broker_epoch)
 
     def is_stale(self, broker_id: int, broker_epoch: int) -> bool:
         """Whether a fetch comes from an earlier life of a broker."""

@@ -220,6 +220,20 @@ def test_a_request_costs_what_changed():
     assert len(named(session.build(True))[0]) == 2
 
 
+def test_an_answer_costs_what_it_names():
+    class Untouched(dict):
+        def __iter__(self):
+            raise AssertionError("all of them are visited")
+
+        keys = items = values = __iter__
+
+    session = FetchSession(1000)
+    begin(session, *(subject(index) for index in range(100)))
+    session._known = Untouched(session._known)
+    assert session.answered(answer((ID, 5), (ID, 70))) == ""
+    assert session.answered(answer((ID, 5), (ID, 700))) != ""
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_the_leader_knows_at_any_time_what_is_wanted(seed):
     """A leader that keeps the session by what it is told, against what the follower wants."""

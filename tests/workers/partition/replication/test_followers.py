@@ -31,7 +31,7 @@ class Leader:
         self.mark = 0
         self.followers = Followers(LEADER, replicas, isr, minimum, end, epoch_start, self.live)
 
-    def fetch(self, broker_id, offset, broker_epoch=-1, log_start=0):
+    def fetch(self, broker_id, offset, broker_epoch=50, log_start=0):
         self.followers.note_fetch(self.followers.get(broker_id), offset, log_start, broker_epoch)
         return self.advance()
 
@@ -190,8 +190,8 @@ def test_who_joins_has_reached_the_start_of_this_epoch_wherever_the_mark_stands(
 @pytest.mark.parametrize(
     ("epochs", "told", "joins"),
     [
-        ({THIRD: 50}, 50, True), ({THIRD: 50}, -1, True), ({THIRD: -1}, 50, True),
-        ({THIRD: 51}, 50, False), ({}, 50, False), ({}, -1, False),
+        ({THIRD: 50}, 50, True), ({THIRD: -1}, 50, True), ({THIRD: -1}, -1, True),
+        ({THIRD: 51}, 50, False), ({THIRD: 50}, -1, False), ({}, 50, False), ({}, -1, False),
     ],
 )  # fmt: skip
 def test_who_joins_is_alive_and_fetched_in_its_present_life(epochs, told, joins):

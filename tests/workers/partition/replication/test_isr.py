@@ -5,8 +5,9 @@ Holds: workers/partition/replica.py
 
 import pytest
 
-from headrace.errors import ErrorCode
+from headrace.errors import CorruptIndex, ErrorCode
 from headrace.limits import ISR_CHECK_INTERVAL_MS_MAX, ISR_RETRY_MAX_MS
+from headrace.log.state.checkpoints import LEADER_EPOCH_FILE, read_leader_epochs
 from tests.workers.partition.replication.led_cluster import BROKER_EPOCH, NODE, REPLICAS, SECOND, THIRD
 
 LAG_MS = 30_000
@@ -326,6 +327,50 @@ def test_a_worker_that_comes_back_and_hears_that_nothing_is_in_flight_goes_on(cl
     cluster.fetch(SECOND, 2)
     cluster.turn()
     assert cluster.mark == 2
+
+
+def test_a_worker_that_comes_back_asks_though_a_stranger_makes_the_isr_as_large_as_the_assignment(cluster):
+    """KAFKA-9672: THIRD may have been asked for, and 22 not be out yet."""
+    isr = (NODE, SECOND, 22)
+    cluster.publish(isr=isr, index=cluster.own)
+    cluster.turn()
+    cluster.is_deaf = True
+    cluster.restart()
+    assert cluster.asked_here()[-1] == (isr, isr)
+
+
+def test_an_epoch_is_noted_when_its_leader_is_elected_and_not_with_its_first_append(cluster):
+    """KAFKA-7415: a leader that dies before that, and whoever asks it, would not know where the epoch before it ended."""
+    cluster.produce(acks=1)
+    cluster.publish(epoch=3)
+    cluster.turn()
+    path = cluster.replica.log.directory / LEADER_EPOCH_FILE
+    assert read_leader_epochs(path) == [(0, 0), (3, 1)]
+    cluster.restart()
+    assert cluster.replica.log.epochs.entries == [(0, 0), (3, 1)]
+    assert cluster.replica.log.epochs.end_offset_for(0, 1) == (0, 1)
+    cluster.publish(epoch=2)
+    cluster.turn()
+    assert cluster.replica.log.epochs.latest == 3, "it never goes back"
+
+
+def test_a_role_that_was_half_taken_is_taken_when_the_same_epoch_comes_again(cluster, monkeypatch):
+    """KAFKA-9307: the epoch is not remembered before everything is done."""
+    log = cluster.replica.log
+    was = log.assign_leader_epoch
+
+    def fail(_epoch):
+        monkeypatch.setattr(log, "assign_leader_epoch", was)
+        raise CorruptIndex("here")
+
+    monkeypatch.setattr(log, "assign_leader_epoch", fail)
+    [view] = [one for one in cluster.view.topics["t"].partitions if one.index == cluster.own]
+    view = view._replace(leader_epoch=3)
+    with pytest.raises(CorruptIndex):
+        cluster.replica.take_role(view)
+    assert (cluster.replica.leader_epoch, log.epochs.latest) == (0, 0)
+    assert cluster.replica.take_role(view)
+    assert (cluster.replica.leader_epoch, log.epochs.latest) == (3, 3)
 
 
 def test_a_mark_that_moves_with_its_followers_is_nowhere_looked_up(cluster, monkeypatch):

@@ -1,4 +1,7 @@
-"""A throttled follower pays for what it took; one that is in sync, or not named, is never held back; a lifted throttle frees at once."""
+"""A throttled follower pays for what it took; one that is in sync, or not named, is never held back; a lifted throttle frees at once.
+
+Holds: headrace/throttled_replicas.py
+"""
 
 import pytest
 
@@ -6,9 +9,10 @@ from headrace.ids import TopicPartition
 from headrace.limits import THROTTLE_PAUSE_MS_MAX
 from headrace.shm.cluster_view import EMPTY_VIEW, TopicView
 from headrace.workers.partition.replication.follower_states import FollowerState
-from headrace.workers.partition.replication.throttle import RATE_KEY, REPLICAS_KEY, Throttle
+from headrace.workers.partition.replication.throttle import Throttle
 from tests.workers.partition.replication.log_leader import LedLog, LogLeader
 
+RATE_KEY, REPLICAS_KEY = "follower.replication.throttled.rate", "follower.replication.throttled.replicas"
 THIS = TopicPartition("t", 0)
 
 
