@@ -134,15 +134,8 @@ class Agent:
 
     def wait_served(self, names: list[str], timeout_ms: int, respond: Callable[[bool], bytes]) -> PendingResponse:
         """Answer when the owners of these topics' replicas here have taken their roles."""
-        node_id, topics = self.known.node_id, self.known.topics
-        replicas = [
-            (topics[name], index)
-            for name in names
-            if name in topics
-            for index, row in enumerate(topics[name].replicas)
-            if node_id in row
-        ]
         self._publisher.hurry()
+        replicas = self.known.replicas_here(names)
         return PendingResponse(replicas, self.monotonic_ms() + max(0, timeout_ms), self.rows.is_served, respond)
 
     def wait_deleted(self, names: list[str], timeout_ms: int, respond: Callable[[bool], bytes]) -> PendingResponse:

@@ -212,6 +212,11 @@ class KnownCluster:
             self.changed[topic.name] = None
             self._follow_hosting(topic, range(len(topic.replicas)))
 
+    def replicas_here(self, names: Iterable[str]) -> list[tuple[Topic, int]]:
+        """This node's replicas of topics, as far as these are known: topic and partition."""
+        found = [self.topics[name] for name in names if name in self.topics]
+        return [(topic, index) for topic in found for index, row in enumerate(topic.replicas) if self.node_id in row]
+
     def give_id(self, name: str, topic_id: str) -> None:
         """A topic from before ids has one now: its logs are opened under it."""
         now = self.topics.get(name)
