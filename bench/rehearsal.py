@@ -83,7 +83,7 @@ class Probe(threading.Thread):
     def run(self) -> None:
         while not self._is_over.is_set():
             for leader, indexes in self._leaders().items():
-                acknowledged = self._lines.acknowledged(leader, PROBE_TOPIC, indexes, timeout_ms=500)
+                acknowledged = self._lines.acknowledged(leader, PROBE_TOPIC, indexes)
                 now = time.perf_counter()
                 with self._lock:
                     self.count += len(acknowledged)

@@ -113,7 +113,7 @@ class Lines:
             return []
         return list(answer.topics[0].partitions)
 
-    def acknowledged(self, broker_id: int, topic: str, indexes: Iterable[int], timeout_ms: int = 2_000) -> list[int]:
+    def acknowledged(self, broker_id: int, topic: str, indexes: Iterable[int], timeout_ms: int = 5_000) -> list[int]:
         """One record to each of some partitions, acks=all, in one request; those that acknowledged it."""
         kind = messages.ProduceRequest
         rows = [kind.PartitionProduceData(index, _BATCH) for index in indexes]
