@@ -46,10 +46,17 @@ class Fetchers:
 
     by_slot   what follows; to be read
     on_cut    called with a replica whose log was cut, or restarted
+    throttle  of this worker's followers
     """
 
     def __init__(
-        self, options: FetchOptions, peers: Peers, clock: Clock, on_cut: Callable[[Replica], None], partitions_max: int
+        self,
+        options: FetchOptions,
+        peers: Peers,
+        clock: Clock,
+        on_cut: Callable[[Replica], None],
+        partitions_max: int,
+        throttle: Throttle,
     ) -> None:
         self.by_slot: dict[int, Followed] = {}
         self._options = options
@@ -63,7 +70,7 @@ class Fetchers:
         self._has_news = False
         self._news_due_ns = 0  # before which it is not told: thousands of logs open one after the other
         self._is_closing = False
-        self._throttle = Throttle(options.node_id, options.workers, options.throttled_rate)
+        self._throttle = throttle
 
     def __contains__(self, replica: object) -> bool:
         """Whether a replica follows here: an observer of moves waits for such."""
