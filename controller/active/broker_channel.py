@@ -5,7 +5,7 @@ Runs in: the controller process of the active node; a task, while something wait
     UpdateMetadata   live brokers; to one that came, of all partitions
     StopReplica      of replicas that were to be stopped, and are told to follow since
     LeaderAndIsr     whose leaders are known by then: an Apache follower refuses one that it does not know
-    UpdateMetadata   of partitions
+    UpdateMetadata   of topics that are gone since they were told to go; of partitions
     StopReplica      of the others
 
 What is told meanwhile is the next round's. Each request names NOTICE_PARTITIONS_MAX partitions at most, and says what the
@@ -32,6 +32,7 @@ from headrace.controller.active.broker_requests import (
 )
 from headrace.controller.active.notices import OnStopped
 from headrace.controller.active.term import RETRY_MS, Term
+from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper.tasks import Future
 from headrace.controller.zookeeper.znodes import Registration
 from headrace.errors import BadFrame, ErrorCode, error_of
@@ -67,13 +68,14 @@ class Line(Protocol):
 class Waiting:
     """Names of what a broker is to be told."""
 
-    __slots__ = ("first", "is_first", "leaders", "metadata", "stops", "stops_before")
+    __slots__ = ("first", "is_first", "leaders", "left", "metadata", "stops", "stops_before")
 
     def __init__(self) -> None:
         self.is_first = False  # the live brokers, before anything else
         self.first: dict[str, set[int] | None] = {}  # partitions with them; None: all of the topic
         self.leaders: dict[str, dict[int, bool]] = {}  # topic -> partition -> is new
         self.metadata: dict[str, set[int] | None] = {}
+        self.left: dict[str, Topic] = {}  # of these, topics that were being deleted: they may be gone when it is told
         self.stops: Stops = {}
         self.stops_before: Stops = {}
 
@@ -112,6 +114,9 @@ class BrokerChannel:
     def tell_metadata(self, name: str, indexes: Collection[int] | None) -> None:
         """None: of all partitions"""
         _add_partitions(self._waiting.metadata, name, indexes)
+        topic = self._term.leaving.get(name)
+        if topic is not None:
+            self._waiting.left[name] = topic
         self._run()
 
     def stop(self, name: str, index: int, stop: StoppedReplica, on_stopped: OnStopped | None) -> None:
@@ -147,6 +152,7 @@ class BrokerChannel:
                 await self._tell_metadata(waiting.first, is_first=True)
             await self._stop(waiting.stops_before)
             await self._tell_leaders(waiting.leaders)
+            await self._tell_gone(waiting.left)
             await self._tell_metadata(waiting.metadata)
             await self._stop(waiting.stops)
 
@@ -156,6 +162,22 @@ class BrokerChannel:
         parts = list(_cut(wanted, self._partitions_of))
         for part in parts or [{}] * is_first:
             make = partial(metadata_request, self._term, self._broker.epoch, part)
+            await self._exchange(ApiKey.UPDATE_METADATA, version, make)
+
+    async def _tell_gone(self, left: Mapping[str, Topic]) -> None:
+        """Topics whose deletion ended before this broker was told of it: else it would tell clients of them for ever.
+
+        Without ids the name of one that was made again would be taken for the old one.
+        """
+        version = self._versions.update_metadata
+        has_ids = self._versions.has_topic_ids
+        gone = {
+            name: topic
+            for name, topic in left.items()
+            if self._term.find(name) is not topic and (has_ids or self._term.find(name) is None)
+        }
+        for part in _cut(dict.fromkeys(gone), lambda name: range(len(gone[name].states))):
+            make = partial(metadata_request, self._term, self._broker.epoch, part, gone)
             await self._exchange(ApiKey.UPDATE_METADATA, version, make)
 
     async def _tell_leaders(self, wanted: Mapping[str, Mapping[int, bool]]) -> None:

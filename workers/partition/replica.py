@@ -147,7 +147,10 @@ class Replica:
             return False
         state = RowState.LEADER if view.leader == self._node_id else RowState.FOLLOWER
         role = (state, view.leader_epoch, view.isr, view.replicas)
-        is_led_alike = view.leader in (self.leader_id, NO_LEADER)  # one leads in an epoch; -1: its broker is not known now
+        is_led_alike = view.leader in (
+            self.leader_id,
+            NO_LEADER,
+        )  # one leads in an epoch; -1: its broker is not known now
         if is_led_alike and role == (self.state, self.leader_epoch, self.isr, self.replicas):
             self._note_leader_epoch()  # there was no room for it, maybe
             return False
