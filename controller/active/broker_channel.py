@@ -153,7 +153,11 @@ class BrokerChannel:
             await self._stop(waiting.stops_before)
             await self._tell_leaders(waiting.leaders)
             await self._tell_gone(waiting.left)
-            await self._tell_metadata(waiting.metadata)
+            known = self._term.known.topics
+            metadata = {
+                name: wanted for name, wanted in waiting.metadata.items() if name not in waiting.left or name in known
+            }
+            await self._tell_metadata(metadata)
             await self._stop(waiting.stops)
 
     async def _tell_metadata(self, wanted: Mapping[str, Collection[int] | None], is_first: bool = False) -> None:
@@ -165,20 +169,19 @@ class BrokerChannel:
             await self._exchange(ApiKey.UPDATE_METADATA, version, make)
 
     async def _tell_gone(self, left: Mapping[str, Topic]) -> None:
-        """Topics whose deletion ended before this broker was told of it: else it would tell clients of them for ever.
+        """Topics that are deleted, as they were then: some may be gone by now, or become so while others are told.
 
         Without ids the name of one that was made again would be taken for the old one.
         """
-        version = self._versions.update_metadata
-        has_ids = self._versions.has_topic_ids
-        gone = {
-            name: topic
-            for name, topic in left.items()
-            if self._term.find(name) is not topic and (has_ids or self._term.find(name) is None)
-        }
-        for part in _cut(dict.fromkeys(gone), lambda name: range(len(gone[name].states))):
-            make = partial(metadata_request, self._term, self._broker.epoch, part, gone)
-            await self._exchange(ApiKey.UPDATE_METADATA, version, make)
+        known, has_ids = self._term.known.topics, self._versions.has_topic_ids
+
+        def make(part: Mapping[str, Collection[int]]) -> Any:
+            gone = {name: left[name] for name in part if has_ids or name not in known}
+            wanted = {name: part[name] for name in gone}
+            return metadata_request(self._term, self._broker.epoch, wanted, gone) if gone else None
+
+        for part in _cut(dict.fromkeys(left), lambda name: range(len(left[name].states))):
+            await self._exchange(ApiKey.UPDATE_METADATA, self._versions.update_metadata, partial(make, part))
 
     async def _tell_leaders(self, wanted: Mapping[str, Mapping[int, bool]]) -> None:
         version = self._versions.leader_and_isr
