@@ -236,6 +236,7 @@ ISR_RETRY_FIRST_MS = 50  # before a change of an ISR whose outcome is not known 
 ISR_RETRY_MAX_MS = 1_000
 ISR_CHANGES_PER_REQUEST_MAX = 500
 SESSION_PARTITIONS_MAX = 200_000  # that a follower fetches over one connection
+SESSION_IDLE_MS_MIN = 120_000  # without a fetch, before a session gives way to a new one that finds no room; Kafka's
 EPOCH_FILES_MAX = 10_000  # partitions whose leader epochs a network worker remembers
 RECORD_DELETIONS_MAX = 10_000  # partitions of one worker whose DeleteRecords wait for followers
 FOLLOWED_PER_MESSAGE_MAX = 512  # followers' offsets, 20 KiB

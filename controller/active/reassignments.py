@@ -39,9 +39,11 @@ from headrace.controller.active.reassignment import (
 from headrace.controller.active.term import RETRY_MS, Part, Term
 from headrace.controller.active.topic_creation import encode_assignment
 from headrace.controller.active.unwanted_replicas import (
-    FIELD,
     Unwanted,
     by_partition,
+    is_left_over,
+    is_moving,
+    moving_partitions,
     unwanted_after,
     unwanted_of,
     with_unwanted,
@@ -501,19 +503,17 @@ class Reassignments(Part):
             epoch = made.state.leader_epoch if made.state is not None else NO_EPOCH
             stops.update(dict.fromkeys(((broker, index) for broker in made.stopped), epoch))
         named = [(broker, index) for index, brokers in unwanted.items() for broker in brokers]
-        moved = set(stops)
+        moved, alive = set(stops), term.known.brokers
         left = {(broker, index) for broker, index in named if not self._stopping.get((name, index, broker))} | moved
         for broker, index in named:
             if (broker, index) not in left:
                 del self._stopping[name, index, broker]
-            elif broker in term.known.brokers and (name, index, broker) not in self._stopping:
+            elif broker in alive and (name, index, broker) not in self._stopping:
                 self._stopping[name, index, broker] = False
                 epoch = found.states[index].leader_epoch if index in found.states else NO_EPOCH
                 stops.setdefault((broker, index), epoch)
-        for broker, index in moved:
-            if broker in term.known.brokers:
-                self._stopping[name, index, broker] = False
-        waiting = {place for place in stops if place[0] in term.known.brokers}
+        self._stopping.update(((name, index, broker), False) for broker, index in moved if broker in alive)
+        waiting = {place for place in stops if place[0] in alive}
         all_stopped: Future[None] = Future()
 
         def on_stopped(broker: int, _topic: str, index: int, error: ErrorCode) -> None:
@@ -540,21 +540,6 @@ class Reassignments(Part):
         if waiting:
             await all_stopped
         return by_partition(left)
-
-
-def is_moving(topic: Topic) -> bool:
-    """Whether some of its replicas are on their way."""
-    return bool(topic.adding or topic.removing)
-
-
-def is_left_over(topic: Topic) -> bool:
-    """Whether a controller has something to do about its replicas: some move, or are to be deleted yet."""
-    return is_moving(topic) or FIELD in topic.others
-
-
-def moving_partitions(topic: Topic) -> set[int]:
-    """Of a topic, those whose replicas are."""
-    return {*topic.adding, *topic.removing}
 
 
 def _with(assignment: TopicAssignment, rows: Mapping[int, PartitionAssignment | None]) -> TopicAssignment:

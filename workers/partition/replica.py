@@ -152,8 +152,12 @@ class Replica:
         if view.leader_epoch < self.leader_epoch or self.state is RowState.OFFLINE or self.is_doubted:
             return False
         state = RowState.LEADER if view.leader == self._node_id else RowState.FOLLOWER
-        role = (state, view.leader_epoch, view.isr, view.replicas, view.leader, view.is_halted)
-        if role == (self.state, self.leader_epoch, self.isr, self.replicas, self.leader_id, self.is_halted):
+        role = (state, view.leader_epoch, view.isr, view.replicas, view.is_halted)
+        is_led_alike = view.leader in (
+            self.leader_id,
+            NO_LEADER,
+        )  # one leads in an epoch; -1: its broker is not known now
+        if is_led_alike and role == (self.state, self.leader_epoch, self.isr, self.replicas, self.is_halted):
             self._note_leader_epoch()  # there was no room for it, maybe
             return False
         no_room: StorageExhausted | None = None
