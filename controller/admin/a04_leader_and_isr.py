@@ -1,7 +1,8 @@
 """LeaderAndIsr (key 4), v0 to v7: this node's replicas lead or follow as the active controller says.
 
 Runs in: the controller process of the node that is told. Answered when the rows of the partition table say role and epoch, or that a
-log is out of service; REQUEST_TIMED_OUT says that an owner has not come so far, and will. From v5 on answers go by topic id.
+log is out of service, or held back (decision 042); REQUEST_TIMED_OUT says that an owner has not come so far, and will. From v5
+on answers go by topic id.
 
 Source: Kafka `ReplicaManager.becomeLeaderOrFollower`.
 """
@@ -90,7 +91,9 @@ def _take(
         topic = known.topics.get(name)
         counted = {}
         for index, partition in told.partitions.items():
-            is_offline = topic is not None and rows.is_offline(topic, index)
+            is_in_sync = known.node_id in partition.state.isr  # one that is not follows, held until now or not
+            cannot_serve = rows.cannot_serve if is_in_sync else rows.is_offline
+            is_offline = topic is not None and cannot_serve(topic, index)
             epoch = partition.state.leader_epoch
             is_replica = known.node_id in partition.replicas
             error = errors[name, index] = judge_role(topic, index, told.topic_id, epoch, is_replica, is_offline)

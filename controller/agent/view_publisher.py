@@ -222,6 +222,8 @@ class ViewPublisher:
             if slot == NO_SLOT:
                 self._unhosted[topic.name] = self._unhosted.get(topic.name, 0) + 1
         leader, leader_epoch, isr, *_ = state or NO_STATE
+        if known.held and known.is_held(topic, index):
+            leader = NO_LEADER
         return PartitionView(
             index,
             leader if leader in known.brokers else NO_LEADER,

@@ -30,6 +30,7 @@ from headrace.controller.cluster.topic import Topic as Topic
 from headrace.controller.cluster.topic import is_another as is_another
 from headrace.controller.cluster.topic_names import TopicNames
 from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.znodes import PartitionState, Registration
 from headrace.ids import NO_EPOCH, partition_key
 from headrace.limits import ASSIGNMENT_TOLD_MAX, RELEASED_TOPICS_MAX, RELEASES_TOLD_MAX
@@ -54,6 +55,7 @@ class KnownCluster:
     added      the same, of topics that are new: they may wait for one another
     is_head_changed, is_leaving_changed   whether something else did
     is_authority   we are the active controller: what ZooKeeper says counts, older or not
+    held       replicas of this node that may have lost what they acknowledged, by topic and partition (decision 042)
     """
 
     def __init__(self, node_id: int, view: ClusterView, partitions_max: int) -> None:
@@ -81,6 +83,7 @@ class KnownCluster:
         self.is_head_changed = False
         self.is_leaving_changed = False
         self.is_authority = False
+        self.held: dict[tuple[str, int], HeldReplica] = {}
         self.additions = 0
         self._gone: dict[
             str, int
@@ -138,6 +141,19 @@ class KnownCluster:
             return False
         held = self.leaving.get(topic.name)
         return not held or self._doomed(topic, index) not in held
+
+    def is_held(self, topic: Topic, index: int) -> bool:
+        """Whether the replica here is held back: nobody is led or followed, whatever its state says, while that has it in sync."""
+        held = self.held.get((topic.name, index)) if self.held else None
+        if held is None or held.is_sole or is_another(held.topic_id, topic.topic_id):
+            return False
+        state = topic.states[index] if index < len(topic.states) else None
+        return state is None or self.node_id in state.isr
+
+    def note_held(self, name: str, index: int) -> None:
+        """It is held now, or no longer: the view is to say so."""
+        if name in self.topics:
+            self._note(name, {index})
 
     def is_current(self, topic: Topic) -> bool:
         """Whether this is the topic that we know; else whoever holds it looked away for too long."""

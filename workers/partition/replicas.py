@@ -34,6 +34,7 @@ from headrace.workers.partition.known_checkpoints import KnownCheckpoints
 from headrace.workers.partition.log_directories import LogDirectories
 from headrace.workers.partition.log_opener import LogOpener
 from headrace.workers.partition.moved_replicas import MovedReplicas
+from headrace.workers.partition.opened_logs import OpenedLog
 from headrace.workers.partition.opening_queue import OpeningQueue
 from headrace.workers.partition.owned_partitions import After, KnownPartitions, OwnedPartitions
 from headrace.workers.partition.replica import Replica
@@ -93,6 +94,18 @@ class Replicas:
         self._closer = ReplicaCloser(
             self._table, seat.generation, self.directories, checkpoints, self.failures, self.beat
         )
+
+    def take_opened(self) -> list[OpenedLog]:
+        """Logs that were opened since the last call."""
+        opened, self._opener.opened = self._opener.opened, []
+        return opened
+
+    def trust(self, replica: Replica) -> None:
+        """The controller knows what its log lacks, and the view has what follows: it takes its role."""
+        replica.is_doubted = False
+        wanted = self._wanted.get(replica.slot)
+        if wanted is not None and self.by_slot.get(replica.slot) is replica:
+            self._take_role(replica, wanted[1])
 
     @property
     def has_unopened(self) -> bool:
