@@ -37,7 +37,9 @@ def test_partitions_change_places(peer, make_cluster, runner, tmp_path, bounce, 
     if not from_zero:
         move_start(cluster)
     with Traffic(cluster, TOPIC, PARTITIONS, "native", rate=500) as traffic:
-        cluster.wait_until(lambda: len({index for index, _ in list(traffic.loads[0].acked)}) == PARTITIONS, "not in all")
+        cluster.wait_until(
+            lambda: len({index for index, _ in list(traffic.loads[0].acked)}) == PARTITIONS, "not in all"
+        )
         path = plan(cluster, tmp_path / "plan.json")
         where = ("--bootstrap-server", cluster.bootstrap, "--reassignment-json-file", str(path))
         runner.run(REASSIGN, *where, "--execute")
