@@ -311,7 +311,9 @@ class ControllerProcess(duty_cycle.Process):
         """Say and count what became of connection and session."""
         zk, outage, counters = self._zk, self._outage, self._seat.counters
         now_ns = self._clock.monotonic_ns()
-        outage.look(zk.is_connected, zk.drops, now_ns, self._clock.now_ms())
+        drops = zk.drops
+        counters.add(ZOOKEEPER_CONNECTIONS_LOST, drops - counters.get(ZOOKEEPER_CONNECTIONS_LOST))
+        outage.look(zk.is_connected, drops, now_ns, self._clock.now_ms())
         if zk.losses != self._losses:
             self._losses = zk.losses
             self._leave("it expired")
@@ -319,7 +321,6 @@ class ControllerProcess(duty_cycle.Process):
             self._probe(outage.away_s(now_ns))
         if not outage.is_on:
             self._next_probe_s = 0.0
-        counters.add(ZOOKEEPER_CONNECTIONS_LOST, outage.count - counters.get(ZOOKEEPER_CONNECTIONS_LOST))
 
     def _probe(self, away_s: float) -> None:
         """A ZooKeeper whose data were put back to an earlier state hangs up on us for ever, as far as kazoo can tell."""

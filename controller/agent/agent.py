@@ -134,15 +134,8 @@ class Agent:
 
     def wait_served(self, names: list[str], timeout_ms: int, respond: Callable[[bool], bytes]) -> PendingResponse:
         """Answer when the owners of these topics' replicas here have taken their roles."""
-        node_id, topics = self.known.node_id, self.known.topics
-        replicas = [
-            (topics[name], index)
-            for name in names
-            if name in topics
-            for index, row in enumerate(topics[name].replicas)
-            if node_id in row
-        ]
         self._publisher.hurry()
+        replicas = self.known.replicas_here(names)
         return PendingResponse(replicas, self.monotonic_ms() + max(0, timeout_ms), self.rows.is_served, respond)
 
     def wait_deleted(self, names: list[str], timeout_ms: int, respond: Callable[[bool], bytes]) -> PendingResponse:
@@ -188,11 +181,14 @@ class Agent:
         as_of = known.additions
         marked, names = await self._read_names()
         found = await self._reader.read_topics([name for name in names if name not in known.reserved])
+        is_authority = self.election.is_active
+        held = set() if is_authority else {name for name in found if name in marked and not known.has(name)}
         if controller_epoch is not None:
             self.note_controller(znodes.decode_controller_epoch(controller_epoch.data))
         known.set_controller(controller_id)
         known.set_brokers(brokers)
-        known.is_authority = self.election.is_active
+        known.is_authority = is_authority
+        known.hold_back(held if is_authority else held | known.held_back & marked)
         if not known.adopt(names, found, marked, self._marked, as_of):
             self.note([znodes.TOPICS])
         self._marked, self._last_change = marked, last_change
@@ -306,16 +302,19 @@ class Agent:
         known = self.known
         as_of = known.additions
         marked, names = await self._read_names()
+        unmarked = self._marked - marked  # what has such a name now is another topic, unless deletion is off
         new = [
             name
             for name in names
-            if (name not in known.topics or known.is_going(known.topics[name])) and self._is_readable(name)
+            if (name not in known.topics or name in unmarked or known.is_going(known.topics[name]))
+            and self._is_readable(name)
         ]
         found = await self._reader.read_topics(new)
         marked = self._without_newer(marked, as_of)
         if not known.adopt(names, found, marked, self._marked, as_of):
             self.note([znodes.TOPICS])
         self._marked = marked
+        known.hold_back(known.held_back & marked)
         self._departures.note_marks(marked, as_of)
         self.is_stirred = True
         if found:

@@ -175,7 +175,7 @@ class ViewPublisher:
     def _changed_views(self, names: Mapping[str, set[int] | None]) -> tuple[Indexes, dict[str, TopicView]]:
         """Of these topics, those that the view has to say otherwise, and how."""
         known = self._known
-        held_back = {topic.name for topic in known.deleted}
+        held_back = known.held_back | {topic.name for topic in known.deleted}
         changes: dict[str, frozenset[int] | None] = {}
         views: dict[str, TopicView] = {}
         for name, indexes in names.items():

@@ -9,7 +9,8 @@ What is absent in ZooKeeper is unknown, not deleted. A topic of the last view le
     without one                             released: its logs are closed, its files and offsets stay
     another one has taken its name          released, its offsets forgotten; a replica of the new one puts the files aside
 
-A topic is not in the view while `deleted` names one of its name: everybody here has to act on that first.
+A topic is not in the view while `deleted` names one of its name: everybody here has to act on that first. Nor is one that was marked
+before this node knew it (`held_back`): its files may be gone already, and nobody would remove those that are made again.
 
 A state is believed where it is newer than what is known (`is_older`), by whatever way it came: read in ZooKeeper, or told by the
 active controller. Where this node is the active one, what it reads counts, for it writes on top of that.
@@ -44,6 +45,7 @@ class KnownCluster:
     reserved   names that are being written in several steps
     deleted    topics that everybody here has to forget -> the version of the view that says so first, 0: none does yet
     leaving    replicas of this node whose files are to go, by topic: a deleted one, or one that loses them alone
+    held_back  topics that are marked for deletion since before this boot of the node, and not told to be served since
     released   topics of earlier views that ZooKeeper does not have and nobody deleted
     releases   how many there have been
 
@@ -70,6 +72,7 @@ class KnownCluster:
         self.reserved: dict[str, None] = {}
         self.leaving: dict[str, dict[DoomedReplica, None]] = {}
         self.deleted: dict[DeletedTopic, int] = dict.fromkeys(view.deleted, view.version)
+        self.held_back: frozenset[str] = frozenset()
         self.released: dict[str, Topic] = {}
         self.releases = 0
         self.changed: dict[str, set[int] | None] = {}
@@ -209,6 +212,11 @@ class KnownCluster:
             self.changed[topic.name] = None
             self._follow_hosting(topic, range(len(topic.replicas)))
 
+    def replicas_here(self, names: Iterable[str]) -> list[tuple[Topic, int]]:
+        """This node's replicas of topics, as far as these are known: topic and partition."""
+        found = [self.topics[name] for name in names if name in self.topics]
+        return [(topic, index) for topic in found for index, row in enumerate(topic.replicas) if self.node_id in row]
+
     def give_id(self, name: str, topic_id: str) -> None:
         """A topic from before ids has one now: its logs are opened under it."""
         now = self.topics.get(name)
@@ -258,6 +266,8 @@ class KnownCluster:
         moved = set()
         others: dict[int, tuple[int, ...]] = {}
         topic.revision += 1
+        if has_roles and topic.name in self.held_back:
+            self.hold_back(self.held_back - {topic.name})
         for index, told in partitions.items():
             state, known = told.state, topic.states[index]
             if has_roles:
@@ -296,6 +306,11 @@ class KnownCluster:
         self._follow_hosting(topic, (index,))
         self._note(name, {index})
         return replica
+
+    def hold_back(self, names: Set[str]) -> None:
+        """Have these topics in no view."""
+        self.changed.update(dict.fromkeys(self.held_back - names))
+        self.held_back = frozenset(names)
 
     def set_configs(self, topic: Topic, configs: dict[str, str]) -> None:
         if configs != topic.configs:
@@ -367,6 +382,7 @@ class KnownCluster:
                 replicas[self._doomed(topic, index)] = None
         if replicas:
             self.leaving[name] = replicas
+        self.held_back -= {name}
         self.additions += 1
         self._gone.pop(name, None)
         self._gone[name] = self.additions

@@ -42,11 +42,9 @@ class Outage:
     """The connection's history. It begins with an outage: nobody is connected yet.
 
     set_away   called with since when (ms of the date) ZooKeeper is away, 0 when it is back
-    count      how many connections were lost
     """
 
     def __init__(self, connect: str, set_away: Callable[[int], None], now_ns: int, now_ms: int) -> None:
-        self.count = 0
         self._connect = connect
         self._set_away = set_away
         self._reminder = Reminder()
@@ -68,7 +66,6 @@ class Outage:
         drops   how often the connection was lost so far
         """
         lost, self._drops = drops - self._drops, drops
-        self.count = drops
         if is_connected:
             if self.is_on:
                 self._end(now_ns)
@@ -94,11 +91,12 @@ class Outage:
 
     def _end(self, now_ns: int) -> None:
         away_s = self.away_s(now_ns)
-        if self._has_served or away_s >= START_PATIENCE_S:
-            _log.warning("connected to ZooKeeper again at=%s away_s=%.1f", self._connect, away_s)
+        is_news = self._has_served or away_s >= START_PATIENCE_S
         self._since_ms = 0
         self._has_served = True
-        self._set_away(0)
+        self._set_away(0)  # who reads the line finds it so
+        if is_news:
+            _log.warning("connected to ZooKeeper again at=%s away_s=%.1f", self._connect, away_s)
 
 
 def clock_text(date_ms: int) -> str:

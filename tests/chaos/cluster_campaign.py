@@ -28,12 +28,12 @@ from pathlib import Path
 from tests.chaos.campaign import TOLD_MAX, keep_or_remove, say, say_progress
 from tests.chaos.cluster_faults import CLUSTER_FAULTS
 from tests.chaos.cluster_nodes import ClusterNode, KafkaNode
-from tests.chaos.cluster_round import WHOLE_S, ClusterReport, ClusterRound
+from tests.chaos.cluster_round import IBP, WHOLE_S, ClusterReport, ClusterRound
 from tests.chaos.cluster_stage import ClusterFault
 from tests.chaos.judge import Anomaly
 from tests.chaos.network_rooms import Networks, NoNetworks
 
-ROUND_FAULTS = 40
+ROUND_FAULTS = 100
 FIRED_SHARE_MIN = 0.9
 ACKNOWLEDGED_PER_FAULT_MIN = 20
 KINDS: dict[str, list[tuple[type[ClusterNode], ...]]] = {  # of the nodes, round after round
@@ -41,6 +41,7 @@ KINDS: dict[str, list[tuple[type[ClusterNode], ...]]] = {  # of the nodes, round
     "kafka": [(KafkaNode,) * 3],
     "mixed": [(ClusterNode, ClusterNode, KafkaNode), (ClusterNode, KafkaNode, KafkaNode)],
 }
+IBPS = ("3.9", "2.6", "3.9", "2.8")  # of our nodes, round after round, where nobody names one
 LOSSES = ("lost-write", "inconsistent-offsets")
 
 
@@ -52,6 +53,8 @@ class ClusterVerdict:
     fired: Counter[str] = field(default_factory=Counter)
     whole_s: list[float] = field(default_factory=list)
     served_s: list[float] = field(default_factory=list)
+    told_s: list[float] = field(default_factory=list)
+    visited: Counter[tuple[str, str]] = field(default_factory=Counter)
     anomalies: list[tuple[str, Anomaly]] = field(default_factory=list)  # with the seed of the round
     operations: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
@@ -67,6 +70,8 @@ class ClusterVerdict:
         self.notes += report.notes
         self.whole_s += report.whole_s
         self.served_s += report.served_s
+        self.told_s += report.told_s
+        self.visited += report.visited
         self.acknowledged += report.acknowledged
         self.at_once = max(self.at_once, report.at_once)
         self.seconds += report.seconds
@@ -100,7 +105,9 @@ class ClusterVerdict:
         lines += [f"{name:<26} {count:>6}" for name, count in sorted(self.fired.items(), key=lambda pair: -pair[1])]
         lines += [f"{name:<26}      - not run" for name in self.not_run]
         lines += [f"not run since {self.why_not}"] if self.not_run else []
+        lines += ["", *(f"{what:<30} {whom:<30} {count:>6}" for (what, whom), count in sorted(self.visited.items()))]
         lines += ["", f"ISRs whole again after all faults: {_spread(self.whole_s)}"]
+        lines += [f"every node's Metadata says so: {_spread(self.told_s)}"]
         lines += [f"every partition acknowledges again: {_spread(self.served_s)}"]
         lines += ["", f"records acknowledged: {self.acknowledged}"]
         lines += [f"{name:<26} {count:>9}" for name, count in sorted(self.operations.items())]
@@ -178,7 +185,7 @@ def run_cluster_campaign(
             f"{seed}:{number}",
             chosen,
             node_types=KINDS[nodes][number % len(KINDS[nodes])],
-            settings=settings,
+            settings=_settings(settings or {}, nodes, number, is_unsafe),
             has_networks=has_networks,
             is_unsafe=is_unsafe,
             whole_max_s=whole_max_s,
@@ -191,6 +198,12 @@ def run_cluster_campaign(
             more = f"ISRs whole: {_spread(report.whole_s)}; "
             say_progress(verdict, report, faults, time.monotonic() - began, more)
     return verdict
+
+
+def _settings(given: Mapping[str, str], nodes: str, number: int, is_unsafe: bool) -> dict[str, str]:
+    """Of a round: those given, and the version that brokers speak with each other."""
+    turns = nodes == "headrace" and not is_unsafe
+    return {**({IBP: IBPS[number % len(IBPS)]} if turns else {}), **given}
 
 
 def main() -> int:

@@ -5,43 +5,64 @@ Used by: `cluster_round.py`, when no fault is on any more and nothing is written
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
+from headrace.client.cluster import Cluster
+from headrace.errors import HeadraceError
 from tests.chaos import payload
-from tests.chaos.cluster_stage import PARTITIONS, TOPIC, ClusterStage
+from tests.chaos.cluster_stage import ClusterStage
+from tests.chaos.cluster_topics import MOVING, OFFSETS_TOPIC, PARTITIONS, TOPIC, TOPICS
 from tests.chaos.history import FRESH, NO_OFFSET, Committed, Poll, Record
 from tests.chaos.judge import Anomaly
+from tests.chaos.key_judge import Kept
 from tests.chaos.load import CLIENT
-from tests.chaos.replica_logs import ends, judge_replicas, read_replicas
+from tests.chaos.replica_logs import (
+    Keys,
+    Stored,
+    ends,
+    from_common_start,
+    judge_keys_of,
+    judge_replicas,
+    read_keys,
+    read_replicas,
+)
 
 READ_S = 60.0
 AGREE_S = 30.0
+ASK_S = 5.0
 GONE_S = 60.0  # a stray directory waits for log.segment.delete.delay.ms, and for the next check of its node
-CHURN = "churn-"
-OFFSETS_TOPIC = "__consumer_offsets"
+
+OF_A_PARTITION = re.compile(r".+-\d+(\.[0-9a-f]+-(delete|stray|future))?$")
 
 
 def end_offsets(stage: ClusterStage, topic: str = TOPIC, partitions: int = PARTITIONS) -> dict[int, int]:
     """Of a topic, by partition. raises TimeoutError"""
+    return {number: end for number, (_start, end) in offsets(stage, topic, partitions).items()}
+
+
+def offsets(stage: ClusterStage, topic: str, partitions: int) -> dict[int, tuple[int, int]]:
+    """Log start and end of a topic, by partition. raises TimeoutError"""
     consumer = Consumer({"bootstrap.servers": stage.bootstrap, "group.id": FRESH, **CLIENT})
     try:
         return {
-            number: _asked(lambda p=number: consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=5)[1])  # type: ignore[misc]
+            number: _asked(lambda p=number: consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=5))  # type: ignore[misc]
             for number in range(partitions)
         }
     finally:
         consumer.close()
 
 
-def _asked(question: object) -> int:
+def _asked(question: Callable[[], tuple[int, int]]) -> tuple[int, int]:
     deadline = time.monotonic() + READ_S
     while True:
         try:
-            return int(question())  # type: ignore[operator]
+            return question()
         except KafkaException as failure:
             if time.monotonic() > deadline:
                 raise TimeoutError(str(failure)) from None
@@ -52,33 +73,61 @@ def read_everything(
     stage: ClusterStage, topic: str = TOPIC, partitions: int = PARTITIONS, generation: int = 0
 ) -> list[Anomaly]:
     """By a fresh client, into the history."""
-    wanted = end_offsets(stage, topic, partitions)
+    began = time.monotonic()
+    records = []
+    anomalies: list[Anomaly] = []
+    for message in _read(stage, topic, partitions, anomalies):
+        records.append(Record(message.partition(), message.offset(), payload.decode(message.value())))
+    stage.history.add(Poll(FRESH, topic, generation, tuple(records), began, time.monotonic()))
+    return anomalies
+
+
+def read_kept(stage: ClusterStage, topic: str, partitions: int, anomalies: list[Anomaly]) -> list[Kept]:
+    """What is left of a compacted topic; what can't be read is an anomaly."""
+    return [
+        Kept(
+            message.partition(),
+            message.offset(),
+            (message.key() or b"").decode(),
+            None if message.value() is None else payload.decode(message.value()),
+        )
+        for message in _read(stage, topic, partitions, anomalies)
+    ]
+
+
+def _read(stage: ClusterStage, topic: str, partitions: int, anomalies: list[Anomaly]) -> Iterator[Any]:
+    """Messages of a whole topic."""
+    wanted = offsets(stage, topic, partitions)
     consumer = Consumer(
         {
             "bootstrap.servers": stage.bootstrap,
             "group.id": FRESH,
             "enable.auto.commit": False,
+            "enable.partition.eof": True,
             "check.crcs": True,
             **CLIENT,
         }
     )
-    began = time.monotonic()
-    records: list[Record] = []
-    position = dict.fromkeys(wanted, 0)
+    deadline = time.monotonic() + READ_S
+    position = {number: start for number, (start, _end) in wanted.items()}
+    left = {number for number, (start, end) in wanted.items() if start < end}
     try:
-        consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in wanted])
-        while any(position[number] < end for number, end in wanted.items()) and time.monotonic() < began + READ_S:
+        consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in left])
+        while left and time.monotonic() < deadline:
             for message in consumer.consume(1000, timeout=0.2):
-                if not message.error():
-                    records.append(Record(message.partition(), message.offset(), payload.decode(message.value())))
-                    position[message.partition()] = message.offset() + 1
+                if message.error() is None:
+                    yield message
+                elif message.error().code() != KafkaError._PARTITION_EOF:
+                    continue
+                next_offset = message.offset() + (message.error() is None)
+                position[message.partition()] = next_offset
+                if next_offset >= wanted[message.partition()][1]:
+                    left.discard(message.partition())
     finally:
         consumer.close()
-    stage.history.add(Poll(FRESH, topic, generation, tuple(records), began, time.monotonic()))
-    return [
-        Anomaly("not-served", f"{topic}-{number} can be read up to {position[number]}, its end is {end}")
-        for number, end in wanted.items()
-        if position[number] < end
+    anomalies += [
+        Anomaly("not-served", f"{topic}-{number} can be read up to {position[number]}, its end is {wanted[number][1]}")
+        for number in sorted(left)
     ]
 
 
@@ -107,29 +156,56 @@ def read_group(stage: ClusterStage, group: str) -> list[Anomaly]:
 
 
 def compare_replicas(stage: ClusterStage) -> list[Anomaly]:
-    """Every replica of every partition, from its files, once their ends agree or don't within AGREE_S."""
-    log_dirs: dict[int, Sequence[Path]] = {node.number: node.log_dirs for node in stage.nodes}
+    """Every replica of every partition, from its files, once they agree or don't within AGREE_S."""
+    compacted = {OFFSETS_TOPIC, *(one.name for one in TOPICS if one.is_compacted)}
     anomalies = []
-    for topic in (TOPIC, OFFSETS_TOPIC, *(one.topic for one in stage.churned)):
+    for topic in stage.state.topics() or ():
         for partition, replicas in sorted(stage.state.assignment(topic).items()):
-            held = {number: log_dirs[number] for number in replicas}
+            held = {node.number: node.log_dirs for node in stage.nodes if node.number in replicas}
             deadline = time.monotonic() + AGREE_S
-            found = read_replicas(held, topic, partition)
-            while (len(ends(found)) > 1 or -1 in ends(found)) and time.monotonic() < deadline:
+            compare = _compare_keys if topic in compacted else _compare_batches
+            while (found := compare(held, topic, partition)) and time.monotonic() < deadline:
                 time.sleep(0.2)
-                found = read_replicas(held, topic, partition)
-            anomalies += judge_replicas(f"{topic}-{partition}", found)
-            stage.notes["replicas compared"] += len(found)
-            stage.notes["batches compared"] += sum(len(log) for log in found.values() if not isinstance(log, str))
+            anomalies += found
+            stage.notes["replicas compared"] += len(held)
     return anomalies
 
 
+def _compare_batches(held: dict[int, Sequence[Path]], topic: str, partition: int) -> list[Anomaly]:
+    found = read_replicas(held, topic, partition)
+    if len(ends(found)) > 1:
+        return [Anomaly("replicas-differ", f"{topic}-{partition}: their ends are {_ends(found)}")]
+    return judge_replicas(f"{topic}-{partition}", from_common_start(found))
+
+
+def _compare_keys(held: dict[int, Sequence[Path]], topic: str, partition: int) -> list[Anomaly]:
+    found: dict[int, Keys | str] = {}
+    for broker, log_dirs in held.items():
+        try:
+            found[broker] = read_keys(log_dirs, topic, partition)
+        except (HeadraceError, OSError) as failure:  # segments may be replaced by compacted ones at this moment
+            found[broker] = f"{type(failure).__name__}: {failure}"
+    return judge_keys_of(f"{topic}-{partition}", found)
+
+
+def _ends(found: Mapping[int, list[Stored] | str]) -> dict[int, str]:
+    return {broker: str(one[-1:]) if not isinstance(one, str) else one for broker, one in found.items()}
+
+
 def find_left_over(stage: ClusterStage) -> list[Anomaly]:
-    """Directories of deleted topics that nobody removes: of no partition that there is, or on their way out for too long."""
+    """Directories that nobody removes: of no replica that there is on that node, or on their way out for too long.
+
+    Those of a replica that was moved away stay where its node, or the controller, was away when it was to be deleted: ZooKeeper does
+    not say any more that it is, as with Kafka. They are counted.
+    """
     topics = stage.state.topics()
     if topics is None:
         return [Anomaly("campaign", "ZooKeeper does not say which topics there are")]
-    wanted = {f"{topic}-{number}" for topic in topics for number in stage.state.assignment(topic)}
+    wanted: dict[int, set[str]] = {node.number: set() for node in stage.nodes}
+    for topic in topics:
+        for number, replicas in stage.state.assignment(topic).items():
+            for broker in replicas:
+                wanted[broker].add(f"{topic}-{number}")
     deadline = time.monotonic() + GONE_S
     while True:
         left = [
@@ -137,9 +213,30 @@ def find_left_over(stage: ClusterStage) -> list[Anomaly]:
             for node in stage.nodes
             for log_dir in node.log_dirs
             for path in sorted(log_dir.iterdir())
-            if path.is_dir() and path.name.startswith(CHURN) and path.name not in wanted
+            if path.is_dir() and OF_A_PARTITION.match(path.name) and path.name not in wanted[node.number]
         ]
-        if not left or time.monotonic() > deadline:
+        if time.monotonic() > deadline or all(f": {MOVING.name}-" in one and "." not in one for one in left):
             break
         time.sleep(0.5)
-    return [Anomaly("left-over", f"{len(left)} directories of deleted topics: {left[:4]}")] if left else []
+    moved = {f"node {node.number}: {MOVING.name}-{index}" for node in stage.nodes for index in range(MOVING.partitions)}
+    stage.notes["files of replicas that were moved away while their node was away"] += len(moved & set(left))
+    left = [one for one in left if one not in moved]
+    return [Anomaly("left-over", f"{len(left)} directories of deleted replicas: {left[:4]}")] if left else []
+
+
+def told_otherwise(stage: ClusterStage, topics: Sequence[str]) -> list[str]:
+    """What nodes' Metadata says of leaders and ISRs of these topics, where ZooKeeper says something else."""
+    found = []
+    for node in stage.nodes:
+        try:
+            with Cluster(node.bootstrap, timeout_s=ASK_S) as cluster:
+                cluster.refresh(list(topics))
+                told = dict(cluster.partitions)
+        except (HeadraceError, OSError) as failure:
+            found.append(f"node {node.number}: {failure}")
+            continue
+        for place, one in sorted(told.items()):
+            state = stage.state.partition(place.topic, place.partition)
+            if state is None or (one.leader, set(one.isr)) != (state.leader, set(state.isr)):
+                found.append(f"node {node.number}: {place} leader {one.leader}, ISR {one.isr}; ZooKeeper has {state}")
+    return found

@@ -1,6 +1,6 @@
 """Faults of a cluster: nodes, single processes of a node, ZooKeeper and links; each lasts a while, and several are on at a time.
 
-Used by: the cluster campaign.
+Used by: the cluster campaign. Each notes what it did to whom (`ClusterStage.visit`), so that a campaign can tell what it visited.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ from tests.chaos.cluster_nodes import STOP_S, ClusterNode
 from tests.chaos.cluster_stage import ROLES, ClusterFault, ClusterStage, duration_s
 from tests.chaos.lossy_disk import forget_boot, lose_unsynced
 from tests.chaos.network_rooms import Room
+from tests.chaos.running_node import ROLES as PROCESSES
 from tests.chaos.running_node import WORKERS
 
 STOP_POLL_S = 0.2
+EVERYBODY = "all"
+SIGNALS = {"kill": "SIGKILL", "stop": "SIGTERM", "pause": "SIGSTOP"}
 
 
 class KillNode(ClusterFault):
@@ -30,12 +33,14 @@ class KillNode(ClusterFault):
         if node is None:
             return False
         _kill(stage, node, self.name, 0.0 if chance.random() < 0.3 else duration_s(chance))
+        stage.visit("SIGKILL node", self.role)
         return True
 
 
 def _kill(stage: ClusterStage, node: ClusterNode, name: str, seconds: float) -> None:
     node.kill()
     node.is_wanted = False
+    stage.note_crash()
     stage.begin(name, seconds, partial(_launch, node))
 
 
@@ -77,6 +82,7 @@ class StopNode(ClusterFault):
         if node is None:
             return False
         _stop(stage, node, self.name, duration_s(chance))
+        stage.visit("SIGTERM node", self.role)
         return True
 
 
@@ -91,6 +97,7 @@ def _stop(stage: ClusterStage, node: ClusterNode, name: str, seconds: float) -> 
                 return STOP_POLL_S
             stage.notes[f"SIGTERM was not enough in {STOP_S:.0f} s"] += 1
             node.kill()
+            stage.note_crash()
         _launch(node)
         return None
 
@@ -108,6 +115,7 @@ class PauseNode(ClusterFault):
         if node is None:
             return False
         _pause(stage, node, node.pids(), self.name, duration_s(chance))
+        stage.visit("SIGSTOP node", self.role)
         return True
 
 
@@ -117,15 +125,18 @@ def _pause(stage: ClusterStage, node: ClusterNode, pids: list[int], name: str, s
 
 
 class AllAtOnce(ClusterFault):
-    """The same to every node that runs, in one moment."""
+    """The same to every node that runs, in one moment; ZooKeeper is killed with them, where wanted."""
 
-    def __init__(self, what: str, weight: float) -> None:
-        self.what, self.name, self.weight = what, f"{what}-all", weight
+    def __init__(self, what: str, weight: float, with_zookeeper: bool = False) -> None:
+        self.what, self.weight, self.with_zookeeper = what, weight, with_zookeeper
+        self.name = f"{what}-{'everything' if with_zookeeper else EVERYBODY}"
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
         nodes = stage.free_nodes()
-        if len(nodes) < 2:
+        if len(nodes) < 2 or (self.with_zookeeper and not stage.is_zookeeper_up):
             return False
+        if self.with_zookeeper:
+            _kill_zookeeper(stage, self.name, chance.uniform(0.1, 3))
         for node in nodes:
             seconds = chance.uniform(0.1, 3)
             if self.what == "kill":
@@ -134,45 +145,44 @@ class AllAtOnce(ClusterFault):
                 _stop(stage, node, self.name, seconds)
             else:
                 _pause(stage, node, node.pids(), self.name, duration_s(chance))
+        stage.visit(f"{SIGNALS[self.what]} node", "all and ZooKeeper" if self.with_zookeeper else EVERYBODY)
         return True
 
 
-class KillWorker(ClusterFault):
-    """SIGKILL to one process of a node, whose supervisor starts it again."""
+class SignalProcess(ClusterFault):
+    """A signal to one process of a node; its supervisor starts it again, or it goes on after a while.
+
+    role   of the node; EVERYBODY: the same process of every node, in one moment
+    """
 
     needs_workers = True
 
-    def __init__(self, worker: str, weight: float = 1.0) -> None:
-        self.worker, self.name, self.weight = worker, f"kill-{worker}-process", weight
+    def __init__(self, what: str, role: str, weight: float = 1.0) -> None:
+        self.what, self.role, self.weight = what, role, weight
+        self.name = f"{what}-process-{role}"
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
-        node = stage.pick(chance.choice(ROLES), chance)
-        pids = node.children().get(self.worker) if node else None
-        if not node or not pids:
+        process = chance.choice(PROCESSES if self.what == "pause" else WORKERS)
+        nodes = stage.free_nodes() if self.role == EVERYBODY else [stage.pick(self.role, chance)]
+        found = {node: pids for node in nodes if node is not None and (pids := node.children().get(process))}
+        if not found or (self.role == EVERYBODY and len(found) < 2):
             return False
-        stage.begin(self.name, 0.5, lambda: None)
-        return node.signal(chance.choice(pids), signal.SIGKILL)
-
-
-class PauseWorker(ClusterFault):
-    """SIGSTOP to one process of a node, SIGCONT after a while."""
-
-    needs_workers = True
-
-    def __init__(self, worker: str, weight: float = 1.0) -> None:
-        self.worker, self.name, self.weight = worker, f"pause-{worker}-process", weight
-
-    def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
-        node = stage.pick(chance.choice(ROLES), chance)
-        pids = node.children().get(self.worker) if node else None
-        if not node or not pids:
-            return False
-        _pause(stage, node, [chance.choice(pids)], self.name, duration_s(chance))
+        seconds = duration_s(chance)
+        for node, pids in found.items():
+            pid = chance.choice(pids)
+            if self.what == "pause":
+                _pause(stage, node, [pid], self.name, seconds)
+            else:
+                node.log.killed.add(pid)
+                node.signal(pid, signal.SIGKILL if self.what == "kill" else signal.SIGTERM)
+        if self.what != "pause":
+            stage.begin(self.name, 0.5, lambda: None)
+        stage.visit(f"{SIGNALS[self.what]} {process} process", self.role)
         return True
 
 
 class ZooKeeperAway(ClusterFault):
-    """ZooKeeper is killed and started again, or stopped for a while."""
+    """ZooKeeper ends, by SIGKILL or SIGTERM, and is started again, or it is stopped for a while."""
 
     def __init__(self, what: str, weight: float = 1.0) -> None:
         self.what, self.name, self.weight = what, f"{what}-zookeeper", weight
@@ -180,12 +190,19 @@ class ZooKeeperAway(ClusterFault):
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
         if not stage.is_zookeeper_up:
             return False
-        stage.signal_zookeeper(signal.SIGKILL if self.what == "kill" else signal.SIGSTOP)
-        if self.what == "kill":
-            stage.begin(self.name, duration_s(chance), stage.start_zookeeper)
-        else:
+        if self.what == "pause":
+            stage.signal_zookeeper(signal.SIGSTOP)
             stage.begin(self.name, duration_s(chance), partial(stage.signal_zookeeper, signal.SIGCONT))
+        else:
+            number = signal.SIGKILL if self.what == "kill" else signal.SIGTERM
+            _kill_zookeeper(stage, self.name, duration_s(chance), number)
+        stage.visit(SIGNALS[self.what], "ZooKeeper")
         return True
+
+
+def _kill_zookeeper(stage: ClusterStage, name: str, seconds: float, number: int = signal.SIGKILL) -> None:
+    stage.signal_zookeeper(number)
+    stage.begin(name, seconds, stage.start_zookeeper)
 
 
 class Cut(ClusterFault):
@@ -202,9 +219,11 @@ class Cut(ClusterFault):
         self.name = f"cut{'-one-way' if one_way else ''}-{peers}"
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
-        node = stage.pick(chance.choice(ROLES), chance)
+        role = chance.choice(ROLES)
+        node = stage.pick(role, chance)
         if node is None or node.room is None:
             return False
+        stage.visit(self.name, role)
         ways = [chance.choice([True, False])] if self.one_way else [True, False]
         rules = [
             node.room.deaf(peer) if is_deaf else node.room.mute(peer)
@@ -221,9 +240,11 @@ class Lossy(ClusterFault):
     name, weight, needs_network = "lossy-link", 1.0, True
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
-        node = stage.pick(chance.choice(ROLES), chance)
+        role = chance.choice(ROLES)
+        node = stage.pick(role, chance)
         if node is None or node.room is None:
             return False
+        stage.visit(self.name, role)
         percent = chance.randint(3, 40)
         peers = _peers(stage, node, chance.choice(["node", "nodes", "clients", "zookeeper"]), chance)
         rules = [node.room.deaf(peer, percent) for peer in peers]
@@ -237,25 +258,34 @@ class Slow(ClusterFault):
     name, weight, needs_network = "slow-link", 1.0, True
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
-        node = stage.pick(chance.choice(ROLES), chance)
+        role = chance.choice(ROLES)
+        node = stage.pick(role, chance)
         if node is None or node.room is None or node.room.is_slow:
             return False
+        stage.visit(self.name, role)
         node.room.slow(chance.choice([64, 256, 1000, 4000]))
         stage.begin(self.name, duration_s(chance), node.room.fast)
         return True
 
 
 class Late(ClusterFault):
-    """What a node sends is late by a time by lot, so packets overtake each other; some come twice."""
+    """What a node sends is late: all of it by the same time, or each packet by one by lot, so that packets overtake each other;
+    of those some come twice."""
 
-    name, weight, needs_network = "late-link", 1.0, True
+    needs_network = True
+
+    def __init__(self, overtakes: bool) -> None:
+        self.overtakes, self.name = overtakes, "reordered-link" if overtakes else "late-link"
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
-        node = stage.pick(chance.choice(ROLES), chance)
+        role = chance.choice(ROLES)
+        node = stage.pick(role, chance)
         if node is None or node.room is None or node.room.holds_back:
             return False
+        stage.visit(self.name, role)
         most_ms = chance.choice([5, 50, 300])
-        node.room.hold_back(chance.uniform(0, most_ms / 2), most_ms, chance.choice([0, 0, 5]))
+        least_ms = chance.uniform(0, most_ms / 2) if self.overtakes else most_ms
+        node.room.hold_back(least_ms, most_ms, chance.choice([0, 0, 5]) if self.overtakes else 0)
         stage.begin(self.name, duration_s(chance), node.room.let_go)
         return True
 
@@ -288,10 +318,11 @@ CLUSTER_FAULTS: list[ClusterFault] = [
     AllAtOnce("kill", 0.7),
     AllAtOnce("stop", 0.3),
     AllAtOnce("pause", 0.5),
-    *(KillWorker(worker, 1.5) for worker in WORKERS),
-    *(PauseWorker(worker, 1.0) for worker in WORKERS),
-    ZooKeeperAway("kill", 1.0),
-    ZooKeeperAway("pause", 1.0),
+    AllAtOnce("kill", 0.3, with_zookeeper=True),
+    *(SignalProcess("kill", role, 1.5) for role in (*ROLES, EVERYBODY)),
+    *(SignalProcess("stop", role) for role in (*ROLES, EVERYBODY)),
+    *(SignalProcess("pause", role) for role in (*ROLES, EVERYBODY)),
+    *(ZooKeeperAway(what) for what in SIGNALS),
     *(
         Cut(peers, one_way)
         for peers in ("node", "nodes", "zookeeper", "clients", "cluster")
@@ -300,5 +331,6 @@ CLUSTER_FAULTS: list[ClusterFault] = [
     Cut("everybody", False),
     Lossy(),
     Slow(),
-    Late(),
+    Late(overtakes=False),
+    Late(overtakes=True),
 ]

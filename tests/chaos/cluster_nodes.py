@@ -38,7 +38,8 @@ SETTINGS = {
     "replica.lag.time.max.ms": "5000",
     "log.segment.bytes": "1048576",
     "log.segment.delete.delay.ms": "1000",
-    "log.cleaner.enable": "false",  # so that replicas of offsets can be compared
+    "log.cleaner.backoff.ms": "1000",
+    "leader.imbalance.check.interval.seconds": "15",  # so that leaders go back by themselves while faults go on
     "unclean.leader.election.enable": "false",
 }
 HEADRACE_SETTINGS = {

@@ -22,32 +22,60 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from headrace.exit_codes import CLEAN
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
-from tests.chaos.cluster_end import CHURN, compare_replicas, end_offsets, find_left_over, read_everything, read_group
+from tests.chaos.cluster_end import (
+    compare_replicas,
+    end_offsets,
+    find_left_over,
+    read_everything,
+    read_group,
+    read_kept,
+    told_otherwise,
+)
 from tests.chaos.cluster_nodes import STOP_S, ClusterNode, KafkaNode
-from tests.chaos.cluster_stage import PARTITIONS, TOPIC, ClusterFault, ClusterStage
+from tests.chaos.cluster_stage import ClusterFault, ClusterStage
 from tests.chaos.cluster_state import ClusterState
+from tests.chaos.cluster_topics import (
+    CHURN,
+    FLUSHED,
+    KEYED,
+    MOVING,
+    OFFSETS_TOPIC,
+    PARTITIONS,
+    STABLE,
+    TOPIC,
+    TOPICS,
+    TRIMMED,
+    RoundTopic,
+)
 from tests.chaos.final_look import left_in_shm, verify_logs
+from tests.chaos.group_offsets import GroupOffsets
 from tests.chaos.history import History, Outcome, Send
 from tests.chaos.judge import Anomaly, judge
 from tests.chaos.kafka_python_load import KafkaPythonProducer, KafkaPythonTail
-from tests.chaos.load import Client, IdempotentProducer, Member, Tail
+from tests.chaos.key_judge import judge_keys
+from tests.chaos.load import Client, IdempotentProducer, KeyWriter, Member, Tail
 from tests.chaos.network_rooms import Networks
+from tests.chaos.record_trimmer import RecordTrimmer
+from tests.chaos.replica_mover import ReplicaMover
 from tests.chaos.topic_churn import PARTITIONS as CHURN_PARTITIONS
 from tests.chaos.topic_churn import TopicChurn
 from tests.support import children
 
 NODES = 3
-EPISODE = 8  # faults
+EPISODE = 10  # faults
 AT_ONCE = (2, 4)
-GAP_S = 0.4  # mean, between two faults
+GAP_S = 0.3  # mean, between two faults
 WHOLE_S = 30.0  # from the moment at which every node takes connections
 WHOLE_MAX_S = 120.0
+MOVED_S = 30.0  # until reassignments are done, when nothing holds them up
 SET_UP_S = 120.0
 CATCH_UP_S = 60.0
 SAY_S = 20.0
 TRIES_MAX = 200
 GROUP = "workers"
 CHURNED = 2
+LOADED = (MOVING, TRIMMED, FLUSHED)  # by a producer of its own
+SPARE_S = 0.05  # between its sends
 IBP, IBP_WITH_TOPIC_IDS = "inter.broker.protocol.version", "2.8"
 ZOOKEEPER_PORT = 2181
 UNSAFE = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1", "replica.lag.time.max.ms": "1500"}
@@ -62,9 +90,11 @@ class ClusterReport:
     fired: Counter[str] = field(default_factory=Counter)
     whole_s: list[float] = field(default_factory=list)  # until ISRs were whole, one for each episode
     served_s: list[float] = field(default_factory=list)  # until every partition acknowledged
+    told_s: list[float] = field(default_factory=list)  # until every node's Metadata said so
     anomalies: list[Anomaly] = field(default_factory=list)
     operations: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
+    visited: Counter[tuple[str, str]] = field(default_factory=Counter)  # what was done to whom
     at_once: int = 0  # the most faults on at a time
     acknowledged: int = 0
     seconds: float = 0.0
@@ -113,9 +143,13 @@ class ClusterRound:
         self._whole_max_s = whole_max_s
         self._say = say
         self._said_s = 0.0
+        self._count_wanted = 0
         self.report = ClusterReport(seed)
         self._producers: list[Any] = []
         self._tails: list[Any] = []
+        self._topics = [
+            one for one in TOPICS if one is STABLE or (not is_unsafe and not (one.is_ours and KafkaNode in node_types))
+        ]
 
     def run(self, count: int) -> ClusterReport:
         """Fire so many faults, and judge."""
@@ -124,8 +158,9 @@ class ClusterRound:
             try:
                 self._set_up(stack)
                 try:
-                    while sum(self.report.fired.values()) < count:
-                        self._episode(min(EPISODE, count - sum(self.report.fired.values())))
+                    self._count_wanted = count
+                    while (fired := sum(self.report.fired.values())) < count:
+                        self._episode(min(EPISODE, count - fired))
                 except Aborted as failure:  # what was seen until then is judged all the same
                     self._blame("aborted", str(failure))
                     self._stage.heal()
@@ -171,22 +206,27 @@ class ClusterRound:
         stack.callback(state.close)
         self._stage = ClusterStage(self._directory, self._chance, nodes, zookeeper, state, History(), networks)
         stack.callback(self._abandon)
-        self._create_topic()
+        self._create_topics()
         self._start_clients()
         self._wait_until_whole(SET_UP_S, "at the beginning")
 
-    def _create_topic(self) -> None:
+    def _create_topics(self) -> None:
         stage = self._stage
         deadline = time.monotonic() + SET_UP_S
         admin = AdminClient({"bootstrap.servers": stage.bootstrap})
-        while True:
+        left = list(self._topics)
+        while left:
             try:
                 if stage.state.brokers() == {node.number for node in stage.nodes}:
-                    admin.create_topics([NewTopic(TOPIC, PARTITIONS, NODES)])[TOPIC].result(10)
-                    return
+                    wanted = [
+                        NewTopic(one.name, one.partitions, one.replicas, config=dict(one.configs)) for one in left
+                    ]
+                    for name, future in admin.create_topics(wanted).items():
+                        future.result(10)
+                        left = [one for one in left if one.name != name]
             except KafkaException as failure:
                 if "already exists" in str(failure):
-                    return
+                    left = [one for one in left if one.name not in (stage.state.topics() or ())]
                 if time.monotonic() > deadline:
                     raise TimeoutError(f"no topic: {failure}") from None
             if time.monotonic() > deadline:
@@ -194,27 +234,45 @@ class ClusterRound:
             time.sleep(0.2)
 
     def _start_clients(self) -> None:
-        stage = self._stage
-        pipelines = {"strict": {"max.in.flight.requests.per.connection": 1}, "idem": {}}
+        stage, chance = self._stage, self._chance
         self._producers = [
-            IdempotentProducer(
-                name, stage.bootstrap, stage.history, TOPIC, PARTITIONS,
-                log=self._directory / f"{name}.log", options=CARELESS if self._is_unsafe else options,
-            )
-            for name, options in pipelines.items()
-        ]  # fmt: skip
-        if not self._is_unsafe:
-            self._producers.append(KafkaPythonProducer("python", stage.bootstrap, stage.history, TOPIC, PARTITIONS))
+            self._producer("strict", STABLE, options={"max.in.flight.requests.per.connection": 1}),
+            self._producer("idem", STABLE),
+        ]
         self._tails = [
             kind(name, stage.bootstrap, stage.history, TOPIC, PARTITIONS)
             for name, kind in (("tail", Tail), ("python-tail", KafkaPythonTail))
         ]
         self._members = [Member(f"member{n}", stage.bootstrap, stage.history, TOPIC, GROUP) for n in range(2)]
+        others: list[Client] = []
+        if not self._is_unsafe:
+            self._producers.append(KafkaPythonProducer("python", stage.bootstrap, stage.history, TOPIC, PARTITIONS))
+            self._producers += [
+                self._producer(f"load{one.name}", one, SPARE_S) for one in self._topics if one in LOADED
+            ]
+            seed = chance.randrange(1 << 30)
+            self._keys = KeyWriter(
+                "keys", stage.bootstrap, KEYED.name, KEYED.partitions, seed,
+                options={"max.in.flight.requests.per.connection": 1},
+            )  # fmt: skip
+            stage.mover = ReplicaMover(MOVING, [node.number for node in stage.nodes], stage.bootstrap, seed)
+            self._trimmer = RecordTrimmer(TRIMMED, stage.bootstrap, stage.history, seed)
+            self._offsets = GroupOffsets(STABLE, stage.bootstrap, stage.history)
+            others = [self._keys, stage.mover, self._trimmer, self._offsets]
         if not self._is_unsafe and self._settings.get(IBP, "3.9") >= IBP_WITH_TOPIC_IDS:
             stage.churned = [TopicChurn(f"{CHURN}{n}", stage.bootstrap, stage.history) for n in range(CHURNED)]
-        stage.clients = [*self._producers, *self._tails, *self._members, *stage.churned]
+        stage.clients = [*self._producers, *self._tails, *self._members, *stage.churned, *others]
         for client in stage.clients:
             client.start()
+
+    def _producer(
+        self, name: str, topic: RoundTopic, pause_s: float = 0.01, options: Mapping[str, Any] | None = None
+    ) -> IdempotentProducer:
+        stage = self._stage
+        return IdempotentProducer(
+            name, stage.bootstrap, stage.history, topic.name, topic.partitions, pause_s,
+            log=self._directory / f"{name}.log", options=CARELESS if self._is_unsafe else options,
+        )  # fmt: skip
 
     # Faults
 
@@ -232,10 +290,15 @@ class ClusterRound:
                 stage.sleep(0.1)
             self._check_clients()
             self._tell()
+        if stage.mover is not None:
+            stage.mover.resting.set()
         healed = stage.heal()
         self.report.served_s.append(self._wait_until_served(healed))
         self.report.whole_s.append(self._wait_until_whole(WHOLE_MAX_S, "after an episode", healed))
+        self.report.told_s.append(self._wait_until_told(healed))
         stage.has_lost_power = False
+        if stage.mover is not None:
+            stage.mover.resting.clear()
 
     def _fire_one(self) -> None:
         """One of each first, in an order by lot; then by weight."""
@@ -245,6 +308,7 @@ class ClusterRound:
             fault = self._deck.pop() if self._deck else chance.choices(self._faults, self._weights)[0]
             if fault.fire(stage, chance):
                 self.report.fired[fault.name] += 1
+                stage.note_fired()
                 self._deck += tried  # their turn comes
                 return
             if self._deck:
@@ -268,18 +332,20 @@ class ClusterRound:
             acknowledged = sum(one.acknowledged for one in (*self._producers, *self._stage.churned))
             on = ", ".join(one.name for one in self._stage.active)
             self._say(
-                f"  round {self.report.seed}: {sum(self.report.fired.values())} faults, {acknowledged} acknowledged; on: {on}"
+                f"  round {self.report.seed}: {sum(self.report.fired.values())}/{self._count_wanted} faults,"
+                f" {acknowledged} acknowledged; on: {on}"
             )
 
     def _wait_until_served(self, since: float) -> float:
         """Seconds until every partition acknowledged a record that was sent after this."""
         deadline = since + WHOLE_MAX_S
-        left, first = set(range(PARTITIONS)), 0
+        written = [STABLE] if self._is_unsafe else [STABLE, *(one for one in self._topics if one in LOADED)]
+        left, first = {(one.name, index) for one in written for index in range(one.partitions)}, 0
         while left and time.monotonic() < deadline:
             operations = self._stage.history.operations
             for one in operations[first:]:
                 if isinstance(one, Send) and one.outcome is Outcome.OK and one.began > since:
-                    left.discard(one.partition)
+                    left.discard((one.topic, one.partition))
             first = len(operations)
             self._stage.sleep(0.05)
             self._check_clients()
@@ -290,13 +356,17 @@ class ClusterRound:
         return time.monotonic() - since
 
     def _wait_until_whole(self, limit_s: float, when: str, since: float | None = None) -> float:
-        """Seconds until each replica of each partition is in sync."""
+        """Seconds until each replica of each partition is in sync, and none is being moved."""
         stage = self._stage
         since = time.monotonic() if since is None else since
         found = [""]
         while found and time.monotonic() < since + limit_s:
             topics = stage.state.topics()
-            found = ["topics"] if topics is None or TOPIC not in topics else stage.state.not_whole(topics)
+            if topics is None or any(one.name not in topics for one in self._topics):
+                found = ["topics"]
+            else:
+                found = stage.state.not_whole(topics)
+                found += stage.state.moves(MOVING.name) if MOVING in self._topics else []
             if found:
                 stage.sleep(0.1)
         took_s = time.monotonic() - since
@@ -306,16 +376,33 @@ class ClusterRound:
             self._blame("isr", f"whole only after {took_s:.0f} s {when}")
         return took_s
 
+    def _wait_until_told(self, since: float) -> float:
+        """Seconds until every node's Metadata says what ZooKeeper has."""
+        stage = self._stage
+        topics = [*(one.name for one in self._topics), OFFSETS_TOPIC]
+        last: list[str] = []
+        while (found := told_otherwise(stage, topics)) and time.monotonic() < since + WHOLE_MAX_S:
+            last = found
+            stage.sleep(0.2)
+        took_s = time.monotonic() - since
+        if found:
+            self._blame("metadata", f"{took_s:.0f} s after an episode: {found[:4]}")
+        elif took_s > self._whole_max_s:
+            self._blame("metadata", f"right only after {took_s:.0f} s, before: {last[:4]}")
+        return took_s
+
     # The end
 
     def _settle(self) -> None:
         """Clients come to their ends."""
         stage = self._stage
-        writers = [*self._producers, *stage.churned]
+        readers = [*self._tails, *self._members]
+        writers = [client for client in stage.clients if client not in readers]
         for client in writers:
             client.stopping.set()
         for client in writers:
             client.stop()
+        self._wait_until_moved()
         ends = end_offsets(stage)
         deadline = time.monotonic() + CATCH_UP_S
         for tail in self._tails:
@@ -343,14 +430,32 @@ class ClusterRound:
             if isinstance(client, KafkaPythonProducer):
                 self.report.notes.update({f"kafka-python gave up: {why}": n for why, n in client.gave_up.items()})
 
+    def _wait_until_moved(self) -> None:
+        """Reassignments come to their ends."""
+        stage = self._stage
+        if stage.mover is None:
+            return
+        self.report.notes += stage.mover.told + self._trimmer.told
+        deadline = time.monotonic() + MOVED_S
+        while (found := stage.state.moves(MOVING.name)) and time.monotonic() < deadline:
+            stage.sleep(0.1)
+        if found:
+            self._blame("reassignment", f"not done {MOVED_S:.0f} s after the last fault: {found}")
+
     def _judge(self) -> None:
         stage, anomalies = self._stage, self.report.anomalies
-        anomalies += read_everything(stage)
+        for topic in self._topics:
+            if topic is KEYED:
+                anomalies += judge_keys(self._keys.writes, read_kept(stage, topic.name, topic.partitions, anomalies))
+            else:
+                anomalies += read_everything(stage, topic.name, topic.partitions)
         for one in stage.churned:
             if one.is_there:
                 anomalies += read_everything(stage, one.topic, CHURN_PARTITIONS, one.generation)
             stage.notes["topics created and deleted"] += one.generation - 1
         anomalies += read_group(stage, GROUP)
+        if not self._is_unsafe:
+            anomalies += self._offsets.read_all()
         anomalies += self._without_new_epochs(judge(stage.history.operations))
         anomalies += compare_replicas(stage)
         anomalies += find_left_over(stage)
@@ -381,8 +486,12 @@ class ClusterRound:
             report.operations[f"{name} {outcome.value}" if outcome is not None else name] += 1
         report.acknowledged = sum(one.acknowledged for one in (*self._producers, *self._stage.churned))
         report.notes += self._stage.notes
+        report.visited = self._stage.visited
+        if not self._is_unsafe:
+            report.acknowledged += self._keys.acknowledged
+            report.notes["commits of offsets of other groups"] += self._offsets.commits
         for one in self._producers:
-            if isinstance(one, IdempotentProducer):
+            if isinstance(one, IdempotentProducer) and one.new_epochs():
                 report.notes[f"new epochs of {one.name}"] += one.new_epochs()
 
     def _stop_nodes(self) -> None:

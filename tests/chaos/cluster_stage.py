@@ -18,14 +18,14 @@ from pathlib import Path
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 from tests.chaos.cluster_nodes import ClusterNode
 from tests.chaos.cluster_state import ClusterState
-from tests.chaos.history import History
+from tests.chaos.cluster_topics import PARTITIONS, TOPIC
+from tests.chaos.history import Crash, History
 from tests.chaos.judge import Anomaly
 from tests.chaos.load import Client
 from tests.chaos.network_rooms import Networks
+from tests.chaos.replica_mover import ReplicaMover
 from tests.chaos.topic_churn import TopicChurn
 
-TOPIC = "stable"
-PARTITIONS = 6
 ROLES = ("leader", "follower", "controller")
 TICK_S = 0.05
 HEAL_S = 120.0  # until every fault has ended, a SIGTERM included
@@ -56,9 +56,11 @@ class ClusterStage:
     networks: Networks | None = None
     clients: list[Client] = field(default_factory=list)
     churned: list[TopicChurn] = field(default_factory=list)
+    mover: ReplicaMover | None = None
     active: list[Active] = field(default_factory=list)
     anomalies: list[Anomaly] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
+    visited: Counter[tuple[str, str]] = field(default_factory=Counter)  # what was done to whom
     is_zookeeper_up: bool = True
     has_lost_power: bool = False  # a node has, since the cluster was whole
 
@@ -68,6 +70,26 @@ class ClusterStage:
 
     def blame(self, kind: str, text: str) -> None:
         self.anomalies.append(Anomaly(kind, text))
+
+    # What was done
+
+    def visit(self, what: str, whom: str) -> None:
+        """A fault was fired at somebody."""
+        self.visited[what, whom] += 1
+
+    def note_fired(self) -> None:
+        """Count what else goes on at this moment."""
+        self.visited["any fault", f"{len(self.active)} on at a time"] += 1
+        if self.mover is not None and self.mover.is_moving:
+            self.visited["any fault", "while replicas move"] += 1
+        if any(not one.is_there for one in self.churned):
+            self.visited["any fault", "while a topic comes or goes"] += 1
+
+    def note_crash(self) -> None:
+        """A node was killed: deleted records may come back from where its checkpoint of log starts is, or another one's."""
+        starts = [node.log_starts() if node.kind == "headrace" else {} for node in self.nodes]
+        everywhere = set.intersection(*(set(one) for one in starts))
+        self.history.add(Crash(time.monotonic(), {name: min(one[name] for one in starts) for name in everywhere}))
 
     # Whom to hit
 
@@ -174,4 +196,4 @@ class ClusterFault(ABC):
 
 def duration_s(chance: random.Random) -> float:
     """Of a fault: mostly below a session's timeout, sometimes above it."""
-    return chance.choices([chance.uniform(0.2, 2), chance.uniform(2, 6), chance.uniform(7, 14)], [5, 3, 2])[0]
+    return chance.choices([chance.uniform(0.2, 1.5), chance.uniform(1.5, 5), chance.uniform(7, 12)], [6, 3, 2])[0]

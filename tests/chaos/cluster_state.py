@@ -68,6 +68,14 @@ class ClusterState:
         found = self._get(f"/brokers/topics/{topic}") or {}
         return {int(number): replicas for number, replicas in found.get("partitions", {}).items()}
 
+    def moves(self, topic: str) -> list[str]:
+        """Partitions whose replicas are being moved; whatever can't be told is one."""
+        found = self._get(f"/brokers/topics/{topic}")
+        if found is None:
+            return [topic]
+        moving = {**found.get("adding_replicas", {}), **found.get("removing_replicas", {})}
+        return [f"{topic}-{index}" for index, replicas in sorted(moving.items()) if replicas]
+
     def not_whole(self, topics: Iterable[str]) -> list[str]:
         """Partitions of these topics without a leader, or with a replica out of sync; whatever can't be told is one."""
         found = []

@@ -342,9 +342,21 @@ class Member(Client):
 
 
 class KeyWriter(Client):
-    """Writes few keys again and again, tombstones among them, to a compacted topic."""
+    """Writes few keys again and again, tombstones among them, to a compacted topic.
 
-    def __init__(self, name: str, bootstrap: str, topic: str, partitions: int, seed: int, keys: int = 40) -> None:
+    options   of librdkafka, over those here
+    """
+
+    def __init__(
+        self,
+        name: str,
+        bootstrap: str,
+        topic: str,
+        partitions: int,
+        seed: int,
+        keys: int = 40,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
         super().__init__(name)
         self.writes: list[Write] = []
         self.acknowledged = 0
@@ -358,6 +370,7 @@ class KeyWriter(Client):
                 "linger.ms": 2,
                 "message.timeout.ms": MESSAGE_TIMEOUT_S * 1000,
                 **CLIENT,
+                **(options or {}),
             },
             logger=_silent,
         )

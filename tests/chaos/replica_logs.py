@@ -1,5 +1,8 @@
 """The logs of all replicas of a partition, batch by batch from their files, and whether they are one log. Judged pure.
 
+Each replica compacts by itself, and deletes segments below its log start by itself: of compacted ones the last value of each key has to be
+the same, of others what all have.
+
 Used by: the cluster campaign, when nothing is written any more. A follower stores the batches that its leader has, byte by byte:
 so replicas agree where their batches do, by offsets, leader epoch and checksum.
 """
@@ -12,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headrace.errors import HeadraceError
-from headrace.protocol.record_batch import iterate_batches
+from headrace.protocol.record_batch import iterate_batches, iterate_records
 from tests.chaos.judge import Anomaly
 
 
@@ -45,6 +48,49 @@ def read_replicas(replicas: Mapping[int, Sequence[Path]], topic: str, partition:
             found[broker] = read_replica(log_dirs, topic, partition)
         except (HeadraceError, OSError) as failure:
             found[broker] = f"{type(failure).__name__}: {failure}"
+    return found
+
+
+def from_common_start(replicas: Mapping[int, list[Stored] | str]) -> dict[int, list[Stored] | str]:
+    """Each log from the first offset on that all of them have."""
+    start = max((one[0].base_offset for one in replicas.values() if one and not isinstance(one, str)), default=0)
+    return {
+        broker: log if isinstance(log, str) else [one for one in log if one.base_offset >= start]
+        for broker, log in replicas.items()
+    }
+
+
+Keys = dict[bytes, tuple[int, bytes | None]]
+
+
+def read_keys(log_dirs: Iterable[Path], topic: str, partition: int) -> Keys:
+    """By key the offset and the value of its last record; None: deleted. raises CorruptRecord; FileNotFoundError"""
+    folders = [path for log_dir in log_dirs if (path := log_dir / f"{topic}-{partition}").is_dir()]
+    if not folders:
+        raise FileNotFoundError(f"{topic}-{partition}")
+    return {
+        one.key: (one.offset, one.value)
+        for path in sorted(folders[0].glob("*.log"))
+        for _position, _header, batch in iterate_batches(path.read_bytes())
+        for one in iterate_records(batch)
+        if one.key is not None
+    }
+
+
+def judge_keys_of(name: str, replicas: Mapping[int, Keys | str]) -> list[Anomaly]:
+    """Where replicas of a compacted partition have another last value of a key; a deleted key may be there or not."""
+    found = [
+        Anomaly("replica-unreadable", f"{name} at {broker}: {keys}")
+        for broker, keys in replicas.items()
+        if isinstance(keys, str)
+    ]
+    held = {broker: keys for broker, keys in replicas.items() if not isinstance(keys, str)}
+    for key in sorted({key for keys in held.values() for key in keys}):
+        last = {broker: keys.get(key) for broker, keys in held.items()}
+        told = {one for one in last.values() if one is not None}
+        is_deleted = len(told) == 1 and next(iter(told))[1] is None
+        if len(told) > 1 or (None in last.values() and not is_deleted):
+            found.append(Anomaly("replicas-differ", f"{name}: {key!r} is {last}"[:600]))
     return found
 
 

@@ -72,3 +72,16 @@ def test_faults_that_need_networks_are_told_where_there_are_none(tmp_path, monke
     assert "cut-node" in verdict.not_run
     assert "kill-leader" not in verdict.not_run
     assert "not run since nobody is root" in verdict.table()
+
+
+def test_what_a_campaign_visited_is_told_for_each_fault_and_role(tmp_path):
+    verdict = ClusterVerdict(seed=0)
+    verdict.visited["SIGKILL node", "leader"] = 12
+    assert "SIGKILL node                   leader                             12" in verdict.table()
+
+
+def test_each_signal_reaches_nodes_and_single_processes_in_each_role():
+    names = {one.name for one in choose(())}
+    for signal in ("kill", "stop", "pause"):
+        assert {f"{signal}-{role}" for role in ("leader", "follower", "controller", "all", "zookeeper")} <= names
+        assert {f"{signal}-process-{role}" for role in ("leader", "follower", "controller", "all")} <= names

@@ -35,6 +35,9 @@ def new_node(tmp_path, ensemble):
         return node
 
     yield make
+    for node in Node.made:
+        node.close()
+    Node.made.clear()
     for fabric in fabrics:
         fabric.destroy()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from headrace.controller.active.active_controller import ActiveController
 from headrace.controller.active.term import Term
@@ -42,9 +42,15 @@ def settings_of(log_dir: Path, **changes: str) -> Settings:
 
 
 class Node:
-    """One node's controller parts over a fake ZooKeeper, without a process. Its clock moves where somebody waits for it."""
+    """One node's controller parts over a fake ZooKeeper, without a process. Its clock moves where somebody waits for it.
+
+    made   those of the test that runs: processes that were killed leave procedures behind, which `close` ends
+    """
+
+    made: ClassVar[list[Node]] = []
 
     def __init__(self, seat: Seat, zk: FakeZk, owner: FakeOwner) -> None:
+        self.made.append(self)
         self.seat = seat
         self.zk = zk
         self.owner = owner
@@ -59,6 +65,11 @@ class Node:
         )
         self.agent.tell = self.active.take
         self.context = AdminContext(self.agent, self.active)
+
+    def close(self) -> None:
+        """Nothing of it goes on."""
+        for task in list(self.tasks._open):
+            task._coroutine.close()
 
     def open_channels(self, _term: Term) -> FakeChannels:
         self.channels = FakeChannels()

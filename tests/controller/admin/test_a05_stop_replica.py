@@ -156,3 +156,63 @@ def test_a_request_that_does_not_count_deletes_nothing(node, controller, fields,
     assert controller.stop(node, "t", {0: (9, True)}, **fields) is error
     node.turn()
     assert sorted(node.owner.directories) == ["t-0", "t-1"]
+
+
+def make_again(controller, ensemble):
+    """The topic is deleted and made under its name, and nobody reads in between; returns the new one's id."""
+    for path in (znodes.topic_path("t"), znodes.delete_topic_path("t")):
+        ensemble.remove(path)
+    return controller.put_topic("t", ((0,),), {0: controller.state(0, 0, (0,))})
+
+
+def test_a_topic_whose_mark_is_gone_when_its_name_is_there_again_was_deleted(node, controller, ensemble):
+    """This node's controller took it for done: it had it deleted here, and then the node was killed and read it again."""
+    ensemble.put(znodes.delete_topic_path("t"))
+    node.turn()
+    topic_id = make_again(controller, ensemble)
+    node.turn()
+    assert node.view.topics["t"].topic_id == topic_id
+    assert list(node.owner.directories) == ["t-0"]
+    assert node.owner.strays == []
+
+
+@pytest.fixture
+def late(new_node, controller, ensemble):
+    """A node that begins when the topic has been marked."""
+    controller.put_topic("t", ((0,),), {0: controller.state(0, 3, (0,))})
+    ensemble.put(znodes.delete_topic_path("t"))
+    node = new_node()
+    node.turn()
+    return node
+
+
+def test_a_node_that_starts_makes_no_replica_of_a_topic_that_is_marked(late, controller, ensemble):
+    """It may have said already that it has none any more: nobody would ask again."""
+    assert late.owner.directories == {}
+    assert "t" not in late.view.topics
+    topic_id = make_again(controller, ensemble)
+    late.turn()
+    assert late.view.topics["t"].topic_id == topic_id
+    assert list(late.owner.directories) == ["t-0"]
+
+
+def test_its_replica_is_deleted_when_the_controller_says_so(late, controller):
+    late.owner.is_deaf = True
+    waiting = controller.stop(late, "t", {0: (-2, True)}, finish=False)
+    late.turn()
+    assert [(one.topic, one.partition) for one in late.view.doomed] == [("t", 0)]
+    assert waiting.poll() is None
+    late.owner.is_deaf = False
+    assert waiting.finish() == {0: NONE}
+
+
+def test_a_topic_whose_mark_was_taken_back_is_served(late, ensemble):
+    ensemble.remove(znodes.delete_topic_path("t"))
+    late.turn()
+    assert list(late.owner.directories) == ["t-0"]
+
+
+def test_a_marked_topic_that_gets_a_role_is_served(late, controller):
+    topic_id = late.known.topics["t"].topic_id
+    assert controller.lead(late, "t", topic_id, {0: controller.state(0, 4, (0,), 1)}, (0,)) == {0: NONE}
+    assert list(late.owner.directories) == ["t-0"]

@@ -1,3 +1,4 @@
+import logging
 from itertools import pairwise
 
 import pytest
@@ -83,7 +84,24 @@ def test_an_outage_is_said_at_once_and_so_is_its_end(watcher):
     assert watcher.look(True, 1.5) == [("WARNING", "connected to ZooKeeper again at=zk:2181 away_s=2.5")]
     assert watcher.away_since_ms[-1] == 0
     assert watcher.look(True, 100) == []
-    assert watcher.outage.count == 1
+
+
+def test_what_is_said_of_an_end_is_so_when_it_is_said(watcher):
+    watcher.look(True)
+    watcher.drops = 1
+    watcher.look(False)
+    found = []
+
+    class Reader(logging.Handler):
+        def emit(self, _record):
+            found.append((watcher.outage.is_on, watcher.away_since_ms[-1]))
+
+    reader = Reader()
+    logger = logging.getLogger("headrace.controller.zookeeper.outage")
+    logger.addHandler(reader)
+    watcher.look(True)
+    logger.removeHandler(reader)
+    assert found == [(False, 0)]
 
 
 def test_a_connection_lost_and_found_between_two_looks_is_said(watcher):
