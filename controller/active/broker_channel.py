@@ -5,7 +5,7 @@ Runs in: the controller process of the active node; a task, while something wait
     UpdateMetadata   live brokers; to one that came, of all partitions
     StopReplica      of replicas that were to be stopped, and are told to follow since
     LeaderAndIsr     whose leaders are known by then: an Apache follower refuses one that it does not know
-    UpdateMetadata   of partitions
+    UpdateMetadata   of topics that are gone since they were told to go; of partitions
     StopReplica      of the others
 
 What is told meanwhile is the next round's. Each request names NOTICE_PARTITIONS_MAX partitions at most, and says what the
@@ -32,6 +32,7 @@ from headrace.controller.active.broker_requests import (
 )
 from headrace.controller.active.notices import OnStopped
 from headrace.controller.active.term import RETRY_MS, Term
+from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper.tasks import Future
 from headrace.controller.zookeeper.znodes import Registration
 from headrace.errors import BadFrame, ErrorCode, error_of
@@ -67,13 +68,14 @@ class Line(Protocol):
 class Waiting:
     """Names of what a broker is to be told."""
 
-    __slots__ = ("first", "is_first", "leaders", "metadata", "stops", "stops_before")
+    __slots__ = ("first", "is_first", "leaders", "left", "metadata", "stops", "stops_before")
 
     def __init__(self) -> None:
         self.is_first = False  # the live brokers, before anything else
         self.first: dict[str, set[int] | None] = {}  # partitions with them; None: all of the topic
         self.leaders: dict[str, dict[int, bool]] = {}  # topic -> partition -> is new
         self.metadata: dict[str, set[int] | None] = {}
+        self.left: dict[str, Topic] = {}  # of these, topics that were being deleted: they may be gone when it is told
         self.stops: Stops = {}
         self.stops_before: Stops = {}
 
@@ -112,6 +114,9 @@ class BrokerChannel:
     def tell_metadata(self, name: str, indexes: Collection[int] | None) -> None:
         """None: of all partitions"""
         _add_partitions(self._waiting.metadata, name, indexes)
+        topic = self._term.leaving.get(name)
+        if topic is not None:
+            self._waiting.left[name] = topic
         self._run()
 
     def stop(self, name: str, index: int, stop: StoppedReplica, on_stopped: OnStopped | None) -> None:
@@ -147,7 +152,12 @@ class BrokerChannel:
                 await self._tell_metadata(waiting.first, is_first=True)
             await self._stop(waiting.stops_before)
             await self._tell_leaders(waiting.leaders)
-            await self._tell_metadata(waiting.metadata)
+            await self._tell_gone(waiting.left)
+            known = self._term.known.topics
+            metadata = {
+                name: wanted for name, wanted in waiting.metadata.items() if name not in waiting.left or name in known
+            }
+            await self._tell_metadata(metadata)
             await self._stop(waiting.stops)
 
     async def _tell_metadata(self, wanted: Mapping[str, Collection[int] | None], is_first: bool = False) -> None:
@@ -157,6 +167,21 @@ class BrokerChannel:
         for part in parts or [{}] * is_first:
             make = partial(metadata_request, self._term, self._broker.epoch, part)
             await self._exchange(ApiKey.UPDATE_METADATA, version, make)
+
+    async def _tell_gone(self, left: Mapping[str, Topic]) -> None:
+        """Topics that are deleted, as they were then: some may be gone by now, or become so while others are told.
+
+        Without ids the name of one that was made again would be taken for the old one.
+        """
+        known, has_ids = self._term.known.topics, self._versions.has_topic_ids
+
+        def make(part: Mapping[str, Collection[int]]) -> Any:
+            gone = {name: left[name] for name in part if has_ids or name not in known}
+            wanted = {name: part[name] for name in gone}
+            return metadata_request(self._term, self._broker.epoch, wanted, gone) if gone else None
+
+        for part in _cut(dict.fromkeys(left), lambda name: range(len(left[name].states))):
+            await self._exchange(ApiKey.UPDATE_METADATA, self._versions.update_metadata, partial(make, part))
 
     async def _tell_leaders(self, wanted: Mapping[str, Mapping[int, bool]]) -> None:
         version = self._versions.leader_and_isr

@@ -16,9 +16,14 @@ from headrace.controller.active.term import Term
 from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.cluster.partition_assignment import assignment_of, told_assignment
 from headrace.controller.zookeeper.znodes import Endpoint, PartitionState, Registration
+from headrace.ids import NO_EPOCH, NO_LEADER
 from headrace.protocol import messages
 from headrace.protocol.messages import ZERO_UUID
 
+NOTHING_GONE: Mapping[str, Topic] = {}
+NO_STATE = PartitionState(
+    NO_LEADER, NO_EPOCH, (), 0
+)  # of a topic that goes: the controller before us may have removed it already
 LEADER_DURING_DELETE = -2  # of a partition whose topic goes: brokers forget it
 
 _Leaders = messages.LeaderAndIsrRequest
@@ -70,18 +75,23 @@ def leaders_request(term: Term, broker_epoch: int, wanted: Mapping[str, Mapping[
     )
 
 
-def metadata_request(term: Term, broker_epoch: int, wanted: Mapping[str, Collection[int]]) -> Any:
-    """UpdateMetadata of partitions; with all live brokers, which the receiver takes for all there are."""
+def metadata_request(
+    term: Term, broker_epoch: int, wanted: Mapping[str, Collection[int]], gone: Mapping[str, Topic] = NOTHING_GONE
+) -> Any:
+    """UpdateMetadata of partitions; with all live brokers, which the receiver takes for all there are.
+
+    gone   topics that are deleted, whatever has their names now
+    """
     topics = []
     for name, indexes in wanted.items():
-        topic = term.find(name)
+        topic = gone.get(name) or term.find(name)
         if topic is None:
             continue
-        is_leaving = name not in term.known.topics
+        is_leaving = name in gone or name not in term.known.topics
         rows = [
             _metadata_row(term, topic, index, state, is_leaving)
             for index in indexes
-            if (state := _state(topic, index)) is not None
+            if (state := _state(topic, index) or (NO_STATE if is_leaving else None)) is not None
         ]
         if rows:
             topics.append(

@@ -13,7 +13,8 @@ last read found records or an error. So a fetch of thousands of idle partitions 
 no news is that of `fetch_purgatory.py`: wait byte set, fence, row read.
 
 Bounds: max.incremental.fetch.session.cache.slots over all network workers, shared out evenly; SESSION_PARTITIONS_MAX partitions
-of a session. Who finds no room is served without a session.
+of a session. Who finds no room is served without a session, and so is who is no broker of the view; the session that was used
+least lately gives way once it was idle for SESSION_IDLE_MS_MIN, so that connections which nobody ends hold no slot for ever.
 
 Source: Kafka `FetchSession`, `FetchManager.newContext`.
 """
@@ -25,7 +26,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from random import Random
 
 from headrace.errors import ErrorCode
-from headrace.limits import SESSION_PARTITIONS_MAX
+from headrace.limits import SESSION_IDLE_MS_MIN, SESSION_PARTITIONS_MAX
 from headrace.protocol import messages
 from headrace.shm.partition_table import WAITS_FOR_END, PartitionTable
 from headrace.workers.network.connection import Connection
@@ -72,6 +73,7 @@ class FetchSession:
     session_id    0: of one request only
     broker_epoch  that its last request told, -1 before v15
     life          the same; where it told none, what the view had when the request came
+    used_ms       when its last request came
     topics        its partitions by index, by topic
     news          partitions that are to be read, those that wait longest first
     parked        its fetch, while that waits
@@ -79,7 +81,7 @@ class FetchSession:
 
     __slots__ = (
         "broker_epoch", "connection", "epoch", "has_ids", "life", "news", "parked", "partition_count", "replica_id",
-        "session_id", "topics",
+        "session_id", "topics", "used_ms",
     )  # fmt: skip
 
     def __init__(self, connection: Connection, replica_id: int, session_id: int, *, has_ids: bool) -> None:
@@ -87,6 +89,7 @@ class FetchSession:
         self.replica_id = replica_id
         self.broker_epoch = -1
         self.life = -1
+        self.used_ms = 0
         self.session_id = session_id
         self.epoch = FIRST_EPOCH + 1
         self.has_ids = has_ids
@@ -156,7 +159,7 @@ class FetchSessions:
         self._network_worker = network_worker
         self._sessions_max = sessions_max
         self._random = random
-        self._by_id: dict[int, FetchSession] = {}
+        self._by_id: dict[int, FetchSession] = {}  # those used least lately first
         self._by_connection: dict[Connection, dict[FetchSession, None]] = {}
         self._by_slot: dict[int, dict[FetchedPartition, FetchSession]] = {}
         self._by_topic: dict[TopicKey, dict[FetchSession, None]] = {}
@@ -171,18 +174,28 @@ class FetchSessions:
         return bool(self._by_connection)
 
     def enter(
-        self, connection: Connection, request: messages.FetchRequest, replica_id: int, *, has_ids: bool
+        self,
+        connection: Connection,
+        request: messages.FetchRequest,
+        replica_id: int,
+        now_ms: int,
+        *,
+        has_ids: bool,
+        is_broker: bool,
     ) -> FetchSession | ErrorCode:
         """The session that a request belongs to, a new one where it wants one; an error of the whole request.
 
         The session has taken what the request names and forgets.
+
+        is_broker   whether who asks may have a session that lives on
         """
         session_id, epoch = request.session_id, request.session_epoch
         if epoch in (FIRST_EPOCH, NO_SESSION_EPOCH):
             old = self._by_id.get(session_id) if session_id else None
             if old is not None and old.connection is connection:
                 self.close(old)
-            return self._begin(connection, request, replica_id, epoch == FIRST_EPOCH, has_ids)
+            may_live = is_broker and epoch == FIRST_EPOCH
+            return self._begin(connection, request, replica_id, may_live, has_ids, now_ms)
         session = self._by_id.get(session_id)
         if session is None or session.connection is not connection or session.replica_id != replica_id:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
@@ -191,6 +204,8 @@ class FetchSessions:
         if session.has_ids != has_ids:
             return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
         session.epoch = epoch + 1 if epoch < _LAST_INT else FIRST_EPOCH + 1
+        session.used_ms = now_ms
+        self._by_id[session_id] = self._by_id.pop(session_id)
         for partition in session.forget(request):
             self.place(session, partition, -1)
             if partition.topic not in session.topics:
@@ -202,21 +217,38 @@ class FetchSessions:
         return session
 
     def _begin(
-        self, connection: Connection, request: messages.FetchRequest, replica_id: int, is_wanted: bool, has_ids: bool
+        self,
+        connection: Connection,
+        request: messages.FetchRequest,
+        replica_id: int,
+        is_wanted: bool,
+        has_ids: bool,
+        now_ms: int,
     ) -> FetchSession:
         count = sum(len(topic.partitions) for topic in request.topics)
         session_id = NO_SESSION
-        if is_wanted and 0 < count <= SESSION_PARTITIONS_MAX and len(self._by_id) < self._sessions_max:
+        if is_wanted and 0 < count <= SESSION_PARTITIONS_MAX and self._has_room(now_ms):
             session_id = next(
                 one for one in (self._random.randint(1, _LAST_INT) for _ in itertools.count()) if one not in self._by_id
             )
         session = FetchSession(connection, replica_id, session_id, has_ids=has_ids)
+        session.used_ms = now_ms
         session.name(request)
         if session_id:
             self._by_id[session_id] = session
         self._by_connection.setdefault(connection, {})[session] = None
         self._index_topics(session, request)
         return session
+
+    def _has_room(self, now_ms: int) -> bool:
+        """Whether there may be one more session; of one that was idle for long, its place."""
+        if len(self._by_id) < self._sessions_max:
+            return True
+        oldest = next(iter(self._by_id.values()), None)
+        if oldest is None or now_ms - oldest.used_ms < SESSION_IDLE_MS_MIN:
+            return False
+        self.close(oldest)
+        return True
 
     def _index_topics(self, session: FetchSession, request: messages.FetchRequest) -> None:
         for topic in request.topics:

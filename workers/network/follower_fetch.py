@@ -56,7 +56,10 @@ _pack_fetched = FOLLOWER_FETCHED_ENTRY.pack
 def handle(context: Context, exchange: Exchange, request: messages.FetchRequest, replica_id: int) -> None:
     """Answer at once where there is reason to; else wait."""
     has_ids = exchange.api_version >= VERSION_OF_TOPIC_IDS
-    session = context.sessions.enter(exchange.connection, request, replica_id, has_ids=has_ids)
+    is_broker = replica_id in context.view.brokers and replica_id != context.node_id
+    session = context.sessions.enter(
+        exchange.connection, request, replica_id, context.now_ms, has_ids=has_ids, is_broker=is_broker
+    )
     if isinstance(session, ErrorCode):
         response = messages.FetchResponse(error_code=int(session))
         exchange.answer(encode_response_parts(ApiKey.FETCH, exchange.api_version, response))

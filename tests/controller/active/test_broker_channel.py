@@ -10,6 +10,8 @@ import pytest
 from headrace.controller.active import broker_channel, broker_requests
 from headrace.controller.active.broker_channels import BrokerChannels
 from headrace.controller.active.term import Part
+from headrace.controller.cluster import events
+from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.znodes import Registration
 from headrace.errors import ErrorCode
@@ -189,6 +191,43 @@ def test_a_topic_that_is_being_deleted_has_no_leader(rig):
     rig.run()
     assert [row.leader for row in states_of(rig.lines[1], METADATA).values()] == [-2, -2]
     assert LEADERS not in rig.lines[1].keys
+
+
+@pytest.mark.parametrize("ibp", ["2.6", "3.9"])
+@pytest.mark.parametrize("is_made_again", [False, True])
+def test_a_topic_that_is_gone_before_a_broker_was_told_is_told_all_the_same(new_node, ensemble, ibp, is_made_again):
+    """A broker that answers late and has no replica of it holds no deletion up: it would tell clients of the topic for ever."""
+    rig = Rig(new_node, ensemble, ibp)
+    rig.hold(1)
+    rig.notices.tell_brokers([1])
+    rig.run()
+    topic = rig.node.known.topics["t0"]
+    topic.states[0] = None  # removed by the controller before us
+    rig.term.leaving["t0"] = topic
+    rig.term.tell(events.TopicLeaving("t0"))
+    rig.notices.tell_metadata("t0")
+    del rig.term.leaving["t0"]
+    if is_made_again:
+        states = [znodes.PartitionState(0, 0, (0,), 1)]
+        rig.node.known.topics["t0"] = Topic("t0", znodes.new_uuid(), ((0,),), {}, states)
+        rig.notices.tell_metadata("t0")
+    line = rig.lines[1]
+    line.is_held = False
+    line.answer()
+    rig.rest()
+    told = [
+        (topic.topic_id.hex(), row.partition_index, row.leader)
+        for _key, _version, request in line.requests
+        for topic in request.topic_states
+        for row in topic.partition_states
+    ]
+    gone = [(topic.topic_id, index, -2) for index in (0, 1)]
+    if ibp == "2.6":
+        gone = (
+            [] if is_made_again else [("0" * 32, index, -2) for index in (0, 1)]
+        )  # by its name it is the one there is now
+    assert told[: len(gone)] == gone
+    assert [leader for _id, _index, leader in told[len(gone) :]] == [0] * is_made_again
 
 
 def test_reassigned_replicas_and_recovery_are_told(rig):

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from headrace.errors import ErrorCode
+from headrace.limits import SESSION_IDLE_MS_MIN
 from headrace.protocol.record_batch import iterate_batches
 from headrace.shm.layout import PARTITION_ROW_BYTES, PARTITION_ROWS
 from headrace.shm.messages import ADVANCED, GROWN, SLOT_ENTRY
@@ -14,7 +15,9 @@ from tests.workers.network.follower_rig import (
     BROKER_EPOCH,
     EPOCH,
     FOLLOWER,
+    NODE,
     SECOND,
+    STRANGER,
     Follower,
     FollowerRig,
     replicated,
@@ -309,6 +312,33 @@ def test_who_finds_no_room_is_served_without_a_session(tmp_path, monkeypatch):
     followers[0].client.close()
     rig.turn_until(lambda: len(rig.context.sessions) == 1)
     assert followers[2].fetch(wanted(0))[0].session_id
+    rig.close()
+
+
+@pytest.mark.parametrize("replica_id", [STRANGER, NODE])
+def test_who_is_no_broker_takes_no_place(rig, replica_id):
+    """Anybody may say a number: followers would be left without sessions."""
+    for _ in range(3):
+        answer, rows = Follower(rig, replica_id).fetch(wanted(0))
+        assert (answer.session_id, ErrorCode(rows[0].error_code).name) == (0, "CLUSTER_AUTHORIZATION_FAILED")
+    assert not rig.context.sessions.has_any
+
+
+def test_a_session_that_nobody_uses_gives_way_to_a_new_one(tmp_path):
+    """Who used his last is not the first to go, and nobody goes who fetches now and then."""
+    rig = FollowerRig(tmp_path, max_incremental_fetch_session_cache_slots=2)
+    idle, lively, late = Follower(rig), Follower(rig), Follower(rig)
+    lively.fetch(wanted(0))
+    idle.fetch(wanted(0))
+    lively.fetch()
+    rig.clock.ms += SESSION_IDLE_MS_MIN - 1
+    assert not late.fetch(wanted(0))[0].session_id
+    lively.fetch()
+    rig.clock.ms += 1
+    assert late.fetch(wanted(0))[0].session_id
+    assert name(idle.fetch()[0]) == "FETCH_SESSION_ID_NOT_FOUND"
+    assert name(lively.fetch()[0]) == "NONE"
+    assert len(rig.context.sessions) == 2
     rig.close()
 
 

@@ -36,6 +36,7 @@ from headrace.workers.partition.replication.follower_states import first_state
 from headrace.workers.partition.replication.throttle import Throttle
 
 _CYCLE_NS = FETCHED_CYCLE_MS_MAX * 1_000_000
+_NEWS_INTERVAL_NS = 1_000_000_000  # between two lines of who follows whom
 
 _log = logging.getLogger(__name__)
 
@@ -67,6 +68,7 @@ class Fetchers:
         self._fetchers: dict[int, Fetcher] = {}  # by leader
         self._delays: Deadlines[Followed] = Deadlines(partitions_max)
         self._has_news = False
+        self._news_due_ns = 0  # before which it is not told: thousands of logs open one after the other
         self._is_closing = False
         self._throttle = throttle
 
@@ -90,7 +92,8 @@ class Fetchers:
     def follow_role(self, replica: Replica) -> None:
         """The role of a replica is another, or it is retired, or new; told again, nothing changes."""
         held = self.by_slot.get(replica.slot)
-        follows = replica.state is RowState.FOLLOWER and replica.leader_id not in (NO_LEADER, self._options.node_id)
+        is_led = replica.leader_id not in (NO_LEADER, self._options.node_id)
+        follows = replica.state is RowState.FOLLOWER and is_led and not replica.is_halted
         if held is not None:
             if held.replica is not replica and not follows:
                 return  # another replica has the slot now
@@ -116,7 +119,8 @@ class Fetchers:
             followed = due[2]
             self._fetchers[followed.leader].resume(followed)
             done += 1
-        if self._has_news:
+        if self._has_news and now_ns >= self._news_due_ns:
+            self._news_due_ns = now_ns + _NEWS_INTERVAL_NS
             self._tell_news()
         until_ns = now_ns + _CYCLE_NS
         fetchers = self._fetchers

@@ -480,6 +480,19 @@ def test_nobody_is_asked_where_there_is_no_leader(rig, leader, leader_id):
     assert not leader.asked
 
 
+def test_a_leader_whose_broker_is_known_only_now_is_followed_in_the_same_epoch(rig, leader, led):
+    """A node that starts may read brokers before the last one registers, and nobody writes a state again for that."""
+    led.append(1)
+    rig.follow(leader=-1)
+    rig.settle()
+    assert not rig.fetchers
+    rig.follow(leader=1)
+    rig.follow_until(led)
+    followed = rig.fetchers.by_slot[0]
+    rig.follow(leader=-1)
+    assert rig.fetchers.by_slot[0] is followed, "it is away for the moment"
+
+
 def test_an_isr_that_changes_disturbs_no_fetch(rig, leader, led):
     rig.follow()
     rig.settle()
