@@ -25,7 +25,7 @@ LEAVE_MS_MAX = 1_500  # of that, for leaders to move to other brokers
 LOCAL_STOP_MAX_MS = 11_000  # of all nodes of `headrace dev`, side by side; then they are killed
 IDLE_WAIT_MAX_MS = 250  # no sleep is longer, so a lost wake-up costs this much at most
 TIMED_WAIT_MAX_MS = 100  # of a partition worker in which something waits for its time
-DRAIN_MAX_MS = 3_000  # of a process that stops, for what it has taken
+DRAIN_MAX_MS = 2_600  # of a process that stops, for what it has taken
 
 # Connections to other nodes (`runtime/peers.py`)
 PEERS_MAX = 4_096  # of one process

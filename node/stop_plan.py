@@ -12,7 +12,7 @@ workers their flush.
 
 from __future__ import annotations
 
-from headrace.limits import LEAVE_MS_MAX, STOP_DEADLINE_MS
+from headrace.limits import DRAIN_MAX_MS, LEAVE_MS_MAX, STOP_DEADLINE_MS
 from headrace.shm.wiring import Role
 
 # role -> when it must have exited, from the beginning of the stop
@@ -23,6 +23,9 @@ STOP_PLAN: dict[Role, int] = {
     Role.CONTROLLER: STOP_DEADLINE_MS,
 }
 
-assert STOP_PLAN[Role.NETWORK] > LEAVE_MS_MAX
+CLOSE_MS = 500  # after a drain that took its time, on a busy machine: else who is in order is killed
+
+assert STOP_PLAN[Role.NETWORK] - LEAVE_MS_MAX >= DRAIN_MAX_MS + CLOSE_MS
+assert STOP_PLAN[Role.PARTITION] - STOP_PLAN[Role.NETWORK] >= DRAIN_MAX_MS + CLOSE_MS
 assert STOP_PLAN.keys() == set(Role)
 assert list(STOP_PLAN.values()) == sorted(STOP_PLAN.values())

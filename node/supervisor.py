@@ -91,6 +91,9 @@ class Supervisor:
         self._listeners = Listeners([], "", 0, "")
         self._children: list[Child] = []
         self._is_ready = False
+        self._watched_ns = self._awake_ns = (
+            time.monotonic_ns()
+        )  # hung ones: last look, and since when looks are regular
         self._is_stopping = False
         self._exit_code = exit_codes.CLEAN
         self._end_reason = ""
@@ -381,10 +384,14 @@ class Supervisor:
         """SIGKILL to processes without a sign of life; True while one of them is there."""
         now_ns = time.monotonic_ns()
         timeout_ms = self._settings["headrace.worker.hang.timeout.ms"]
+        if now_ns - self._watched_ns > timeout_ms * 1_000_000 // 2:
+            self._awake_ns = now_ns  # we were stopped ourselves, most likely the whole node: all have their time again
+        self._watched_ns = now_ns
         found = False
         for child in self._children:
             heartbeat_ns = self._fabric.processes.heartbeat_ns(child.process_id)
-            if not child.pid or not restart_policy.is_hung(child.started_ns, heartbeat_ns, now_ns, timeout_ms):
+            since_ns = max(child.started_ns, self._awake_ns)
+            if not child.pid or not restart_policy.is_hung(since_ns, heartbeat_ns, now_ns, timeout_ms):
                 continue
             found = True
             if not child.is_killed:

@@ -6,6 +6,7 @@ import select
 import signal
 import socket
 import threading
+import time
 
 import pytest
 
@@ -410,6 +411,23 @@ def test_a_stopped_process_counts_as_hung(fork_node):
     os.kill(node.child(NETWORK), signal.SIGSTOP)
     wait_until(lambda: node.starts(NETWORK) == 2, node.log)
     assert node.stop() == 0
+
+
+def test_a_node_that_was_stopped_whole_kills_nobody_once_it_goes_on(fork_node):
+    """A frozen container, a paused virtual machine: the supervisor is back first, and the others are as old as its own pause."""
+    node = fork_node(HANGS_SOON)
+    node.wait_ready()
+    children = node.children()
+    node.signal(signal.SIGSTOP)
+    for pid in children:
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(2.5)  # longer than the time after which they count as hung
+    node.signal(signal.SIGCONT)
+    time.sleep(0.5)  # it looks at them
+    for pid in children:
+        os.kill(pid, signal.SIGCONT)
+    assert node.stop() == 0
+    assert "process hung" not in node.log()
 
 
 def test_children_die_with_a_killed_supervisor_and_the_next_start_sweeps(fork_node, is_running):

@@ -1,8 +1,10 @@
 """Topics of a scenario: made where they are wanted, with a wait until every broker knows their leaders."""
 
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, ResourceType
 
 CREATE_S = 60
+NOT_ALL_THERE = (KafkaError.INVALID_REPLICATION_FACTOR, KafkaError.INVALID_REPLICA_ASSIGNMENT)
 
 
 def create(cluster, topic, partitions=3, replicas=3, config=None, assignment=None):
@@ -15,7 +17,18 @@ def create(cluster, topic, partitions=3, replicas=3, config=None, assignment=Non
         wanted = NewTopic(topic, len(assignment), replica_assignment=assignment, config=config or {})
     else:
         wanted = NewTopic(topic, partitions, replicas, config=config or {})
-    admin.create_topics([wanted], operation_timeout=30)[topic].result(CREATE_S)
+
+    def is_made():
+        """The controller may not have seen every broker's registration yet."""
+        try:
+            admin.create_topics([wanted], operation_timeout=30)[topic].result(CREATE_S)
+        except KafkaException as failure:
+            if failure.args[0].code() in NOT_ALL_THERE:
+                return False
+            raise
+        return True
+
+    cluster.wait_until(is_made, "not all brokers are known")
     cluster.wait_until_whole()
     return topic
 
