@@ -89,7 +89,7 @@ links:
 stubs: $(STAMP) links
 	@$(BIN)/python tests/support/write_stubs.py $(LINKS)
 
-bench: $(STAMP) ## Headrace against Apache Kafka on this machine (needs mvn; some 25 minutes)
+bench: $(STAMP) ## Headrace against Apache Kafka on this machine (needs mvn; some 35 minutes)
 	$(BIN)/python -m bench.run
 
 interop: $(STAMP) ## Kafka's own tools and other clients against a node (needs mvn)

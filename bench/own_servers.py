@@ -1,4 +1,4 @@
-"""The parts of `make bench` that start servers of their own: recovery, compaction, groups, control. Each is a program;
+"""The parts of `make bench` that start servers of their own: recovery, compaction, groups, control, cluster. Each is a program;
 this reads its figures.
 
 Sizes are those that the aims name: an unclean log of 5 GB, 10,000 groups of 10 members, 1,000,000 committed offsets.
@@ -7,11 +7,14 @@ Sizes are those that the aims name: an unclean log of 5 GB, 10,000 groups of 10 
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from bench import cluster
 
 if TYPE_CHECKING:
     from bench.run import Table
@@ -81,3 +84,28 @@ def bench_groups(table: Table, is_quick: bool) -> None:
             "committed offsets", f"{offsets:,} committed offsets"
         )
         table.add("groups", label, unit, report["headrace"][key], report["kafka"][key], aim, at_most)
+
+
+def bench_cluster(table: Table, is_quick: bool) -> None:
+    """Three nodes beside three brokers; rows of what was measured, also where something else failed."""
+    sizes = ("--rounds", "1", "--seconds", "2", "--partitions", "1000") if is_quick else ()
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        failure = None
+        try:
+            _run("bench.cluster", "--json", file.name, *sizes)
+        except SystemExit as told:
+            failure = told
+        written = Path(file.name).read_text()
+    report: dict[str, Any] = json.loads(written) if written else {"results": {}, "partitions": 0}
+    for figure, what, unit, factor, aim, at_most in cluster.ROWS:
+        by_kind = report["results"].get(figure, {})
+        if "headrace" not in by_kind:
+            continue
+        ours, theirs = (
+            factor * statistics.median(by_kind[kind]) if kind in by_kind else None for kind in ("headrace", "kafka")
+        )
+        is_ratio_missing = theirs is None and figure not in cluster.OURS_ALONE
+        label = what.format(partitions=report["partitions"])
+        table.add("cluster", label, unit, ours, theirs, None if is_ratio_missing else aim, at_most)
+    if failure is not None:
+        raise failure

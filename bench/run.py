@@ -1,11 +1,12 @@
 """`make bench`: Headrace against Apache Kafka 3.9 on this machine, the same loads, A B A B, medians; one table with ratios.
 
-    python bench/run.py                       everything (some 25 minutes)
+    python bench/run.py                       everything (some 35 minutes)
     python bench/run.py --quick               shorter windows, one round: a quick check, not a result
     python bench/run.py --only wire,latency   parts: limits, start, wire, latency, perf, formats, spark, recovery, compaction,
-                                              groups, control
+                                              groups, control, cluster
 
-Both servers run all the time, each with a ZooKeeper of its own; only one is under load at a time. The table goes to bench/results/.
+Both servers run all the time, each with a ZooKeeper of its own; only one is under load at a time. The table goes to bench/results/, that
+of some parts to a file named after them.
 """
 
 from __future__ import annotations
@@ -31,7 +32,13 @@ sys.path.insert(0, str(ROOT))
 
 from bench import formats, latency, limits  # noqa: E402
 from bench.nodes import Headrace, Kafka, Server  # noqa: E402
-from bench.own_servers import bench_compaction, bench_control, bench_groups, bench_recovery  # noqa: E402
+from bench.own_servers import (  # noqa: E402
+    bench_cluster,
+    bench_compaction,
+    bench_control,
+    bench_groups,
+    bench_recovery,
+)
 from bench.page_cache import PageCache  # noqa: E402
 from bench.peers import jars  # noqa: E402
 from bench.rounds import Rounds  # noqa: E402
@@ -48,6 +55,7 @@ PARTS = (
     "compaction",
     "groups",
     "control",
+    "cluster",
 )
 WIRE = (
     ("produce-1", 1, "requests_per_s"),
@@ -68,6 +76,7 @@ OWN_SERVERS = {
     "compaction": bench_compaction,
     "groups": bench_groups,
     "control": bench_control,
+    "cluster": bench_cluster,
 }
 SPARK_RECORDS = 3_000_000
 PERF_RECORDS = 3_000_000
@@ -354,7 +363,9 @@ def main() -> int:
         "The load generator shares the cores."
     )
     arguments.out.mkdir(parents=True, exist_ok=True)
-    name = f"{date.today()}{'-quick' if arguments.quick else ''}"
+    name = "-".join(
+        [str(date.today()), *(() if set(PARTS) <= set(parts) else parts), *(("quick",) if arguments.quick else ())]
+    )
     (arguments.out / f"{name}.md").write_text(table.markdown(facts))
     (arguments.out / f"{name}.json").write_text(json.dumps({"facts": facts, "rows": table.rows}, indent=1) + "\n")
     print(f"\nwritten to {arguments.out / name}.md")

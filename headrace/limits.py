@@ -202,6 +202,7 @@ INSPECTED_EPOCHS_MAX = 10_000  # runs of one leader epoch that are remembered of
 INSPECTED_ABORTS_MAX = 100_000
 PROBES_MAX = 64  # index entries that are tried after a bad place
 OLD_ENTRY_BYTES_MAX = 256 << 20  # of v0 and v1, which are read in one piece
+KNOWN_PLACES_MAX = 8  # of a segment, where ranges ended lately: readers at its end continue there
 READER_SEGMENTS_MAX = 8
 GROUP_SEGMENTS_MAX = 1000
 MESSAGE_07_BYTES_MAX = 64 << 20
@@ -252,6 +253,9 @@ FETCHED_CYCLE_MS_MAX = 5  # of a cycle, in which what leaders sent is appended; 
 FETCHED_SLICE_BYTES = 128 << 10  # appended between two checks of the clock
 REPLICATION_RATE_MAX = (1 << 63) - 1  # bytes a second: no throttle
 THROTTLE_PAUSE_MS_MAX = 1_000  # of a throttled follower, before its rate is read again
+FETCH_RECONNECT_FIRST_MS = (
+    10  # of a follower whose connection broke: a network worker that died is back within milliseconds
+)
 FETCH_PAUSE_FIRST_MS = 20  # after an error of a partition, doubled each time up to replica.fetch.backoff.ms
 FETCH_BUFFER_BYTES_MAX = 64 << 20  # of answers of one leader, received in place; a larger one gets memory of its own
 

@@ -221,7 +221,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("compression.lz4.level", _I, "9", "lz4 level when the node compresses; 9: the fastest.", 1, 17),
     Setting("compression.zstd.level", _I, "3", "zstd level when the node compresses.", -131072, 22),
     Setting("headrace.validate.records.deep", _B, "false", "Decompress and validate every batch before it is stored."),
-    Setting("follower.replication.throttled.rate", _L, str(_LONG_MAX), "Bytes a second that throttled followers of this node fetch, shared evenly by its partition workers.", 1, _LONG_MAX),
+    Setting("follower.replication.throttled.rate", _L, str(_LONG_MAX), "Bytes a second that throttled followers of this node fetch.", 1, _LONG_MAX),
     Setting("leader.replication.throttled.rate", _L, str(_LONG_MAX), "Bytes a second that this node sends of throttled partitions that it leads; beyond, followers out of sync get none.", 1, _LONG_MAX),
     # Producers
     Setting("producer.id.expiration.ms", _I, "86400000", "Idle time after which a producer id expires.", 1, _INT_MAX),

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from headrace.errors import HeadraceError
+from headrace.limits import KNOWN_PLACES_MAX
 from headrace.log.batch_walk import Found
 from headrace.log.index_layout import OFFSET_ENTRY
 from headrace.log.names import INDEX_SUFFIX, LOG_SUFFIX, path_of
@@ -57,7 +58,7 @@ class SegmentFile:
         self.fd = os.open(path_of(directory, base_offset, LOG_SUFFIX), os.O_RDONLY)
         self._live[0] += 1
         self._index: IndexReader | None = None
-        self._known = (-1, 0)  # (offset, position): a batch with that base offset begins, or will begin, there
+        self._known: dict[int, int] = {}  # offset -> position: a batch begins with it, or will begin, there
         self._boundary = -1  # a position where a batch begins, or will begin, whatever its offset
         self._scale = 0.0  # index entries for each offset, as the last lookup found it
 
@@ -73,11 +74,14 @@ class SegmentFile:
         """A batch ends at `position`; `offset` is that of the next record, where the caller knows it."""
         self._boundary = position
         if offset >= 0:
-            self._known = (offset, position)
+            known = self._known
+            known[offset] = position
+            if len(known) > KNOWN_PLACES_MAX:
+                del known[next(iter(known))]
 
     def forget(self) -> None:
         """The log may have been cut: nothing is known any more."""
-        self._known = (-1, 0)
+        self._known.clear()
         self._boundary = -1
 
     def is_replaced(self) -> bool:
@@ -90,7 +94,7 @@ class SegmentFile:
 
     def known_position(self, offset: int) -> int:
         """Where a batch begins with `offset`, -1 where that has to be searched."""
-        return self._known[1] if self._known[0] == offset else -1
+        return self._known.get(offset, -1)
 
     def find(self, offset: int, end: int) -> tuple[int, int] | None:
         """(position, size) of the batch that holds `offset`, or of the next one; None where there is none before `end`.

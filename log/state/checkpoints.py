@@ -104,17 +104,23 @@ def read_partition_metadata(path: Path) -> str:
         return ""
 
 
+def sync_file(path: Path, disk: Disk = _DISK) -> bool:
+    """Make what a file holds durable, its name is for the caller; False, where there is none. raises OSError"""
+    try:
+        fd = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        disk.fsync(fd)
+    finally:
+        os.close(fd)
+    return True
+
+
 def sync_beginning(directory: Path, disk: Disk = _DISK) -> None:
     """Make the small files of a new partition durable, and its name; its own directory is for the caller. raises OSError"""
     for name in (PARTITION_METADATA_FILE, LEADER_EPOCH_FILE):
-        try:
-            fd = os.open(directory / name, os.O_RDONLY)
-        except FileNotFoundError:
-            continue
-        try:
-            disk.fsync(fd)
-        finally:
-            os.close(fd)
+        sync_file(directory / name, disk)
     disk.sync_directory(directory.parent)
 
 

@@ -3,6 +3,12 @@
 Epochs and start offsets both grow. Assigning at election time, before the first append, is what KAFKA-7415
 was about.
 
+An epoch that begins is written at once and synced later (`sync`), before the recovery point passes a batch of it
+(`log/writing/sync_state.py`): a broker that dies leaves thousands of epochs that begin, and two fsyncs for each of them
+would be what its partitions wait for. What a crash of the machine takes of the file, the batches after the recovery point tell
+again; an epoch without a batch, no other log has. What is cut is synced at once: an epoch that comes back would be newer
+than those of the batches that followed the cut.
+
 Source: Kafka `LeaderEpochFileCache`; KIP-101, KIP-279.
 """
 
@@ -14,7 +20,13 @@ from pathlib import Path
 
 from headrace.ids import NO_EPOCH
 from headrace.log.disk import Disk
-from headrace.log.state.checkpoints import LEADER_EPOCH_FILE, BadCheckpoint, read_leader_epochs, write_leader_epochs
+from headrace.log.state.checkpoints import (
+    LEADER_EPOCH_FILE,
+    BadCheckpoint,
+    read_leader_epochs,
+    sync_file,
+    write_leader_epochs,
+)
 
 UNDEFINED = (NO_EPOCH, -1)
 
@@ -24,13 +36,15 @@ _log = logging.getLogger(__name__)
 class LeaderEpochs:
     """The epochs of one log, in memory and on disk.
 
-    is_lost   the file was missing or could not be read: the batches of a log that has some tell them again
+    is_lost     the file was missing or could not be read: the batches of a log that has some tell them again
+    is_synced   whether a crash of the machine leaves the file as it is
     """
 
     def __init__(self, directory: Path, disk: Disk) -> None:
         self._path = directory / LEADER_EPOCH_FILE
         self._disk = disk
         self._entries: list[tuple[int, int]] = []
+        self.is_synced = False  # whoever wrote it may have been killed before
         try:
             self._entries = read_leader_epochs(self._path)
             self.is_lost = not self._entries and (not self._path.exists() or not self._path.stat().st_size)
@@ -49,7 +63,7 @@ class LeaderEpochs:
         return self._entries[-1][0] if self._entries else -1
 
     def assign(self, epoch: int, start_offset: int, *, is_durable: bool = True) -> bool:
-        """Begin an epoch, if it is newer than the latest; written before this returns, and synced if `is_durable`."""
+        """Begin an epoch, if it is newer than the latest; written before this returns, and synced if `is_durable`, else by `sync`."""
         if epoch < 0 or epoch <= self.latest:
             return False
         while self._entries and self._entries[-1][1] >= start_offset:
@@ -57,6 +71,16 @@ class LeaderEpochs:
         self._entries.append((epoch, start_offset))
         self._write(is_durable=is_durable)
         return True
+
+    def sync(self) -> bool:
+        """Have the file outlive a crash of the machine; raises OSError.
+
+        returns   whether it was not synced: the caller syncs the directory, which has its name
+        """
+        if self.is_synced:
+            return False
+        self.is_synced = sync_file(self._path, self._disk)
+        return self.is_synced
 
     def replace(self, entries: list[tuple[int, int]]) -> None:
         """Take what the batches tell; raises OSError."""
@@ -84,7 +108,9 @@ class LeaderEpochs:
         return end_offset_for(self._entries, epoch, log_end_offset)
 
     def _write(self, *, is_durable: bool = True) -> None:
+        self.is_synced = False
         write_leader_epochs(self._path, self._entries, self._disk, is_durable=is_durable)
+        self.is_synced = is_durable
 
 
 def end_offset_for(entries: list[tuple[int, int]], epoch: int, log_end_offset: int) -> tuple[int, int]:

@@ -9,7 +9,6 @@ Runs in: the partition worker that owns the log. Source: Kafka `UnifiedLog.appen
 
 from __future__ import annotations
 
-from headrace.ids import NO_EPOCH
 from headrace.log.config import LogConfig
 from headrace.log.index_layout import AbortedTransaction
 from headrace.log.segments.segment import Segment
@@ -89,9 +88,7 @@ class LogTail:
     def begin_epoch(self, epoch: int, offset: int) -> None:
         """A leader epoch begins at an offset, unless it is known. raises StorageFailed"""
         try:
-            # Where the first one of a new log is lost, there is no file, or an empty one, and the batches tell the epochs.
-            is_first = self._sync.is_begun and self._epochs.latest == NO_EPOCH
-            self._epochs.assign(epoch, offset, is_durable=not is_first)
+            self._epochs.assign(epoch, offset, is_durable=False)  # synced before the recovery point passes its batches
         except OSError as failure:
             self._latch.fail("leader epoch", failure)
 

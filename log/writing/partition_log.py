@@ -93,7 +93,9 @@ class PartitionLog:
         loaded = self._load(checkpoint, environment.progress)
         self.log_start_offset = loaded.start_offset
         self.segments = segments = SegmentList(directory, loaded, clock, disk, latch)
-        self._sync = SyncState(directory, segments, self._mark, disk, latch, loaded.recovery_point, is_begun=is_new)
+        self._sync = SyncState(
+            directory, segments, self._mark, self.epochs, disk, latch, loaded.recovery_point, is_begun=is_new
+        )
         self._tail = tail = LogTail(
             segments,
             self._sync,

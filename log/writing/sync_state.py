@@ -4,6 +4,9 @@ Nothing in the append path syncs unless `flush.messages` says so; rolled segment
 (`note_synced`). Beginning a log syncs nothing either: the first flush does, with the name of its directory and its small
 files. What a crash of the machine leaves of a log that was never flushed opens as an empty one.
 
+Before the recovery point moves, the leader epochs are synced, where they are not: recovery learns those of the batches after it,
+and of no others (`log/state/leader_epochs.py`).
+
 Runs in: the partition worker that owns the log. Source: Kafka `UnifiedLog.flush`; docs/decisions/018.
 """
 
@@ -14,6 +17,7 @@ from pathlib import Path
 from headrace.log.disk import Disk
 from headrace.log.segments.segment import sync_segment
 from headrace.log.state.checkpoints import sync_beginning
+from headrace.log.state.leader_epochs import LeaderEpochs
 from headrace.log.state.truncation_mark import TruncationMark
 from headrace.log.writing.failure_latch import FailureLatch
 from headrace.log.writing.segment_list import SegmentList
@@ -29,6 +33,7 @@ class SyncState:
     __slots__ = (
         "_directory",
         "_disk",
+        "_epochs",
         "_latch",
         "_mark",
         "_segments",
@@ -42,6 +47,7 @@ class SyncState:
         directory: Path,
         segments: SegmentList,
         mark: TruncationMark,
+        epochs: LeaderEpochs,
         disk: Disk,
         latch: FailureLatch,
         recovery_point: int,
@@ -49,6 +55,7 @@ class SyncState:
         is_begun: bool,
     ) -> None:
         self._directory = directory
+        self._epochs = epochs
         self._segments = segments
         self._mark = mark
         self._disk = disk
@@ -80,7 +87,7 @@ class SyncState:
             segments.active.sync()
             if self.is_begun:
                 sync_beginning(self._directory, self._disk)
-            if segments.has_new_names:
+            if self._epochs.sync() or segments.has_new_names:
                 self._disk.sync_directory(self._directory)
             if 0 <= self._mark.distrusted_until <= segments.end_offset:
                 self._mark.remove()
@@ -103,6 +110,7 @@ class SyncState:
 
         as_of_version   the list's version from before that: of another log than this, a truncation came in between, it
                         says nothing
+        raises          StorageFailed
         """
         segments = self._segments
         if self._latch.reason is not None or as_of_version < segments.cut_version or offset > segments.end_offset:
@@ -114,6 +122,11 @@ class SyncState:
         segments.unsynced = [base for base in segments.unsynced if ends.get(base, 0) > offset]
         if offset <= self.recovery_point:
             return False
+        try:
+            if self._epochs.sync():
+                self._disk.sync_directory(self._directory)
+        except OSError as failure:
+            self._latch.fail("fsync", failure, is_sync=True)
         self.recovery_point = offset
         if self._unflushed_since_ms and offset == segments.end_offset:
             self._unflushed_since_ms = 0

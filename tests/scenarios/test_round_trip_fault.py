@@ -3,6 +3,7 @@
 A round trip sends numbered records, consumes them, and ends once each has come back.
 """
 
+import os
 import signal
 import threading
 import time
@@ -70,7 +71,7 @@ def test_a_broker_is_paused(make_cluster):
         trip.finish()
     finally:
         for pid in pids:
-            cluster.signal(pid, signal.SIGCONT)
+            os.kill(pid, signal.SIGCONT)
     cluster.members[1].end(signal.SIGKILL)
 
 

@@ -30,6 +30,7 @@ from headrace.protocol import messages
 from headrace.shm.partition_table import WAITS_FOR_END, PartitionTable
 from headrace.workers.network.connection import Connection
 from headrace.workers.network.fetch_purgatory import ParkedFetch
+from headrace.workers.network.routes import Route
 
 NO_SESSION = 0
 FIRST_EPOCH = 0
@@ -48,9 +49,11 @@ class FetchedPartition:
     slot        whose wait byte says that we want news; -1: not hosted here
     told        what its owner was told last: offset, log start; to whom: generation and leader epoch of the row; and in which life
     answered    (high watermark, log start offset) of the last answer
+    route       where it lies, None: nowhere; and
+    is_replica  whether the follower is one of its replicas: both as of `view_version`
     """
 
-    __slots__ = ("answered", "slot", "told", "topic", "wanted")
+    __slots__ = ("answered", "is_replica", "route", "slot", "told", "topic", "view_version", "wanted")
 
     def __init__(self, topic: TopicKey, wanted: messages.FetchRequest.FetchPartition) -> None:
         self.topic = topic
@@ -58,6 +61,9 @@ class FetchedPartition:
         self.slot = -1
         self.told: tuple[int, int, int, int, int] | None = None
         self.answered = (-1, -1)
+        self.route: Route | None = None
+        self.is_replica = False
+        self.view_version = -1
 
 
 class FetchSession:
@@ -248,6 +254,13 @@ class FetchSessions:
                     if session.parked is not None:
                         found[session.parked] = None
         return list(found)
+
+    def note_marks(self, slots: Iterable[int]) -> None:
+        """High watermarks moved: told with the next answer, which nobody is woken for."""
+        if self._by_slot:
+            for slot in slots:
+                for partition, session in self._by_slot.get(slot, _NONE).items():
+                    session.news[partition] = None
 
     def retry_all(self) -> list[ParkedFetch]:
         """An owner died, with what it was about to tell."""

@@ -83,8 +83,8 @@ class _FollowerFetch:
     """
 
     __slots__ = (
-        "_context", "_exchange", "_is_full", "_is_last", "_notes", "_request", "_room", "_session", "_throttled_bytes",
-        "_unread", "is_held_back",
+        "_context", "_exchange", "_is_early", "_is_full", "_is_last", "_notes", "_request", "_room", "_session",
+        "_throttled_bytes", "_unread", "is_held_back",
     )  # fmt: skip
 
     def __init__(
@@ -96,6 +96,7 @@ class _FollowerFetch:
         self._is_full = request.session_epoch <= 0
         self._request = request._replace(topics=[], forgotten_topics_data=[])  # the session has what they say
         self._is_last = False
+        self._is_early = False  # the broker has started again since
         self._room = 0
         self._notes: dict[int, list[bytes]] = {}  # by owner
         self._unread: dict[FetchedPartition, None] = {}  # there are records, whether there is room for them or not
@@ -106,6 +107,7 @@ class _FollowerFetch:
         """Read the partitions that may have news; answer if there is reason to, or it is the last try."""
         session, context, request = self._session, self._context, self._request
         self._is_last = is_last
+        self._is_early = self._is_of_earlier_life()
         self._room = OUTBOX_BYTES_MAX - self._exchange.connection.unsent_bytes
         self._throttled_bytes = 0
         self.is_held_back = False
@@ -136,9 +138,18 @@ class _FollowerFetch:
     def _place_news(self) -> None:
         """Partitions that are new here, or lie elsewhere now: who is told of them comes before the reading."""
         session, context = self._session, self._context
+        view_version = context.view_version
         placed = False
         for partition in session.news:
-            route = self._route(partition)
+            if partition.view_version == view_version:
+                continue
+            partition.view_version = view_version
+            route = partition.route = self._route(partition)
+            partition.is_replica = (
+                route is not None
+                and may_be_replica(context, route, session.replica_id)
+                and session.replica_id in route.replicas
+            )
             placed |= context.sessions.place(session, partition, -1 if route is None else route.slot)
         if placed:
             fence()
@@ -199,12 +210,11 @@ class _FollowerFetch:
         """PartitionData of one partition, and the number of record bytes in it."""
         wanted, session, context = partition.wanted, self._session, self._context
         index = wanted.partition
-        route = self._route(partition)
+        route = partition.route
         if route is None:
             is_by_id = isinstance(partition.topic, bytes) and context.topic_of_id(partition.topic) is None
             return refusal(index, ErrorCode.UNKNOWN_TOPIC_ID if is_by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), 0
-        replica_id = session.replica_id
-        if not may_be_replica(context, route, replica_id):
+        if not partition.is_replica and not may_be_replica(context, route, session.replica_id):
             return refusal(index, ErrorCode.CLUSTER_AUTHORIZATION_FAILED), 0
         if self._exchange.api_version < VERSION_OLDEST:
             return refusal(index, ErrorCode.UNSUPPORTED_VERSION), 0
@@ -213,10 +223,10 @@ class _FollowerFetch:
             is_answer = self._is_last or route.slot < 0
             return refusal(index, ErrorCode.NOT_LEADER_OR_FOLLOWER if is_answer else ErrorCode.NONE), 0
         error = refusal_of(route, row, wanted.current_leader_epoch)
-        if not error and replica_id not in route.replicas:
+        if not error and not partition.is_replica:
             is_named = wanted.current_leader_epoch >= 0
             error = ErrorCode.UNKNOWN_LEADER_EPOCH if is_named else ErrorCode.NOT_LEADER_OR_FOLLOWER
-        if not error and self._is_of_earlier_life():
+        if not error and self._is_early:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         if error:
             return refusal(index, error), 0
@@ -263,8 +273,9 @@ class _FollowerFetch:
         records: bytes | FilePart = b""
         if limit > 0 or is_first:
             found = self._context.files.reader(route, row).locate(
-                offset, max(limit, 0), row.end_segment, row.end_position, at_least_one=is_first
-            )
+                offset, max(limit, 0), row.end_segment, row.end_position, at_least_one=is_first,
+                end_offset=row.log_end_offset,
+            )  # fmt: skip
             if found is not None:
                 if found.length <= min(SMALL_RANGE_BYTES, self._room):
                     records = os.pread(found.fd, found.length, found.position)

@@ -207,8 +207,7 @@ class NetworkLoop(Process):
                 elif kind == ADVANCED:
                     slots = [slot for (slot,) in SLOT_ENTRY.iter_unpack(body)]
                     context.fetches.advance(slots, self._is_spent)
-                    if context.sessions.has_any:
-                        context.fetches.wake(context.sessions.advance(slots), self._is_spent)
+                    context.sessions.note_marks(slots)
                 elif kind == GROWN:
                     slots = [slot for (slot,) in SLOT_ENTRY.iter_unpack(body)]
                     context.fetches.wake(context.sessions.advance(slots), self._is_spent)

@@ -53,7 +53,8 @@ class MovedReplicas:
         self._observers.append((observer, waiting))
 
     def observe_ends(self, observer: Observer) -> None:
-        """Tell of the replicas with followers whose log has grown, or was cut, before `observe`'s."""
+        """Tell of the replicas that followers have to hear of at once: their log has grown, begins elsewhere, their role is
+        another. Before `observe`'s."""
         self._end_observers.append(observer)
 
     def observe_roles(self, observer: Observer) -> None:
@@ -65,12 +66,13 @@ class MovedReplicas:
         self._moved[replica] = None
 
     def note_end(self, replica: Replica) -> None:
-        """The row of a replica that has followers was published, and its log ends elsewhere."""
+        """The row of a replica that has followers was published, and its log begins or ends elsewhere."""
         self._ends[replica] = None
 
     def note_role(self, replica: Replica) -> None:
         """So it was, and the role is another."""
         self._moved[replica] = None
+        self._ends[replica] = None
         self._roles[replica] = None
 
     def tell(self) -> int:

@@ -66,7 +66,7 @@ class Replica:
         "_stable",
         "_table",
         "_told",
-        "_told_end",
+        "_told_ends",
         "bytes_appended",
         "followers",
         "high_watermark",
@@ -122,7 +122,7 @@ class Replica:
         self._live = live or LiveBrokers(0)
         self._min_insync_wanted = 1
         self._told: tuple[int, ...] = ()  # what the last row said of what others wait for
-        self._told_end = -1  # log end that followers were told of
+        self._told_ends = (-1, -1)  # log start and end that followers were told of
         self._ends: dict[int, tuple[int, int]] = {}  # where appends began, lately: offset -> its place
         self._marked = _NOWHERE  # of the high watermark, where it is not the log's end
         self._stable = _NOWHERE  # of the last stable offset, where it is not the high watermark
@@ -286,9 +286,11 @@ class Replica:
         if told != self._told:
             self._told = told
             self._moved.note(self)
-        if self.followers is not None and end_offset != self._told_end:
-            self._told_end = end_offset
-            self._moved.note_end(self)
+        if self.followers is not None:
+            ends = (log.log_start_offset, end_offset)
+            if ends != self._told_ends:
+                self._told_ends = ends
+                self._moved.note_end(self)
 
     def _place_of(self, offset: int, last: _Place) -> _Place:
         """A mark stands still while a transaction is open, or followers are late: it is looked up once.
@@ -308,6 +310,13 @@ class Replica:
         except OSError as failure:
             raise storage_failure(f"{self.partition}: position of offset {offset}", failure) from None
 
+    def _note_place(self) -> None:
+        """An append begins here: a mark that stays below the log's end comes to lie where one began, as a rule."""
+        log, places = self.log, self._ends
+        places[log.log_end_offset] = (log.end_segment, log.end_position)
+        if len(places) > APPEND_PLACES_MAX:
+            del places[next(iter(places))]
+
     def append(self, batches: list[memoryview], now_ms: int) -> list[Result]:
         """`PartitionLog.append_as_leader`, synced where the topic wants that before an answer, and published.
 
@@ -320,9 +329,7 @@ class Replica:
         log = self.log
         start_offset, start_bytes = log.log_end_offset, log.size_bytes
         if self.followers is not None:
-            self._ends[start_offset] = (log.end_segment, log.end_position)
-            if len(self._ends) > APPEND_PLACES_MAX:
-                del self._ends[next(iter(self._ends))]
+            self._note_place()
         results = log.append_as_leader(batches, self.leader_epoch, now_ms)
         if log.config.flush_before_ack:
             log.flush()
@@ -349,6 +356,7 @@ class Replica:
         refusal: HeadraceError | None = None
         was = (log.log_end_offset, log.log_start_offset, self.high_watermark)
         if len(records):
+            self._note_place()
             try:
                 taken = log.append_as_follower(records, now_ms)
             except StorageFailed:
@@ -371,12 +379,14 @@ class Replica:
         if offset < self.high_watermark and log.failure is None:  # readers go by the row, so it is the first to say so
             self.high_watermark = max(offset, log.log_start_offset)
             self.publish()
+        self._ends.clear()
         log.truncate_to(offset)
         self.high_watermark = min(max(self.high_watermark, log.log_start_offset), log.log_end_offset)
         self.publish()
 
     def restart_at(self, offset: int) -> None:
         """Drop every record, and begin at an offset of the leader's log. raises StorageFailed: tell `fail`"""
+        self._ends.clear()
         self.log.restart_at(offset)
         self.high_watermark = offset
         self.publish()

@@ -38,6 +38,7 @@ from headrace.workers.partition.replication.fetch_options import FetchOptions
 from headrace.workers.partition.replication.fetchers import Fetchers
 from headrace.workers.partition.replication.isr import IsrKeeper
 from headrace.workers.partition.replication.record_deletions import RecordDeletions
+from headrace.workers.partition.replication.throttle import Throttle
 from headrace.workers.partition.upkeep import Upkeep
 
 TICK_INTERVAL_MS = 50
@@ -76,7 +77,9 @@ class PartitionWorker(duty_cycle.Process):
         if poller is not None:
             self._peers = Peers(poller, clock, seat.doorbell.force)
             options = FetchOptions.from_settings(seat.wiring.settings, index)
-            self._fetchers = Fetchers(options, self._peers, clock, self._moves.follow_cut, seat.partitions.rows)
+            self._fetchers = Fetchers(
+                options, self._peers, clock, self._moves.follow_cut, seat.partitions.rows, _throttle_of(seat)
+            )
         self._appender = Appender(seat, self._replicas, self._answers, self._purgatory)
         self._isr = IsrKeeper(
             self._replicas.by_slot, self._live, self._mailbox, seat.wiring.controller_id, self._deletions.check
@@ -219,6 +222,12 @@ class PartitionWorker(duty_cycle.Process):
     def _note_role(self, _replica: Replica) -> None:
         """The controller may wait for its row."""
         self._has_news = True
+
+
+def _throttle_of(seat: Seat) -> Throttle:
+    settings, table = seat.wiring.settings, seat.processes
+    others = [table.counters(one) for one in seat.wiring.partition_ids if one != seat.process_id]
+    return Throttle(settings["broker.id"], settings["follower.replication.throttled.rate"], seat.counters, others)
 
 
 def run(seat: Seat, clock: Clock | None = None) -> int:

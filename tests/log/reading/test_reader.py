@@ -8,6 +8,7 @@ import os
 import pytest
 
 from headrace.log.config import LogConfig
+from headrace.log.reading import reader as reader_module
 from headrace.log.reading.reader import LogReader
 from headrace.protocol.record_batch import iterate_batches, parse_header
 from tests.support.fake_clock import NOW_MS
@@ -50,6 +51,25 @@ def test_a_reader_that_follows_the_ranges_sees_every_record_once(log):
             assert header.base_offset == offset
             offset = header.last_offset + 1
     assert reader.locate(offset, 700, log.end_segment, log.end_position, True) is None
+
+
+def test_readers_at_the_end_find_their_places_without_a_search_whichever_was_there_last(maker, monkeypatch):
+    """Followers one after the other: each begins where its last range ended, which others have left since."""
+    log = maker.open(LogConfig())
+    log.append_as_leader([batch()], 2, NOW_MS)
+    reader = reader_of(log)
+
+    def read(offset):
+        found = reader.locate(offset, 1 << 20, log.end_segment, log.end_position, True, end_offset=log.log_end_offset)
+        return [header.base_offset for _position, header, _data in iterate_batches(bytes_of(found))]
+
+    assert read(0) == [0]
+    monkeypatch.setattr(reader_module, "_find", lambda *_: pytest.fail("searched"))
+    for offset in range(1, 6):
+        log.append_as_leader([batch()], 2, NOW_MS)
+        assert read(offset) == [offset]
+        if offset > 1:
+            assert read(offset - 1) == [offset - 1, offset]
 
 
 def test_nothing_behind_the_end_is_returned(log):

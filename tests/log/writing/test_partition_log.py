@@ -246,14 +246,32 @@ def test_a_new_log_is_synced_with_its_name_by_its_first_flush_and_not_before(mak
     assert maker.disk.synced == [f"{0:020d}.log"]
 
 
-def test_of_the_epochs_of_a_new_log_only_the_first_is_not_synced_at_once(maker):
-    maker.disk = NotingDisk()
+def test_epochs_that_a_crash_takes_are_told_again_by_the_batches_after_the_recovery_point(maker):
+    """They are synced before the recovery point passes a batch of theirs, so the file never lacks one from before it."""
     log = maker.open()
+    file = maker.directory / "leader-epoch-checkpoint"
     log.assign_leader_epoch(3)
-    assert maker.disk.synced == []
     append(log, batch())
-    log.assign_leader_epoch(4)  # an old file in its place would not be noticed
-    assert maker.disk.synced == ["leader-epoch-checkpoint.tmp", maker.directory.name]
+    log.flush()
+    synced, point = file.read_bytes(), log.recovery_point
+    maker.disk = NotingDisk()
+    log = reopened(maker, log, point)
+    log.assign_leader_epoch(4)
+    log.append_as_leader([batch()], 4, NOW_MS)
+    log.assign_leader_epoch(5)
+    assert maker.disk.synced == []
+    log.abandon()
+    file.write_bytes(synced)  # what a crash of the machine leaves
+    log = maker.open(recovery_point=point)
+    assert log.epochs.entries == [(3, 0), (4, 1)], "in epoch 5 nothing was written: no other log has it"
+    log.append_as_leader([batch()], 6, NOW_MS)
+    log.flush()
+    assert "leader-epoch-checkpoint" in maker.disk.synced
+
+
+def reopened(maker, log, point):
+    log.abandon()
+    return maker.open(recovery_point=point)
 
 
 def test_a_new_log_whose_small_files_a_crash_left_empty_opens_with_what_its_batches_say(maker):

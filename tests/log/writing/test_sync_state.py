@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from headrace.errors import StorageFailed
+from headrace.log.state.leader_epochs import LeaderEpochs
 from headrace.log.state.truncation_mark import TruncationMark
 from headrace.log.writing.failure_latch import FailureLatch
 from headrace.log.writing.sync_state import SyncState
@@ -39,8 +40,9 @@ def rig(tmp_path):
     segments.active._disk = disk
     mark = TruncationMark(tmp_path / "t-0", disk)
     latch = FailureLatch(tmp_path)
-    state = SyncState(tmp_path / "t-0", segments, mark, disk, latch, 0, is_begun=False)
-    yield SimpleNamespace(state=state, segments=segments, disk=disk, mark=mark, latch=latch)
+    epochs = LeaderEpochs(tmp_path / "t-0", disk)
+    state = SyncState(tmp_path / "t-0", segments, mark, epochs, disk, latch, 0, is_begun=False)
+    yield SimpleNamespace(state=state, segments=segments, disk=disk, mark=mark, latch=latch, epochs=epochs)
     segments.active.close()
 
 
@@ -123,3 +125,31 @@ def test_a_log_that_is_out_of_service_learns_nothing(rig):
     assert not rig.state.note_synced(10, rig.segments.version)
     with pytest.raises(StorageFailed, match="write"):
         rig.state.flush()
+
+
+@pytest.mark.parametrize("synced_by", ["flush", "the housekeeper"])
+def test_the_recovery_point_passes_no_batch_of_an_epoch_that_is_not_synced(rig, synced_by):
+    """Recovery learns the epochs of the batches after the recovery point, and of no others."""
+    grow(rig.segments, 2)
+    version = rig.segments.version
+    for fails in (True, False):
+        rig.epochs.assign(1 if fails else 2, 0, is_durable=False)
+        rig.disk.fails = {"fsync"} if fails else set()
+        rig.disk.calls.clear()
+        if fails:
+            with pytest.raises(StorageFailed):
+                move(rig, synced_by, version)
+            assert rig.state.recovery_point == 0
+            rig.latch.reason = None
+    move(rig, synced_by, version)
+    assert rig.state.recovery_point > 0
+    assert rig.epochs.is_synced
+    at = rig.disk.calls.index("fsync")
+    assert "sync_directory" in rig.disk.calls[at:], "the file's name as well"
+
+
+def move(rig, synced_by, version):
+    if synced_by == "flush":
+        rig.state.flush()
+    else:
+        rig.state.note_synced(20, version)

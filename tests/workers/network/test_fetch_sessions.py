@@ -1,6 +1,7 @@
 """Fetch sessions of followers (KIP-227): what is remembered, what an answer leaves out, what nobody may use."""
 
 import random
+from contextlib import contextmanager
 
 import pytest
 
@@ -93,28 +94,50 @@ def test_a_log_start_that_moves_answers_a_fetch_that_waits(rig):
     assert follower.receive(20) is None
     replica.log.advance_log_start(1)
     replica.publish()
-    wake(rig, ADVANCED, 3)
+    wake(rig, GROWN, 3)
     assert follower.receive().responses[0].partitions[0].log_start_offset == 1
 
 
-def test_a_fetch_of_idle_partitions_reads_no_row(rig):
-    follower = begin(rig)
-    rig.put(slot=4)
-    wake(rig, GROWN, 4)
+@contextmanager
+def rows_read(rig):
+    """Slots whose rows are read meanwhile."""
     read, was = [], rig.seat.partitions.read
     rig.seat.partitions.__class__.read, unpatched = (
         (lambda _self, slot: read.append(slot) or was(slot)),
         rig.seat.partitions.__class__.read,
     )
     try:
+        yield read
+    finally:
+        rig.seat.partitions.__class__.read = unpatched
+
+
+def test_a_fetch_of_idle_partitions_reads_no_row(rig):
+    follower = begin(rig)
+    rig.put(slot=4)
+    wake(rig, GROWN, 4)
+    with rows_read(rig) as read:
         follower.fetch()
         follower.fetch(wanted(4, 1))
         read.clear()
         follower.fetch()
         follower.fetch()
-    finally:
-        rig.seat.partitions.__class__.read = unpatched
     assert read == []
+
+
+def test_a_mark_that_moves_has_nobody_try_a_fetch_that_waits(rig):
+    """It moves once for each batch that followers have: a try for each of them would read every partition again."""
+    replica = rig.put(slot=3)
+    follower = begin(rig)
+    follower.send(max_wait_ms=500)
+    assert follower.receive(20) is None
+    with rows_read(rig) as read:
+        replica.move_high_watermark(1)
+        wake(rig, ADVANCED, 3)
+        assert follower.receive(20) is None
+    assert read == []
+    rig.clock.ms += 500
+    assert follower.receive().responses[0].partitions[0].high_watermark == 1
 
 
 def test_what_found_no_room_comes_first_next_time(rig):

@@ -6,6 +6,7 @@ import pytest
 
 from headrace.errors import ErrorCode, Fenced, StorageFailed
 from headrace.ids import OFFSETS_TOPIC, coordinator_partition, owner_of
+from headrace.log.writing.partition_log import PartitionLog
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
@@ -267,6 +268,55 @@ def test_the_last_stable_offset_and_the_log_start_offset_move_a_replica_too(node
     replica.publish()
     node.replicas.moved.tell()
     assert len(told) == 4
+
+
+def test_followers_hear_of_the_logs_end_its_start_and_the_role_and_not_of_the_mark(node):
+    """A fetch of theirs that waits is answered for these; the mark goes along with the next answer."""
+    replica = node.replicas.by_slot[0]
+    told = []
+    node.replicas.moved.observe_ends(lambda one: told.append(one.slot))
+    replica.append([batch(3)], NOW_MS)
+    node.replicas.moved.tell()
+    assert told == [0]
+    replica.move_high_watermark(2)
+    node.replicas.moved.tell()
+    assert told == [0]
+    replica.log.advance_log_start(1)
+    replica.publish()
+    node.replicas.moved.tell()
+    assert told == [0, 0]
+    told.clear()
+    node.replicas.follow(led(view_of(("t", 2)), (NODE, OTHER_NODE), epoch=1, leader=OTHER_NODE))
+    node.replicas.moved.tell()
+    assert sorted(told) == [0, 1]
+
+
+def test_a_followers_mark_below_its_logs_end_is_found_where_an_append_began(node, monkeypatch):
+    """It is told with every fetch: a search in the log for each would cost more than the append."""
+    node.replicas.follow(led(view_of(("t", 2)), (NODE, OTHER_NODE), epoch=1, leader=OTHER_NODE))
+    replica = node.replicas.by_slot[0]
+    records = [stored(batch(), offset) for offset in range(4)]
+    for offset, one in enumerate(records[:3]):
+        replica.follow(one, max(0, offset - 1), 0, NOW_MS)
+    places = {offset: replica.log.position_of(offset) for offset in range(3)}
+    monkeypatch.setattr(PartitionLog, "position_of", lambda *_: pytest.fail("searched"))
+    replica.follow(records[3], 2, 0, NOW_MS)
+    row = node.row(0)
+    assert (row.high_watermark, (row.hw_segment, row.hw_position)) == (2, places[2])
+    monkeypatch.undo()
+    replica.high_watermark = 1
+    replica.truncate(2)
+    replica.follow(stored(batch(2), 2), 1, 0, NOW_MS)
+    replica.follow(stored(batch(), 4), 2, 0, NOW_MS)
+    row = node.row(0)
+    assert (row.hw_segment, row.hw_position) == replica.log.position_of(2), "what was cut counts no more"
+
+
+def stored(data, offset):
+    """A batch as a leader has it in its log."""
+    data = bytearray(data)
+    data[:8] = offset.to_bytes(8, "big")
+    return memoryview(data)
 
 
 # Observers

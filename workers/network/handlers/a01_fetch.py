@@ -202,8 +202,9 @@ class _Fetch:
                     return self._found(index, row, old or b"")
                 reader = self.context.files.reader(route, row)
                 found = reader.locate(
-                    wanted.fetch_offset, max(limit, 0), end_segment, end_position, at_least_one=may_exceed
-                )
+                    wanted.fetch_offset, max(limit, 0), end_segment, end_position, at_least_one=may_exceed,
+                    end_offset=end_offset,
+                )  # fmt: skip
                 if is_committed_read and found is not None:
                     aborted = [
                         _Aborted(producer_id=one.producer_id, first_offset=one.first_offset)

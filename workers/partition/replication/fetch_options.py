@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headrace.limits import REPLICATION_RATE_MAX
 from headrace.protocol.broker_versions import InterBroker, inter_broker
 from headrace.settings import Settings
 
@@ -20,8 +19,6 @@ class FetchOptions:
     response_bytes_max     the same, of a whole answer
     backoff_ms             how long a partition is left alone after an error, at most
     timeout_ms             of a request
-    throttled_rate         bytes a second of the node's throttled followers
-    workers                that share it
     """
 
     node_id: int
@@ -34,8 +31,6 @@ class FetchOptions:
     backoff_ms: int = 1_000
     timeout_ms: int = 30_000
     receive_buffer_bytes: int = 65_536
-    throttled_rate: int = REPLICATION_RATE_MAX
-    workers: int = 1
 
     @classmethod
     def from_settings(cls, settings: Settings, worker: int) -> FetchOptions:
@@ -52,6 +47,4 @@ class FetchOptions:
             backoff_ms=settings["replica.fetch.backoff.ms"],
             timeout_ms=settings["replica.socket.timeout.ms"],
             receive_buffer_bytes=settings["replica.socket.receive.buffer.bytes"],
-            throttled_rate=settings["follower.replication.throttled.rate"],
-            workers=settings["headrace.partition.workers"],
         )

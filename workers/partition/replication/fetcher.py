@@ -31,7 +31,7 @@ from typing import Any
 
 from headrace.clock import Clock
 from headrace.errors import BadFrame, ErrorCode
-from headrace.limits import FETCH_BUFFER_BYTES_MAX, FETCH_PAUSE_FIRST_MS, FETCHED_SLICE_BYTES
+from headrace.limits import FETCH_BUFFER_BYTES_MAX, FETCH_PAUSE_FIRST_MS, FETCH_RECONNECT_FIRST_MS, FETCHED_SLICE_BYTES
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response
@@ -139,7 +139,11 @@ class Fetcher:
         self._peer = self._peers.open(
             host,
             port,
-            PeerOptions(client_id=options.client_id, receive_buffer_bytes=options.receive_buffer_bytes),
+            PeerOptions(
+                client_id=options.client_id,
+                receive_buffer_bytes=options.receive_buffer_bytes,
+                backoff_first_ms=FETCH_RECONNECT_FIRST_MS,
+            ),
         )
 
     def disconnect(self) -> None:

@@ -45,10 +45,17 @@ class Fetchers:
 
     by_slot   what follows; to be read
     on_cut    called with a replica whose log was cut, or restarted
+    throttle  of this worker's followers
     """
 
     def __init__(
-        self, options: FetchOptions, peers: Peers, clock: Clock, on_cut: Callable[[Replica], None], partitions_max: int
+        self,
+        options: FetchOptions,
+        peers: Peers,
+        clock: Clock,
+        on_cut: Callable[[Replica], None],
+        partitions_max: int,
+        throttle: Throttle,
     ) -> None:
         self.by_slot: dict[int, Followed] = {}
         self._options = options
@@ -61,7 +68,7 @@ class Fetchers:
         self._delays: Deadlines[Followed] = Deadlines(partitions_max)
         self._has_news = False
         self._is_closing = False
-        self._throttle = Throttle(options.node_id, options.workers, options.throttled_rate)
+        self._throttle = throttle
 
     def __contains__(self, replica: object) -> bool:
         """Whether a replica follows here: an observer of moves waits for such."""

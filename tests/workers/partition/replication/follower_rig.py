@@ -8,6 +8,7 @@ from headrace.runtime.poller import Poller
 from headrace.shm.cluster_view import EMPTY_VIEW, BrokerView, PartitionView, TopicView
 from headrace.workers.partition.replication.fetch_options import FetchOptions
 from headrace.workers.partition.replication.fetchers import Fetchers
+from headrace.workers.partition.replication.throttle import Throttle
 from tests.runtime.runtime_fakes import CycleSeat
 from tests.support.fake_seat import TOPIC_ID
 from tests.support.log_fixtures import all_bytes
@@ -34,7 +35,9 @@ class FollowerRig:
         self.leaders = []
         self.view = EMPTY_VIEW._replace(version=1, brokers={0: BrokerView(0, "127.0.0.1", 1, None, OWN_EPOCH)})
         options = FetchOptions.from_settings(self.node.seat.wiring.settings, 0)
-        self.fetchers = Fetchers(options, self.peers, self.clock, self.cut.append, 64)
+        seat = self.node.seat
+        throttle = Throttle(0, seat.wiring.settings["follower.replication.throttled.rate"], seat.counters)
+        self.fetchers = Fetchers(options, self.peers, self.clock, self.cut.append, 64, throttle)
         moved = self.node.replicas.moved
         moved.observe(self.fetchers.note_moved, self.fetchers)
         moved.observe_roles(self.fetchers.follow_role)

@@ -6,8 +6,9 @@ Holds: headrace/throttled_replicas.py
 import pytest
 
 from headrace.ids import TopicPartition
-from headrace.limits import THROTTLE_PAUSE_MS_MAX
+from headrace.limits import REPLICATION_RATE_MAX, THROTTLE_PAUSE_MS_MAX
 from headrace.shm.cluster_view import EMPTY_VIEW, TopicView
+from headrace.shm.counters import NAMES, Counters
 from headrace.workers.partition.replication.follower_states import FollowerState
 from headrace.workers.partition.replication.throttle import Throttle
 from tests.workers.partition.replication.log_leader import LedLog, LogLeader
@@ -23,22 +24,46 @@ def view(replicas="*", rate=None, cluster_rate=None):
     return EMPTY_VIEW._replace(topics={"t": topic}, node_settings=node, cluster_settings=cluster)
 
 
-def throttle(workers=1, **given):
-    made = Throttle(3, workers, 1 << 60)
+def counters():
+    return Counters(memoryview(bytearray(8 * len(NAMES))).cast("Q"), 0)
+
+
+def throttle(own=None, others=(), **given):
+    made = Throttle(3, REPLICATION_RATE_MAX, own or counters(), others)
     made.follow(view(**given))
     return made
 
 
-def test_bytes_are_paid_for_at_the_rate_and_workers_share_it():
+def test_bytes_are_paid_for_at_the_rate():
     one = throttle(rate=1_000)
     one.took(500, 10_000)
     assert one.pause_ms(THIS, 10_000) == 500
     assert one.pause_ms(THIS, 10_500) == 0
     one.took(100_000, 20_000)
     assert one.pause_ms(THIS, 20_000) == THROTTLE_PAUSE_MS_MAX
-    two = throttle(workers=2, rate=1_000)
-    two.took(100, 10_000)
-    assert two.pause_ms(THIS, 10_000) == 200
+
+
+def two_workers():
+    first, second = counters(), counters()
+    return throttle(own=first, others=[second], rate=1_000), throttle(own=second, others=[first], rate=1_000)
+
+
+def test_a_worker_has_all_of_the_rate_where_no_other_one_wants_it():
+    one, two = two_workers()
+    assert (one.pause_ms(THIS, 10_000), two.pause_ms(THIS, 10_000)) == (0, 0)
+    one.took(100, 10_000)
+    assert one.pause_ms(THIS, 10_000) == 100
+    assert two.pause_ms(THIS, 10_000) == 100, "the rate is the node's"
+    two.took(100, 10_100)
+    assert (one.pause_ms(THIS, 10_100), two.pause_ms(THIS, 10_100)) == (100, 100)
+
+
+def test_a_worker_that_was_idle_does_not_owe_what_another_one_has_paid():
+    one, two = two_workers()
+    two.pause_ms(THIS, 10_000)
+    for now_ms in range(10_000, 20_000, 1_000):
+        one.took(1_000, now_ms)
+    assert two.pause_ms(THIS, 20_000) == 0
 
 
 @pytest.mark.parametrize(
