@@ -225,18 +225,25 @@ def find_left_over(stage: ClusterStage) -> list[Anomaly]:
 
 
 def told_otherwise(stage: ClusterStage, topics: Sequence[str]) -> list[str]:
-    """What nodes' Metadata says of leaders and ISRs of these topics, where ZooKeeper says something else."""
+    """What nodes' Metadata says of leaders and ISRs of these topics, where ZooKeeper had something else before it was asked, and has."""
     found = []
     for node in stage.nodes:
+        before = {
+            TopicPartition(topic, index): stage.state.partition(topic, index)
+            for topic in topics
+            for index in stage.state.assignment(topic)
+        }
         try:
             with Cluster(node.bootstrap, timeout_s=ASK_S) as cluster:
                 cluster.refresh(list(topics))
-                told = dict(cluster.partitions)
+                told = {TopicPartition(*place): one for place, one in cluster.partitions.items()}
         except (HeadraceError, OSError) as failure:
             found.append(f"node {node.number}: {failure}")
             continue
-        for place, one in sorted(told.items()):
-            state = stage.state.partition(place.topic, place.partition)
-            if state is None or (one.leader, set(one.isr)) != (state.leader, set(state.isr)):
-                found.append(f"node {node.number}: {place} leader {one.leader}, ISR {one.isr}; ZooKeeper has {state}")
+        for place, state in before.items():
+            one = told.get(place)
+            if state is not None and one is not None and (one.leader, set(one.isr)) == (state.leader, set(state.isr)):
+                continue
+            if state == stage.state.partition(place.topic, place.partition):  # else leaders have just moved
+                found.append(f"node {node.number}: {place.topic}-{place.partition} is {one}; ZooKeeper has {state}")
     return found
