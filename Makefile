@@ -19,6 +19,7 @@ CLASSES ?=
 # of pytest, one a core; each keeps to whole files
 SHARDS ?= $(shell nproc)
 GROUP_KILLS ?= 100
+POWER_LOSSES ?= 200
 CLUSTER_FAULTS ?= $(FAULTS)
 SWAPS ?= 30
 SWAP_SEED ?=
@@ -101,12 +102,14 @@ swap: $(STAMP) ## SWAPS=30 of Kafka brokers and nodes in one cluster, SWAP_SEED=
 scenarios: $(STAMP) ## Kafka's system tests re-enacted against three nodes, or PEER=kafka; ONLY="throttl" (needs mvn; some half an hour)
 	PEER=$(PEER) $(BIN)/python -m pytest -m scenario --timeout=900 $(if $(ONLY),-k "$(ONLY)") tests/scenarios
 
-chaos: $(STAMP) ## FAULTS=1000 of a node and CLUSTER_FAULTS=1000 of three for each of SEEDS, GROUP_KILLS=100, judged
+chaos: $(STAMP) ## FAULTS=1000 of a node and CLUSTER_FAULTS=1000 of three for each of SEEDS, GROUP_KILLS=100, POWER_LOSSES=200 twice, judged
 	@failed=; for seed in $(SEEDS); do \
 	  $(BIN)/python -m tests.chaos.campaign --faults $(FAULTS) --seed $$seed $(if $(CLASSES),--classes $(CLASSES)) || failed="$$failed $$seed"; \
 	  test -n "$(CLASSES)" || $(BIN)/python -m tests.chaos.cluster_campaign --faults $(CLUSTER_FAULTS) --seed $$seed || failed="$$failed $$seed"; \
 	done; test -z "$$failed" || { echo "anomalies with seeds$$failed" >&2; exit 1; }
 	$(BIN)/python -m tests.chaos.group_campaign --kills $(GROUP_KILLS)
+	$(BIN)/python -m tests.chaos.cluster_campaign --power-losses $(POWER_LOSSES)
+	$(BIN)/python -m tests.chaos.cluster_campaign --power-losses $(POWER_LOSSES) --safe
 
 foreign: $(STAMP) ## other people's suites against a node, or PEER=kafka; BROKERS=3; SUITES="kgo trogdor" (needs mvn, go, cargo, gcc)
 	$(BIN)/python -m tests.foreign.run --peer $(PEER) --brokers $(BROKERS) $(SUITES)

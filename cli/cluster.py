@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headrace.cli import cluster_moves
+from headrace.cli import cluster_holds, cluster_moves
 from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
 from headrace.cli.topics import AsJson
 
@@ -50,6 +50,13 @@ def describe(
             help="List partitions with as many in sync as min.insync.replicas; all that have one replica are.",
         ),
     ] = False,
+    held: Annotated[
+        bool,
+        typer.Option(
+            "--held", help="List offline partitions that wait for replicas which may have more, see accept-loss."
+        ),
+    ] = False,
+    zookeeper: cluster_holds.ZooKeeper = "",
     as_json: AsJson = False,
     bootstrap: Bootstrap = "",
     command_config: CommandConfig = None,
@@ -62,6 +69,9 @@ def describe(
 
     wanted = dict(zip(KINDS, (offline, under_replicated, under_min_isr, at_min_isr), strict=True))
     with open_cluster(bootstrap, command_config) as cluster:
+        if held:
+            cluster_holds.print_held(cluster_holds.held_in(cluster, zookeeper), as_json)
+            return 0
         health = cluster_health(cluster)
     if any(wanted.values()):
         listed = [one for one in health.partitions if any(wanted[kind] for kind in one.kinds)]
@@ -70,11 +80,14 @@ def describe(
         print(json.dumps(_fields(health, KINDS)))
     else:
         _print_health(health, KINDS)
+        if health.count("offline"):
+            print("offline partitions that wait for replicas which may have more: headrace cluster describe --held")
     return 0
 
 
 app.command(epilog=cluster_moves.EXAMPLES_REBALANCE)(cluster_moves.rebalance)
 app.command(epilog=cluster_moves.EXAMPLES_REASSIGNMENTS)(cluster_moves.reassignments)
+app.command("accept-loss", epilog=cluster_holds.EXAMPLES_ACCEPT)(cluster_holds.accept_loss)
 app.command("elect-leaders", epilog=cluster_moves.EXAMPLES_ELECT)(cluster_moves.elect_leaders)
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from headrace.client.assignors import decode_assignment
 from headrace.client.cluster import Cluster, error_of
-from headrace.client.connection import Connection
+from headrace.client.connection import Connection, ConnectionFailed
 from headrace.client.coordinator import CoordinatorClient
 from headrace.client.offset_store import committed_offsets, store_offsets
 from headrace.errors import BadFrame, ErrorCode, KafkaError
@@ -24,6 +24,7 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 
 RESOURCE_TOPIC = 2
+RESOURCE_BROKER = 4
 SET, DELETE = 0, 1  # of IncrementalAlterConfigs
 VERSION_OF_STATES = 4  # of ListGroups
 ADMIN_TIMEOUT_MS = 25_000
@@ -151,6 +152,24 @@ class Admin:
                 for row in sorted(result.configs, key=lambda row: str(row.name))
             ]
         return found
+
+    def describe_broker_configs(self, keys: Sequence[str]) -> dict[str, str | None]:
+        """Settings of the first broker that answers: each tells its own; raises ConnectionFailed, KafkaError"""
+        kind = messages.DescribeConfigsRequest
+        self._cluster.refresh([])
+        for node_id in self._cluster.brokers:
+            request = kind(resources=[kind.DescribeConfigsResource(RESOURCE_BROKER, str(node_id), list(keys))])
+            try:
+                connection = self._cluster.connection(node_id)
+                version = connection.version(ApiKey.DESCRIBE_CONFIGS, 1, 4)
+                answer = connection.request(ApiKey.DESCRIBE_CONFIGS, version, request)
+            except ConnectionFailed:
+                continue
+            result = answer.results[0]
+            if result.error_code:
+                raise error_of(result.error_code, result.error_message or f"broker {node_id}")
+            return {row.name: row.value for row in result.configs}
+        raise ConnectionFailed("no broker responded")
 
     # Groups
 

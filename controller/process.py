@@ -52,13 +52,16 @@ from headrace.controller.admin import (
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.agent import meta_properties, registration
 from headrace.controller.agent.agent import Agent
+from headrace.controller.agent.holds import Holds
 from headrace.controller.agent.isr_changes import IsrChanges
 from headrace.controller.agent.isr_writer import IsrWriter
 from headrace.controller.agent.log_dir_failures import LogDirFailures
+from headrace.controller.agent.new_replicas import NewReplicas
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.agent.power_loss import wait_out_of_isrs
 from headrace.controller.controlled_shutdown import ControlledShutdown
 from headrace.controller.controller_line import ControllerLine
+from headrace.controller.log_ends import LogEnds
 from headrace.controller.own_line import OwnLine
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkError, ZkLost
@@ -156,12 +159,15 @@ class ControllerProcess(duty_cycle.Process):
         )
         agent.tell = active.take
         self._failures = LogDirFailures(self._zk, self._tasks, agent.known, agent.rows, seat.offline_dirs)
-        self._context = AdminContext(agent, active)
         versions = inter_broker(settings["inter.broker.protocol.version"])
         self._line = ControllerLine(agent.known, self._peers, OwnLine(self._ask_own), versions.alter_partition)
         self._isr_writer = IsrWriter(self._zk, self._tasks, self._monotonic_ms)
         alter = self._line.alter if versions.alter_partition >= 0 else self._isr_writer.alter
         self._isr_changes = IsrChanges(agent.known, self._zk, self._tasks, self._monotonic_ms, alter)
+        self._ends = LogEnds(agent.known, self._peers, self._tasks, versions.list_offsets)
+        self._holds = Holds(
+            agent.known, self._zk, self._tasks, self._monotonic_ms, self._ends.ask, self._line.elect, settings
+        )
         self._session_id = 0  # of the session in which we joined, 0: not joined
         self._losses = 0
         self._joining: Task[None] | None = None
@@ -171,8 +177,10 @@ class ControllerProcess(duty_cycle.Process):
         self._next_probe_s = 0.0  # of an outage
         self._retry_ms = 0  # not before this
         self._mailbox = Mailbox(seat, {api: partial(self._take_request, handler) for api, handler in HANDLERS.items()})
+        self._context = AdminContext(agent, active, NewReplicas(seat, self._tasks, self._mailbox.ask).tell)
         self._mailbox.serve(RequestKind.FOLLOWED, self._take_followed)
         self._mailbox.serve(RequestKind.ALTER_ISR, self._take_alter_isr)
+        self._mailbox.serve(RequestKind.OPENED_LOG, self._take_opened)
         self._leaving = ControlledShutdown(seat, agent.known, self._tasks, self._line)
         self._requests = 0  # that are being carried out
         self._pending: list[tuple[AnyReply, PendingResponse]] = []  # the way back, and the response in the making
@@ -192,7 +200,9 @@ class ControllerProcess(duty_cycle.Process):
         self._line.turn()
         self._leaving.turn(self.is_ready())
         done += self._isr_writer.tell() if self._session_id else 0
+        done += self._holds.poll(self._monotonic_ms()) if self._session_id else 0
         done += self._tasks.run(TASK_WORK_MS_MAX)
+        self._holds.follow()
         done += self._agent.publish()
         now_ms = self._monotonic_ms()
         if done or self._is_stirred or self._agent.is_stirred or now_ms >= self._next_poll_ms:
@@ -220,9 +230,9 @@ class ControllerProcess(duty_cycle.Process):
         agent_ms = self._agent.next_ms() if self._session_id else None
         if agent_ms is not None:
             due_ms = min(due_ms, agent_ms)
-        isr_ms = self._isr_writer.next_ms if self._session_id else None
-        if isr_ms is not None:
-            due_ms = min(due_ms, isr_ms)
+        for next_ms in (self._isr_writer.next_ms, self._holds.next_ms) if self._session_id else ():
+            if next_ms is not None:
+                due_ms = min(due_ms, next_ms)
         return self._peers.sleep_bound_ms(max(0, min(IDLE_WAIT_MAX_MS, due_ms - self._monotonic_ms())))
 
     def close(self) -> bool:
@@ -268,12 +278,15 @@ class ControllerProcess(duty_cycle.Process):
         wait_s = settings["zookeeper.session.timeout.ms"] / 1000 * ID_WAIT_SESSIONS
         if zk.is_other_boot:
             await wait_out_of_isrs(zk, self._tasks, self._node_id)
+            await self._holds.take_suspects()
         await registration.register(zk, self._tasks, self._node_id, data, wait_s)
         if zk.is_other_boot:
             zk.is_other_boot = False
             zk.save_session()  # not before: whoever is killed while it waits waits again
         known.set_cluster_id(cluster_id)
+        await self._holds.load()
         await self._agent.load()
+        self._holds.settle_loaded()
         await self._agent.producer_ids.prepare()
         self._session_id = session_id
         self._complaint.reset()
@@ -415,6 +428,10 @@ class ControllerProcess(duty_cycle.Process):
     def _take_alter_isr(self, _version: int, body: memoryview, reply: AnyReply) -> None:
         """Leaders want other in-sync replicas."""
         self._pending.append((reply, self._isr_changes.take(body)))
+
+    def _take_opened(self, _version: int, body: memoryview, reply: AnyReply) -> None:
+        """Owners have opened logs."""
+        self._pending.append((reply, self._holds.take_opened(body)))
 
     def _poll_pending(self, now_ms: int) -> int:
         """Answer what is there, or too late; of askers that died, nothing."""

@@ -297,10 +297,18 @@ LEARN_TRIES_MAX = 10  # to read a topic that a controller told of, and ZooKeeper
 ROLES_WAIT_MS_MAX = (
     20_000  # of a LeaderAndIsr or StopReplica, until owners have acted; Kafka's controller waits for 30 s
 )
+NEW_REPLICAS_WAIT_MS_MAX = (
+    5_000  # until owners have heard which replicas are new; without that they are refused beside a failed directory
+)
 TOLD_PARTITIONS_PER_STEP = 2_000  # of a request, taken in without a pause
 POWER_LOSS_WAIT_MS_MAX = (
     300_000  # for a controller to take a node out of ISRs, before it registers after its machine went down
 )
+LOG_ENDS_PER_REQUEST_MAX = 1_000  # partitions of one ListOffsets, by which held replicas are compared
+HELD_CHECK_MS_MAX = 30_000  # between two checks of held replicas, however long one takes
+HELD_TOLD_MAX = 5  # of those that a log line is about
+OPENED_LOGS_WAITING_MAX = 1_000  # messages about opened logs, before a new process knows what is held
+OPENED_LOGS_PER_REQUEST_MAX = 1_000
 READS_IN_FLIGHT_MAX = 200  # of one task: what it decodes at once, and what other calls wait behind
 CREATIONS_IN_FLIGHT_MAX = 8  # topics of one request
 DELETIONS_IN_FLIGHT_MAX = 8  # topics

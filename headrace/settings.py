@@ -150,6 +150,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("default.replication.factor", _I, "1", "Replicas of a topic created without a factor.", 1, 32767),
     Setting("min.insync.replicas", _I, "1", "In-sync replicas that acks=all asks for.", 1, _INT_MAX),
     Setting("unclean.leader.election.enable", _B, "false", "Let a replica out of the ISR lead."),
+    Setting("unclean.recovery.timeout.ms", _L, "300000", "After the machine went down: how long a replica that may have lost records, and is the last in sync, waits for other replicas before it leads. Where a loss is certain it waits until it is accepted (headrace cluster accept-loss).", 0, _LONG_MAX),
     Setting("auto.leader.rebalance.enable", _B, "true", "Let the active controller give leadership back to first replicas by itself."),
     Setting("leader.imbalance.check.interval.seconds", _L, "300", "Interval of checks for that; the first is 5 s after a controller was elected.", 1, _LONG_MAX),
     Setting("leader.imbalance.per.broker.percentage", _I, "10", "Share of the partitions that a broker should lead above which those that others lead are given back to it.", 0, _INT_MAX),

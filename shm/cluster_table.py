@@ -11,6 +11,7 @@ the parity of its sequence. So a row is never torn: a writer killed at any store
               12  leader, leader epoch, slot: i32
               24  key u32
               28  in-sync, offline     how many, u8 each; 255: too many for the row, they are in the view
+              30  halted u8            1: the replica here follows nobody
               32  ids i32              of in-sync replicas, then of offline ones
 
     writer:    the other copy  ->  sequence + 1
@@ -49,7 +50,7 @@ from headrace.shm.region import Region, RegionError
 ROW_IDS_MAX = 6  # ids of replicas in a row: enough for RF 3 in any state
 IN_VIEW = 255  # in the place of their count
 
-_FIELDS = Struct(f"=QiiiiIBBxx{ROW_IDS_MAX}i")
+_FIELDS = Struct(f"=QiiiiIBBBx{ROW_IDS_MAX}i")
 _COPY_BYTES = _FIELDS.size
 _pack = _FIELDS.pack
 _unpack_from = _FIELDS.unpack_from
@@ -71,6 +72,7 @@ class ClusterRow(NamedTuple):
     key: int  # partition_key() while hosted
     isr: Ids | None
     offline: Ids | None
+    is_halted: bool = False  # the replica here follows nobody
 
 
 def fits_row(isr: Sequence[int], offline: Sequence[int]) -> bool:
@@ -82,9 +84,10 @@ def pack_row(row: ClusterRow) -> bytes:
     """A row's fields as they lie in a copy. raises struct.error, where one is out of its range"""
     fields = (row.incarnation, row.index, row.leader, row.leader_epoch, row.slot, row.key)
     if row.isr is None or row.offline is None:
-        return _pack(*fields, IN_VIEW, IN_VIEW, *(0,) * ROW_IDS_MAX)
+        return _pack(*fields, IN_VIEW, IN_VIEW, row.is_halted, *(0,) * ROW_IDS_MAX)
     ids = (*row.isr, *row.offline)
-    return _pack(*fields, len(row.isr), len(row.offline), *ids, *(0,) * (ROW_IDS_MAX - len(ids)))
+    counts = (len(row.isr), len(row.offline))
+    return _pack(*fields, *counts, row.is_halted, *ids, *(0,) * (ROW_IDS_MAX - len(ids)))
 
 
 class ClusterTable:
@@ -165,10 +168,10 @@ class ClusterTable:
 
 
 def _row_of(fields: tuple[int, ...]) -> ClusterRow | None:
-    incarnation, index, leader, leader_epoch, slot, key, in_sync, offline, *ids = fields
+    incarnation, index, leader, leader_epoch, slot, key, in_sync, offline, halted, *ids = fields
     lists: tuple[Ids | None, Ids | None] = (None, None)
     if in_sync != IN_VIEW:
         if in_sync + offline > ROW_IDS_MAX:
             return None
         lists = (tuple(ids[:in_sync]), tuple(ids[in_sync : in_sync + offline]))
-    return ClusterRow(incarnation, index, leader, leader_epoch, slot, key, *lists)
+    return ClusterRow(incarnation, index, leader, leader_epoch, slot, key, *lists, is_halted=bool(halted))

@@ -37,6 +37,7 @@ class PartitionView(NamedTuple):
     offline: tuple[int, ...] = ()
     slot: int = NO_SLOT  # row of the partition table, -1: not hosted on this node
     key: PartitionKey = NO_KEY  # partition_key() while hosted
+    is_halted: bool = False  # the replica here follows nobody, whoever leads
 
 
 class TopicView(NamedTuple):

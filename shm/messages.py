@@ -33,8 +33,14 @@ asked, and those of `RequestKind`, which no client can send:
     ALTER_ISR        n x ( slot 4 | key 4 | leader_epoch 4 | known 2 | wanted 2 | known x id 4 | wanted x ( id 4, pad 4, broker epoch 8 ) )
                      a partition worker to the controller: leaders want other in-sync replicas than those known to them. The
                      reply is n x error 2, in that order; what came of it is in a view that was published before
+    OPENED_LOG       n x ( slot 4 | key 4 | log end 8 | high_watermark 8 | last leader epoch 4 | flags 4 )
+                     a partition worker to the controller: logs that it has opened, the mark as it was known before; flags: closed
+                     in order by its last owner, cut since its end was damaged. The reply is error 2: NONE once what follows is
+                     in the view, or will be
     FOLLOWED         view_version 8
                      a partition worker to the controller: rows have moved; that version of the view is acted on to the end
+    NEW_REPLICAS     n x key 4
+                     the controller to a partition worker: these are made now, and lie in no directory that failed. The reply is empty
     UPKEEP_RESULT    error 2
     DESCRIBED_LOG    slot 4 | key 4
 
@@ -75,6 +81,8 @@ class RequestKind(IntEnum):
     NOTE_SYNCED = -3
     FOLLOWED = -4
     ALTER_ISR = -5
+    OPENED_LOG = -6
+    NEW_REPLICAS = -7
 
 
 class ReplyStatus(IntEnum):
@@ -108,6 +116,10 @@ ALTER_ISR_HEADER = Struct("=IIiHH")
 ALTER_ISR_KNOWN = Struct("=i")
 ALTER_ISR_WANTED = Struct("=ixxxxq")
 ALTER_ISR_RESULT = Struct("=h")
+OPENED_LOG = Struct("=IIqqii")
+LOG_WAS_CLOSED, LOG_WAS_CUT = 1, 2  # its flags
+OPENED_RESULT = Struct("=h")
+NEW_REPLICA = Struct("=I")
 SLOT_ENTRY = Struct("=I")
 REQUEST_HEADER = Struct("=QhhI")
 REPLY_HEADER = Struct("=QhxxI")

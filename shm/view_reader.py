@@ -80,8 +80,9 @@ class Partitions(Sequence[PartitionView]):
         if isr is None or offline is None:
             isr, offline = entry.crowded.get(index, ((), ()))
         found = PartitionView(
-            index, row.leader, row.leader_epoch, isr, entry.replicas[index], offline, row.slot, PartitionKey(row.key)
-        )
+            index, row.leader, row.leader_epoch, isr, entry.replicas[index], offline, row.slot, PartitionKey(row.key),
+            row.is_halted,
+        )  # fmt: skip
         self._known[index] = found
         return found
 

@@ -303,6 +303,7 @@ def _row_of(incarnation: int, partition: PartitionView) -> ClusterRow:
         partition.key,
         None if overflows_row else partition.isr,
         None if overflows_row else partition.offline,
+        partition.is_halted,
     )
 
 

@@ -8,6 +8,9 @@ last write of each takes its entry out of that node.
         its node and the states of partitions on their way read -> plans -> one multi (U, A or B) -> agent, brokers told
         -> removed replicas stopped, waited for so long -> one multi (the target alone, the entry) -> agent, brokers told
 
+Replicas that a cancelled or a replaced reassignment had added are named in the topic's node until their brokers have deleted them
+(`unwanted_replicas.py`): a successor, or this controller once such a broker is back, goes on with that.
+
 Every plan is made of what ZooKeeper has at that moment, and written where that is still so. A conflict has it read again.
 A topic that is being deleted is left alone: its deletion takes all replicas, added and removed ones too (in Kafka it waits).
 
@@ -34,6 +37,7 @@ from headrace.controller.active.reassignment import (
 )
 from headrace.controller.active.term import RETRY_MS, Part, Term
 from headrace.controller.active.topic_creation import encode_assignment
+from headrace.controller.active.unwanted_replicas import FIELD, Unwanted, unwanted_after, unwanted_of, with_unwanted
 from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.cluster.partition_assignment import PartitionAssignment, assignment_of
@@ -100,6 +104,8 @@ class Reassignments(Part):
         self._writing: set[str] = set()  # topics that a task of ours has reserved
         self._doubted: set[str] = set()  # of which something may have been written that brokers were not told
         self._taken: dict[Place, tuple[int, ...]] = {}  # wishes that were read into their topics
+        # Unwanted replicas that were told to go, by topic, partition, broker: whether they have gone, and are named still
+        self._stopping: dict[tuple[str, int, int], bool] = {}
         self._is_reading = False  # wishes
         self._is_stale = False  # there may be others
 
@@ -109,9 +115,10 @@ class Reassignments(Part):
         """Every one that is on its way begins its phase again; a node of wishes takes the place of others."""
         await self._follow_trigger()
         known = self._term.known.topics
-        self._check([name for name, topic in known.items() if is_moving(topic)], _Due(is_elected=True))
+        self._check([name for name, topic in known.items() if is_left_over(topic)], _Due(is_elected=True))
 
     def brokers_changed(self, gone: frozenset[int], come: frozenset[int]) -> None:
+        self._stopping = {one: is_gone for one, is_gone in self._stopping.items() if is_gone or one[2] not in gone}
         self._check(self._moving, _Due(brokers=gone | come))
 
     def topics_read(self, names: Collection[str]) -> None:
@@ -222,7 +229,7 @@ class Reassignments(Part):
 
     def _is_known_moving(self, name: str) -> bool:
         topic = self._term.known.topics.get(name)
-        return name in self._moving or (topic is not None and is_moving(topic))
+        return name in self._moving or (topic is not None and is_left_over(topic))
 
     def _check(self, names: Iterable[str], why: _Due = ISR_CHANGED) -> None:
         """Look at these topics, soon."""
@@ -268,13 +275,15 @@ class Reassignments(Part):
             found = await self._read(topic, ())
             if found is None:
                 return False
-            if name in self._doubted:
+            is_doubted = name in self._doubted
+            if is_doubted:
                 event = Elected()
-            plans = {index: plan(self._known(name, found, index), event) for index in found.states}
+            moving = found.assignment.adding.keys() | found.assignment.removing.keys()
+            plans = {index: plan(self._known(name, found, index), event) for index in found.states if index in moving}
             left = await self._carry_out(topic, found, plans, is_by_trigger=True)
             if isinstance(event, Elected):
                 self._doubted.discard(name)
-            is_told = True
+            is_told = not is_doubted  # what was written before is read, and told, once the name is free
             return left
         finally:
             self._release(name, is_told)
@@ -360,7 +369,7 @@ class Reassignments(Part):
         assignment = znodes.decode_topic(topic.name, node.data)
         if assignment.topic_id != topic.topic_id:
             return None
-        moving = assignment.adding.keys() | assignment.removing.keys()
+        moving = assignment.adding.keys() | assignment.removing.keys() | unwanted_of(assignment).keys()
         indexes = [index for index in sorted({*wanted, *moving}) if 0 <= index < len(assignment.replicas)]
         paths = [znodes.state_path(topic.name, index) for index in indexes]
         states = {}
@@ -383,24 +392,28 @@ class Reassignments(Part):
         name, term = topic.name, self._term
         doing = {index: made for index, made in plans.items() if made is not NOTHING}
         changed = _with(found.assignment, {index: made.assignment for index, made in doing.items()})
+        stopped = {index: made.stopped for index, made in doing.items()}
+        unwanted = unwanted_after(found.assignment, changed, stopped)
+        changed = with_unwanted(changed, unwanted)
         dropped = {index for index in plans if not (is_by_trigger and assignment_of(changed, index).is_moving)}
         version, trigger = await self._write_states(name, found, changed, doing, dropped)
         if doing:
             self._tell(topic, changed, doing)
-            await self._stop(name, doing)
+        left = await self._stop(name, found, doing, unwanted) if doing or unwanted else {}
         settled = {index: made.settled for index, made in doing.items() if made.settled is not None}
-        if settled:
-            changed = _with(changed, settled)
+        ended = with_unwanted(_with(changed, settled), left)
+        if ended != changed:
             transaction = term.guard.begin()
-            transaction.set(znodes.topic_path(name), encode_assignment(changed), version)
+            transaction.set(znodes.topic_path(name), encode_assignment(ended), version)
             _take_out(
                 transaction, trigger, lambda place, target: place[0] == name and _is_at(settled, place[1], target)
             )
             await term.commit(transaction)
-            self._tell_assigned(topic, changed, {})
+            self._tell_assigned(topic, ended, {})
+        if settled:
             term.notices.tell_metadata(name, list(settled))
             _log.info("reassignments done topic=%s partitions=%d", name, len(settled))
-        return bool(changed.adding or changed.removing)
+        return bool(ended.adding or ended.removing or left)
 
     async def _write_states(
         self, name: str, found: _Read, changed: TopicAssignment, doing: Mapping[int, Plan], dropped: Collection[int]
@@ -462,16 +475,30 @@ class Reassignments(Part):
     def _tell_assigned(self, topic: Topic, changed: TopicAssignment, states: dict[int, PartitionState]) -> None:
         self._term.tell(
             events.ReplicasAssigned(
-                topic.name, topic.topic_id, changed.replicas, states, changed.adding, changed.removing
+                topic.name, topic.topic_id, changed.replicas, states, changed.adding, changed.removing, changed.others
             )
         )
 
-    async def _stop(self, name: str, doing: Mapping[int, Plan]) -> None:
-        """Have replicas deleted, and wait until brokers that are alive have done it, or for so long: they do it later."""
+    async def _stop(self, name: str, found: _Read, doing: Mapping[int, Plan], unwanted: Unwanted) -> Unwanted:
+        """Have replicas deleted, and wait until brokers that are alive have done it, or for so long: they do it later.
+
+        returns   of the unwanted, those that are not deleted yet
+        """
         term = self._term
-        waiting = {
-            (broker, index) for index, made in doing.items() for broker in made.stopped if broker in term.known.brokers
-        }
+        stops: dict[tuple[int, int], int] = {}  # broker, partition -> leader epoch
+        for index, made in doing.items():
+            epoch = made.state.leader_epoch if made.state is not None else NO_EPOCH
+            stops.update(dict.fromkeys(((broker, index) for broker in made.stopped), epoch))
+        named = [(broker, index) for index, brokers in unwanted.items() for broker in brokers]
+        left = {(broker, index) for broker, index in named if not self._stopping.get((name, index, broker))}
+        for broker, index in named:
+            if (broker, index) not in left:
+                del self._stopping[name, index, broker]
+            elif broker in term.known.brokers and (name, index, broker) not in self._stopping:
+                self._stopping[name, index, broker] = False
+                epoch = found.states[index].leader_epoch if index in found.states else NO_EPOCH
+                stops.setdefault((broker, index), epoch)
+        waiting = {place for place in stops if place[0] in term.known.brokers}
         all_stopped: Future[None] = Future()
 
         def on_stopped(broker: int, _topic: str, index: int, error: ErrorCode) -> None:
@@ -479,6 +506,13 @@ class Reassignments(Part):
                 _log.warning(
                     "replica not deleted topic=%s partition=%d broker=%d error=%s", name, index, broker, error.name
                 )
+            elif (broker, index) in left:
+                left.discard((broker, index))
+                if all_stopped.is_done:  # late: the node names it still
+                    self._stopping[name, index, broker] = True
+                    self._check((name,))
+                else:
+                    self._stopping.pop((name, index, broker), None)
             waiting.discard((broker, index))
             if not waiting and not all_stopped.is_done:
                 term.tasks.unexpect(all_stopped)
@@ -486,17 +520,23 @@ class Reassignments(Part):
 
         if waiting:
             term.tasks.expect(all_stopped, REASSIGNMENT_STOP_WAIT_MS, None)
-        for index, made in doing.items():
-            epoch = made.state.leader_epoch if made.state is not None else NO_EPOCH
-            for broker in made.stopped:
-                term.notices.stop_replica(broker, name, index, epoch, is_deleted=True, on_stopped=on_stopped)
+        for (broker, index), epoch in stops.items():
+            term.notices.stop_replica(broker, name, index, epoch, is_deleted=True, on_stopped=on_stopped)
         if waiting:
             await all_stopped
+        return {
+            index: tuple(broker for broker in brokers if (broker, index) in left) for index, brokers in unwanted.items()
+        }
 
 
 def is_moving(topic: Topic) -> bool:
     """Whether some of its replicas are on their way."""
     return bool(topic.adding or topic.removing)
+
+
+def is_left_over(topic: Topic) -> bool:
+    """Whether a controller has something to do about its replicas: some move, or are to be deleted yet."""
+    return is_moving(topic) or FIELD in topic.others
 
 
 def moving_partitions(topic: Topic) -> set[int]:

@@ -1,23 +1,26 @@
 """LeaderAndIsr (key 4), v0 to v7: this node's replicas lead or follow as the active controller says.
 
 Runs in: the controller process of the node that is told. Answered when the rows of the partition table say role and epoch, or that a
-log is out of service; REQUEST_TIMED_OUT says that an owner has not come so far, and will. From v5 on answers go by topic id.
+log is out of service, or held back (decision 042); REQUEST_TIMED_OUT says that an owner has not come so far, and will. From v5
+on answers go by topic id.
 
 Source: Kafka `ReplicaManager.becomeLeaderOrFollower`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.admin.told_request import gathered, judged, slices
 from headrace.controller.agent.judgement import judge_role
+from headrace.controller.agent.new_replicas import Replica
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.cluster.events import LeadersTold, ToldPartition, ToldTopic
-from headrace.controller.cluster.known_cluster import Topic
+from headrace.controller.cluster.known_cluster import Topic, is_another
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.errors import ErrorCode
+from headrace.ids import partition_key
 from headrace.limits import ROLES_WAIT_MS_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -42,6 +45,7 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
         return PendingResponse.done(_response(version, error, told, errors))
     agent = context.agent
     await agent.orders.learn(told)
+    await context.tell_new(_new_here(context, told))
     agent.orders.note_brokers(state.state.leader for topic in told.values() for state in topic.partitions.values())
     roles: list[_Role] = []
     for part in slices(told):
@@ -61,6 +65,18 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
     return PendingResponse(roles, agent.monotonic_ms() + ROLES_WAIT_MS_MAX, is_there, respond)
 
 
+def _new_here(context: AdminContext, told: Mapping[str, ToldTopic]) -> Iterator[Replica]:
+    """Replicas of this node that are made now, as the request says."""
+    known = context.known
+    for name, told_topic in told.items():
+        topic = known.topics.get(name)
+        if topic is None or is_another(topic.topic_id, told_topic.topic_id):
+            continue
+        for index, partition in told_topic.partitions.items():
+            if partition.is_new and known.node_id in partition.replicas:
+                yield name, index, partition_key(name, index, topic.topic_id)
+
+
 def _take(
     context: AdminContext,
     request: _Request,
@@ -75,7 +91,9 @@ def _take(
         topic = known.topics.get(name)
         counted = {}
         for index, partition in told.partitions.items():
-            is_offline = topic is not None and rows.is_offline(topic, index)
+            is_in_sync = known.node_id in partition.state.isr  # one that is not follows, held until now or not
+            cannot_serve = rows.cannot_serve if is_in_sync else rows.is_offline
+            is_offline = topic is not None and cannot_serve(topic, index)
             epoch = partition.state.leader_epoch
             is_replica = known.node_id in partition.replicas
             error = errors[name, index] = judge_role(topic, index, told.topic_id, epoch, is_replica, is_offline)
@@ -110,6 +128,7 @@ def _told(state: messages.LeaderAndIsrRequest.LeaderAndIsrPartitionState) -> Tol
         tuple(state.replicas),
         tuple(state.adding_replicas),
         tuple(state.removing_replicas),
+        is_new=state.is_new,
     )
 
 

@@ -5,11 +5,12 @@ Runs in: the controller process. A handler is a procedure (`async def`): over ea
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import NamedTuple
 
 from headrace.controller.active.active_controller import ActiveController
 from headrace.controller.agent.agent import Agent
+from headrace.controller.agent.new_replicas import Replica
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Tasks
@@ -21,10 +22,14 @@ LOAD_POLL_MS = 20  # between two checks whether everything was read
 
 
 class AdminContext(NamedTuple):
-    """The controller process's parts."""
+    """The controller process's parts.
+
+    tell_new   tells owners which replicas are new, and returns when they have heard it
+    """
 
     agent: Agent
     active: ActiveController
+    tell_new: Callable[[Iterable[Replica]], Awaitable[None]]
 
     @property
     def known(self) -> KnownCluster:

@@ -522,6 +522,8 @@ class Agent:
         topic = self._topic(event.name, event.topic_id)
         if topic is not None:
             topic.adding, topic.removing = event.adding, event.removing
+            if event.others is not None:
+                topic.others = event.others
             topic.revision += 1
             self.known.grow(topic, event.replicas, event.states)
 

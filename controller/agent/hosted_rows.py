@@ -45,6 +45,10 @@ class HostedRows:
         key = partition_key(topic.name, index, topic.topic_id)
         return row is not None and row.key == key and row.state == RowState.OFFLINE
 
+    def cannot_serve(self, topic: Topic, index: int) -> bool:
+        """Whether the controller is to know that the replica here can't serve: its log is out of service, or held back."""
+        return self._known.is_held(topic, index) or self.is_offline(topic, index)
+
     def outcome(self, topic: Topic, index: int, leader_epoch: int) -> ErrorCode | None:
         """What became of a role that the controller told; None: nothing yet.
 
@@ -54,7 +58,7 @@ class HostedRows:
         now = self._known.topics.get(topic.name)
         if now is None or is_another(now.topic_id, topic.topic_id) or self._known.node_id not in now.replicas[index]:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if self.is_offline(now, index):
+        if self.cannot_serve(now, index):
             return ErrorCode.KAFKA_STORAGE_ERROR
         slot = self._known.slots.get(now.name, index)
         row = self._seat.partitions.read(slot) if slot >= 0 else None

@@ -7,7 +7,7 @@ Runs in: the controller process of every node. The order is Kafka's; what comes 
     a role            the log is out of service                            KAFKA_STORAGE_ERROR
                       another topic of that name is known                  INCONSISTENT_TOPIC_ID
                       its leader epoch is below what is known              STALE_CONTROLLER_EPOCH
-                      it was told before, and the topic's id too           STALE_CONTROLLER_EPOCH
+                      it was told before, the id too; no stop since        STALE_CONTROLLER_EPOCH
                       this node is not among the replicas                  UNKNOWN_TOPIC_OR_PARTITION
     a stop            the log is out of service                            KAFKA_STORAGE_ERROR
                       the assignment gave it to others, or its topic goes  done
@@ -63,7 +63,8 @@ def judge_role(
     state = topic.states[index]
     if state is not None and leader_epoch < state.leader_epoch:
         return ErrorCode.STALE_CONTROLLER_EPOCH
-    if leader_epoch <= topic.told.get(index, NO_EPOCH):
+    told_epoch = topic.told.get(index, NO_EPOCH)
+    if leader_epoch < told_epoch or (leader_epoch == told_epoch and index not in topic.halted):
         return ErrorCode.STALE_CONTROLLER_EPOCH
     if not is_replica:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

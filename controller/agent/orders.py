@@ -4,14 +4,15 @@ Runs in: the controller process of every node. The handlers (`controller/admin/a
 events; here they are carried out, without a look into ZooKeeper:
 
     LeadersTold       states that are newer than what is known; a LeaderAndIsr has replicas take their roles
-    ReplicasStopped   a replica that is deleted goes by itself; with the leader epoch -2 its whole topic does
+    ReplicasStopped   a replica that is kept follows nobody; one that is deleted goes by itself; with the leader epoch -2 its whole
+                      topic does
 
 A topic that is not known is read first (`learn`): its overrides stand in ZooKeeper alone. Brokers and the controller are not taken
 from requests: /brokers/ids and /controller are followed, they have the epochs, and a request may be older than they are. Where
 a request names others than are known, they are read again.
 
 Only a mark deletes, or a request of the current controller that says so (decision 016). A topic that is told to go counts as marked.
-A replica that is stopped and not deleted stays as it is: the node stops, or its deletion follows. The controller lets it into no ISR.
+A leader that is stopped and kept leads on, as in Kafka: who leads is said by LeaderAndIsr.
 """
 
 from __future__ import annotations
@@ -97,12 +98,12 @@ class Orders:
     def take_stops(self, event: events.ReplicasStopped) -> None:
         known = self._known
         for (name, index), stopped in event.replicas.items():
-            if not stopped.is_deleted:
-                continue
             topic = known.topics.get(name)
-            if stopped.leader_epoch == EPOCH_DURING_DELETE:
-                continue  # its topic is gone
-            if topic is not None and index < len(topic.states) and index not in topic.stopped:
+            if topic is None or index >= len(topic.states) or index in topic.stopped:
+                continue  # it is gone, or its topic is
+            if not stopped.is_deleted:
+                known.halt(topic, index)
+            elif stopped.leader_epoch != EPOCH_DURING_DELETE:
                 known.stop(topic, index)
 
     def leaving(self, replicas: Collection[tuple[str, int]]) -> list[DoomedReplica]:

@@ -5,15 +5,16 @@ Runs in: the controller process, before it registers the node. The session on di
 
     our old node in /brokers/ids is deleted, and in /controller
                                                  a controller sees us go, however soon we are back; another one is elected
-    wait, while a state has us in its ISR beside others, and one of these lives
+    wait, while a state has us in its ISR beside others, and one of these lives, and does not hold its own replica
                                                  others lead, and the ISR is without us: what we lack comes from them
+    note in which ISRs we are still (`holds.py`)
     register                                     a follower like any that was away
 
 Without that a new controller, which has not seen the old registration, would have us lead on in the same leader epoch, with a log
 that lost its end, and followers would cut theirs to it. Where all members of an ISR were lost at once nobody is
-waited for.
+waited for: these replicas are held back.
 
-Source: KIP-966, of which this is the part that needs nothing of the controller; Kafka in ZooKeeper mode has the gap.
+Source: KIP-966, as far as it needs nothing of the controller (decision 042); Kafka in ZooKeeper mode has the gap.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ import logging
 import time
 from collections.abc import Collection
 
-from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper import held_znodes, znodes
+from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.outage import Reminder
 from headrace.controller.zookeeper.session import ZkSession
 from headrace.controller.zookeeper.tasks import Tasks
@@ -46,7 +48,7 @@ async def wait_out_of_isrs(
     await _remove_registration(zk, node_id)
     reminder = Reminder()
     deadline = time.monotonic() + wait_ms_max / 1000
-    left: Collection[Partition] = await _hosted(zk, tasks, node_id)
+    left: Collection[Partition] = list(await _hosted(zk, tasks, node_id))
     while left := await _in_sync_beside_others(zk, tasks, node_id, left):
         some = ", ".join(f"{topic}-{index}" for topic, index in sorted(left)[:5])
         if time.monotonic() > deadline:
@@ -65,6 +67,20 @@ async def wait_out_of_isrs(
     return left
 
 
+async def in_sync_replicas(zk: ZkSession, tasks: Tasks, node_id: int) -> dict[Partition, HeldReplica]:
+    """Replicas here that count as in sync, and may have lost what they acknowledged. raises ZkError"""
+    found = await _hosted(zk, tasks, node_id)
+    suspects: dict[Partition, HeldReplica] = {}
+    partitions = list(found)
+    for first in range(0, len(partitions), READS_IN_FLIGHT_MAX):
+        part = partitions[first : first + READS_IN_FLIGHT_MAX]
+        for partition, isr in (await _isrs(zk, part)).items():
+            if node_id in isr:
+                suspects[partition] = found[partition]
+        await tasks.pause()
+    return suspects
+
+
 async def _remove_registration(zk: ZkSession, node_id: int) -> None:
     """That of the session before the machine went down, and its place as the controller; another holder's stay."""
     for path in (znodes.broker_path(node_id), znodes.CONTROLLER):
@@ -73,11 +89,11 @@ async def _remove_registration(zk: ZkSession, node_id: int) -> None:
             await zk.delete(path)
 
 
-async def _hosted(zk: ZkSession, tasks: Tasks, node_id: int) -> list[Partition]:
-    """Partitions with a replica here, but for topics that are being deleted: nobody changes their states."""
+async def _hosted(zk: ZkSession, tasks: Tasks, node_id: int) -> dict[Partition, HeldReplica]:
+    """Replicas here, but for topics that are being deleted: nobody changes their states."""
     marked = set(await zk.children(znodes.DELETE_TOPICS))
     names = [name for name in await zk.children(znodes.TOPICS) if name not in marked]
-    found: list[Partition] = []
+    found: dict[Partition, HeldReplica] = {}
     for first in range(0, len(names), READS_IN_FLIGHT_MAX):
         part = names[first : first + READS_IN_FLIGHT_MAX]
         nodes = await zk.get_many([znodes.topic_path(name) for name in part])
@@ -85,11 +101,13 @@ async def _hosted(zk: ZkSession, tasks: Tasks, node_id: int) -> list[Partition]:
             if node is None:
                 continue
             try:
-                replicas = znodes.decode_topic(name, node.data).replicas
+                topic = znodes.decode_topic(name, node.data)
             except BadZnode as failure:
                 _log.warning("topic not waited for reason=%s", failure)
                 continue
-            found += [(name, index) for index, ids in enumerate(replicas) if node_id in ids]
+            for index, ids in enumerate(topic.replicas):
+                if node_id in ids:
+                    found[name, index] = HeldReplica(topic.topic_id, is_sole=len(ids) == 1)
         await tasks.pause()
     return found
 
@@ -97,21 +115,47 @@ async def _hosted(zk: ZkSession, tasks: Tasks, node_id: int) -> list[Partition]:
 async def _in_sync_beside_others(
     zk: ZkSession, tasks: Tasks, node_id: int, partitions: Collection[Partition]
 ) -> list[Partition]:
-    """Those whose ISR has this node and one that lives."""
+    """Those whose ISR has this node and one that lives, and may lead."""
     alive = {int(name) for name in await zk.children(znodes.BROKER_IDS) if name.isdecimal()} - {node_id}
     asked = list(partitions) if alive else []
+    held = await _held_by(zk, alive) if asked else {}  # who waits for us can't lead
     found = []
     for first in range(0, len(asked), READS_IN_FLIGHT_MAX):
-        part = asked[first : first + READS_IN_FLIGHT_MAX]
-        paths = [znodes.state_path(topic, index) for topic, index in part]
-        for partition, path, node in zip(part, paths, await zk.get_many(paths), strict=True):
-            if node is None:
-                continue
-            try:
-                isr = znodes.decode_state(path, node.data, node.version).isr
-            except BadZnode:
-                continue
-            if node_id in isr and not alive.isdisjoint(isr):
-                found.append(partition)
+        isrs = await _isrs(zk, asked[first : first + READS_IN_FLIGHT_MAX])
+        found += [
+            partition
+            for partition, isr in isrs.items()
+            if node_id in isr and any(one in alive and partition not in held.get(one, ()) for one in isr)
+        ]
         await tasks.pause()
     return found
+
+
+async def _held_by(zk: ZkSession, brokers: Collection[int]) -> dict[int, set[Partition]]:
+    """Replicas that these brokers hold, for their machines went down too."""
+    held: dict[int, set[Partition]] = {}
+    for broker in brokers:
+        parent = held_znodes.held_by_path(broker)
+        names = await zk.children(parent)
+        paths = [f"{parent}/{name}" for name in names]
+        for name, path, node in zip(names, paths, await zk.get_many(paths), strict=True):
+            try:
+                replicas = held_znodes.decode_held(path, node.data) if node is not None else {}
+            except BadZnode:
+                continue
+            held.setdefault(broker, set()).update((name, index) for index in replicas)
+    return held
+
+
+async def _isrs(zk: ZkSession, partitions: Collection[Partition]) -> dict[Partition, tuple[int, ...]]:
+    """Of those that have a state."""
+    paths = [znodes.state_path(topic, index) for topic, index in partitions]
+    isrs = {}
+    for partition, path, node in zip(partitions, paths, await zk.get_many(paths), strict=True):
+        if node is None:
+            continue
+        try:
+            isrs[partition] = znodes.decode_state(path, node.data, node.version).isr
+        except BadZnode:
+            continue
+    return isrs

@@ -222,6 +222,8 @@ class ViewPublisher:
             if slot == NO_SLOT:
                 self._unhosted[topic.name] = self._unhosted.get(topic.name, 0) + 1
         leader, leader_epoch, isr, *_ = state or NO_STATE
+        if known.held and known.is_held(topic, index):
+            leader = NO_LEADER
         return PartitionView(
             index,
             leader if leader in known.brokers else NO_LEADER,
@@ -231,6 +233,7 @@ class ViewPublisher:
             tuple(replica for replica in replicas if replica not in known.brokers or replica in offline),
             slot,
             partition_key(topic.name, index, topic.topic_id) if slot != NO_SLOT else NO_KEY,
+            index in topic.halted,
         )
 
     def _released_view(self, topic: Topic) -> ReleasedTopic:

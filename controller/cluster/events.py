@@ -12,7 +12,8 @@ come from another node's controller one day, as LeaderAndIsr, UpdateMetadata and
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from headrace.controller.zookeeper.znodes import NO_MOVES, Moves, PartitionState
 
@@ -92,6 +93,7 @@ class ReplicasAssigned(NamedTuple):
     states: dict[int, PartitionState]  # of those that were written with it
     adding: Moves = NO_MOVES
     removing: Moves = NO_MOVES
+    others: Mapping[str, Any] | None = None  # further fields of the topic's node; None: as they were
 
 
 class StatesWritten(NamedTuple):
@@ -138,6 +140,7 @@ class ToldPartition(NamedTuple):
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
     offline: tuple[int, ...] = ()
+    is_new: bool = False  # a new replica: it is made even beside a directory that failed (KAFKA-10314)
 
 
 class ToldTopic(NamedTuple):

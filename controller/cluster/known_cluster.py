@@ -14,7 +14,8 @@ before this node knew it (`held_back`): its files may be gone already, and nobod
 
 A state is believed where it is newer than what is known (`is_older`), by whatever way it came: read in ZooKeeper, or told by the
 active controller. Where this node is the active one, what it reads counts, for it writes on top of that.
-A replica that the controller stops, to delete it, leaves by itself: its topic stays (`stop`).
+A replica that the controller stops, to delete it, leaves by itself: its topic stays (`stop`). One that is stopped and kept follows
+nobody until a LeaderAndIsr names it again (`halt`), whatever leaders and epochs are read or told meanwhile.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from headrace.controller.cluster.topic import Topic as Topic
 from headrace.controller.cluster.topic import is_another as is_another
 from headrace.controller.cluster.topic_names import TopicNames
 from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.znodes import PartitionState, Registration
 from headrace.ids import NO_EPOCH, partition_key
 from headrace.limits import ASSIGNMENT_TOLD_MAX, RELEASED_TOPICS_MAX, RELEASES_TOLD_MAX
@@ -53,6 +55,7 @@ class KnownCluster:
     added      the same, of topics that are new: they may wait for one another
     is_head_changed, is_leaving_changed   whether something else did
     is_authority   we are the active controller: what ZooKeeper says counts, older or not
+    held       replicas of this node that may have lost what they acknowledged, by topic and partition (decision 042)
     """
 
     def __init__(self, node_id: int, view: ClusterView, partitions_max: int) -> None:
@@ -80,6 +83,7 @@ class KnownCluster:
         self.is_head_changed = False
         self.is_leaving_changed = False
         self.is_authority = False
+        self.held: dict[tuple[str, int], HeldReplica] = {}
         self.additions = 0
         self._gone: dict[
             str, int
@@ -137,6 +141,19 @@ class KnownCluster:
             return False
         held = self.leaving.get(topic.name)
         return not held or self._doomed(topic, index) not in held
+
+    def is_held(self, topic: Topic, index: int) -> bool:
+        """Whether the replica here is held back: nobody is led or followed, whatever its state says, while that has it in sync."""
+        held = self.held.get((topic.name, index)) if self.held else None
+        if held is None or held.is_sole or is_another(held.topic_id, topic.topic_id):
+            return False
+        state = topic.states[index] if index < len(topic.states) else None
+        return state is None or self.node_id in state.isr
+
+    def note_held(self, name: str, index: int) -> None:
+        """It is held now, or no longer: the view is to say so."""
+        if name in self.topics:
+            self._note(name, {index})
 
     def is_current(self, topic: Topic) -> bool:
         """Whether this is the topic that we know; else whoever holds it looked away for too long."""
@@ -272,8 +289,9 @@ class KnownCluster:
             state, known = told.state, topic.states[index]
             if has_roles:
                 topic.told[index] = max(state.leader_epoch, topic.told.get(index, state.leader_epoch))
-                if index in topic.stopped:
+                if index in topic.stopped or index in topic.halted:
                     topic.stopped.discard(index)
+                    topic.halted.discard(index)
                     moved.add(index)
             if known is not None and is_older(state, known):
                 continue
@@ -306,6 +324,12 @@ class KnownCluster:
         self._follow_hosting(topic, (index,))
         self._note(name, {index})
         return replica
+
+    def halt(self, topic: Topic, index: int) -> None:
+        """The replica here is to follow nobody: its node goes, its directory failed, or its deletion comes next."""
+        if index not in topic.halted:
+            topic.halted.add(index)
+            self._note(topic.name, {index})
 
     def hold_back(self, names: Set[str]) -> None:
         """Have these topics in no view."""
@@ -443,7 +467,8 @@ class KnownCluster:
 
     def _carry_over(self, before: Topic, topic: Topic) -> None:
         """A topic that was read again: what is newer than that stays."""
-        topic.told, topic.stopped, topic.offline = before.told, before.stopped, before.offline
+        topic.told, topic.stopped, topic.halted = before.told, before.stopped, before.halted
+        topic.offline = before.offline
         if topic.topic_id != before.topic_id:  # it was given one: its logs are opened under it
             topic.told = {}
         for index, known in enumerate(before.states[: len(topic.states)]):

@@ -28,6 +28,7 @@ class Topic:
     past         states that were there once: what is written in their place goes on from them
     told         leader epochs of the last LeaderAndIsr that was accepted, of replicas here
     stopped      partitions whose replica here was deleted, whatever the assignment says, until a LeaderAndIsr names it
+    halted       partitions whose replica here follows nobody, whoever leads, until a LeaderAndIsr names it
     offline      replicas that can't be served by brokers that are alive, as told by the active controller
     is_watched   whether its node in ZooKeeper is
     added        which addition to the known cluster this was, 0: none yet
@@ -38,6 +39,7 @@ class Topic:
         "added",
         "adding",
         "configs",
+        "halted",
         "is_watched",
         "name",
         "offline",
@@ -74,6 +76,7 @@ class Topic:
         self.past: dict[int, PartitionState] = {}
         self.told: dict[int, int] = {}
         self.stopped: set[int] = set()
+        self.halted: set[int] = set()
         self.offline: dict[int, tuple[int, ...]] = {}
         self.is_watched = False
         self.added = 0
@@ -111,7 +114,9 @@ def topic_of(view: TopicView) -> Topic:
         for partition in view.partitions
     ]
     replicas = tuple(partition.replicas for partition in view.partitions)
-    return Topic(view.name, view.topic_id, replicas, dict(view.configs), states)
+    topic = Topic(view.name, view.topic_id, replicas, dict(view.configs), states)
+    topic.halted = {partition.index for partition in view.partitions if partition.is_halted}
+    return topic
 
 
 def with_moves(moves: Moves, index: int, replicas: tuple[int, ...]) -> Moves:

@@ -83,6 +83,7 @@ class LoadedLog:
     end_offset       the offset the next record gets
     recovery_point   below it everything is synced
     bytes_replayed   after the producers' snapshot
+    was_cut          batches were damaged: the end, or all from there on, is no part of it any more
     """
 
     active: Segment
@@ -94,6 +95,7 @@ class LoadedLog:
     end_offset: int
     recovery_point: int
     bytes_replayed: int
+    was_cut: bool = False
 
 
 class LogLoader:
@@ -125,6 +127,7 @@ class LogLoader:
         self._rolled_bytes = 0
         self._unsynced: list[int] = []
         self._created_first_segment = False
+        self._was_cut = False
 
     def load(self, checkpoint: LogCheckpoint) -> LoadedLog:
         """Make what is on disk true. raises OSError"""
@@ -147,6 +150,7 @@ class LogLoader:
             end_offset,
             recovery_point,
             self._replay.bytes_replayed,
+            self._was_cut,
         )
 
     def _open_segments(self, opening: LogCheckpoint) -> Segment:
@@ -246,6 +250,7 @@ class LogLoader:
         recovery = Recovery(segment, self._epochs, self._config.index_interval_bytes, self._progress, self._replay)
         cut_bytes = recovery.run(known_end)
         if cut_bytes:
+            self._was_cut = True
             _log.warning(
                 "log cut directory=%s segment=%d valid_bytes=%d dropped_bytes=%d",
                 self._directory,
@@ -259,6 +264,7 @@ class LogLoader:
 
     def _put_aside(self, lost: list[int]) -> None:
         """Segments that are none of the log's any more."""
+        self._was_cut = True
         place = put_aside(self._directory, lost, self._disk)
         _log.error(
             "segments put aside, not part of the log any more directory=%s count=%d first=%d last=%d moved_to=%s",

@@ -67,6 +67,7 @@ class PartitionLog:
     config             may be replaced at any time
     log_start_offset   the first offset that may be read
     segments           its list; version, end and sizes may be read there, nothing may be changed
+    was_cut            batches at its end were damaged when it was opened
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class PartitionLog:
         self._latch = latch = FailureLatch(directory)
         loaded = self._load(checkpoint, environment.progress)
         self.log_start_offset = loaded.start_offset
+        self.was_cut = loaded.was_cut
         self.segments = segments = SegmentList(directory, loaded, clock, disk, latch)
         self._sync = SyncState(
             directory, segments, self._mark, self.epochs, disk, latch, loaded.recovery_point, is_begun=is_new

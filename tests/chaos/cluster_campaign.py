@@ -5,6 +5,8 @@ Runs in: `make chaos`. `python -m tests.chaos.cluster_campaign --faults 1000 --s
     --nodes kafka   the same against three brokers of Apache Kafka 3.9 (needs mvn); mixed: one or two of them
     --unsafe        settings under which records may be lost, and careless producers: it passes if that is found
     --classes lose-power kill pause ...    also nodes that lose what they did not sync, which nobody else survives
+    --power-losses 200     machines that lose power in turn, instead of --faults: the last replica in sync too; each acknowledged record
+                    that is gone has to be reported by a node. With --safe (headrace.flush.before.ack) none may be gone
     --no-network    without networks of our own, which need root and nft; without them the table says which faults did not run
 
 Faults last a while, so that two or more are on at a time (`cluster_faults.py`); now and then all of them end, and the time until
@@ -32,6 +34,7 @@ from tests.chaos.cluster_round import IBP, WHOLE_S, ClusterReport, ClusterRound
 from tests.chaos.cluster_stage import ClusterFault
 from tests.chaos.judge import Anomaly
 from tests.chaos.network_rooms import Networks, NoNetworks
+from tests.chaos.power_faults import PowerInTurn
 
 ROUND_FAULTS = 100
 FIRED_SHARE_MIN = 0.9
@@ -41,6 +44,7 @@ KINDS: dict[str, list[tuple[type[ClusterNode], ...]]] = {  # of the nodes, round
     "kafka": [(KafkaNode,) * 3],
     "mixed": [(ClusterNode, ClusterNode, KafkaNode), (ClusterNode, KafkaNode, KafkaNode)],
 }
+FAULTS: list[ClusterFault] = [*CLUSTER_FAULTS, PowerInTurn()]
 IBPS = ("3.9", "2.6", "3.9", "2.8")  # of our nodes, round after round, where nobody names one
 LOSSES = ("lost-write", "inconsistent-offsets")
 
@@ -128,12 +132,10 @@ def _spread(times_s: Sequence[float]) -> str:
 
 def choose(classes: Sequence[str]) -> list[ClusterFault]:
     """The faults whose names begin with one of these; without one, all but those that lose pages. raises ValueError"""
-    chosen = [one for one in CLUSTER_FAULTS if any(one.name.startswith(name) for name in classes)]
-    chosen = chosen or [one for one in CLUSTER_FAULTS if not classes and not one.loses_pages]
+    chosen = [one for one in FAULTS if any(one.name.startswith(name) for name in classes)]
+    chosen = chosen or [one for one in FAULTS if not classes and not one.loses_pages]
     if not chosen:
-        raise ValueError(
-            f"no fault is named {', '.join(classes)}; there are {', '.join(one.name for one in CLUSTER_FAULTS)}"
-        )
+        raise ValueError(f"no fault is named {', '.join(classes)}; there are {', '.join(one.name for one in FAULTS)}")
     return chosen
 
 
@@ -156,6 +158,7 @@ def run_cluster_campaign(
     classes: Sequence[str] = (),
     has_networks: bool | None = None,
     is_unsafe: bool = False,
+    may_lose: bool = False,
     whole_max_s: float = WHOLE_S,
     round_faults: int = ROUND_FAULTS,
     only_round: int | None = None,
@@ -165,6 +168,7 @@ def run_cluster_campaign(
 
     nodes          one of KINDS
     has_networks   None: where this process may make some
+    may_lose       acknowledged records, where a node reports it
     only_round     the number of the one round to run
     """
     chosen = choose(classes)
@@ -188,6 +192,7 @@ def run_cluster_campaign(
             settings=_settings(settings or {}, nodes, number, is_unsafe),
             has_networks=has_networks,
             is_unsafe=is_unsafe,
+            may_lose=may_lose,
             whole_max_s=whole_max_s,
             say=(lambda _text: None) if quiet else say,
         ).run(count)
@@ -210,7 +215,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description="Let faults happen to a cluster of three under load, and judge what its clients were told.",
         epilog="example: python -m tests.chaos.cluster_campaign --faults 1000 --seed 7; faults: "
-        + ", ".join(fault.name for fault in CLUSTER_FAULTS),
+        + ", ".join(fault.name for fault in FAULTS),
     )
     parser.add_argument("--faults", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
@@ -218,6 +223,10 @@ def main() -> int:
     parser.add_argument("--nodes", choices=KINDS, default="headrace", help="kafka: brokers of Apache Kafka 3.9")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of all nodes")
     parser.add_argument("--unsafe", action="store_true", help="settings that may lose records: passes if it is found")
+    parser.add_argument(
+        "--power-losses", type=int, metavar="N", help="so many machines lose power in turn, nothing else"
+    )
+    parser.add_argument("--safe", action="store_true", help="what is acknowledged is synced: nothing may be lost")
     parser.add_argument("--no-network", action="store_true", help="without networks of our own")
     parser.add_argument("--whole", type=float, default=WHOLE_S, help="seconds that ISRs may take to be whole again")
     parser.add_argument("--round-faults", type=int, default=ROUND_FAULTS, help="faults between two judgements")
@@ -225,16 +234,22 @@ def main() -> int:
     parser.add_argument("--directory", type=Path, help="where rounds live; a temporary one by default")
     parser.add_argument("--json", type=Path, help="also write the verdict here")
     arguments = parser.parse_args()
+    settings = dict(one.split("=", 1) for one in arguments.set)
+    if arguments.power_losses is not None:
+        arguments.faults, arguments.classes = arguments.power_losses, [PowerInTurn.name]
+    if arguments.safe:
+        settings["headrace.flush.before.ack"] = "true"
     directory = Path(tempfile.mkdtemp(prefix="headrace-chaos-", dir=arguments.directory))
     verdict = run_cluster_campaign(
         directory,
         arguments.faults,
         arguments.seed,
         nodes=arguments.nodes,
-        settings=dict(one.split("=", 1) for one in arguments.set),
+        settings=settings,
         classes=arguments.classes,
         has_networks=False if arguments.no_network else None,
         is_unsafe=arguments.unsafe,
+        may_lose=arguments.power_losses is not None and not arguments.safe,
         whole_max_s=arguments.whole,
         round_faults=arguments.round_faults,
         only_round=arguments.round,

@@ -65,10 +65,16 @@ class LosePower(ClusterFault):
         if node is None:
             return False
         stage.has_lost_power = True
-        _kill(stage, node, self.name, 0.0 if chance.random() < 0.3 else duration_s(chance))
-        stage.notes["files that lost pages"] += lose_unsynced(node.log_dirs, chance)
-        forget_boot(node.log_dirs)
+        lose_power_of(stage, node, self.name, 0.0 if chance.random() < 0.3 else duration_s(chance), chance)
         return True
+
+
+def lose_power_of(stage: ClusterStage, node: ClusterNode, name: str, seconds: float, chance: random.Random) -> None:
+    """It starts again after so long."""
+    _kill(stage, node, name, seconds)
+    points = node.synced.read(node.log_dirs[0])
+    stage.notes["files that lost pages"] += lose_unsynced(node.log_dirs, chance, points)
+    forget_boot(node.log_dirs)
 
 
 class StopNode(ClusterFault):

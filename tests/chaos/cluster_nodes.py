@@ -19,6 +19,7 @@ from pathlib import Path
 from headrace.node.embedded_zookeeper import find_java
 from tests.chaos.network_rooms import Room
 from tests.chaos.running_node import Node, is_alive
+from tests.chaos.synced_points import SyncedPoints
 from tests.support import children
 from tests.support.waiting import DEADLINE_S
 
@@ -49,6 +50,7 @@ HEADRACE_SETTINGS = {
     "headrace.cluster.partitions.max": "4096",
     "headrace.request.ring.bytes": "4194304",
     "log.flush.offset.checkpoint.interval.ms": "2000",
+    "unclean.recovery.timeout.ms": "8000",
 }
 KAFKA_SETTINGS = {
     "zookeeper.connection.timeout.ms": "60000",
@@ -84,6 +86,7 @@ class ClusterNode(Node):
         self.room = room
         self.is_wanted = True  # somebody holds it down where not
         self.stopped: set[int] = set()  # pids that have SIGSTOP
+        self.synced = SyncedPoints()
         if room is not None:
             self.mounts, self.host, self.port = room, room.address, PORT
         else:

@@ -54,7 +54,9 @@ from tests.chaos.judge import Anomaly, judge
 from tests.chaos.kafka_python_load import KafkaPythonProducer, KafkaPythonTail
 from tests.chaos.key_judge import judge_keys
 from tests.chaos.load import Client, IdempotentProducer, KeyWriter, Member, Tail
+from tests.chaos.loss_reports import judge_losses, lost_records, read_reports, without_reported
 from tests.chaos.network_rooms import Networks
+from tests.chaos.power_faults import PowerInTurn
 from tests.chaos.record_trimmer import RecordTrimmer
 from tests.chaos.replica_mover import ReplicaMover
 from tests.chaos.topic_churn import PARTITIONS as CHURN_PARTITIONS
@@ -79,6 +81,7 @@ SPARE_S = 0.05  # between its sends
 IBP, IBP_WITH_TOPIC_IDS = "inter.broker.protocol.version", "2.8"
 ZOOKEEPER_PORT = 2181
 UNSAFE = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1", "replica.lag.time.max.ms": "1500"}
+PATIENT = {"enable.idempotence": False, "acks": "all", "max.in.flight.requests.per.connection": 1}
 CARELESS = {"enable.idempotence": False, "acks": 1, "socket.timeout.ms": 2_000}
 
 
@@ -124,6 +127,7 @@ class ClusterRound:
         settings: Mapping[str, str] | None = None,
         has_networks: bool = False,
         is_unsafe: bool = False,
+        may_lose: bool = False,
         whole_max_s: float = WHOLE_S,
         say: Callable[[str], object] = lambda _text: None,
     ) -> None:
@@ -140,6 +144,9 @@ class ClusterRound:
         self._deck = self._chance.sample(self._faults, len(self._faults))
         self._has_networks = has_networks
         self._is_unsafe = is_unsafe
+        self._may_lose = may_lose  # what is reported
+        # fewer topics and clients: they are about other faults
+        self._is_plain = is_unsafe or may_lose or any(isinstance(one, PowerInTurn) for one in faults)
         self._whole_max_s = whole_max_s
         self._say = say
         self._said_s = 0.0
@@ -148,7 +155,7 @@ class ClusterRound:
         self._producers: list[Any] = []
         self._tails: list[Any] = []
         self._topics = [
-            one for one in TOPICS if one is STABLE or (not is_unsafe and not (one.is_ours and KafkaNode in node_types))
+            one for one in TOPICS if one is STABLE or not (self._is_plain or (one.is_ours and KafkaNode in node_types))
         ]
 
     def run(self, count: int) -> ClusterReport:
@@ -247,6 +254,7 @@ class ClusterRound:
         others: list[Client] = []
         if not self._is_unsafe:
             self._producers.append(KafkaPythonProducer("python", stage.bootstrap, stage.history, TOPIC, PARTITIONS))
+        if not self._is_plain:
             self._producers += [
                 self._producer(f"load{one.name}", one, SPARE_S) for one in self._topics if one in LOADED
             ]
@@ -259,11 +267,15 @@ class ClusterRound:
             self._trimmer = RecordTrimmer(TRIMMED, stage.bootstrap, stage.history, seed)
             self._offsets = GroupOffsets(STABLE, stage.bootstrap, stage.history)
             others = [self._keys, stage.mover, self._trimmer, self._offsets]
-        if not self._is_unsafe and self._settings.get(IBP, "3.9") >= IBP_WITH_TOPIC_IDS:
+        if not self._is_plain and self._settings.get(IBP, "3.9") >= IBP_WITH_TOPIC_IDS:
             stage.churned = [TopicChurn(f"{CHURN}{n}", stage.bootstrap, stage.history) for n in range(CHURNED)]
         stage.clients = [*self._producers, *self._tails, *self._members, *stage.churned, *others]
         for client in stage.clients:
             client.start()
+
+    def _options(self) -> dict[str, Any]:
+        """Of producers that may lose records: an idempotent one ends where the broker does not know what it had acknowledged."""
+        return CARELESS if self._is_unsafe else PATIENT if self._may_lose else {}
 
     def _producer(
         self, name: str, topic: RoundTopic, pause_s: float = 0.01, options: Mapping[str, Any] | None = None
@@ -271,7 +283,7 @@ class ClusterRound:
         stage = self._stage
         return IdempotentProducer(
             name, stage.bootstrap, stage.history, topic.name, topic.partitions, pause_s,
-            log=self._directory / f"{name}.log", options=CARELESS if self._is_unsafe else options,
+            log=self._directory / f"{name}.log", options=self._options() or options,
         )  # fmt: skip
 
     # Faults
@@ -339,7 +351,7 @@ class ClusterRound:
     def _wait_until_served(self, since: float) -> float:
         """Seconds until every partition acknowledged a record that was sent after this."""
         deadline = since + WHOLE_MAX_S
-        written = [STABLE] if self._is_unsafe else [STABLE, *(one for one in self._topics if one in LOADED)]
+        written = [STABLE] if self._is_plain else [STABLE, *(one for one in self._topics if one in LOADED)]
         left, first = {(one.name, index) for one in written for index in range(one.partitions)}, 0
         while left and time.monotonic() < deadline:
             operations = self._stage.history.operations
@@ -454,9 +466,10 @@ class ClusterRound:
                 anomalies += read_everything(stage, one.topic, CHURN_PARTITIONS, one.generation)
             stage.notes["topics created and deleted"] += one.generation - 1
         anomalies += read_group(stage, GROUP)
-        if not self._is_unsafe:
+        if not self._is_plain:
             anomalies += self._offsets.read_all()
-        anomalies += self._without_new_epochs(judge(stage.history.operations))
+        found = self._without_new_epochs(judge(stage.history.operations))
+        anomalies += self._unreported(found) if self._may_lose else found
         anomalies += compare_replicas(stage)
         anomalies += find_left_over(stage)
         anomalies += stage.anomalies
@@ -478,6 +491,20 @@ class ClusterRound:
         self.report.notes["duplicates of producers that began a new epoch"] += len(own)
         return [one for one in found if one not in own]
 
+    def _unreported(self, found: list[Anomaly]) -> list[Anomaly]:
+        """Losses are allowed that a node's log tells of."""
+        operations = self._stage.history.operations
+        reports = [
+            one
+            for node in self._stage.nodes
+            for one in read_reports(node.log.path.read_text("utf-8", "replace").splitlines())
+        ]
+        lost = lost_records(operations)
+        unreported = judge_losses(lost, reports, time.time() - time.monotonic())
+        self.report.notes["acknowledged records lost"] += len(lost)
+        self.report.notes["losses reported, by partition and node"] += len(reports)
+        return [*unreported, *without_reported(found, reports)]
+
     def _count(self) -> None:
         report = self.report
         for one in self._stage.history.operations:
@@ -487,7 +514,7 @@ class ClusterRound:
         report.acknowledged = sum(one.acknowledged for one in (*self._producers, *self._stage.churned))
         report.notes += self._stage.notes
         report.visited = self._stage.visited
-        if not self._is_unsafe:
+        if not self._is_plain:
             report.acknowledged += self._keys.acknowledged
             report.notes["commits of offsets of other groups"] += self._offsets.commits
         for one in self._producers:

@@ -8,19 +8,25 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from headrace.controller.zookeeper.session_file import SESSION_FILE
 from headrace.log.state.checkpoints import RECOVERY_POINT_FILE, read_offset_checkpoint
+from headrace.protocol.record_batch import CorruptRecord
 from tests.chaos.machine_crash import PAGE_BYTES, position_of
 
 PAGES_MAX = 3  # zeroed in one file
+NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
-def lose_unsynced(log_dirs: Iterable[Path], chance: random.Random) -> int:
-    """Damage the logs of a node that does not run; returns the number of files that lost something."""
-    return sum(_lose_in(log_dir, chance) for log_dir in log_dirs)
+def lose_unsynced(log_dirs: Iterable[Path], chance: random.Random, synced: Mapping[str, int] = NOTHING) -> int:
+    """Damage the logs of a node that does not run; returns the number of files that lost something.
+
+    synced   up to where they were, by name of directory, where that is known better than by the checkpoints
+    """
+    return sum(_lose_in(log_dir, chance, synced) for log_dir in log_dirs)
 
 
 def forget_boot(log_dirs: Iterable[Path]) -> None:
@@ -31,7 +37,7 @@ def forget_boot(log_dirs: Iterable[Path]) -> None:
             path.write_text(json.dumps({**json.loads(path.read_text()), "boot": "before"}))
 
 
-def _lose_in(log_dir: Path, chance: random.Random) -> int:
+def _lose_in(log_dir: Path, chance: random.Random, synced: Mapping[str, int]) -> int:
     try:
         points = {
             f"{name.topic}-{name.partition}": offset
@@ -41,13 +47,16 @@ def _lose_in(log_dir: Path, chance: random.Random) -> int:
         points = {}
     damaged = 0
     for directory in sorted(path for path in log_dir.iterdir() if path.is_dir() and "-" in path.name):
-        point = points.get(directory.name, 0)
+        point = max(points.get(directory.name, 0), synced.get(directory.name, 0))
         segments = sorted(directory.glob("*.log"))
         for index, path in enumerate(segments):
             is_synced = index + 1 < len(segments) and int(segments[index + 1].stem) <= point
             if is_synced or not path.stat().st_size:
                 continue
-            first = -(-position_of(path, point) // PAGE_BYTES)
+            try:
+                first = -(-position_of(path, point) // PAGE_BYTES)
+            except CorruptRecord:
+                continue  # the machine went down again before this log was opened
             damaged += lose_pages(path, first, chance)
     return damaged
 

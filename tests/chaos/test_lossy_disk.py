@@ -49,3 +49,20 @@ def test_without_a_checkpoint_any_file_may_lose_something(log_dir):
             hit |= {path} if path.read_bytes() != kept else set()
             path.write_bytes(kept)
     assert hit == set(files)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_is_known_to_be_synced_stays_whatever_the_checkpoint_says(log_dir, seed):
+    files = sorted((log_dir / "t-0").iterdir())
+    before = [path.read_bytes() for path in files]
+    lose_unsynced([log_dir], random.Random(seed), {"t-0": 2 * BATCHES})
+    assert [path.read_bytes() for path in files] == before
+
+
+def test_a_log_that_was_not_opened_since_the_last_loss_stays_as_it_is(log_dir):
+    path = min((log_dir / "t-0").iterdir())
+    path.write_bytes(bytes(PAGE_BYTES) + path.read_bytes()[PAGE_BYTES:])
+    kept = path.read_bytes()
+    for seed in range(10):
+        lose_unsynced([log_dir], random.Random(seed))
+        assert path.read_bytes() == kept

@@ -11,11 +11,13 @@ from headrace.controller.active.term import Term
 from headrace.controller.admin.context import AdminContext
 from headrace.controller.agent import registration
 from headrace.controller.agent.agent import Agent
+from headrace.controller.agent.new_replicas import NewReplicas, OnReply
 from headrace.controller.agent.pending_response import PendingResponse
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
 from headrace.controller.zookeeper.tasks import Task, Tasks
 from headrace.settings import Settings
+from headrace.shm.messages import NEW_REPLICA, ReplyStatus, RequestKind
 from headrace.shm.seat import Seat
 from tests.controller.fake_channels import FakeChannels
 from tests.controller.fake_owner import FakeOwner
@@ -64,7 +66,15 @@ class Node:
             zk, self.tasks, self.known, self.agent.room, self.agent.apply, settings, self.open_channels
         )
         self.agent.tell = self.active.take
-        self.context = AdminContext(self.agent, self.active)
+        self.context = AdminContext(self.agent, self.active, NewReplicas(seat, self.tasks, self.ask_owner).tell)
+
+    def ask_owner(self, _owner: int, kind: int, body: bytes, on_reply: OnReply) -> bool:
+        """As the mailbox does; a deaf owner does not reply."""
+        assert kind == RequestKind.NEW_REPLICAS
+        if not self.owner.is_deaf:
+            self.owner.take_new([key for (key,) in NEW_REPLICA.iter_unpack(body)])
+            on_reply(ReplyStatus.ANSWERED, memoryview(b""))
+        return True
 
     def close(self) -> None:
         """Nothing of it goes on."""

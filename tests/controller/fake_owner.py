@@ -14,6 +14,7 @@ class FakeOwner:
 
     directories   topic-partition directories that a real owner would have, by partition key
     strays        keys of directories that were put aside
+    told_new      keys of replicas that the controller said are new
     follows       whether the coordinators come to an end with what they have to forget
     """
 
@@ -22,6 +23,7 @@ class FakeOwner:
         self.directories: dict[str, int] = {}
         self.strays: list[int] = []
         self.is_deaf = False
+        self.told_new: list[int] = []
         self.follows = True
         self._told: tuple[int, bool] = (0, False)
         self._mailbox = Mailbox(seat) if seat.role is Role.PARTITION else None
@@ -55,6 +57,14 @@ class FakeOwner:
             self._seat.processes.set_followed(process_id, view.version)
         if self._mailbox is not None:
             self._tell(self._mailbox, (view.version, self.follows))
+
+    def take_new(self, keys: list[int]) -> None:
+        """A request of the controller process: those that were refused are opened."""
+        self.told_new += keys
+        for topic in self._seat.view.read().topics.values():
+            for partition in topic.partitions:
+                if partition.slot >= 0 and partition.key in keys:
+                    self._publish(partition.slot, RowState.LOADING, partition.key, -1)
 
     def _tell(self, mailbox: Mailbox, news: tuple[int, bool]) -> None:
         """Say to the controller process that rows have moved, as a partition worker does."""

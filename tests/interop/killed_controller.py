@@ -17,8 +17,12 @@ import time
 from pathlib import Path
 
 from confluent_kafka import KafkaError, KafkaException, Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
+from headrace.client.connection import Connection, ConnectionFailed
+from headrace.errors import ErrorCode, HeadraceError
+from headrace.protocol import messages
+from headrace.protocol.apis import ApiKey
 from tests.interop.broker_logs import OF_A_KILLED_CONTROLLER, severe_lines
 from tests.interop.mixed_cluster import KINDS, MixedCluster
 from tests.interop.write_cutter import WriteCutter
@@ -27,14 +31,18 @@ VICTIM = 1
 SUCCESSORS = (2, 3)
 ROUNDS_MAX = 40
 CREATE_TRIES_S = 60
+THROTTLED_RECORDS = 4_000  # of 1,000 bytes: more than a fetch brings
 TARGET = {0: [2, 3], 1: [3, 1]}  # of a reassignment; before: 0: [1, 2], 1: [2, 3]
 
 
 class Operation:
     """Something that the controller does in several writes.
 
-    topic   of this round
+    topic          of this round
+    begins_whole   whether all ISRs are whole when it begins
     """
+
+    begins_whole = True
 
     def __init__(self, cluster, topic):
         self.cluster = cluster
@@ -179,7 +187,91 @@ class Election(Operation):
         return [one["leader"] for one in states] == [2, 3] and all(len(one["isr"]) == 2 for one in states)
 
 
-OPERATIONS = {"creation": Creation, "deletion": Deletion, "reassignment": Reassignment, "election": Election}
+class Cancellation(Operation):
+    """Of a reassignment that a throttle holds: the replica that it adds has a part of the log by then."""
+
+    begins_whole = False
+
+    def prepare(self):
+        self.create([[1, 2], [2, 3]])
+        cluster = self.cluster
+        producer = Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all", "log_level": 2})
+        for _ in range(THROTTLED_RECORDS):
+            producer.produce(self.topic, b"x" * 1000, partition=0)
+        assert producer.flush(60) == 0
+        self._set_throttle(cluster, f"{self.topic}", "1")
+        self._ask([1, 2, 3])
+        cluster.wait_until(lambda: cluster.read(f"/brokers/topics/{self.topic}")["adding_replicas"], "not begun")
+        cluster.wait_until(self._is_there, "no new replica")
+
+    def begin(self):
+        self._ask(None)
+
+    def retry(self):
+        """As a client does that got no answer; it may be cancelled already."""
+        self._ask(None)
+
+    def is_done(self):
+        node = self.cluster.read(f"/brokers/topics/{self.topic}")
+        if node["adding_replicas"] or node["removing_replicas"] or set(node["partitions"]["0"]) != {1, 2}:
+            return False
+        if self.not_whole():
+            return False
+        is_ours = all(member.kind == "headrace" for member in self.cluster.members.values())
+        return (
+            not is_ours or not self._is_there()
+        )  # Kafka leaves it where its controller died (KAFKA-13972 is about another way)
+
+    def _is_there(self):
+        return (self.cluster.members[3].log_dir / f"{self.topic}-0").is_dir()
+
+    def _set_throttle(self, cluster, topic, rate):
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 2})
+        wanted = ConfigResource(ConfigResource.Type.TOPIC, topic)
+        wanted.add_incremental_config(_set("follower.replication.throttled.replicas", "*"))
+        broker = ConfigResource(ConfigResource.Type.BROKER, "3")
+        broker.add_incremental_config(_set("follower.replication.throttled.rate", rate))
+        for future in admin.incremental_alter_configs([wanted, broker]).values():
+            future.result(30)
+
+    def _ask(self, replicas):
+        """Whoever is the controller; None cancels."""
+        kind = messages.AlterPartitionReassignmentsRequest
+        row = kind.ReassignablePartition(partition_index=0, replicas=replicas)
+        topic = kind.ReassignableTopic(name=self.topic, partitions=[row])
+        request = kind(timeout_ms=20_000, topics=[topic])
+
+        def is_taken():
+            controller = self.cluster.controller()
+            if controller is None:
+                return False
+            try:
+                connection = Connection("127.0.0.1", self.cluster.members[controller].port, timeout_s=20)
+            except (ConnectionFailed, HeadraceError):
+                return False
+            try:
+                answer = connection.request(ApiKey.ALTER_PARTITION_REASSIGNMENTS, 0, request)
+            except HeadraceError:
+                return replicas is None  # the controller died: `retry` follows
+            finally:
+                connection.close()
+            codes = {answer.error_code, *(one.error_code for topic in answer.responses for one in topic.partitions)}
+            return codes <= {ErrorCode.NONE, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS}
+
+        self.cluster.wait_until(is_taken, "no controller takes it")
+
+
+def _set(name, value):
+    return ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+
+
+OPERATIONS = {
+    "creation": Creation,
+    "deletion": Deletion,
+    "reassignment": Reassignment,
+    "election": Election,
+    "cancellation": Cancellation,
+}
 
 
 class Series:
@@ -202,7 +294,8 @@ class Series:
         cluster.move_controller({VICTIM})
         operation = self._kind(cluster, f"round-{count}")
         operation.prepare()
-        cluster.wait_until_whole()
+        if operation.begins_whole:
+            cluster.wait_until_whole()
         epoch = cluster.controller_epoch()
         assert cluster.controller() == VICTIM
         victim = cluster.members[VICTIM]

@@ -20,7 +20,7 @@ from pathlib import Path
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.interop.acked_load import JavaLoad, NativeLoad, judge, read_all
-from tests.interop.broker_logs import OF_A_KILLED_CONTROLLER, OF_A_MOVED_CONTROLLER, severe_lines
+from tests.interop.broker_logs import OF_A_KILLED_CONTROLLER, OF_A_MOVED_CONTROLLER, OF_MOVED_LEADERS, severe_lines
 from tests.interop.mixed_cluster import KINDS, MixedCluster
 from tests.interop.replica_files import differences
 
@@ -75,7 +75,8 @@ class Campaign:
         for load in loads:
             load.stop()
             assert load.acked, f"nothing was acknowledged in {load.topic}"
-        wrong = self.judge(OF_A_KILLED_CONTROLLER if number == signal.SIGKILL else OF_A_MOVED_CONTROLLER)
+        of_controllers = OF_A_KILLED_CONTROLLER if number == signal.SIGKILL else OF_A_MOVED_CONTROLLER
+        wrong = self.judge({**OF_MOVED_LEADERS, **of_controllers})
         acked = "+".join(str(len(load.acked)) for load in loads)
         return f"{done} whole_s={whole_s:.1f} total_s={time.monotonic() - begun:.1f} acked={acked}", wrong
 

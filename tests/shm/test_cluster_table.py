@@ -14,7 +14,7 @@ from tests.support.waiting import DEADLINE_S
 
 ROWS = 8
 OLD = ClusterRow(2**63, 3, -1, 2**31 - 1, -1, 2**32 - 1, (1, 2, 3), (4,))
-NEW = ClusterRow(7, 2**31 - 1, 5, 6, 7, 0, (), tuple(range(ROW_IDS_MAX)))
+NEW = ClusterRow(7, 2**31 - 1, 5, 6, 7, 0, (), tuple(range(ROW_IDS_MAX)), is_halted=True)
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def table(region):
     return ClusterTable(region)
 
 
-@pytest.mark.parametrize("row", [OLD, NEW, NEW._replace(isr=None, offline=None)])
+@pytest.mark.parametrize("row", [OLD, NEW, NEW._replace(isr=None, offline=None), OLD._replace(is_halted=True)])
 def test_a_row_reads_as_it_was_written_and_touches_no_other(table, row):
     table.write(3, pack_row(row))
     assert table.read(3) == row

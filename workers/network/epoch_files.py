@@ -30,6 +30,16 @@ class EpochFiles:
         self._files = files
         self._read: OrderedDict[int, tuple[tuple[int, int, int], Epochs]] = OrderedDict()
 
+    def latest(self, route: Route, row: PartitionRow) -> int:
+        """The last epoch in a log here, led or not: not remembered, for a follower's change with what it fetches.
+
+        raises   KafkaError, HeadraceError, OSError
+        """
+        reader = self._files.reader(route, row)
+        entries = read_leader_epochs(reader.directory / LEADER_EPOCH_FILE)
+        reader.confirm()
+        return entries[-1][0] if entries else NO_EPOCH
+
     def entries(self, route: Route, row: PartitionRow) -> Epochs:
         """The epochs of a partition that is led here. raises KafkaError, HeadraceError, OSError"""
         key = (row.key, row.leader_epoch, row.log_start_offset)

@@ -27,6 +27,10 @@ _UNBOUNDED = 2**63
 _log = logging.getLogger(__name__)
 
 
+class Unfound(HeadraceError):
+    """A partition's files are nowhere, and may lie in a directory that failed."""
+
+
 class LogDirectories:
     """State of each log directory.
 
@@ -93,8 +97,8 @@ class LogDirectories:
         """Where the partition's files are, or, for a new one, the log directory with the fewest partitions.
 
         is_new   it can't lie in a directory that failed
-        raises   HeadraceError, where the files may lie in a directory that failed: an empty log in their place would
-                 be worse; OSError
+        raises   Unfound, where the files may lie in a directory that failed: an empty log in their place would be worse;
+                 HeadraceError; OSError
         """
         places: list[Path] = []
         for found in self.find(name):
@@ -115,7 +119,7 @@ class LogDirectories:
             return places[0]
         emptiest = self.emptiest()
         if emptiest is None or (self.has_failed and not is_new):
-            raise HeadraceError(f"{name}: not found, and a log directory is offline")
+            raise Unfound(f"{name}: not found, and a log directory is offline")
         return emptiest / str(name)
 
     def find_copies(self, suffix: str, is_ours: Callable[[str, int], bool]) -> dict[TopicPartition, list[Path]]:

@@ -49,7 +49,9 @@ class Replica:
     """A partition's replica on this node, from the moment its log is open until it is given up.
 
     is_full               no room: appends are refused, reads continue
+    is_doubted            its log lost something: no role before the controller knows (`opened_logs.py`)
     followers             while it leads and others have replicas; a new object in each leader epoch
+    is_halted             it follows no leader: the controller has stopped it
     min_insync_replicas   that acks=all asks for: no more than there are replicas
     """
 
@@ -70,7 +72,9 @@ class Replica:
         "bytes_appended",
         "followers",
         "high_watermark",
+        "is_doubted",
         "is_full",
+        "is_halted",
         "isr",
         "key",
         "leader_epoch",
@@ -111,6 +115,8 @@ class Replica:
         self.min_insync_replicas = 1
         self.high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
         self.is_full = False
+        self.is_doubted = False
+        self.is_halted = False
         self.records_appended = 0
         self.bytes_appended = 0
         self._table = table
@@ -143,29 +149,33 @@ class Replica:
         returns   whether anything changed (the row has been published then)
         raises    StorageFailed; StorageExhausted, where the role is taken for reads: tell `fail`
         """
-        if view.leader_epoch < self.leader_epoch or self.state is RowState.OFFLINE:
+        if view.leader_epoch < self.leader_epoch or self.state is RowState.OFFLINE or self.is_doubted:
             return False
         state = RowState.LEADER if view.leader == self._node_id else RowState.FOLLOWER
-        role = (state, view.leader_epoch, view.isr, view.replicas)
+        role = (state, view.leader_epoch, view.isr, view.replicas, view.is_halted)
         is_led_alike = view.leader in (
             self.leader_id,
             NO_LEADER,
-        )  # one leads in an epoch; -1: its broker is not known now
-        if is_led_alike and role == (self.state, self.leader_epoch, self.isr, self.replicas):
+        )  # one leads in an epoch; -1: its broker is away for now
+        if is_led_alike and role == (self.state, self.leader_epoch, self.isr, self.replicas, self.is_halted):
             self._note_leader_epoch()  # there was no room for it, maybe
             return False
         no_room: StorageExhausted | None = None
-        if state is RowState.LEADER and view.leader_epoch > self.leader_epoch:
+        is_new_epoch = view.leader_epoch > self.leader_epoch
+        is_new_leader = (
+            state is RowState.LEADER and self.state is not RowState.LEADER
+        )  # one that was held, in this epoch
+        if state is RowState.LEADER and (is_new_epoch or is_new_leader):
             try:
                 self.log.assign_leader_epoch(view.leader_epoch)
             except StorageExhausted as failure:
                 no_room = failure  # what is there can be read; the epoch is noted with the first append
-        is_new_epoch = view.leader_epoch > self.leader_epoch
         self.state = state
         self.isr = view.isr
         self.replicas = view.replicas
         self.leader_epoch = view.leader_epoch
         self.leader_id = view.leader
+        self.is_halted = view.is_halted
         self._follow_followers(is_new_epoch)
         self.advance_high_watermark()
         self.publish()

@@ -30,9 +30,10 @@ from headrace.shm.counters import LOGS_OPENED, RECOVERED_BYTES
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.shm.seat import Seat
 from headrace.workers.partition.known_checkpoints import KnownCheckpoints
-from headrace.workers.partition.log_directories import LogDirectories
+from headrace.workers.partition.log_directories import LogDirectories, Unfound
 from headrace.workers.partition.log_opener import LogOpener
 from headrace.workers.partition.moved_replicas import MovedReplicas
+from headrace.workers.partition.opened_logs import OpenedLog
 from headrace.workers.partition.opening_queue import OpeningQueue
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replication.live_brokers import LiveBrokers
@@ -42,7 +43,11 @@ _log = logging.getLogger(__name__)
 
 
 class ReplicaOpener:
-    """One worker's. The queue is its owner's: here logs are only postponed in it."""
+    """One worker's. The queue is its owner's: here logs are only postponed in it.
+
+    opened   logs that the controller is to be told of; its owner takes them
+    unfound   keys by slot of those that were refused since a directory failed that may have them
+    """
 
     def __init__(
         self,
@@ -57,6 +62,7 @@ class ReplicaOpener:
         moved: MovedReplicas,
         live: LiveBrokers,
     ) -> None:
+        self.unfound: dict[int, PartitionKey] = {}
         self._seat = seat
         self._clock = clock
         self._disk = disk
@@ -69,15 +75,19 @@ class ReplicaOpener:
         self._live = live
         self._node_id: int = seat.wiring.settings["broker.id"]
         self._created_in: set[Path] = set()  # log directories with new logs since they were synced
+        self.opened: list[OpenedLog] = []
         self._reported = (0, 0)  # (logs, bytes) as of the last line of the log
         for counter in (LOGS_OPENED, RECOVERED_BYTES):  # those of a predecessor
             seat.counters.add(counter, -seat.counters.get(counter))
 
-    def open(self, topic: TopicView, partition: PartitionView, config: LogConfig, is_new: bool) -> Replica | None:
+    def open(
+        self, topic: TopicView, partition: PartitionView, config: LogConfig, is_new: bool, is_told_new: bool = False
+    ) -> Replica | None:
         """The replica, without a role; None where its log could not be opened, and the row says so.
 
-        is_new   no earlier view had the partition: its files are nowhere. So it is where its topic was just made, and where a
-                 reassignment adds a replica, which is in no ISR yet: neither waits for a directory that failed (KAFKA-10314)
+        is_new        no earlier view had the partition: its files are nowhere. So it is where its topic was just made, and where a
+                      reassignment adds a replica, which is in no ISR yet: neither waits for a directory that failed
+        is_told_new   the controller says that it is made now (KAFKA-10314)
         """
         self._seat.beat(self._clock.monotonic_ns())  # there may be thousands to open, and nothing to recover in them
         name = TopicPartition(topic.name, partition.index)
@@ -89,24 +99,37 @@ class ReplicaOpener:
             self._publish_state(slot, partition.key, RowState.LOADING, generation=0)
         directory = None
         try:
-            has_no_files = is_new and (partition.leader_epoch == 0 or self._node_id not in partition.isr)
-            directory = self._directories.place_of(name, topic.topic_id, has_no_files)
-            log, high_watermark = self._open_log(name, topic.topic_id, directory, config, row if is_ours else None)
+            is_first = is_new and (partition.leader_epoch == 0 or self._node_id not in partition.isr)
+            directory = self._directories.place_of(name, topic.topic_id, is_first or is_told_new)
+            log, high_watermark, known_mark, was_closed = self._open_log(
+                name, topic.topic_id, directory, config, row if is_ours else None
+            )
         except Exception as failure:  # ours to mend where it is neither Headrace's nor the system's; the others open
             if is_exhausted(failure):
                 if self._queue.postpone(slot, row, is_torn):
                     _log.error("log not opened, retried later partition=%s reason=%s", name, failure)
             else:
                 self._note_unopened(name, directory, failure)
+            if isinstance(failure, Unfound):
+                self.unfound[slot] = partition.key
             self._publish_state(slot, partition.key, RowState.OFFLINE, self._seat.generation)
             return None
         if self._queue.postponed.pop(slot, None) is not None:
             _log.warning("log writable again partition=%s", name)
         self._seat.counters.add(LOGS_OPENED, 1)
-        return Replica(
+        replica = Replica(
             name, log, slot, partition.key, self._seat.partitions, self._seat.generation, self._node_id,
             high_watermark, self._moved, self._failures.take, self._live,
         )  # fmt: skip
+        opened = OpenedLog(replica, log.log_end_offset, known_mark, was_closed, log.was_cut)
+        self.opened.append(opened)
+        replica.is_doubted = opened.is_short
+        return replica
+
+    def find_again(self, slot: int, key: PartitionKey) -> None:
+        """One that was refused may be opened now: nobody takes it for out of service any more."""
+        self.unfound.pop(slot, None)
+        self._publish_state(slot, key, RowState.LOADING, generation=0)
 
     def finish(self, duration_ns: int) -> None:
         """Everything that was wanted is open, or was tried: sync the names of new logs, say how many logs it were.
@@ -132,13 +155,17 @@ class ReplicaOpener:
 
     def _open_log(
         self, name: TopicPartition, topic_id: str, directory: Path, config: LogConfig, row: PartitionRow | None
-    ) -> tuple[PartitionLog, int]:
-        """The log, and the high watermark that is known of it. raises HeadraceError, OSError
+    ) -> tuple[PartitionLog, int, int, bool]:
+        """The log, its high watermark, the one that its last owner left, whether the last stop closed it.
+
+        raises HeadraceError, OSError
 
         row   of an owner before us, in this boot
         """
         trusted = None
+        is_clean = row is None and str(directory.parent) in self._seat.wiring.clean_directories
         high_watermark = self._checkpoints.offset(REPLICATION_OFFSET_FILE, name, topic_id)
+        known_mark = high_watermark
         recovery_point = self._checkpoints.offset(RECOVERY_POINT_FILE, name, topic_id)
         log_start_offset = self._checkpoints.offset(LOG_START_OFFSET_FILE, name, topic_id)
         if row is not None and row.state in (RowState.LEADER, RowState.FOLLOWER):
@@ -147,26 +174,27 @@ class ReplicaOpener:
             # two halves of the end need not fit, and the headers tell.
             trusted = (row.end_segment, row.end_position)
             high_watermark = max(high_watermark, row.high_watermark)
+            known_mark = row.high_watermark  # a truncation takes it back, and the checkpoint is of before
             recovery_point = max(recovery_point, row.recovery_point)
             # Torn in the first publication, the row has the 0 of a log that loads.
             log_start_offset = max(log_start_offset, row.log_start_offset)
         if not directory.is_dir():
             self._created_in.add(directory.parent)
             log_start_offset = recovery_point = 0  # checkpoints of another by this name, from before ids
-            high_watermark = high_watermark if row is not None else 0
+            high_watermark = known_mark = high_watermark if row is not None else 0
         log = self._logs.open(
             name,
             directory,
             config,
             LogCheckpoint(
-                is_clean=row is None and str(directory.parent) in self._seat.wiring.clean_directories,
+                is_clean=is_clean,
                 recovery_point=recovery_point,
                 trusted=trusted,
                 log_start_offset=log_start_offset,
             ),
             topic_id,
         )
-        return log, high_watermark
+        return log, high_watermark, known_mark, is_clean
 
     def _note_unopened(self, name: TopicPartition, directory: Path | None, failure: Exception) -> None:
         """The directory is lost, or its logs are not all recovered."""

@@ -19,6 +19,7 @@ Source: blueprint, control plane; Kafka `ReplicaManager.becomeLeaderOrFollower`.
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 
 from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageFailed
@@ -33,6 +34,7 @@ from headrace.workers.partition.known_checkpoints import KnownCheckpoints
 from headrace.workers.partition.log_directories import LogDirectories
 from headrace.workers.partition.log_opener import LogOpener
 from headrace.workers.partition.moved_replicas import MovedReplicas
+from headrace.workers.partition.opened_logs import OpenedLog
 from headrace.workers.partition.opening_queue import OpeningQueue
 from headrace.workers.partition.owned_partitions import After, KnownPartitions, OwnedPartitions
 from headrace.workers.partition.replica import Replica
@@ -79,6 +81,7 @@ class Replicas:
         self._wanted: After = {}  # ours, as of the last view
         self._unopened = OpeningQueue()
         self._new_slots: set[int] = set()  # not open yet, and of partitions that no earlier view had
+        self._told_new: dict[int, None] = {}  # keys of those that the controller says are new, the oldest news first
         self._retired: list[Replica] = []  # not held any more, and their state does not say so yet
         self._opening_ns = 0
         self._is_first_view = True
@@ -91,6 +94,18 @@ class Replicas:
         self._closer = ReplicaCloser(
             self._table, seat.generation, self.directories, checkpoints, self.failures, self.beat
         )
+
+    def take_opened(self) -> list[OpenedLog]:
+        """Logs that were opened since the last call."""
+        opened, self._opener.opened = self._opener.opened, []
+        return opened
+
+    def trust(self, replica: Replica) -> None:
+        """The controller knows what its log lacks, and the view has what follows: it takes its role."""
+        replica.is_doubted = False
+        wanted = self._wanted.get(replica.slot)
+        if wanted is not None and self.by_slot.get(replica.slot) is replica:
+            self._take_role(replica, wanted[1])
 
     @property
     def has_unopened(self) -> bool:
@@ -149,6 +164,28 @@ class Replicas:
         if wanted is not None and wanted[1].key == key:
             self._unopened.ask(slot)
 
+    def note_new(self, keys: Collection[PartitionKey]) -> None:
+        """The controller says that these are made now: nothing of them lies in a directory that failed (KAFKA-10314).
+
+        Those that were refused for that are queued again. One that has, or had, a log here is not new, whatever the controller says.
+        """
+        unfound: dict[int, int] = {
+            key: slot for slot, key in self._opener.unfound.items() if self.offline.get(slot) == key
+        }
+        known = {replica.key for replica in self.by_slot.values()} | (set(self.offline.values()) - unfound.keys())
+        for key in keys:
+            if key in known:
+                continue
+            self._told_new.pop(key, None)
+            self._told_new[key] = None
+            if len(self._told_new) > self._table.rows:
+                del self._told_new[next(iter(self._told_new))]
+            slot = unfound.get(key)
+            if slot is not None:
+                del self.offline[slot]
+                self._opener.find_again(slot, key)
+                self._unopened.add(slot)
+
     def open_some(self) -> None:
         """Open logs that wait for it: as many as OPENING_SLICE_MS takes, and one at least."""
         if not self._unopened:
@@ -157,12 +194,15 @@ class Replicas:
         opened: list[tuple[Replica, PartitionView]] = []
         while (slot := self._unopened.take()) is not None:
             topic, partition = self._wanted[slot]
-            replica = self._opener.open(topic, partition, self._configs.log_config(topic), slot in self._new_slots)
+            is_told_new = partition.key in self._told_new
+            config = self._configs.log_config(topic)
+            replica = self._opener.open(topic, partition, config, slot in self._new_slots, is_told_new)
             self._new_slots.discard(slot)
             if replica is None:
                 self.offline[slot] = partition.key
             else:
                 self.offline.pop(slot, None)
+                self._told_new.pop(partition.key, None)
                 self.by_slot[slot] = replica
                 self._configs.apply(replica, topic)
                 opened.append((replica, partition))

@@ -29,6 +29,8 @@ from headrace.workers.partition.group_requests import GroupRequests
 from headrace.workers.partition.groups import Groups
 from headrace.workers.partition.intake import Intake
 from headrace.workers.partition.known_topics import KnownTopics
+from headrace.workers.partition.new_replicas import NewReplicas
+from headrace.workers.partition.opened_logs import OpenedLogs
 from headrace.workers.partition.produce_purgatory import ProducePurgatory
 from headrace.workers.partition.producer_description import ProducerDescription
 from headrace.workers.partition.replica import Replica
@@ -68,9 +70,13 @@ class PartitionWorker(duty_cycle.Process):
             **Upkeep(self._replicas.by_slot, self._moves.is_moving, self._deletions, self._live).handlers(),
             **GroupRequests(self._groups).handlers(),
             **self._moves.handlers(),
+            **NewReplicas(self._replicas).handlers(),
             **ProducerDescription(self._replicas.by_slot).handlers(),
         }
         self._mailbox = Mailbox(seat, handlers)
+        self._opened = OpenedLogs(
+            self._replicas.by_slot, self._mailbox, seat.wiring.controller_id, self._replicas.trust
+        )
         self._poller = poller
         self._peers: Peers | None = None
         self._fetchers: Fetchers | None = None
@@ -128,6 +134,7 @@ class PartitionWorker(duty_cycle.Process):
         if monotonic_ms >= self._next_tick_ms:
             self._next_tick_ms = monotonic_ms + TICK_INTERVAL_MS
             self._appender.expire(monotonic_ms)
+            self._opened.tell(monotonic_ms)
             self._deletions.expire(monotonic_ms)
             self._replicas.tick(now_ms, monotonic_ms)
         done += self._moved.tell()
@@ -215,6 +222,8 @@ class PartitionWorker(duty_cycle.Process):
         """Roles are followed before any request is taken. Moves begin when all that the view wants is open."""
         self._groups.turn(self._clock.now_ms(), self._clock.monotonic_ns() // 1_000_000)  # opening logs took its time
         self._moved.tell()
+        self._opened.add(self._replicas.take_opened())
+        self._opened.tell(self._clock.monotonic_ns() // 1_000_000)
         self._has_news = True
         if not self._replicas.has_unopened:
             self._moves.resume()

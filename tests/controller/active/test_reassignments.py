@@ -9,6 +9,7 @@ import pytest
 
 from headrace.controller.active import reassignments
 from headrace.controller.active.broker_requests import leaders_request, metadata_request
+from headrace.controller.active.unwanted_replicas import unwanted_of
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.admin_znodes import encode_reassignment
 from headrace.controller.zookeeper.errors import ControllerMoved, ZkConflict, ZkLost
@@ -82,6 +83,17 @@ def stops(node):
         for broker, _topic, index, epoch, is_deleted, _call in node.channels.of("stop")
         if is_deleted
     ]
+
+
+def answered_turn(node, brokers):
+    """Brokers answer what they are asked, until nothing is asked any more."""
+    for _ in range(5):
+        node.agent.note(node.zk.take_changes())
+        node.agent.follow()
+        while node.tasks.run(1000):
+            node.channels.answer_stops(brokers)
+        node.channels.answer_stops(brokers)
+    node.turn()
 
 
 def wish(ensemble, targets, name="t"):
@@ -188,6 +200,59 @@ def test_a_cancelled_one(node, ensemble):
     assert state(ensemble).isr == (1, 2)
     assert stops(node) == [(4, 0, state(ensemble).leader_epoch)]
     assert listed(node)["t"].keys() == {1}
+
+
+def test_the_replicas_of_a_cancelled_one_are_named_until_they_are_deleted(node, ensemble):
+    """KAFKA-13972: else a controller that dies before it told them leaves them for ever."""
+    alter(node, {0: (4, 2, 3)})
+    node.tasks.start(node.active.reassignments().alter("t", {0: None}), lambda _task: None)
+    while not node.channels.of("stop"):
+        assert node.tasks.run(1000)
+    assert unwanted_of(assignment(ensemble)) == {0: (4,)}
+    assert not assignment(ensemble).adding
+    epoch = state(ensemble).leader_epoch
+    node = node.restarted()
+    node.settle()
+    assert stops(node)[:1] == [(4, 0, epoch)]
+    node.channels.answer_stops({4})
+    node.settle()
+    assert assignment(ensemble).others == {}
+    assert set(assignment(ensemble).replicas[0]) == {1, 2, 3}
+    node.channels.told.clear()
+    write_isr(ensemble, 0, (1, 2))
+    node.turn()
+    assert stops(node) == []
+
+
+def test_those_whose_broker_is_away_are_deleted_when_it_is_back(node, ensemble):
+    alter(node, {0: (4, 2, 3)})
+    ensemble.remove(znodes.broker_path(4))
+    node.turn()
+    assert alter(node, {0: None}) == {0: None}
+    assert unwanted_of(assignment(ensemble)) == {0: (4,)}
+    node.channels.told.clear()
+    start(ensemble, 4)
+    answered_turn(node, {4})
+    assert assignment(ensemble).others == {}
+
+
+def test_one_that_answers_late_is_not_named_any_more(node, ensemble):
+    alter(node, {0: (4, 2, 3)})
+    assert alter(node, {0: None}) == {0: None}  # nobody answered within REASSIGNMENT_STOP_WAIT_MS
+    assert unwanted_of(assignment(ensemble)) == {0: (4,)}
+    answered_turn(node, {4})
+    assert assignment(ensemble).others == {}
+
+
+def test_one_that_is_wanted_again_is_not_deleted(node, ensemble):
+    alter(node, {0: (4, 2, 3)})
+    alter(node, {0: None})
+    assert alter(node, {0: (4, 2, 3)}) == {0: None}
+    assert assignment(ensemble).others == {}
+    before = assignment(ensemble)
+    answered_turn(node, {4})  # the stop of before
+    assert assignment(ensemble) == before
+    assert stops(node) == []
 
 
 def test_requests_that_can_not_be(node):

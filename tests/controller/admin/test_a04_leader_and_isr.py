@@ -1,7 +1,7 @@
 """What a node does as another node's controller tells it: roles, and when it says that it has them.
 
 Holds: controller/admin/told_request.py, controller/agent/orders.py, controller/agent/hosted_rows.py, controller/cluster/topic.py,
-workers/network/handlers/a04_leader_and_isr.py
+workers/network/handlers/a04_leader_and_isr.py, controller/agent/new_replicas.py
 """
 
 import pytest
@@ -206,6 +206,43 @@ def test_a_log_out_of_service_is_said_at_once_and_after_a_role_was_taken(new_nod
     assert waiting.poll() is None
     set_out_of_service(node, "t", 1)
     assert waiting.poll() == dict.fromkeys((0, 1), ErrorCode.KAFKA_STORAGE_ERROR)
+
+
+def test_beside_a_failed_directory_a_new_replica_is_made_and_another_one_is_not(new_node, controller):
+    """KAFKA-10314: what is not found there may lie in the directory that failed, unless the controller says that it is new."""
+    node = new_node()
+    topic_id = controller.put_topic("t", ((7, 0), (7, 0)), {index: controller.state(7, 4, (7,)) for index in (0, 1)})
+    node.turn()
+    node.seat.report_offline_dirs(1)
+    for index in (0, 1):
+        set_out_of_service(node, "t", index)
+    told = {0: controller.state(7, 5, (7,), 1)}
+    assert controller.lead(node, "t", topic_id, told, (7, 0)) == {0: ErrorCode.KAFKA_STORAGE_ERROR}
+    assert node.owner.told_new == []
+    told = {1: controller.state(7, 5, (7,), 1)}
+    waiting = controller.lead(node, "t", topic_id, told, (7, 0), finish=False, is_new=True)
+    assert waiting.poll() is None
+    assert node.owner.told_new == [node.view.topics["t"].partitions[1].key]
+    assert waiting.finish() == {1: NONE}
+
+
+def test_owners_are_not_told_which_replicas_are_new_where_all_directories_work(new_node, controller):
+    node = new_node()
+    topic_id = controller.put_topic("t", ((7, 0),), {0: controller.state(7, 0, (7, 0))})
+    assert controller.lead(node, "t", topic_id, {0: controller.state(7, 0, (7, 0))}, (7, 0), is_new=True) == {0: NONE}
+    assert node.owner.told_new == []
+
+
+def test_an_owner_that_does_not_hear_what_is_new_is_not_waited_for_forever(new_node, controller):
+    node = new_node()
+    topic_id = controller.put_topic("t", ((7, 0),), {0: controller.state(7, 4, (7,))})
+    node.turn()
+    node.seat.report_offline_dirs(1)
+    set_out_of_service(node, "t", 0)
+    node.owner.is_deaf = True
+    told = {0: controller.state(7, 5, (7,), 1)}
+    waiting = controller.lead(node, "t", topic_id, told, (7, 0), finish=False, is_new=True)
+    assert waiting.poll() == {0: ErrorCode.KAFKA_STORAGE_ERROR}
 
 
 def test_an_owner_that_does_not_come_is_not_waited_for_forever(new_node, controller):

@@ -52,9 +52,49 @@ def test_a_second_delivery_changes_nothing(node, controller):
     assert node.view.version == version
 
 
-def test_a_replica_that_is_only_stopped_stays(node, controller):
+def halted(node):
+    return [partition.index for partition in node.view.topics["t"].partitions if partition.is_halted]
+
+
+def test_a_replica_that_is_only_stopped_stays_and_follows_nobody(node, controller):
     assert controller.stop(node, "t", {0: (5, False), 1: (4, False)}) == {0: NONE, 1: NONE}
     assert sorted(node.owner.directories) == ["t-0", "t-1"]
+    assert halted(node) == [0, 1]
+    version = node.view.version
+    assert controller.stop(node, "t", {0: (5, False)}) == {0: NONE}
+    assert node.view.version == version
+
+
+def test_it_follows_again_when_a_role_is_told_and_by_nothing_else(node, controller, ensemble):
+    controller.stop(node, "t", {0: (4, False), 1: (4, False)})
+    state = controller.state(7, 5, (7,), 1)
+    assert controller.update(node, "t", node.topic_id, {0: state}, (7, 0)) is NONE
+    controller.put_state("t", 1, state)
+    node.run(node.agent.load())
+    node.turn()
+    assert halted(node) == [0, 1]
+    assert node.view.topics["t"].partitions[0].leader_epoch == 5
+    node = node.restarted()
+    assert halted(node) == [0, 1]
+    assert controller.lead(node, "t", node.known.topics["t"].topic_id, {0: state}, (7, 0)) == {0: NONE}
+    assert halted(node) == [1]
+
+
+def test_a_role_of_the_epoch_that_was_told_before_counts_for_a_stopped_one(node, controller):
+    """Else it would follow nobody until the next election: nobody was elected since, and the controller has it online again."""
+    told = {0: controller.state(7, 5, (7, 0), 1)}
+    controller.lead(node, "t", node.topic_id, told, (7, 0))
+    assert controller.lead(node, "t", node.topic_id, told, (7, 0)) == {0: ErrorCode.STALE_CONTROLLER_EPOCH}
+    controller.stop(node, "t", {0: (5, False)})
+    assert halted(node) == [0]
+    assert controller.lead(node, "t", node.topic_id, told, (7, 0)) == {0: NONE}
+    assert halted(node) == []
+
+
+def test_a_stop_of_before_the_role_halts_nobody(node, controller):
+    controller.lead(node, "t", node.topic_id, {0: controller.state(7, 6, (7, 0), 1)}, (7, 0))
+    assert controller.stop(node, "t", {0: (5, False)}) == {0: ErrorCode.FENCED_LEADER_EPOCH}
+    assert halted(node) == []
 
 
 def test_a_stop_from_before_the_role_is_fenced(node, controller):

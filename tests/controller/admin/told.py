@@ -57,7 +57,7 @@ class Controller:
 
     # Requests
 
-    def lead(self, node, name, topic_id, states, replicas, version=7, finish=True, **fields):
+    def lead(self, node, name, topic_id, states, replicas, version=7, finish=True, is_new=False, **fields):
         """LeaderAndIsr of partitions; returns the errors by partition, or what waits for an answer."""
         rows = [
             LeaderAndIsr.LeaderAndIsrPartitionState(
@@ -69,6 +69,7 @@ class Controller:
                 isr=list(state.isr),
                 partition_epoch=state.version,
                 replicas=list(replicas),
+                is_new=is_new,
             )
             for index, state in states.items()
         ]

@@ -2,7 +2,8 @@ import itertools
 import time
 
 from headrace.controller.agent.power_loss import wait_out_of_isrs
-from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper import held_znodes, znodes
+from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.znodes import PartitionState, TopicAssignment
 
@@ -100,3 +101,13 @@ def test_where_no_controller_acts_it_goes_on_and_says_which_partitions(ensemble,
     assert wait(begin(ensemble, OTHER), wait_ms_max=0)[0] == [("t", 0)]
     [line] = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
     assert "partitions=1 some=t-0" in line
+
+
+def test_a_member_that_holds_its_own_replica_is_not_waited_for(ensemble):
+    """Each would wait for the other: it can't lead before it knows what we have."""
+    put_topic(ensemble, "led", (NODE, OTHER), leader=-1)
+    put_topic(ensemble, "followed", (OTHER, NODE, THIRD), leader=THIRD)
+    zk = begin(ensemble, OTHER, THIRD)
+    for topic in ("led", "followed"):
+        ensemble.put(held_znodes.held_path(OTHER, topic), held_znodes.encode_held({0: HeldReplica("")}))
+    assert wait(zk, steps=[lambda: put_state(ensemble, "followed", (THIRD,), leader=THIRD)]) == ([], 1)

@@ -99,6 +99,20 @@ def test_who_calls_itself_a_replica_is_refused(rig, how, replica_id):
         assert ErrorCode(how(rig, version=version, replica_id=replica_id).error_code).name == wanted
 
 
+@pytest.mark.parametrize("version", [4, 5])
+def test_who_debugs_is_told_the_logs_end_and_its_last_epoch_by_followers_too(rig, version):
+    """By that a replica that may have lost something is compared with the others (decision 042)."""
+    put(rig, batch_of(), is_committed=False)
+    for leader, epoch in ((0, EPOCH), (7, EPOCH + 3), (-1, EPOCH + 4)):
+        topic = view_of(("t", 2, {}, epoch)).topics["t"]
+        rig.replica.take_role(topic.partitions[0]._replace(leader=leader))
+        told = list_offset(rig, version=version, replica_id=-2)
+        assert (told.error_code, told.offset, told.leader_epoch) == (0, 1, EPOCH)
+        if leader:
+            assert ErrorCode(list_offset(rig, version=version).error_code) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert rig.seat.partitions.read(0).high_watermark == 0
+
+
 @pytest.mark.parametrize("version", [2, 4, 11])
 def test_nothing_above_the_high_watermark_is_sent_however_long_the_file_is(rig, version):
     """KAFKA-9835: the end of a read is the row's position, read once, and never the file's size."""

@@ -2,9 +2,10 @@
 
 Rows and time indexes answer; the leader process is not asked. Latest is the high watermark, or the last
 stable offset for read_committed; the log's end for a follower. A leader whose high watermark has not reached the start of its
-epoch yet tells clients no end (OFFSET_NOT_AVAILABLE, KIP-207): a leader before it may have told a later one. The leader epoch of an
-offset is that in which its record was written. All of a log is local: what is kept here begins at the earliest offset, and nothing
-lies in tiered storage.
+epoch yet tells clients no end (OFFSET_NOT_AVAILABLE, KIP-207): a leader before it may have told a later one. To who debugs (replica
+id -2) a follower answers as well, and a replica that is held back: latest is the log's end then, and the last epoch in it. The
+leader epoch of an offset is that in which its record was written. All of a log is local: what is kept here begins at the
+earliest offset, and nothing lies in tiered storage.
 
 Source: Kafka `KafkaApis.handleListOffsetRequest`, `UnifiedLog.fetchOffsetByTimestamp`; KIP-734 for max
 timestamp, KIP-405 and KIP-1005 for tiered storage.
@@ -37,6 +38,7 @@ VERSION_OF_NOT_AVAILABLE = 5
 FIRST_VERSIONS = {LATEST: 0, EARLIEST: 0, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
 NO_VERSION = 1 << 15  # knows a negative time that is none of these
 NOT_FOUND = (-1, -1, -1)
+DEBUGGING_REPLICA = -2
 
 _Wanted = messages.ListOffsetsRequest.ListOffsetsPartition
 _PartitionResponse = messages.ListOffsetsResponse.ListOffsetsPartitionResponse
@@ -80,13 +82,20 @@ def _list_one(
     row = context.seat.partitions.read(route.slot) if route.slot >= 0 else None
     if row is None:
         return _PartitionResponse(partition_index=index, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    error = refusal_of(route, row, wanted.current_leader_epoch)
+    is_debugging = request.replica_id == DEBUGGING_REPLICA
+    error = refusal_of(route, row, wanted.current_leader_epoch, may_follow=is_debugging)
     if error:
         return _PartitionResponse(partition_index=index, error_code=int(error))
     try:
         if exchange.api_version < VERSION_OF_ONE_OFFSET:
             offsets = _old_style(context, route, row, wanted)
             return _PartitionResponse(partition_index=index, error_code=0, old_style_offsets=offsets)
+        if is_debugging and wanted.timestamp == LATEST:
+            epoch = context.epochs.latest(route, row)
+            return _PartitionResponse(
+                partition_index=index, error_code=0, timestamp=-1, offset=row.log_end_offset, leader_epoch=epoch
+            )
+        is_follower = is_follower or is_debugging
         end = _end_for(row, request.isolation_level, is_follower=is_follower)
         timestamp, offset, leader_epoch = _find_offset(context, route, row, end, wanted.timestamp)
         if (

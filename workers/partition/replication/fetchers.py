@@ -90,7 +90,8 @@ class Fetchers:
     def follow_role(self, replica: Replica) -> None:
         """The role of a replica is another, or it is retired, or new; told again, nothing changes."""
         held = self.by_slot.get(replica.slot)
-        follows = replica.state is RowState.FOLLOWER and replica.leader_id not in (NO_LEADER, self._options.node_id)
+        is_led = replica.leader_id not in (NO_LEADER, self._options.node_id)
+        follows = replica.state is RowState.FOLLOWER and is_led and not replica.is_halted
         if held is not None:
             if held.replica is not replica and not follows:
                 return  # another replica has the slot now

@@ -31,8 +31,9 @@ class Process:
         self.worker = PartitionWorker(self.seat, FakeClock(), self.poller)
         self.leader = leader
 
-    def show(self, leader, epoch):
-        partition = PartitionView(0, leader, epoch, (0, 1), (0, 1), (), 0, partition_key("t", 0, TOPIC_ID))
+    def show(self, leader, epoch, is_halted=False):
+        key = partition_key("t", 0, TOPIC_ID)
+        partition = PartitionView(0, leader, epoch, (0, 1), (0, 1), (), 0, key, is_halted)
         now = self.seat.view.now
         brokers = {0: BrokerView(0, "127.0.0.1", 1), 1: BrokerView(1, "127.0.0.1", self.leader.node.port)}
         topics = {"t": TopicView("t", TOPIC_ID, False, {}, (partition,))}
@@ -72,6 +73,23 @@ def process(tmp_path, led):
     yield process
     process.close()
     leader.close()
+
+
+def test_a_halted_replica_fetches_nothing_under_any_epoch_until_it_is_told_to_follow(process, led):
+    led.append(20)
+    process.show(leader=1, epoch=0)
+    process.turn_until(lambda: process.end_offset == 20)
+    process.show(leader=1, epoch=0, is_halted=True)
+    process.turn()
+    led.lead(1)
+    led.append(5)
+    process.show(leader=1, epoch=1, is_halted=True)
+    for _ in range(200):
+        process.turn()
+    assert process.end_offset == 20
+    assert process.seat.partitions.read(0).leader_epoch == 1
+    process.show(leader=1, epoch=1)
+    process.turn_until(lambda: process.end_offset == 25)
 
 
 def test_it_has_what_the_leader_has_and_sleeps_then(process, led):

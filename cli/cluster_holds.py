@@ -1,0 +1,115 @@
+"""`headrace cluster accept-loss`, and the held partitions of `headrace cluster describe` (docs/decisions/042).
+
+They are in ZooKeeper, whose address a broker tells (zookeeper.connect), unless it is given: where that is one which only the brokers
+can reach, --zookeeper has another.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headrace.cli.arguments import bad
+from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
+
+if TYPE_CHECKING:
+    from headrace.client.cluster import Cluster
+    from headrace.node.held_replicas import Held
+
+EXAMPLES_ACCEPT = (
+    "[bold]Examples[/bold]\n\nheadrace cluster describe --held   # which, and for whom they wait\n\n"
+    "headrace cluster accept-loss clicks:3"
+)
+ZOOKEEPER_KEY = "zookeeper.connect"
+
+ZooKeeper = Annotated[
+    str,
+    typer.Option(
+        "--zookeeper", metavar="HOST:PORT,...", help="Default: what a broker says.", show_default=False,
+    ),
+]  # fmt: skip
+
+
+def accept_loss(
+    partition: Annotated[str, typer.Argument(metavar="TOPIC:PARTITION", help="The partition.", show_default=False)],
+    zookeeper: ZooKeeper = "",
+    bootstrap: Bootstrap = "",
+    command_config: CommandConfig = None,
+) -> int:
+    """Let a partition be led though acknowledged records may be lost: nobody waits for replicas that are away any more.
+
+    After its machine went down, a replica that was the last in sync waits for the others, which may have more. The best of those that
+    are there leads; the log of its node says from which offset on records may be lost.
+    """
+    from headrace.node.held_replicas import accept_loss as accept
+
+    topic, colon, index = partition.rpartition(":")
+    if not colon or not topic or not index.isdecimal():
+        raise bad("TOPIC:PARTITION", partition, "is not a partition: expected clicks:3")
+    with open_cluster(bootstrap, command_config) as cluster:
+        held = accept(zookeeper or _zookeeper_of(cluster), topic, int(index))
+    if not held:
+        print(f"headrace: {topic}:{index} is held by nobody, nothing was done", file=sys.stderr)
+        return 1
+    brokers = ", ".join(str(one.broker) for one in held)
+    print(f"{topic}:{index} is led in some seconds by the best replica that is there (held by {brokers})")
+    return 0
+
+
+def held_in(cluster: Cluster, zookeeper: str) -> list[dict[str, Any]]:
+    """Partitions that are held, as they are printed."""
+    from headrace.node.held_replicas import read_held
+
+    return [_row(one) for one in read_held(zookeeper or _zookeeper_of(cluster))]
+
+
+def print_held(rows: list[dict[str, Any]], as_json: bool) -> None:
+    """As a table, or one JSON object a line."""
+    from headrace.cli.table import print_table
+
+    if as_json:
+        for row in rows:
+            print(json.dumps(row))
+        return
+    print_table(
+        ["TOPIC", "PARTITION", "HELD-BY", "WAITS-FOR", "LOG-END", "HIGH-WATERMARK", "LOSS"],
+        [
+            [
+                row["topic"],
+                row["partition"],
+                row["held_by"],
+                ",".join(map(str, row["waits_for"])) or None,
+                row["log_end"],
+                row["high_watermark"],
+                "certain" if row["is_proven"] else "possible",
+            ]
+            for row in rows
+        ],
+    )
+
+
+def _row(held: Held) -> dict[str, Any]:
+    one = held.replica
+    return {
+        "topic": held.topic,
+        "partition": held.partition,
+        "held_by": held.broker,
+        "waits_for": list(one.waits_for),
+        "log_end": one.end_offset if one.end_offset >= 0 else None,
+        "high_watermark": one.high_watermark if one.high_watermark >= 0 else None,
+        "is_proven": one.is_proven,
+    }
+
+
+def _zookeeper_of(cluster: Cluster) -> str:
+    """Where the brokers' ZooKeeper is, as one of them says. raises KafkaError"""
+    from headrace.client.admin import Admin
+    from headrace.errors import ErrorCode, KafkaError
+
+    found = Admin(cluster).describe_broker_configs([ZOOKEEPER_KEY]).get(ZOOKEEPER_KEY)
+    if not found:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"no broker says its {ZOOKEEPER_KEY}: give --zookeeper HOST:PORT")
+    return found

@@ -1,0 +1,87 @@
+"""What becomes of a held replica: its log beside those of the other replicas. Pure.
+
+Runs in: the controller process of the node that holds it (decision 042). The better log is the one with the later last leader epoch,
+then with the greater end. The first row that fits decides:
+
+    another log is not known, unclean election is allowed, none that is known is better     RELEASE
+    another log is not known: its node is away, or does not say                             WAIT for it, and for a better one
+    no other log is better                                                                  RELEASE
+    the best is in the ISR: it is elected before us, or holds itself                        WAIT for it
+    the best is outside of the ISR                                                          HAND_OVER to it
+
+A log that is not known counts in the first two rows, until somebody accepts the loss; or, where nothing proves one, the time is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+
+class LogEnd(NamedTuple):
+    """Where a log ends. The greater tuple is the better log."""
+
+    epoch: int  # the last leader epoch in it, -1: none
+    offset: int
+
+
+class Act(Enum):
+    """What is done."""
+
+    RELEASE = "release"
+    WAIT = "wait"
+    HAND_OVER = "hand over"
+
+
+class Verdict(NamedTuple):
+    """What is decided.
+
+    best        the replica with the best log that is known; ours, where none is better
+    waits_for   brokers
+    """
+
+    act: Act
+    best: int
+    waits_for: tuple[int, ...] = ()
+
+
+def decide(
+    node_id: int,
+    own: LogEnd,
+    others: Mapping[int, LogEnd | None],
+    replicas: Sequence[int],
+    isr: Sequence[int],
+    *,
+    is_proven: bool,
+    is_late: bool,
+    is_accepted: bool,
+    may_be_unclean: bool,
+) -> Verdict:
+    """One held replica, which is in the ISR.
+
+    others           ends of the other replicas' logs, None: not known
+    is_proven        whether it is known that our log lost something
+    is_late          whether unclean.recovery.timeout.ms is over
+    is_accepted      whether somebody accepts the loss
+    may_be_unclean   unclean.leader.election.enable of the topic
+    """
+    others_in_order = sorted((one for one in replicas if one != node_id), key=lambda one: one not in isr)
+    best, best_end = node_id, own
+    unknown = []
+    for broker in others_in_order:
+        end = others.get(broker)
+        if end is None:
+            unknown.append(broker)
+        elif end > best_end:
+            best, best_end = broker, end
+    is_better = best != node_id
+    if unknown and not is_accepted and (is_proven or not is_late):
+        if may_be_unclean and not is_better:
+            return Verdict(Act.RELEASE, best)
+        return Verdict(Act.WAIT, best, (*unknown, best) if is_better else tuple(unknown))
+    if not is_better:
+        return Verdict(Act.RELEASE, best)
+    if best in isr:
+        return Verdict(Act.WAIT, best, (best,))
+    return Verdict(Act.HAND_OVER, best)

@@ -1,0 +1,532 @@
+"""Replicas that may have lost what they acknowledged are held back, until it is known who has the better log (decision 042).
+
+Runs in: the controller process of every node, under a controller of either kind. Who is held:
+
+    after the machine went down, each replica that is in its ISR still (`power_loss.py`): nobody else was alive who had it all; but
+        those whose topics sync before they acknowledge (headrace.flush.before.ack), and logs that the last stop closed
+    a log that ends before its checkpointed high watermark, whenever it is opened: its owner leaves it without a role, and asks
+
+    held        the view says leader -1, LeaderAndIsr is answered with KAFKA_STORAGE_ERROR: the controller takes us for offline,
+                and leaves the last members in the ISR, leader -1
+    checked     each CHECK_MS: states read, the other replicas asked where their logs end, decided (`hold_decision.py`)
+    released    no longer held, /log_dir_event_notification; the controller asks again, and elects. Apache's does not by itself:
+                where there is no leader after ELECT_MS it is asked to (ElectLeaders)
+    handed over the state says that the better one is the ISR, leader -1, by the version that we know; a note as of a leader that
+                changed its ISR; ElectLeaders
+    over        the ISR is without us: we follow
+
+What is held stands in ZooKeeper before the node registers, and before the owner of a log is answered, for a process that is killed
+(`held_znodes.py`). What may be lost is said by one ERROR a partition. One without other replicas is not held: its loss is said.
+
+Source: KIP-966, whose unclean.recovery.timeout.ms this is; Kafka `Election`, `OfflinePartitionLeaderElectionStrategy`.
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from typing import Any
+
+from headrace.controller.agent.hold_decision import Act, LogEnd, Verdict, decide
+from headrace.controller.agent.pending_response import PendingResponse
+from headrace.controller.agent.power_loss import in_sync_replicas
+from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_another
+from headrace.controller.zookeeper import held_znodes, znodes
+from headrace.controller.zookeeper.errors import ZkConflict, ZkError
+from headrace.controller.zookeeper.held_znodes import NO_OFFSET, HeldReplica
+from headrace.controller.zookeeper.session import ZkSession
+from headrace.controller.zookeeper.tasks import Task, Tasks
+from headrace.controller.zookeeper.transaction import Transaction
+from headrace.controller.zookeeper.znodes import BadZnode, PartitionState
+from headrace.errors import ErrorCode
+from headrace.ids import NO_LEADER, partition_key
+from headrace.limits import (
+    HELD_CHECK_MS_MAX,
+    HELD_TOLD_MAX,
+    ISR_ANSWER_MS_MAX,
+    ISR_WRITES_IN_FLIGHT_MAX,
+    OPENED_LOGS_WAITING_MAX,
+)
+from headrace.settings import Settings
+from headrace.shm.messages import LOG_WAS_CLOSED, LOG_WAS_CUT, OPENED_LOG, OPENED_RESULT
+
+CHECK_MS = 1_000
+PAUSE_FACTOR = 4  # a check that took so long is followed by a pause of so many times that
+EVENT_MS = 5_000  # before the controller is told again of replicas that it takes for leaders
+ELECT_MS = 2_000  # before the controller is asked for an election that it has not made
+ELECT_TRIES = 10
+
+Place = tuple[str, int]  # topic and partition
+# Where logs of other brokers end; those that are not known are left out
+AskEnds = Callable[[Mapping[int, Collection[Place]]], Coroutine[Any, None, Mapping[int, Mapping[Place, LogEnd]]]]
+# Have the controller elect leaders, of the ISR where it can
+Elect = Callable[[Collection[Place]], Coroutine[Any, None, None]]
+
+_log = logging.getLogger(__name__)
+
+
+class Holds:
+    """Those of one node, over all sessions.
+
+    ask_ends   asks other brokers
+    elect      asks the active controller
+    settings   of the node
+    """
+
+    def __init__(
+        self,
+        known: KnownCluster,
+        zk: ZkSession,
+        tasks: Tasks,
+        monotonic_ms: Callable[[], int],
+        ask_ends: AskEnds,
+        elect: Elect,
+        settings: Settings,
+    ) -> None:
+        self._known = known
+        self._zk = zk
+        self._tasks = tasks
+        self._monotonic_ms = monotonic_ms
+        self._ask_ends = ask_ends
+        self._elect = elect
+        self._settings = settings
+        self._timeout_ms: int = settings["unclean.recovery.timeout.ms"]
+        self._is_loaded = False  # what ZooKeeper has of us is known
+        self._since_ms: dict[Place, int] = {}
+        self._dirty: set[str] = set()  # topics whose node in ZooKeeper says something else
+        self._early: list[tuple[_Opened, bytes]] = []  # told before we knew what is held
+        self._unstored: list[_Opened] = []
+        self._elections: dict[
+            Place, tuple[int, int]
+        ] = {}  # that are to follow -> when they are asked for, and how often
+        self._has_event = False  # the controller is to ask us
+        self._event_ms = -EVENT_MS
+        self._next_ms = 0
+        self._checking: Task[None] | None = None
+
+    # A session begins
+
+    async def take_suspects(self) -> None:
+        """The machine went down: note whom that makes suspect, before anybody learns that we are back. raises ZkError"""
+        await self._load()
+        held = self._known.held
+        for place, one in held.items():  # its log is opened anew
+            held[place] = one._replace(end_offset=NO_OFFSET)
+        for place, one in (await in_sync_replicas(self._zk, self._tasks, self._known.node_id)).items():
+            before = held.get(place)
+            if before is None or is_another(before.topic_id, one.topic_id):
+                held[place] = one
+        self._dirty |= {name for name, _index in held}
+        await self._store()
+        waiting = sorted(place for place, one in held.items() if not one.is_sole)
+        if waiting:
+            _log.warning(
+                "the machine went down: replicas that are in sync still are held until it is known that no other one has more"
+                " partitions=%d some=%s", len(waiting), _some(waiting),
+            )  # fmt: skip
+
+    async def load(self) -> None:
+        """Know what a process before us held. raises ZkError"""
+        await self._load()
+        early, self._early = self._early, []
+        for token, body in early:
+            self._take(token, body)
+
+    async def _load(self) -> None:
+        if self._is_loaded:
+            return
+        known, parent = self._known, held_znodes.held_by_path(self._known.node_id)
+        names = await self._zk.children(parent)
+        paths = [f"{parent}/{name}" for name in names]
+        found: dict[Place, HeldReplica] = {}
+        for name, path, node in zip(names, paths, await self._zk.get_many(paths), strict=True):
+            try:
+                replicas = held_znodes.decode_held(path, node.data) if node is not None else {}
+            except BadZnode as failure:
+                _log.error("replicas are not held any more reason=%s", failure)
+                continue
+            found.update({(name, index): one for index, one in replicas.items()})
+        known.held.update(found)
+        for name, index in found:
+            known.note_held(name, index)
+        self._is_loaded = True
+
+    def settle_loaded(self) -> None:
+        """Everything was read: those whose topics sync before they acknowledge lost nothing."""
+        known = self._known
+        for name, index in list(known.held):
+            topic = known.topics.get(name)
+            if topic is not None and not known.held[name, index].is_proven and self._is_synced(topic):
+                self._drop((name, index))
+        self._follow(known.held)
+        self._has_event = self._has_event or bool(known.held)
+
+    # Owners tell of logs that they have opened
+
+    def take_opened(self, body: memoryview) -> PendingResponse:
+        """Answered once what follows stands in ZooKeeper, and in the view. raises   struct.error"""
+        token = _Opened()
+        if self._is_loaded:
+            self._take(token, bytes(body))
+        elif len(self._early) < OPENED_LOGS_WAITING_MAX:
+            self._early.append((token, bytes(body)))
+        else:
+            raise struct.error("too many logs were opened before it was known what is held")
+
+        def respond(is_done: bool) -> bytes:
+            return OPENED_RESULT.pack(ErrorCode.NONE if is_done else ErrorCode.REQUEST_TIMED_OUT)
+
+        return PendingResponse((token,), self._monotonic_ms() + ISR_ANSWER_MS_MAX, self._is_followed, respond)
+
+    def _is_followed(self, token: _Opened) -> bool:
+        return token.is_stored and all(map(self._known.is_told, token.names))
+
+    def _take(self, token: _Opened, body: bytes) -> None:
+        known = self._known
+        for slot, key, end_offset, high_watermark, epoch, flags in OPENED_LOG.iter_unpack(body):
+            place = known.slots.holder(slot)
+            topic = known.topics.get(place[0]) if place is not None else None
+            if place is None or topic is None or key != partition_key(*place, topic.topic_id):
+                continue
+            if self._take_one(topic, place[1], LogEnd(epoch, end_offset), high_watermark, flags):
+                token.names.add(topic.name)
+        if token.names:
+            self._unstored.append(token)
+            self._next_ms = 0
+        else:
+            token.is_stored = True
+
+    def _take_one(self, topic: Topic, index: int, end: LogEnd, high_watermark: int, flags: int) -> bool:
+        """A log as it was opened; returns whether that says something of what is held."""
+        known, place = self._known, (topic.name, index)
+        is_short = end.offset < high_watermark
+        held = known.held.get(place)
+        if held is not None and is_another(held.topic_id, topic.topic_id):
+            held = None
+        if held is None and not is_short:
+            return False
+        is_new = held is None
+        held = held or HeldReplica(topic.topic_id, is_sole=len(topic.replicas[index]) == 1)
+        if flags & LOG_WAS_CLOSED and not (is_short or held.is_proven):
+            self._drop(place)  # the machine went down after it was closed in order
+            return True
+        is_cut = bool(flags & LOG_WAS_CUT) and not self._is_synced(topic)
+        held = known.held[place] = held._replace(
+            end_offset=end.offset if held.end_offset == NO_OFFSET else min(held.end_offset, end.offset),
+            end_epoch=end.epoch,
+            high_watermark=high_watermark if is_short else held.high_watermark,
+            is_proven=held.is_proven or is_short or is_cut,
+        )
+        self._dirty.add(topic.name)
+        if held.is_sole:
+            self._say_lost(place, held.end_offset, held, "the partition has no other replica")
+            self._drop(place)
+        elif is_new:
+            _log.warning(
+                "replica held: its log ends before its high watermark partition=%s-%d log_end=%d high_watermark=%d",
+                *place, end.offset, high_watermark,
+            )  # fmt: skip
+            known.note_held(*place)
+            self._has_event = True
+        return True
+
+    # Cycles
+
+    @property
+    def next_ms(self) -> int | None:
+        """When the next check is due; None: nothing is held."""
+        return self._next_ms if self._checking is None and self._has_work() else None
+
+    def follow(self) -> None:
+        """Before a view is published: what its states say of what is held."""
+        known = self._known
+        if known.held and known.changed:
+            self._follow([place for place in known.held if place[0] in known.changed])
+
+    def poll(self, now_ms: int) -> int:
+        """Begin a check where one is due; in a session that was joined."""
+        if self._checking is not None or now_ms < self._next_ms or not self._has_work():
+            return 0
+        self._checking = self._tasks.start(self._check(now_ms), self._checked)
+        return 1
+
+    def _has_work(self) -> bool:
+        return bool(self._known.held or self._dirty or self._unstored or self._elections or self._has_event)
+
+    def _follow(self, places: Iterable[Place]) -> None:
+        """End holds of replicas whose ISR is without us, or whose partition is another one now."""
+        known = self._known
+        over = []
+        for place in list(places):
+            topic = known.topics.get(place[0])
+            held = known.held[place]
+            if topic is None:
+                continue  # unknown is not deleted
+            if is_another(held.topic_id, topic.topic_id) or place[1] >= len(topic.states):
+                self._drop(place)
+                continue
+            state = topic.states[place[1]]
+            if held.is_sole and len(topic.replicas[place[1]]) > 1:
+                known.held[place] = held._replace(is_sole=False)
+                self._dirty.add(place[0])
+            if state is not None and known.node_id not in state.isr:
+                over.append(place)
+                self._drop(place)
+        if over:
+            _log.info(
+                "replicas are not held any more, others are in sync partitions=%d some=%s", len(over), _some(over)
+            )
+
+    def _drop(self, place: Place) -> None:
+        self._known.held.pop(place, None)
+        self._since_ms.pop(place, None)
+        self._dirty.add(place[0])
+        self._known.note_held(*place)
+
+    def _checked(self, task: Task[None]) -> None:
+        """raises   what is no failure of ZooKeeper"""
+        self._checking = None
+        if task.failure is not None and not isinstance(task.failure, ZkError):
+            raise task.failure
+        if task.failure is not None:
+            self._next_ms = self._monotonic_ms() + CHECK_MS
+
+    async def _check(self, began_ms: int) -> None:
+        """raises   ZkError"""
+        self._next_ms = began_ms + CHECK_MS
+        await self._store()
+        places = [place for place, one in self._known.held.items() if not one.is_sole]
+        await self._read_states({*places, *self._elections})
+        self._follow(place for place in places if place in self._known.held)
+        asked = self._to_compare(places)
+        if asked:
+            await self._decide(asked)
+        await self._store()
+        await self._tell_controller()
+        await self._ask_for_elections()
+        took_ms = self._monotonic_ms() - began_ms
+        if self._next_ms:  # else something was told meanwhile
+            self._next_ms = began_ms + took_ms + min(max(CHECK_MS, PAUSE_FACTOR * took_ms), HELD_CHECK_MS_MAX)
+
+    def _to_compare(self, places: Collection[Place]) -> dict[Place, tuple[int, ...]]:
+        """Held replicas whose logs are open, and who has the others."""
+        known, now_ms = self._known, self._monotonic_ms()
+        found = {}
+        for place in places:
+            held, topic = known.held.get(place), known.topics.get(place[0])
+            if held is None or topic is None or topic.states[place[1]] is None:
+                continue
+            self._since_ms.setdefault(place, now_ms)
+            if held.end_offset != NO_OFFSET:
+                found[place] = tuple(one for one in topic.replicas[place[1]] if one != known.node_id)
+        return found
+
+    async def _decide(self, asked: Mapping[Place, tuple[int, ...]]) -> None:
+        known, now_ms = self._known, self._monotonic_ms()
+        wanted: dict[int, list[Place]] = {}
+        for place, brokers in asked.items():
+            for broker in brokers:
+                if broker in known.brokers:
+                    wanted.setdefault(broker, []).append(place)
+        ends = await self._ask_ends(wanted)
+        accepted = set(await self._zk.children(held_znodes.ACCEPT_LOSS))
+        waiting: list[Place] = []
+        awaited: set[int] = set()
+        for place, brokers in asked.items():
+            held, topic = known.held.get(place), known.topics.get(place[0])
+            state = topic.states[place[1]] if topic is not None and place[1] < len(topic.states) else None
+            if held is None or topic is None or state is None or known.node_id not in state.isr:
+                continue  # it is over
+            others = {broker: ends.get(broker, {}).get(place) for broker in brokers}
+            own = LogEnd(held.end_epoch, held.end_offset)
+            is_accepted = held_znodes.accept_loss_name(place) in accepted
+            verdict = decide(
+                known.node_id, own, others, topic.replicas[place[1]], state.isr,
+                is_proven=held.is_proven,
+                is_late=now_ms - self._since_ms.get(place, now_ms) >= self._timeout_ms,
+                is_accepted=is_accepted,
+                may_be_unclean=self._is_on(topic, "unclean.leader.election.enable"),
+            )  # fmt: skip
+            if verdict.act is Act.WAIT:
+                if held.waits_for != verdict.waits_for:
+                    known.held[place] = held._replace(waits_for=verdict.waits_for)
+                    self._dirty.add(place[0])
+                    waiting.append(place)
+                    awaited.update(verdict.waits_for)
+                continue
+            await self._carry_out(place, topic, state, held, verdict, others)
+            if is_accepted and place not in known.held:
+                await self._zk.delete(held_znodes.accept_loss_path(place))
+        if waiting:
+            _log.warning(
+                "replicas held: others may have more partitions=%d waits_for=%s some=%s; see headrace cluster describe --held",
+                len(waiting), sorted(awaited), _some(waiting),
+            )  # fmt: skip
+
+    async def _carry_out(
+        self,
+        place: Place,
+        topic: Topic,
+        state: PartitionState,
+        held: HeldReplica,
+        verdict: Verdict,
+        others: Mapping[int, LogEnd | None],
+    ) -> None:
+        known = self._known
+        if verdict.act is Act.RELEASE:
+            self._say_lost(place, held.end_offset, held, f"no other replica has more: {_told(others)}")
+            self._drop(place)
+            self._has_event = True
+        elif state.leader == NO_LEADER:
+            best = others[verdict.best]
+            assert best is not None
+            isr = (verdict.best,)
+            try:
+                path = znodes.state_path(*place)
+                version = await self._zk.set(path, znodes.encode_state(state._replace(isr=isr)), state.version)
+            except ZkConflict:
+                return  # it is read again
+            self._say_lost(place, best.offset, held, f"broker {verdict.best} has more than this one, and is to lead")
+            topic.revision += 1
+            known.set_states(topic, {place[1]: state._replace(isr=isr, version=version)})
+            transaction = Transaction()
+            transaction.create(znodes.ISR_CHANGE_PREFIX, znodes.encode_isr_change([place]), is_sequential=True)
+            await self._zk.commit(transaction)
+            self._drop(place)
+        else:
+            return  # who is to elect does not know yet that we can't lead
+        self._elections[place] = (self._monotonic_ms() + ELECT_MS, 0)
+
+    def _say_lost(self, place: Place, offset: int, held: HeldReplica, why: str) -> None:
+        _log.error(
+            "acknowledged records may be lost partition=%s-%d first_offset=%d checkpointed_high_watermark=%s"
+            " reason=%s; compare what its consumers have seen from that offset on, and send again what is missing",
+            *place, offset, held.high_watermark if held.high_watermark > offset else "unknown", why,
+        )  # fmt: skip
+
+    async def _read_states(self, places: Collection[Place]) -> None:
+        """States as ZooKeeper has them: a controller tells them by requests that we refuse."""
+        known = self._known
+        if known.is_authority:
+            return  # what it writes it knows
+        asked = [
+            (topic, index)
+            for name, index in places
+            if (topic := known.topics.get(name)) is not None and index < len(topic.states)
+        ]
+        paths = [znodes.state_path(topic.name, index) for topic, index in asked]
+        for (topic, index), path, node in zip(asked, paths, await self._zk.get_many(paths), strict=True):
+            if node is None or not known.is_current(topic):
+                continue
+            try:
+                known.set_states(topic, {index: znodes.decode_state(path, node.data, node.version)})
+            except BadZnode as failure:
+                _log.error("partition state kept as it was reason=%s", failure)
+
+    async def _store(self) -> None:
+        """Have ZooKeeper say what is held; then owners are answered. raises ZkError"""
+        unstored, self._unstored = self._unstored, []
+        names = iter(sorted(self._dirty))
+
+        async def store_some() -> None:
+            for name in names:
+                self._dirty.discard(name)
+                try:
+                    await self._store_topic(name)
+                except BaseException:
+                    self._dirty.add(name)
+                    raise
+
+        try:
+            if self._dirty:
+                await self._tasks.share(min(ISR_WRITES_IN_FLIGHT_MAX, len(self._dirty)), store_some)
+        except BaseException:
+            self._unstored += unstored
+            raise
+        for token in unstored:
+            token.is_stored = True
+
+    async def _store_topic(self, name: str) -> None:
+        held = {index: one for (topic, index), one in self._known.held.items() if topic == name}
+        path = held_znodes.held_path(self._known.node_id, name)
+        if not held:
+            await self._zk.delete(path)
+            return
+        data = held_znodes.encode_held(held)
+        try:
+            await self._zk.create(path, data)
+        except ZkConflict:
+            await self._zk.set(path, data)
+
+    async def _tell_controller(self) -> None:
+        """Have it ask which replicas of ours can serve: what it knows of that is another now."""
+        known, now_ms = self._known, self._monotonic_ms()
+        has_mistaken = any(
+            known.is_held(topic, index) and (state := topic.states[index]) is not None and state.leader == known.node_id
+            for name, index in known.held
+            if (topic := known.topics.get(name)) is not None and index < len(topic.states)
+        )
+        if not self._has_event and not (has_mistaken and now_ms - self._event_ms >= EVENT_MS):
+            return
+        transaction = Transaction()
+        transaction.create(znodes.LOG_DIR_EVENT_PREFIX, znodes.encode_log_dir_event(known.node_id), is_sequential=True)
+        self._has_event = False
+        try:
+            await self._zk.commit(transaction)
+        except ZkError:
+            self._has_event = True
+            raise
+        self._event_ms = now_ms
+
+    async def _ask_for_elections(self) -> None:
+        """Where nobody leads yet of those that were released or handed over."""
+        known, now_ms = self._known, self._monotonic_ms()
+        due: list[Place] = []
+        for place, (due_ms, tries) in list(self._elections.items()):
+            topic = known.topics.get(place[0])
+            state = topic.states[place[1]] if topic is not None and place[1] < len(topic.states) else None
+            if state is None or state.leader != NO_LEADER or place in known.held or tries >= ELECT_TRIES:
+                del self._elections[place]
+            elif now_ms >= due_ms:
+                self._elections[place] = (now_ms + ELECT_MS, tries + 1)
+                due.append(place)
+        if due:
+            _log.info("the controller is asked to elect leaders partitions=%d some=%s", len(due), _some(due))
+            await self._elect(due)
+
+    def _is_synced(self, topic: Topic) -> bool:
+        return self._is_on(topic, "headrace.flush.before.ack")
+
+    def _is_on(self, topic: Topic, key: str) -> bool:
+        """A setting of a topic, which brokers have by the same name."""
+        known = self._known
+        for told in (topic.configs, known.node_settings, known.cluster_settings):
+            if key in told:
+                return told[key].strip().lower() == "true"
+        return bool(self._settings.value(key))
+
+
+class _Opened:
+    """A message of an owner.
+
+    names       topics of which it says something that counts
+    is_stored   whether that is in ZooKeeper
+    """
+
+    __slots__ = ("is_stored", "names")
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.is_stored = False
+
+
+def _told(others: Mapping[int, LogEnd | None]) -> str:
+    return ", ".join(
+        f"{broker} {'is not known' if end is None else f'ends at {end.offset} in epoch {end.epoch}'}"
+        for broker, end in others.items()
+    )
+
+
+def _some(places: Collection[Place]) -> str:
+    return ", ".join(f"{name}-{index}" for name, index in list(places)[:HELD_TOLD_MAX])

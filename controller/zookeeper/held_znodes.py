@@ -1,0 +1,92 @@
+"""Replicas that a node holds back since its log may lack acknowledged records (decision 042): nodes of our own, unknown to Kafka.
+
+Runs in: the controller process of every node; tools read and ask.
+
+    /headrace/held/N/T            replicas of topic T that broker N holds
+    /headrace/accept_loss/T:P     somebody wants the hold of a partition to end; the broker that held it removes the node
+
+    {"version":1,"topic_id":"0f..","partitions":{"3":{"sole":false,"proven":true,"end_offset":88,"end_epoch":4,
+                                                      "high_watermark":120,"waits_for":[2]}}}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from headrace.controller.zookeeper.znodes import BadZnode
+from headrace.ids import NO_EPOCH
+
+HELD = "/headrace/held"
+ACCEPT_LOSS = "/headrace/accept_loss"
+NO_OFFSET = -1
+
+Place = tuple[str, int]  # topic and partition
+
+
+class HeldReplica(NamedTuple):
+    """A replica of a node that may have lost what it acknowledged."""
+
+    topic_id: str  # 32 hex digits, '' where the topic is from before ids
+    is_sole: bool = False  # the partition has no other: it is not held back, its loss is said
+    is_proven: bool = False  # it is known that something was lost
+    end_offset: int = NO_OFFSET  # of its log as it was opened; NO_OFFSET: it was not yet
+    end_epoch: int = NO_EPOCH  # the last leader epoch in it
+    high_watermark: int = NO_OFFSET  # as it was checkpointed, where the log ends before it
+    waits_for: tuple[int, ...] = ()  # brokers
+
+
+def held_by_path(broker: int) -> str:
+    return f"{HELD}/{broker}"
+
+
+def held_path(broker: int, topic: str) -> str:
+    return f"{HELD}/{broker}/{topic}"
+
+
+def accept_loss_path(place: Place) -> str:
+    return f"{ACCEPT_LOSS}/{accept_loss_name(place)}"
+
+
+def accept_loss_name(place: Place) -> str:
+    """A topic's name has no colon."""
+    return f"{place[0]}:{place[1]}"
+
+
+def encode_held(replicas: Mapping[int, HeldReplica]) -> bytes:
+    """Those of one topic, by partition; at least one."""
+    partitions = {
+        str(index): {
+            "sole": one.is_sole,
+            "proven": one.is_proven,
+            "end_offset": one.end_offset,
+            "end_epoch": one.end_epoch,
+            "high_watermark": one.high_watermark,
+            "waits_for": list(one.waits_for),
+        }
+        for index, one in sorted(replicas.items())
+    }
+    topic_id = next(iter(replicas.values())).topic_id
+    fields: dict[str, Any] = {"version": 1, "topic_id": topic_id, "partitions": partitions}
+    return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def decode_held(path: str, data: bytes) -> dict[int, HeldReplica]:
+    """By partition; raises BadZnode"""
+    try:
+        fields = json.loads(data)
+        return {
+            int(index): HeldReplica(
+                str(fields["topic_id"]),
+                bool(row["sole"]),
+                bool(row["proven"]),
+                int(row["end_offset"]),
+                int(row["end_epoch"]),
+                int(row["high_watermark"]),
+                tuple(map(int, row["waits_for"])),
+            )
+            for index, row in fields["partitions"].items()
+        }
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as failure:
+        raise BadZnode(f"{path}: {type(failure).__name__}: {failure}") from None

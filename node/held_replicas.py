@@ -1,0 +1,72 @@
+"""Replicas that nodes hold back since their logs may lack acknowledged records, for tools: who holds what, and that a loss is accepted.
+
+Runs in: `headrace cluster describe` and `accept-loss`, which may wait. Its nodes: `controller/zookeeper/held_znodes.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from headrace.controller.zookeeper import held_znodes
+from headrace.controller.zookeeper.blocking_session import BlockingSession
+from headrace.controller.zookeeper.errors import ZkConflict
+from headrace.controller.zookeeper.held_znodes import HeldReplica
+from headrace.controller.zookeeper.session import ZkSession
+from headrace.controller.zookeeper.znodes import BadZnode
+
+START_S = 5.0
+SESSION_MS = 10_000
+
+
+class Held(NamedTuple):
+    """One replica."""
+
+    topic: str
+    partition: int
+    broker: int
+    replica: HeldReplica
+
+
+def read_held(connect: str) -> list[Held]:
+    """All of the cluster, in order. raises ConfigError, ZkError"""
+    with _session(connect) as session:
+        return session.run(_read(session.zk))
+
+
+def accept_loss(connect: str, topic: str, partition: int) -> list[Held]:
+    """Have the holds of a partition end; returns them, none: nobody holds it, and nothing was done. raises ConfigError, ZkError"""
+    with _session(connect) as session:
+        held = [one for one in session.run(_read(session.zk)) if (one.topic, one.partition) == (topic, partition)]
+        if held:
+            try:
+                session.run(session.zk.create(held_znodes.accept_loss_path((topic, partition))))
+            except ZkConflict:
+                pass  # somebody has said so
+        return held
+
+
+async def _read(zk: ZkSession) -> list[Held]:
+    found = []
+    for broker in await zk.children(held_znodes.HELD):
+        parent = f"{held_znodes.HELD}/{broker}"
+        names = await zk.children(parent) if broker.isdecimal() else []
+        paths = [f"{parent}/{name}" for name in names]
+        for name, path, node in zip(names, paths, await zk.get_many(paths), strict=True):
+            try:
+                replicas = held_znodes.decode_held(path, node.data) if node is not None else {}
+            except BadZnode:
+                continue
+            found += [Held(name, index, int(broker), one) for index, one in replicas.items() if not one.is_sole]
+    return sorted(found, key=lambda one: one[:3])
+
+
+@contextmanager
+def _session(connect: str) -> Iterator[BlockingSession]:
+    session = BlockingSession(connect, SESSION_MS)
+    session.start(START_S)
+    try:
+        yield session
+    finally:
+        session.stop()

@@ -1,0 +1,87 @@
+"""Who of the replicas of a partition leads when the last ones in sync may have lost something: each row of the table."""
+
+import itertools
+
+import pytest
+
+from headrace.controller.agent.hold_decision import Act, LogEnd, decide
+
+NODE, SECOND, THIRD = 1, 2, 3
+REPLICAS = (NODE, SECOND, THIRD)
+OWN = LogEnd(4, 88)
+LONGER, SHORTER, SAME = LogEnd(4, 90), LogEnd(4, 80), LogEnd(4, 88)
+YES_OR_NO = (False, True)
+
+
+def decided(others, isr=(NODE,), own=OWN, **facts):
+    flags = {"is_proven": False, "is_late": False, "is_accepted": False, "may_be_unclean": False, **facts}
+    return decide(NODE, own, others, REPLICAS, isr, **flags)
+
+
+@pytest.mark.parametrize("others", [(SHORTER, SHORTER), (SAME, SHORTER), (SAME, SAME)])
+def test_a_log_that_is_as_good_as_every_other_leads(others):
+    for facts in itertools.product(YES_OR_NO, repeat=4):
+        flags = dict(zip(("is_proven", "is_late", "is_accepted", "may_be_unclean"), facts, strict=True))
+        for isr in ((NODE,), (NODE, SECOND), REPLICAS):
+            assert decided(dict(zip((SECOND, THIRD), others, strict=True)), isr, **flags) == (Act.RELEASE, NODE, ())
+
+
+def test_a_later_epoch_is_the_better_log_and_then_a_greater_end():
+    assert decided({SECOND: LogEnd(5, 3), THIRD: LONGER}) == (Act.HAND_OVER, SECOND, ())
+    assert decided({SECOND: LogEnd(3, 500), THIRD: SHORTER}) == (Act.RELEASE, NODE, ())
+    assert decided({SECOND: LogEnd(4, 89), THIRD: LONGER}) == (Act.HAND_OVER, THIRD, ())
+    assert decided({SECOND: LogEnd(-1, 0), THIRD: LogEnd(-1, 0)}, own=LogEnd(-1, 0)).act is Act.RELEASE
+
+
+@pytest.mark.parametrize("is_accepted", YES_OR_NO)
+@pytest.mark.parametrize("is_proven", YES_OR_NO)
+def test_a_better_one_in_the_isr_is_waited_for_whatever_was_said(is_proven, is_accepted):
+    verdict = decided({SECOND: LONGER, THIRD: SHORTER}, (NODE, SECOND), is_proven=is_proven, is_accepted=is_accepted)
+    assert verdict == (Act.WAIT, SECOND, (SECOND,))
+
+
+def test_of_two_that_are_equally_good_the_one_in_the_isr_is_the_better():
+    assert decided({SECOND: LONGER, THIRD: LONGER}, (NODE, THIRD)) == (Act.WAIT, THIRD, (THIRD,))
+
+
+@pytest.mark.parametrize("is_proven", YES_OR_NO)
+def test_a_better_one_outside_of_the_isr_is_to_lead(is_proven):
+    assert decided({SECOND: SHORTER, THIRD: LONGER}, is_proven=is_proven) == (Act.HAND_OVER, THIRD, ())
+
+
+# is_proven, is_late, is_accepted, may_be_unclean -> what is done while THIRD is away, and SECOND has less, or more
+UNKNOWN = {
+    (False, False, False, False): (Act.WAIT, Act.WAIT),
+    (False, False, False, True): (Act.RELEASE, Act.WAIT),
+    (False, False, True, False): (Act.RELEASE, Act.HAND_OVER),
+    (False, False, True, True): (Act.RELEASE, Act.HAND_OVER),
+    (False, True, False, False): (Act.RELEASE, Act.HAND_OVER),
+    (False, True, False, True): (Act.RELEASE, Act.HAND_OVER),
+    (False, True, True, False): (Act.RELEASE, Act.HAND_OVER),
+    (False, True, True, True): (Act.RELEASE, Act.HAND_OVER),
+    (True, False, False, False): (Act.WAIT, Act.WAIT),
+    (True, False, False, True): (Act.RELEASE, Act.WAIT),
+    (True, False, True, False): (Act.RELEASE, Act.HAND_OVER),
+    (True, False, True, True): (Act.RELEASE, Act.HAND_OVER),
+    (True, True, False, False): (Act.WAIT, Act.WAIT),
+    (True, True, False, True): (Act.RELEASE, Act.WAIT),
+    (True, True, True, False): (Act.RELEASE, Act.HAND_OVER),
+    (True, True, True, True): (Act.RELEASE, Act.HAND_OVER),
+}
+
+
+@pytest.mark.parametrize(("facts", "wanted"), UNKNOWN.items())
+def test_a_replica_that_is_away_is_waited_for(facts, wanted):
+    flags = dict(zip(("is_proven", "is_late", "is_accepted", "may_be_unclean"), facts, strict=True))
+    for second, act in zip((SHORTER, LONGER), wanted, strict=True):
+        verdict = decided({SECOND: second, THIRD: None}, **flags)
+        assert verdict.act is act
+        if act is Act.WAIT:
+            assert verdict.waits_for == ((THIRD,) if second is SHORTER else (THIRD, SECOND))
+        if act is Act.HAND_OVER:
+            assert verdict.best == SECOND
+
+
+def test_every_way_to_say_it_has_a_row():
+    assert len(UNKNOWN) == 2**4
+    assert decided({}).waits_for == (SECOND, THIRD)

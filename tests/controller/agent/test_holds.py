@@ -1,0 +1,382 @@
+"""Replicas that may have lost what they acknowledged: who is held, what the others are told, when it ends. Over a fake ZooKeeper."""
+
+import logging
+
+import pytest
+
+from headrace.controller.agent.hold_decision import LogEnd
+from headrace.controller.agent.holds import CHECK_MS, ELECT_MS, EVENT_MS, Holds
+from headrace.controller.zookeeper import held_znodes, znodes
+from headrace.controller.zookeeper.held_znodes import HeldReplica
+from headrace.controller.zookeeper.znodes import PartitionState, TopicAssignment
+from headrace.errors import ErrorCode
+from headrace.ids import partition_key
+from headrace.shm.messages import LOG_WAS_CLOSED, LOG_WAS_CUT, OPENED_LOG, OPENED_RESULT
+
+NODE, SECOND, THIRD = 0, 1, 2
+REPLICAS = (NODE, SECOND, THIRD)
+ID = "0" * 31 + "1"
+LOST = "acknowledged records may be lost"
+LATER = LogEnd(9, 1)
+
+
+class Rig:
+    """A node after its machine went down; the controller is another one, which a test plays."""
+
+    def __init__(self, new_node, ensemble, **changes):
+        self.ensemble = ensemble
+        for path in znodes.PERSISTENT_PATHS:
+            ensemble.put(path, b"")
+        self.others = {broker: self.register(broker) for broker in (SECOND, THIRD)}
+        ensemble.put(znodes.CONTROLLER_EPOCH, b"1")
+        controller = ensemble.session()
+        ensemble.run(controller.create(znodes.CONTROLLER, znodes.encode_controller(THIRD, 0), is_ephemeral=True))
+        self.node = new_node(NODE, join=False, **changes)
+        self.ends = {SECOND: {}, THIRD: {}}
+        self.asked, self.elections = [], []
+        self.begin()
+
+    def register(self, broker):
+        session = self.ensemble.session()
+        data = znodes.encode_broker("there", 9000 + broker, None, 5)
+        self.ensemble.run(session.create(znodes.broker_path(broker), data, is_ephemeral=True))
+        return session
+
+    def begin(self):
+        """A process of the node."""
+        node = self.node
+        self.known = node.known
+        self.known.held.clear()
+        self.holds = Holds(
+            node.known, node.zk, node.tasks, lambda: node.now_ms, self.ask, self.elect, node.seat.wiring.settings
+        )
+
+    async def ask(self, wanted):
+        self.asked.append({broker: set(places) for broker, places in wanted.items()})
+        return {broker: dict(self.ends[broker]) for broker in wanted}
+
+    async def elect(self, places):
+        self.elections.append(set(places))
+
+    def put(self, isr=(NODE,), leader=-1, replicas=REPLICAS, name="t", epoch=5, **configs):
+        self.ensemble.put(znodes.topic_path(name), znodes.encode_topic(TopicAssignment(ID, (replicas,))))
+        self.ensemble.put(znodes.topic_config_path(name), znodes.encode_config(configs))
+        self.state(isr, leader, name, epoch)
+
+    def state(self, isr, leader, name="t", epoch=5):
+        self.ensemble.put(znodes.state_path(name, 0), znodes.encode_state(PartitionState(leader, epoch, isr, 1)))
+
+    def join(self, after_power_loss=True):
+        node = self.node
+
+        async def joining():
+            if after_power_loss:
+                await self.holds.take_suspects()
+            await self.holds.load()
+            await node.joining()
+            self.holds.settle_loaded()
+
+        node.run(joining())
+        node.publish()
+
+    def opened(self, end=88, mark=0, epoch=4, flags=0, name="t"):
+        """What its owner tells of the log; the response."""
+        slot = self.known.slots.get(name, 0)
+        body = OPENED_LOG.pack(slot, partition_key(name, 0, ID), end, mark, epoch, flags)
+        return self.holds.take_opened(memoryview(body))
+
+    def check(self, ms=CHECK_MS):
+        self.node.now_ms += ms
+        now_ms = self.node.now_ms
+        assert self.holds.poll(now_ms)
+        self.node.tasks.run(1_000)
+        self.node.now_ms = now_ms
+        self.holds.follow()
+        self.node.publish()
+
+    def view(self, name="t"):
+        partition = self.node.seat.view.read().topics[name].partitions[0]
+        return partition.leader, partition.isr
+
+    @property
+    def stored(self):
+        prefix = f"{held_znodes.held_by_path(NODE)}/"
+        return {path.removeprefix(prefix) for path in self.ensemble.nodes if path.startswith(prefix)}
+
+    @property
+    def events(self):
+        return sum(path.startswith(znodes.LOG_DIR_EVENT_PREFIX) for path in self.ensemble.nodes)
+
+    def stored_state(self, name="t"):
+        path = znodes.state_path(name, 0)
+        return znodes.decode_state(path, self.ensemble.data(path), 0)
+
+
+@pytest.fixture
+def rig(new_node, ensemble):
+    return Rig(new_node, ensemble)
+
+
+def lost_lines(caplog):
+    return [record.message for record in caplog.records if LOST in record.message and record.levelno == logging.ERROR]
+
+
+def test_after_a_power_loss_who_is_in_an_isr_is_held_whatever_its_state_says(rig):
+    rig.put(leader=NODE)
+    rig.put(name="other", isr=(SECOND,), leader=SECOND)
+    rig.join()
+    assert rig.view() == (-1, (NODE,))
+    assert rig.view("other") == (SECOND, (SECOND,))
+    assert rig.stored == {"t"}
+    topic = rig.known.topics["t"]
+    assert rig.node.agent.rows.cannot_serve(topic, 0)
+    assert rig.node.agent.rows.outcome(topic, 0, 5) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert not rig.node.agent.rows.cannot_serve(rig.known.topics["other"], 0)
+
+
+def test_a_process_that_is_killed_leaves_its_holds_to_the_next(rig):
+    rig.put(leader=NODE)
+    rig.join()
+    rig.begin()
+    rig.join(after_power_loss=False)
+    assert rig.view() == (-1, (NODE,))
+
+
+def test_a_topic_that_syncs_before_it_acknowledges_is_not_held(rig):
+    rig.put(leader=NODE, **{"headrace.flush.before.ack": "true"})
+    rig.join()
+    rig.check()
+    assert rig.view() == (NODE, (NODE,))
+    assert not rig.stored
+
+
+def test_a_node_that_syncs_before_it_acknowledges_holds_nothing(new_node, ensemble):
+    rig = Rig(new_node, ensemble, **{"headrace.flush.before.ack": "true"})
+    rig.put(leader=NODE)
+    rig.join()
+    assert rig.view() == (NODE, (NODE,))
+
+
+def test_a_log_that_was_closed_in_order_is_not_held(rig):
+    rig.put(leader=NODE)
+    rig.join()
+    rig.opened(flags=LOG_WAS_CLOSED)
+    rig.check()
+    assert rig.view() == (NODE, (NODE,))
+    assert not rig.stored
+
+
+def test_whoever_is_as_good_as_the_others_is_released_and_says_what_may_be_lost(rig, caplog):
+    rig.put()
+    rig.join()
+    rig.check()
+    assert not rig.asked  # its log is not open yet
+    rig.opened(end=88, epoch=4)
+    rig.ends = {SECOND: {("t", 0): LogEnd(4, 88)}, THIRD: {("t", 0): LogEnd(4, 80)}}
+    events = rig.events
+    rig.check()
+    assert rig.asked == [{SECOND: {("t", 0)}, THIRD: {("t", 0)}}]
+    assert not rig.known.held
+    assert not rig.stored
+    assert rig.events == events + 1  # the controller asks, and is told that it can serve
+    assert rig.node.agent.rows.outcome(rig.known.topics["t"], 0, 5) is not ErrorCode.KAFKA_STORAGE_ERROR
+    [line] = lost_lines(caplog)
+    assert "partition=t-0 first_offset=88 checkpointed_high_watermark=unknown" in line
+
+
+def test_a_controller_that_does_not_elect_by_itself_is_asked(rig):
+    rig.put()
+    rig.join()
+    rig.opened()
+    rig.ends = {broker: {("t", 0): LogEnd(4, 88)} for broker in (SECOND, THIRD)}
+    rig.check()
+    assert not rig.elections
+    rig.check(ELECT_MS)
+    assert rig.elections == [{("t", 0)}]
+    rig.state((NODE,), NODE, epoch=6)
+    rig.check(ELECT_MS)
+    assert rig.elections == [{("t", 0)}]
+    assert rig.view() == (NODE, (NODE,))
+
+
+def test_a_replica_that_is_away_is_waited_for_until_the_time_is_over(new_node, ensemble, caplog):
+    rig = Rig(new_node, ensemble, **{"unclean.recovery.timeout.ms": "5000"})
+    rig.put()
+    rig.join()
+    rig.opened()
+    rig.ends[SECOND] = {("t", 0): LogEnd(4, 80)}
+    for _ in range(4):
+        rig.check()
+        assert rig.known.held["t", 0].waits_for == (THIRD,)
+    assert not lost_lines(caplog)
+    rig.check(5_000)
+    assert not rig.known.held
+    assert "2 is not known" in lost_lines(caplog)[0]
+
+
+def test_with_a_proof_it_is_waited_for_until_somebody_accepts_the_loss(new_node, ensemble, caplog):
+    rig = Rig(new_node, ensemble, **{"unclean.recovery.timeout.ms": "5000"})
+    rig.put()
+    rig.join()
+    rig.opened(end=88, mark=120)
+    rig.ends[SECOND] = {("t", 0): LogEnd(4, 80)}
+    for _ in range(3):
+        rig.check(10_000)
+    held = held_znodes.decode_held("t", ensemble.data(held_znodes.held_path(NODE, "t")))
+    assert held == {0: HeldReplica(ID, False, True, 88, 4, 120, (THIRD,))}
+    ensemble.put(held_znodes.accept_loss_path(("t", 0)))
+    rig.check()
+    assert not rig.known.held
+    assert held_znodes.accept_loss_path(("t", 0)) not in ensemble.nodes
+    assert "first_offset=88 checkpointed_high_watermark=120" in lost_lines(caplog)[0]
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_a_log_cut_by_a_checksum_is_a_proof(rig, is_cut):
+    rig.put()
+    rig.join()
+    rig.opened(flags=LOG_WAS_CUT if is_cut else 0)
+    assert rig.known.held["t", 0].is_proven is is_cut
+
+
+def test_a_better_one_out_of_the_isr_becomes_the_isr(rig, caplog):
+    rig.put(epoch=5)
+    rig.join()
+    rig.opened()
+    rig.ends = {SECOND: {("t", 0): LogEnd(4, 80)}, THIRD: {("t", 0): LogEnd(4, 95)}}
+    version = rig.ensemble.nodes[znodes.state_path("t", 0)].version
+    rig.check()
+    assert rig.stored_state()[:3] == (-1, 5, (THIRD,))
+    assert rig.ensemble.nodes[znodes.state_path("t", 0)].version == version + 1
+    [note] = [path for path in rig.ensemble.nodes if path.startswith(znodes.ISR_CHANGE_PREFIX)]
+    assert znodes.decode_isr_change(note, rig.ensemble.data(note)) == [("t", 0)]
+    assert not rig.known.held
+    assert "first_offset=95" in lost_lines(caplog)[0]
+    rig.check(ELECT_MS)
+    assert rig.elections == [{("t", 0)}]
+
+
+def test_a_state_that_somebody_else_has_written_is_not_written_over(rig, caplog):
+    rig.put()
+    rig.join()
+    rig.opened()
+    rig.ends = {SECOND: {("t", 0): LogEnd(4, 80)}, THIRD: {("t", 0): LATER}}
+    real = rig.ask
+
+    async def ask(wanted):
+        rig.state((SECOND,), SECOND, epoch=6)
+        return await real(wanted)
+
+    rig.holds._ask_ends = ask
+    rig.check()
+    assert rig.stored_state()[:3] == (SECOND, 6, (SECOND,))
+    assert not lost_lines(caplog)
+    rig.check()
+    assert not rig.known.held
+
+
+def test_the_controller_that_takes_us_for_the_leader_is_told_before_anything_is_handed_over(rig):
+    rig.put(leader=NODE)
+    rig.join()
+    rig.opened()
+    rig.ends = {SECOND: {("t", 0): LATER}, THIRD: {("t", 0): LATER}}
+    rig.check()
+    events = rig.events
+    assert rig.stored_state().isr == (NODE,)
+    rig.check(EVENT_MS)
+    assert rig.events > events
+    rig.state((NODE,), -1, epoch=6)
+    rig.check()
+    assert rig.stored_state().isr == (SECOND,)
+
+
+def test_a_better_one_in_the_isr_is_waited_for(rig):
+    rig.put(isr=(NODE, SECOND))
+    rig.join()
+    rig.opened()
+    rig.ends = {SECOND: {("t", 0): LATER}, THIRD: {("t", 0): LogEnd(4, 1)}}
+    rig.check()
+    assert rig.known.held["t", 0].waits_for == (SECOND,)
+    assert rig.stored_state().isr == (NODE, SECOND)
+    rig.state((SECOND,), SECOND, epoch=6)
+    rig.check()
+    assert not rig.known.held
+    assert rig.view() == (SECOND, (SECOND,))
+
+
+def test_an_isr_without_us_ends_a_hold_in_the_view_that_says_so(rig):
+    rig.put(leader=NODE)
+    rig.join()
+    topic = rig.known.topics["t"]
+    rig.known.set_states(topic, {0: PartitionState(SECOND, 6, (SECOND,), 1, 9)})
+    rig.holds.follow()
+    rig.node.publish()
+    assert rig.view() == (SECOND, (SECOND,))
+    assert not rig.known.held
+
+
+def test_unclean_elections_release_where_nobody_better_lives(rig):
+    rig.put(**{"unclean.leader.election.enable": "true"})
+    rig.join()
+    rig.opened(end=88, mark=120)
+    rig.ends[SECOND] = {("t", 0): LogEnd(4, 80)}
+    rig.check()
+    assert not rig.known.held
+
+
+def test_one_without_other_replicas_is_not_held_its_loss_is_said(rig, caplog):
+    rig.put(replicas=(NODE,), leader=NODE)
+    rig.join()
+    assert rig.view() == (NODE, (NODE,))
+    assert rig.stored == {"t"}  # a process that is killed before its log is open
+    rig.opened(end=88)
+    assert "partition=t-0 first_offset=88 " in lost_lines(caplog)[0]
+    rig.check()
+    assert not rig.stored
+
+
+def test_without_a_power_loss_a_log_that_ends_before_its_mark_is_held(rig, caplog):
+    rig.put(leader=NODE, isr=(NODE,))
+    rig.join(after_power_loss=False)
+    assert rig.opened(end=88, mark=88, flags=LOG_WAS_CUT).poll(0) == OPENED_RESULT.pack(0)  # a torn tail, as ever
+    assert not rig.known.held
+    response = rig.opened(end=88, mark=90)
+    assert response.poll(rig.node.now_ms) is None  # its owner waits until ZooKeeper has it
+    rig.node.publish()
+    assert rig.view() == (-1, (NODE,))
+    events = rig.events
+    rig.check()
+    assert rig.stored == {"t"}
+    assert response.poll(rig.node.now_ms) == OPENED_RESULT.pack(0)
+    assert rig.events > events
+    assert rig.known.held["t", 0].is_proven
+
+
+def test_what_owners_tell_before_a_new_process_knows_what_is_held_waits(rig):
+    rig.put(leader=NODE)
+    rig.join()
+    rig.check()
+    slot = rig.known.slots.get("t", 0)
+    rig.begin()
+    body = OPENED_LOG.pack(slot, partition_key("t", 0, ID), 88, 0, 4, 0)
+    response = rig.holds.take_opened(memoryview(body))
+    assert response.poll(rig.node.now_ms) is None
+    rig.node.run(rig.holds.load())
+    assert rig.known.held["t", 0].end_offset == 88
+
+
+def test_a_second_power_loss_keeps_what_was_proven_and_opens_logs_anew(rig):
+    rig.put()
+    rig.join()
+    rig.opened(end=88, mark=120)
+    rig.check()
+    rig.begin()
+    rig.node.run(rig.holds.take_suspects())
+    assert rig.known.held["t", 0] == HeldReplica(ID, False, True, -1, 4, 120, (SECOND, THIRD))
+
+
+def test_a_topic_of_another_id_is_not_held(rig):
+    rig.put(leader=NODE)
+    rig.join()
+    rig.known.held["t", 0] = rig.known.held["t", 0]._replace(topic_id="f" * 32)
+    assert not rig.known.is_held(rig.known.topics["t"], 0)

@@ -1,0 +1,146 @@
+"""Logs that were opened, told to the controller; a replica whose log lost something takes no role before it knows."""
+
+import pytest
+
+from headrace.ids import TopicPartition
+from headrace.log.state.checkpoints import REPLICATION_OFFSET_FILE, write_offset_checkpoint
+from headrace.shm.messages import LOG_WAS_CLOSED, LOG_WAS_CUT, OPENED_LOG, OPENED_RESULT, ReplyStatus, RequestKind
+from headrace.shm.partition_table import RowState
+from headrace.workers.partition.opened_logs import RETRY_MS, OpenedLogs
+from tests.support.fake_seat import TOPIC_ID, view_of
+from tests.workers.partition.replica_fixtures import Node, with_id
+
+NAME = TopicPartition("t", 0)
+CONTROLLER = 9
+LEADER_EPOCH = 3
+
+
+class FakeMailbox:
+    def __init__(self):
+        self.asked = []
+        self.has_room = True
+
+    def ask(self, process_id, kind, body, on_reply):
+        assert (process_id, kind) == (CONTROLLER, RequestKind.OPENED_LOG)
+        if self.has_room:
+            self.asked.append((list(OPENED_LOG.iter_unpack(body)), on_reply))
+        return self.has_room
+
+    def answer(self, error=0, status=ReplyStatus.ANSWERED):
+        self.asked.pop(0)[1](status, memoryview(OPENED_RESULT.pack(error)))
+
+
+@pytest.fixture
+def node(tmp_path):
+    return Node(tmp_path)
+
+
+def view():
+    return with_id(view_of(("t", 1, {}, LEADER_EPOCH)), TOPIC_ID)
+
+
+def told_of(node):
+    """The controller's end, and who tells it."""
+    mailbox = FakeMailbox()
+    opened = OpenedLogs(node.replicas.by_slot, mailbox, CONTROLLER, node.replicas.trust)
+    opened.add(node.replicas.take_opened())
+    return mailbox, opened
+
+
+def machine_down(node, mark=None):
+    """All is gone but the files: no row, no marker."""
+    for replica in node.replicas.by_slot.values():
+        replica.log.abandon()
+    if mark is not None:
+        write_offset_checkpoint(node.dirs[0] / REPLICATION_OFFSET_FILE, {NAME: mark})
+    again = Node(node.dirs[0].parent)
+    again.replicas.follow(view())
+    return again
+
+
+def test_each_log_is_told_of_once(node):
+    node.replicas.follow(view())
+    node.append(0, 5)
+    again = machine_down(node)
+    mailbox, opened = told_of(again)
+    opened.tell(0)
+    key = again.replicas.by_slot[0].key
+    assert [rows for rows, _reply in mailbox.asked] == [[(0, key, 5, 0, LEADER_EPOCH, 0)]]
+    assert again.row(0).state == RowState.LEADER  # nothing is missing, as far as anybody knows
+    mailbox.answer()
+    opened.tell(1_000)
+    assert not mailbox.asked
+
+
+def test_what_is_not_answered_is_told_again(node):
+    node.replicas.follow(view())
+    mailbox, opened = told_of(node)
+    mailbox.has_room = False
+    opened.tell(0)
+    mailbox.has_room = True
+    opened.tell(RETRY_MS - 1)
+    assert not mailbox.asked
+    opened.tell(RETRY_MS)
+    mailbox.answer(status=ReplyStatus.PEER_DIED)
+    opened.tell(RETRY_MS)
+    assert not mailbox.asked
+    opened.tell(2 * RETRY_MS)
+    mailbox.answer(error=7)
+    opened.tell(3 * RETRY_MS)
+    mailbox.answer()
+    opened.tell(9 * RETRY_MS)
+    assert not mailbox.asked
+
+
+def test_a_log_that_ends_before_its_mark_has_no_role_until_the_controller_has_answered(node):
+    node.replicas.follow(view())
+    node.append(0, 5)
+    again = machine_down(node, mark=6)
+    assert again.replicas.by_slot[0].is_doubted
+    assert again.row(0).state == RowState.LOADING
+    again.replicas.follow(view()._replace(version=3))
+    assert again.row(0).state == RowState.LOADING
+    mailbox, opened = told_of(again)
+    opened.tell(0)
+    [(_slot, _key, end_offset, mark, _epoch, _flags)] = mailbox.asked[0][0]
+    assert (end_offset, mark) == (5, 6)
+    mailbox.answer(status=ReplyStatus.REFUSED)
+    assert again.row(0).state == RowState.LOADING
+    opened.tell(RETRY_MS)
+    held = view()
+    topic = held.topics["t"]
+    masked = topic._replace(partitions=(topic.partitions[0]._replace(leader=-1),))
+    again.replicas.follow(held._replace(topics={"t": masked}, version=4))
+    mailbox.answer()
+    row = again.row(0)
+    assert (row.state, row.leader_epoch) == (RowState.FOLLOWER, LEADER_EPOCH)
+    again.replicas.follow(view())
+    assert again.row(0).state == RowState.LEADER  # in the same leader epoch, which is noted all the same
+    assert again.replicas.by_slot[0].log.epochs.latest == LEADER_EPOCH
+
+
+def test_a_killed_owner_is_judged_by_what_it_had_published_and_not_by_an_older_checkpoint(node):
+    node.replicas.follow(view())
+    node.append(0, 5)
+    node.replicas.by_slot[0].truncate(3)
+    write_offset_checkpoint(node.dirs[0] / REPLICATION_OFFSET_FILE, {NAME: 5})
+    node.killed()
+    node.replicas.follow(view())
+    assert not node.replicas.by_slot[0].is_doubted
+    mailbox, opened = told_of(node)
+    opened.tell(0)
+    assert mailbox.asked[0][0][0][2:4] == (3, 3)
+
+
+def test_a_log_that_was_cut_and_one_that_was_closed_are_told_so(node):
+    node.replicas.follow(view())
+    node.append(0, 5)
+    path = next(node.replicas.by_slot[0].log.directory.glob("*.log"))
+    for replica in node.replicas.by_slot.values():
+        replica.log.abandon()
+    path.write_bytes(path.read_bytes()[:-10])
+    again = machine_down(node)
+    mailbox, opened = told_of(again)
+    opened.tell(0)
+    assert mailbox.asked[0][0][0][2:] == (4, 0, LEADER_EPOCH, LOG_WAS_CUT)
+    assert LOG_WAS_CLOSED != LOG_WAS_CUT
