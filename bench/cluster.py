@@ -258,6 +258,7 @@ def measure_controller(cluster: MixedCluster, partitions: int = 10_000) -> Figur
     with Lines(cluster) as lines:
         if not many.keys() <= set(cluster.topics()):
             lines.create_at_controller(many, SMALL_INDEXES)
+            lines.wait_until_served(many)
         lines.wait_until_whole(many)
         time.sleep(SETTLE_S)
         topic = f"after-{time.monotonic_ns()}"

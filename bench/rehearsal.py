@@ -2,7 +2,8 @@
 
     python -m bench.rehearsal [--partitions 10000] [--servers headrace] [--only controller,kill,roll]
 
-    create       topics of 1,000 partitions in one request: until every node says that all replicas of all are in sync
+    create       topics of 1,000 partitions in one request: until every node tells of them all, and until each has acknowledged
+                 a record with acks=all: its logs are open everywhere
     controller   /controller is deleted: until the successor has created a topic, and every node tells that it has leaders
     kill         a node is killed (SIGKILL, all its processes): from the end of its session until both others tell a living leader
                  of every partition; its return, until every node tells whole ISRs
@@ -83,7 +84,7 @@ class Probe(threading.Thread):
     def run(self) -> None:
         while not self._is_over.is_set():
             for leader, indexes in self._leaders().items():
-                acknowledged = self._lines.acknowledged(leader, PROBE_TOPIC, indexes, timeout_ms=500)
+                acknowledged = self._lines.acknowledged(leader, PROBE_TOPIC, indexes)
                 now = time.perf_counter()
                 with self._lock:
                     self.count += len(acknowledged)
@@ -196,7 +197,9 @@ class Rehearsal:
         lines.create_at_controller(self.topics, SMALL_INDEXES)
         self._note("created, answered", begun)
         lines.wait_until_whole(self.topics)
-        self._note(f"created, {self.partitions:,} partitions in sync everywhere", begun)
+        self._note(f"created, {self.partitions:,} partitions told everywhere", begun)
+        lines.wait_until_served(self.topics)
+        self._note(f"created, {self.partitions:,} partitions have acknowledged a record", begun)
 
     def fail_over(self, _lines: Lines) -> None:
         """The controller goes."""

@@ -76,14 +76,21 @@ class Lines:
         self._cluster = cluster
         self._open: dict[int, Connection] = {}
 
-    def ask(self, broker_id: int, api_key: ApiKey, versions: tuple[int, int], request: Any) -> Any:
+    def ask(
+        self,
+        broker_id: int,
+        api_key: ApiKey,
+        versions: tuple[int, int],
+        request: Any,
+        timeout_s: float = ANSWER_DEADLINE_S,
+    ) -> Any:
         """None, where there is no answer."""
         try:
             line = self._open.get(broker_id)
             if line is None:
                 port = self._cluster.members[broker_id].port
                 line = self._open[broker_id] = Connection("127.0.0.1", port, ANSWER_DEADLINE_S)
-            return line.request(api_key, line.version(api_key, *versions), request)
+            return line.request(api_key, line.version(api_key, *versions), request, timeout_s)
         except (ConnectionFailed, HeadraceError):
             self.drop(broker_id)
             return None
@@ -113,7 +120,7 @@ class Lines:
             return []
         return list(answer.topics[0].partitions)
 
-    def acknowledged(self, broker_id: int, topic: str, indexes: Iterable[int], timeout_ms: int = 2_000) -> list[int]:
+    def acknowledged(self, broker_id: int, topic: str, indexes: Iterable[int], timeout_ms: int = 5_000) -> list[int]:
         """One record to each of some partitions, acks=all, in one request; those that acknowledged it."""
         kind = messages.ProduceRequest
         rows = [kind.PartitionProduceData(index, _BATCH) for index in indexes]
@@ -136,7 +143,8 @@ class Lines:
             )
             for name, assignment in topics.items()
         ]
-        answer = self.ask(broker_id, ApiKey.CREATE_TOPICS, (2, 4), kind(topics=rows, timeout_ms=CREATE_DEADLINE_MS))
+        request = kind(topics=rows, timeout_ms=CREATE_DEADLINE_MS)
+        answer = self.ask(broker_id, ApiKey.CREATE_TOPICS, (2, 4), request, CREATE_DEADLINE_MS / 1000)
         if answer is None:
             return -1
         return next((row.error_code for row in answer.topics if row.error_code), 0)
@@ -171,6 +179,29 @@ class Lines:
         return bool(partitions) and all(
             one.leader_id >= 0 and len(one.isr_nodes) == len(one.replica_nodes) for one in partitions
         )
+
+    def wait_until_served(self, topics: Iterable[str]) -> None:
+        """Return when each partition has acknowledged a record with acks=all: its logs are open everywhere. raises TimeoutError
+
+        In sync is what a new topic is from its first state on, whether its logs are there yet or not.
+        """
+        left = dict.fromkeys(topics)
+        served: dict[str, set[int]] = {topic: set() for topic in left}
+
+        def is_done() -> bool:
+            for topic in list(left):
+                partitions = self.told(ALL[0], topic)
+                by_leader: dict[int, list[int]] = {}
+                for one in partitions:
+                    if one.leader_id >= 0 and one.partition_index not in served[topic]:
+                        by_leader.setdefault(one.leader_id, []).append(one.partition_index)
+                for leader, indexes in by_leader.items():
+                    served[topic].update(self.acknowledged(leader, topic, indexes))
+                if partitions and len(served[topic]) == len(partitions):
+                    del left[topic]
+            return not left
+
+        wait(is_done, f"not served: {list(left)}", 0.05)
 
     def wait_until_whole(self, topics: Iterable[str], members: Iterable[int] = ALL) -> None:
         """Return when each member says so of each topic; who has said it once is not asked again. raises   TimeoutError"""

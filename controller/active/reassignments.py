@@ -8,8 +8,9 @@ last write of each takes its entry out of that node.
         its node and the states of partitions on their way read -> plans -> one multi (U, A or B) -> agent, brokers told
         -> removed replicas stopped, waited for so long -> one multi (the target alone, the entry) -> agent, brokers told
 
-Replicas that a cancelled or a replaced reassignment had added are named in the topic's node until their brokers have deleted them
-(`unwanted_replicas.py`): a successor, or this controller once such a broker is back, goes on with that.
+Replicas that a cancelled or a replaced reassignment had added, and those that a finished one could not delete in time, are named in
+the topic's node until their brokers have deleted them (`unwanted_replicas.py`): a successor, or this controller once such a
+broker is back, goes on with that.
 
 Every plan is made of what ZooKeeper has at that moment, and written where that is still so. A conflict has it read again.
 A topic that is being deleted is left alone: its deletion takes all replicas, added and removed ones too (in Kafka it waits).
@@ -37,7 +38,17 @@ from headrace.controller.active.reassignment import (
 )
 from headrace.controller.active.term import RETRY_MS, Part, Term
 from headrace.controller.active.topic_creation import encode_assignment
-from headrace.controller.active.unwanted_replicas import FIELD, Unwanted, unwanted_after, unwanted_of, with_unwanted
+from headrace.controller.active.unwanted_replicas import (
+    Unwanted,
+    by_partition,
+    is_left_over,
+    is_moving,
+    moving_partitions,
+    unwanted_after,
+    unwanted_of,
+    with_unwanted,
+    without_replicas,
+)
 from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.cluster.partition_assignment import PartitionAssignment, assignment_of
@@ -401,7 +412,9 @@ class Reassignments(Part):
             self._tell(topic, changed, doing)
         left = await self._stop(name, found, doing, unwanted) if doing or unwanted else {}
         settled = {index: made.settled for index, made in doing.items() if made.settled is not None}
-        ended = with_unwanted(_with(changed, settled), left)
+        ended = _with(changed, settled)
+        left = without_replicas(left, ended)
+        ended = with_unwanted(ended, left)
         if ended != changed:
             transaction = term.guard.begin()
             transaction.set(znodes.topic_path(name), encode_assignment(ended), version)
@@ -482,7 +495,7 @@ class Reassignments(Part):
     async def _stop(self, name: str, found: _Read, doing: Mapping[int, Plan], unwanted: Unwanted) -> Unwanted:
         """Have replicas deleted, and wait until brokers that are alive have done it, or for so long: they do it later.
 
-        returns   of the unwanted, those that are not deleted yet
+        returns   those that are not deleted yet
         """
         term = self._term
         stops: dict[tuple[int, int], int] = {}  # broker, partition -> leader epoch
@@ -490,15 +503,17 @@ class Reassignments(Part):
             epoch = made.state.leader_epoch if made.state is not None else NO_EPOCH
             stops.update(dict.fromkeys(((broker, index) for broker in made.stopped), epoch))
         named = [(broker, index) for index, brokers in unwanted.items() for broker in brokers]
-        left = {(broker, index) for broker, index in named if not self._stopping.get((name, index, broker))}
+        moved, alive = set(stops), term.known.brokers
+        left = {(broker, index) for broker, index in named if not self._stopping.get((name, index, broker))} | moved
         for broker, index in named:
             if (broker, index) not in left:
                 del self._stopping[name, index, broker]
-            elif broker in term.known.brokers and (name, index, broker) not in self._stopping:
+            elif broker in alive and (name, index, broker) not in self._stopping:
                 self._stopping[name, index, broker] = False
                 epoch = found.states[index].leader_epoch if index in found.states else NO_EPOCH
                 stops.setdefault((broker, index), epoch)
-        waiting = {place for place in stops if place[0] in term.known.brokers}
+        self._stopping.update(((name, index, broker), False) for broker, index in moved if broker in alive)
+        waiting = {place for place in stops if place[0] in alive}
         all_stopped: Future[None] = Future()
 
         def on_stopped(broker: int, _topic: str, index: int, error: ErrorCode) -> None:
@@ -524,24 +539,7 @@ class Reassignments(Part):
             term.notices.stop_replica(broker, name, index, epoch, is_deleted=True, on_stopped=on_stopped)
         if waiting:
             await all_stopped
-        return {
-            index: tuple(broker for broker in brokers if (broker, index) in left) for index, brokers in unwanted.items()
-        }
-
-
-def is_moving(topic: Topic) -> bool:
-    """Whether some of its replicas are on their way."""
-    return bool(topic.adding or topic.removing)
-
-
-def is_left_over(topic: Topic) -> bool:
-    """Whether a controller has something to do about its replicas: some move, or are to be deleted yet."""
-    return is_moving(topic) or FIELD in topic.others
-
-
-def moving_partitions(topic: Topic) -> set[int]:
-    """Of a topic, those whose replicas are."""
-    return {*topic.adding, *topic.removing}
+        return by_partition(left)
 
 
 def _with(assignment: TopicAssignment, rows: Mapping[int, PartitionAssignment | None]) -> TopicAssignment:

@@ -2,7 +2,8 @@
 
 Runs in: the controller process of the active node. Where a reassignment is cancelled, or another one takes its place, the replicas that
 it had added leave `partitions` in the same write that begins this, and no node names them: a controller that dies before
-their brokers were told leaves their files for ever (Kafka's does). So that write says who they are:
+their brokers were told leaves their files for ever (Kafka's does). So that write says who they are; and the last write of one that is
+finished says which of the removed replicas are not deleted yet, since their brokers are away:
 
     {"version": 3, "partitions": {"0": [1, 2]}, ..., "headrace_unwanted": {"0": [3]}}
 
@@ -15,8 +16,9 @@ Source: KAFKA-13972; decision 039.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper.znodes import NO_FIELDS, TopicAssignment
 
 FIELD = "headrace_unwanted"
@@ -57,3 +59,34 @@ def unwanted_after(
         for index, brokers in found.items()
         if (left := tuple(broker for broker in brokers if broker not in changed.replicas[index]))
     }
+
+
+def without_replicas(unwanted: Mapping[int, tuple[int, ...]], assignment: TopicAssignment) -> Unwanted:
+    """Those that are no replicas of their partitions."""
+    kept = {
+        index: tuple(one for one in ids if one not in assignment.replicas[index]) for index, ids in unwanted.items()
+    }
+    return {index: ids for index, ids in kept.items() if ids}
+
+
+def by_partition(places: Iterable[tuple[int, int]]) -> Unwanted:
+    """Brokers with their partitions, as the node names them."""
+    found: Unwanted = {}
+    for broker, index in sorted(places):
+        found[index] = (*found.get(index, ()), broker)
+    return found
+
+
+def is_moving(topic: Topic) -> bool:
+    """Whether some of its replicas are on their way."""
+    return bool(topic.adding or topic.removing)
+
+
+def is_left_over(topic: Topic) -> bool:
+    """Whether a controller has something to do about its replicas: some move, or are to be deleted yet."""
+    return is_moving(topic) or FIELD in topic.others
+
+
+def moving_partitions(topic: Topic) -> set[int]:
+    """Of a topic, those whose replicas are."""
+    return {*topic.adding, *topic.removing}

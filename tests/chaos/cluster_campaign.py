@@ -75,7 +75,6 @@ class ClusterVerdict:
         self.whole_s += report.whole_s
         self.served_s += report.served_s
         self.told_s += report.told_s
-        self.visited += report.visited
         self.acknowledged += report.acknowledged
         self.at_once = max(self.at_once, report.at_once)
         self.seconds += report.seconds
@@ -194,6 +193,7 @@ def run_cluster_campaign(
             is_unsafe=is_unsafe,
             may_lose=may_lose,
             whole_max_s=whole_max_s,
+            visited=verdict.visited,
             say=(lambda _text: None) if quiet else say,
         ).run(count)
         verdict.add(report)

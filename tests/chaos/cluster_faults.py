@@ -168,7 +168,8 @@ class SignalProcess(ClusterFault):
         self.name = f"{what}-process-{role}"
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
-        process = chance.choice(PROCESSES if self.what == "pause" else WORKERS)
+        processes = PROCESSES if self.what == "pause" else WORKERS
+        process = stage.least(processes, self._visit, chance)
         nodes = stage.free_nodes() if self.role == EVERYBODY else [stage.pick(self.role, chance)]
         found = {node: pids for node in nodes if node is not None and (pids := node.children().get(process))}
         if not found or (self.role == EVERYBODY and len(found) < 2):
@@ -183,8 +184,11 @@ class SignalProcess(ClusterFault):
                 node.signal(pid, signal.SIGKILL if self.what == "kill" else signal.SIGTERM)
         if self.what != "pause":
             stage.begin(self.name, 0.5, lambda: None)
-        stage.visit(f"{SIGNALS[self.what]} {process} process", self.role)
+        stage.visit(*self._visit(process))
         return True
+
+    def _visit(self, process: str) -> tuple[str, str]:
+        return f"{SIGNALS[self.what]} {process} process", self.role
 
 
 class ZooKeeperAway(ClusterFault):
@@ -225,7 +229,7 @@ class Cut(ClusterFault):
         self.name = f"cut{'-one-way' if one_way else ''}-{peers}"
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
-        role = chance.choice(ROLES)
+        role = stage.least(ROLES, lambda role: (self.name, role), chance)
         node = stage.pick(role, chance)
         if node is None or node.room is None:
             return False
@@ -246,7 +250,7 @@ class Lossy(ClusterFault):
     name, weight, needs_network = "lossy-link", 1.0, True
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
-        role = chance.choice(ROLES)
+        role = stage.least(ROLES, lambda role: (self.name, role), chance)
         node = stage.pick(role, chance)
         if node is None or node.room is None:
             return False
@@ -264,7 +268,7 @@ class Slow(ClusterFault):
     name, weight, needs_network = "slow-link", 1.0, True
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
-        role = chance.choice(ROLES)
+        role = stage.least(ROLES, lambda role: (self.name, role), chance)
         node = stage.pick(role, chance)
         if node is None or node.room is None or node.room.is_slow:
             return False
@@ -284,7 +288,7 @@ class Late(ClusterFault):
         self.overtakes, self.name = overtakes, "reordered-link" if overtakes else "late-link"
 
     def fire(self, stage: ClusterStage, chance: random.Random) -> bool:
-        role = chance.choice(ROLES)
+        role = stage.least(ROLES, lambda role: (self.name, role), chance)
         node = stage.pick(role, chance)
         if node is None or node.room is None or node.room.holds_back:
             return False

@@ -115,6 +115,7 @@ class ClusterRound:
     settings      of all nodes, over those that a campaign's nodes have
     is_unsafe     with settings under which records may be lost, to see that it is found
     whole_max_s   how long ISRs may take to be whole again
+    visited       what rounds before did to whom: what was done least comes first
     """
 
     def __init__(
@@ -129,6 +130,7 @@ class ClusterRound:
         is_unsafe: bool = False,
         may_lose: bool = False,
         whole_max_s: float = WHOLE_S,
+        visited: Counter[tuple[str, str]] | None = None,
         say: Callable[[str], object] = lambda _text: None,
     ) -> None:
         self._directory = directory
@@ -151,7 +153,7 @@ class ClusterRound:
         self._say = say
         self._said_s = 0.0
         self._count_wanted = 0
-        self.report = ClusterReport(seed)
+        self.report = ClusterReport(seed, visited=Counter() if visited is None else visited)
         self._producers: list[Any] = []
         self._tails: list[Any] = []
         self._topics = [
@@ -211,7 +213,9 @@ class ClusterRound:
                 raise TimeoutError(f"node {node.number} is not ready: {outcome}; its log: {node.directory}")
         state = ClusterState(zookeeper.connect)
         stack.callback(state.close)
-        self._stage = ClusterStage(self._directory, self._chance, nodes, zookeeper, state, History(), networks)
+        self._stage = ClusterStage(
+            self._directory, self._chance, nodes, zookeeper, state, History(), networks, visited=self.report.visited
+        )
         stack.callback(self._abandon)
         self._create_topics()
         self._start_clients()
@@ -372,7 +376,8 @@ class ClusterRound:
         stage = self._stage
         since = time.monotonic() if since is None else since
         found = [""]
-        while found and time.monotonic() < since + limit_s:
+        until = max(since + limit_s, time.monotonic() + SAY_S)  # what came before took its time
+        while found and time.monotonic() < until:
             topics = stage.state.topics()
             if topics is None or any(one.name not in topics for one in self._topics):
                 found = ["topics"]
@@ -513,7 +518,6 @@ class ClusterRound:
             report.operations[f"{name} {outcome.value}" if outcome is not None else name] += 1
         report.acknowledged = sum(one.acknowledged for one in (*self._producers, *self._stage.churned))
         report.notes += self._stage.notes
-        report.visited = self._stage.visited
         if not self._is_plain:
             report.acknowledged += self._keys.acknowledged
             report.notes["commits of offsets of other groups"] += self._offsets.commits

@@ -11,7 +11,7 @@ import signal
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -76,6 +76,13 @@ class ClusterStage:
     def visit(self, what: str, whom: str) -> None:
         """A fault was fired at somebody."""
         self.visited[what, whom] += 1
+
+    def least(self, of: Sequence[str], visits: Callable[[str], tuple[str, str]], chance: random.Random) -> str:
+        """One that was visited least; by lot, where there are several.
+
+        visits   how `visit` names one
+        """
+        return min(chance.sample(of, len(of)), key=lambda one: self.visited[visits(one)])
 
     def note_fired(self) -> None:
         """Count what else goes on at this moment."""

@@ -156,7 +156,7 @@ class Replica:
         is_led_alike = view.leader in (
             self.leader_id,
             NO_LEADER,
-        )  # one leads in an epoch; -1: its broker is away for now
+        )  # one leads in an epoch; -1: its broker is not known now
         if is_led_alike and role == (self.state, self.leader_epoch, self.isr, self.replicas, self.is_halted):
             self._note_leader_epoch()  # there was no room for it, maybe
             return False

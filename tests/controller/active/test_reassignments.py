@@ -169,6 +169,37 @@ def test_a_broker_that_is_away_is_not_waited_for(node, ensemble):
     assert node.now_ms - since_ms < REASSIGNMENT_STOP_WAIT_MS
 
 
+def test_a_broker_that_was_away_deletes_its_replica_when_it_is_back(node, ensemble):
+    """ZooKeeper does not say any more that it is to: nobody else would."""
+    alter(node, {0: (4, 2, 3)})
+    catch_up(ensemble)
+    ensemble.remove(znodes.broker_path(1))
+    node.follow()
+    node.channels.told.clear()
+    start(ensemble, 1)
+    node.follow()
+    assert stops(node) == [(1, 0, state(ensemble).leader_epoch)]
+    node.channels.answer_stops((1,))
+    ensemble.remove(znodes.broker_path(1))
+    node.follow()
+    start(ensemble, 1)
+    node.follow()
+    assert stops(node) == [], "it said that it is gone"
+
+
+def test_a_replica_that_came_back_to_the_broker_meanwhile_is_not_deleted(node, ensemble):
+    alter(node, {0: (4, 2, 3)})
+    catch_up(ensemble)
+    ensemble.remove(znodes.broker_path(1))
+    node.follow()
+    wish(ensemble, {0: (1, 2, 3)})
+    node.follow()
+    node.channels.told.clear()
+    start(ensemble, 1)
+    node.follow()
+    assert stops(node) == []
+
+
 def test_the_same_request_again_is_fine(node, ensemble):
     """RP-8697."""
     alter(node, {0: (4, 5, 6)})

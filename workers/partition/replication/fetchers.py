@@ -36,6 +36,7 @@ from headrace.workers.partition.replication.follower_states import first_state
 from headrace.workers.partition.replication.throttle import Throttle
 
 _CYCLE_NS = FETCHED_CYCLE_MS_MAX * 1_000_000
+_NEWS_INTERVAL_NS = 1_000_000_000  # between two lines of who follows whom
 
 _log = logging.getLogger(__name__)
 
@@ -67,6 +68,7 @@ class Fetchers:
         self._fetchers: dict[int, Fetcher] = {}  # by leader
         self._delays: Deadlines[Followed] = Deadlines(partitions_max)
         self._has_news = False
+        self._news_due_ns = 0  # before which it is not told: thousands of logs open one after the other
         self._is_closing = False
         self._throttle = throttle
 
@@ -117,7 +119,8 @@ class Fetchers:
             followed = due[2]
             self._fetchers[followed.leader].resume(followed)
             done += 1
-        if self._has_news:
+        if self._has_news and now_ns >= self._news_due_ns:
+            self._news_due_ns = now_ns + _NEWS_INTERVAL_NS
             self._tell_news()
         until_ns = now_ns + _CYCLE_NS
         fetchers = self._fetchers
