@@ -1,8 +1,9 @@
 """Where the logs of other brokers end, leaders or followers: asked by ListOffsets, as a replica that debugs.
 
 Runs in: the controller process of a node that holds replicas (decision 042). By the replica id -2 a broker answers for what it does not
-lead, with its log's end and the last leader epoch in it. One request in flight to each broker, LOG_ENDS_PER_REQUEST_MAX partitions
-each; whoever does not answer is not known.
+lead, with its log's end. Ours tells the last leader epoch in it, and says so by the time -2; Apache's tells the partition's, which is
+none of the log's (EPOCH_UNKNOWN). One request in flight to each broker, LOG_ENDS_PER_REQUEST_MAX partitions each;
+whoever does not answer is not known.
 
 Source: Kafka `ListOffsetsRequest.DEBUGGING_REPLICA_ID`, `ReplicaManager.fetchOffset`, `UnifiedLog.fetchOffsetByTimestamp`.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping
 
-from headrace.controller.agent.hold_decision import LogEnd
+from headrace.controller.agent.hold_decision import EPOCH_UNKNOWN, LogEnd
 from headrace.controller.cluster.known_cluster import KnownCluster
 from headrace.controller.zookeeper.tasks import Future, Tasks
 from headrace.errors import BadFrame
@@ -27,6 +28,7 @@ from headrace.runtime.peers import Peers
 DEBUGGING_REPLICA = -2
 LATEST = -1
 ANSWER_MS = 5_000
+LOG_EPOCH_MS = -2  # in the place of a time: the epoch is the log's last
 
 Place = tuple[str, int]  # topic and partition
 
@@ -92,7 +94,9 @@ class LogEnds:
             _log.warning("answer refused api=ListOffsets broker=%d reason=%s", broker, failure)
             return {}
         return {
-            (topic.name, row.partition_index): LogEnd(row.leader_epoch, row.offset)
+            (topic.name, row.partition_index): LogEnd(
+                row.leader_epoch if row.timestamp == LOG_EPOCH_MS else EPOCH_UNKNOWN, row.offset
+            )
             for topic in response.topics
             for row in topic.partitions
             if not row.error_code and row.offset >= 0

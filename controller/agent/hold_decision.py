@@ -18,6 +18,8 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
+EPOCH_UNKNOWN = -2  # Apache's brokers don't tell the last epoch in a log: it counts as ours
+
 
 class LogEnd(NamedTuple):
     """Where a log ends. The greater tuple is the better log."""
@@ -71,6 +73,8 @@ def decide(
     unknown = []
     for broker in others_in_order:
         end = others.get(broker)
+        if end is not None and end.epoch == EPOCH_UNKNOWN:
+            end = LogEnd(own.epoch, end.offset)
         if end is None:
             unknown.append(broker)
         elif end > best_end:

@@ -3,7 +3,7 @@
 import pytest
 
 from headrace.controller import log_ends
-from headrace.controller.agent.hold_decision import LogEnd
+from headrace.controller.agent.hold_decision import EPOCH_UNKNOWN, LogEnd
 from headrace.controller.log_ends import LogEnds
 from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.znodes import Registration
@@ -62,11 +62,11 @@ def asked_of(node, index=0):
     return [(topic.name, row.partition_index) for topic in request.topics for row in topic.partitions]
 
 
-def answer(node, *rows, index=0):
+def answer(node, *rows, index=0, time_ms=-2):
     """rows   topic, partition, error, offset, epoch"""
     kind = Response.ListOffsetsPartitionResponse
     topics = [
-        Response.ListOffsetsTopicResponse(name, [kind(number, error, [], -1, offset, epoch)])
+        Response.ListOffsetsTopicResponse(name, [kind(number, error, [], time_ms, offset, epoch)])
         for name, number, error, offset, epoch in rows
     ]
     node.session.answer(index, encode_response(ApiKey.LIST_OFFSETS, VERSION, Response(topics=topics)))
@@ -79,9 +79,12 @@ def test_each_broker_is_asked_once_for_all_its_partitions(rig):
     assert asked_of(first) == [("t", 0), ("t", 3), ("u", 0)]
     assert asked_of(second) == [("t", 0)]
     answer(first, ("t", 0, 0, 88, 4), ("t", 3, 6, -1, -1), ("u", 0, 0, 0, -1))
-    answer(second, ("t", 0, 0, 90, 4))
+    answer(second, ("t", 0, 0, 90, 4), time_ms=-1)  # as Apache's, whose epoch is not the log's
     rig.until(lambda: task.is_done)
-    assert task.result() == {1: {("t", 0): LogEnd(4, 88), ("u", 0): LogEnd(-1, 0)}, 2: {("t", 0): LogEnd(4, 90)}}
+    assert task.result() == {
+        1: {("t", 0): LogEnd(4, 88), ("u", 0): LogEnd(-1, 0)},
+        2: {("t", 0): LogEnd(EPOCH_UNKNOWN, 90)},
+    }
     assert not len(rig.desk.peers)
 
 

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from headrace.controller.agent.hold_decision import Act, LogEnd, decide
+from headrace.controller.agent.hold_decision import EPOCH_UNKNOWN, Act, LogEnd, decide
 
 NODE, SECOND, THIRD = 1, 2, 3
 REPLICAS = (NODE, SECOND, THIRD)
@@ -31,6 +31,11 @@ def test_a_later_epoch_is_the_better_log_and_then_a_greater_end():
     assert decided({SECOND: LogEnd(3, 500), THIRD: SHORTER}) == (Act.RELEASE, NODE, ())
     assert decided({SECOND: LogEnd(4, 89), THIRD: LONGER}) == (Act.HAND_OVER, THIRD, ())
     assert decided({SECOND: LogEnd(-1, 0), THIRD: LogEnd(-1, 0)}, own=LogEnd(-1, 0)).act is Act.RELEASE
+
+
+def test_where_the_last_epoch_is_not_told_the_greater_end_is_the_better_log():
+    assert decided({SECOND: LogEnd(EPOCH_UNKNOWN, 90), THIRD: SHORTER}) == (Act.HAND_OVER, SECOND, ())
+    assert decided({SECOND: LogEnd(EPOCH_UNKNOWN, 87), THIRD: SHORTER}) == (Act.RELEASE, NODE, ())
 
 
 @pytest.mark.parametrize("is_accepted", YES_OR_NO)

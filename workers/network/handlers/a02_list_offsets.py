@@ -39,6 +39,9 @@ FIRST_VERSIONS = {LATEST: 0, EARLIEST: 0, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, L
 NO_VERSION = 1 << 15  # knows a negative time that is none of these
 NOT_FOUND = (-1, -1, -1)
 DEBUGGING_REPLICA = -2
+LOG_EPOCH_MS = (
+    -2
+)  # in the place of a time: the epoch is the log's last; Apache's broker says -1, and the partition's epoch
 
 _Wanted = messages.ListOffsetsRequest.ListOffsetsPartition
 _PartitionResponse = messages.ListOffsetsResponse.ListOffsetsPartitionResponse
@@ -93,7 +96,11 @@ def _list_one(
         if is_debugging and wanted.timestamp == LATEST:
             epoch = context.epochs.latest(route, row)
             return _PartitionResponse(
-                partition_index=index, error_code=0, timestamp=-1, offset=row.log_end_offset, leader_epoch=epoch
+                partition_index=index,
+                error_code=0,
+                timestamp=LOG_EPOCH_MS,
+                offset=row.log_end_offset,
+                leader_epoch=epoch,
             )
         is_follower = is_follower or is_debugging
         end = _end_for(row, request.isolation_level, is_follower=is_follower)
