@@ -12,9 +12,9 @@ from typing import NamedTuple
 from headrace.controller.zookeeper import held_znodes
 from headrace.controller.zookeeper.blocking_session import BlockingSession
 from headrace.controller.zookeeper.errors import ZkConflict
+from headrace.controller.zookeeper.held_reader import read_held_by
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.session import ZkSession
-from headrace.controller.zookeeper.znodes import BadZnode
 
 START_S = 5.0
 SESSION_MS = 10_000
@@ -49,16 +49,9 @@ def accept_loss(connect: str, topic: str, partition: int) -> list[Held]:
 
 async def _read(zk: ZkSession) -> list[Held]:
     found = []
-    for broker in await zk.children(held_znodes.HELD):
-        parent = f"{held_znodes.HELD}/{broker}"
-        names = await zk.children(parent) if broker.isdecimal() else []
-        paths = [f"{parent}/{name}" for name in names]
-        for name, path, node in zip(names, paths, await zk.get_many(paths), strict=True):
-            try:
-                replicas = held_znodes.decode_held(path, node.data) if node is not None else {}
-            except BadZnode:
-                continue
-            found += [Held(name, index, int(broker), one) for index, one in replicas.items() if not one.is_sole]
+    for broker in map(int, filter(str.isdecimal, await zk.children(held_znodes.HELD))):
+        held = await read_held_by(zk, broker)
+        found += [Held(*place, broker, one) for place, one in held.items() if not one.is_sole]
     return sorted(found, key=lambda one: one[:3])
 
 

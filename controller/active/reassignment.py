@@ -32,6 +32,8 @@ from collections.abc import Callable, Collection, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
+from headrace.controller.active.unwanted_replicas import FIELD
+from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.cluster.partition_assignment import PartitionAssignment
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.errors import ErrorCode, KafkaError
@@ -216,3 +218,18 @@ _TABLE: dict[type, dict[Phase, Callable[[Moving, Any], Plan]]] = {
     BrokersChanged: {Phase.STILL: _nothing, Phase.SYNCING: _again_for, Phase.SYNCED: _finish},
     Elected: {Phase.STILL: _nothing, Phase.SYNCING: _again, Phase.SYNCED: _finish},
 }
+
+
+def is_moving(topic: Topic) -> bool:
+    """Whether some of its replicas are on their way."""
+    return bool(topic.adding or topic.removing)
+
+
+def is_left_over(topic: Topic) -> bool:
+    """Whether a controller has something to do about its replicas: some move, or are to be deleted yet."""
+    return is_moving(topic) or FIELD in topic.others
+
+
+def moving_partitions(topic: Topic) -> set[int]:
+    """Of a topic, those whose replicas are."""
+    return {*topic.adding, *topic.removing}

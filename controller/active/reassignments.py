@@ -34,6 +34,9 @@ from headrace.controller.active.reassignment import (
     Plan,
     Requested,
     check_target,
+    is_left_over,
+    is_moving,
+    moving_partitions,
     plan,
 )
 from headrace.controller.active.term import RETRY_MS, Part, Term
@@ -41,9 +44,6 @@ from headrace.controller.active.topic_creation import encode_assignment
 from headrace.controller.active.unwanted_replicas import (
     Unwanted,
     by_partition,
-    is_left_over,
-    is_moving,
-    moving_partitions,
     unwanted_after,
     unwanted_of,
     with_unwanted,

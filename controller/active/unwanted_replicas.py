@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.zookeeper.znodes import NO_FIELDS, TopicAssignment
 
 FIELD = "headrace_unwanted"
@@ -75,18 +74,3 @@ def by_partition(places: Iterable[tuple[int, int]]) -> Unwanted:
     for broker, index in sorted(places):
         found[index] = (*found.get(index, ()), broker)
     return found
-
-
-def is_moving(topic: Topic) -> bool:
-    """Whether some of its replicas are on their way."""
-    return bool(topic.adding or topic.removing)
-
-
-def is_left_over(topic: Topic) -> bool:
-    """Whether a controller has something to do about its replicas: some move, or are to be deleted yet."""
-    return is_moving(topic) or FIELD in topic.others
-
-
-def moving_partitions(topic: Topic) -> set[int]:
-    """Of a topic, those whose replicas are."""
-    return {*topic.adding, *topic.removing}

@@ -23,7 +23,8 @@ import logging
 import time
 from collections.abc import Collection
 
-from headrace.controller.zookeeper import held_znodes, znodes
+from headrace.controller.zookeeper import znodes
+from headrace.controller.zookeeper.held_reader import read_held_by
 from headrace.controller.zookeeper.held_znodes import HeldReplica
 from headrace.controller.zookeeper.outage import Reminder
 from headrace.controller.zookeeper.session import ZkSession
@@ -133,18 +134,7 @@ async def _in_sync_beside_others(
 
 async def _held_by(zk: ZkSession, brokers: Collection[int]) -> dict[int, set[Partition]]:
     """Replicas that these brokers hold, for their machines went down too."""
-    held: dict[int, set[Partition]] = {}
-    for broker in brokers:
-        parent = held_znodes.held_by_path(broker)
-        names = await zk.children(parent)
-        paths = [f"{parent}/{name}" for name in names]
-        for name, path, node in zip(names, paths, await zk.get_many(paths), strict=True):
-            try:
-                replicas = held_znodes.decode_held(path, node.data) if node is not None else {}
-            except BadZnode:
-                continue
-            held.setdefault(broker, set()).update((name, index) for index in replicas)
-    return held
+    return {broker: set(await read_held_by(zk, broker)) for broker in brokers}
 
 
 async def _isrs(zk: ZkSession, partitions: Collection[Partition]) -> dict[Partition, tuple[int, ...]]:

@@ -1,6 +1,6 @@
 """`headrace cluster describe --held` and `accept-loss` against a node, with a replica that another broker holds.
 
-Holds: node/held_replicas.py
+Holds: node/held_replicas.py, controller/zookeeper/held_reader.py
 """
 
 import json
