@@ -38,7 +38,7 @@ class Notifier:
         self._send("RELOADING=1", f"MONOTONIC_USEC={monotonic_us}")
 
     def extend(self, more_ms: int) -> None:
-        """Still starting, and getting on: the manager waits `more_ms` longer."""
+        """Still starting or stopping, and getting on: the manager waits `more_ms` longer."""
         self._send(f"EXTEND_TIMEOUT_USEC={more_ms * 1000}")
 
     def watchdog(self) -> None:

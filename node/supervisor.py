@@ -26,7 +26,7 @@ from collections.abc import Callable
 
 from headrace import exit_codes
 from headrace.errors import HeadraceError, NotAvailable
-from headrace.limits import DEATHS_BEFORE_READY_MAX, LEAVE_MS_MAX, RENEWAL_POLL_MS
+from headrace.limits import DEATHS_BEFORE_READY_MAX, LEAVE_MS_MAX, RENEWAL_POLL_MS, STOP_STEP_MS
 from headrace.node import restart_policy, status
 from headrace.node.children import Child, EntryPoint, fork_child, load_entry_points
 from headrace.node.descriptors import prepare_descriptors
@@ -35,9 +35,10 @@ from headrace.node.log_dirs import LogDirs
 from headrace.node.notify import Notifier
 from headrace.node.placement import check_cpus, placement
 from headrace.node.signals import SignalInbox
-from headrace.node.stop_plan import STOP_PLAN
+from headrace.node.stop_plan import STOP_PLAN, StopClock
 from headrace.node.zookeeper_status import is_zookeeper_away, zookeeper_troubles
 from headrace.settings import Settings
+from headrace.shm.counters import CLOSING_STEPS
 from headrace.shm.fabric import Fabric
 from headrace.shm.process_table import Leave, ProcessState
 from headrace.shm.wiring import Role, Wiring
@@ -404,26 +405,36 @@ class Supervisor:
     # The stop
 
     def _stop(self, reason: str) -> None:
-        """SIGTERM role by role; who is late is killed, so that the next role has its time."""
+        """SIGTERM role by role; who is late, and does not get on, is killed, so that the next role has its time."""
         self._is_stopping = True
         _log.info("stopping reason=%s", reason)
         self._notifier.stopping(f"stopping: {reason}")
         begun_ms = _now_ms()
+        clock = StopClock(begun_ms)
         self._leave(begun_ms)
-        for role, share_ms in STOP_PLAN.items():
+        for role in STOP_PLAN:
             children = [child for child in self._children if self.wiring.role(child.process_id) is role]
             if role is Role.HOUSEKEEPER:
                 self._fabric.processes.set_clean_stop(self._may_mark_clean())
             for child in children:
                 if child.pid:
                     os.kill(child.pid, signal.SIGTERM)
+            clock.begin(role, self._closing_steps(children))
             while any(child.pid for child in children):
-                left_ms = begun_ms + share_ms - _now_ms()
-                if left_ms <= 0:
+                left_ms = clock.left_ms(_now_ms())
+                if left_ms > 0:
+                    self._inbox.wait(left_ms)
+                    self._reap()
+                elif clock.extend(steps := self._closing_steps(children)):
+                    _log.info("stop takes longer, it gets on role=%s steps=%d", role.name.lower(), steps)
+                    self._notifier.extend(2 * STOP_STEP_MS)
+                else:
                     break
-                self._inbox.wait(left_ms)
-                self._reap()
             self._kill_late(children)
+
+    def _closing_steps(self, children: list[Child]) -> int:
+        counters = [self._fabric.processes.counters(child.process_id) for child in children]
+        return sum(one.get(CLOSING_STEPS) for one in counters)
 
     def _leave(self, begun_ms: int) -> None:
         """Where other brokers are alive, let the controller process have leaders moved to them: clients find them at once."""

@@ -41,6 +41,7 @@ NAMES = (
     "zookeeper_connections_lost",
     "zookeeper_sessions_lost",
     "replication_bytes_throttled",
+    "closing_steps",
 )
 (
     REQUESTS,
@@ -75,6 +76,7 @@ NAMES = (
     ZOOKEEPER_CONNECTIONS_LOST,
     ZOOKEEPER_SESSIONS_LOST,
     REPLICATION_BYTES_THROTTLED,
+    CLOSING_STEPS,
 ) = range(len(NAMES))
 
 assert len(NAMES) <= COUNTER_WORDS

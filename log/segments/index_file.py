@@ -5,6 +5,9 @@ Runs in: the partition worker that owns the log, which maps the file. It reserve
 closes. Other processes read the file by `pread` (`index_reader.py`): a page that is cut off under a mapping
 kills the process that reads it.
 
+Without an entry it holds no descriptor; with one, that of its map (Python's own duplicate; none from 3.13 on). A node has
+thousands of logs, and most of them rest: what is rare (a reserve, a flush, a trim) opens the file for the time it takes.
+
     entry 0 | entry 1 | ... | entry n-1 | zeros, up to the reserve
 
 Source: Kafka `AbstractIndex`.
@@ -14,6 +17,9 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from headrace.limits import INDEX_GROW_BYTES
@@ -29,23 +35,17 @@ class IndexFile:
     ENTRY_BYTES = 8
 
     def __init__(self, path: Path, disk: Disk, is_new: bool) -> None:
-        self._fd = -1
         self.path = path
         self.entries = 0
         self._disk = disk
         is_wiped = is_new and path.exists()
-        flags = os.O_RDWR | os.O_CREAT | (os.O_TRUNC if is_new else 0)
-        self._fd = os.open(path, flags, 0o640)
         self._map: mmap.mmap | None = None
-        self._capacity = os.fstat(self._fd).st_size // self.ENTRY_BYTES
         self._is_reserved = False  # a file found may be sparse (Kafka's are): its holes get blocks before a store
         self._is_dirty = is_wiped  # an empty file that a crash of the machine takes is created again
-        if self._capacity:
-            self._remap()
-
-    def __del__(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
+        with self._opened(os.O_CREAT | (os.O_TRUNC if is_new else 0)) as fd:
+            self._capacity = os.fstat(fd).st_size // self.ENTRY_BYTES
+            if self._capacity:
+                self._remap(fd)
 
     @property
     def size_bytes(self) -> int:
@@ -55,15 +55,17 @@ class IndexFile:
     def trim(self) -> None:
         """Cut the file down to its entries; raises OSError."""
         self._unmap()
-        self._disk.truncate(self._fd, self.size_bytes)
-        self._capacity = self.entries
-        if self._capacity:
-            self._remap()
+        with self._opened() as fd:
+            self._disk.truncate(fd, self.size_bytes)
+            self._capacity = self.entries
+            if self._capacity:
+                self._remap(fd)
 
     def sync(self) -> None:
         """Make the entries durable, if there are new ones (Linux syncs what was stored through a map). raises OSError."""
         if self._is_dirty:
-            self._disk.fdatasync(self._fd)
+            with self._opened() as fd:
+                self._disk.fdatasync(fd)
             self._is_dirty = False
 
     def truncate(self, entries: int) -> None:
@@ -75,38 +77,50 @@ class IndexFile:
         assert entries <= self._capacity
         start, end = entries * self.ENTRY_BYTES, self._capacity * self.ENTRY_BYTES
         if self._map is not None and self._map[start:end].strip(b"\0"):
-            self._disk.write_all(self._fd, [bytes(end - start)], start)
+            with self._opened() as fd:
+                self._disk.write_all(fd, [bytes(end - start)], start)
             self._is_dirty = True
         self.entries = entries
 
     def close(self) -> None:
         self._unmap()
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
 
     def _next_slot(self) -> mmap.mmap:
         """The map, with room for the entry numbered `entries`; raises OSError, where the disk is full."""
         if self.entries >= self._capacity or self._map is None:
             grow_by = INDEX_GROW_BYTES // self.ENTRY_BYTES
-            self._reserve(self._capacity, grow_by)
-            self._unmap()
-            self._capacity += grow_by
-            self._remap()
+            with self._opened() as fd:
+                self._reserve(fd, self._capacity, grow_by)
+                self._unmap()
+                self._capacity += grow_by
+                self._remap(fd)
         elif not self._is_reserved:
-            self._reserve(self.entries, self._capacity - self.entries)
+            with self._opened() as fd:
+                self._reserve(fd, self.entries, self._capacity - self.entries)
         assert self._map is not None
         self._is_dirty = True
         return self._map
 
-    def _reserve(self, first: int, count: int) -> None:
-        self._disk.fallocate(self._fd, first * self.ENTRY_BYTES, count * self.ENTRY_BYTES)
+    def _reserve(self, fd: int, first: int, count: int) -> None:
+        self._disk.fallocate(fd, first * self.ENTRY_BYTES, count * self.ENTRY_BYTES)
         self._is_reserved = True
 
-    def _remap(self) -> None:
-        self._map = mmap.mmap(self._fd, self._capacity * self.ENTRY_BYTES)
+    def _remap(self, fd: int) -> None:
+        if sys.version_info >= (3, 13):
+            self._map = mmap.mmap(fd, self._capacity * self.ENTRY_BYTES, trackfd=False)
+        else:
+            self._map = mmap.mmap(fd, self._capacity * self.ENTRY_BYTES)
 
     def _unmap(self) -> None:
         if self._map is not None:
             self._map.close()
             self._map = None
+
+    @contextmanager
+    def _opened(self, flags: int = 0) -> Iterator[int]:
+        """A descriptor of the file, for a moment. raises OSError"""
+        fd = os.open(self.path, os.O_RDWR | flags, 0o640)
+        try:
+            yield fd
+        finally:
+            os.close(fd)

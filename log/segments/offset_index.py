@@ -70,8 +70,8 @@ class OffsetIndex(IndexFile):
         if first[0] < self.base_offset or last[0] < first[0] or last[1] < first[1] or last[1] >= segment_bytes:
             raise CorruptIndex(f"{self.path}: first entry {first}, last {last}, segment of {segment_bytes} bytes")
 
-    def _remap(self) -> None:
-        super()._remap()
+    def _remap(self, fd: int) -> None:
+        super()._remap(fd)
         self._words = memoryview(self._map).cast("Q") if self._map is not None else None
 
     def _unmap(self) -> None:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from headrace.shm.counters import CLOSING_STEPS
 from headrace.shm.process_table import Leave, ProcessState
 from headrace.shm.seat import Seat
 from headrace.shm.wiring import Role
@@ -99,6 +100,20 @@ def deaf(seat: Seat, _listener: object = None) -> int:
         seat.beat(time.monotonic_ns())
         time.sleep(TURN_S)
     return 1
+
+
+def closing(seconds: float) -> Entry:
+    """Told to stop, it closes a log each turn, for so long."""
+
+    def run(seat: Seat, _listener: object = None) -> int:
+        code = _turn_until_told(seat)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            seat.counters.add(CLOSING_STEPS, 1)
+            time.sleep(TURN_S)
+        return code
+
+    return run
 
 
 def never_ready(seat: Seat, _listener: object = None) -> int:

@@ -43,7 +43,7 @@ def test_what_is_wanted_follows_the_settings():
     few = wanted_descriptors(settings(**{"max.connections": "100", "headrace.partitions.max": "16"}))
     many = wanted_descriptors(settings(**{"max.connections": "20100", "headrace.partitions.max": "20016"}))
     assert many["network worker"] - few["network worker"] == 20_000
-    assert many["partition worker"] - few["partition worker"] >= 5 * 10_000
+    assert many["partition worker"] - few["partition worker"] >= 4 * 10_000
     assert min(few.values()) > DESCRIPTORS_PER_SEGMENT * OPEN_SEGMENTS_MAX
 
 

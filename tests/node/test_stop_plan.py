@@ -1,7 +1,7 @@
 """The stop's shares, against what the workers need."""
 
-from headrace.limits import DRAIN_MAX_MS, LEAVE_MS_MAX, STOP_DEADLINE_MS
-from headrace.node.stop_plan import STOP_PLAN
+from headrace.limits import DRAIN_MAX_MS, LEAVE_MS_MAX, STOP_DEADLINE_MS, STOP_OVERTIME_MS_MAX, STOP_STEP_MS
+from headrace.node.stop_plan import STOP_PLAN, StopClock
 from headrace.shm.wiring import Role
 
 
@@ -17,3 +17,24 @@ def test_each_share_covers_a_drain_and_the_closing_after_it():
 
 def test_the_whole_stop_stays_below_ten_seconds():
     assert max(STOP_PLAN.values()) == STOP_DEADLINE_MS < 10_000
+
+
+def test_a_role_that_gets_on_has_more_time_and_takes_none_from_the_next_one():
+    clock = StopClock(1_000)
+    clock.begin(Role.PARTITION, steps=7)
+    end_ms = 1_000 + STOP_PLAN[Role.PARTITION]
+    assert clock.left_ms(end_ms - 1) == 1
+    assert clock.extend(8)
+    assert clock.left_ms(end_ms) == STOP_STEP_MS
+    assert not clock.extend(8), "nothing was closed since"
+    clock.begin(Role.HOUSEKEEPER, steps=0)
+    assert clock.left_ms(1_000) == STOP_PLAN[Role.HOUSEKEEPER] + STOP_STEP_MS
+
+
+def test_overtime_is_bounded():
+    clock = StopClock(0)
+    clock.begin(Role.PARTITION, steps=0)
+    extensions = 0
+    while clock.extend(extensions + 1):
+        extensions += 1
+    assert extensions * STOP_STEP_MS == STOP_OVERTIME_MS_MAX

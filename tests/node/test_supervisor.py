@@ -166,6 +166,18 @@ def test_a_partition_worker_killed_in_the_stop_makes_it_unclean(fork_node, tmp_p
     assert node.regions() == []
 
 
+def test_a_partition_worker_that_closes_logs_is_waited_for(fork_node, tmp_path, monkeypatch):
+    """10,000 logs were not closed in its share: it was killed among them, and the next start recovered every one."""
+    monkeypatch.setitem(stop_plan.STOP_PLAN, Role.PARTITION, 200)
+    monkeypatch.setitem(stop_plan.STOP_PLAN, Role.NETWORK, 100)
+    told = tmp_path / "told"
+    node = fork_node(partition=fakes.closing(1.0), housekeeper=fakes.telling(told))
+    node.wait_ready()
+    assert node.stop() == 0
+    assert told.read_text() == "hr-housekeep-0 clean=True\n"
+    assert "stop takes longer, it gets on role=partition" in node.log()
+
+
 def test_a_stop_while_a_killed_worker_waits_for_its_start_says_so_and_leaves_the_directories_to_be_judged(
     fork_node, tmp_path, monkeypatch
 ):

@@ -35,6 +35,18 @@ class Hosted(NamedTuple):
         return self.log_dir / str(self.name)
 
 
+class Serving(NamedTuple):
+    """One replica in service, as shared memory has it."""
+
+    topic: TopicView
+    partition: PartitionView
+    row: PartitionRow
+
+    @property
+    def name(self) -> TopicPartition:
+        return TopicPartition(self.topic.name, self.partition.index)
+
+
 class HostedReplicas:
     """Goes over the replicas of the current view.
 
@@ -51,27 +63,35 @@ class HostedReplicas:
         self._configs: dict[str, tuple[dict[str, str], LogConfig]] = {}  # topic -> overrides, what they make
 
     def __iter__(self) -> Iterator[Hosted]:
-        seat = self._seat
-        wiring = seat.wiring
+        for serving in self.in_service():
+            hosted = self.place(serving)
+            if hosted is not None:
+                yield hosted
+
+    def in_service(self) -> Iterator[Serving]:
+        """Those in service, from shared memory alone: no system call for each."""
+        partitions = self._seat.partitions
         self.view()
-        offline = seat.offline_dirs()
-        log_dirs = [path for path in self._log_dirs if not wiring.log_dir_bit(str(path)) & offline]
-        for topic, partitions in [(topic, list(here.values())) for topic, here in self._here.values()]:
-            config = self._config(topic.name, topic.configs)
-            for partition in partitions:
-                row = seat.partitions.read(partition.slot)
-                if row is None or row.key != partition.key:
-                    continue
-                if row.state not in (RowState.LEADER, RowState.FOLLOWER):
-                    continue
-                name = TopicPartition(topic.name, partition.index)
+        for topic, here in list(self._here.values()):
+            for partition in list(here.values()):
+                row = partitions.read(partition.slot)
+                if row is not None and row.key == partition.key and row.state in (RowState.LEADER, RowState.FOLLOWER):
+                    yield Serving(topic, partition, row)
+
+    def place(self, serving: Serving) -> Hosted | None:
+        """Where its directory lies; None where no log directory that works has it."""
+        topic, partition, row = serving
+        wiring = self._seat.wiring
+        offline = self._seat.offline_dirs()
+        name = TopicPartition(topic.name, partition.index)
+        for log_dir in self._log_dirs:
+            directory = log_dir / str(name)
+            if not wiring.log_dir_bit(str(log_dir)) & offline and directory.is_dir():
+                self.generations[directory] = row.generation
                 owner = wiring.network_count + owner_of(topic.name, partition.index, wiring.partition_count)
-                for log_dir in log_dirs:
-                    directory = log_dir / str(name)
-                    if directory.is_dir():
-                        self.generations[directory] = row.generation
-                        yield Hosted(name, log_dir, row, config, partition.slot, owner, topic.topic_id)
-                        break
+                config = self._config(topic.name, topic.configs)
+                return Hosted(name, log_dir, row, config, partition.slot, owner, topic.topic_id)
+        return None
 
     def view(self) -> ClusterView:
         """The current view; what is another than in the last one is visited once."""

@@ -47,6 +47,7 @@ class RetentionScan:
         self._owners = owners
         self._policy = policy
         self._quarantine = quarantine
+        self._without_retired: dict[int, tuple[int, int, int]] = {}  # slot -> key, generation, version of its segments
 
     def run(self) -> int:
         """Ask for what has expired; returns how many logs could be scanned."""
@@ -59,17 +60,26 @@ class RetentionScan:
         return asked
 
     def remove_retired(self) -> None:
-        """Remove `.deleted` files whose delay has passed."""
-        for hosted in self._replicas:
-            key = ("retired", hosted.slot, hosted.row.key)
-            self._quarantine.run(key, hosted.name, self._remove_retired, hosted)
+        """Remove `.deleted` files whose delay has passed, where the list of segments moved since there were none."""
+        before, self._without_retired = self._without_retired, {}
+        for serving in self._replicas.in_service():
+            row, slot = serving.row, serving.partition.slot
+            version = (row.key, row.generation, row.segments_version)
+            if before.get(slot) == version:
+                self._without_retired[slot] = version
+                continue
             self._seat.beat(self._clock.monotonic_ns())
+            hosted = self._replicas.place(serving)
+            if hosted is not None:
+                self._quarantine.run(("retired", slot, row.key), hosted.name, self._remove_retired, hosted, version)
 
-    def _remove_retired(self, hosted: Hosted) -> None:
+    def _remove_retired(self, hosted: Hosted, version: tuple[int, int, int]) -> None:
         try:
-            removed, _left = remove_retired(hosted.directory, self._clock.now_ms(), hosted.config.file_delete_delay_ms)
+            removed, left = remove_retired(hosted.directory, self._clock.now_ms(), hosted.config.file_delete_delay_ms)
         except FileNotFoundError:
             return  # deleted, or moved to another log directory, since the replicas were listed
+        if not left:
+            self._without_retired[hosted.slot] = version
         if removed:
             _log.info("deleted files removed partition=%s files=%d", hosted.name, removed)
 

@@ -41,6 +41,7 @@ from headrace.log.state.checkpoints import (
 )
 from headrace.runtime import duty_cycle
 from headrace.runtime.mailbox import Mailbox
+from headrace.shm.counters import CLOSING_STEPS
 from headrace.shm.seat import Seat
 from headrace.workers.housekeeper.checkpoints import Checkpoints
 from headrace.workers.housekeeper.clean_marker import unclosed_log
@@ -141,11 +142,13 @@ class Housekeeper(duty_cycle.Process):
         self._quarantine.run("close cleaner", "cleaner", self._cleaner.close)
         for name in CHECKPOINT_FILES:
             self._quarantine.run(("close", name), name, self._write_checkpoint, name)
+            self._seat.counters.add(CLOSING_STEPS, 1)
         for log_dir in self._log_dirs:
             if is_clean:
                 self._quarantine.run(("close", log_dir), log_dir, self._mark_clean, log_dir)
             else:
                 _leave_unclean(log_dir, "a partition worker did not close its logs")
+            self._seat.counters.add(CLOSING_STEPS, 1)
         return True
 
     def _clean(self, now_ms: int) -> int:

@@ -29,6 +29,7 @@ from headrace.log.state.checkpoints import (
     read_partition_metadata,
 )
 from headrace.shm.cluster_view import DoomedReplica
+from headrace.shm.counters import CLOSING_STEPS, Counters
 from headrace.shm.partition_table import PartitionRow, PartitionTable, RowState
 from headrace.workers.partition.known_checkpoints import KnownCheckpoints
 from headrace.workers.partition.log_directories import LogDirectories
@@ -49,6 +50,7 @@ class ReplicaCloser:
         checkpoints: KnownCheckpoints,
         failures: StorageFailures,
         beat: Callable[[], None],
+        counters: Counters,
     ) -> None:
         self._table = table
         self._generation = generation
@@ -56,6 +58,7 @@ class ReplicaCloser:
         self._checkpoints = checkpoints
         self._failures = failures
         self._beat = beat
+        self._counters = counters
 
     def release(self, replica: Replica) -> None:
         """Close it where it is."""
@@ -107,6 +110,7 @@ class ReplicaCloser:
         with ThreadPoolExecutor(CLOSE_THREADS) as pool:
             for replica, failure in zip(closing, pool.map(_finish_log, closing), strict=True):
                 self._beat()
+                self._counters.add(CLOSING_STEPS, 1)
                 if failure is None:
                     failure = _publish(replica)
                 replica.log.abandon()

@@ -92,7 +92,7 @@ class Replicas:
             self.live,
         )  # fmt: skip
         self._closer = ReplicaCloser(
-            self._table, seat.generation, self.directories, checkpoints, self.failures, self.beat
+            self._table, seat.generation, self.directories, checkpoints, self.failures, self.beat, seat.counters
         )
 
     def take_opened(self) -> list[OpenedLog]:

@@ -1,5 +1,9 @@
 """When a segment is full, and what it takes account of."""
 
+import os
+import sys
+from pathlib import Path
+
 import pytest
 
 from headrace.log.config import LogConfig
@@ -90,3 +94,25 @@ def test_without_limits_only_the_indexes_bound_a_segment(tmp_path):
     assert segment.take_batch(BASE + 1, 1 << 40, 1 << 40, 2**62)
     assert not segment.take_batch(BASE + RELATIVE_OFFSET_MAX + 1, 1 << 41, 1, NOW_MS)
     segment.close()
+
+
+def held_descriptors(directory):
+    """Of this process, by name of the file in a directory, how many."""
+    found = (os.path.realpath(one) for one in Path("/proc/self/fd").iterdir())
+    names = [Path(one).suffix for one in found if Path(one).parent == directory]
+    return {suffix: names.count(suffix) for suffix in names}
+
+
+def test_indexes_hold_no_descriptor_without_entries_and_that_of_their_map_with_them(segment, tmp_path):
+    """10,000 logs that rest need 10,000 descriptors, not 30,000: the hard limit is 20,000 here and there."""
+    assert held_descriptors(tmp_path) == {".log": 1}
+    segment.take_batch(BASE + 1, 0, 500, NOW_MS)
+    segment.take_batch(BASE + 2, 500, 50, NOW_MS)
+    segment.write_index()
+    segment.sync_indexes()
+    maps = 0 if sys.version_info >= (3, 13) else 1
+    assert held_descriptors(tmp_path) == {".log": 1} | ({".index": maps, ".timeindex": maps} if maps else {})
+    segment.finish()
+    assert held_descriptors(tmp_path).get(".index", 0) == maps
+    segment.close()
+    assert held_descriptors(tmp_path) == {}

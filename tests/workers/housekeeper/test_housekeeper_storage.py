@@ -474,6 +474,37 @@ def test_an_owner_learns_what_was_synced_for_it(node):
     assert node.seat.partitions.read(0).recovery_point == log.end_segment
 
 
+def test_a_log_that_rests_costs_no_system_call_until_it_moves_again(node, monkeypatch):
+    """10,000 of them took a third of a core, a `stat` each and every second."""
+    node.fill(0)
+    housekeeper = node.housekeeper
+    for _ in range(3):  # what is synced is told, and the row says so
+        housekeeper._sync_rolled_segments()
+        housekeeper._mailbox.flush()
+    housekeeper._retention.remove_retired()
+    placed = []
+    place = HostedReplicas.place
+    monkeypatch.setattr(
+        HostedReplicas, "place", lambda hosted, serving: (placed.append(serving.name), place(hosted, serving))[1]
+    )
+    housekeeper._sync_rolled_segments()
+    housekeeper._retention.remove_retired()
+    assert placed == []
+    log = node.fill(0)
+    housekeeper._sync_rolled_segments()
+    assert placed == [TopicPartition("t", 0)]
+    assert log.recovery_point == log.end_segment
+    node.delete_records(0, log.segment_bases[2])
+    log.delete_segments(2)
+    node.replicas.by_slot[0].publish()
+    retired = list(log.directory.glob("*.deleted"))
+    housekeeper._retention.remove_retired()
+    assert retired and list(log.directory.glob("*.deleted")) == retired, "their delay is not over"
+    node.clock.ms = time.time_ns() // 1_000_000 + 100_000  # a file's age is the system's
+    housekeeper._retention.remove_retired()
+    assert not list(log.directory.glob("*.deleted"))
+
+
 def test_a_view_is_decoded_once(node):
     read = node.seat.view.read
     counts = []

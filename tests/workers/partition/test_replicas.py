@@ -5,6 +5,7 @@ workers/partition/owned_partitions.py, workers/partition/known_checkpoints.py
 """
 
 import errno
+import os
 import threading
 
 import pytest
@@ -262,11 +263,11 @@ def test_one_log_that_can_not_be_closed_takes_its_directory_and_no_other(node):
     for slot in range(4):
         node.append(slot)
     lost = node.dir_of(0)
-    sick = node.replicas.by_slot[0].log.segments.active.fd
+    sick = os.fstat(node.replicas.by_slot[0].log.segments.active.fd)  # not its number, which another file gets after it
     synced = node.disk.fdatasync
 
     def fail(fd):
-        if fd == sick:
+        if os.path.samestat(os.fstat(fd), sick):
             raise OSError(errno.EIO, "injected")
         synced(fd)
 
