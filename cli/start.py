@@ -31,7 +31,7 @@ def start(
 ) -> int:
     """Run a node from a properties file.
 
-    It runs in the foreground; SIGTERM stops it within 10 seconds. When ready, it notifies systemd and prints
+    It runs in the foreground; SIGTERM stops it within 16 seconds. When ready, it notifies systemd and prints
 
     [bold]ready bootstrap=HOST:PORT zookeeper=HOST:PORT dir=DIR[/bold]
 

@@ -20,11 +20,14 @@ LOCAL_RESTART_FIRST_MS = (
 LOCAL_RESTART_MAX_MS = 30_000
 RENEWAL_POLL_MS = 2  # between two checks whether a dead process's rings can be reused
 RENEWAL_RETRY_MS = 500  # between two tries to make new ones, while /dev/shm is full
-STOP_DEADLINE_MS = 9_000  # the whole clean stop, where no role gets on for longer; systemd's own limit is longer
+STOP_DEADLINE_MS = 7_500  # the clean stop after leaders were moved, where no role gets on for longer
 STOP_STEP_MS = 5_000  # a role that takes longer is waited for while it closes one more log, or file, in this time
 STOP_OVERTIME_MS_MAX = 600_000  # of all roles together
-LEAVE_MS_MAX = 1_500  # of that, for leaders to move to other brokers
-LOCAL_STOP_MAX_MS = 11_000  # of all nodes of `headrace dev`, side by side; then they are killed
+LEAVE_MS_MAX = 8_000  # before that, for leaders to move to other brokers; systemd's own limit is longer than both
+LEADERS_TOLD_MS_MAX = (
+    3_000  # twice of that, until all brokers have taken their roles: one may be away, and not known to be
+)
+LOCAL_STOP_MAX_MS = 17_000  # of all nodes of `headrace dev`, side by side; then they are killed
 IDLE_WAIT_MAX_MS = 250  # no sleep is longer, so a lost wake-up costs this much at most
 TIMED_WAIT_MAX_MS = 100  # of a partition worker in which something waits for its time
 DRAIN_MAX_MS = 2_600  # of a process that stops, for what it has taken
@@ -374,7 +377,7 @@ assert MAIL_REQUEST_BYTES_MAX + MAIL_BEGUN_COST <= MAIL_BEGUN_REQUESTS_BYTES_MAX
 assert MAIL_REPLY_BYTES_MAX + MAIL_BEGUN_COST <= MAIL_BEGUN_REPLIES_BYTES_MAX
 assert RESTART_BACKOFF_FIRST_MS <= RESTART_BACKOFF_MAX_MS
 assert 4 * GROUP_STRING_LENGTH_MAX + MEMBER_SUFFIX_BYTES < 1 << 15
-assert STOP_DEADLINE_MS < 10_000
+assert 2 * LEADERS_TOLD_MS_MAX < LEAVE_MS_MAX
 assert ISR_CHECK_INTERVAL_MS_MIN <= ISR_CHECK_INTERVAL_MS_MAX
 assert ISR_RETRY_FIRST_MS <= ISR_RETRY_MAX_MS
 assert RELOAD_FIRST_MS <= RELOAD_MAX_MS

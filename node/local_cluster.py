@@ -34,6 +34,7 @@ from headrace import exit_codes
 from headrace.errors import ConfigError, HeadraceError
 from headrace.limits import (
     DEATHS_BEFORE_READY_MAX,
+    LEAVE_MS_MAX,
     LOCAL_NODES_MAX,
     LOCAL_RESTART_FIRST_MS,
     LOCAL_RESTART_MAX_MS,
@@ -70,7 +71,7 @@ SMALL = {
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 
-assert LOCAL_STOP_MAX_MS > STOP_DEADLINE_MS
+assert LOCAL_STOP_MAX_MS > LEAVE_MS_MAX + STOP_DEADLINE_MS
 
 _log = logging.getLogger(__name__)
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -13,20 +13,20 @@ them all, and 10,000 of them are not synced in a second.
 
 from __future__ import annotations
 
-from headrace.limits import DRAIN_MAX_MS, LEAVE_MS_MAX, STOP_DEADLINE_MS, STOP_OVERTIME_MS_MAX, STOP_STEP_MS
+from headrace.limits import DRAIN_MAX_MS, STOP_DEADLINE_MS, STOP_OVERTIME_MS_MAX, STOP_STEP_MS
 from headrace.shm.wiring import Role
 
-# role -> when it must have exited, from the beginning of the stop
+# role -> when it must have exited, from when leaders were moved
 STOP_PLAN: dict[Role, int] = {
-    Role.NETWORK: 4_600,
-    Role.PARTITION: 7_700,
-    Role.HOUSEKEEPER: 8_500,
+    Role.NETWORK: 3_100,
+    Role.PARTITION: 6_200,
+    Role.HOUSEKEEPER: 7_000,
     Role.CONTROLLER: STOP_DEADLINE_MS,
 }
 
 CLOSE_MS = 500  # after a drain that took its time, on a busy machine: else who is in order is killed
 
-assert STOP_PLAN[Role.NETWORK] - LEAVE_MS_MAX >= DRAIN_MAX_MS + CLOSE_MS
+assert STOP_PLAN[Role.NETWORK] >= DRAIN_MAX_MS + CLOSE_MS
 assert STOP_PLAN[Role.PARTITION] - STOP_PLAN[Role.NETWORK] >= DRAIN_MAX_MS + CLOSE_MS
 assert STOP_PLAN.keys() == set(Role)
 assert list(STOP_PLAN.values()) == sorted(STOP_PLAN.values())
@@ -35,7 +35,7 @@ assert list(STOP_PLAN.values()) == sorted(STOP_PLAN.values())
 class StopClock:
     """How long each role is waited for.
 
-    begun_ms   when the stop began
+    begun_ms   when leaders were moved
     """
 
     def __init__(self, begun_ms: int) -> None:

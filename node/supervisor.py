@@ -409,9 +409,8 @@ class Supervisor:
         self._is_stopping = True
         _log.info("stopping reason=%s", reason)
         self._notifier.stopping(f"stopping: {reason}")
-        begun_ms = _now_ms()
-        clock = StopClock(begun_ms)
-        self._leave(begun_ms)
+        self._leave(_now_ms())
+        clock = StopClock(_now_ms())
         for role in STOP_PLAN:
             children = [child for child in self._children if self.wiring.role(child.process_id) is role]
             if role is Role.HOUSEKEEPER:
@@ -419,6 +418,8 @@ class Supervisor:
             for child in children:
                 if child.pid:
                     os.kill(child.pid, signal.SIGTERM)
+            if role is Role.NETWORK:
+                self._listeners.close()  # a client that found them open would wait for an answer until the node has ended
             clock.begin(role, self._closing_steps(children))
             while any(child.pid for child in children):
                 left_ms = clock.left_ms(_now_ms())

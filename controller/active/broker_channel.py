@@ -92,6 +92,7 @@ class BrokerChannel:
         self._line = line
         self._versions = versions
         self._waiting = Waiting()
+        self._rounds = 0  # that were begun
         self._is_running = False
         self._is_closed = False
         self._is_away = False  # it did not answer the last time
@@ -123,6 +124,16 @@ class BrokerChannel:
         _add_stop(self._waiting.stops, (name, index), stop, [on_stopped] if on_stopped is not None else [])
         self._run()
 
+    @property
+    def is_done(self) -> bool:
+        """Nothing waits, and nothing is being told."""
+        return not self._is_running
+
+    def heard(self) -> Callable[[], bool]:
+        """Whether all was told that waits now, or the broker is gone: asked later."""
+        last = self._rounds + bool(self._waiting)
+        return lambda: self._is_closed or self._rounds > last or not self._is_running
+
     def move(self, broker: Registration, line: Line) -> None:
         """The same broker listens elsewhere: what is in flight is asked there."""
         self._broker = broker
@@ -148,6 +159,7 @@ class BrokerChannel:
     async def _tell_all(self) -> None:
         while self._waiting and not self._is_closed:
             waiting, self._waiting = self._waiting, Waiting()
+            self._rounds += 1
             if waiting.is_first:
                 await self._tell_metadata(waiting.first, is_first=True)
             await self._stop(waiting.stops_before)

@@ -80,6 +80,9 @@ class BrokerChannels:
                 if broker in replicas and topic.states[index] is not None:
                     channel.tell_leader(name, index, False)
 
+    def heard(self) -> dict[int, Callable[[], bool]]:
+        return {broker: channel.heard() for broker, channel in self._channels.items() if not channel.is_done}
+
     def take_brokers(self, gone: Collection[int], come: Collection[int]) -> None:
         for broker in gone:
             channel = self._channels.pop(broker, None)

@@ -5,6 +5,9 @@ Runs in: the controller process of the active node. From when it asks until it i
     partitions that it leads      another replica that is in sync and stays; the ISR without it
     partitions that it follows    StopReplica, which keeps the files; the ISR without it, the others are told
 
+After each of the two, brokers that stay have time to take their roles: leaders would wait for a follower that is gone, and who asks
+may be the controller itself, with whose end nobody tells them anything for a while.
+
 What it leads still, for nobody else is in sync, is the answer: it asks again, and after its last try it goes all the same.
 Partitions with one replica have nowhere to go, and are not named.
 
@@ -20,6 +23,9 @@ from headrace.controller.active.state_changes import Partition
 from headrace.controller.active.term import Term
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import NO_EPOCH
+from headrace.limits import LEADERS_TOLD_MS_MAX
+
+HEARD_POLL_MS = 10
 
 _log = logging.getLogger(__name__)
 
@@ -49,7 +55,9 @@ async def shut_down(term: Term, broker: int, broker_epoch: int) -> list[tuple[st
         elif is_first or broker in state.isr:
             followed.append((topic, index, broker))
     await term.states.elect_for_shutdown(led)
+    await _be_heard(term)
     await term.states.move_replicas(followed, ReplicaStatus.OFFLINE)
+    await _be_heard(term)
     left = [
         (topic.name, index)
         for topic, index in _replicated_on(term, broker)
@@ -57,6 +65,15 @@ async def shut_down(term: Term, broker: int, broker_epoch: int) -> list[tuple[st
     ]
     _log.info("a broker shuts down broker=%d led=%d followed=%d left=%d", broker, len(led), len(followed), len(left))
     return left
+
+
+async def _be_heard(term: Term) -> None:
+    """Until every broker that stays has taken its roles, or LEADERS_TOLD_MS_MAX are over."""
+    heard, leaving = term.notices.heard(), term.liveness.shutting_down
+    for _ in range(LEADERS_TOLD_MS_MAX // HEARD_POLL_MS):
+        if all(is_heard() for broker, is_heard in heard.items() if broker not in leaving):
+            return
+        await term.tasks.sleep(HEARD_POLL_MS)
 
 
 def _replicated_on(term: Term, broker: int) -> list[Partition]:

@@ -11,7 +11,7 @@ Source: Kafka `AbstractControllerBrokerRequestBatch`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
 from headrace.errors import ErrorCode
@@ -56,6 +56,9 @@ class Notices(Protocol):
 
     def tell_all(self, broker: int) -> None:
         """A broker has started: brokers and all partitions, then LeaderAndIsr of all its replicas."""
+
+    def heard(self) -> Mapping[int, Callable[[], bool]]:
+        """By broker that has something to hear now, whether it has answered it, or is gone."""
 
 
 class Channels(Notices, Protocol):

@@ -8,12 +8,13 @@ from headrace.errors import ErrorCode
 class FakeChannels:
     """`active/notices.Channels`.
 
-    told   the notices, as tuples, in their order
+    told      the notices, as tuples, in their order
     """
 
     def __init__(self) -> None:
         self.told = []
         self.is_closed = False
+        self.unheard = {}  # what `heard` gives
 
     def of(self, kind):
         """The notices of one kind, without its name."""
@@ -44,6 +45,9 @@ class FakeChannels:
 
     def tell_all(self, broker):
         self._note("all", broker)
+
+    def heard(self):
+        return self.unheard
 
     def take_brokers(self, gone, come):
         self._note("changed", sorted(gone), sorted(come))

@@ -11,12 +11,12 @@ def test_nobody_writes_after_the_one_who_needs_its_result():
 
 def test_each_share_covers_a_drain_and_the_closing_after_it():
     """At 100 ms more, a network worker that waited for acks=all to the end of its drain was killed: the stop was no clean one."""
-    assert STOP_PLAN[Role.NETWORK] - LEAVE_MS_MAX >= DRAIN_MAX_MS + 500
+    assert STOP_PLAN[Role.NETWORK] >= DRAIN_MAX_MS + 500
     assert STOP_PLAN[Role.PARTITION] - STOP_PLAN[Role.NETWORK] >= DRAIN_MAX_MS + 500
 
 
-def test_the_whole_stop_stays_below_ten_seconds():
-    assert max(STOP_PLAN.values()) == STOP_DEADLINE_MS < 10_000
+def test_the_whole_stop_stays_within_what_systemd_waits():
+    assert max(STOP_PLAN.values()) == STOP_DEADLINE_MS < 20_000 - LEAVE_MS_MAX
 
 
 def test_a_role_that_gets_on_has_more_time_and_takes_none_from_the_next_one():

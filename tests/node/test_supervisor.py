@@ -178,6 +178,19 @@ def test_a_partition_worker_that_closes_logs_is_waited_for(fork_node, tmp_path, 
     assert "stop takes longer, it gets on role=partition" in node.log()
 
 
+def test_nobody_connects_to_a_node_that_closes_its_logs(fork_node):
+    """Its listeners stayed open until it had ended: who bootstrapped from it, or went by old metadata, waited for its answer."""
+    node = fork_node(partition=fakes.closing(2.0))
+    address = node.address(node.wait_ready())
+    socket.create_connection(address).close()
+    node.signal(signal.SIGTERM)
+    wait_until(lambda: node.from_table(lambda table: table.exit_code(NETWORK)) is not None)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(address)
+    assert node.exit_code is None
+    assert node.stop() == 0
+
+
 def test_a_stop_while_a_killed_worker_waits_for_its_start_says_so_and_leaves_the_directories_to_be_judged(
     fork_node, tmp_path, monkeypatch
 ):

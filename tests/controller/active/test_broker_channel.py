@@ -545,17 +545,45 @@ def test_a_broker_that_goes_is_told_nothing_more(rig):
     assert not len(rig.node.tasks)
 
 
+def test_what_waits_is_heard_when_the_last_of_it_was_answered(rig):
+    def heard():
+        return [is_heard() for _broker, is_heard in sorted(first.items())]
+
+    assert not rig.notices.heard()
+    rig.hold()
+    rig.notices.tell_leaders("t0", [0])  # to 0 and 1; UpdateMetadata to all three
+    first = rig.notices.heard()
+    rig.run()
+    rig.notices.tell_leaders("t0", [1])  # the next round's: those of the first are not kept waiting by it
+    assert heard() == [False] * 3
+    rig.lines[2].is_held = False
+    rig.lines[2].answer()
+    rig.run()
+    assert heard() == [False, False, True]
+    rig.lines[0].is_held = False
+    rig.lines[0].answer()
+    rig.run()
+    assert heard() == [True, False, True]
+    rig.end_broker(1)
+    assert heard() == [True] * 3
+    rig.rest()
+    assert not rig.notices.heard()
+
+
 def test_with_the_term_everything_ends(rig):
     rig.hold()
     rig.notices.tell_leaders("t0", [0, 1])
     rig.run()
     before = rig.notices
+    heard = before.heard()
     counts = [len(line.requests) for line in rig.every]
     rig.node.leave()
     before.tell_leaders("t0", [0, 1])
     before.tell_brokers()
     rig.rest()
     assert all(line.is_closed for line in rig.every)
+    assert len(heard) == 3
+    assert all(is_heard() for is_heard in heard.values())
     assert [len(line.requests) for line in rig.every] == counts
     assert not len(rig.node.tasks)
 

@@ -5,11 +5,13 @@ Holds: controller/active/controlled_shutdown.py
 
 import pytest
 
+from headrace.controller.active.controlled_shutdown import HEARD_POLL_MS, shut_down
 from headrace.controller.admin import a07_controlled_shutdown
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.znodes import PartitionState
 from headrace.errors import ErrorCode
-from headrace.ids import NO_LEADER
+from headrace.ids import NO_EPOCH, NO_LEADER
+from headrace.limits import LEADERS_TOLD_MS_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_response, encode_request
@@ -110,6 +112,25 @@ def test_a_new_topic_has_others_lead_than_a_broker_that_is_about_to_go(node, ens
     create(node, (1, 2), (2, 1), name="new")
     assert state_of(ensemble, "new", 0)[:3] == (2, 0, (2,))
     assert state_of(ensemble, "new", 1)[:3] == (2, 0, (2,))
+
+
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_who_goes_waits_until_the_others_lead(node, is_answered):
+    """The active node itself said that its leaders were moved, closed its 10,000 logs, and nobody led for ten seconds."""
+    create(node, (1, 2, 3))
+    answered = []
+    node.channels.unheard = {1: lambda: False, 2: lambda: bool(answered)}  # who goes is not waited for
+    task = node.tasks.start(shut_down(node.active.term, 1, NO_EPOCH))
+    while node.tasks.run(1_000):
+        pass
+    assert not task.is_done
+    assert node.known.topics["t"].states[0].leader == 2
+    if is_answered:
+        answered.append(2)
+    begun_ms = node.now_ms
+    node.settle()
+    assert task.result() == []
+    assert node.now_ms - begun_ms <= (HEARD_POLL_MS if is_answered else 2 * LEADERS_TOLD_MS_MAX)
 
 
 def test_a_broker_epoch_of_before_is_refused(node, ensemble):
