@@ -39,11 +39,13 @@ from kazoo.exceptions import (
     RolledBackError,
     RuntimeInconsistency,
     SessionExpiredError,
+    UnimplementedError,
 )
-from kazoo.protocol.states import KazooState
+from kazoo.protocol.states import KazooState, ZnodeStat
 
 from headrace.controller.zookeeper.errors import Node, ZkConflict, ZkLost
 from headrace.controller.zookeeper.handshake import is_behind
+from headrace.controller.zookeeper.multi_read import read_many
 from headrace.controller.zookeeper.session_file import SessionFile
 from headrace.controller.zookeeper.tasks import Future, Tasks
 from headrace.controller.zookeeper.transaction import Action, Transaction
@@ -87,6 +89,7 @@ class ZkSession:
         self.drops = 0
         self.losses = 0
         self._probes = 0
+        self._has_multi_read = True  # until a server says otherwise
         self._session_file = session_file
         self._tasks = tasks
         self._on_event = on_event
@@ -213,7 +216,13 @@ class ZkSession:
     async def get_many(self, paths: list[str], watch: bool = False) -> list[Node | None]:
         """Many nodes, READS_IN_FLIGHT_MAX with one round trip of latency; a watch is on those that are there."""
         found: list[Node | None] = []
-        for first in range(0, len(paths), READS_IN_FLIGHT_MAX):
+        while self._has_multi_read and not watch and len(found) < len(paths):
+            part = [self._chroot + path for path in paths[len(found) : len(found) + READS_IN_FLIGHT_MAX]]
+            try:
+                found += [_node_of(one) for one in await self._call(read_many, self._client, part)]
+            except UnimplementedError:
+                self._has_multi_read = False  # older than 3.6
+        for first in range(len(found), len(paths), READS_IN_FLIGHT_MAX):
             asked = [
                 self._call(self._client.get_async, self._chroot + path, watch=self._watch(path) if watch else None)
                 for path in paths[first : first + READS_IN_FLIGHT_MAX]
@@ -223,7 +232,7 @@ class ZkSession:
                     await future
                 except NoNodeError:
                     pass
-            found += map(_node_of, asked)
+            found += [None if one.failure is not None else _node_of(one.result()) for one in asked]
         return found
 
     async def children(self, path: str, watch: bool = False) -> list[str]:
@@ -349,11 +358,11 @@ class ZkSession:
         return True
 
 
-def _node_of(reply: Future[Any]) -> Node | None:
-    """What a `get` brought; None where the node is not there."""
-    if reply.failure is not None:
+def _node_of(found: tuple[bytes, ZnodeStat] | None) -> Node | None:
+    """What was read; None where the node is not there."""
+    if found is None:
         return None
-    data, stat = reply.result()
+    data, stat = found
     return Node(data or b"", stat.version, stat.ephemeralOwner, stat.ctime, stat.czxid)
 
 

@@ -1,6 +1,6 @@
 """The session against a real ZooKeeper: what the fake of the other tests has to be like.
 
-Holds: controller/zookeeper/blocking_session.py, controller/zookeeper/errors.py
+Holds: controller/zookeeper/blocking_session.py, controller/zookeeper/multi_read.py, controller/zookeeper/errors.py
 """
 
 import json
@@ -11,9 +11,11 @@ import time
 
 import pytest
 from kazoo.client import KazooClient
-from kazoo.exceptions import ConnectionLoss
+from kazoo.exceptions import ConnectionLoss, NoAuthError, UnimplementedError
 from kazoo.protocol.states import KazooState
+from kazoo.security import make_acl
 
+from headrace.controller.zookeeper import session as session_module
 from headrace.controller.zookeeper.blocking_session import BlockingSession
 from headrace.controller.zookeeper.errors import ZkConflict, ZkLost
 from headrace.controller.zookeeper.session import CALL_TIMEOUT_MS, CONNECT_REPLY_S, ZkSession, _repeated
@@ -21,6 +23,7 @@ from headrace.controller.zookeeper.session_file import SESSION_FILE, SessionFile
 from headrace.controller.zookeeper.tasks import Tasks
 from headrace.controller.zookeeper.transaction import Transaction
 from headrace.errors import ConfigError
+from headrace.limits import READS_IN_FLIGHT_MAX
 from tests.controller.fake_zk import FakeEnsemble
 from tests.support.session_thief import end_session
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -140,6 +143,49 @@ def test_many_nodes_are_read_at_once_and_those_that_are_not_there_are_none(zk):
     zk.create("/c", b"3")
     assert [node and node.data for node in zk.get_many(["/a", "/b", "/c"])] == [b"1", None, b"3"]
     assert zk.get_many([]) == []
+
+
+def test_a_node_among_many_is_what_it_is_alone(zk):
+    """Data, version and times, over more requests than one."""
+    zk.create("/a", b"1" * 100_000)
+    zk.set("/a", b"2" * 100_000)
+    zk.create("/none", None)
+    zk.create("/e", b"e", True)
+    paths = ["/none", "/a", "/x", "/e"] * READS_IN_FLIGHT_MAX
+    found = zk.get_many(paths)
+    assert found[:4] == [zk.get(path) for path in paths[:4]]
+    assert found == found[:4] * READS_IN_FLIGHT_MAX
+    assert found[1].version == 1
+
+
+def test_a_server_without_multi_reads_is_asked_for_each_node(new_session, monkeypatch):
+    """ZooKeeper 3.5 says so once, and is believed."""
+    zk = new_session()
+    zk.create("/a", b"1")
+    refused = []
+
+    def refuse(client, paths):
+        refused.append(paths)
+        result = client.handler.async_result()
+        result.set_exception(UnimplementedError())
+        return result
+
+    monkeypatch.setattr(session_module, "read_many", refuse)
+    for _ in range(2):
+        assert [node and node.data for node in zk.get_many(["/a", "/b"])] == [b"1", None]
+    assert len(refused) == 1
+
+
+def test_another_error_than_no_node_is_raised(new_session, chroot):
+    zk = new_session()
+    zk.create("/a")
+    client = KazooClient(chroot)
+    client.start()
+    client.create("/secret", b"", acl=[make_acl("world", "anyone", write=True)])
+    client.stop()
+    client.close()
+    with pytest.raises(NoAuthError):
+        zk.get_many(["/secret"])
 
 
 def test_a_tree_is_listed_deepest_first(zk):
