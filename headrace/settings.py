@@ -161,11 +161,11 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("replica.fetch.response.max.bytes", _I, "10485760", "Bytes of all partitions that a follower asks for; a larger first batch comes all the same.", 0, _INT_MAX),
     Setting("replica.fetch.backoff.ms", _I, "1000", "Longest pause of a follower after an error of a partition; the first ones are shorter.", 0, _INT_MAX),
     Setting("replica.socket.timeout.ms", _I, "30000", "How long a follower waits for an answer of its leader.", 1, _INT_MAX),
-    Setting("replica.socket.receive.buffer.bytes", _I, "65536", "SO_RCVBUF of a follower's connections; -1 leaves the system's.", -1, _INT_MAX),
+    Setting("replica.socket.receive.buffer.bytes", _I, "524288", "SO_RCVBUF of a follower's connections; -1 leaves the system's.", -1, _INT_MAX),
     Setting("replica.lag.time.max.ms", _L, "30000", "How long a follower may be late before it leaves the in-sync replicas.", 1, _LONG_MAX),
     Setting("controlled.shutdown.enable", _B, "true", "Have the controller move leaders to other brokers before this node stops."),
     Setting("controlled.shutdown.max.retries", _I, "3", "How often the controller is asked for that.", 0, _INT_MAX),
-    Setting("controlled.shutdown.retry.backoff.ms", _L, "200", "Pause between two such requests; a stop waits 1.5 seconds in all.", 0, _LONG_MAX),
+    Setting("controlled.shutdown.retry.backoff.ms", _L, "200", "Pause between two such requests; a stop waits 8 seconds in all.", 0, _LONG_MAX),
     Setting("replica.selector.class", _S, None, "Which replica clients read from: the leader, or with Kafka's RackAwareReplicaSelector an in-sync one in their rack.", choices=(LEADER_SELECTOR, RACK_AWARE_SELECTOR)),
     Setting("inter.broker.listener.name", _S, None, "Without effect: only one listener is supported."),
     # Threads of Kafka's, whose work the network and partition workers do (headrace.network.workers, headrace.partition.workers)
