@@ -508,10 +508,13 @@ class Fetcher:
         elif event is FollowerEvent.GIVEN_UP:
             self._session.drop(followed)
             self._touched.pop(followed, None)
-            _log.warning(
-                "replication stopped until the role is another partition=%s leader=%d leader_epoch=%d",
-                followed.replica.partition, self.leader, followed.leader_epoch,
-            )  # fmt: skip
+            if (
+                followed.last_error != ErrorCode.FENCED_LEADER_EPOCH
+            ):  # else its line says it, as after each change of leaders
+                _log.warning(
+                    "replication stopped until the role is another partition=%s leader=%d leader_epoch=%d",
+                    followed.replica.partition, self.leader, followed.leader_epoch,
+                )  # fmt: skip
         else:
             self._enroll(followed)
 
