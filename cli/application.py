@@ -31,6 +31,7 @@ from headrace.cli import (
     import_07,
     produce,
     settings,
+    spark,
     start,
     systemd_files,
     topics,
@@ -64,6 +65,7 @@ app.command(epilog=produce.EXAMPLES)(produce.produce)
 app.command(epilog=consume.EXAMPLES)(consume.consume)
 app.add_typer(groups.app)
 app.add_typer(cluster.app)
+app.add_typer(spark.app)
 app.command(epilog=settings.EXAMPLES)(settings.settings)
 app.command(epilog=version.EXAMPLES)(version.version)
 

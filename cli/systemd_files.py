@@ -1,7 +1,7 @@
 """`headrace systemd-files`: units, sysusers, tmpfiles and an example server.properties, from the installed package.
 
-Runs in: the command itself. The files keep their places below the directory given; ExecStart= names the program that
-writes them.
+Runs in: the command itself. The files keep their places below the directory given; ExecStart= names the programs beside the
+one that writes them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,18 @@ PLACES = {
     "headrace.service.d/restart-delay.conf": "etc/systemd/system/headrace.service.d/restart-delay.conf",
     "headrace.slice": "etc/systemd/system/headrace.slice",
     "spark.slice": "etc/systemd/system/spark.slice",
+    "spark-worker.service": "etc/systemd/system/spark-worker.service",
+    "spark-worker.env": "etc/headrace/spark-worker.env",
+    "spark.sysusers.conf": "etc/sysusers.d/headrace-spark.conf",
     "headrace.sysusers.conf": "etc/sysusers.d/headrace.conf",
     "headrace.tmpfiles.conf": "etc/tmpfiles.d/headrace.conf",
     "server.properties": "etc/headrace/server.properties",
 }
-EDITED = frozenset({"server.properties", "headrace.service.d/data-disks.conf", "headrace.slice", "spark.slice"})
+EDITED = frozenset(
+    {"server.properties", "headrace.service.d/data-disks.conf", "headrace.slice", "spark.slice", "spark-worker.env"}
+)
 NEWER_SYSTEMD = {"headrace.service.d/restart-delay.conf": 254}
-SHIPPED_PROGRAM = "/opt/headrace/bin/headrace"
+SHIPPED_PROGRAMS = "/opt/headrace/bin/"
 MODE = 0o644
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -50,7 +55,7 @@ def systemd_files(
 
     run systemd-sysusers, systemd-tmpfiles --create, and systemctl daemon-reload.
     """
-    program = Path(sys.prefix) / "bin" / "headrace"
+    programs = f"{sys.prefix}/bin/"
     for name, place in PLACES.items():
         if _systemd_version() < NEWER_SYSTEMD.get(name, 0):
             print(f"skipped  {directory / place}: needs systemd {NEWER_SYSTEMD[name]} or later")
@@ -59,7 +64,7 @@ def systemd_files(
         if name in EDITED and target.exists():
             print(f"kept     {target}")
             continue
-        text = shipped(name).replace(SHIPPED_PROGRAM, str(program))
+        text = shipped(name).replace(SHIPPED_PROGRAMS, programs)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)
         target.chmod(MODE)

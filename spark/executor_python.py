@@ -39,14 +39,15 @@ def check_python(spark: Any) -> None:
     found = shutil.which(python)
     if found is not None and Path(found).parent == Path(sys.executable).parent:
         return
-    if found is None or not _has_package(found):
+    if found is None or not has_package(found):
         raise RuntimeError(
             f"this session's Python workers run {python}, which has no headrace: set {VARIABLE}={sys.executable} before the "
             "session is made, or import headrace.spark before it, which does so"
         )
 
 
-def _has_package(python: str) -> bool:
+def has_package(python: str) -> bool:
+    """Whether an interpreter can import this package."""
     command = "import importlib.util as u, sys; sys.exit(u.find_spec('headrace') is None)"
     try:
         done = subprocess.run([python, "-c", command], capture_output=True, timeout=CHECK_DEADLINE_S, check=False)

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from headrace.cli import systemd_files
-from headrace.cli.systemd_files import EDITED, NEWER_SYSTEMD, PLACES, SHIPPED_PROGRAM
+from headrace.cli.systemd_files import EDITED, NEWER_SYSTEMD, PLACES, SHIPPED_PROGRAMS
 
 FOLDER = Path(__file__).resolve().parent.parent.parent / "systemd"
 
@@ -20,7 +20,7 @@ def test_the_files_are_written_below_the_root_and_name_the_program_that_wrote_th
     monkeypatch.setattr(systemd_files, "_systemd_version", lambda: 254)
     assert systemd_files.systemd_files(tmp_path) == 0
     for name, place in PLACES.items():
-        expected = (FOLDER / name).read_text().replace(SHIPPED_PROGRAM, f"{sys.prefix}/bin/headrace")
+        expected = (FOLDER / name).read_text().replace(SHIPPED_PROGRAMS, f"{sys.prefix}/bin/")
         assert (tmp_path / place).read_text() == expected
         assert (tmp_path / place).stat().st_mode & 0o777 == 0o644
     assert f"ExecStart={sys.prefix}/bin/headrace start" in (tmp_path / PLACES["headrace.service"]).read_text()

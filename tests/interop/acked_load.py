@@ -3,7 +3,8 @@
 A value is `producer-sequence` (`producer.sequence` of the Java one); each producer counts its own sequences, so that a gap, a
 second copy and a wrong order show.
 
-    lost         acknowledged, and not there
+    lost         acknowledged, and not there. One that was sent again and known already (DUPLICATE_SEQUENCE_NUMBER) is acknowledged
+                 without an offset: it has to be there at any
     duplicated   there twice
     displaced    acknowledged at another offset than it is read from
     disordered   a later sequence of one producer before an earlier one, in one partition
@@ -33,6 +34,7 @@ class NativeLoad:
         self.topic = topic
         self.partitions = partitions
         self.acked = {}  # (partition, offset) -> value
+        self.unplaced = []  # (partition, value)
         self.failures = []
         self.sent = [0] * partitions
         self.name = name
@@ -86,6 +88,8 @@ class NativeLoad:
     def _note(self, error, message):
         if error:
             self.failures.append(error)
+        elif message.offset() is None or message.offset() < 0:
+            self.unplaced.append((message.partition(), message.value()))
         else:
             self.acked[message.partition(), message.offset()] = message.value()
 
@@ -104,6 +108,7 @@ class JavaLoad:
     def __init__(self, bootstrap, topic, directory, rate=100, number=0, is_idempotent=True, more=()):
         self.topic = topic
         self.acked = {}
+        self.unplaced = []
         self.failures = []
         self.is_idempotent = is_idempotent
         config = directory / f"verifiable-producer-{number}.properties"
@@ -142,7 +147,9 @@ class JavaLoad:
                 event = json.loads(line)
             except ValueError:
                 continue
-            if event["name"] == "producer_send_success":
+            if event["name"] == "producer_send_success" and event["offset"] < 0:
+                self.unplaced.append((event["partition"], event["value"].encode()))
+            elif event["name"] == "producer_send_success":
                 self.acked[event["partition"], event["offset"]] = event["value"].encode()
             elif event["name"] == "producer_send_error":
                 self.failures.append(event)
@@ -177,10 +184,14 @@ def judge(loads, found, most=5):
     """What is wrong with what was found in the topic of these loads; empty where nothing is."""
     said = []
     there = {(index, offset): value for index, records in found.items() for offset, value in records}
+    values = {(index, value) for (index, _offset), value in there.items()}
     for load in loads:
         lost = [(place, value) for place, value in load.acked.items() if there.get(place) != value]
         said += [
             f"lost or displaced: {value} acknowledged at {place}, there: {there.get(place)}" for place, value in lost
+        ]
+        said += [
+            f"lost: {value} acknowledged in {index}" for index, value in load.unplaced if (index, value) not in values
         ]
     for index, records in found.items():
         counts = Counter(value for _offset, value in records)
