@@ -17,6 +17,7 @@ from headrace.protocol.record_batch import CorruptRecord
 from headrace.protocol.varint import read_varlong
 from headrace.spark.decode import gather
 from headrace.spark.errors import TimestampOverflow
+from headrace.spark.views import Views
 
 KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 ALL_COLUMNS = (*KAFKA_COLUMNS, "headers", "key_length", "value_length")
@@ -63,8 +64,10 @@ TIMESTAMP_MS_MAX = (2**63 - 1) // 1000  # Spark counts microseconds in an int64
 ) = range(FIELDS)
 
 
-def arrow_schema(columns: Sequence[str]) -> pa.Schema:
-    return pa.schema([(name, ARROW_TYPES[name]) for name in columns])
+def arrow_schema(columns: Sequence[str], are_views: bool = False) -> pa.Schema:
+    """are_views   keys and values are views (Spark takes none)"""
+    types = ARROW_TYPES | dict.fromkeys(("key", "value"), pa.binary_view()) if are_views else ARROW_TYPES
+    return pa.schema([(name, types[name]) for name in columns])
 
 
 def spark_schema(columns: Sequence[str]) -> str:
@@ -91,13 +94,17 @@ def check_columns(columns: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 class _Bytes:
-    """One binary column being gathered."""
+    """One binary column being gathered.
+
+    size_bytes   of the values so far
+    """
 
     def __init__(self, rows: int) -> None:
         self.data = np.empty(GATHER_BYTES_FIRST, np.uint8)
         self.offsets = np.zeros(rows + 1, np.int32)
         self.validity = np.full(rows // 8 + 1, 255, np.uint8)
         self.nulls = 0
+        self.size_bytes = 0
 
     def add(self, source: Any, starts: Any, lengths: Any, first: int, last: int) -> None:
         needed = int(self.offsets[first]) + int(np.maximum(lengths[first:last], 0).sum())
@@ -110,6 +117,7 @@ class _Bytes:
         nulls = gather(source, starts, lengths, first, last, self.data, self.offsets, self.validity)
         assert nulls >= 0
         self.nulls += nulls
+        self.size_bytes = needed
 
     def array(self, rows: int) -> pa.Array:
         validity = pa.py_buffer(self.validity) if self.nulls else None
@@ -121,24 +129,29 @@ class _Bytes:
 class Chunk:
     """Up to `capacity` rows of one partition.
 
-    rows   filled so far; the kernels write `columns`, `take` gathers what they found
+    rows       filled so far; the kernels write `columns`, `take` gathers what they found
+    are_views  keys and values are views into the sources, not copies
     """
 
-    def __init__(self, topic: str, partition: int, names: Sequence[str], capacity: int) -> None:
+    def __init__(
+        self, topic: str, partition: int, names: Sequence[str], capacity: int, are_views: bool = False
+    ) -> None:
         self.columns = np.empty((FIELDS, capacity), np.int64)
         self.rows = 0
         self.capacity = capacity
         self._topic = topic
         self._partition = partition
         self._names = names
-        self._key = _Bytes(capacity) if "key" in names else None
-        self._value = _Bytes(capacity) if "value" in names else None
+        kind = Views if are_views else _Bytes
+        self._key = kind(capacity) if "key" in names else None
+        self._value = kind(capacity) if "value" in names else None
+        self._schema = arrow_schema(names, are_views)
         self._headers: list[Any] | None = [] if "headers" in names else None
 
     @property
     def size_bytes(self) -> int:
         """Of the keys and values gathered so far."""
-        return sum(int(column.offsets[self.rows]) for column in (self._key, self._value) if column is not None)
+        return sum(column.size_bytes for column in (self._key, self._value) if column is not None)
 
     def take(self, source: Any, last: int) -> None:
         """Gather the rows from `rows` up to `last`, whose starts point into `source`.
@@ -164,7 +177,7 @@ class Chunk:
         """The rows as an Arrow batch."""
         rows = self.rows
         arrays = [self._array(name, rows) for name in self._names]
-        return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(self._names))
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
     def _timestamps(self, milliseconds: Any) -> pa.Array:
         """raises   TimestampOverflow"""

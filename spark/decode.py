@@ -20,14 +20,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from headrace.protocol.record_batch import RECORD_BYTES_MIN
 from headrace.spark.checksum import crc32c
 from headrace.spark.compiled import compiled
+from headrace.spark.copying import copy_bytes
 
 WALK_END = 0  # all bytes walked
 WALK_FULL = 1  # the columns hold no more
@@ -220,19 +217,6 @@ def whole(data: Any, position: int, end: int, high: int) -> int:
     return position
 
 
-@intrinsic
-def _copy(typing_context: Any, target: Any, source: Any, size: Any) -> Any:
-    """memcpy between two addresses: Numba's own loop or slice takes 135 or 40 ns for 100 bytes, this 4."""
-
-    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        byte_pointer = ir.IntType(8).as_pointer()
-        target, source = (builder.inttoptr(address, byte_pointer) for address in arguments[:2])
-        cgutils.raw_memcpy(builder, target, source, arguments[2], 1)  # type: ignore[no-untyped-call]
-        return context.get_dummy_value()
-
-    return types.void(types.intp, types.intp, types.intp), generate
-
-
 @compiled()
 def gather(
     data: Any, starts: Any, lengths: Any, first: int, last: int, out: Any, out_offsets: Any, validity: Any
@@ -255,7 +239,7 @@ def gather(
             start = starts[index]
             if place + length > out.shape[0] or start < 0 or start > data.shape[0] - length:
                 return -1
-            _copy(target + place, source + start, length)  # type: ignore[call-arg]
+            copy_bytes(target + place, source + start, length)  # type: ignore[call-arg]
             place += length
         out_offsets[index + 1] = place
     return nulls

@@ -56,14 +56,15 @@ class OffsetRange:
 
 
 def read_range(
-    one: OffsetRange, columns: Sequence[str], rows_per_batch: int = ROWS_PER_BATCH
+    one: OffsetRange, columns: Sequence[str], rows_per_batch: int = ROWS_PER_BATCH, are_views: bool = False
 ) -> Iterator[pa.RecordBatch]:
     """The records of a range as Arrow batches.
 
+    are_views   keys and values are views into mapped files, not copies (`views.py`)
     raises   CorruptRange and TransactionsUnsupported, naming file and position; TopicRecreated; TimestampOverflow; KafkaError
              or ConnectionFailed over the network
     """
-    rows = Rows(one, columns, rows_per_batch)
+    rows = Rows(one, columns, rows_per_batch, are_views)
     directory = local_directory(one)
     if directory is not None:
         yield from read_local(one, directory, rows)

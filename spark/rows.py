@@ -51,10 +51,13 @@ BYTES_PER_BATCH = 64 << 20  # of keys and values; a record batch that is larger 
 class Rows:
     """The chunk being filled, and how far the range has been read."""
 
-    def __init__(self, one: OffsetRange, columns: Sequence[str], rows_per_batch: int) -> None:
+    def __init__(
+        self, one: OffsetRange, columns: Sequence[str], rows_per_batch: int, are_views: bool = False
+    ) -> None:
         self._range = one
         self._columns = columns
         self._rows_per_batch = rows_per_batch
+        self._are_views = are_views
         self._refused = TRANSACTIONAL_BIT if one.read_committed else 0
         self._chunk = self._new(rows_per_batch)
         self._where = ""
@@ -188,7 +191,7 @@ class Rows:
         self._chunk = self._new(max(self._rows_per_batch, wanted_rows))
 
     def _new(self, capacity: int) -> Chunk:
-        return Chunk(self._range.topic, self._range.partition, self._columns, capacity)
+        return Chunk(self._range.topic, self._range.partition, self._columns, capacity, self._are_views)
 
 
 def _is_old_tail(data: Any, position: int, end: int) -> bool:

@@ -56,6 +56,9 @@ async def shut_down(term: Term, broker: int, broker_epoch: int) -> list[tuple[st
             followed.append((topic, index, broker))
     await term.states.elect_for_shutdown(led)
     await _be_heard(term)
+    now = term.known.brokers.get(broker)
+    if now is None or now.epoch != registration.epoch:  # what comes back is not stopped for what went
+        raise KafkaError(ErrorCode.STALE_BROKER_EPOCH, f"broker {broker} went while its leaders were moved")
     await term.states.move_replicas(followed, ReplicaStatus.OFFLINE)
     await _be_heard(term)
     left = [

@@ -7,6 +7,8 @@ import pytest
 
 from headrace.controller.active import deletions
 from headrace.controller.active.leaders import Leaders
+from headrace.controller.agent.judgement import EPOCH_DURING_DELETE
+from headrace.controller.cluster import events
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
 from headrace.errors import ErrorCode, KafkaError
@@ -159,6 +161,29 @@ def test_a_deletion_goes_on_under_the_next_controller_once_the_other_broker_is_b
     assert second.channels.answer_stops({0}) == [(0, "t", 0, -2, False), (0, "t", 0, -2, True)]
     second.turn()
     assert left_of(ensemble, "t") == []
+
+
+def test_who_was_told_to_delete_and_is_elected_then_goes_on(new_node, ensemble):
+    """It kept the topic for as long as ZooKeeper had the mark, as a follower does, which it was to remove itself: for ever."""
+    first, second = new_node(0), new_node(1)
+    first.turn()
+    first.create("t", ((0, 1),), {})
+    first.turn()
+    second.turn()
+    first.run(first.active.mark("t"))
+    stopped = {("t", 0): events.StoppedReplica(EPOCH_DURING_DELETE, is_deleted=True)}
+    second.agent.apply(events.ReplicasStopped(0, 1, stopped))
+    second.turn()
+    assert not second.owner.directories
+    first.zk.expire()
+    second.turn(10)
+    register(ensemble, 0)
+    second.turn()
+    second.channels.answer_stops({0})
+    second.turn()
+    assert left_of(ensemble, "t") == []
+    assert not second.agent.has_deletions
+    second.create("t", ((1, 0),), {})
 
 
 def register(ensemble, *brokers):

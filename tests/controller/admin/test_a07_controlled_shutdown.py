@@ -9,7 +9,7 @@ from headrace.controller.active.controlled_shutdown import HEARD_POLL_MS, shut_d
 from headrace.controller.admin import a07_controlled_shutdown
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.znodes import PartitionState
-from headrace.errors import ErrorCode
+from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import NO_EPOCH, NO_LEADER
 from headrace.limits import LEADERS_TOLD_MS_MAX
 from headrace.protocol import messages
@@ -131,6 +131,26 @@ def test_who_goes_waits_until_the_others_lead(node, is_answered):
     node.settle()
     assert task.result() == []
     assert node.now_ms - begun_ms <= (HEARD_POLL_MS if is_answered else 2 * LEADERS_TOLD_MS_MAX)
+
+
+def test_who_comes_back_while_the_others_are_waited_for_is_not_stopped(node, ensemble):
+    """It was told to stop following, and nobody ever told it to go on: its replicas were in no ISR until it started again."""
+    create(node, (1, 2, 3), (2, 1, 3))
+    node.channels.unheard = {2: lambda: False}
+    task = node.tasks.start(shut_down(node.active.term, 1, NO_EPOCH), lambda _task: None)
+    while node.tasks.run(1_000):
+        pass
+    ensemble.remove(znodes.broker_path(1))
+    register(ensemble, 1)
+    node.agent.note(node.zk.take_changes())
+    node.agent.follow()
+    while node.tasks.run(1_000):
+        pass
+    node.settle()
+    assert isinstance(task.failure, KafkaError)
+    assert task.failure.code is ErrorCode.STALE_BROKER_EPOCH
+    assert not [stop for stop in node.channels.of("stop") if stop[0] == 1]
+    assert node.active.term.liveness.shutting_down == set()
 
 
 def test_a_broker_epoch_of_before_is_refused(node, ensemble):
