@@ -149,7 +149,9 @@ def test_who_comes_back_while_the_others_are_waited_for_is_not_stopped(node, ens
     node.settle()
     assert isinstance(task.failure, KafkaError)
     assert task.failure.code is ErrorCode.STALE_BROKER_EPOCH
-    assert not [stop for stop in node.channels.of("stop") if stop[0] == 1]
+    kinds = [notice[0] for notice in node.channels.told]
+    came = len(kinds) - kinds[::-1].index("changed")
+    assert "stop" not in kinds[came:], "it is told everything when it comes"
     assert node.active.term.liveness.shutting_down == set()
 
 
