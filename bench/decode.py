@@ -3,8 +3,9 @@
     python bench/decode.py [--records N] [--value-bytes B] [--runs R] [--unchecked]
 
 Each line is the median CPU time over R runs of `read_range` over the same segment file, for a codec and a set of columns: CPU time, so
-that a neighbour on the machine does not count (what the kernel does for page faults does). The first run of each
-compiles or loads the kernels and is not counted. The `plain reader` line is `protocol.record_batch.iterate_records`, over a tenth.
+that a neighbour on the machine does not count (what the kernel does for page faults does). The first run of each compiles or loads the
+kernels and is not counted. Views are what `headrace.arrow` hands on, the rest what Spark gets. The `plain reader` line is
+`protocol.record_batch.iterate_records`, over a tenth.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ COLUMNS = {
     "key, value": ("key", "value"),
     "all of kafka's": KAFKA_COLUMNS,
 }
+VIEWS = {"views of value": ("value",), "views, offset": ("offset", "value")}  # as `headrace.arrow` reads
 
 
 def write_log(directory: Path, codec: int, records: int, value_bytes: int) -> tuple[OffsetRange, int]:
@@ -83,10 +85,12 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="headrace-bench-") as name:
             one, size = write_log(Path(name), codec, given.records, given.value_bytes)
             one = replace(one, checks_crcs=not given.unchecked)
-            for title, columns in COLUMNS.items():
+            for title, columns in (COLUMNS | VIEWS).items():
 
-                def scan(one: OffsetRange = one, columns: tuple[str, ...] = columns) -> int:
-                    return sum(batch.num_rows for batch in read_range(one, columns))
+                def scan(
+                    one: OffsetRange = one, columns: tuple[str, ...] = columns, are_views: bool = title in VIEWS
+                ) -> int:
+                    return sum(batch.num_rows for batch in read_range(one, columns, are_views=are_views))
 
                 _show(codec.name.lower(), title, one.end, size, median_seconds(scan, given.runs, one.end))
             if codec == Codec.NONE:

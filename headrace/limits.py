@@ -154,6 +154,7 @@ RELOAD_MAX_MS = 10_000
 # Files
 FILE_NAME_BYTES_MAX = 255
 OPEN_SEGMENTS_MAX = 4_096  # held open for reading by one process, the least recently used closed first
+VIEWED_BYTES_MAX = 2**31 - 1  # of one source of Arrow views: an offset in it is an int32
 OPEN_SEGMENTS_MIN = 64  # however few descriptors there are
 DESCRIPTORS_RESERVED = 256  # of a process: doorbells, listeners, checkpoints, indexes while they are read
 DESCRIPTORS_PER_PEER = 3  # of a partition worker: two rings and a doorbell

@@ -34,6 +34,8 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as failure:
         if (failure.name or "").partition(".")[0] not in _EXTRA:
             raise
-        raise ImportError(f"headrace.spark needs the extra spark: pip install 'headrace[spark]' ({failure})") from failure
+        raise ImportError(
+            f"headrace.spark needs the extra spark: pip install 'headrace[spark]' ({failure})"
+        ) from failure
     globals()[name] = found
     return found

@@ -61,8 +61,9 @@ def read_range(
     """The records of a range as Arrow batches.
 
     are_views   keys and values are views into mapped files, not copies (`views.py`)
-    raises   CorruptRange and TransactionsUnsupported, naming file and position; TopicRecreated; TimestampOverflow; KafkaError
-             or ConnectionFailed over the network
+
+    raises      CorruptRange and TransactionsUnsupported, naming file and position; TopicRecreated; TimestampOverflow; KafkaError
+                or ConnectionFailed over the network
     """
     rows = Rows(one, columns, rows_per_batch, are_views)
     directory = local_directory(one)

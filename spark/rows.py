@@ -51,9 +51,7 @@ BYTES_PER_BATCH = 64 << 20  # of keys and values; a record batch that is larger 
 class Rows:
     """The chunk being filled, and how far the range has been read."""
 
-    def __init__(
-        self, one: OffsetRange, columns: Sequence[str], rows_per_batch: int, are_views: bool = False
-    ) -> None:
+    def __init__(self, one: OffsetRange, columns: Sequence[str], rows_per_batch: int, are_views: bool = False) -> None:
         self._range = one
         self._columns = columns
         self._rows_per_batch = rows_per_batch

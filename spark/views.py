@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from headrace.limits import VIEWED_BYTES_MAX
 from headrace.spark.compiled import compiled
 from headrace.spark.copying import copy_bytes
 
 VIEW_BYTES = 16
-INLINE_BYTES_MAX = 12
-SOURCE_BYTES_MAX = 2**31 - 1  # an offset is an int32
 
 
 @compiled()
@@ -50,9 +49,9 @@ def make_views(
         views[index, 0] = length
         place = target + index * 16 + 4
         if length <= 12:
-            copy_bytes(place, source + start, length)
+            copy_bytes(place, source + start, length)  # type: ignore[call-arg]
         else:
-            copy_bytes(place, source + start, 4)
+            copy_bytes(place, source + start, 4)  # type: ignore[call-arg]
             views[index, 2] = buffer
             views[index, 3] = start
     return nulls
@@ -72,8 +71,8 @@ class Views:
         self.size_bytes = 0
 
     def add(self, source: Any, starts: Any, lengths: Any, first: int, last: int) -> None:
-        """Values of rows first <= i < last, which lie in a source of SOURCE_BYTES_MAX at most."""
-        assert source.shape[0] <= SOURCE_BYTES_MAX
+        """Values of rows first <= i < last, which lie in a source of VIEWED_BYTES_MAX at most."""
+        assert source.shape[0] <= VIEWED_BYTES_MAX
         if not self._sources or self._sources[-1] is not source:
             self._sources.append(source)
         number = len(self._sources) - 1

@@ -10,7 +10,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-SOURCES = ["headrace", "protocol", "shm", "runtime", "client", "node", "spark", "migration", "cli", "bench", "workers"]
+SOURCES = [
+    "headrace",
+    "protocol",
+    "shm",
+    "runtime",
+    "client",
+    "node",
+    "spark",
+    "arrow",
+    "migration",
+    "cli",
+    "bench",
+    "workers",
+]
 NOT_YET = ["log", "controller"]
 PAGES = [
     "CONTRIBUTING.md",

@@ -111,7 +111,9 @@ class Departures:
     def _is_settled(self, topic: DeletedTopic, followed: int, marked: Set[str]) -> bool:
         """Whether every worker of this node has acted on a topic's deletion, and it is not still there to be deleted."""
         known = self._known
-        is_anothers = topic.name in self._told and topic.name not in self._leaving  # told, then elected: it is ours to remove
+        is_anothers = (
+            topic.name in self._told and topic.name not in self._leaving
+        )  # told, then elected: it is ours to remove
         if is_anothers or not 0 < known.deleted[topic] <= followed:
             return False
         if not all(map(self._rows.is_deleted, known.leaving.get(topic.name, ()))):

@@ -1,4 +1,4 @@
-"""`import headrace.spark` where the extra is not installed says what to install."""
+"""`headrace.spark` where the extra is not installed says what to install."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ class Without:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 sys.meta_path.insert(0, Without())
 try:
-    import headrace.spark
+    from headrace.spark import scan
 except ImportError as failure:
     print(failure)
 """

@@ -14,6 +14,7 @@ SOURCES = [
     "controller",
     "node",
     "spark",
+    "arrow",
     "migration",
     "cli",
 ]
