@@ -39,7 +39,7 @@ from headrace.controller.active.reassignment import (
     moving_partitions,
     plan,
 )
-from headrace.controller.active.term import RETRY_MS, Part, Term
+from headrace.controller.active.term import RETRY_MS, Part, Term, is_told
 from headrace.controller.active.topic_creation import encode_assignment
 from headrace.controller.active.unwanted_replicas import (
     Unwanted,
@@ -117,6 +117,7 @@ class Reassignments(Part):
         self._taken: dict[Place, tuple[int, ...]] = {}  # wishes that were read into their topics
         # Unwanted replicas that were told to go, by topic, partition, broker: whether they have gone, and are named still
         self._stopping: dict[tuple[str, int, int], bool] = {}
+        self._failures: dict[str, int] = {}  # of topics whose step failed, in a row
         self._is_reading = False  # wishes
         self._is_stale = False  # there may be others
 
@@ -264,10 +265,13 @@ class Reassignments(Part):
             try:
                 if not await self._advance(name, why.event):
                     self._moving.discard(name)
+                self._failures.pop(name, None)
             except ControllerMoved:
                 raise
             except ZkError as failure:
-                _log.debug("reassignment goes on later topic=%s reason=%s", name, failure)
+                failures = self._failures[name] = self._failures.get(name, 0) + 1
+                level = logging.WARNING if is_told(failures) else logging.DEBUG
+                _log.log(level, "reassignment continues later topic=%s failures=%d reason=%s", name, failures, failure)
                 self._due[name] = self._due.get(name, ISR_CHANGED).also(why)
                 await self._term.tasks.sleep(RETRY_MS)
             except (KafkaError, BadZnode) as failure:  # it is read again when somebody changes it

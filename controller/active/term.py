@@ -35,6 +35,7 @@ from headrace.errors import ErrorCode
 from headrace.protocol.broker_versions import inter_broker
 from headrace.settings import Settings
 
+FAILURES_UNTOLD = 8  # a lost connection and its recovery
 RETRY_MS = 200  # between two tries of what ZooKeeper did not carry out
 
 _log = logging.getLogger(__name__)
@@ -220,6 +221,7 @@ class Term:
             await self._begin_part(part)
 
     async def _begin_part(self, part: Part) -> None:
+        failures = 0
         while not self.is_over:
             try:
                 await part.begin()
@@ -227,8 +229,18 @@ class Term:
             except ControllerMoved:
                 raise
             except ZkError as failure:
-                _log.debug("a part of the controller begins later part=%s reason=%s", type(part).__name__, failure)
+                failures += 1
+                level = logging.WARNING if is_told(failures) else logging.DEBUG
+                _log.log(
+                    level, "a part of the controller begins later part=%s failures=%d reason=%s",
+                    type(part).__name__, failures, failure,
+                )  # fmt: skip
                 await self.tasks.sleep(RETRY_MS)
+
+
+def is_told(failures: int) -> bool:
+    """Whether a step that failed so often in a row is an operator's matter by now: from FAILURES_UNTOLD on, ever more rarely."""
+    return failures >= FAILURES_UNTOLD and not failures & (failures - 1)
 
 
 def _ended(on_end: Callable[[], None], task: Task[None]) -> None:

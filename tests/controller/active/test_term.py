@@ -7,7 +7,7 @@ controller/active/deletions.py
 import pytest
 
 from headrace.controller.active import active_controller
-from headrace.controller.active.term import Part
+from headrace.controller.active.term import Part, is_told
 from headrace.controller.cluster import events
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
@@ -249,3 +249,8 @@ def test_a_topic_that_is_written_over_the_end_of_a_term_is_told_in_the_next_one(
         node.tasks.run(1_000)
     node.settle()
     assert ("leaders", "t", [0], None, True) in node.channels.told
+
+
+def test_what_keeps_failing_is_told_ever_more_rarely():
+    """A reassignment stood still for two minutes, and the log said nothing of it."""
+    assert [failures for failures in range(1, 100) if is_told(failures)] == [8, 16, 32, 64]

@@ -156,6 +156,9 @@ def test_a_node_among_many_is_what_it_is_alone(zk):
     assert found[:4] == [zk.get(path) for path in paths[:4]]
     assert found == found[:4] * READS_IN_FLIGHT_MAX
     assert found[1].version == 1
+    assert zk.get_many(["/a", "/x"]) == [zk.get("/a"), None]
+    assert zk.get_many(["/x", "/y"]) == [None, None]
+    assert zk.get_many(["/x"]) == [None]
 
 
 def test_a_server_without_multi_reads_is_asked_for_each_node(new_session, monkeypatch):
