@@ -1,4 +1,4 @@
-"""Spark reads segments from the page cache: `scan`, `register` (for `.format("headrace")`), `write_parquet`, `refresh`."""
+"""Spark reads segments from the page cache: `scan`, `register` (for `.format("headrace")`), `write_parquet`, `stream`, `refresh`."""
 
 import os
 import sys
@@ -8,6 +8,7 @@ try:
     from headrace.spark.parquet import write_parquet
     from headrace.spark.refresh import refresh
     from headrace.spark.scan import scan
+    from headrace.spark.stream import stream
 except ModuleNotFoundError as failure:
     if (failure.name or "").partition(".")[0] not in ("pyarrow", "pyspark", "numba", "llvmlite", "pandas"):
         raise
@@ -17,4 +18,4 @@ from headrace.spark.executor_python import choose_python
 
 choose_python(os.environ, sys.executable)
 
-__all__ = ["refresh", "register", "scan", "write_parquet"]
+__all__ = ["refresh", "register", "scan", "stream", "write_parquet"]

@@ -18,18 +18,21 @@ import pyarrow as pa
 import pyspark
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWriter, InputPartition
 
 from headrace.spark.columns import ALL_COLUMNS, KAFKA_COLUMNS, SPARK_TYPES, spark_schema
 from headrace.spark.executor_python import check_python
 from headrace.spark.options import DESCRIPTORS, ScanOptions, parse_options
 from headrace.spark.planner import plan
 from headrace.spark.ranges import OffsetRange, read_range
+from headrace.spark.sink import NO_OVERWRITE, HeadraceWriter, check_schema
+from headrace.spark.sink_options import SinkOptions, parse_sink_options
 from headrace.spark.stream_options import parse_stream_options
 from headrace.spark.warm import warm
 
 DESCRIPTOR_SCHEMA = "descriptor binary"
 NO_LIMITS = "streams need PySpark 4.2 or later, which can limit a micro-batch; this is PySpark {}"
+NO_STREAM_SINK = "the stream sink needs PySpark 4.1 or later, which writes Arrow batches; this is PySpark {}"
 
 
 class RangePartition(InputPartition):
@@ -88,6 +91,25 @@ class HeadraceDataSource(DataSource):
             raise ValueError(NO_LIMITS.format(pyspark.__version__)) from None
         options = parse_stream_options(self.options)
         return HeadraceStreamReader(options, () if options.descriptors else _names_of(schema))
+
+    def writer(self, schema: Any, overwrite: bool) -> DataSourceWriter:
+        """A batch writer. raises ValueError, for bad options, columns, or mode"""
+        if overwrite:
+            raise ValueError(NO_OVERWRITE)
+        return HeadraceWriter(self._sink_options(schema))
+
+    def streamWriter(self, schema: Any, overwrite: bool) -> Any:
+        """A stream writer; `overwrite` is output mode complete, whose rows are appended. raises ValueError"""
+        try:
+            from headrace.spark.stream_sink import HeadraceStreamWriter
+        except ImportError:
+            raise ValueError(NO_STREAM_SINK.format(pyspark.__version__)) from None
+        return HeadraceStreamWriter(self._sink_options(schema))
+
+    def _sink_options(self, schema: Any) -> SinkOptions:
+        options = parse_sink_options(self.options)
+        check_schema(schema, options)
+        return options
 
 
 def _names_of(schema: Any) -> tuple[str, ...]:

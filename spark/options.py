@@ -128,7 +128,7 @@ def parse_options(options: Mapping[str, str], is_stream: bool | None = False) ->
         found = ", ".join(strategies) or "none"
         raise ValueError(f"exactly one of {', '.join(STRATEGIES)} must be set, found {found}")
     columns = given.get("columns")
-    checks_crcs = _bool(given, "checkCrcs", given.get(CHECK_CRCS, "true").strip().lower() == "true")
+    checks_crcs = bool_of(given, "checkCrcs", given.get(CHECK_CRCS, "true").strip().lower() == "true")
     parsed = ScanOptions(
         bootstrap_servers=given[BOOTSTRAP_SERVERS],
         topics=_topics(given.get("subscribe")),
@@ -138,8 +138,8 @@ def parse_options(options: Mapping[str, str], is_stream: bool | None = False) ->
         end=_bound(given, "ending", LATEST),
         min_partitions=number_of(given, "minPartitions", 1),
         max_records_per_partition=number_of(given, "maxRecordsPerPartition", 1),
-        fails_on_data_loss=_bool(given, "failOnDataLoss", True),
-        includes_headers=_bool(given, "includeHeaders", False),
+        fails_on_data_loss=bool_of(given, "failOnDataLoss", True),
+        includes_headers=bool_of(given, "includeHeaders", False),
         unmatched_timestamp_is_latest=_strategy(given) == "latest",
         read_committed=given.get(ISOLATION_LEVEL, "").strip().lower() == "read_committed",
         checks_crcs=checks_crcs,
@@ -281,7 +281,7 @@ def _strategy(given: Mapping[str, str]) -> str:
     return text
 
 
-def _bool(given: Mapping[str, str], option: str, default: bool) -> bool:
+def bool_of(given: Mapping[str, str], option: str, default: bool) -> bool:
     text = given.get(option.lower(), str(default)).strip().lower()
     if text not in ("true", "false"):
         raise ValueError(f"option {option} {text!r} must be true or false")

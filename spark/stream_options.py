@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headrace.client.cluster import LATEST
 from headrace.spark.options import (
@@ -64,6 +64,8 @@ def parse_stream_options(options: Mapping[str, str]) -> StreamOptions:
     if COMMIT_GROUP in given and not group:
         raise ValueError(f"option {COMMIT_GROUP} is empty")
     descriptors = number_of(given, DESCRIPTORS, 1, 0) or 0
+    if descriptors:
+        scan = replace(scan, splits=True)
     return StreamOptions(scan, most, least, _delay_ms(given.get("maxtriggerdelay")), group, descriptors)
 
 

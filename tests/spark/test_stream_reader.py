@@ -59,6 +59,9 @@ class Batches:
             query.stop()
             raise
 
+    def rows(self, run):
+        return [row for batch in self.runs[run] for row in batch]
+
     def offsets(self, name):
         """All offsets of a partition, run by run and batch by batch."""
         return [
@@ -91,7 +94,7 @@ def test_available_now_reads_everything_in_limited_batches_and_a_restart_only_wh
     clicks.append(A0, [(None, b"later")] * 5)
     clicks.append(TopicPartition("clicks", 2), [(None, b"new")] * 3)  # from its beginning
     batches.run(stream(startingOffsets="latest"))  # what a checkpoint overrules
-    assert sum(batches.runs[2], []) == [("clicks", 0, offset) for offset in range(100, 105)] + [
+    assert batches.rows(2) == [("clicks", 0, offset) for offset in range(100, 105)] + [
         ("clicks", 2, offset) for offset in range(3)
     ]
 
@@ -123,7 +126,7 @@ def test_a_running_stream_follows_topics_of_a_pattern_from_the_latest_offset(str
         assert batches.runs[0][0] == []  # it only says where the stream starts
         clicks.append(A1, [(None, b"later")] * 8)
         log.append(TopicPartition("clacks", 0), [(None, b"new")] * 2)
-        wait_for(query, lambda: len(sum(batches.runs[0], [])) >= 10)
+        wait_for(query, lambda: len(batches.rows(0)) >= 10)
     finally:
         query.stop()
     assert batches.offsets(A1) == list(range(100, 108))
@@ -144,7 +147,7 @@ def test_records_that_are_gone_stop_the_stream_or_are_passed_over(stream, clicks
     with pytest.raises(PySparkException, match=r"clicks-0: 100\.\.120 is to be read, the log holds 110\.\.120"):
         batches.run(stream())
     batches.run(stream(failOnDataLoss="false"))
-    assert sum(batches.runs[2], []) == [("clicks", 0, offset) for offset in range(110, 120)]
+    assert batches.rows(2) == [("clicks", 0, offset) for offset in range(110, 120)]
 
 
 def test_what_only_a_batch_takes_is_refused_at_start(stream, batches):
