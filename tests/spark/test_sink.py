@@ -16,6 +16,7 @@ from headrace.spark.columns import HEADERS_TYPE
 from headrace.spark.errors import BadRow
 from headrace.spark.sink import check_schema, write_records
 from headrace.spark.sink_options import parse_sink_options
+from headrace.spark.stream_sink import HeadraceStreamWriter
 
 OUT0, OUT1 = TopicPartition("out", 0), TopicPartition("out", 1)
 DEADLINE_S = 120
@@ -56,6 +57,11 @@ def test_the_key_places_a_record_that_names_no_partition(out, broker):
     batch = pa.record_batch({"value": [b"%d" % number for number in range(100)], "key": [b"k"] * 100})
     assert write_records(options_of(broker, topic="out"), [batch, batch]) == 200
     assert sorted([len(held(out, OUT0)), len(held(out, OUT1))]) == [0, 200]
+
+
+def test_a_task_of_a_stream_writes_as_one_of_a_batch_and_says_how_much(out, broker):
+    writer = HeadraceStreamWriter(options_of(broker, topic="out"))
+    assert writer.write(iter([pa.record_batch({"value": ["a", "b"]})] * 3)).records == 6
 
 
 def test_a_lost_answer_is_no_second_record(out, broker):
