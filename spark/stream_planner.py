@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from headrace.client.admin import Admin
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
@@ -94,9 +94,7 @@ class StreamPlanner:
         if self._first_is_empty and starts == self._initial:
             self._first_is_empty = False
             return dict(starts)
-        ends = self._ends(starts)
-        if self._frozen is not None:
-            ends = {name: max(offset, starts.get(name, 0)) for name, offset in self._frozen.items()}
+        ends = self._ends(starts) if self._frozen is None else self._frozen_ends(starts)
         if not is_limited:
             return ends
         begins = self._begins(starts, ends)
@@ -138,7 +136,7 @@ class StreamPlanner:
         options = self._options.scan
         with Cluster(options.bootstrap_servers) as cluster:
             names = selected(cluster, options)
-            self._check_topics(cluster)
+            self._check_topics(cluster, names)
             earliest = cluster.offsets(dict.fromkeys(names, EARLIEST)) if names else {}
             latest = cluster.offsets(dict.fromkeys(names, LATEST), options.read_committed) if names else {}
             return resolved(cluster, options, options.start, names, earliest, latest, is_start=True)
@@ -154,11 +152,20 @@ class StreamPlanner:
         self._newest = ends
         return dict(ends)
 
+    def _frozen_ends(self, starts: Offsets) -> Offsets:
+        """The ends of AvailableNow. One below its start is the start: the query begins there, or a new leader did not know better."""
+        assert self._frozen is not None
+        early = {name for name, offset in self._frozen.items() if offset < starts.get(name, offset)}
+        if early:
+            ends = self._ends(starts)
+            self._frozen.update({name: min(ends[name], starts[name]) for name in early & ends.keys()})
+        return dict(self._frozen)
+
     def _high_watermarks(self) -> Offsets:
         options = self._options.scan
         with Cluster(options.bootstrap_servers) as cluster:
             names = selected(cluster, options)
-            self._check_topics(cluster)
+            self._check_topics(cluster, names)
             return cluster.offsets(dict.fromkeys(names, LATEST), options.read_committed) if names else {}
 
     def _begins(self, starts: Offsets, ends: Offsets) -> Offsets:
@@ -187,7 +194,7 @@ class StreamPlanner:
             return []
         with Cluster(options.bootstrap_servers) as cluster:
             present = set(selected(cluster, options))
-            self._check_topics(cluster)
+            self._check_topics(cluster, present)
             missing = sorted(ends.keys() - present)
             if missing:
                 self._lose(f"{', '.join(map(str, missing))} were deleted before they were read")
@@ -221,9 +228,10 @@ class StreamPlanner:
             start, end = min(max(start, earliest), end), min(end, latest)
         return start, max(start, end)
 
-    def _check_topics(self, cluster: Cluster) -> None:
+    def _check_topics(self, cluster: Cluster, names: Iterable[TopicPartition]) -> None:
         """Compare the topics' ids with those of the first metadata: the offsets of a new topic mean other records."""
-        for topic, found in cluster.topic_ids.items():
+        for topic in sorted({name.topic for name in names} & cluster.topic_ids.keys()):
+            found = cluster.topic_ids[topic]
             known = self._topic_ids.setdefault(topic, found)
             if known != found:
                 self._topic_ids[topic] = found

@@ -170,6 +170,24 @@ def test_available_now_from_the_latest_offset_reads_nothing(new, topics):
     assert planner.latest(start, is_limited=True) == planner.latest(start, is_limited=True) == start
 
 
+def test_available_now_sees_a_log_that_is_shorter_than_its_checkpoint(new, topics):
+    planner = new()
+    planner.freeze()
+    start = {A0: 100, A1: 50}
+    end = planner.latest(start, is_limited=True)
+    assert end == {A0: 100, A1: 10}
+    with pytest.raises(DataLoss, match="a-1: the offset went back from 50 to 10"):
+        planner.ranges(start, end)
+
+
+def test_available_now_does_not_take_a_new_leaders_ignorance_for_an_end(new, topics):
+    planner = new()
+    topics.ends[A0] = 90
+    planner.freeze()
+    topics.ends[A0] = 100
+    assert planner.latest({A0: 95, A1: 10}, is_limited=True) == {A0: 95, A1: 10}
+
+
 def test_new_partitions_and_topics_are_read_from_their_beginning(new, topics):
     planner = new(subscribePattern="^[ab]$")
     end = planner.latest(planner.initial(), is_limited=False)
@@ -224,6 +242,15 @@ def test_a_topic_made_again_is_data_loss(new, broker, topics, caplog):
     (one,) = lax.ranges(end, {A0: 105, A1: 10})
     assert (one.topic_id, one.start, one.end) == ("cd" * 16, 100, 105)
     assert sum("created again" in record.message for record in caplog.records) == 1
+
+
+def test_a_topic_outside_of_the_pattern_may_be_made_again(new, broker, topics):
+    topics.append(B0, [(None, b"x")])
+    broker.topic_ids["b"] = "ab" * 16
+    planner = new(subscribePattern="^a$")
+    start = planner.initial()
+    broker.topic_ids["b"] = "cd" * 16
+    assert planner.latest(start, is_limited=False) == {A0: 100, A1: 10}
 
 
 def test_an_end_that_a_new_leader_does_not_know_yet_is_asked_for_again(new, topics, time):
