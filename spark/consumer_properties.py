@@ -99,12 +99,15 @@ def check_properties(given: Mapping[str, str]) -> None:
             continue
         if option in FORBIDDEN:
             raise ValueError(f"option {option} is not supported: {FORBIDDEN[option]}")
-        if option.startswith(_SECURITY_PREFIXES) and (option, value.strip().upper()) != (_SECURITY, "PLAINTEXT"):
-            shown = f" {value!r}" if option == _SECURITY else ""  # the others may hold a password
-            raise ValueError(
-                f"option {option}{shown} is not supported: there is no TLS and no SASL yet, only PLAINTEXT"
-            )
+        refuse_security(option, value)
         _check_value(option, value)
+
+
+def refuse_security(option: str, value: str) -> None:
+    """raises   ValueError, for an option that promises TLS or SASL"""
+    if option.startswith(_SECURITY_PREFIXES) and (option, value.strip().upper()) != (_SECURITY, "PLAINTEXT"):
+        shown = f" {value!r}" if option == _SECURITY else ""  # the others may hold a password
+        raise ValueError(f"option {option}{shown} is not supported: there is no TLS and no SASL yet, only PLAINTEXT")
 
 
 def _check_value(option: str, value: str) -> None:

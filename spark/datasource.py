@@ -4,8 +4,9 @@ After `headrace.spark.register(spark)`, or without it where PySpark finds `pyspa
 
     spark.read.format("headrace").option("kafka.bootstrap.servers", b).option("subscribe", "clicks").load()
 
-Batch. The Python Data Source API has no column pruning: the option `columns`, or `.schema("value binary, offset bigint")`, names those
-to read. It has no preferred locations either: a range that is not on a task's host is fetched over the network; `scan` places its tasks.
+Batch, stream (`stream_reader.py`) and sink (`sink.py`). The Python Data Source API has no column pruning: the option `columns`, or
+`.schema("value binary, offset bigint")`, names those to read. It has no preferred locations either: a range that is not on a task's host is
+fetched over the network; `scan` and `stream` place their tasks.
 """
 
 from __future__ import annotations
@@ -14,21 +15,24 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyspark
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWriter, InputPartition
 
 from headrace.spark.columns import ALL_COLUMNS, KAFKA_COLUMNS, SPARK_TYPES, spark_schema
 from headrace.spark.executor_python import check_python
-from headrace.spark.options import ScanOptions, parse_options
+from headrace.spark.options import DESCRIPTORS, ScanOptions, parse_options
 from headrace.spark.planner import plan
 from headrace.spark.ranges import OffsetRange, read_range
+from headrace.spark.sink import NO_OVERWRITE, HeadraceWriter, check_schema
+from headrace.spark.sink_options import SinkOptions, parse_sink_options
+from headrace.spark.stream_options import parse_stream_options
 from headrace.spark.warm import warm
 
-NO_STREAMS = (
-    'the headrace source has no streams yet: the kafka connector reads them from a Headrace node, .format("kafka") '
-    "with the same options"
-)
+DESCRIPTOR_SCHEMA = "descriptor binary"
+NO_LIMITS = "streams need PySpark 4.2 or later, which can limit a micro-batch; this is PySpark {}"
+NO_STREAM_SINK = "the stream sink needs PySpark 4.1 or later, which writes Arrow batches; this is PySpark {}"
 
 
 class RangePartition(InputPartition):
@@ -63,27 +67,62 @@ class HeadraceDataSource(DataSource):
         return "headrace"
 
     def schema(self) -> str:
-        """The columns asked for, as the kafka source types them. raises ValueError for bad options: at `load()`"""
-        options = parse_options(self.options)
+        """The columns asked for, as the kafka source types them.
+
+        raises   ValueError for bad options: at `load()`, where Spark does not say whether it is for a batch or a stream; what
+                 only one of them takes is refused by `reader` and `streamReader`
+        """
+        options = parse_options(self.options, is_stream=None)
+        if DESCRIPTORS in self.options:
+            return DESCRIPTOR_SCHEMA
         if options.columns is not None:
             return spark_schema(options.columns)
         return spark_schema((*KAFKA_COLUMNS, "headers") if options.includes_headers else KAFKA_COLUMNS)
 
     def reader(self, schema: Any) -> DataSourceReader:
         """A batch reader of the schema's columns: ours, or a part of it that the user named."""
-        for column in schema.fields:
-            wanted = SPARK_TYPES.get(column.name)
-            if column.dataType.simpleString() != wanted:
-                has = f"it is {wanted}" if wanted else f"choose from {', '.join(ALL_COLUMNS)}"
-                raise ValueError(
-                    f"schema: the headrace source can't read {column.name} as {column.dataType.simpleString()} ({has}); "
-                    "cast it in the query"
-                )
-        return HeadraceReader(parse_options(self.options), tuple(schema.fieldNames()))
+        return HeadraceReader(parse_options(self.options), _names_of(schema))
 
     def streamReader(self, schema: Any) -> Any:
-        """Refused; Spark calls it at `start()`."""
-        raise ValueError(NO_STREAMS)
+        """The same as a stream; Spark calls it at `start()`."""
+        try:
+            from headrace.spark.stream_reader import HeadraceStreamReader
+        except ImportError:
+            raise ValueError(NO_LIMITS.format(pyspark.__version__)) from None
+        options = parse_stream_options(self.options)
+        return HeadraceStreamReader(options, () if options.descriptors else _names_of(schema))
+
+    def writer(self, schema: Any, overwrite: bool) -> DataSourceWriter:
+        """A batch writer. raises ValueError, for bad options, columns, or mode"""
+        if overwrite:
+            raise ValueError(NO_OVERWRITE)
+        return HeadraceWriter(self._sink_options(schema))
+
+    def streamWriter(self, schema: Any, overwrite: bool) -> Any:
+        """A stream writer; `overwrite` is output mode complete, whose rows are appended. raises ValueError"""
+        try:
+            from headrace.spark.stream_sink import HeadraceStreamWriter
+        except ImportError:
+            raise ValueError(NO_STREAM_SINK.format(pyspark.__version__)) from None
+        return HeadraceStreamWriter(self._sink_options(schema))
+
+    def _sink_options(self, schema: Any) -> SinkOptions:
+        options = parse_sink_options(self.options)
+        check_schema(schema, options)
+        return options
+
+
+def _names_of(schema: Any) -> tuple[str, ...]:
+    """raises   ValueError, for columns that are not the source's"""
+    for column in schema.fields:
+        wanted = SPARK_TYPES.get(column.name)
+        if column.dataType.simpleString() != wanted:
+            has = f"it is {wanted}" if wanted else f"choose from {', '.join(ALL_COLUMNS)}"
+            raise ValueError(
+                f"schema: the headrace source can't read {column.name} as {column.dataType.simpleString()} ({has}); "
+                "cast it in the query"
+            )
+    return tuple(schema.fieldNames())
 
 
 def register(spark: SparkSession) -> None:

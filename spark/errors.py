@@ -1,8 +1,12 @@
-"""Exceptions of a read, beside the client's KafkaError and ConnectionFailed."""
+"""Exceptions of reading and writing, beside the client's KafkaError and ConnectionFailed."""
 
 from __future__ import annotations
 
 from headrace.errors import HeadraceError
+
+
+class BadRow(HeadraceError):
+    """A row that can't be a record: a null topic, a header without a key."""
 
 
 class CorruptRange(HeadraceError):

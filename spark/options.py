@@ -1,7 +1,8 @@
 """The options of the `kafka` source, parsed for ours: same names, formats and refusals.
 
-One parser for `.format("headrace")`, `scan` and `write_parquet`. Precedence, strongest first: `startingTimestamp`,
-`startingOffsetsByTimestamp`, `startingOffsets` (and the `ending` ones). Spark passes names in lower case; errors have Kafka's spelling.
+One parser for `.format("headrace")`, `scan`, `write_parquet` and (by `stream_options.py`) streams. Precedence, strongest first:
+`startingTimestamp`, `startingOffsetsByTimestamp`, `startingOffsets` (and the `ending` ones). Spark passes names in lower case; errors have
+Kafka's spelling.
 
 Source: Spark's Kafka integration guide, `KafkaSourceProvider`.
 """
@@ -22,7 +23,10 @@ from headrace.spark.consumer_properties import BOOTSTRAP_SERVERS, CHECK_CRCS, IS
 from headrace.spark.ranges import PATIENCE_S
 
 STRATEGIES = ("subscribe", "subscribePattern", "assign")
-IN_STREAMS = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
+COMMIT_GROUP = "headrace.commit.group"
+IN_STREAMS = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", COMMIT_GROUP)
+DESCRIPTORS = "headrace.descriptors"  # of `stream`: how many cores the ranges, which are read elsewhere, are for
+INTERNAL = (DESCRIPTORS,)
 NAMES = {
     name.lower(): name
     for name in (
@@ -102,17 +106,20 @@ class ScanOptions:
     patience_s: float = PATIENCE_S
 
 
-def parse_options(options: Mapping[str, str]) -> ScanOptions:
+def parse_options(options: Mapping[str, str], is_stream: bool | None = False) -> ScanOptions:
     """The options of a reader.
 
-    raises   ValueError, naming option, value and reason
+    is_stream   None: not known yet, what either a batch or a stream takes is taken
+    raises      ValueError, naming option, value and reason
     """
     given = {key.lower(): str(value) for key, value in options.items()}
     check_properties(given)
     for key in given:
-        if NAMES.get(key) in IN_STREAMS:
+        if is_stream and key in NAMES and key.startswith("ending"):
+            raise ValueError(f"option {NAMES[key]} is not allowed in a stream, which has no end")
+        if NAMES.get(key) in IN_STREAMS and is_stream is False:
             warnings.warn(f"option {NAMES[key]} applies to streams only: ignored in a batch", stacklevel=2)
-        elif key not in NAMES and not key.startswith("kafka."):
+        elif key not in NAMES and not key.startswith("kafka.") and key not in INTERNAL:
             warnings.warn(f"option {key} is unknown to the headrace source: ignored", stacklevel=2)
     if not given.get(BOOTSTRAP_SERVERS, "").strip():
         raise ValueError(f"option {BOOTSTRAP_SERVERS} must be set")
@@ -121,25 +128,25 @@ def parse_options(options: Mapping[str, str]) -> ScanOptions:
         found = ", ".join(strategies) or "none"
         raise ValueError(f"exactly one of {', '.join(STRATEGIES)} must be set, found {found}")
     columns = given.get("columns")
-    checks_crcs = _bool(given, "checkCrcs", given.get(CHECK_CRCS, "true").strip().lower() == "true")
+    checks_crcs = bool_of(given, "checkCrcs", given.get(CHECK_CRCS, "true").strip().lower() == "true")
     parsed = ScanOptions(
         bootstrap_servers=given[BOOTSTRAP_SERVERS],
         topics=_topics(given.get("subscribe")),
         pattern=_pattern(given.get("subscribepattern")),
         assigned=_assigned(given.get("assign")),
-        start=_bound(given, "starting", EARLIEST),
+        start=_bound(given, "starting", LATEST if is_stream else EARLIEST, is_stream is not False),
         end=_bound(given, "ending", LATEST),
-        min_partitions=_number(given, "minPartitions", 1),
-        max_records_per_partition=_number(given, "maxRecordsPerPartition", 1),
-        fails_on_data_loss=_bool(given, "failOnDataLoss", True),
-        includes_headers=_bool(given, "includeHeaders", False),
+        min_partitions=number_of(given, "minPartitions", 1),
+        max_records_per_partition=number_of(given, "maxRecordsPerPartition", 1),
+        fails_on_data_loss=bool_of(given, "failOnDataLoss", True),
+        includes_headers=bool_of(given, "includeHeaders", False),
         unmatched_timestamp_is_latest=_strategy(given) == "latest",
         read_committed=given.get(ISOLATION_LEVEL, "").strip().lower() == "read_committed",
         checks_crcs=checks_crcs,
         columns=check_columns(columns) if columns is not None else None,
-        attempts=max(_number(given, "fetchOffset.numRetries", 0, 3) or 0, 1),
-        retry_pause_s=(_number(given, "fetchOffset.retryIntervalMs", 0, 1000) or 0) / 1000,
-        patience_s=(_number(given, "kafkaConsumer.pollTimeoutMs", 0, int(1000 * PATIENCE_S)) or 0) / 1000,
+        attempts=max(number_of(given, "fetchOffset.numRetries", 0, 3) or 0, 1),
+        retry_pause_s=(number_of(given, "fetchOffset.retryIntervalMs", 0, 1000) or 0) / 1000,
+        patience_s=(number_of(given, "kafkaConsumer.pollTimeoutMs", 0, int(1000 * PATIENCE_S)) or 0) / 1000,
     )
     _check_order(parsed)
     return parsed
@@ -191,10 +198,10 @@ def _assigned(text: str | None) -> tuple[TopicPartition, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _bound(given: Mapping[str, str], side: str, default: int) -> Bound:
+def _bound(given: Mapping[str, str], side: str, default: int, may_be_latest: bool = False) -> Bound:
     timestamp = given.get(f"{side}timestamp")
     if timestamp is not None:
-        return Bound(default, timestamp=_integer(timestamp, f"{side}Timestamp"))
+        return Bound(default, timestamp=integer_of(timestamp, f"{side}Timestamp"))
     option = f"{side}OffsetsByTimestamp"
     text = given.get(option.lower())
     if text is not None:
@@ -205,13 +212,13 @@ def _bound(given: Mapping[str, str], side: str, default: int) -> Bound:
         return Bound(default)
     word = text.strip().lower()
     if word in SOON:
-        if (side, word) in (("starting", "latest"), ("ending", "earliest")):
+        if (side, word) in (("starting", "latest"), ("ending", "earliest")) and not may_be_latest:
             raise ValueError(f"option {option}: {word} is not allowed in a batch")
         return Bound(EARLIEST if word == "earliest" else LATEST)
     offsets = _by_partition(text, option)
     senseless, word = (LATEST, "latest") if side == "starting" else (EARLIEST, "earliest")
     for name, offset in offsets.items():
-        if offset == senseless:
+        if offset == senseless and not may_be_latest:
             raise ValueError(f"option {option}: {name} at {senseless} ({word}) is not allowed in a batch")
         if offset < EARLIEST:
             raise ValueError(f"option {option}: {name} at {offset} is not an offset")
@@ -250,17 +257,17 @@ def _json(text: str, option: str) -> dict[str, Any]:
     return value
 
 
-def _integer(text: str, option: str) -> int:
+def integer_of(text: str, option: str) -> int:
     try:
         return int(text)
     except ValueError:
         raise ValueError(f"option {option} {text!r} must be a whole number") from None
 
 
-def _number(given: Mapping[str, str], option: str, least: int, default: int | None = None) -> int | None:
+def number_of(given: Mapping[str, str], option: str, least: int, default: int | None = None) -> int | None:
     if option.lower() not in given:
         return default
-    value = _integer(given[option.lower()], option)
+    value = integer_of(given[option.lower()], option)
     if value < least:
         raise ValueError(f"option {option} {value} must be at least {least}")
     return value
@@ -274,7 +281,7 @@ def _strategy(given: Mapping[str, str]) -> str:
     return text
 
 
-def _bool(given: Mapping[str, str], option: str, default: bool) -> bool:
+def bool_of(given: Mapping[str, str], option: str, default: bool) -> bool:
     text = given.get(option.lower(), str(default)).strip().lower()
     if text not in ("true", "false"):
         raise ValueError(f"option {option} {text!r} must be true or false")

@@ -19,6 +19,7 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.connection import ConnectionFailed
@@ -35,6 +36,8 @@ PAUSE_FIRST_S = 0.05
 
 _log = logging.getLogger("headrace.spark")
 
+T = TypeVar("T")
+
 
 def plan(
     options: ScanOptions,
@@ -47,13 +50,27 @@ def plan(
     raises   DataLoss, if a given offset is outside of the log; ValueError, for unknown partitions; KafkaError;
              ConnectionFailed, if no broker responded within the time that the options allow
     """
+    ranges = patiently(lambda: _plan(options, default_parallelism), options, clock, sleep)
+    tell(ranges)
+    return ranges
+
+
+def patiently(
+    attempt: Callable[[], T],
+    options: ScanOptions,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> T:
+    """What `attempt` returns; repeated while no broker is available, as long as the options allow.
+
+    raises   what the last attempt raised
+    """
     deadline_s = clock() + options.attempts * ATTEMPT_S
     pause_s = PAUSE_FIRST_S
     has_logged = False
     while True:
         try:
-            ranges = _plan(options, default_parallelism)
-            break
+            return attempt()
         except (ConnectionFailed, KafkaError) as failure:
             code = failure.code if isinstance(failure, KafkaError) else ErrorCode.NETWORK_EXCEPTION
             if not code.retriable or code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION or clock() >= deadline_s:
@@ -63,46 +80,53 @@ def plan(
                 has_logged = True
         sleep(pause_s)
         pause_s = min(2 * pause_s, max(options.retry_pause_s, PAUSE_FIRST_S))
-    _tell(ranges)
-    return ranges
 
 
 def _plan(options: ScanOptions, default_parallelism: int) -> list[OffsetRange]:
     with Cluster(options.bootstrap_servers) as cluster:
-        names = _partitions(cluster, options)
+        names = selected(cluster, options)
         if not names:
             return []
         earliest = cluster.offsets(dict.fromkeys(names, EARLIEST))
         latest = cluster.offsets(dict.fromkeys(names, LATEST), options.read_committed)
-        starts = _resolve(cluster, options, options.start, names, earliest, latest, is_start=True)
-        ends = _resolve(cluster, options, options.end, names, earliest, latest, is_start=False)
+        starts = resolved(cluster, options, options.start, names, earliest, latest, is_start=True)
+        ends = resolved(cluster, options, options.end, names, earliest, latest, is_start=False)
         _check_order(starts, ends)
-        directories = cluster.log_directories()
-        ranges = []
-        for name, low, high in divide(
-            options, {name: (starts[name], ends[name]) for name in names}, default_parallelism
-        ):
-            replicas = tuple(
-                (node_id, cluster.brokers[node_id].host, directories.get((node_id, name), ""))
-                for node_id in cluster.partitions[name].isr
-                if node_id in cluster.brokers
+        bounds = {name: (starts[name], ends[name]) for name in names}
+        return ranges_between(cluster, options, bounds, cluster.log_directories(), default_parallelism)
+
+
+def ranges_between(
+    cluster: Cluster,
+    options: ScanOptions,
+    bounds: dict[TopicPartition, tuple[int, int]],
+    directories: dict[tuple[int, TopicPartition], str],
+    default_parallelism: int,
+) -> list[OffsetRange]:
+    """The ranges of (start, end) by partition, with the hosts and directories of the in-sync replicas."""
+    ranges = []
+    for name, low, high in divide(options, bounds, default_parallelism):
+        replicas = tuple(
+            (node_id, cluster.brokers[node_id].host, directories.get((node_id, name), ""))
+            for node_id in cluster.partitions[name].isr
+            if node_id in cluster.brokers
+        )
+        ranges.append(
+            OffsetRange(
+                name.topic,
+                name.partition,
+                low,
+                high,
+                options.bootstrap_servers,
+                cluster.cluster_id,
+                replicas,
+                options.fails_on_data_loss,
+                options.read_committed,
+                cluster.topic_ids.get(name.topic) or _id_in_files(cluster.cluster_id, replicas, name),
+                options.checks_crcs,
+                options.patience_s,
             )
-            ranges.append(
-                OffsetRange(
-                    name.topic,
-                    name.partition,
-                    low,
-                    high,
-                    options.bootstrap_servers,
-                    cluster.cluster_id,
-                    replicas,
-                    options.fails_on_data_loss,
-                    options.read_committed,
-                    cluster.topic_ids.get(name.topic) or _id_in_files(cluster.cluster_id, replicas, name),
-                    options.checks_crcs,
-                    options.patience_s,
-                )
-            )
+        )
     return ranges
 
 
@@ -164,7 +188,7 @@ def _id_in_files(cluster_id: str, replicas: tuple[tuple[int, str, str], ...], na
     return ""
 
 
-def _tell(ranges: list[OffsetRange]) -> None:
+def tell(ranges: list[OffsetRange]) -> None:
     """Log how much of a plan can be read from local files, and warn of a local directory that is not readable."""
     here = 0
     closed: dict[str, str] = {}
@@ -192,7 +216,8 @@ def _tell(ranges: list[OffsetRange]) -> None:
     _log.info("plan ranges=%d offsets=%d files_on_driver_host=%d", len(ranges), records, here)
 
 
-def _partitions(cluster: Cluster, options: ScanOptions) -> list[TopicPartition]:
+def selected(cluster: Cluster, options: ScanOptions) -> list[TopicPartition]:
+    """The partitions that the options select now, by fresh metadata. raises ValueError, KafkaError, ConnectionFailed"""
     if options.assigned:
         cluster.refresh(sorted({name.topic for name in options.assigned}))
         missing = [str(name) for name in options.assigned if name not in cluster.partitions]
@@ -229,7 +254,7 @@ def _check_names(bound: Bound, names: list[TopicPartition]) -> None:
         )
 
 
-def _resolve(
+def resolved(
     cluster: Cluster,
     options: ScanOptions,
     bound: Bound,
@@ -238,7 +263,7 @@ def _resolve(
     latest: dict[TopicPartition, int],
     is_start: bool,
 ) -> dict[TopicPartition, int]:
-    """One end of every partition as an offset."""
+    """One end of every partition as an offset. raises ValueError, DataLoss"""
     _check_names(bound, names)
     timestamps = dict(bound.timestamps)
     if bound.timestamp is not None:

@@ -85,7 +85,19 @@ def scan(
         "failOnDataLoss": None if fail_on_data_loss else False,
     }
     names, ranges = planned(spark, given, start, end, options, columns, where)
-    wanted = None if schema is None else _struct(spark, schema)
+    wanted = None if schema is None else struct_of(spark, schema)
+    return frame_of(spark, ranges, names, where, map_batches, wanted)
+
+
+def frame_of(
+    spark: SparkSession,
+    ranges: list[OffsetRange],
+    names: tuple[str, ...],
+    where: Where,
+    map_batches: MapBatches | None,
+    wanted: StructType | None,
+) -> DataFrame:
+    """Ranges as a DataFrame, read where their files are; the rest as in `scan`."""
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -118,23 +130,29 @@ def scan_options(
     given: Mapping[str, Any], start: Offsets, end: Offsets, options: Mapping[str, Any] | None
 ) -> ScanOptions:
     """Arguments and options merged and parsed. raises ValueError"""
-    merged = {key.lower(): _text(value) for key, value in (options or {}).items()}
     words = {"startingOffsets": start, "endingOffsets": end}
     for value in words.values():
         if isinstance(value, str) and value not in SOON:
             raise ValueError(f"start and end are 'earliest', 'latest' or offsets by partition, not {value!r}")
-    for name, value in {**given, **{name: word for name, word in words.items() if isinstance(word, str)}}.items():
-        if value is None:
-            continue
-        if name.lower() in merged:
-            raise ValueError(f"option {name} is given twice, as an argument and in options")
-        merged[name.lower()] = _text(value)
+    merged = merged_options({**given, **{name: word for name, word in words.items() if isinstance(word, str)}}, options)
     parsed = replace(parse_options(merged), splits=True)
     if start is not None and not isinstance(start, str):
         parsed = replace(parsed, start=_bound(start, EARLIEST))
     if end is not None and not isinstance(end, str):
         parsed = replace(parsed, end=_bound(end, LATEST))
     return parsed
+
+
+def merged_options(given: Mapping[str, Any], options: Mapping[str, Any] | None) -> dict[str, str]:
+    """Arguments that are not None, and options, by names in lower case. raises ValueError, if one is given twice"""
+    merged = {key.lower(): _text(value) for key, value in (options or {}).items()}
+    for name, value in given.items():
+        if value is None:
+            continue
+        if name.lower() in merged:
+            raise ValueError(f"option {name} is given twice, as an argument and in options")
+        merged[name.lower()] = _text(value)
+    return merged
 
 
 def joined(names: str | Sequence[str] | None, what: str) -> str | None:
@@ -238,7 +256,7 @@ def columns_of(parsed: ScanOptions, columns: str | Sequence[str] | None) -> tupl
     return check_columns(columns if columns is not None else parsed.columns)
 
 
-def _struct(spark: SparkSession, schema: str | StructType) -> StructType:
+def struct_of(spark: SparkSession, schema: str | StructType) -> StructType:
     """raises   ParseException, for invalid DDL"""
     return schema if isinstance(schema, StructType) else spark.createDataFrame([], schema).schema
 

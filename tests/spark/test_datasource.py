@@ -85,7 +85,6 @@ def test_lost_records(load, log):
     ("option", "reason"),
     [
         ({"kafka.auto.offset.reset": "earliest"}, "use startingOffsets"),
-        ({"startingOffsets": "latest"}, "is not allowed in a batch"),
         ({"columns": "val"}, "choose from"),
         ({"columns": "value,value"}, "columns value are listed twice"),
         ({"minPartitions": "0"}, "option minPartitions 0 must be at least 1"),
@@ -141,12 +140,9 @@ def test_what_can_not_be_refreshed_says_so(spark):
         refresh(object())
 
 
-def test_a_stream_is_refused_with_advice(spark, broker, log, tmp_path):
-    log.create("empty")
-    reader = spark.readStream.format("headrace").option("kafka.bootstrap.servers", broker.address)
-    frame = reader.option("subscribe", "empty").load()
-    with pytest.raises(PySparkException, match=r"has no streams yet: the kafka connector reads them"):
-        frame.writeStream.format("noop").option("checkpointLocation", str(tmp_path)).start().awaitTermination()
+def test_what_only_a_stream_takes_is_refused_at_the_first_action(load):
+    with pytest.raises(PySparkException, match="option startingOffsets: latest is not allowed in a batch"):
+        load(startingOffsets="latest").count()
 
 
 def test_the_class_that_pyspark_looks_for_is_the_source():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from headrace.ids import TopicPartition
 from headrace.protocol.record_batch import Record
-from headrace.spark import refresh, register, scan, write_parquet
+from headrace.spark import refresh, register, scan, stream, write_parquet
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "spark.md"
 
@@ -19,10 +19,19 @@ def test_every_recipe_of_the_cookbook_gives_what_it_says(spark, log, broker, tmp
     records = [Record(offset, 1_700_000_000_000 + offset, None, value) for offset, value in enumerate(values)]
     log.append(TopicPartition("clicks", 0), records)
     (fence,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    names = {"spark": spark, "b": broker.address, "scan": scan, "write_parquet": write_parquet, "refresh": refresh}
+    names = {
+        "spark": spark,
+        "b": broker.address,
+        "scan": scan,
+        "stream": stream,
+        "write_parquet": write_parquet,
+        "refresh": refresh,
+        "print": lambda *printed: micro_batches.append(printed),
+    }
+    micro_batches = []
     register(spark)
     results = []
-    for statement in ast.parse(fence.replace("/data/clicks", str(tmp_path / "clicks"))).body:
+    for statement in ast.parse(fence.replace("/data/", f"{tmp_path}/")).body:
         if isinstance(statement, ast.Expr):
             results.append(eval(compile(ast.Expression(statement.value), "guide", "eval"), names))
         else:
@@ -34,6 +43,8 @@ def test_every_recipe_of_the_cookbook_gives_what_it_says(spark, log, broker, tmp
     assert pattern.columns[-1] == "headers"
     assert pattern.count() == 100
     assert sum(row.rows for row in files) == 100
+    assert names["query"].awaitTermination(120)
+    assert micro_batches == [(0, sum(map(len, values)))]
     assert spark.sql("SELECT count(*) FROM clicks").first()[0] == 100
     assert refresh(spark.table("clicks")).count() == 100
     spark.catalog.dropTempView("clicks")

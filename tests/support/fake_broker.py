@@ -7,6 +7,7 @@ told (`fail`, `drop_connections`), and counts what it was asked.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import socket
 import struct
 import threading
@@ -140,6 +141,7 @@ class FakeBroker:
         self.aborted: list[tuple[int, int]] = []
         self.topic_ids: dict[str, str] = {}
         self._sequences: dict[tuple[int, TopicPartition], int] = {}
+        self._producer_ids = itertools.count(77)
         self.asked: Counter[int] = Counter()
         self._tells_directories = tells_directories
         self._listener = socket.create_server(("127.0.0.1", port))
@@ -309,7 +311,9 @@ class FakeBroker:
 
     def _init_producer_id(self, _request: Any, error: int) -> Any:
         kind = messages.InitProducerIdResponse
-        return kind(error_code=error) if error else kind(producer_id=77, producer_epoch=0)
+        if error:
+            return kind(error_code=error)
+        return kind(producer_id=next(self._producer_ids), producer_epoch=0)
 
     def _fetch(self, request: Any, error: int) -> Any:
         kind = messages.FetchResponse

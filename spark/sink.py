@@ -1,0 +1,128 @@
+"""A DataFrame into topics: `df.write.format("headrace")`, and what its stream (`stream_sink.py`) does with a micro-batch.
+
+Columns as the connector's sink has them; others are ignored:
+
+    value       binary or string, required; null is a tombstone
+    key         binary or string
+    headers     array<struct<key:string,value:binary>>
+    topic       string; the option topic is stronger
+    partition   int; null: by the key, without one chosen by the producer
+
+Runs in: the driver (checks of options and columns), Python workers (`write`). At least once: a task that fails, or runs twice, has
+perhaps written some of its records by then. Within one attempt a record is stored once and in order: the producer is idempotent.
+
+Source: Spark's `KafkaWriter`, `KafkaWriteTask`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+
+from headrace.client.cluster import Cluster
+from headrace.client.producer import Producer
+from headrace.protocol.record_batch import Header
+from headrace.spark.columns import SPARK_TYPES
+from headrace.spark.errors import BadRow
+from headrace.spark.sink_options import SinkOptions
+
+TYPES = {
+    "key": ("string", "binary"),
+    "value": ("string", "binary"),
+    "headers": (SPARK_TYPES["headers"],),
+    "topic": ("string",),
+    "partition": ("int",),
+}
+NO_OVERWRITE = "mode overwrite is not possible, a topic is only appended to: use .mode('append')"
+
+
+@dataclass
+class Written(WriterCommitMessage):
+    """What a task wrote."""
+
+    records: int
+
+
+class HeadraceWriter(DataSourceArrowWriter):
+    """The batch writer."""
+
+    def __init__(self, options: SinkOptions) -> None:
+        self._options = options
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+        """The rows of one task. raises what `write_records` raises"""
+        return Written(write_records(self._options, iterator))
+
+
+def check_schema(schema: Any, options: SinkOptions) -> None:
+    """Check a DataFrame's columns.
+
+    schema   its StructType
+    raises   ValueError
+    """
+    found = {column.name: column.dataType.simpleString() for column in schema.fields}
+    if "value" not in found:
+        raise ValueError(f"required column value is missing: the DataFrame has {', '.join(found) or 'none'}")
+    if not options.topic and "topic" not in found:
+        raise ValueError("option topic must be set where the DataFrame has no column topic")
+    for name, types in TYPES.items():
+        if name in found and found[name].partition(" collate ")[0] not in types:
+            raise ValueError(f"column {name} is {found[name]}, it must be {' or '.join(types)}: cast it")
+
+
+def write_records(options: SinkOptions, batches: Iterable[pa.RecordBatch]) -> int:
+    """Produce the rows of Arrow batches; returns how many, after all of them are acknowledged.
+
+    raises   BadRow, for a row that can't be a record; DeliveryFailed, KafkaError, ConnectionFailed
+    """
+    patience_s = options.producer.delivery_timeout_ms / 1000
+    known = set()
+    with (
+        Cluster(options.bootstrap_servers, patience_s=patience_s) as cluster,
+        Producer(cluster, options.producer) as producer,
+    ):
+        send = producer.send
+        for batch in batches:
+            for topic, key, value, headers, partition in _rows(batch, options.topic):
+                if topic not in known:
+                    cluster.retried(lambda: None, {topic})  # waits for an unavailable broker
+                    known.add(topic)
+                send(topic, value, key, headers, partition)
+        producer.flush()
+        return producer.acknowledged
+
+
+def _rows(
+    batch: pa.RecordBatch, topic: str
+) -> Iterator[tuple[str, bytes | None, bytes | None, Sequence[Header], int | None]]:
+    """(topic, key, value, headers, partition) of each row. raises BadRow"""
+    rows = batch.num_rows
+    values, keys = _bytes_of(batch, "value"), _bytes_of(batch, "key")
+    headers, partitions = _list_of(batch, "headers"), _list_of(batch, "partition")
+    topics = [topic] * rows if topic else _list_of(batch, "topic")
+    for row in range(rows):
+        if topics[row] is None:
+            raise BadRow("a row has a null topic: set the option topic, or filter such rows")
+        held = [_header(one) for one in headers[row]] if headers[row] else ()
+        yield topics[row], keys[row], values[row], held, partitions[row]
+
+
+def _bytes_of(batch: pa.RecordBatch, name: str) -> list[bytes | None]:
+    if name not in batch.schema.names:
+        return [None] * batch.num_rows
+    column = batch.column(name)
+    return column.cast(pa.large_binary()).to_pylist()  # type: ignore[no-any-return]
+
+
+def _list_of(batch: pa.RecordBatch, name: str) -> list[Any]:
+    return batch.column(name).to_pylist() if name in batch.schema.names else [None] * batch.num_rows
+
+
+def _header(one: dict[str, Any] | None) -> Header:
+    if one is None or one["key"] is None:
+        raise BadRow("a row has a header without a key")
+    return one["key"], one["value"]

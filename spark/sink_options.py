@@ -1,0 +1,135 @@
+"""The options of the sink: the connector's, and Kafka's producer properties as `kafka.*` options name them.
+
+A value that Kafka's producer would refuse is refused; a property that tunes nothing in ours is accepted and has no effect. What ours can't
+do is refused: transactions, classes of Java, TLS and SASL.
+
+Source: Spark's Kafka integration guide; Kafka 3.9 `ProducerConfig`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headrace.client.producer_options import ACKS_ALL, ACKS_LEADER, ACKS_NONE, CODECS, ProducerOptions
+from headrace.spark.consumer_properties import BOOTSTRAP_SERVERS, PREFIX, refuse_security
+from headrace.spark.options import bool_of, number_of
+
+FORBIDDEN = {
+    "kafka.key.serializer": "keys go as binary or string",
+    "kafka.value.serializer": "values go as binary or string",
+    "kafka.transactional.id": "there are no transactions yet",
+    "kafka.interceptor.classes": "a Java class can't run here",
+    "kafka.partitioner.class": "a Java class can't run here; a column partition places records",
+}
+ACKS = {"all": ACKS_ALL, "-1": ACKS_ALL, "1": ACKS_LEADER, "0": ACKS_NONE}
+USED = (
+    "acks",
+    "batch.size",
+    "bootstrap.servers",
+    "buffer.memory",
+    "compression.type",
+    "delivery.timeout.ms",
+    "enable.idempotence",
+    "linger.ms",
+    "request.timeout.ms",
+    "security.protocol",
+)
+WITHOUT_EFFECT = (
+    "auto.include.jmx.reporter",
+    "client.dns.lookup",
+    "client.id",
+    "compression.gzip.level",
+    "compression.lz4.level",
+    "compression.zstd.level",
+    "connections.max.idle.ms",
+    "enable.metrics.push",
+    "max.block.ms",
+    "max.in.flight.requests.per.connection",
+    "max.request.size",
+    "metadata.max.age.ms",
+    "metadata.max.idle.ms",
+    "metadata.recovery.strategy",
+    "metric.reporters",
+    "metrics.num.samples",
+    "metrics.recording.level",
+    "metrics.sample.window.ms",
+    "partitioner.adaptive.partitioning.enable",
+    "partitioner.availability.timeout.ms",
+    "partitioner.ignore.keys",
+    "receive.buffer.bytes",
+    "reconnect.backoff.max.ms",
+    "reconnect.backoff.ms",
+    "retries",
+    "retry.backoff.max.ms",
+    "retry.backoff.ms",
+    "send.buffer.bytes",
+    "socket.connection.setup.timeout.max.ms",
+    "socket.connection.setup.timeout.ms",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SinkOptions:
+    """Where records go.
+
+    topic   of all records, whatever the column topic says; '' for the column's
+    """
+
+    bootstrap_servers: str
+    topic: str
+    producer: ProducerOptions
+
+
+def parse_sink_options(options: Mapping[str, str]) -> SinkOptions:
+    """The options of a writer.
+
+    raises   ValueError, naming option, value and reason
+    """
+    given = {key.lower(): str(value) for key, value in options.items()}
+    for option, value in given.items():
+        if option in FORBIDDEN:
+            raise ValueError(f"option {option} is not supported: {FORBIDDEN[option]}")
+        refuse_security(option, value)
+        if option.startswith(PREFIX) and option.removeprefix(PREFIX) not in (*USED, *WITHOUT_EFFECT):
+            warnings.warn(f"option {option} is not a Kafka producer property: ignored", stacklevel=2)
+    servers = given.get(BOOTSTRAP_SERVERS, "").strip()
+    if not servers:
+        raise ValueError(f"option {BOOTSTRAP_SERVERS} must be set")
+    topic = given.get("topic", "").strip()
+    if "topic" in given and not topic:
+        raise ValueError("option topic is empty")
+    return SinkOptions(servers, topic, _producer_options(given))
+
+
+def _producer_options(given: Mapping[str, str]) -> ProducerOptions:
+    default = ProducerOptions()
+    acks = _choice(given, "kafka.acks", ACKS, "all")
+    numbers = {
+        field: number_of(given, option, least, getattr(default, field))
+        for field, option, least in (
+            ("linger_ms", "kafka.linger.ms", 0),
+            ("batch_bytes", "kafka.batch.size", 1),
+            ("buffer_bytes", "kafka.buffer.memory", 1),
+            ("request_timeout_ms", "kafka.request.timeout.ms", 1),
+            ("delivery_timeout_ms", "kafka.delivery.timeout.ms", 1),
+        )
+    }
+    is_idempotent = bool_of(given, "kafka.enable.idempotence", acks == ACKS_ALL)
+    if is_idempotent and acks != ACKS_ALL:
+        raise ValueError(f"option kafka.acks {given['kafka.acks']!r} must be all with kafka.enable.idempotence")
+    codec = _choice(given, "kafka.compression.type", CODECS, "none")
+    try:
+        return ProducerOptions(acks=acks, codec=codec, is_idempotent=is_idempotent, **numbers)  # type: ignore[arg-type]
+    except ValueError:
+        raise ValueError(
+            f"option kafka.batch.size {numbers['batch_bytes']} must be at most kafka.buffer.memory ({numbers['buffer_bytes']})"
+        ) from None
+
+
+def _choice(given: Mapping[str, str], option: str, choices: Mapping[str, int], default: str) -> int:
+    text = given.get(option, default).strip().lower()
+    if text not in choices:
+        raise ValueError(f"option {option} {given[option]!r} must be {', '.join(choices)}")
+    return choices[text]

@@ -1,0 +1,85 @@
+"""`.format("headrace")` as a stream: what Spark asks of a source, answered by `StreamPlanner`.
+
+Runs in: a Python process beside Spark's driver (offsets), Python workers (`read`). A stream of records reads its ranges as a batch
+does; a stream of descriptors, which `stream` makes, gives the ranges themselves.
+
+Source: `pyspark.sql.datasource.DataSourceStreamReader`; read limits and Trigger.AvailableNow since PySpark 4.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    ReadMinRows,
+    SupportsTriggerAvailableNow,
+)
+
+from headrace.spark.ranges import OffsetRange, read_range
+from headrace.spark.stream_offsets import from_json, to_json
+from headrace.spark.stream_options import StreamOptions
+from headrace.spark.stream_planner import StreamPlanner
+
+DESCRIPTOR_SCHEMA = pa.schema([("descriptor", pa.binary())])
+
+
+class Descriptors(InputPartition):
+    """Ranges as a partition of a micro-batch; `value` is a list of bytes."""
+
+
+class HeadraceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """The stream reader of one query."""
+
+    def __init__(self, options: StreamOptions, names: tuple[str, ...]) -> None:
+        self._options = options
+        self._names = names
+        self._planner = StreamPlanner(options)
+
+    def initialOffset(self) -> dict[str, Any]:
+        return to_json(self._planner.initial())
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """The options' limit. There is none of two numbers: with both, the planner knows the lower one."""
+        if self._options.max_offsets is not None:
+            return ReadMaxRows(self._options.max_offsets)
+        if self._options.min_offsets is not None:
+            return ReadMinRows(self._options.min_offsets)
+        return ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._planner.freeze()
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        """The end of the next micro-batch; `start`, if there is none yet."""
+        most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
+        return to_json(self._planner.latest(from_json(start), not isinstance(limit, ReadAllAvailable), most))
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:
+        """For the query's progress."""
+        newest = self._planner.newest
+        return None if newest is None else to_json(newest)
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """One for each range; of descriptors one for all."""
+        found = [one.to_bytes() for one in self._planner.ranges(from_json(start), from_json(end))]
+        if self._options.descriptors:
+            return [Descriptors(found)] if found else []
+        return [Descriptors([one]) for one in found]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The records of one range, or descriptors of some."""
+        if self._options.descriptors:
+            yield pa.RecordBatch.from_arrays([pa.array(partition.value, pa.binary())], schema=DESCRIPTOR_SCHEMA)
+            return
+        for descriptor in partition.value:
+            yield from read_range(OffsetRange.from_bytes(descriptor), self._names)
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Everything below `end` was processed."""
+        self._planner.commit(from_json(end))
