@@ -172,7 +172,7 @@ import sys
 class Without:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in ("pyspark", "pandas"):
-            raise ModuleNotFoundError(name)
+            raise ModuleNotFoundError(name, name=name)
 sys.meta_path.insert(0, Without())
 import headrace.arrow
 print(headrace.arrow.open("t").schema.names)
