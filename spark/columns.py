@@ -72,8 +72,8 @@ def spark_schema(columns: Sequence[str]) -> str:
     return ", ".join(f"{name} {SPARK_TYPES[name]}" for name in columns)
 
 
-def check_columns(columns: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Column names from a list or a comma-separated string; None: all of kafka's.
+def check_columns(columns: str | Sequence[str] | None, decoded: Sequence[str] = ()) -> tuple[str, ...]:
+    """Column names from a list or a comma-separated string; None: all of kafka's. `decoded` ones may be named too.
 
     raises   ValueError, naming an unknown column, or one listed twice
     """
@@ -81,9 +81,10 @@ def check_columns(columns: str | Sequence[str] | None) -> tuple[str, ...]:
         return KAFKA_COLUMNS
     if isinstance(columns, str):
         columns = [part.strip() for part in columns.split(",") if part.strip()]
-    unknown = [name for name in columns if name not in ALL_COLUMNS]
+    known = dict.fromkeys((*decoded, *ALL_COLUMNS))
+    unknown = [name for name in columns if name not in known]
     if unknown or not columns:
-        raise ValueError(f"columns {unknown or list(columns)}: choose from {', '.join(ALL_COLUMNS)}")
+        raise ValueError(f"columns {unknown or list(columns)}: choose from {', '.join(known)}")
     twice = sorted({name for name in columns if list(columns).count(name) > 1})
     if twice:
         raise ValueError(f"columns {', '.join(twice)} are listed twice; select them twice from the DataFrame instead")

@@ -17,12 +17,14 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
 
-from headrace.spark.columns import ALL_COLUMNS, KAFKA_COLUMNS, SPARK_TYPES, spark_schema
+from headrace.spark.columns import SPARK_TYPES
 from headrace.spark.executor_python import check_python
 from headrace.spark.options import ScanOptions, parse_options
 from headrace.spark.planner import plan
-from headrace.spark.ranges import OffsetRange, read_range
+from headrace.spark.ranges import OffsetRange
+from headrace.spark.reading import Reading, reading_of
 from headrace.spark.warm import warm
 
 NO_STREAMS = (
@@ -41,9 +43,9 @@ class RangePartition(InputPartition):
 class HeadraceReader(DataSourceReader):
     """The batch reader: plans in the driver, reads in the workers."""
 
-    def __init__(self, options: ScanOptions, names: tuple[str, ...]) -> None:
+    def __init__(self, options: ScanOptions, reading: Reading) -> None:
         self._options = options
-        self._names = names
+        self._reading = reading
 
     def partitions(self) -> list[InputPartition]:
         """One for each range."""
@@ -52,7 +54,7 @@ class HeadraceReader(DataSourceReader):
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """The records of one range."""
         if partition is not None and partition.value is not None:
-            yield from read_range(OffsetRange.from_bytes(bytes(partition.value)), self._names)
+            yield from self._reading.batches(OffsetRange.from_bytes(bytes(partition.value)))
 
 
 class HeadraceDataSource(DataSource):
@@ -62,24 +64,24 @@ class HeadraceDataSource(DataSource):
     def name(cls) -> str:
         return "headrace"
 
-    def schema(self) -> str:
-        """The columns asked for, as the kafka source types them. raises ValueError for bad options: at `load()`"""
-        options = parse_options(self.options)
-        if options.columns is not None:
-            return spark_schema(options.columns)
-        return spark_schema((*KAFKA_COLUMNS, "headers") if options.includes_headers else KAFKA_COLUMNS)
+    def schema(self) -> StructType:
+        """The columns asked for, as the kafka source types them or as they are decoded. raises ValueError for bad options: at `load()`"""
+        return reading_of(parse_options(self.options), None).spark_schema()
 
     def reader(self, schema: Any) -> DataSourceReader:
         """A batch reader of the schema's columns: ours, or a part of it that the user named."""
+        options = parse_options(self.options)
+        decoded = {} if options.decode is None else {one.name: one.dataType for one in options.decode.fields().fields}
+        known = {**SPARK_TYPES, **{name: kind.simpleString() for name, kind in decoded.items()}}
         for column in schema.fields:
-            wanted = SPARK_TYPES.get(column.name)
+            wanted = known.get(column.name)
             if column.dataType.simpleString() != wanted:
-                has = f"it is {wanted}" if wanted else f"choose from {', '.join(ALL_COLUMNS)}"
+                has = f"it is {wanted}" if wanted else f"choose from {', '.join(known)}"
                 raise ValueError(
                     f"schema: the headrace source can't read {column.name} as {column.dataType.simpleString()} ({has}); "
                     "cast it in the query"
                 )
-        return HeadraceReader(parse_options(self.options), tuple(schema.fieldNames()))
+        return HeadraceReader(options, Reading(tuple(schema.fieldNames()), options.decode))
 
     def streamReader(self, schema: Any) -> Any:
         """Refused; Spark calls it at `start()`."""
