@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from headrace.spark.decoding.avro_records import avro
 from headrace.spark.decoding.csv_records import csv
 from headrace.spark.decoding.decode_plan import MODES, SOURCES, DecodePlan, decode_plan
 from headrace.spark.decoding.decoder import Decoder
 from headrace.spark.decoding.json_records import json
+from headrace.spark.decoding.protobuf_records import protobuf
 from headrace.spark.decoding.text_records import text
 
 PREFIX = "decode."
@@ -56,7 +58,7 @@ def _decoder(source: str, own: Mapping[str, str]) -> Decoder:
         raise ValueError(f"option {name}.{missing[0]} must be set for format {given}")
     try:
         return make(own)
-    except (ValueError, TypeError) as failure:
+    except (ValueError, TypeError, OSError) as failure:
         raise ValueError(f"options {name}.*: {failure}") from None
 
 
@@ -79,10 +81,28 @@ def _text(_own: Mapping[str, str]) -> Decoder:
     return text()
 
 
+def _avro(own: Mapping[str, str]) -> Decoder:
+    return avro(
+        own.get("schema"), registry=own.get("registry.url"), subject=own.get("subject"), prefix=own.get("prefix", "")
+    )
+
+
+def _protobuf(own: Mapping[str, str]) -> Decoder:
+    return protobuf(
+        own.get("descriptor"),
+        own.get("message", ""),
+        registry=own.get("registry.url"),
+        subject=own.get("subject"),
+        prefix=own.get("prefix", ""),
+    )
+
+
 _Make = Callable[[Mapping[str, str]], Decoder]
 # format -> options it needs, options it takes, what makes it
 _FORMATS: dict[str, tuple[tuple[str, ...], tuple[str, ...], _Make]] = {
     "json": (("schema",), ("prefix", "confluent"), _json),
     "csv": (("schema",), ("delimiter", "prefix"), _csv),
     "text": ((), (), _text),
+    "avro": ((), ("schema", "registry.url", "subject", "prefix"), _avro),
+    "protobuf": ((), ("descriptor", "message", "registry.url", "subject", "prefix"), _protobuf),
 }

@@ -11,12 +11,19 @@ Source: Confluent's "Formats, Serializers, and Deserializers", wire format.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.spark.decoding.python_rows import BadRecord
+from headrace.spark.errors import RegistryUnavailable
+
 HEADER_BYTES = 5
 INDEXES_MAX = 16
+UNKNOWN_MAX = 20
 
 
 def unframed(values: pa.Array, header_bytes: int = HEADER_BYTES) -> tuple[pa.Array, dict[int, str]]:
@@ -30,7 +37,7 @@ def unframed(values: pa.Array, header_bytes: int = HEADER_BYTES) -> tuple[pa.Arr
     return rest, bad
 
 
-def schema_ids(values: pa.Array) -> tuple[np.ndarray, dict[int, str]]:
+def schema_ids(values: pa.Array) -> tuple[Any, dict[int, str]]:
     """The id of each record, -1 for null and for what has no such header; and why, by row."""
     count = len(values)
     ids = np.full(count, -1, np.int64)
@@ -59,13 +66,34 @@ def schema_ids(values: pa.Array) -> tuple[np.ndarray, dict[int, str]]:
     return ids, bad
 
 
+def schema_id_of(record: bytes) -> int:
+    """raises   BadRecord"""
+    if len(record) < HEADER_BYTES:
+        raise BadRecord(f"not the Confluent wire format: {len(record)} bytes, at least {HEADER_BYTES} are its header")
+    if record[0]:
+        raise BadRecord(f"not the Confluent wire format: begins with {record[0]:#04x}, not with 0x00")
+    return int.from_bytes(record[1:HEADER_BYTES], "big")
+
+
+def check_unknown(unknown: Mapping[int, str]) -> None:
+    """Bound what a batch asks a registry for in vain: four random bytes would each be another id.
+
+    raises   RegistryUnavailable
+    """
+    if len(unknown) > UNKNOWN_MAX:
+        raise RegistryUnavailable(
+            f"over {UNKNOWN_MAX} schema ids of one batch are unknown, such as {min(unknown)} ({unknown[min(unknown)]}): "
+            "is this the Confluent wire format, and this its registry?"
+        )
+
+
 def message_indexes(record: bytes, position: int = HEADER_BYTES) -> tuple[tuple[int, ...], int]:
-    """The path to a Protobuf message, and where the message begins. raises ValueError"""
+    """The path to a Protobuf message, and where the message begins. raises BadRecord"""
     count, position = _zigzag(record, position)
     if count == 0:
         return (0,), position
     if not 0 < count <= INDEXES_MAX:
-        raise ValueError(f"{count} message indexes")
+        raise BadRecord(f"not the Confluent wire format: {count} message indexes")
     found = []
     for _ in range(count):
         index, position = _zigzag(record, position)
@@ -77,7 +105,7 @@ def _zigzag(record: bytes, position: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         if position >= len(record) or shift > 28:
-            raise ValueError("the message indexes are cut off")
+            raise BadRecord("not the Confluent wire format: its message indexes are cut off")
         byte = record[position]
         position += 1
         value |= (byte & 0x7F) << shift
