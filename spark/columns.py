@@ -91,7 +91,7 @@ def check_columns(columns: str | Sequence[str] | None, decoded: Sequence[str] = 
     return tuple(columns)
 
 
-class _Bytes:
+class BinaryColumn:
     """One binary column being gathered."""
 
     def __init__(self, rows: int) -> None:
@@ -132,8 +132,8 @@ class Chunk:
         self._topic = topic
         self._partition = partition
         self._names = names
-        self._key = _Bytes(capacity) if "key" in names else None
-        self._value = _Bytes(capacity) if "value" in names else None
+        self._key = BinaryColumn(capacity) if "key" in names else None
+        self._value = BinaryColumn(capacity) if "value" in names else None
         self._headers: list[Any] | None = [] if "headers" in names else None
 
     @property

@@ -116,8 +116,11 @@ def isolate(
                 continue
         for part, column in zip(parts, found, strict=True):
             part.append(column)
-    return Decoded([pa.concat_arrays(part) if part else pa.nulls(0, kind) for part, kind in zip(parts, kinds, strict=True)],
-                   reasons)  # fmt: skip
+    return Decoded([_joined(part, kind) for part, kind in zip(parts, kinds, strict=True)], reasons)
+
+
+def _joined(parts: list[pa.Array], kind: pa.DataType) -> pa.Array:
+    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts) if parts else pa.nulls(0, kind)
 
 
 def nulls(count: int, kinds: Sequence[pa.DataType]) -> list[pa.Array]:

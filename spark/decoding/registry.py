@@ -171,9 +171,9 @@ def needs(package: str, extra: str, failure: ImportError) -> ImportError:
 def check_target(given: Sequence[object], registry: str | None, subject: str | None, schema: str) -> None:
     """Refuse combinations of a schema, a registry and a subject that make no sense. raises ValueError"""
     has_schema = any(one is not None for one in given)
-    if registry is None and not has_schema:
-        raise ValueError(f"give {schema}, or registry and subject")
     if subject is not None and registry is None:
         raise ValueError(f"subject {subject!r} needs a registry")
+    if registry is None and not has_schema:
+        raise ValueError(f"give {schema}, or registry and subject")
     if registry is not None and has_schema == (subject is not None):
         raise ValueError(f"with a registry give either subject, whose latest schema is read, or {schema}")

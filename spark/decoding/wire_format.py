@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from headrace.spark.columns import BinaryColumn
 from headrace.spark.decoding.python_rows import BadRecord
 from headrace.spark.errors import RegistryUnavailable
 
@@ -26,15 +26,15 @@ INDEXES_MAX = 16
 UNKNOWN_MAX = 20
 
 
-def unframed(values: pa.Array, header_bytes: int = HEADER_BYTES) -> tuple[pa.Array, dict[int, str]]:
+def unframed(values: pa.Array) -> tuple[pa.Array, dict[int, str]]:
     """Records without their header, null where there is none; and the reasons by row."""
     _ids, bad = schema_ids(values)
-    rest = pc.binary_slice(values, header_bytes)
-    if bad:
-        mask = np.zeros(len(values), bool)
-        mask[list(bad)] = True
-        rest = pc.replace_with_mask(rest, pa.array(mask), pa.nulls(len(bad), pa.binary()))
-    return rest, bad
+    data, starts, lengths = _layout(values)
+    absent = values.is_null().to_numpy(zero_copy_only=False)
+    absent[list(bad)] = True
+    found = BinaryColumn(len(values))
+    found.add(data, starts + HEADER_BYTES, np.where(absent, -1, lengths - HEADER_BYTES), 0, len(values))
+    return found.array(len(values)), bad
 
 
 def schema_ids(values: pa.Array) -> tuple[Any, dict[int, str]]:
@@ -43,27 +43,31 @@ def schema_ids(values: pa.Array) -> tuple[Any, dict[int, str]]:
     ids = np.full(count, -1, np.int64)
     if not count:
         return ids, {}
-    buffers = values.buffers()
-    offsets = np.frombuffer(buffers[1], np.int32, count + 1, 4 * values.offset).astype(np.int64)
-    data = np.frombuffer(buffers[2], np.uint8) if buffers[2] is not None and buffers[2].size else np.zeros(0, np.uint8)
-    starts, lengths = offsets[:-1], np.diff(offsets)
+    data, starts, lengths = _layout(values)
     present = values.is_valid().to_numpy(zero_copy_only=False)
     long_enough = np.flatnonzero(present & (lengths >= HEADER_BYTES))
-    at = starts[long_enough]
-    good = data[at] == 0 if len(at) else np.zeros(0, bool)
-    at, rows = at[good], long_enough[good]
-    found = np.zeros(len(at), np.int64)
+    rows = long_enough[data[starts[long_enough]] == 0]
+    found = np.zeros(len(rows), np.int64)
     for index in range(1, HEADER_BYTES):
-        found = (found << 8) | data[at + index]
+        found = (found << 8) | data[starts[rows] + index]
     ids[rows] = found
     bad = {}
     for row in np.flatnonzero(present & (ids < 0)).tolist():
-        size = int(lengths[row])
-        if size < HEADER_BYTES:
-            bad[row] = f"not the Confluent wire format: {size} bytes, at least {HEADER_BYTES} are its header"
-        else:
-            bad[row] = f"not the Confluent wire format: begins with {int(data[starts[row]]):#04x}, not with 0x00"
+        start = int(starts[row])
+        try:
+            schema_id_of(data[start : start + int(lengths[row])].tobytes())
+        except BadRecord as failure:
+            bad[row] = str(failure)
     return ids, bad
+
+
+def _layout(values: pa.Array) -> tuple[Any, Any, Any]:
+    """(bytes, where each record begins in them, its length) of an array of binary."""
+    _validity, ends, data = values.buffers()
+    offsets = np.frombuffer(ends, np.int32, len(values) + 1, 4 * values.offset).astype(np.int64)
+    held = np.frombuffer(data if data is not None else b"", np.uint8)
+    held.flags.writeable = False  # one type for the kernels
+    return held, offsets[:-1], np.diff(offsets)
 
 
 def schema_id_of(record: bytes) -> int:
