@@ -28,6 +28,7 @@ from headrace.client.cluster import EARLIEST, LATEST
 from headrace.ids import TopicPartition
 from headrace.spark.decoding.decode_plan import Decode, DecodePlan, decode_plan
 from headrace.spark.executor_python import check_python
+from headrace.spark.explain import remember
 from headrace.spark.options import SOON, Bound, ScanOptions, parse_options
 from headrace.spark.planner import plan
 from headrace.spark.ranges import OffsetRange
@@ -98,6 +99,7 @@ def scan(
                 found = reading.batches(OffsetRange.from_bytes(descriptor))
                 yield from found if map_batches is None else conformed(map_batches(found), wanted)
 
+    read.__name__ = remember(reading, ranges, map_batches)  # which Spark shows in its plans
     return located(spark, ranges).mapInArrow(read, wanted if wanted is not None else reading.spark_schema())
 
 

@@ -142,7 +142,7 @@ def _reading(writer: Any, reader: Any, columns: tuple[str, ...], skipped_bytes: 
         source = io.BytesIO(record)
         source.seek(skipped_bytes)
         try:
-            found = schemaless_reader(source, writer, target)
+            found: Any = schemaless_reader(source, writer, target)
         except SchemaResolutionError as failure:
             raise BadRecord(f"its schema does not resolve to the reader's: {failure}") from None
         except _MALFORMED as failure:

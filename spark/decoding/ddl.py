@@ -145,7 +145,7 @@ class _Parser:
         raise self.refusal(f"type {word!r} is unknown" if word else "a type is missing")
 
     def _decimal(self) -> DataType:
-        digits = []
+        digits: list[int] = []
         if self._tokens[0] == ("sign", "("):
             while self._take()[1] != ")":
                 _kind, number = self._take()

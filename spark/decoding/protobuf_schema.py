@@ -146,7 +146,7 @@ def descriptors_from(main: bytes, main_name: str, references: Mapping[str, bytes
         except DecodeError as failure:
             raise ValueError(f"descriptor {name}: {failure}") from None
         file.name = name
-    return found.SerializeToString(deterministic=True)
+    return bytes(found.SerializeToString(deterministic=True))
 
 
 def message_at(main: bytes, indexes: tuple[int, ...]) -> str:

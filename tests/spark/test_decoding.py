@@ -1,6 +1,6 @@
 """`decode=` in scan and as options: typed columns leave the worker, bad records go by the mode.
 
-Holds: spark/reading.py, spark/decoding/decode_plan.py, spark/decoding/decode_options.py
+Holds: spark/reading.py, spark/explain.py, spark/decoding/decode_plan.py, spark/decoding/decode_options.py
 """
 
 import pyarrow as pa
@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from headrace.ids import TopicPartition
 from headrace.protocol.record_batch import Record
-from headrace.spark import scan, write_parquet
+from headrace.spark import explain, scan, write_parquet
 from headrace.spark.decoding import csv, json, text
 
 NAME = TopicPartition("clicks", 0)
@@ -124,6 +124,34 @@ def test_csv_over_the_network(spark, log, remote_broker):
     frame = read(spark, remote_broker, decode=csv("page string, ms int", delimiter=";", prefix="v_"))
     assert frame.columns == ["v_page", "v_ms"]
     assert frame.selectExpr("sum(v_ms)").first()[0] == sum(range(50))
+
+
+def test_what_runs_in_the_workers_is_said(spark, clicks, broker):
+    where = pc.field("page") == "/1"
+    frame = read(spark, broker, decode=json(DDL), decode_mode="null", columns="offset,page", where=where)
+    text = explain(frame.groupBy("page").count())
+    size = sum(path.stat().st_size for path in clicks.directory.glob("clicks-*/*.log"))
+    assert text.splitlines() == [
+        "scan of clicks: 2 ranges, 202 offsets",
+        f"  files   2 of 2 ranges on this host, segments of {size:,} bytes",
+        "  reads   offset, value",
+        f"  decodes value by {json(DDL).describe()}, page",
+        "  bad     null",
+        '  where   (page == "/1")',
+        "  gives   offset, page",
+    ]
+    reader = (
+        spark.read.format("headrace").option("kafka.bootstrap.servers", broker.address).option("subscribe", "clicks")
+    )
+    other = reader.option("decode.value.format", "text").option("columns", "offset,value").load()
+    both = explain(other.join(frame, "offset"))
+    assert text in both
+    assert '.format("headrace") of clicks' in both
+    assert "decodes value by text(), value" in both
+    with pytest.raises(ValueError, match="reads nothing by headrace"):
+        explain(spark.range(3))
+    with pytest.raises(ValueError, match="classic session"):
+        explain(object())
 
 
 REFUSED = [
