@@ -14,7 +14,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from headrace.log.names import path_of, segment_bases
+from headrace.log.names import LOG_SUFFIX, path_of, segment_bases
 from headrace.spark.local_range import local_directory
 from headrace.spark.options import parse_options
 from headrace.spark.ranges import OffsetRange
@@ -98,6 +98,6 @@ def _size_bytes(one: OffsetRange) -> int | None:
     ends = [*bases[1:], one.end]
     held = [base for base, end in zip(bases, ends, strict=True) if base < one.end and end > one.start]
     try:
-        return sum(path_of(directory, base, ".log").stat().st_size for base in held)
+        return sum(path_of(directory, base, LOG_SUFFIX).stat().st_size for base in held)
     except OSError:  # retention took one meanwhile
         return None
