@@ -18,10 +18,10 @@ from pyspark.sql.types import StructField, StructType
 from headrace.spark.decoding.decoder import Decoded, Decoder, arrow_types, prefixed, without_prefix
 from headrace.spark.decoding.python_rows import BadRecord, ReadRow, decode_rows
 from headrace.spark.decoding.registry import (
-    RegisteredSchema,
     SchemaRegistry,
     UnknownSchema,
     check_target,
+    latest_of,
     registry_at,
 )
 from headrace.spark.decoding.wire_format import HEADER_BYTES, check_unknown, schema_id_of, schema_ids
@@ -121,14 +121,6 @@ def avro(
         made = AvroDecoder(latest.text, latest.references, found, subject, prefix)
     avro_schema.avro_schema(made.schema, made.references)
     return made
-
-
-def latest_of(registry: SchemaRegistry, subject: str, kind: str) -> RegisteredSchema:
-    """raises   ValueError, for an unknown subject; RegistryUnavailable"""
-    try:
-        return registry.latest(subject, kind)
-    except UnknownSchema as failure:
-        raise ValueError(f"subject {subject!r}: {failure}") from None
 
 
 def _reading(writer: Any, reader: Any, columns: tuple[str, ...], skipped_bytes: int = 0) -> ReadRow:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
-from headrace.spark.decoding.avro_records import latest_of
 from headrace.spark.decoding.decoder import Decoded, Decoder, arrow_types, prefixed, without_prefix
 from headrace.spark.decoding.python_rows import BadRecord, ReadRow, decode_rows
 from headrace.spark.decoding.registry import (
@@ -23,6 +22,7 @@ from headrace.spark.decoding.registry import (
     UnknownSchema,
     check_target,
     descriptor_bytes,
+    latest_of,
     registry_at,
 )
 from headrace.spark.decoding.wire_format import check_unknown, message_indexes, schema_id_of

@@ -115,6 +115,14 @@ def registry_at(url: str) -> SchemaRegistry:
     return SchemaRegistry(url)
 
 
+def latest_of(registry: SchemaRegistry, subject: str, kind: str) -> RegisteredSchema:
+    """raises   ValueError, for an unknown subject; RegistryUnavailable"""
+    try:
+        return registry.latest(subject, kind)
+    except UnknownSchema as failure:
+        raise ValueError(f"subject {subject!r}: {failure}") from None
+
+
 def descriptor_bytes(text: str, what: str) -> bytes:
     """A Protobuf schema as the registry serializes it. raises ValueError"""
     try:

@@ -1,6 +1,6 @@
 """`decode=` in scan and as options: typed columns leave the worker, bad records go by the mode.
 
-Holds: spark/reading.py, spark/explain.py, spark/decoding/decode_plan.py, spark/decoding/decode_options.py
+Holds: spark/reading.py, spark/explain.py, spark/decoding/decode_plan.py
 """
 
 import pyarrow as pa

@@ -19,7 +19,14 @@ def test_every_recipe_of_the_cookbook_gives_what_it_says(spark, log, broker, tmp
     records = [Record(offset, 1_700_000_000_000 + offset, None, value) for offset, value in enumerate(values)]
     log.append(TopicPartition("clicks", 0), records)
     (fence,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    names = {"spark": spark, "b": broker.address, "scan": scan, "write_parquet": write_parquet, "refresh": refresh, "explain": explain}
+    names = {
+        "spark": spark,
+        "b": broker.address,
+        "scan": scan,
+        "write_parquet": write_parquet,
+        "refresh": refresh,
+        "explain": explain,
+    }
     register(spark)
     results = []
     for statement in ast.parse(fence.replace("/data/clicks", str(tmp_path / "clicks"))).body:
