@@ -1,8 +1,8 @@
 """The same query over the same records: `headrace.spark.scan` and `.format("headrace")` on Headrace, `.format("kafka")` on Apache Kafka.
 
-Queries: count and sum of lengths; a filter by substring, counted; Parquet written. `scan` aggregates and writes
-in the Python worker, the others through Spark's rows.
-Runs in a process of its own: `python -m bench.spark_scan HEADRACE KAFKA TOPIC ROUNDS`, prints JSON.
+Queries: count and sum of lengths; a filter by substring, counted; Parquet written; JSON clicks counted by page. `scan`
+aggregates, writes and decodes in the Python worker (`.format("headrace")` decodes there too), the others through Spark's rows.
+Runs in a process of its own: `python -m bench.spark_scan HEADRACE KAFKA TOPIC CLICKS ROUNDS`, prints JSON.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 from bench.peers import jars
 
 NEEDLE = b"777"
+CLICK = "user string, page string, ms long, agent string, ok boolean"
 
 
 def session() -> Any:
@@ -40,19 +41,21 @@ def session() -> Any:
     )
 
 
-def queries(spark: Any, headrace: str, kafka: str, topic: str) -> dict[str, dict[str, Callable[[], Any]]]:
+def queries(spark: Any, headrace: str, kafka: str, topic: str, clicks: str) -> dict[str, dict[str, Callable[[], Any]]]:
     """query -> engine -> function that runs it and returns its result."""
     import pyarrow as pa
     import pyarrow.compute as pc
+    from pyspark.sql import functions as F
 
     from headrace.spark import register, scan, write_parquet
+    from headrace.spark.decoding import json as json_records
 
     register(spark)
     needle = NEEDLE.decode()
 
-    def source(name: str, bootstrap: str) -> Any:
-        reader = spark.read.format(name).option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic)
-        return reader.option("startingOffsets", "earliest").load()
+    def source(name: str, bootstrap: str, subscribed: str = topic, options: dict[str, str] | None = None) -> Any:
+        reader = spark.read.format(name).option("kafka.bootstrap.servers", bootstrap).option("subscribe", subscribed)
+        return reader.options(**(options or {})).option("startingOffsets", "earliest").load()
 
     def sums(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = size = 0
@@ -100,6 +103,20 @@ def queries(spark: Any, headrace: str, kafka: str, topic: str) -> dict[str, dict
         )
         return found.selectExpr("sum(rows)").collect()[0][0]
 
+    def by_page(frame: Any) -> Any:
+        return sorted(map(tuple, frame.groupBy("page").count().collect()))
+
+    def decoded() -> Any:
+        return scan(spark, clicks, bootstrap_servers=headrace, decode=json_records(CLICK), columns=["page"])
+
+    def decoded_by_options() -> Any:
+        options = {"decode.value.format": "json", "decode.value.schema": CLICK, "columns": "page"}
+        return source("headrace", headrace, clicks, options)
+
+    def from_json() -> Any:
+        frame = source("kafka", kafka, clicks).select(F.from_json(F.col("value").cast("string"), CLICK).alias("click"))
+        return frame.select("click.page")
+
     ours, theirs = lambda: source("headrace", headrace), lambda: source("kafka", kafka)
     return {
         "count and sum of lengths": {
@@ -117,14 +134,19 @@ def queries(spark: Any, headrace: str, kafka: str, topic: str) -> dict[str, dict
             "headrace": lambda: through_rows(ours()),
             "kafka": lambda: through_rows(theirs()),
         },
+        "JSON counted by page": {
+            "scan": lambda: by_page(decoded()),
+            "headrace": lambda: by_page(decoded_by_options()),
+            "kafka": lambda: by_page(from_json()),
+        },
     }
 
 
 def main() -> None:
-    headrace, kafka, topic, rounds = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+    headrace, kafka, topic, clicks, rounds = *sys.argv[1:5], int(sys.argv[5])
     spark = session()
     report: dict[str, Any] = {}
-    for query, engines in queries(spark, headrace, kafka, topic).items():
+    for query, engines in queries(spark, headrace, kafka, topic, clicks).items():
         results = {engine: run() for engine, run in engines.items()}  # the first round warms up
         if len(set(map(str, results.values()))) != 1:
             raise SystemExit(f"{query}: the engines disagree: {results}")

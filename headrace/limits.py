@@ -355,6 +355,17 @@ PRODUCE_TIMEOUT_S_MAX = 86_400
 KEPT_KEY_LENGTH_MAX = 256  # of a group id whose partition is remembered; 16,384 of the longest would take 512 MiB
 MESSAGE_LENGTH_MAX = 4_000  # characters of what a client is told, names from its request among them: fits an int16
 
+# Records decoded in Spark's workers (`spark/decoding/`)
+DECODE_REASON_CHARS_MAX = 300  # of why a record was not decoded
+SCHEMA_DEPTH_MAX = 100  # types within types
+MESSAGE_PATHS_MAX = 1000  # to messages that a batch may name before they are looked up again
+REGISTRY_RESPONSE_BYTES_MAX = 16 << 20  # of a schema registry
+REGISTRY_SCHEMAS_MAX = 1000  # that a worker keeps
+REGISTRY_REFERENCES_MAX = 100  # of one schema, theirs too
+MESSAGE_INDEXES_MAX = 16  # messages within messages
+UNKNOWN_SCHEMAS_MAX = 20  # ids of one batch that the registry does not know
+EXPLAINED_SCANS_MAX = 1000  # the latest are remembered
+
 assert CONNECTION_REQUESTS_PER_CYCLE_MAX <= PIPELINED_REQUESTS_MAX <= NETWORK_REQUESTS_PER_CYCLE_MAX
 assert (
     10 * NETWORK_CYCLE_MS_MAX <= WORKER_HANG_TIMEOUT_MS_MIN

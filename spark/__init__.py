@@ -1,6 +1,7 @@
-"""Spark reads segments from the page cache: `scan`, `register` (for `.format("headrace")`), `write_parquet`, `stream`, `refresh`.
+"""Spark reads segments from the page cache: `scan`, `stream`, `register` (for `.format`), `write_parquet`; `refresh`, `explain`.
 
-Without PySpark its other modules serve `headrace.arrow`; these names say what to install then.
+What `decode=` takes is in `headrace.spark.decoding`. Without PySpark the other modules serve `headrace.arrow`; these names say what to
+install then.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ _EXTRA = ("pyarrow", "pyspark", "numba", "llvmlite", "pandas")
 
 try:
     from headrace.spark.datasource import register
+    from headrace.spark.explain import explain
     from headrace.spark.parquet import write_parquet
     from headrace.spark.refresh import refresh
     from headrace.spark.scan import scan
@@ -32,4 +34,4 @@ except ModuleNotFoundError as failure:
 
 choose_python(os.environ, sys.executable)
 
-__all__ = ["refresh", "register", "scan", "stream", "write_parquet"]
+__all__ = ["explain", "refresh", "register", "scan", "stream", "write_parquet"]

@@ -75,8 +75,8 @@ def spark_schema(columns: Sequence[str]) -> str:
     return ", ".join(f"{name} {SPARK_TYPES[name]}" for name in columns)
 
 
-def check_columns(columns: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Column names from a list or a comma-separated string; None: all of kafka's.
+def check_columns(columns: str | Sequence[str] | None, decoded: Sequence[str] = ()) -> tuple[str, ...]:
+    """Column names from a list or a comma-separated string; None: all of kafka's. `decoded` ones may be named too.
 
     raises   ValueError, naming an unknown column, or one listed twice
     """
@@ -84,16 +84,17 @@ def check_columns(columns: str | Sequence[str] | None) -> tuple[str, ...]:
         return KAFKA_COLUMNS
     if isinstance(columns, str):
         columns = [part.strip() for part in columns.split(",") if part.strip()]
-    unknown = [name for name in columns if name not in ALL_COLUMNS]
+    known = dict.fromkeys((*decoded, *ALL_COLUMNS))
+    unknown = [name for name in columns if name not in known]
     if unknown or not columns:
-        raise ValueError(f"columns {unknown or list(columns)}: choose from {', '.join(ALL_COLUMNS)}")
+        raise ValueError(f"columns {unknown or list(columns)}: choose from {', '.join(known)}")
     twice = sorted({name for name in columns if list(columns).count(name) > 1})
     if twice:
         raise ValueError(f"columns {', '.join(twice)} are listed twice; select them twice from the DataFrame instead")
     return tuple(columns)
 
 
-class _Bytes:
+class BinaryColumn:
     """One binary column being gathered.
 
     size_bytes   of the values so far
@@ -142,7 +143,7 @@ class Chunk:
         self._topic = topic
         self._partition = partition
         self._names = names
-        kind = Views if are_views else _Bytes
+        kind = Views if are_views else BinaryColumn
         self._key = kind(capacity) if "key" in names else None
         self._value = kind(capacity) if "value" in names else None
         self._schema = arrow_schema(names, are_views)

@@ -19,12 +19,14 @@ import pyspark
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWriter, InputPartition
+from pyspark.sql.types import StructType
 
-from headrace.spark.columns import ALL_COLUMNS, KAFKA_COLUMNS, SPARK_TYPES, spark_schema
+from headrace.spark.columns import SPARK_TYPES
 from headrace.spark.executor_python import check_python
 from headrace.spark.options import DESCRIPTORS, ScanOptions, parse_options
 from headrace.spark.planner import plan
-from headrace.spark.ranges import OffsetRange, read_range
+from headrace.spark.ranges import OffsetRange
+from headrace.spark.reading import Reading, reading_of
 from headrace.spark.sink import NO_OVERWRITE, HeadraceWriter, check_schema
 from headrace.spark.sink_options import SinkOptions, parse_sink_options
 from headrace.spark.stream_options import parse_stream_options
@@ -45,9 +47,9 @@ class RangePartition(InputPartition):
 class HeadraceReader(DataSourceReader):
     """The batch reader: plans in the driver, reads in the workers."""
 
-    def __init__(self, options: ScanOptions, names: tuple[str, ...]) -> None:
+    def __init__(self, options: ScanOptions, reading: Reading) -> None:
         self._options = options
-        self._names = names
+        self._reading = reading
 
     def partitions(self) -> list[InputPartition]:
         """One for each range."""
@@ -56,7 +58,7 @@ class HeadraceReader(DataSourceReader):
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """The records of one range."""
         if partition is not None and partition.value is not None:
-            yield from read_range(OffsetRange.from_bytes(bytes(partition.value)), self._names)
+            yield from self._reading.batches(OffsetRange.from_bytes(bytes(partition.value)))
 
 
 class HeadraceDataSource(DataSource):
@@ -66,22 +68,19 @@ class HeadraceDataSource(DataSource):
     def name(cls) -> str:
         return "headrace"
 
-    def schema(self) -> str:
-        """The columns asked for, as the kafka source types them.
+    def schema(self) -> str | StructType:
+        """The columns asked for, as the kafka source types them or as they are decoded.
 
         raises   ValueError for bad options: at `load()`, where Spark does not say whether it is for a batch or a stream; what
                  only one of them takes is refused by `reader` and `streamReader`
         """
         options = parse_options(self.options, is_stream=None)
-        if DESCRIPTORS in self.options:
-            return DESCRIPTOR_SCHEMA
-        if options.columns is not None:
-            return spark_schema(options.columns)
-        return spark_schema((*KAFKA_COLUMNS, "headers") if options.includes_headers else KAFKA_COLUMNS)
+        return DESCRIPTOR_SCHEMA if DESCRIPTORS in self.options else reading_of(options, None).spark_schema()
 
     def reader(self, schema: Any) -> DataSourceReader:
         """A batch reader of the schema's columns: ours, or a part of it that the user named."""
-        return HeadraceReader(parse_options(self.options), _names_of(schema))
+        options = parse_options(self.options)
+        return HeadraceReader(options, _reading_for(schema, options))
 
     def streamReader(self, schema: Any) -> Any:
         """The same as a stream; Spark calls it at `start()`."""
@@ -90,7 +89,7 @@ class HeadraceDataSource(DataSource):
         except ImportError:
             raise ValueError(NO_LIMITS.format(pyspark.__version__)) from None
         options = parse_stream_options(self.options)
-        return HeadraceStreamReader(options, () if options.descriptors else _names_of(schema))
+        return HeadraceStreamReader(options, Reading(()) if options.descriptors else _reading_for(schema, options.scan))
 
     def writer(self, schema: Any, overwrite: bool) -> DataSourceWriter:
         """A batch writer. raises ValueError, for bad options, columns, or mode"""
@@ -112,17 +111,19 @@ class HeadraceDataSource(DataSource):
         return options
 
 
-def _names_of(schema: Any) -> tuple[str, ...]:
+def _reading_for(schema: Any, options: ScanOptions) -> Reading:
     """raises   ValueError, for columns that are not the source's"""
+    decoded = {} if options.decode is None else {one.name: one.dataType for one in options.decode.fields().fields}
+    known = {**SPARK_TYPES, **{name: kind.simpleString() for name, kind in decoded.items()}}
     for column in schema.fields:
-        wanted = SPARK_TYPES.get(column.name)
+        wanted = known.get(column.name)
         if column.dataType.simpleString() != wanted:
-            has = f"it is {wanted}" if wanted else f"choose from {', '.join(ALL_COLUMNS)}"
+            has = f"it is {wanted}" if wanted else f"choose from {', '.join(known)}"
             raise ValueError(
                 f"schema: the headrace source can't read {column.name} as {column.dataType.simpleString()} ({has}); "
                 "cast it in the query"
             )
-    return tuple(schema.fieldNames())
+    return Reading(tuple(schema.fieldNames()), options.decode)
 
 
 def register(spark: SparkSession) -> None:

@@ -27,3 +27,11 @@ class TopicRecreated(HeadraceError):
 
 class TransactionsUnsupported(HeadraceError):
     """read_committed over a transactional batch: not supported yet."""
+
+
+class UndecodableRecord(HeadraceError):
+    """A record that `decode=` could not decode, under mode "fail"; names topic, partition and offset."""
+
+
+class RegistryUnavailable(HeadraceError):
+    """The schema registry did not respond, or not as one."""

@@ -20,6 +20,9 @@ from headrace.client.cluster import EARLIEST, LATEST
 from headrace.ids import TopicPartition
 from headrace.spark.columns import check_columns
 from headrace.spark.consumer_properties import BOOTSTRAP_SERVERS, CHECK_CRCS, ISOLATION_LEVEL, check_properties
+from headrace.spark.decoding.decode_options import PREFIX as DECODE
+from headrace.spark.decoding.decode_options import decode_from_options
+from headrace.spark.decoding.decode_plan import DecodePlan
 from headrace.spark.ranges import PATIENCE_S
 
 STRATEGIES = ("subscribe", "subscribePattern", "assign")
@@ -84,6 +87,7 @@ class ScanOptions:
     attempts         attempts at planning, each waits for an unavailable broker
     retry_pause_s    between two attempts at such a broker
     patience_s       of a task for an unavailable broker
+    decode           what keys and values are decoded by
     """
 
     bootstrap_servers: str
@@ -104,13 +108,17 @@ class ScanOptions:
     attempts: int = 3
     retry_pause_s: float = 1.0
     patience_s: float = PATIENCE_S
+    decode: DecodePlan | None = None
 
 
-def parse_options(options: Mapping[str, str], is_stream: bool | None = False) -> ScanOptions:
+def parse_options(
+    options: Mapping[str, str], is_stream: bool | None = False, decode: DecodePlan | None = None
+) -> ScanOptions:
     """The options of a reader.
 
     is_stream   None: not known yet, what either a batch or a stream takes is taken
-    raises      ValueError, naming option, value and reason
+    decode      given as an argument: then not in options too
+    raises      ValueError, naming option, value and reason; ImportError, if a decoder's package is not installed
     """
     given = {key.lower(): str(value) for key, value in options.items()}
     check_properties(given)
@@ -119,7 +127,7 @@ def parse_options(options: Mapping[str, str], is_stream: bool | None = False) ->
             raise ValueError(f"option {NAMES[key]} is not allowed in a stream, which has no end")
         if NAMES.get(key) in IN_STREAMS and is_stream is False:
             warnings.warn(f"option {NAMES[key]} applies to streams only: ignored in a batch", stacklevel=2)
-        elif key not in NAMES and not key.startswith("kafka.") and key not in INTERNAL:
+        elif key not in NAMES and not key.startswith(("kafka.", DECODE)) and key not in INTERNAL:
             warnings.warn(f"option {key} is unknown to the headrace source: ignored", stacklevel=2)
     if not given.get(BOOTSTRAP_SERVERS, "").strip():
         raise ValueError(f"option {BOOTSTRAP_SERVERS} must be set")
@@ -127,7 +135,12 @@ def parse_options(options: Mapping[str, str], is_stream: bool | None = False) ->
     if len(strategies) != 1:
         found = ", ".join(strategies) or "none"
         raise ValueError(f"exactly one of {', '.join(STRATEGIES)} must be set, found {found}")
+    decoded = decode_from_options(given)
+    if decoded is not None and decode is not None:
+        raise ValueError("decode is given twice, as an argument and in options")
+    decode = decode or decoded
     columns = given.get("columns")
+    decoded_names = () if decode is None else decode.fields().names
     checks_crcs = bool_of(given, "checkCrcs", given.get(CHECK_CRCS, "true").strip().lower() == "true")
     parsed = ScanOptions(
         bootstrap_servers=given[BOOTSTRAP_SERVERS],
@@ -143,10 +156,11 @@ def parse_options(options: Mapping[str, str], is_stream: bool | None = False) ->
         unmatched_timestamp_is_latest=_strategy(given) == "latest",
         read_committed=given.get(ISOLATION_LEVEL, "").strip().lower() == "read_committed",
         checks_crcs=checks_crcs,
-        columns=check_columns(columns) if columns is not None else None,
+        columns=check_columns(columns, decoded_names) if columns is not None else None,
         attempts=max(number_of(given, "fetchOffset.numRetries", 0, 3) or 0, 1),
         retry_pause_s=(number_of(given, "fetchOffset.retryIntervalMs", 0, 1000) or 0) / 1000,
         patience_s=(number_of(given, "kafkaConsumer.pollTimeoutMs", 0, int(1000 * PATIENCE_S)) or 0) / 1000,
+        decode=decode,
     )
     _check_order(parsed)
     return parsed

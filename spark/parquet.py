@@ -20,9 +20,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import Row, SparkSession
 
-from headrace.spark.columns import arrow_schema
-from headrace.spark.ranges import OffsetRange, read_range
-from headrace.spark.scan import Offsets, Where, filtered, joined, located, planned
+from headrace.spark.decoding.decode_plan import Decode
+from headrace.spark.ranges import OffsetRange
+from headrace.spark.reading import Reading, Where
+from headrace.spark.scan import Offsets, joined, located, plan_of, planned
 
 FILE_SCHEMA = "path string, topic string, partition int, start bigint, end bigint, rows bigint, bytes bigint"
 COMPRESSIONS = ("snappy", "gzip", "brotli", "zstd", "lz4", "none")
@@ -47,6 +48,8 @@ def write_parquet(
     *,
     bootstrap_servers: str | Sequence[str] | None = None,
     columns: str | Sequence[str] | None = None,
+    decode: Decode | None = None,
+    decode_mode: str = "fail",
     where: Where = None,
     start: Offsets = None,
     end: Offsets = None,
@@ -69,7 +72,7 @@ def write_parquet(
         "kafka.bootstrap.servers": joined(bootstrap_servers, "bootstrap_servers"),
         "minPartitions": min_partitions,
     }
-    names, ranges = planned(spark, given, start, end, options, columns, where)
+    reading, ranges = planned(spark, given, start, end, options, columns, where, plan_of(decode, decode_mode))
     target.mkdir(exist_ok=True)
     before = sorted(target.glob("*.parquet"))
     job = uuid.uuid4().hex[:8]
@@ -78,7 +81,7 @@ def write_parquet(
         for batch in batches:
             for descriptor in batch.column(0).to_pylist():
                 one = OffsetRange.from_bytes(descriptor)
-                yield _write_file(one, filtered(read_range(one, names), where), names, str(target), compression, job)
+                yield _write_file(one, reading, str(target), compression, job)
 
     try:
         rows = located(spark, ranges).mapInArrow(write, FILE_SCHEMA).collect()
@@ -123,8 +126,7 @@ def _check_compression(compression: str) -> None:
 
 def _write_file(
     one: OffsetRange,
-    batches: Iterator[pa.RecordBatch],
-    names: Sequence[str],
+    reading: Reading,
     directory: str,
     compression: str,
     job: str,
@@ -134,8 +136,8 @@ def _write_file(
     path = os.path.join(directory, name)
     rows = 0
     try:
-        with pq.ParquetWriter(hidden, arrow_schema(names), compression=compression.lower()) as writer:
-            for batch in batches:
+        with pq.ParquetWriter(hidden, reading.arrow_schema(), compression=compression.lower()) as writer:
+            for batch in reading.batches(one):
                 writer.write_batch(batch)
                 rows += batch.num_rows
         os.replace(hidden, path)

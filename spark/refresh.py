@@ -24,7 +24,7 @@ def refresh(frame: DataFrame) -> DataFrame:
     if plan is None:
         raise ValueError("refresh needs a classic session: with Spark Connect call load() again")
     leaves = plan().analyzed().collectLeaves()
-    sources = [_source(leaves.apply(index)) for index in range(leaves.size())]
+    sources = [source_of(leaves.apply(index)) for index in range(leaves.size())]
     if not any(source is not None for source in sources):
         raise ValueError('this DataFrame reads nothing with .format("headrace")')
     for source in sources:
@@ -33,7 +33,7 @@ def refresh(frame: DataFrame) -> DataFrame:
     return frame.select("*")
 
 
-def _source(leaf: Any) -> Any:
+def source_of(leaf: Any) -> Any:
     """The JVM's side of our data source, None for other leaves of a plan."""
     if leaf.getClass().getSimpleName() != "DataSourceV2Relation":
         return None

@@ -21,21 +21,21 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from headrace.client.cluster import EARLIEST, LATEST
 from headrace.ids import TopicPartition
-from headrace.spark.columns import arrow_schema, check_columns, spark_schema
+from headrace.spark.decoding.decode_plan import Decode, DecodePlan, decode_plan
 from headrace.spark.executor_python import check_python
+from headrace.spark.explain import remember
 from headrace.spark.options import SOON, Bound, ScanOptions, parse_options
 from headrace.spark.planner import plan
-from headrace.spark.ranges import ROWS_PER_BATCH, OffsetRange, read_range
+from headrace.spark.ranges import OffsetRange
+from headrace.spark.reading import Reading, Where, reading_of
 from headrace.spark.result_schema import conformed
 from headrace.spark.warm import warm
 
-Where = Any  # pyarrow.compute.Expression, or RecordBatch -> boolean array
 MapBatches = Callable[[Iterator[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 Offsets = str | Mapping[TopicPartition, int] | None
 
@@ -48,6 +48,8 @@ def scan(
     *,
     bootstrap_servers: str | Sequence[str] | None = None,
     columns: str | Sequence[str] | None = None,
+    decode: Decode | None = None,
+    decode_mode: str = "fail",
     where: Where = None,
     start: Offsets = None,
     end: Offsets = None,
@@ -63,7 +65,11 @@ def scan(
 
     topics         a name, comma-separated names, or a sequence of names
     columns        of key, value, topic, partition, offset, timestamp, timestampType (None: these), headers,
-                   key_length, value_length (the lengths cost no copy of the bytes)
+                   key_length, value_length (the lengths cost no copy of the bytes), and decoded ones; with `decode` None: those alone
+    decode         how the value is decoded, by `headrace.spark.decoding`: json("page string, ms long"), csv(...), text(), avro(...),
+                   protobuf(...); a dict of decoders by "value" and "key" for both
+    decode_mode    for a record that does not decode: "fail", "null" (its decoded columns are null), or "column" (as null, and
+                   `_corrupt` has the reason)
     where          filter applied in the worker: an Arrow expression over the columns, or a function from a RecordBatch to
                    a boolean array
     start, end     "earliest", "latest", or offsets by TopicPartition; partitions not named are read from the start or to the end
@@ -84,16 +90,15 @@ def scan(
         "checkCrcs": None if check_crcs else False,
         "failOnDataLoss": None if fail_on_data_loss else False,
     }
-    names, ranges = planned(spark, given, start, end, options, columns, where)
+    reading, ranges = planned(spark, given, start, end, options, columns, where, plan_of(decode, decode_mode))
     wanted = None if schema is None else struct_of(spark, schema)
-    return frame_of(spark, ranges, names, where, map_batches, wanted)
+    return frame_of(spark, ranges, reading, map_batches, wanted)
 
 
 def frame_of(
     spark: SparkSession,
     ranges: list[OffsetRange],
-    names: tuple[str, ...],
-    where: Where,
+    reading: Reading,
     map_batches: MapBatches | None,
     wanted: StructType | None,
 ) -> DataFrame:
@@ -102,10 +107,11 @@ def frame_of(
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for descriptor in batch.column(0).to_pylist():
-                found = filtered(read_range(OffsetRange.from_bytes(descriptor), names, ROWS_PER_BATCH), where)
+                found = reading.batches(OffsetRange.from_bytes(descriptor))
                 yield from found if map_batches is None else conformed(map_batches(found), wanted)
 
-    return located(spark, ranges).mapInArrow(read, wanted if wanted is not None else spark_schema(names))
+    read.__name__ = remember(reading, ranges, map_batches)  # which Spark shows in its plans
+    return located(spark, ranges).mapInArrow(read, wanted if wanted is not None else reading.spark_schema())
 
 
 def planned(
@@ -116,18 +122,31 @@ def planned(
     options: Mapping[str, Any] | None,
     columns: str | Sequence[str] | None,
     where: Where,
-) -> tuple[tuple[str, ...], list[OffsetRange]]:
-    """(columns, ranges) of a read, after all checks that the driver can make. raises what `scan` raises"""
-    parsed = scan_options(given, start, end, options)
-    names = columns_of(parsed, columns)
-    check_where(where, names)
+    decode: DecodePlan | None = None,
+) -> tuple[Reading, list[OffsetRange]]:
+    """What is read, and the ranges, after all checks that the driver can make. raises what `scan` raises"""
+    parsed = scan_options(given, start, end, options, decode)
+    reading = reading_of(parsed, columns, where)
     check_python(spark)
     warm()
-    return names, plan(parsed, parallelism_of(spark))
+    return reading, plan(parsed, parallelism_of(spark))
+
+
+def plan_of(decode: Decode | None, mode: str) -> DecodePlan | None:
+    """raises   ValueError, TypeError"""
+    if decode is None:
+        if mode != "fail":
+            raise ValueError(f"decode_mode {mode!r} needs decode; with options, set decode.mode")
+        return None
+    return decode_plan(decode, mode)
 
 
 def scan_options(
-    given: Mapping[str, Any], start: Offsets, end: Offsets, options: Mapping[str, Any] | None
+    given: Mapping[str, Any],
+    start: Offsets,
+    end: Offsets,
+    options: Mapping[str, Any] | None,
+    decode: DecodePlan | None = None,
 ) -> ScanOptions:
     """Arguments and options merged and parsed. raises ValueError"""
     words = {"startingOffsets": start, "endingOffsets": end}
@@ -135,7 +154,7 @@ def scan_options(
         if isinstance(value, str) and value not in SOON:
             raise ValueError(f"start and end are 'earliest', 'latest' or offsets by partition, not {value!r}")
     merged = merged_options({**given, **{name: word for name, word in words.items() if isinstance(word, str)}}, options)
-    parsed = replace(parse_options(merged), splits=True)
+    parsed = replace(parse_options(merged, decode=decode), splits=True)
     if start is not None and not isinstance(start, str):
         parsed = replace(parsed, start=_bound(start, EARLIEST))
     if end is not None and not isinstance(end, str):
@@ -163,26 +182,6 @@ def joined(names: str | Sequence[str] | None, what: str) -> str | None:
     if not parts or not all(isinstance(part, str) for part in parts):
         raise ValueError(f"{what} {names!r} must be a string or a list of strings")
     return ",".join(parts)
-
-
-def check_where(where: Where, names: Sequence[str]) -> None:
-    """Check a filter on the driver, before a task uses it. raises ValueError"""
-    if where is None:
-        return
-    if isinstance(where, pc.Expression):
-        import pyarrow.dataset as ds  # the driver's alone
-
-        try:
-            ds.dataset(arrow_schema(names).empty_table()).to_table(filter=where)
-        except (pa.ArrowException, KeyError) as failure:
-            raise ValueError(
-                f"where {where}: {failure}; it sees the columns that are read: {', '.join(names)}"
-            ) from None
-    elif isinstance(where, Column) or not callable(where):
-        raise ValueError(
-            f"where must be an Arrow expression (pyarrow.compute.field(...)) or a function of a RecordBatch, not {where!r}; "
-            "Spark's own columns and SQL strings go into DataFrame.where"
-        )
 
 
 def located(spark: SparkSession, ranges: list[OffsetRange]) -> DataFrame:
@@ -235,25 +234,6 @@ def _located_rdd(context: Any, rows: list[Any], ranges: list[OffsetRange]) -> An
 
 def _scala_seq(jvm: Any, items: Any) -> Any:
     return jvm.scala.jdk.javaapi.CollectionConverters.asScala(items).toSeq()
-
-
-def filtered(batches: Iterator[pa.RecordBatch], where: Where) -> Iterator[pa.RecordBatch]:
-    if where is None:
-        yield from batches
-        return
-    is_function = callable(where)
-    for batch in batches:
-        kept = batch.filter(where(batch)) if is_function else batch.filter(where)
-        if kept.num_rows:
-            yield kept
-
-
-def columns_of(parsed: ScanOptions, columns: str | Sequence[str] | None) -> tuple[str, ...]:
-    if columns is not None and parsed.columns is not None:
-        raise ValueError("option columns is given twice, as an argument and in options")
-    if columns is None and parsed.columns is None and parsed.includes_headers:
-        return (*check_columns(None), "headers")
-    return check_columns(columns if columns is not None else parsed.columns)
 
 
 def struct_of(spark: SparkSession, schema: str | StructType) -> StructType:

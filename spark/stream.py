@@ -23,11 +23,9 @@ from headrace.ids import TopicPartition
 from headrace.spark.datasource import register
 from headrace.spark.options import COMMIT_GROUP, DESCRIPTORS, SOON
 from headrace.spark.ranges import OffsetRange
+from headrace.spark.reading import Where, reading_of
 from headrace.spark.scan import (
     MapBatches,
-    Where,
-    check_where,
-    columns_of,
     frame_of,
     joined,
     merged_options,
@@ -85,14 +83,13 @@ def stream(
         DESCRIPTORS: parallelism_of(spark),
     }
     merged = merged_options(given, options)
-    names = columns_of(parse_stream_options(merged).scan, columns)
-    check_where(where, names)
+    reading = reading_of(parse_stream_options(merged).scan, columns, where)
     wanted = None if schema is None else struct_of(spark, schema)
     register(spark)
 
     def process(descriptors: DataFrame, batch_id: int) -> None:
         ranges = [OffsetRange.from_bytes(bytes(row.descriptor)) for row in descriptors.collect()]
-        each_batch(frame_of(descriptors.sparkSession, ranges, names, where, map_batches, wanted), batch_id)
+        each_batch(frame_of(descriptors.sparkSession, ranges, reading, map_batches, wanted), batch_id)
 
     writer = spark.readStream.format("headrace").options(**merged).load().writeStream.foreachBatch(process)
     if trigger is not None:

@@ -21,7 +21,8 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from headrace.spark.ranges import OffsetRange, read_range
+from headrace.spark.ranges import OffsetRange
+from headrace.spark.reading import Reading
 from headrace.spark.stream_offsets import from_json, to_json
 from headrace.spark.stream_options import StreamOptions
 from headrace.spark.stream_planner import StreamPlanner
@@ -36,9 +37,9 @@ class Descriptors(InputPartition):
 class HeadraceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """The stream reader of one query."""
 
-    def __init__(self, options: StreamOptions, names: tuple[str, ...]) -> None:
+    def __init__(self, options: StreamOptions, reading: Reading) -> None:
         self._options = options
-        self._names = names
+        self._reading = reading
         self._planner = StreamPlanner(options)
 
     def initialOffset(self) -> dict[str, Any]:
@@ -78,7 +79,7 @@ class HeadraceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             yield pa.RecordBatch.from_arrays([pa.array(partition.value, pa.binary())], schema=DESCRIPTOR_SCHEMA)
             return
         for descriptor in partition.value:
-            yield from read_range(OffsetRange.from_bytes(descriptor), self._names)
+            yield from self._reading.batches(OffsetRange.from_bytes(descriptor))
 
     def commit(self, end: dict[str, Any]) -> None:
         """Everything below `end` was processed."""

@@ -70,6 +70,7 @@ FORMATS = {
     "node/restart_policy.py": ("_DOUBLINGS_MAX", "follows from the back-off's bounds"),
     "spark/consumer_properties.py": ("_INT_MAX _LONG_MAX", "int32, int64"),
     "spark/columns.py": ("GATHER_BYTES_MAX TIMESTAMP_MS_MAX", "Arrow's int32; microseconds in an int64"),
+    "spark/decoding/ddl.py": ("DECIMAL_DIGITS_MAX", "Arrow's and Spark's Decimal128"),
     "spark/decode.py": ("ENTRY_BYTES_MIN", "a length and a magic"),
     "cli/settings.py": ("LONG_MAX INT_MAX", "int64, int32"),
     "cli/topics.py": ("REPLICAS_MAX", "an int16"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from headrace.ids import TopicPartition
 from headrace.protocol.record_batch import Record
-from headrace.spark import refresh, register, scan, stream, write_parquet
+from headrace.spark import explain, refresh, register, scan, stream, write_parquet
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "spark.md"
 
@@ -26,6 +26,7 @@ def test_every_recipe_of_the_cookbook_gives_what_it_says(spark, log, broker, tmp
         "stream": stream,
         "write_parquet": write_parquet,
         "refresh": refresh,
+        "explain": explain,
         "print": lambda *printed: micro_batches.append(printed),
     }
     micro_batches = []
@@ -36,8 +37,11 @@ def test_every_recipe_of_the_cookbook_gives_what_it_says(spark, log, broker, tmp
             results.append(eval(compile(ast.Expression(statement.value), "guide", "eval"), names))
         else:
             exec(compile(ast.Module([statement], []), "guide", "exec"), names)
-    json, errors, sizes, pattern, _view, files = results
-    assert [(row.page, row["count"]) for row in json.collect()] == [("home", 99), (None, 1)]
+    pages, bad, _said, by_options, errors, sizes, pattern, _view, files = results
+    assert {(row.page, row["count"]) for row in pages.collect()} == {("home", 99), (None, 1)}
+    assert {(row.page, row["count"]) for row in by_options.collect()} == {("home", 99), (None, 1)}
+    assert [(row.offset, row._corrupt) for row in bad.collect()] == [(99, "value: not a JSON object: b'an error'")]
+    assert names["slow"].count() == 9
     assert errors.count() == 1
     assert sizes.first()[0] == sum(map(len, values))
     assert pattern.columns[-1] == "headers"

@@ -1,0 +1,158 @@
+"""Avro: records without a file around them, plain or in Confluent's wire format, read by fastavro one at a time.
+
+Runs in: Spark's Python workers. Fields that are not asked for are skipped, not built. In the wire format each record is read
+by the schema it was written with, from the registry, and resolved to the reader's.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.types import StructField, StructType
+
+from headrace.spark.decoding.decoder import Decoded, Decoder, arrow_types, prefixed, without_prefix
+from headrace.spark.decoding.python_rows import BadRecord, ReadRow, decode_rows
+from headrace.spark.decoding.registry import (
+    SchemaRegistry,
+    UnknownSchema,
+    check_target,
+    latest_of,
+    registry_at,
+)
+from headrace.spark.decoding.wire_format import HEADER_BYTES, check_unknown, schema_id_of, schema_ids
+
+if TYPE_CHECKING:
+    from headrace.spark.decoding.avro_schema import AvroSchema
+
+KIND = "AVRO"
+_MALFORMED = (EOFError, ValueError, LookupError, TypeError, OverflowError, ArithmeticError)
+
+
+@dataclass(frozen=True, slots=True)
+class AvroDecoder(Decoder):
+    """A reader's schema; with a registry, records are in the wire format."""
+
+    schema: str
+    references: tuple[tuple[str, str], ...] = ()
+    registry: SchemaRegistry | None = None
+    subject: str = ""
+    prefix: str = ""
+
+    def fields(self, source: str) -> StructType:
+        fields = self._parsed().fields
+        if not fields.names[0]:
+            return StructType([StructField(self.prefix + source, fields.fields[0].dataType)])
+        return prefixed(fields, self.prefix)
+
+    def decode(self, values: pa.Array, names: Sequence[str], source: str = "value") -> Decoded:
+        wanted = without_prefix(self.wanted(names, source), self.prefix)
+        parsed = self._parsed()
+        own = parsed.fields.names if parsed.fields.names[0] else [source]
+        sources = [parsed.sources[own.index(name)] for name in wanted.names]
+        reader = parsed.projected(wanted.names)
+        kinds = arrow_types(wanted)
+        columns = tuple(wanted.names) if parsed.fields.names[0] else ()
+        if self.registry is None:
+            return decode_rows(values.to_pylist(), _reading(parsed.plain, reader, columns), sources, kinds)
+        return self._framed(values, reader, columns, sources, kinds)
+
+    def describe(self) -> str:
+        where = "" if self.registry is None else f", registry {self.registry.shown} {self.subject}".rstrip()
+        return f"avro({self.fields('value').simpleString()}{where})"
+
+    def _parsed(self) -> AvroSchema:
+        from headrace.spark.decoding.avro_schema import avro_schema
+
+        return avro_schema(self.schema, self.references)
+
+    def _framed(
+        self, values: pa.Array, reader: Any, columns: tuple[str, ...], sources: Sequence[Any], kinds: Sequence[Any]
+    ) -> Decoded:
+        ids, _bad = schema_ids(values)
+        readers: dict[int, ReadRow] = {}
+        unknown: dict[int, str] = {}
+        for schema_id in sorted(set(ids.tolist()) - {-1}):
+            try:
+                readers[schema_id] = self._writer(schema_id, reader, columns)
+            except UnknownSchema as failure:
+                unknown[schema_id] = str(failure)
+                check_unknown(unknown)
+        return decode_rows(values.to_pylist(), _by_id(readers, unknown), sources, kinds)
+
+    def _writer(self, schema_id: int, reader: Any, columns: tuple[str, ...]) -> ReadRow:
+        from headrace.spark.decoding.avro_schema import avro_plain
+
+        assert self.registry is not None
+        found = self.registry.schema(schema_id, KIND)
+        return _reading(avro_plain(found.text, found.references), reader, columns, HEADER_BYTES)
+
+
+def avro(
+    schema: str | Mapping[str, Any] | None = None,
+    *,
+    registry: str | None = None,
+    subject: str | None = None,
+    prefix: str = "",
+) -> AvroDecoder:
+    """Avro records into columns: the fields of a record, or for another type one column called `value` (or `key`).
+
+    schema     the reader's, as JSON text or a dict; without a registry also the writer's, of plain records
+    registry   URL of a schema registry (user:password@ in it for basic authentication): records are in the Confluent wire format
+    subject    such as "clicks-value": its latest schema, asked for now, is the reader's
+    prefix     put before the columns' names
+    raises     ValueError; RegistryUnavailable; ImportError, if fastavro is not installed
+    """
+    from headrace.spark.decoding import avro_schema
+
+    check_target([schema], registry, subject, "schema")
+    found = None if registry is None else registry_at(registry)
+    if schema is not None:
+        text = schema if isinstance(schema, str) else json.dumps(schema)
+        made = AvroDecoder(text, registry=found, prefix=prefix)
+    else:
+        assert found is not None
+        assert subject is not None
+        latest = latest_of(found, subject, KIND)
+        made = AvroDecoder(latest.text, latest.references, found, subject, prefix)
+    avro_schema.avro_schema(made.schema, made.references)
+    return made
+
+
+def _reading(writer: Any, reader: Any, columns: tuple[str, ...], skipped_bytes: int = 0) -> ReadRow:
+    """What reads one record; without columns the record is the value of the only one."""
+    from fastavro import schemaless_reader
+    from fastavro.read import SchemaResolutionError
+
+    target = None if writer == reader else reader
+
+    def read(record: bytes) -> Sequence[Any]:
+        source = io.BytesIO(record)
+        source.seek(skipped_bytes)
+        try:
+            found: Any = schemaless_reader(source, writer, target)
+        except SchemaResolutionError as failure:
+            raise BadRecord(f"its schema does not resolve to the reader's: {failure}") from None
+        except _MALFORMED as failure:
+            raise BadRecord(f"not a record of the schema: {type(failure).__name__} {failure}".rstrip()) from None
+        if source.tell() != len(record):
+            raise BadRecord(f"not a record of the schema: {len(record) - source.tell()} bytes are left")
+        return [found[name] for name in columns] if columns else (found,)
+
+    return read
+
+
+def _by_id(readers: Mapping[int, ReadRow], unknown: Mapping[int, str]) -> ReadRow:
+    """What reads a record by the id in it."""
+
+    def read(record: bytes) -> Sequence[Any]:
+        schema_id = schema_id_of(record)
+        if schema_id in unknown:
+            raise BadRecord(unknown[schema_id])
+        return readers[schema_id](record)
+
+    return read

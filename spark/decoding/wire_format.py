@@ -1,0 +1,117 @@
+"""Confluent's wire format: magic 0, the schema's id in four bytes, for Protobuf the path to the message, then the record.
+
+    0       1                 5
+    | 0x00  | schema id, BE   | Avro or JSON
+    | 0x00  | schema id, BE   | count, indexes (zigzag varints; a single 0 for the first message) | Protobuf
+
+Runs in: Spark's Python workers.
+
+Source: Confluent's "Formats, Serializers, and Deserializers", wire format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from headrace.limits import MESSAGE_INDEXES_MAX, UNKNOWN_SCHEMAS_MAX
+from headrace.spark.columns import BinaryColumn
+from headrace.spark.decoding.python_rows import BadRecord
+from headrace.spark.errors import RegistryUnavailable
+
+HEADER_BYTES = 5
+
+
+def unframed(values: pa.Array) -> tuple[pa.Array, dict[int, str]]:
+    """Records without their header, null where there is none; and the reasons by row."""
+    _ids, bad = schema_ids(values)
+    data, starts, lengths = _layout(values)
+    absent = values.is_null().to_numpy(zero_copy_only=False)
+    absent[list(bad)] = True
+    found = BinaryColumn(len(values))
+    found.add(data, starts + HEADER_BYTES, np.where(absent, -1, lengths - HEADER_BYTES), 0, len(values))
+    return found.array(len(values)), bad
+
+
+def schema_ids(values: pa.Array) -> tuple[Any, dict[int, str]]:
+    """The id of each record, -1 for null and for what has no such header; and why, by row."""
+    count = len(values)
+    ids = np.full(count, -1, np.int64)
+    if not count:
+        return ids, {}
+    data, starts, lengths = _layout(values)
+    present = values.is_valid().to_numpy(zero_copy_only=False)
+    long_enough = np.flatnonzero(present & (lengths >= HEADER_BYTES))
+    rows = long_enough[data[starts[long_enough]] == 0]
+    found = np.zeros(len(rows), np.int64)
+    for index in range(1, HEADER_BYTES):
+        found = (found << 8) | data[starts[rows] + index]
+    ids[rows] = found
+    bad = {}
+    for row in np.flatnonzero(present & (ids < 0)).tolist():
+        start = int(starts[row])
+        try:
+            schema_id_of(data[start : start + int(lengths[row])].tobytes())
+        except BadRecord as failure:
+            bad[row] = str(failure)
+    return ids, bad
+
+
+def _layout(values: pa.Array) -> tuple[Any, Any, Any]:
+    """(bytes, where each record begins in them, its length) of an array of binary."""
+    _validity, ends, data = values.buffers()
+    offsets = np.frombuffer(ends, np.int32, len(values) + 1, 4 * values.offset).astype(np.int64)
+    held = np.frombuffer(data if data is not None else b"", np.uint8)
+    held.flags.writeable = False  # one type for the kernels
+    return held, offsets[:-1], np.diff(offsets)
+
+
+def schema_id_of(record: bytes) -> int:
+    """raises   BadRecord"""
+    if len(record) < HEADER_BYTES:
+        raise BadRecord(f"not the Confluent wire format: {len(record)} bytes, at least {HEADER_BYTES} are its header")
+    if record[0]:
+        raise BadRecord(f"not the Confluent wire format: begins with {record[0]:#04x}, not with 0x00")
+    return int.from_bytes(record[1:HEADER_BYTES], "big")
+
+
+def check_unknown(unknown: Mapping[int, str]) -> None:
+    """Bound what a batch asks a registry for in vain: four random bytes would each be another id.
+
+    raises   RegistryUnavailable
+    """
+    if len(unknown) > UNKNOWN_SCHEMAS_MAX:
+        raise RegistryUnavailable(
+            f"over {UNKNOWN_SCHEMAS_MAX} schema ids of one batch are unknown, such as {min(unknown)} ({unknown[min(unknown)]}): "
+            "is this the Confluent wire format, and this its registry?"
+        )
+
+
+def message_indexes(record: bytes, position: int = HEADER_BYTES) -> tuple[tuple[int, ...], int]:
+    """The path to a Protobuf message, and where the message begins. raises BadRecord"""
+    count, position = _zigzag(record, position)
+    if count == 0:
+        return (0,), position
+    if not 0 < count <= MESSAGE_INDEXES_MAX:
+        raise BadRecord(f"not the Confluent wire format: {count} message indexes")
+    found = []
+    for _ in range(count):
+        index, position = _zigzag(record, position)
+        found.append(index)
+    return tuple(found), position
+
+
+def _zigzag(record: bytes, position: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        if position >= len(record) or shift > 28:
+            raise BadRecord("not the Confluent wire format: its message indexes are cut off")
+        byte = record[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return (value >> 1) ^ -(value & 1), position

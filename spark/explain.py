@@ -1,0 +1,103 @@
+"""`explain`: what of a query runs in the Python workers, beneath what Spark's own `explain()` shows.
+
+Runs in: Spark's driver, PySpark Classic. A scan's function carries a name, `headrace_scan_7`, which Spark keeps in its plans:
+so scans are found in any DataFrame made of them. What `.format("headrace")` reads is found as `refresh` finds it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from headrace.limits import EXPLAINED_SCANS_MAX
+from headrace.log.names import LOG_SUFFIX, path_of, segment_bases
+from headrace.spark.local_range import local_directory
+from headrace.spark.options import parse_options
+from headrace.spark.ranges import OffsetRange
+from headrace.spark.reading import Reading, reading_of
+from headrace.spark.refresh import source_of
+
+_NAME = re.compile(r"headrace_scan_\d+")
+_numbers = itertools.count(1)
+_scans: OrderedDict[str, tuple[Reading, Sequence[OffsetRange], str]] = OrderedDict()
+
+
+def explain(frame: DataFrame) -> str:
+    """What the workers do for a DataFrame: ranges and bytes, columns, decoding, filter; a paragraph for each read.
+
+    raises   ValueError, if it reads nothing of headrace in a classic session
+    """
+    execution = getattr(getattr(frame, "_jdf", None), "queryExecution", None)
+    if execution is None:
+        raise ValueError("explain needs a classic session")
+    analyzed = execution().analyzed()
+    names = dict.fromkeys(_NAME.findall(str(analyzed.toString())))
+    found = ["\n".join(_scan_lines(*_scans[name])) for name in names if name in _scans]
+    leaves = analyzed.collectLeaves()
+    for index in range(leaves.size()):
+        leaf = leaves.apply(index)
+        if source_of(leaf) is not None:
+            found.append("\n".join(_source_lines(leaf)))
+    if not found:
+        raise ValueError("this DataFrame reads nothing by headrace's scan or .format")
+    return "\n\n".join(found)
+
+
+def remember(reading: Reading, ranges: Sequence[OffsetRange], map_batches: Callable[..., Any] | None) -> str:
+    """The name for a scan's function."""
+    name = f"headrace_scan_{next(_numbers)}"
+    mapped = "" if map_batches is None else getattr(map_batches, "__name__", repr(map_batches))
+    _scans[name] = (reading, ranges, mapped)
+    if len(_scans) > EXPLAINED_SCANS_MAX:
+        _scans.popitem(last=False)
+    return name
+
+
+def _scan_lines(reading: Reading, ranges: Sequence[OffsetRange], mapped: str) -> list[str]:
+    topics = ", ".join(sorted({one.topic for one in ranges})) or "nothing"
+    offsets = sum(one.end - one.start for one in ranges)
+    sizes = [_size_bytes(one) for one in ranges]
+    here = [size for size in sizes if size is not None]
+    lines = [
+        f"scan of {topics}: {len(ranges)} ranges, {offsets:,} offsets",
+        f"  files   {len(here)} of {len(ranges)} ranges on this host, segments of {sum(here):,} bytes",
+        *_reading_lines(reading),
+    ]
+    return [*lines, f"  then    map_batches {mapped}"] if mapped else lines
+
+
+def _source_lines(leaf: Any) -> list[str]:
+    options = parse_options({str(key): str(value) for key, value in dict(leaf.options().asCaseSensitiveMap()).items()})
+    reading = Reading(tuple(leaf.schema().fieldNames()), reading_of(options, None).decode)
+    what = ", ".join(options.topics) or options.pattern or ", ".join(map(str, options.assigned))
+    return [f'.format("headrace") of {what}, ranges planned by Spark at the first action', *_reading_lines(reading)]
+
+
+def _reading_lines(reading: Reading) -> list[str]:
+    lines = [f"  reads   {', '.join(reading.sources())}"]
+    if reading.decode is not None:
+        lines += [f"  decodes {line}" for line in reading.decode.describe(reading.names)]
+        lines.append(f"  bad     {reading.decode.mode}")
+    if reading.where is not None:
+        where = getattr(reading.where, "__name__", "a function") if callable(reading.where) else reading.where
+        lines.append(f"  where   {where}")
+    return [*lines, f"  gives   {', '.join(reading.names)}"]
+
+
+def _size_bytes(one: OffsetRange) -> int | None:
+    """Bytes of the segments that hold a range, None if they are not on this host."""
+    directory = local_directory(one)
+    if directory is None:
+        return None
+    bases = segment_bases(directory)
+    ends = [*bases[1:], one.end]
+    held = [base for base, end in zip(bases, ends, strict=True) if base < one.end and end > one.start]
+    try:
+        return sum(path_of(directory, base, LOG_SUFFIX).stat().st_size for base in held)
+    except OSError:  # retention took one meanwhile
+        return None
