@@ -14,22 +14,23 @@ import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.client.cluster import EARLIEST, LATEST
 from headrace.ids import TopicPartition
 from headrace.spark.columns import check_columns
 from headrace.spark.consumer_properties import BOOTSTRAP_SERVERS, CHECK_CRCS, ISOLATION_LEVEL, check_properties
-from headrace.spark.decoding.decode_options import PREFIX as DECODE
-from headrace.spark.decoding.decode_options import decode_from_options
-from headrace.spark.decoding.decode_plan import DecodePlan
 from headrace.spark.ranges import PATIENCE_S
+
+if TYPE_CHECKING:
+    from headrace.spark.decoding.decode_plan import DecodePlan
 
 STRATEGIES = ("subscribe", "subscribePattern", "assign")
 COMMIT_GROUP = "headrace.commit.group"
 IN_STREAMS = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", COMMIT_GROUP)
 DESCRIPTORS = "headrace.descriptors"  # of `stream`: how many cores the ranges, which are read elsewhere, are for
 INTERNAL = (DESCRIPTORS,)
+DECODE_PREFIX = "decode."
 NAMES = {
     name.lower(): name
     for name in (
@@ -111,6 +112,17 @@ class ScanOptions:
     decode: DecodePlan | None = None
 
 
+def _decoded(given: Mapping[str, str]) -> DecodePlan | None:
+    """What options say of decoding. raises   ValueError; ImportError, if a decoder's package is not installed"""
+    if not any(key.startswith(DECODE_PREFIX) for key in given):
+        return None
+    from headrace.spark.decoding.decode_options import (
+        decode_from_options,  # Spark's types, which `headrace.arrow` goes without
+    )
+
+    return decode_from_options(given)
+
+
 def parse_options(
     options: Mapping[str, str], is_stream: bool | None = False, decode: DecodePlan | None = None
 ) -> ScanOptions:
@@ -127,7 +139,7 @@ def parse_options(
             raise ValueError(f"option {NAMES[key]} is not allowed in a stream, which has no end")
         if NAMES.get(key) in IN_STREAMS and is_stream is False:
             warnings.warn(f"option {NAMES[key]} applies to streams only: ignored in a batch", stacklevel=2)
-        elif key not in NAMES and not key.startswith(("kafka.", DECODE)) and key not in INTERNAL:
+        elif key not in NAMES and not key.startswith(("kafka.", DECODE_PREFIX)) and key not in INTERNAL:
             warnings.warn(f"option {key} is unknown to the headrace source: ignored", stacklevel=2)
     if not given.get(BOOTSTRAP_SERVERS, "").strip():
         raise ValueError(f"option {BOOTSTRAP_SERVERS} must be set")
@@ -135,7 +147,7 @@ def parse_options(
     if len(strategies) != 1:
         found = ", ".join(strategies) or "none"
         raise ValueError(f"exactly one of {', '.join(STRATEGIES)} must be set, found {found}")
-    decoded = decode_from_options(given)
+    decoded = _decoded(given)
     if decoded is not None and decode is not None:
         raise ValueError("decode is given twice, as an argument and in options")
     decode = decode or decoded

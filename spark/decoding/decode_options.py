@@ -14,8 +14,8 @@ from headrace.spark.decoding.decoder import Decoder
 from headrace.spark.decoding.json_records import json
 from headrace.spark.decoding.protobuf_records import protobuf
 from headrace.spark.decoding.text_records import text
+from headrace.spark.options import DECODE_PREFIX
 
-PREFIX = "decode."
 MODE = "decode.mode"
 
 
@@ -24,7 +24,7 @@ def decode_from_options(given: Mapping[str, str]) -> DecodePlan | None:
 
     raises   ValueError, naming option, value and reason; ImportError, if a format needs a package that is not installed
     """
-    own = {name.removeprefix(PREFIX): value for name, value in given.items() if name.startswith(PREFIX)}
+    own = {name.removeprefix(DECODE_PREFIX): value for name, value in given.items() if name.startswith(DECODE_PREFIX)}
     if not own:
         return None
     mode = own.pop("mode", "fail").strip().lower()
@@ -34,7 +34,9 @@ def decode_from_options(given: Mapping[str, str]) -> DecodePlan | None:
     for name, value in own.items():
         source, _dot, key = name.partition(".")
         if source not in SOURCES or not key:
-            raise ValueError(f"option {PREFIX}{name} is unknown: decode.mode, decode.value.* and decode.key.* exist")
+            raise ValueError(
+                f"option {DECODE_PREFIX}{name} is unknown: decode.mode, decode.value.* and decode.key.* exist"
+            )
         by_source.setdefault(source, {})[key] = value
     if not by_source:
         raise ValueError(f"option {MODE} {mode!r} needs decode.value.format or decode.key.format")
@@ -42,7 +44,7 @@ def decode_from_options(given: Mapping[str, str]) -> DecodePlan | None:
 
 
 def _decoder(source: str, own: Mapping[str, str]) -> Decoder:
-    name = f"{PREFIX}{source}"
+    name = f"{DECODE_PREFIX}{source}"
     given = own.get("format", "").strip().lower()
     if not given:
         raise ValueError(f"option {name}.format must be set: one of {', '.join(_FORMATS)}")
