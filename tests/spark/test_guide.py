@@ -27,9 +27,9 @@ def test_every_recipe_of_the_cookbook_gives_what_it_says(spark, log, broker, tmp
         "write_parquet": write_parquet,
         "refresh": refresh,
         "explain": explain,
-        "print": lambda *printed: micro_batches.append(printed),
+        "print": lambda *words: printed.append(words),
     }
-    micro_batches = []
+    printed = []
     register(spark)
     results = []
     for statement in ast.parse(fence.replace("/data/", f"{tmp_path}/")).body:
@@ -48,7 +48,9 @@ def test_every_recipe_of_the_cookbook_gives_what_it_says(spark, log, broker, tmp
     assert pattern.count() == 100
     assert sum(row.rows for row in files) == 100
     assert names["query"].awaitTermination(120)
-    assert micro_batches == [(0, sum(map(len, values)))]
+    (explained,), micro_batch = printed
+    assert explained.startswith("scan of clicks: ")
+    assert micro_batch == (0, sum(map(len, values)))
     assert spark.sql("SELECT count(*) FROM clicks").first()[0] == 100
     assert refresh(spark.table("clicks")).count() == 100
     spark.catalog.dropTempView("clicks")
