@@ -20,6 +20,8 @@ import pyarrow.csv as pcsv
 from pyspark.sql.types import StructType
 
 from headrace.spark.decoding.decoder import (
+    BYTES_TOGETHER,
+    ROWS_APART,
     Decoded,
     Decoder,
     Refused,
@@ -32,8 +34,6 @@ from headrace.spark.decoding.decoder import (
 )
 from headrace.spark.decoding.spark_types import arrow_type, names_within, struct_of
 
-BYTES_TOGETHER = 8 << 20
-ROWS_APART = 256
 _LINE_BREAK = r"[\r\n]"
 _ROW = re.compile(r"Row #(\d+): ")
 _Parse = Callable[[pa.Array], list[pa.Array]]

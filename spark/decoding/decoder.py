@@ -20,6 +20,9 @@ from pyspark.sql.types import StructField, StructType
 from headrace.limits import DECODE_REASON_CHARS_MAX
 from headrace.spark.decoding.spark_types import arrow_type
 
+BYTES_TOGETHER = 8 << 20  # parsed in one call, of formats that take many records
+ROWS_APART = 256  # and then this few, where one of them is bad
+
 
 class Decoded(NamedTuple):
     """Columns of as many rows as there were records, null where a record is bad; `reasons` by row of these."""

@@ -25,6 +25,8 @@ import pyarrow.json as pj
 from pyspark.sql.types import StructType
 
 from headrace.spark.decoding.decoder import (
+    BYTES_TOGETHER,
+    ROWS_APART,
     Decoded,
     Decoder,
     Refused,
@@ -39,8 +41,6 @@ from headrace.spark.decoding.json_mismatch import Check, check_of, mismatch
 from headrace.spark.decoding.spark_types import arrow_type, names_within, struct_of
 from headrace.spark.decoding.wire_format import unframed
 
-BYTES_TOGETHER = 8 << 20
-ROWS_APART = 256
 _EMPTY = b"{}"
 _SPACE = b" \t\r\n"
 _TWO_DOCUMENTS = r"\}\s*\{"

@@ -1,23 +1,5 @@
 """A log directory, and a broker that serves it."""
 
-import pytest
+from tests.support.file_log_fixtures import broker, log, remote_broker
 
-from tests.support.fake_broker import FakeBroker, FileLog
-
-
-@pytest.fixture
-def log(tmp_path):
-    return FileLog(tmp_path / "log")
-
-
-@pytest.fixture
-def broker(log):
-    with FakeBroker(log) as broker:
-        yield broker
-
-
-@pytest.fixture
-def remote_broker(log):
-    """The same log; it does not tell where its files are."""
-    with FakeBroker(log, tells_directories=False) as broker:
-        yield broker
+__all__ = ["broker", "log", "remote_broker"]

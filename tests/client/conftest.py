@@ -2,18 +2,9 @@
 
 import pytest
 
-from tests.support.fake_broker import FakeBroker, FileLog
+from tests.support.file_log_fixtures import broker, log
 
-
-@pytest.fixture
-def log(tmp_path):
-    return FileLog(tmp_path / "log")
-
-
-@pytest.fixture
-def broker(log):
-    with FakeBroker(log) as broker:
-        yield broker
+__all__ = ["broker", "log"]
 
 
 @pytest.fixture(autouse=True)

@@ -5,28 +5,12 @@ import sys
 
 import pytest
 
-from tests.support.fake_broker import FakeBroker, FileLog
+from tests.support.file_log_fixtures import broker, log, remote_broker
+
+__all__ = ["broker", "log", "remote_broker"]
 
 os.environ["PYSPARK_PYTHON"] = sys.executable
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-
-
-@pytest.fixture
-def log(tmp_path):
-    return FileLog(tmp_path / "log")
-
-
-@pytest.fixture
-def broker(log):
-    with FakeBroker(log) as broker:
-        yield broker
-
-
-@pytest.fixture
-def remote_broker(log):
-    """The same log; it does not tell where its files are."""
-    with FakeBroker(log, tells_directories=False) as broker:
-        yield broker
 
 
 @pytest.fixture(scope="session")
