@@ -21,12 +21,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.arrow.columns import arrow_schema, check_columns
+from headrace.arrow.planner import plan
+from headrace.arrow.ranges import read_range
+from headrace.arrow.scan_options import Bound, ScanOptions
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.ids import TopicPartition
-from headrace.spark.columns import arrow_schema, check_columns
-from headrace.spark.options import Bound, ScanOptions
-from headrace.spark.planner import plan
-from headrace.spark.ranges import read_range
 
 DEFAULT_COLUMNS = ("partition", "offset", "timestamp", "key", "value")
 ROWS_PER_BATCH = 65_536
@@ -56,7 +56,7 @@ class Reader:
         self.offsets: dict[int, int] = {}
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """raises   as `headrace.spark.ranges.read_range`: CorruptRange, TopicRecreated, KafkaError, ConnectionFailed, ..."""
+        """raises   as `headrace.arrow.ranges.read_range`: CorruptRange, TopicRecreated, KafkaError, ConnectionFailed, ..."""
         yield from self._once()
         if not self._follows:
             return

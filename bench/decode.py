@@ -19,11 +19,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from headrace.arrow.columns import KAFKA_COLUMNS
+from headrace.arrow.ranges import OffsetRange, read_range
 from headrace.log.names import path_of
 from headrace.protocol.compression import Codec
 from headrace.protocol.record_batch import build_batch, iterate_batches, iterate_records
-from headrace.spark.columns import KAFKA_COLUMNS
-from headrace.spark.ranges import OffsetRange, read_range
 
 RECORDS_PER_BATCH = 150  # 16 KiB batches at 100-byte values, a producer's default
 CLUSTER_ID = "bench"

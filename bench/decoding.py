@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from bench.decode import CLUSTER_ID, RECORDS_PER_BATCH, median_seconds
+from headrace.arrow.ranges import OffsetRange
 from headrace.log.names import path_of
 from headrace.protocol.record_batch import build_batch
 from headrace.spark.decoding import avro, csv, json, text
 from headrace.spark.decoding.decode_plan import DecodePlan, decode_plan
-from headrace.spark.ranges import OffsetRange
 from headrace.spark.reading import Reading
 
 DDL = "user string, page string, ms long, agent string, ok boolean"

@@ -21,16 +21,16 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWriter, InputPartition
 from pyspark.sql.types import StructType
 
-from headrace.spark.columns import SPARK_TYPES
+from headrace.arrow.planner import plan
+from headrace.arrow.ranges import OffsetRange
+from headrace.arrow.warm import warm
+from headrace.spark.column_types import SPARK_TYPES
 from headrace.spark.executor_python import check_python
-from headrace.spark.options import DESCRIPTORS, ScanOptions, parse_options
-from headrace.spark.planner import plan
-from headrace.spark.ranges import OffsetRange
+from headrace.spark.options import DESCRIPTORS, SourceOptions, parse_options
 from headrace.spark.reading import Reading, reading_of
 from headrace.spark.sink import NO_OVERWRITE, HeadraceWriter, check_schema
 from headrace.spark.sink_options import SinkOptions, parse_sink_options
 from headrace.spark.stream_options import parse_stream_options
-from headrace.spark.warm import warm
 
 DESCRIPTOR_SCHEMA = "descriptor binary"
 NO_LIMITS = "streams need PySpark 4.2 or later, which can limit a micro-batch; this is PySpark {}"
@@ -47,7 +47,7 @@ class RangePartition(InputPartition):
 class HeadraceReader(DataSourceReader):
     """The batch reader: plans in the driver, reads in the workers."""
 
-    def __init__(self, options: ScanOptions, reading: Reading) -> None:
+    def __init__(self, options: SourceOptions, reading: Reading) -> None:
         self._options = options
         self._reading = reading
 
@@ -111,7 +111,7 @@ class HeadraceDataSource(DataSource):
         return options
 
 
-def _reading_for(schema: Any, options: ScanOptions) -> Reading:
+def _reading_for(schema: Any, options: SourceOptions) -> Reading:
     """raises   ValueError, for columns that are not the source's"""
     decoded = {} if options.decode is None else {one.name: one.dataType for one in options.decode.fields().fields}
     known = {**SPARK_TYPES, **{name: kind.simpleString() for name, kind in decoded.items()}}

@@ -1,4 +1,4 @@
-"""Exceptions of reading and writing, beside the client's KafkaError and ConnectionFailed."""
+"""Exceptions of decoding and writing, beside those of reading (`arrow/errors.py`)."""
 
 from __future__ import annotations
 
@@ -7,26 +7,6 @@ from headrace.errors import HeadraceError
 
 class BadRow(HeadraceError):
     """A row that can't be a record: a null topic, a header without a key."""
-
-
-class CorruptRange(HeadraceError):
-    """Bytes that are not valid batches, or were changed after they were written; names file and position."""
-
-
-class DataLoss(HeadraceError):
-    """Requested offsets no longer exist; failOnDataLoss=false reads what is left."""
-
-
-class TimestampOverflow(HeadraceError):
-    """A record's timestamp does not fit Spark's timestamp type."""
-
-
-class TopicRecreated(HeadraceError):
-    """A topic was deleted and created again after its offsets were planned: they refer to other records now."""
-
-
-class TransactionsUnsupported(HeadraceError):
-    """read_committed over a transactional batch: not supported yet."""
 
 
 class UndecodableRecord(HeadraceError):

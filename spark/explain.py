@@ -14,11 +14,11 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from headrace.arrow.local_range import local_directory
+from headrace.arrow.ranges import OffsetRange
 from headrace.limits import EXPLAINED_SCANS_MAX
 from headrace.log.names import LOG_SUFFIX, path_of, segment_bases
-from headrace.spark.local_range import local_directory
 from headrace.spark.options import parse_options
-from headrace.spark.ranges import OffsetRange
 from headrace.spark.reading import Reading, reading_of
 from headrace.spark.refresh import source_of
 

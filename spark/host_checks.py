@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from headrace.spark.compiled import private_directory
+from headrace.arrow.compiled import private_directory
 from headrace.spark.executor_python import VARIABLE, has_package
 
 HOST_VARIABLE = "SPARK_LOCAL_HOSTNAME"
@@ -95,7 +95,7 @@ def _pyspark() -> Check:
 
 
 def _cache() -> Check:
-    import headrace.spark.decode as kernels
+    import headrace.arrow.decode as kernels
 
     beside = Path(kernels.__file__).parent
     home = Path(os.path.expanduser("~/.cache"))

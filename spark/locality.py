@@ -20,10 +20,10 @@ from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple
 
+from headrace.arrow.local_range import is_directory_of
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.ids import TopicPartition
 from headrace.log.names import LOG_SUFFIX
-from headrace.spark.local_range import is_directory_of
 
 
 class Place(IntEnum):

@@ -13,14 +13,15 @@ import json
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headrace.arrow.columns import check_columns
+from headrace.arrow.ranges import PATIENCE_S
+from headrace.arrow.scan_options import Bound, ScanOptions
 from headrace.client.cluster import EARLIEST, LATEST
 from headrace.ids import TopicPartition
-from headrace.spark.columns import check_columns
 from headrace.spark.consumer_properties import BOOTSTRAP_SERVERS, CHECK_CRCS, ISOLATION_LEVEL, check_properties
-from headrace.spark.ranges import PATIENCE_S
 
 if TYPE_CHECKING:
     from headrace.spark.decoding.decode_plan import DecodePlan
@@ -63,52 +64,9 @@ _JAVA_CLASS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
-    """One end of the offsets to read.
+class SourceOptions(ScanOptions):
+    """What to read, and what keys and values are decoded by."""
 
-    offsets      by partition: an offset, EARLIEST or LATEST
-    timestamps   by partition, in milliseconds
-    default      for partitions that neither names
-    timestamp    for all partitions, instead of the rest
-    option       that gave the offsets or timestamps, and must name every partition that is read; '' if it need not
-    """
-
-    default: int = EARLIEST
-    offsets: Mapping[TopicPartition, int] = field(default_factory=dict)
-    timestamps: Mapping[TopicPartition, int] = field(default_factory=dict)
-    timestamp: int | None = None
-    option: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ScanOptions:
-    """What to read.
-
-    splits           also without `min_partitions`, into as many ranges as there are cores
-    attempts         attempts at planning, each waits for an unavailable broker
-    retry_pause_s    between two attempts at such a broker
-    patience_s       of a task for an unavailable broker
-    decode           what keys and values are decoded by
-    """
-
-    bootstrap_servers: str
-    topics: tuple[str, ...] = ()
-    pattern: str | None = None
-    assigned: tuple[TopicPartition, ...] = ()
-    start: Bound = Bound(EARLIEST)
-    end: Bound = Bound(LATEST)
-    min_partitions: int | None = None
-    max_records_per_partition: int | None = None
-    fails_on_data_loss: bool = True
-    includes_headers: bool = False
-    unmatched_timestamp_is_latest: bool = False  # startingOffsetsByTimestampStrategy=latest
-    read_committed: bool = False
-    checks_crcs: bool = True
-    columns: tuple[str, ...] | None = None
-    splits: bool = False
-    attempts: int = 3
-    retry_pause_s: float = 1.0
-    patience_s: float = PATIENCE_S
     decode: DecodePlan | None = None
 
 
@@ -125,7 +83,7 @@ def _decoded(given: Mapping[str, str]) -> DecodePlan | None:
 
 def parse_options(
     options: Mapping[str, str], is_stream: bool | None = False, decode: DecodePlan | None = None
-) -> ScanOptions:
+) -> SourceOptions:
     """The options of a reader.
 
     is_stream   None: not known yet, what either a batch or a stream takes is taken
@@ -154,7 +112,7 @@ def parse_options(
     columns = given.get("columns")
     decoded_names = () if decode is None else decode.fields().names
     checks_crcs = bool_of(given, "checkCrcs", given.get(CHECK_CRCS, "true").strip().lower() == "true")
-    parsed = ScanOptions(
+    parsed = SourceOptions(
         bootstrap_servers=given[BOOTSTRAP_SERVERS],
         topics=_topics(given.get("subscribe")),
         pattern=_pattern(given.get("subscribepattern")),

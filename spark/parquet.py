@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import Row, SparkSession
 
+from headrace.arrow.ranges import OffsetRange
 from headrace.spark.decoding.decode_plan import Decode
-from headrace.spark.ranges import OffsetRange
 from headrace.spark.reading import Reading, Where
 from headrace.spark.scan import Offsets, joined, located, plan_of, planned
 

@@ -15,12 +15,13 @@ import pyarrow.compute as pc
 from pyspark.sql import Column
 from pyspark.sql.types import StructType
 
-from headrace.spark.columns import ARROW_TYPES, SPARK_TYPES, check_columns
+from headrace.arrow.columns import ARROW_TYPES, check_columns
+from headrace.arrow.ranges import ROWS_PER_BATCH, OffsetRange, read_range
+from headrace.spark.column_types import SPARK_TYPES
 from headrace.spark.decoding.ddl import parse_ddl
 from headrace.spark.decoding.decode_plan import DecodePlan
 from headrace.spark.decoding.spark_types import arrow_type
-from headrace.spark.options import ScanOptions
-from headrace.spark.ranges import ROWS_PER_BATCH, OffsetRange, read_range
+from headrace.spark.options import SourceOptions
 
 Where = Any  # pyarrow.compute.Expression, or RecordBatch -> boolean array
 
@@ -69,7 +70,7 @@ class Reading:
         return _filtered(found, self.where)
 
 
-def reading_of(options: ScanOptions, columns: str | Sequence[str] | None, where: Where = None) -> Reading:
+def reading_of(options: SourceOptions, columns: str | Sequence[str] | None, where: Where = None) -> Reading:
     """What arguments and options ask for; without columns kafka's, or what is decoded.
 
     raises   ValueError

@@ -24,17 +24,18 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from headrace.arrow.planner import plan
+from headrace.arrow.ranges import OffsetRange
+from headrace.arrow.scan_options import Bound
+from headrace.arrow.warm import warm
 from headrace.client.cluster import EARLIEST, LATEST
 from headrace.ids import TopicPartition
 from headrace.spark.decoding.decode_plan import Decode, DecodePlan, decode_plan
 from headrace.spark.executor_python import check_python
 from headrace.spark.explain import remember
-from headrace.spark.options import SOON, Bound, ScanOptions, parse_options
-from headrace.spark.planner import plan
-from headrace.spark.ranges import OffsetRange
+from headrace.spark.options import SOON, SourceOptions, parse_options
 from headrace.spark.reading import Reading, Where, reading_of
 from headrace.spark.result_schema import conformed
-from headrace.spark.warm import warm
 
 MapBatches = Callable[[Iterator[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 Offsets = str | Mapping[TopicPartition, int] | None
@@ -147,7 +148,7 @@ def scan_options(
     end: Offsets,
     options: Mapping[str, Any] | None,
     decode: DecodePlan | None = None,
-) -> ScanOptions:
+) -> SourceOptions:
     """Arguments and options merged and parsed. raises ValueError"""
     words = {"startingOffsets": start, "endingOffsets": end}
     for value in words.values():

@@ -26,7 +26,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from headrace.client.cluster import Cluster
 from headrace.client.producer import Producer
 from headrace.protocol.record_batch import Header
-from headrace.spark.columns import SPARK_TYPES
+from headrace.spark.column_types import SPARK_TYPES
 from headrace.spark.errors import BadRow
 from headrace.spark.sink_options import SinkOptions
 

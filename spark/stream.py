@@ -19,10 +19,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
+from headrace.arrow.ranges import OffsetRange
 from headrace.ids import TopicPartition
 from headrace.spark.datasource import register
 from headrace.spark.options import COMMIT_GROUP, DESCRIPTORS, SOON
-from headrace.spark.ranges import OffsetRange
 from headrace.spark.reading import Where, reading_of
 from headrace.spark.scan import (
     MapBatches,

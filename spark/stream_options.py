@@ -13,7 +13,7 @@ from headrace.client.cluster import LATEST
 from headrace.spark.options import (
     COMMIT_GROUP,
     DESCRIPTORS,
-    ScanOptions,
+    SourceOptions,
     number_of,
     parse_options,
 )
@@ -33,7 +33,7 @@ class StreamOptions:
     descriptors    0: records are read; else ranges for that many cores, which are read elsewhere
     """
 
-    scan: ScanOptions
+    scan: SourceOptions
     max_offsets: int | None = None
     min_offsets: int | None = None
     max_delay_ms: int = MAX_TRIGGER_DELAY_MS

@@ -22,13 +22,13 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 
+from headrace.arrow.errors import DataLoss
+from headrace.arrow.planner import patiently, ranges_between, resolved, selected, tell
+from headrace.arrow.ranges import OffsetRange
 from headrace.client.admin import Admin
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
-from headrace.spark.errors import DataLoss
-from headrace.spark.planner import patiently, ranges_between, resolved, selected, tell
-from headrace.spark.ranges import OffsetRange
 from headrace.spark.stream_offsets import Offsets, lag_of, prorated
 from headrace.spark.stream_options import StreamOptions
 

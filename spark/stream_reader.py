@@ -21,7 +21,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from headrace.spark.ranges import OffsetRange
+from headrace.arrow.ranges import OffsetRange
 from headrace.spark.reading import Reading
 from headrace.spark.stream_offsets import from_json, to_json
 from headrace.spark.stream_options import StreamOptions

@@ -199,7 +199,7 @@ def test_the_map_was_read_and_has_every_folder():
     assert packages == set(FOLDERS)
     assert MAP.layers["shm"] == {"headrace"}
     assert MAP.layers["headrace"] == set()
-    assert ("spark", "log") in MAP.readers
+    assert ("arrow", "log") in MAP.readers
     assert MAP.pure
 
 
@@ -270,9 +270,9 @@ def tree(tmp_path_factory):
         ("log/config.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from headrace.cli import main", "cli"),
         ("workers/network/loop.py", "from headrace import client", "client"),
         ("controller/process.py", "import headrace.client.cluster as c", "client"),
-        ("spark/ranges.py", "from headrace.log.writing.partition_log import PartitionLog", "PartitionLog"),
-        ("spark/ranges.py", "import headrace.log.disk", "Disk"),
-        ("spark/ranges.py", "from headrace.log import disk", "Disk"),
+        ("arrow/ranges.py", "from headrace.log.writing.partition_log import PartitionLog", "PartitionLog"),
+        ("arrow/ranges.py", "import headrace.log.disk", "Disk"),
+        ("arrow/ranges.py", "from headrace.log import disk", "Disk"),
         ("cli/topics.py", "from headrace.shm.ring import RingWriter", "RingWriter"),
         ("cli/topics.py", "from headrace.log.segments.segment import Segment", "Segment"),
         ("workers/network/loop.py", "from headrace.log.writing.partition_log import PartitionLog", "PartitionLog"),

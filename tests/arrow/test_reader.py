@@ -1,6 +1,6 @@
 """The log as Arrow: what comes, where its bytes lie, and what DuckDB, Polars and pandas make of it.
 
-Holds: spark/views.py, spark/copying.py
+Holds: arrow/views.py, arrow/copying.py
 """
 
 import mmap
@@ -17,11 +17,11 @@ import pyarrow.compute as pc
 import pytest
 
 import headrace.arrow
+from headrace.arrow import local_range
 from headrace.arrow import reader as reader_module
+from headrace.arrow.views import Views
 from headrace.ids import TopicPartition
 from headrace.protocol.compression import Codec
-from headrace.spark import local_range
-from headrace.spark.views import Views
 from tests.support.waiting import wait_until
 
 NAME = TopicPartition("clicks", 0)

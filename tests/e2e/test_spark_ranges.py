@@ -6,15 +6,15 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
+from headrace.arrow.errors import CorruptRange, TopicRecreated
+from headrace.arrow.local_range import local_directory
+from headrace.arrow.planner import plan
+from headrace.arrow.ranges import read_range
+from headrace.arrow.scan_options import ScanOptions
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import Cluster
 from headrace.client.producer import Producer
 from headrace.errors import KafkaError
-from headrace.spark.errors import CorruptRange, TopicRecreated
-from headrace.spark.local_range import local_directory
-from headrace.spark.options import ScanOptions
-from headrace.spark.planner import plan
-from headrace.spark.ranges import read_range
 from tests.support.waiting import wait_until
 
 

@@ -5,13 +5,13 @@ import uuid
 import pyarrow as pa
 import pytest
 
+from headrace.arrow.errors import DataLoss
+from headrace.arrow.ranges import read_range
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import Cluster
 from headrace.client.producer import Producer
 from headrace.errors import KafkaError
 from headrace.ids import TopicPartition
-from headrace.spark.errors import DataLoss
-from headrace.spark.ranges import read_range
 from headrace.spark.stream_options import parse_stream_options
 from headrace.spark.stream_planner import StreamPlanner
 from tests.support.waiting import wait_until

@@ -1,4 +1,7 @@
-"""`.format("headrace")` stands where `.format("kafka")` stood."""
+"""`.format("headrace")` stands where `.format("kafka")` stood.
+
+Holds: spark/column_types.py
+"""
 
 import pytest
 from pyspark.errors import PySparkException

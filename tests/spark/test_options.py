@@ -5,10 +5,11 @@ Holds: spark/consumer_properties.py
 
 import pytest
 
+from headrace.arrow.scan_options import Bound
 from headrace.client.cluster import EARLIEST, LATEST
 from headrace.ids import TopicPartition
 from headrace.spark.consumer_properties import FORBIDDEN
-from headrace.spark.options import Bound, parse_options
+from headrace.spark.options import parse_options
 
 BASE = {"kafka.bootstrap.servers": "h:1", "subscribe": "a"}
 

@@ -13,14 +13,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, functions
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from headrace.arrow.errors import DataLoss
+from headrace.arrow.planner import plan
+from headrace.arrow.scan_options import ScanOptions
 from headrace.errors import KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.record_batch import Record
 from headrace.spark import scan
-from headrace.spark.errors import DataLoss
-from headrace.spark.options import ScanOptions
-from headrace.spark.planner import plan
 from headrace.spark.scan import located, tell_placement
 
 NAMES = [TopicPartition("clicks", partition) for partition in range(3)]

@@ -8,11 +8,11 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql.types import _parse_datatype_string
 
+from headrace.arrow.columns import HEADERS_TYPE
 from headrace.client.producer import DeliveryFailed
 from headrace.errors import KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
-from headrace.spark.columns import HEADERS_TYPE
 from headrace.spark.errors import BadRow
 from headrace.spark.sink import check_schema, write_records
 from headrace.spark.sink_options import parse_sink_options

@@ -2,9 +2,9 @@
 
 import pytest
 
+from headrace.arrow.scan_options import Bound
 from headrace.client.cluster import EARLIEST, LATEST
 from headrace.ids import TopicPartition
-from headrace.spark.options import Bound
 from headrace.spark.stream_options import MAX_TRIGGER_DELAY_MS, parse_stream_options
 
 BASE = {"kafka.bootstrap.servers": "h:1", "subscribe": "a"}

@@ -2,10 +2,10 @@
 
 import pytest
 
+from headrace.arrow.errors import DataLoss
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 from headrace.spark import stream_planner
-from headrace.spark.errors import DataLoss
 from headrace.spark.stream_options import parse_stream_options
 from headrace.spark.stream_planner import StreamPlanner
 

@@ -1,6 +1,6 @@
 """Spark over compacted segments: batches without records, offsets with holes, segments swapped between two reads.
 
-Holds: spark/local_range.py
+Holds: arrow/local_range.py
 """
 
 import itertools
@@ -9,11 +9,11 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
+from headrace.arrow import local_range
+from headrace.arrow import ranges as ranges_module
+from headrace.arrow.ranges import OffsetRange, read_range
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
-from headrace.spark import local_range
-from headrace.spark import ranges as ranges_module
-from headrace.spark.ranges import OffsetRange, read_range
 from tests.support.compaction_fixtures import compaction_of, keyed, records_of, run, write_segments
 from tests.support.log_fixtures import LogMaker
 

@@ -1,6 +1,6 @@
 """`warm`: the kernels compiled, or loaded from their cache, before tasks need them.
 
-Runs in: Spark's driver (`scan`, `register`), once a process; `python -c "from headrace.spark.warm import warm; warm()"` when an
+Runs in: Spark's driver (`scan`, `register`), once a process; `python -c "from headrace.arrow.warm import warm; warm()"` when an
 executor's image is built. The compiled
 kernels are then in Numba's cache (`compiled.py`), and the workers on the same host load it instead of each compiling it.
 """
@@ -11,12 +11,12 @@ import functools
 
 import numpy as np
 
+from headrace.arrow.columns import ALL_COLUMNS
+from headrace.arrow.decode import whole
+from headrace.arrow.ranges import OffsetRange
+from headrace.arrow.rows import Rows
 from headrace.protocol.compression import Codec
 from headrace.protocol.record_batch import Record, build_batch
-from headrace.spark.columns import ALL_COLUMNS
-from headrace.spark.decode import whole
-from headrace.spark.ranges import OffsetRange
-from headrace.spark.rows import Rows
 
 ROWS = 8
 

@@ -4,11 +4,11 @@ import dataclasses
 
 import pyarrow as pa
 
+from headrace.arrow.columns import ALL_COLUMNS, arrow_schema
+from headrace.arrow.planner import plan
+from headrace.arrow.ranges import read_range
+from headrace.arrow.scan_options import ScanOptions
 from headrace.ids import TopicPartition
-from headrace.spark.columns import ALL_COLUMNS, arrow_schema
-from headrace.spark.options import ScanOptions
-from headrace.spark.planner import plan
-from headrace.spark.ranges import read_range
 
 NAME = TopicPartition("clicks", 0)
 

@@ -1,19 +1,22 @@
-"""Ranges: frozen ends, splits, hosts, and offsets that are not there."""
+"""Ranges: frozen ends, splits, hosts, and offsets that are not there.
+
+Holds: arrow/scan_options.py
+"""
 
 import contextlib
 import itertools
 
 import pytest
 
+from headrace.arrow import planner as planner_module
+from headrace.arrow.errors import DataLoss
+from headrace.arrow.planner import divide, plan, split
+from headrace.arrow.scan_options import Bound, ScanOptions
 from headrace.client.cluster import EARLIEST, LATEST
 from headrace.client.connection import ConnectionFailed
 from headrace.errors import KafkaError
 from headrace.ids import TopicPartition
 from headrace.log.state.checkpoints import write_partition_metadata
-from headrace.spark import planner as planner_module
-from headrace.spark.errors import DataLoss
-from headrace.spark.options import Bound, ScanOptions
-from headrace.spark.planner import divide, plan, split
 from tests.support.fake_broker import FakeBroker
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)

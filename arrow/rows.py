@@ -12,6 +12,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from headrace.arrow.columns import OFFSET, Chunk
+from headrace.arrow.decode import (
+    WALK_BAD,
+    WALK_CHECKSUM,
+    WALK_COMPRESSED,
+    WALK_DONE,
+    WALK_END,
+    WALK_FULL,
+    WALK_OLD,
+    WALK_PAUSED,
+    WALK_TRANSACTIONAL,
+    walk,
+    walk_records,
+)
+from headrace.arrow.errors import CorruptRange, TransactionsUnsupported
 from headrace.limits import DECOMPRESSED_BYTES_MAX
 from headrace.protocol.compression import CompressionError, decompress
 from headrace.protocol.old_run import read_run
@@ -26,24 +41,9 @@ from headrace.protocol.record_batch import (
     compute_crc,
     parse_header,
 )
-from headrace.spark.columns import OFFSET, Chunk
-from headrace.spark.decode import (
-    WALK_BAD,
-    WALK_CHECKSUM,
-    WALK_COMPRESSED,
-    WALK_DONE,
-    WALK_END,
-    WALK_FULL,
-    WALK_OLD,
-    WALK_PAUSED,
-    WALK_TRANSACTIONAL,
-    walk,
-    walk_records,
-)
-from headrace.spark.errors import CorruptRange, TransactionsUnsupported
 
 if TYPE_CHECKING:
-    from headrace.spark.ranges import OffsetRange
+    from headrace.arrow.ranges import OffsetRange
 
 BYTES_PER_BATCH = 64 << 20  # of keys and values; a record batch that is larger comes whole
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from crc32c import crc32c as library_crc32c
 
-from headrace.spark import checksum
+from headrace.arrow import checksum
 
 
 @pytest.mark.parametrize("way", ["_by_tables", "_by_instruction"])

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from headrace.arrow.compiled import compiled
+from headrace.arrow.copying import copy_bytes
 from headrace.limits import VIEWED_BYTES_MAX
-from headrace.spark.compiled import compiled
-from headrace.spark.copying import copy_bytes
 
 VIEW_BYTES = 16
 

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from headrace.arrow.checksum import crc32c
+from headrace.arrow.compiled import compiled
+from headrace.arrow.copying import copy_bytes
 from headrace.protocol.record_batch import RECORD_BYTES_MIN
-from headrace.spark.checksum import crc32c
-from headrace.spark.compiled import compiled
-from headrace.spark.copying import copy_bytes
 
 WALK_END = 0  # all bytes walked
 WALK_FULL = 1  # the columns hold no more

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from headrace.arrow.errors import TopicRecreated
+from headrace.arrow.rows import Rows
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.connection import ConnectionFailed
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
-from headrace.spark.errors import TopicRecreated
-from headrace.spark.rows import Rows
 
 if TYPE_CHECKING:
-    from headrace.spark.ranges import OffsetRange
+    from headrace.arrow.ranges import OffsetRange
 
 _log = logging.getLogger("headrace.spark")
 

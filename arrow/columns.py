@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from headrace.arrow.decode import gather
+from headrace.arrow.errors import TimestampOverflow
+from headrace.arrow.views import Views
 from headrace.errors import HeadraceError
 from headrace.protocol.record_batch import CorruptRecord
 from headrace.protocol.varint import read_varlong
-from headrace.spark.decode import gather
-from headrace.spark.errors import TimestampOverflow
-from headrace.spark.views import Views
 
 KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 ALL_COLUMNS = (*KAFKA_COLUMNS, "headers", "key_length", "value_length")
@@ -33,18 +33,6 @@ ARROW_TYPES: dict[str, Any] = {
     "headers": HEADERS_TYPE,
     "key_length": pa.int32(),
     "value_length": pa.int32(),
-}
-SPARK_TYPES = {
-    "key": "binary",
-    "value": "binary",
-    "topic": "string",
-    "partition": "int",
-    "offset": "bigint",
-    "timestamp": "timestamp",
-    "timestampType": "int",
-    "headers": "array<struct<key:string,value:binary>>",
-    "key_length": "int",
-    "value_length": "int",
 }
 FIELDS = 9
 GATHER_BYTES_FIRST = 1 << 20
@@ -68,11 +56,6 @@ def arrow_schema(columns: Sequence[str], are_views: bool = False) -> pa.Schema:
     """are_views   keys and values are views (Spark takes none)"""
     types = ARROW_TYPES | dict.fromkeys(("key", "value"), pa.binary_view()) if are_views else ARROW_TYPES
     return pa.schema([(name, types[name]) for name in columns])
-
-
-def spark_schema(columns: Sequence[str]) -> str:
-    """The same as Spark DDL."""
-    return ", ".join(f"{name} {SPARK_TYPES[name]}" for name in columns)
 
 
 def check_columns(columns: str | Sequence[str] | None, decoded: Sequence[str] = ()) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Kernels compile where nothing can be cached, and where only a temporary directory can.
 
-Holds: spark/warm.py
+Holds: arrow/warm.py
 """
 
 import os
@@ -10,11 +10,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from headrace.arrow.compiled import private_directory
+from headrace.arrow.warm import warm
 from headrace.spark import register, scan, write_parquet
-from headrace.spark.compiled import private_directory
-from headrace.spark.warm import warm
 
-ADD = "from headrace.spark.compiled import compiled\n@compiled()\ndef add(a, b):\n    return a + b\nprint(add(2, 3))\n"
+ADD = "from headrace.arrow.compiled import compiled\n@compiled()\ndef add(a, b):\n    return a + b\nprint(add(2, 3))\n"
 REFUSE = """
 import errno, os, tempfile
 real = tempfile.TemporaryFile

@@ -21,15 +21,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from headrace.arrow.errors import DataLoss
+from headrace.arrow.local_range import is_directory_of
+from headrace.arrow.ranges import OffsetRange
+from headrace.arrow.scan_options import Bound, ScanOptions
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.connection import ConnectionFailed
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import TopicPartition
 from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
-from headrace.spark.errors import DataLoss
-from headrace.spark.local_range import is_directory_of
-from headrace.spark.options import Bound, ScanOptions
-from headrace.spark.ranges import OffsetRange
 
 ATTEMPT_S = 10.0  # of one of `fetchOffset.numRetries`: a node restarts in less
 PAUSE_FIRST_S = 0.05

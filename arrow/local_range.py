@@ -27,17 +27,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from headrace.arrow.decode import whole
+from headrace.arrow.errors import CorruptRange, TopicRecreated
+from headrace.arrow.rows import Rows
 from headrace.log.names import LOG_SUFFIX, SWAP_SUFFIX, bases_among
 from headrace.log.reading.segment_file import SegmentFile
 from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
 from headrace.properties import read_properties_file
 from headrace.protocol.record_batch import LOG_OVERHEAD_BYTES
-from headrace.spark.decode import whole
-from headrace.spark.errors import CorruptRange, TopicRecreated
-from headrace.spark.rows import Rows
 
 if TYPE_CHECKING:
-    from headrace.spark.ranges import OffsetRange
+    from headrace.arrow.ranges import OffsetRange
 
 WINDOW_BYTES = 64 << 20
 

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass
 
 import pyarrow as pa
 
-from headrace.spark.local_range import local_directory, read_local
-from headrace.spark.remote_range import read_remote
-from headrace.spark.rows import Rows
+from headrace.arrow.local_range import local_directory, read_local
+from headrace.arrow.remote_range import read_remote
+from headrace.arrow.rows import Rows
 
 ROWS_PER_BATCH = 50_000
 PATIENCE_S = 120.0  # the connector's: kafkaConsumer.pollTimeoutMs, which is spark.network.timeout

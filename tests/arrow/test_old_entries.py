@@ -1,17 +1,17 @@
 """Segments that an older Kafka left: a range reads v0, v1 and v2 alike, from files and over the network.
 
-Holds: protocol/old_run.py, spark/rows.py
+Holds: protocol/old_run.py, arrow/rows.py
 """
 
 import numpy as np
 import pytest
 
+from headrace.arrow.errors import CorruptRange
 from headrace.protocol import old_run
 from headrace.protocol.message_set import build_message_set, encode_message
 from headrace.protocol.old_run import read_run
 from headrace.protocol.record_batch import CorruptRecord, Record, iterate_records
-from headrace.spark.errors import CorruptRange
-from tests.spark.range_reading import NAME, compared, expected, range_of, rows_of
+from tests.arrow.range_reading import NAME, compared, expected, range_of, rows_of
 
 NOW_MS = 1_700_000_000_000
 

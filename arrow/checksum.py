@@ -19,7 +19,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from headrace.spark.compiled import compiled, config
+from headrace.arrow.compiled import compiled, config
 
 STREAM_BYTES = 1024
 ALL_ONES = 0xFFFFFFFF

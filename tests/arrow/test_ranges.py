@@ -1,6 +1,6 @@
 """A range read from segment files and over the network: the same records as the plain reader finds.
 
-Holds: spark/local_range.py, spark/remote_range.py, spark/rows.py, spark/columns.py, spark/decode.py
+Holds: arrow/local_range.py, arrow/remote_range.py, arrow/rows.py, arrow/columns.py, arrow/decode.py, arrow/errors.py
 """
 
 import contextlib
@@ -14,6 +14,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from headrace.arrow import local_range
+from headrace.arrow import ranges as ranges_module
+from headrace.arrow import rows as rows_module
+from headrace.arrow.columns import ALL_COLUMNS
+from headrace.arrow.decode import gather, walk, whole
+from headrace.arrow.errors import CorruptRange, TimestampOverflow, TopicRecreated, TransactionsUnsupported
+from headrace.arrow.local_range import local_directory
+from headrace.arrow.planner import plan
+from headrace.arrow.ranges import OffsetRange, read_range
+from headrace.arrow.scan_options import ScanOptions
+from headrace.arrow.warm import warm
 from headrace.client.cluster import Cluster
 from headrace.client.connection import ConnectionFailed
 from headrace.errors import HeadraceError, KafkaError
@@ -33,18 +44,7 @@ from headrace.protocol.record_batch import (
     build_batch,
     compute_crc,
 )
-from headrace.spark import local_range
-from headrace.spark import ranges as ranges_module
-from headrace.spark import rows as rows_module
-from headrace.spark.columns import ALL_COLUMNS
-from headrace.spark.decode import gather, walk, whole
-from headrace.spark.errors import CorruptRange, TimestampOverflow, TopicRecreated, TransactionsUnsupported
-from headrace.spark.local_range import local_directory
-from headrace.spark.options import ScanOptions
-from headrace.spark.planner import plan
-from headrace.spark.ranges import OffsetRange, read_range
-from headrace.spark.warm import warm
-from tests.spark.range_reading import NAME, compared, expected, range_of, rows_of
+from tests.arrow.range_reading import NAME, compared, expected, range_of, rows_of
 from tests.support.altered import altered
 from tests.support.fake_broker import FakeBroker
 
