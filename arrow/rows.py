@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from headrace.arrow.columns import OFFSET, Chunk
+from headrace.arrow.columns import Chunk
 from headrace.arrow.decode import (
     WALK_BAD,
     WALK_CHECKSUM,
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from headrace.arrow.ranges import OffsetRange
 
 BYTES_PER_BATCH = 64 << 20  # of keys and values; a record batch that is larger comes whole
+WALKED_BYTES = 512 << 10  # before they are gathered: they are in the processor's second cache still
 
 
 class Rows:
@@ -57,7 +58,7 @@ class Rows:
         self._rows_per_batch = rows_per_batch
         self._are_views = are_views
         self._refused = TRANSACTIONAL_BIT if one.read_committed else 0
-        self._chunk = self._new(rows_per_batch)
+        self._chunk = self._new(rows_per_batch, None)
         self._where = ""
         self._origin = 0
         self.next_offset = one.start
@@ -73,10 +74,11 @@ class Rows:
         low, high = self.next_offset, self._range.end
         while True:
             chunk = self._chunk
-            pause = position + max(BYTES_PER_BATCH - chunk.size_bytes, 1)
-            is_checked = self._range.checks_crcs
+            room = max(BYTES_PER_BATCH - chunk.size_bytes, 1)
+            pause = position + (min(room, WALKED_BYTES) if chunk.is_gathering else room)
+            is_checked, buffer = self._range.checks_crcs, chunk.buffer(data)
             position, last, outcome = walk(
-                data, position, end, pause, low, high, self._refused, is_checked, chunk.rows, chunk.columns
+                data, position, end, pause, low, high, self._refused, is_checked, chunk.rows, buffer, chunk.target
             )
             self._take(data, last)
             if outcome == WALK_COMPRESSED:
@@ -154,7 +156,8 @@ class Rows:
             self.next_offset,
             self._range.end,
             chunk.rows,
-            chunk.columns,
+            chunk.buffer(plain),
+            chunk.target,
         )
         if last < 0:
             raise CorruptRange(f"{what}: its records don't match their lengths")
@@ -181,15 +184,16 @@ class Rows:
         except CorruptRecord as failure:
             raise CorruptRange(f"{self._where}: {failure}") from None
         if last:
-            self.next_offset = max(self.next_offset, int(self._chunk.columns[OFFSET, last - 1]) + 1)
+            self.next_offset = max(self.next_offset, self._chunk.last_offset() + 1)
 
     def _flush(self, wanted_rows: int) -> Iterator[pa.RecordBatch]:
         if self._chunk.rows:
             yield self._chunk.batch()
-        self._chunk = self._new(max(self._rows_per_batch, wanted_rows))
+        self._chunk = self._new(max(self._rows_per_batch, wanted_rows), self._chunk)
 
-    def _new(self, capacity: int) -> Chunk:
-        return Chunk(self._range.topic, self._range.partition, self._columns, capacity, self._are_views)
+    def _new(self, capacity: int, before: Chunk | None) -> Chunk:
+        one = self._range
+        return Chunk(one.topic, one.partition, self._columns, capacity, self._are_views, before)
 
 
 def _is_old_tail(data: Any, position: int, end: int) -> bool:
