@@ -30,8 +30,7 @@ WALK_FULL = 1  # the columns hold no more
 WALK_COMPRESSED = 2  # a compressed batch begins at the position
 WALK_DONE = 3  # the end offset was reached
 WALK_PAUSED = 4  # the pause position was reached
-WALK_TRANSACTIONAL = 5  # a transactional batch begins at the position, and these are refused
-WALK_OLD = 6  # an entry of message format v0 or v1 begins at the position
+WALK_OLD = 5  # an entry of message format v0 or v1 begins at the position
 WALK_BAD = -1  # bytes that contradict themselves at the position
 WALK_CHECKSUM = -2  # the batch at the position is not what its checksum says
 
@@ -200,6 +199,19 @@ def walk_records(
 
 
 @compiled()
+def is_aborted(aborted: Any, producer_id: int, offset: int) -> bool:
+    """Whether a transactional batch of a producer that begins at `offset` belongs to one of the aborted transactions."""
+    low, high = 0, aborted.shape[1]
+    while low < high:  # the first entry after (producer id, offset)
+        middle = (low + high) // 2
+        if aborted[0, middle] < producer_id or (aborted[0, middle] == producer_id and aborted[1, middle] <= offset):
+            low = middle + 1
+        else:
+            high = middle
+    return low > 0 and aborted[0, low - 1] == producer_id and offset <= aborted[2, low - 1]
+
+
+@compiled()
 def walk(
     data: Any,
     position: int,
@@ -207,7 +219,7 @@ def walk(
     pause: int,
     low: int,
     high: int,
-    refused: int,
+    aborted: Any,
     is_checked: bool,
     row: int,
     buffer: int,
@@ -217,7 +229,7 @@ def walk(
 
     pause        no batch is begun at or after this position, so that a caller can bound what it gathers
     low, high    offsets outside of low <= offset < high are left out; nothing after the batch of high - 1 is touched
-    refused      0, or TRANSACTIONAL_BIT to stop at such a batch
+    aborted      transactions to leave out, as `transactions.aborted_table` makes it; control batches are left out always
     is_checked   compare each batch with its checksum
     buffer       number of the Arrow buffer that `data` is
     """
@@ -237,13 +249,14 @@ def walk(
             return position, row, WALK_CHECKSUM
         attributes = _be(data, position + 21, 2)
         last_offset = base_offset + _be(data, position + 23, 4)
-        if attributes & 0x20 or last_offset < low:  # control batches, and what lies before the range
+        is_left_out = attributes & 0x20 != 0 or last_offset < low  # control batches, and what lies before the range
+        if attributes & 0x10 and not is_left_out and aborted.shape[1]:
+            is_left_out = is_aborted(aborted, _be(data, position + 43, 8), base_offset)
+        if is_left_out:
             position += size
             if last_offset >= high - 1:
                 return position, row, WALK_DONE
             continue
-        if attributes & refused:
-            return position, row, WALK_TRANSACTIONAL
         if attributes & 7:
             return position, row, WALK_COMPRESSED
         count = _be(data, position + 57, 4)

@@ -30,6 +30,7 @@ import pyarrow as pa
 from headrace.arrow.decode import whole
 from headrace.arrow.errors import CorruptRange, TopicRecreated
 from headrace.arrow.rows import Rows
+from headrace.arrow.transactions import aborted_in_files
 from headrace.log.names import LOG_SUFFIX, SWAP_SUFFIX, bases_among
 from headrace.log.reading.segment_file import SegmentFile
 from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
@@ -75,6 +76,11 @@ def read_local(one: OffsetRange, directory: Path, rows: Rows) -> Iterator[pa.Rec
 
     raises   TopicRecreated; what `Rows.add` raises
     """
+    if one.read_committed:
+        aborted = aborted_in_files(directory, rows.next_offset, one.end, one.decided)
+        if aborted is None:
+            return  # the leader knows
+        rows.aborted = aborted
     try:
         bases, _is_swapping = _list(directory)
     except OSError:

@@ -105,6 +105,8 @@ def ranges_between(
 ) -> list[OffsetRange]:
     """The ranges of (start, end) by partition, with the hosts and directories of the in-sync replicas."""
     ranges = []
+    # Asked after the last stable offsets: what was decided below those had its marker below this.
+    decided = cluster.offsets(dict.fromkeys(bounds, LATEST)) if options.read_committed and bounds else {}
     for name, low, high in divide(options, bounds, default_parallelism):
         replicas = tuple(
             (node_id, cluster.brokers[node_id].host, directories.get((node_id, name), ""))
@@ -125,6 +127,7 @@ def ranges_between(
                 cluster.topic_ids.get(name.topic) or _id_in_files(cluster.cluster_id, replicas, name),
                 options.checks_crcs,
                 options.patience_s,
+                decided.get(name, 0),
             )
         )
     return ranges

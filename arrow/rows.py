@@ -22,11 +22,11 @@ from headrace.arrow.decode import (
     WALK_FULL,
     WALK_OLD,
     WALK_PAUSED,
-    WALK_TRANSACTIONAL,
     walk,
     walk_records,
 )
-from headrace.arrow.errors import CorruptRange, TransactionsUnsupported
+from headrace.arrow.errors import CorruptRange
+from headrace.arrow.transactions import NONE_ABORTED
 from headrace.limits import DECOMPRESSED_BYTES_MAX
 from headrace.protocol.compression import CompressionError, decompress
 from headrace.protocol.old_run import read_run
@@ -35,7 +35,6 @@ from headrace.protocol.record_batch import (
     MAGIC_POSITION,
     MAGIC_V2,
     RECORD_BYTES_MIN,
-    TRANSACTIONAL_BIT,
     CorruptRecord,
     RecordBatchHeader,
     compute_crc,
@@ -50,14 +49,18 @@ WALKED_BYTES = 512 << 10  # before they are gathered: they are in the processor'
 
 
 class Rows:
-    """The chunk being filled, and how far the range has been read."""
+    """The chunk being filled, and how far the range has been read.
+
+    aborted       transactions whose batches are left out (`transactions.py`)
+    next_offset   after what was read
+    """
 
     def __init__(self, one: OffsetRange, columns: Sequence[str], rows_per_batch: int, are_views: bool = False) -> None:
         self._range = one
         self._columns = columns
         self._rows_per_batch = rows_per_batch
         self._are_views = are_views
-        self._refused = TRANSACTIONAL_BIT if one.read_committed else 0
+        self.aborted = NONE_ABORTED
         self._chunk = self._new(rows_per_batch, None)
         self._where = ""
         self._origin = 0
@@ -78,7 +81,7 @@ class Rows:
             pause = position + (min(room, WALKED_BYTES) if chunk.is_gathering else room)
             is_checked, buffer = self._range.checks_crcs, chunk.buffer(data)
             position, last, outcome = walk(
-                data, position, end, pause, low, high, self._refused, is_checked, chunk.rows, buffer, chunk.target
+                data, position, end, pause, low, high, self.aborted, is_checked, chunk.rows, buffer, chunk.target
             )
             self._take(data, last)
             if outcome == WALK_COMPRESSED:
@@ -121,11 +124,6 @@ class Rows:
                 f"{self._range.topic}-{self._range.partition}: the batch at offset {header.base_offset} ({self._where}, byte "
                 f"{at}) is corrupt: its checksum is {computed:#010x}, expected {header.crc:#010x}; "
                 "checkCrcs=false (scan: check_crcs=False) reads it as it is"
-            )
-        if outcome == WALK_TRANSACTIONAL:
-            return TransactionsUnsupported(
-                f"{self._where}: transactional batch at byte {at}; read_committed does not support transactions "
-                "yet, read_uncommitted reads it"
             )
         if outcome == WALK_BAD:
             return CorruptRange(f"{self._where}: no valid record batch at byte {at}")
