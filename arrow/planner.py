@@ -23,6 +23,7 @@ from typing import TypeVar
 
 from headrace.arrow.errors import DataLoss
 from headrace.arrow.local_range import is_directory_of
+from headrace.arrow.pushdown import narrowed
 from headrace.arrow.ranges import OffsetRange
 from headrace.arrow.scan_options import Bound, ScanOptions
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
@@ -93,6 +94,8 @@ def _plan(options: ScanOptions, default_parallelism: int) -> list[OffsetRange]:
         ends = resolved(cluster, options, options.end, names, earliest, latest, is_start=False)
         _check_order(starts, ends)
         bounds = {name: (starts[name], ends[name]) for name in names}
+        if options.where is not None and options.where_schema is not None:
+            bounds = narrowed(cluster, options.where, options.where_schema, bounds)
         return ranges_between(cluster, options, bounds, cluster.log_directories(), default_parallelism)
 
 

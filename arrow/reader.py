@@ -161,9 +161,12 @@ def open(  # as in `io.open`: it is used with its module's name
         checks_crcs=check_crcs,
         read_committed=read_committed,
     )
+    names = check_columns(columns)
+    if where is not None and not follow:  # a tail goes by what it has read
+        options = dataclasses.replace(options, where=where, where_schema=arrow_schema(names, are_views=True))
     if follow and start == "latest":
         options = _pinned(options)
-    return Reader(options, check_columns(columns), where, follow, rows_per_batch)
+    return Reader(options, names, where, follow, rows_per_batch)
 
 
 def _bound(topic: str, offsets: Mapping[int, int], default: int) -> Bound:

@@ -46,7 +46,7 @@ def aborted_in_files(directory: Path, start: int, end: int, decided: int) -> Any
     """The aborted transactions with records in start <= offset < end, by a partition directory's indexes.
 
     decided   an offset below which all markers lie that decide about the range (the high watermark when it was planned)
-    returns   an `aborted_table`; None if the files can't tell: they end before `decided`, an index is damaged, a swap is under way
+    returns   an `aborted_table`; None if the files can't tell: they end before `decided`, an index is damaged, a swap is in progress
     """
     try:
         for _ in range(LISTINGS):

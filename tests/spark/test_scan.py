@@ -148,6 +148,23 @@ def test_tasks_prefer_the_hosts_of_the_replicas(spark, clicks, broker):
         assert rdd.preferredLocations(partition).mkString(",") == "127.0.0.1"
 
 
+def test_small_partitions_share_a_task_and_keep_their_hosts(spark, log, broker):
+    names = [TopicPartition("many", partition) for partition in range(60)]
+    for name in names:
+        log.append(name, [(b"k%d" % name.partition, b"v")] * 3)
+    frame = scan(spark, "many", bootstrap_servers=broker.address, columns="partition,offset")
+    assert 8 <= frame.rdd.getNumPartitions() <= 9
+    wanted = [(name.partition, offset) for name in names for offset in range(3)]
+    assert sorted(map(tuple, frame.collect())) == wanted
+    rdd = frame._jdf.queryExecution().toRdd()
+    while not rdd.preferredLocations(rdd.partitions()[0]).size():
+        rdd = rdd.dependencies().head().rdd()
+    assert {rdd.preferredLocations(one).mkString(",") for one in rdd.partitions()} == {"127.0.0.1"}
+    apart = scan(spark, "many", bootstrap_servers=broker.address, columns="partition,offset", pack=False)
+    assert apart.rdd.getNumPartitions() == 60
+    assert scan(spark, "many", bootstrap_servers=broker.address, min_partitions=20).rdd.getNumPartitions() >= 20
+
+
 def test_brokers_on_hosts_without_an_executor_are_told(spark, clicks, broker, caplog):
     (one, *_) = plan(ScanOptions(broker.address, ("clicks",)))
     cluster = SimpleNamespace(master="spark://host:7077", _jsc=spark.sparkContext._jsc)
