@@ -131,6 +131,7 @@ def ranges_between(
                 options.checks_crcs,
                 options.patience_s,
                 decided.get(name, 0),
+                options.gives_pages_back,
             )
         )
     return ranges

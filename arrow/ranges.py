@@ -31,6 +31,7 @@ class OffsetRange:
     checks_crcs          verify the checksum of every batch
     patience_s           how long to wait for an unavailable broker
     decided              with read_committed: the high watermark when planned; markers that decide about the range lie below it
+    gives_pages_back     what of the files was not in the page cache is dropped from it after it was read (not if read as views)
     """
 
     topic: str
@@ -46,6 +47,7 @@ class OffsetRange:
     checks_crcs: bool = True
     patience_s: float = PATIENCE_S
     decided: int = 0
+    gives_pages_back: bool = True
 
     def to_bytes(self) -> bytes:
         return json.dumps(asdict(self)).encode()

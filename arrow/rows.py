@@ -59,7 +59,7 @@ class Rows:
         self._range = one
         self._columns = columns
         self._rows_per_batch = rows_per_batch
-        self._are_views = are_views
+        self.are_views = are_views
         self.aborted = NONE_ABORTED
         self._chunk = self._new(rows_per_batch, None)
         self._where = ""
@@ -191,7 +191,7 @@ class Rows:
 
     def _new(self, capacity: int, before: Chunk | None) -> Chunk:
         one = self._range
-        return Chunk(one.topic, one.partition, self._columns, capacity, self._are_views, before)
+        return Chunk(one.topic, one.partition, self._columns, capacity, self.are_views, before)
 
 
 def _is_old_tail(data: Any, position: int, end: int) -> bool:

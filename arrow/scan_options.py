@@ -63,5 +63,6 @@ class ScanOptions:
     attempts: int = 3
     retry_pause_s: float = 1.0
     patience_s: float = PATIENCE_S
+    gives_pages_back: bool = True
     where: Any = field(default=None, compare=False)
     where_schema: pa.Schema | None = field(default=None, compare=False)
