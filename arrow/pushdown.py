@@ -6,7 +6,7 @@ from one on, nothing up to a time. A bound is used only where it was proved: an 
 
     offset    the range begins and ends there
     time      the range begins at the first record that is not older, by ListOffsets (the time index); a later older record is filtered
-    partition, topic: those that can't match have no range
+    partition those of which none can match have no range, by topic too
 """
 
 from __future__ import annotations

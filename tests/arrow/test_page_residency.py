@@ -14,6 +14,7 @@ from headrace.log.index_layout import OFFSET_ENTRY
 from headrace.log.names import path_of
 from headrace.protocol.apis import ApiKey
 from tests.arrow.range_reading import NAME, range_of
+from tests.support.altered import altered
 
 MIB = 1 << 20
 
@@ -104,7 +105,7 @@ def test_what_can_not_be_told_is_left_alone(segment, broker, monkeypatch):
     def refused(*_args, **_options):
         raise OSError(12, "Cannot allocate memory")
 
-    monkeypatch.setattr(page_residency.mmap, "mmap", refused)
+    monkeypatch.setattr(page_residency, "mmap", altered(mmap, mmap=refused))
     with open(segment, "rb") as file:
         found = asked(file.fileno(), 0, mmap.PAGESIZE)
     assert found.resident is None
