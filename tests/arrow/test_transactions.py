@@ -10,13 +10,18 @@ import headrace.arrow
 from headrace.arrow import transactions
 from headrace.arrow.decode import is_aborted
 from headrace.arrow.planner import plan
+from headrace.arrow.ranges import OffsetRange
 from headrace.arrow.scan_options import ScanOptions
 from headrace.arrow.transactions import NONE_ABORTED, aborted_in_fetch, aborted_in_files, aborted_table
+from headrace.clock import SystemClock
+from headrace.log.config import LogConfig
 from headrace.log.index_layout import TXN_ENTRY, TXN_VERSION
 from headrace.log.names import path_of, segment_bases
+from headrace.log.recovery.log_loader import LogCheckpoint
+from headrace.log.writing.partition_log import LogEnvironment, PartitionLog
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.compression import Codec
-from headrace.protocol.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT
+from headrace.protocol.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT, build_batch
 from tests.arrow.range_reading import NAME, rows_of
 
 ABORT, COMMIT = b"\0\0\0\0", b"\0\0\0\1"
@@ -110,6 +115,38 @@ def test_aborted_records_never_come_and_committed_ones_all_do(log, broker, remot
         assert values_of(committed_range(remote_broker, start, end)) == wanted
     assert broker.asked[ApiKey.FETCH] == 0
     assert remote_broker.asked[ApiKey.FETCH] > 0
+
+
+def test_a_directory_as_a_node_writes_it(tmp_path):
+    """Two producers, every third transaction aborted; a third producer's is open at the end."""
+    clock = SystemClock()
+    config, environment = LogConfig(segment_bytes=4000), LogEnvironment(clock)
+    real = PartitionLog.open(tmp_path / str(NAME), NAME, config, LogCheckpoint(is_clean=True), environment)
+    wanted, sequences = [], {1000: 0, 1001: 0, 1002: 0}
+
+    def write(producer_id, value):
+        one = build_batch(
+            [(b"k", value)], timestamp_ms=clock.now_ms(), producer_id=producer_id, producer_epoch=3,
+            base_sequence=sequences[producer_id], attributes=TRANSACTIONAL_BIT,
+        )  # fmt: skip
+        sequences[producer_id] += 1
+        assert real.append_as_leader([memoryview(bytearray(one))], 5, clock.now_ms())[0][0] == 0
+
+    for number in range(120):
+        value = b"%03d" % number * 20
+        write(1000 + number % 2, value)
+        assert real.append_marker(1000 + number % 2, 3, 7, number % 3 == 0, 5, clock.now_ms())[0] == 0
+        wanted += [] if number % 3 == 0 else [value]
+    stable = real.log_end_offset
+    write(1002, b"open")
+    end = real.log_end_offset
+    real.close()
+    (tmp_path / "meta.properties").write_text("version=0\nbroker.id=0\ncluster.id=c\n")
+    replicas = ((0, "127.0.0.1", str(tmp_path)),)
+    one = OffsetRange(*NAME, 0, stable, "127.0.0.1:1", "c", replicas, read_committed=True, decided=end)
+    assert len(segment_bases(tmp_path / str(NAME))) > 2
+    assert values_of(one) == wanted
+    assert values_of(dataclasses.replace(one, start=stable // 2)) == wanted[-len(wanted) // 2 :]
 
 
 def test_read_uncommitted_gives_aborted_ones_too_and_markers_never(log, broker):
