@@ -40,6 +40,7 @@ class Reader:
 
     schema    of every batch
     offsets   by partition, the offset after the last record that was handed on, or passed over: where to begin the next time
+              with the same `where` (what it rules out without reading does not count)
     """
 
     def __init__(

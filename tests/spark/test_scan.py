@@ -20,7 +20,7 @@ from headrace.errors import KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.record_batch import Record
-from headrace.spark import scan
+from headrace.spark import explain, scan
 from headrace.spark.scan import located, tell_placement
 
 NAMES = [TopicPartition("clicks", partition) for partition in range(3)]
@@ -124,6 +124,15 @@ def test_min_partitions(spark, clicks, broker):
     frame = scan(spark, "clicks", bootstrap_servers=broker.address, columns=["offset"], min_partitions=12)
     assert frame.rdd.getNumPartitions() == 12
     assert frame.count() == 600
+
+
+def test_a_filter_narrows_the_plan_and_explain_says_so(spark, clicks, broker):
+    where = (pc.field("offset") >= 190) & (pc.field("partition") == 1)
+    frame = scan(spark, "clicks", bootstrap_servers=broker.address, columns="partition,offset", where=where)
+    assert sorted(map(tuple, frame.collect())) == [(1, offset) for offset in range(190, 200)]
+    told = explain(frame)
+    assert "10 offsets" in told
+    assert "pushed  offset >= 190: offsets before and after are not read" in told
 
 
 def test_an_empty_topic_is_an_empty_frame(spark, log, broker):
