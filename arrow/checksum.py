@@ -20,8 +20,10 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from headrace.arrow.compiled import compiled, config
+from headrace.arrow.memory import load_word
 
-STREAM_BYTES = 1024
+STREAM_BYTES = 256  # of each of the three: 20 GB/s from memory, where 512 and 1,024 take it at 6.5 (they run away from the prefetcher)
+SHORT_BYTES = 64  # in what is left, or in a short batch
 ALL_ONES = 0xFFFFFFFF
 
 
@@ -42,19 +44,9 @@ def _behind_zeros(zeros: int) -> Any:
 
 
 BEHIND_STREAM = _behind_zeros(STREAM_BYTES)
+BEHIND_SHORT = _behind_zeros(SHORT_BYTES)
 BEHIND_BYTE = _behind_zeros(1)[0]
 BEHIND_BYTES = np.stack([_behind_zeros(8 - place)[0] for place in range(8)])  # by the byte's place in a word
-
-
-@intrinsic
-def _load(typing_context: Any, address: Any) -> Any:
-    """Eight bytes at an address that need not be aligned, little-endian."""
-
-    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        pointer = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
-        return builder.load(pointer, align=1)
-
-    return types.uint64(types.intp), generate
 
 
 @intrinsic
@@ -70,15 +62,29 @@ def _instruction(typing_context: Any, state: Any, word: Any) -> Any:
 
 
 @compiled()
-def _joined(state: Any, following: Any) -> Any:
+def _joined(table: Any, state: Any, following: Any) -> Any:
     """The state after two streams: that of the first as if the second were zeros, and that of the second begun with 0."""
     return (
-        np.uint64(BEHIND_STREAM[0, state & np.uint64(255)])
-        ^ np.uint64(BEHIND_STREAM[1, (state >> np.uint64(8)) & np.uint64(255)])
-        ^ np.uint64(BEHIND_STREAM[2, (state >> np.uint64(16)) & np.uint64(255)])
-        ^ np.uint64(BEHIND_STREAM[3, (state >> np.uint64(24)) & np.uint64(255)])
+        np.uint64(table[0, state & np.uint64(255)])
+        ^ np.uint64(table[1, (state >> np.uint64(8)) & np.uint64(255)])
+        ^ np.uint64(table[2, (state >> np.uint64(16)) & np.uint64(255)])
+        ^ np.uint64(table[3, (state >> np.uint64(24)) & np.uint64(255)])
         ^ following
     )
+
+
+@compiled()
+def _in_streams(begin: int, end: int, size: int, table: Any, state: Any) -> Any:
+    """The state after as many triples of streams of `size` bytes as lie between two addresses."""
+    while end - begin >= 3 * size:
+        second, third = np.uint64(0), np.uint64(0)
+        for place in range(begin, begin + size, 8):
+            state = _instruction(state, load_word(place))  # type: ignore[call-arg]
+            second = _instruction(second, load_word(place + size))
+            third = _instruction(third, load_word(place + 2 * size))
+        state = _joined(table, _joined(table, state, second), third)
+        begin += 3 * size
+    return state
 
 
 @compiled()
@@ -86,16 +92,12 @@ def _by_instruction(data: Any, position: int, end: int) -> Any:
     """CRC-32C of data[position:end], which lies inside of `data`."""
     state = np.uint64(ALL_ONES)
     source = data.ctypes.data
-    while end - position >= 3 * STREAM_BYTES:
-        second, third = np.uint64(0), np.uint64(0)
-        for place in range(source + position, source + position + STREAM_BYTES, 8):
-            state = _instruction(state, _load(place))  # type: ignore[call-arg]
-            second = _instruction(second, _load(place + STREAM_BYTES))
-            third = _instruction(third, _load(place + 2 * STREAM_BYTES))
-        state = _joined(_joined(state, second), third)
-        position += 3 * STREAM_BYTES
+    state = _in_streams(source + position, source + end, STREAM_BYTES, BEHIND_STREAM, state)
+    position = end - (end - position) % (3 * STREAM_BYTES)
+    state = _in_streams(source + position, source + end, SHORT_BYTES, BEHIND_SHORT, state)
+    position = end - (end - position) % (3 * SHORT_BYTES)
     while end - position >= 8:
-        state = _instruction(state, _load(source + position))  # type: ignore[call-arg]
+        state = _instruction(state, load_word(source + position))  # type: ignore[call-arg]
         position += 8
     return _by_byte(data, position, end, state)
 

@@ -2,7 +2,7 @@
 
 Runs in: Spark's Python workers. The kernels (Numba, cached on disk):
 
-    walk      batch headers and record varints of uncompressed batches -> starts and lengths, no bytes copied
+    walk      batch headers and record varints of uncompressed batches -> wanted fields, views, or starts and lengths
     gather    keys or values from where they lie -> one contiguous Arrow buffer
     whole     where the last whole batch of a window of a file ends
 
@@ -10,20 +10,19 @@ A compressed batch is decompressed by `protocol.compression` and walked alone. B
 checked against its checksum before it is trusted, every varint and length with the end of its batch; a
 mismatch is an error code, never a read outside.
 
-Measured (bench/decode.py, CPU time of one core, 100-byte values): 12 to 13 million records/s with values, 13 to 14
-with lengths only, 10 to 11 with all of kafka's columns; 2.2 to 3.4 from lz4. That was without checksums; comparing
-them adds 3 to 14% (`--unchecked` leaves it out), up to 22% where only the lengths of large values are read.
+Only the wanted fields of a record are written, views of keys and values at once; copies are gathered afterwards, half a MiB at a time.
+What it costs: decision 049.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from headrace.arrow.checksum import crc32c
 from headrace.arrow.compiled import compiled
-from headrace.arrow.copying import copy_bytes
+from headrace.arrow.memory import copy_bytes, load_byte, load_word, store_word
 from headrace.protocol.record_batch import RECORD_BYTES_MIN
 
 WALK_END = 0  # all bytes walked
@@ -31,13 +30,38 @@ WALK_FULL = 1  # the columns hold no more
 WALK_COMPRESSED = 2  # a compressed batch begins at the position
 WALK_DONE = 3  # the end offset was reached
 WALK_PAUSED = 4  # the pause position was reached
-WALK_TRANSACTIONAL = 5  # a transactional batch begins at the position, and these are refused
-WALK_OLD = 6  # an entry of message format v0 or v1 begins at the position
+WALK_OLD = 5  # an entry of message format v0 or v1 begins at the position
 WALK_BAD = -1  # bytes that contradict themselves at the position
 WALK_CHECKSUM = -2  # the batch at the position is not what its checksum says
 
 HEADER_BYTES = 61
 ENTRY_BYTES_MIN = 17  # of a batch or an old entry whose length and format can be told
+
+
+OFFSET, TIMESTAMP, TYPE, KEY_START, KEY_LENGTH, VALUE_START, VALUE_LENGTH, HEADERS_START, HEADERS_LENGTH = range(9)
+FIELDS = 9
+KEY_NULLS, VALUE_NULLS, VIEWED_BYTES = range(3)
+
+
+class Target(NamedTuple):
+    """Where the walk puts what it finds in a record; row i of a chunk is at index i of each.
+
+    columns          int64 (wanted fields, capacity)
+    slots            int64, by field its row in `columns`, -1 if it is not wanted; OFFSET always is
+    key_views        int32 (capacity, 4), Arrow's views; (0, 4) if they are not wanted
+    value_views      the same
+    key_validity     Arrow's bitmap, preset to ones
+    value_validity   the same
+    sums             int64: nulls among key views and among value views, bytes in both
+    """
+
+    columns: Any
+    slots: Any
+    key_views: Any
+    value_views: Any
+    key_validity: Any
+    value_validity: Any
+    sums: Any
 
 
 @compiled(inline="always")
@@ -50,20 +74,39 @@ def _be(data: Any, position: int, size: int) -> Any:
 
 
 @compiled()
-def _varint(data: Any, position: int, end: int) -> Any:
-    """(value, position after it); the position is -1 where the bytes end or it is overlong."""
-    value = np.uint64(0)
-    shift = np.uint64(0)
-    for index in range(10):
+def varint(source: int, position: int, end: int) -> Any:
+    """(value, position after it) of the bytes from address `source`; the position is -1 where they end or it is overlong."""
+    if position >= end:
+        return np.int64(0), np.int64(-1)
+    byte: Any = load_byte(source + position)  # type: ignore[call-arg]
+    if byte < 128:
+        return np.int64(byte >> np.uint64(1)) ^ -np.int64(byte & np.uint64(1)), np.int64(position + 1)
+    value = byte & np.uint64(127)
+    shift = np.uint64(7)
+    for index in range(1, 10):
         if position + index >= end:
-            return np.int64(0), np.int64(-1)
-        byte = np.uint64(data[position + index])
+            break
+        byte = load_byte(source + position + index)
         value |= (byte & np.uint64(127)) << shift
         if byte < 128:
             decoded = np.int64(value >> np.uint64(1)) ^ -np.int64(value & np.uint64(1))
             return decoded, np.int64(position + index + 1)
         shift += np.uint64(7)
     return np.int64(0), np.int64(-1)
+
+
+@compiled()
+def _view(source: int, start: int, length: int, buffer: int, place: int) -> None:
+    """One Arrow view at address `place`: length i32 | 12 bytes, or length i32 | first 4 bytes | buffer i32 | offset i32."""
+    if length > 12:
+        prefix: Any = load_word(source + start)  # type: ignore[call-arg]
+        store_word(place, np.uint64(length) | (prefix << np.uint64(32)))
+        store_word(place + 8, np.uint64(buffer) | (np.uint64(start) << np.uint64(32)))
+        return
+    store_word(place, np.uint64(max(length, 0)))  # type: ignore[call-arg]
+    store_word(place + 8, np.uint64(0))
+    if length > 0:
+        copy_bytes(place + 4, source + start, length)
 
 
 @compiled()
@@ -78,48 +121,94 @@ def walk_records(
     low: int,
     high: int,
     row: int,
-    columns: Any,
+    buffer: int,
+    target: Any,
 ) -> int:
-    """Records of one batch into the columns from `row`; the row after the last one, or -1.
+    """Records of one batch, data[position:end], into the target from `row`; the row after the last one, or -1.
 
     append_timestamp   the batch's time under LogAppendTime, else -1
     low, high          offsets outside of low <= offset < high are left out
-    columns            int64 rows: offset, timestamp, type, key start, key length, value start, value length,
-                       headers start, headers length; a length of -1 is null
+    buffer             number of the Arrow buffer that `data` is, for views
+    target             a Target with room for `count` rows; lengths of -1 are null
     """
+    columns, slots = target.columns, target.slots
+    timestamps, types = slots[TIMESTAMP], slots[TYPE]
+    key_starts, key_lengths = slots[KEY_START], slots[KEY_LENGTH]
+    value_starts, value_lengths = slots[VALUE_START], slots[VALUE_LENGTH]
+    header_starts, header_lengths = slots[HEADERS_START], slots[HEADERS_LENGTH]
+    has_key_views, has_value_views = target.key_views.shape[0] > 0, target.value_views.shape[0] > 0
+    key_views, value_views = target.key_views.ctypes.data, target.value_views.ctypes.data
+    source = data.ctypes.data
+    key_nulls, value_nulls, viewed = np.int64(0), np.int64(0), np.int64(0)
     for _ in range(count):
-        length, position = _varint(data, position, end)
+        length, position = varint(source, position, end)
         if position < 0 or length < 1 or length > end - position:
             return -1
         stop = position + length
-        delta, at = _varint(data, position + 1, stop)
+        delta, at = varint(source, position + 1, stop)
         if at < 0:
             return -1
-        offset_delta, at = _varint(data, at, stop)
+        offset_delta, at = varint(source, at, stop)
         if at < 0:
             return -1
-        key_length, key_start = _varint(data, at, stop)
+        key_length, key_start = varint(source, at, stop)
         if key_start < 0 or key_length > stop - key_start:
             return -1
         at = key_start + max(key_length, 0)
-        value_length, value_start = _varint(data, at, stop)
+        value_length, value_start = varint(source, at, stop)
         if value_start < 0 or value_length > stop - value_start:
             return -1
         at = value_start + max(value_length, 0)
-        offset = base_offset + offset_delta
-        if low <= offset < high:
-            columns[0, row] = offset
-            columns[1, row] = append_timestamp if append_timestamp >= 0 else base_timestamp + delta
-            columns[2, row] = 1 if append_timestamp >= 0 else 0
-            columns[3, row] = key_start
-            columns[4, row] = max(key_length, -1)
-            columns[5, row] = value_start
-            columns[6, row] = max(value_length, -1)
-            columns[7, row] = at
-            columns[8, row] = stop - at
-            row += 1
         position = stop
+        offset = base_offset + offset_delta
+        if offset < low or offset >= high:
+            continue
+        columns[np.uint64(0), np.uint64(row)] = offset
+        if timestamps >= 0:
+            columns[timestamps, row] = append_timestamp if append_timestamp >= 0 else base_timestamp + delta
+        if types >= 0:
+            columns[types, row] = 1 if append_timestamp >= 0 else 0
+        if key_starts >= 0:
+            columns[key_starts, row] = key_start
+        if key_lengths >= 0:
+            columns[key_lengths, row] = max(key_length, -1)
+        if value_starts >= 0:
+            columns[value_starts, row] = value_start
+        if value_lengths >= 0:
+            columns[value_lengths, row] = max(value_length, -1)
+        if header_starts >= 0:
+            columns[header_starts, row] = at
+            columns[header_lengths, row] = stop - at
+        if has_key_views:
+            _view(source, key_start, key_length, buffer, key_views + 16 * row)
+            viewed += max(key_length, 0)
+            if key_length < 0:
+                target.key_validity[row >> 3] &= np.uint8(~(1 << (row & 7)) & 255)
+                key_nulls += 1
+        if has_value_views:
+            _view(source, value_start, value_length, buffer, value_views + 16 * row)
+            viewed += max(value_length, 0)
+            if value_length < 0:
+                target.value_validity[row >> 3] &= np.uint8(~(1 << (row & 7)) & 255)
+                value_nulls += 1
+        row += 1
+    target.sums[KEY_NULLS] += key_nulls
+    target.sums[VALUE_NULLS] += value_nulls
+    target.sums[VIEWED_BYTES] += viewed
     return row
+
+
+@compiled()
+def is_aborted(aborted: Any, producer_id: int, offset: int) -> bool:
+    """Whether a transactional batch of a producer that begins at `offset` belongs to one of the aborted transactions."""
+    low, high = 0, aborted.shape[1]
+    while low < high:  # the first entry after (producer id, offset)
+        middle = (low + high) // 2
+        if aborted[0, middle] < producer_id or (aborted[0, middle] == producer_id and aborted[1, middle] <= offset):
+            low = middle + 1
+        else:
+            high = middle
+    return low > 0 and aborted[0, low - 1] == producer_id and offset <= aborted[2, low - 1]
 
 
 @compiled()
@@ -130,19 +219,21 @@ def walk(
     pause: int,
     low: int,
     high: int,
-    refused: int,
+    aborted: Any,
     is_checked: bool,
     row: int,
-    columns: Any,
+    buffer: int,
+    target: Any,
 ) -> Any:
-    """Uncompressed batches into the columns; (position, row, WALK_*).
+    """Uncompressed batches into the target; (position, row, WALK_*).
 
     pause        no batch is begun at or after this position, so that a caller can bound what it gathers
     low, high    offsets outside of low <= offset < high are left out; nothing after the batch of high - 1 is touched
-    refused      0, or TRANSACTIONAL_BIT to stop at such a batch
+    aborted      transactions to leave out, as `transactions.aborted_table` makes it; control batches are left out always
     is_checked   compare each batch with its checksum
+    buffer       number of the Arrow buffer that `data` is
     """
-    capacity = columns.shape[1]
+    capacity = target.columns.shape[1]
     while end - position >= HEADER_BYTES:
         if position >= pause:
             return position, row, WALK_PAUSED
@@ -158,13 +249,14 @@ def walk(
             return position, row, WALK_CHECKSUM
         attributes = _be(data, position + 21, 2)
         last_offset = base_offset + _be(data, position + 23, 4)
-        if attributes & 0x20 or last_offset < low:  # control batches, and what lies before the range
+        is_left_out = attributes & 0x20 != 0 or last_offset < low  # control batches, and what lies before the range
+        if attributes & 0x10 and not is_left_out and aborted.shape[1]:
+            is_left_out = is_aborted(aborted, _be(data, position + 43, 8), base_offset)
+        if is_left_out:
             position += size
             if last_offset >= high - 1:
                 return position, row, WALK_DONE
             continue
-        if attributes & refused:
-            return position, row, WALK_TRANSACTIONAL
         if attributes & 7:
             return position, row, WALK_COMPRESSED
         count = _be(data, position + 57, 4)
@@ -185,7 +277,8 @@ def walk(
             low,
             high,
             row,
-            columns,
+            buffer,
+            target,
         )
         if found < 0:
             return position, row, WALK_BAD

@@ -19,7 +19,3 @@ class TimestampOverflow(HeadraceError):
 
 class TopicRecreated(HeadraceError):
     """A topic was deleted and created again after its offsets were planned: they refer to other records now."""
-
-
-class TransactionsUnsupported(HeadraceError):
-    """read_committed over a transactional batch: not supported yet."""

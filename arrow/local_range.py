@@ -29,7 +29,9 @@ import pyarrow as pa
 
 from headrace.arrow.decode import whole
 from headrace.arrow.errors import CorruptRange, TopicRecreated
+from headrace.arrow.page_residency import Residency
 from headrace.arrow.rows import Rows
+from headrace.arrow.transactions import aborted_in_files
 from headrace.log.names import LOG_SUFFIX, SWAP_SUFFIX, bases_among
 from headrace.log.reading.segment_file import SegmentFile
 from headrace.log.state.checkpoints import PARTITION_METADATA_FILE, read_partition_metadata
@@ -40,6 +42,9 @@ if TYPE_CHECKING:
     from headrace.arrow.ranges import OffsetRange
 
 WINDOW_BYTES = 64 << 20
+READ_AHEAD_BYTES = (
+    32 << 20
+)  # more than the kernel does; it drops no folio in part, so what lies around goes with the next window
 
 assert WINDOW_BYTES % mmap.ALLOCATIONGRANULARITY == 0
 
@@ -75,6 +80,11 @@ def read_local(one: OffsetRange, directory: Path, rows: Rows) -> Iterator[pa.Rec
 
     raises   TopicRecreated; what `Rows.add` raises
     """
+    if one.read_committed:
+        aborted = aborted_in_files(directory, rows.next_offset, one.end, one.decided)
+        if aborted is None:
+            return  # the leader knows
+        rows.aborted = aborted
     try:
         bases, _is_swapping = _list(directory)
     except OSError:
@@ -131,9 +141,14 @@ def _read_segment(
 ) -> Iterator[pa.RecordBatch]:
     where = str(segment.directory / f"{segment.base_offset:020d}{LOG_SUFFIX}")
     wanted = WINDOW_BYTES
+    residency = None
+    if one.gives_pages_back and not rows.are_views:
+        residency = Residency(segment.fd, position - position % mmap.ALLOCATIONGRANULARITY)
     while position < size and rows.next_offset < one.end:
         origin = position - position % mmap.ALLOCATIONGRANULARITY
         end = min(origin + wanted, size)
+        if residency is not None:
+            residency.ask(min(end + READ_AHEAD_BYTES, size))
         data = _window(segment.fd, origin, end - origin)
         begin, stop = position - origin, end - origin
         if end < size:
@@ -145,9 +160,13 @@ def _read_segment(
                     continue
                 stop = end - origin  # past the range, or no batch: `add` tells
         yield from rows.add(data, begin, stop, where, origin)
+        del data  # mapped pages are not given back
+        if residency is not None:
+            residency.give_back(position - READ_AHEAD_BYTES, origin + stop)
         position = origin + stop
         wanted = WINDOW_BYTES
-        del data
+    if residency is not None:
+        residency.give_back(position - READ_AHEAD_BYTES, position + READ_AHEAD_BYTES)
 
 
 def _window(fd: int, origin: int, length: int) -> Any:

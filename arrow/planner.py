@@ -23,6 +23,7 @@ from typing import TypeVar
 
 from headrace.arrow.errors import DataLoss
 from headrace.arrow.local_range import is_directory_of
+from headrace.arrow.pushdown import narrowed
 from headrace.arrow.ranges import OffsetRange
 from headrace.arrow.scan_options import Bound, ScanOptions
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
@@ -93,6 +94,8 @@ def _plan(options: ScanOptions, default_parallelism: int) -> list[OffsetRange]:
         ends = resolved(cluster, options, options.end, names, earliest, latest, is_start=False)
         _check_order(starts, ends)
         bounds = {name: (starts[name], ends[name]) for name in names}
+        if options.where is not None and options.where_schema is not None:
+            bounds = narrowed(cluster, options.where, options.where_schema, bounds)
         return ranges_between(cluster, options, bounds, cluster.log_directories(), default_parallelism)
 
 
@@ -105,6 +108,8 @@ def ranges_between(
 ) -> list[OffsetRange]:
     """The ranges of (start, end) by partition, with the hosts and directories of the in-sync replicas."""
     ranges = []
+    # Asked after the last stable offsets: what was decided below those had its marker below this.
+    decided = cluster.offsets(dict.fromkeys(bounds, LATEST)) if options.read_committed and bounds else {}
     for name, low, high in divide(options, bounds, default_parallelism):
         replicas = tuple(
             (node_id, cluster.brokers[node_id].host, directories.get((node_id, name), ""))
@@ -125,6 +130,8 @@ def ranges_between(
                 cluster.topic_ids.get(name.topic) or _id_in_files(cluster.cluster_id, replicas, name),
                 options.checks_crcs,
                 options.patience_s,
+                decided.get(name, 0),
+                options.gives_pages_back,
             )
         )
     return ranges

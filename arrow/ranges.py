@@ -26,10 +26,12 @@ class OffsetRange:
 
     replicas             (broker id, host, log directory) of in-sync replicas; the directory is '' if the broker did not return it
     fails_on_data_loss   False: offsets that retention removed since planning are skipped
-    read_committed       transactional batches are refused
+    read_committed       batches of aborted transactions are left out
     topic_id             32 hex digits; '' if the cluster has none
     checks_crcs          verify the checksum of every batch
     patience_s           how long to wait for an unavailable broker
+    decided              with read_committed: the high watermark when planned; markers that decide about the range lie below it
+    gives_pages_back     what of the files was not in the page cache is dropped from it after it was read (not if read as views)
     """
 
     topic: str
@@ -44,6 +46,8 @@ class OffsetRange:
     topic_id: str = ""
     checks_crcs: bool = True
     patience_s: float = PATIENCE_S
+    decided: int = 0
+    gives_pages_back: bool = True
 
     def to_bytes(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -62,7 +66,7 @@ def read_range(
 
     are_views   keys and values are views into mapped files, not copies (`views.py`)
 
-    raises      CorruptRange and TransactionsUnsupported, naming file and position; TopicRecreated; TimestampOverflow; KafkaError
+    raises      CorruptRange, naming file and position; TopicRecreated; TimestampOverflow; KafkaError
                 or ConnectionFailed over the network
     """
     rows = Rows(one, columns, rows_per_batch, are_views)

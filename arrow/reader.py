@@ -40,6 +40,7 @@ class Reader:
 
     schema    of every batch
     offsets   by partition, the offset after the last record that was handed on, or passed over: where to begin the next time
+              with the same `where` (what it rules out without reading does not count)
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class Reader:
         if now_s >= self._refresh_s:
             cluster.refresh([topic])
             self._refresh_s = now_s + METADATA_S
-        ends = cluster.offsets(dict.fromkeys((name for name in cluster.partitions if name.topic == topic), LATEST))
+        ends = _ends(cluster, self._options)
         known = self._options.start.offsets
         return any(end > self.offsets.get(name.partition, known.get(name, 0)) for name, end in ends.items())
 
@@ -127,6 +128,7 @@ def open(  # as in `io.open`: it is used with its module's name
     follow: bool = False,
     rows_per_batch: int = ROWS_PER_BATCH,
     check_crcs: bool = True,
+    read_committed: bool = False,
 ) -> Reader:
     """Read a topic.
 
@@ -137,6 +139,7 @@ def open(  # as in `io.open`: it is used with its module's name
     follow           continue with what is written from then on, new partitions too; `close` ends it
     rows_per_batch   at most, but for a record batch that has more
     check_crcs       compare each batch with its checksum
+    read_committed   without records of aborted transactions, and up to the last stable offset
 
     raises   ValueError, naming what is wrong with an argument
     """
@@ -157,10 +160,14 @@ def open(  # as in `io.open`: it is used with its module's name
         start=begin,
         end=_bound(topic, end or {}, LATEST),
         checks_crcs=check_crcs,
+        read_committed=read_committed,
     )
+    names = check_columns(columns)
+    if where is not None and not follow:  # a tail goes by what it has read
+        options = dataclasses.replace(options, where=where, where_schema=arrow_schema(names, are_views=True))
     if follow and start == "latest":
         options = _pinned(options)
-    return Reader(options, check_columns(columns), where, follow, rows_per_batch)
+    return Reader(options, names, where, follow, rows_per_batch)
 
 
 def _bound(topic: str, offsets: Mapping[int, int], default: int) -> Bound:
@@ -172,5 +179,11 @@ def _pinned(options: ScanOptions) -> ScanOptions:
     (topic,) = options.topics
     with Cluster(options.bootstrap_servers) as cluster:
         cluster.refresh([topic])
-        now = cluster.offsets(dict.fromkeys((name for name in cluster.partitions if name.topic == topic), LATEST))
+        now = _ends(cluster, options)
     return dataclasses.replace(options, start=Bound(EARLIEST, offsets=now))
+
+
+def _ends(cluster: Cluster, options: ScanOptions) -> dict[TopicPartition, int]:
+    """Where each partition that the metadata knows ends now. raises KafkaError, ConnectionFailed"""
+    names = [name for name in cluster.partitions if name.topic in options.topics]
+    return cluster.offsets(dict.fromkeys(names, LATEST), options.read_committed)

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from headrace.arrow.errors import TopicRecreated
 from headrace.arrow.rows import Rows
+from headrace.arrow.transactions import aborted_in_fetch
 from headrace.client.cluster import EARLIEST, LATEST, Cluster
 from headrace.client.connection import ConnectionFailed
 from headrace.errors import ErrorCode, KafkaError
@@ -37,8 +38,9 @@ def read_remote(one: OffsetRange, rows: Rows) -> Iterator[pa.RecordBatch]:
         cluster.retried(lambda: _check_topic(cluster, one), {one.topic})
         while rows.next_offset < one.end:
             try:
-                for blob in cluster.fetch(name, rows.next_offset, one.end):
+                for blob, aborted in cluster.fetch_with_aborted(name, rows.next_offset, one.end, one.read_committed):
                     data = np.frombuffer(blob, np.uint8)
+                    rows.aborted = aborted_in_fetch(blob, aborted)
                     yield from rows.add(data, 0, len(data), f"fetch of {name}")
                 rows.next_offset = one.end
             except KafkaError as failure:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from headrace.arrow.columns import OFFSET, Chunk
+from headrace.arrow.columns import Chunk
 from headrace.arrow.decode import (
     WALK_BAD,
     WALK_CHECKSUM,
@@ -22,11 +22,11 @@ from headrace.arrow.decode import (
     WALK_FULL,
     WALK_OLD,
     WALK_PAUSED,
-    WALK_TRANSACTIONAL,
     walk,
     walk_records,
 )
-from headrace.arrow.errors import CorruptRange, TransactionsUnsupported
+from headrace.arrow.errors import CorruptRange
+from headrace.arrow.transactions import NONE_ABORTED
 from headrace.limits import DECOMPRESSED_BYTES_MAX
 from headrace.protocol.compression import CompressionError, decompress
 from headrace.protocol.old_run import read_run
@@ -35,7 +35,6 @@ from headrace.protocol.record_batch import (
     MAGIC_POSITION,
     MAGIC_V2,
     RECORD_BYTES_MIN,
-    TRANSACTIONAL_BIT,
     CorruptRecord,
     RecordBatchHeader,
     compute_crc,
@@ -46,18 +45,23 @@ if TYPE_CHECKING:
     from headrace.arrow.ranges import OffsetRange
 
 BYTES_PER_BATCH = 64 << 20  # of keys and values; a record batch that is larger comes whole
+WALKED_BYTES = 512 << 10  # before they are gathered: they are in the processor's second cache still
 
 
 class Rows:
-    """The chunk being filled, and how far the range has been read."""
+    """The chunk being filled, and how far the range has been read.
+
+    aborted       transactions whose batches are left out (`transactions.py`)
+    next_offset   after what was read
+    """
 
     def __init__(self, one: OffsetRange, columns: Sequence[str], rows_per_batch: int, are_views: bool = False) -> None:
         self._range = one
         self._columns = columns
         self._rows_per_batch = rows_per_batch
-        self._are_views = are_views
-        self._refused = TRANSACTIONAL_BIT if one.read_committed else 0
-        self._chunk = self._new(rows_per_batch)
+        self.are_views = are_views
+        self.aborted = NONE_ABORTED
+        self._chunk = self._new(rows_per_batch, None)
         self._where = ""
         self._origin = 0
         self.next_offset = one.start
@@ -73,10 +77,11 @@ class Rows:
         low, high = self.next_offset, self._range.end
         while True:
             chunk = self._chunk
-            pause = position + max(BYTES_PER_BATCH - chunk.size_bytes, 1)
-            is_checked = self._range.checks_crcs
+            room = max(BYTES_PER_BATCH - chunk.size_bytes, 1)
+            pause = position + (min(room, WALKED_BYTES) if chunk.is_gathering else room)
+            is_checked, buffer = self._range.checks_crcs, chunk.buffer(data)
             position, last, outcome = walk(
-                data, position, end, pause, low, high, self._refused, is_checked, chunk.rows, chunk.columns
+                data, position, end, pause, low, high, self.aborted, is_checked, chunk.rows, buffer, chunk.target
             )
             self._take(data, last)
             if outcome == WALK_COMPRESSED:
@@ -120,11 +125,6 @@ class Rows:
                 f"{at}) is corrupt: its checksum is {computed:#010x}, expected {header.crc:#010x}; "
                 "checkCrcs=false (scan: check_crcs=False) reads it as it is"
             )
-        if outcome == WALK_TRANSACTIONAL:
-            return TransactionsUnsupported(
-                f"{self._where}: transactional batch at byte {at}; read_committed does not support transactions "
-                "yet, read_uncommitted reads it"
-            )
         if outcome == WALK_BAD:
             return CorruptRange(f"{self._where}: no valid record batch at byte {at}")
         return CorruptRange(f"{self._where}: {end - position} bytes at byte {at} are not a complete batch")
@@ -154,7 +154,8 @@ class Rows:
             self.next_offset,
             self._range.end,
             chunk.rows,
-            chunk.columns,
+            chunk.buffer(plain),
+            chunk.target,
         )
         if last < 0:
             raise CorruptRange(f"{what}: its records don't match their lengths")
@@ -181,15 +182,16 @@ class Rows:
         except CorruptRecord as failure:
             raise CorruptRange(f"{self._where}: {failure}") from None
         if last:
-            self.next_offset = max(self.next_offset, int(self._chunk.columns[OFFSET, last - 1]) + 1)
+            self.next_offset = max(self.next_offset, self._chunk.last_offset() + 1)
 
     def _flush(self, wanted_rows: int) -> Iterator[pa.RecordBatch]:
         if self._chunk.rows:
             yield self._chunk.batch()
-        self._chunk = self._new(max(self._rows_per_batch, wanted_rows))
+        self._chunk = self._new(max(self._rows_per_batch, wanted_rows), self._chunk)
 
-    def _new(self, capacity: int) -> Chunk:
-        return Chunk(self._range.topic, self._range.partition, self._columns, capacity, self._are_views)
+    def _new(self, capacity: int, before: Chunk | None) -> Chunk:
+        one = self._range
+        return Chunk(one.topic, one.partition, self._columns, capacity, self.are_views, before)
 
 
 def _is_old_tail(data: Any, position: int, end: int) -> bool:

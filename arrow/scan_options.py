@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
 
 from headrace.arrow.ranges import PATIENCE_S
 from headrace.client.cluster import EARLIEST, LATEST
@@ -39,6 +42,7 @@ class ScanOptions:
     attempts         attempts at planning, each waits for an unavailable broker
     retry_pause_s    between two attempts at such a broker
     patience_s       of a task for an unavailable broker
+    where            a filter over columns of `where_schema`: what it excludes is not planned; the reader applies it to the rest
     """
 
     bootstrap_servers: str
@@ -59,3 +63,6 @@ class ScanOptions:
     attempts: int = 3
     retry_pause_s: float = 1.0
     patience_s: float = PATIENCE_S
+    gives_pages_back: bool = True
+    where: Any = field(default=None, compare=False)
+    where_schema: pa.Schema | None = field(default=None, compare=False)

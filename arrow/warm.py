@@ -24,7 +24,7 @@ ROWS = 8
 @functools.cache
 def warm() -> int:
     """Send a few records through every kernel; returns how many it decoded."""
-    records = [Record(0, 0, b"k", b"v", ())]
+    records = [Record(0, 0, b"k", b"v", (("h", b"v"),))]
     batches = [build_batch(records, base_offset=number, codec=codec) for number, codec in enumerate((0, Codec.GZIP))]
     data = np.frombuffer(b"".join(batches), np.uint8)
     rows = Rows(OffsetRange("warm", 0, 0, len(batches), "", ""), ALL_COLUMNS, ROWS)

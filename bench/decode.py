@@ -21,6 +21,7 @@ from pathlib import Path
 
 from headrace.arrow.columns import KAFKA_COLUMNS
 from headrace.arrow.ranges import OffsetRange, read_range
+from headrace.log.index_layout import OFFSET_ENTRY
 from headrace.log.names import path_of
 from headrace.protocol.compression import Codec
 from headrace.protocol.record_batch import build_batch, iterate_batches, iterate_records
@@ -33,7 +34,10 @@ COLUMNS = {
     "key, value": ("key", "value"),
     "all of kafka's": KAFKA_COLUMNS,
 }
-VIEWS = {"views of value": ("value",), "views, offset": ("offset", "value")}  # as `headrace.arrow` reads
+VIEWS = {
+    "views of value": ("value",),
+    "offset, time, views": ("offset", "timestamp", "value"),
+}  # as `headrace.arrow` reads
 
 
 def write_log(directory: Path, codec: int, records: int, value_bytes: int) -> tuple[OffsetRange, int]:
@@ -50,9 +54,11 @@ def write_log(directory: Path, codec: int, records: int, value_bytes: int) -> tu
             for _ in range(RECORDS_PER_BATCH)
         ]
         variants.append(bytearray(build_batch(rows, timestamp_ms=1_700_000_000_000, codec=codec)))
-    with open(path_of(partition, 0, ".log"), "wb") as file:
+    with open(path_of(partition, 0, ".log"), "wb") as file, open(path_of(partition, 0, ".index"), "wb") as index:
         for number in range(records // RECORDS_PER_BATCH):
             batch = variants[number % len(variants)]
+            if number:
+                index.write(OFFSET_ENTRY.pack(number * RECORDS_PER_BATCH, file.tell()))
             batch[:8] = (number * RECORDS_PER_BATCH).to_bytes(8, "big")
             file.write(batch)
         size = file.tell()
@@ -80,7 +86,7 @@ def main() -> None:
     print(
         f"{given.records:,} records of {given.value_bytes} bytes, {RECORDS_PER_BATCH} a batch, median of {given.runs}"
     )
-    print(f"{'codec':8} {'columns':16} {'M records/s':>12} {'MB/s of file':>13} {'ns a record':>12}")
+    print(f"{'codec':8} {'columns':20} {'M records/s':>12} {'MB/s of file':>13} {'ns a record':>12}")
     for codec in Codec:
         with tempfile.TemporaryDirectory(prefix="headrace-bench-") as name:
             one, size = write_log(Path(name), codec, given.records, given.value_bytes)
@@ -105,7 +111,7 @@ def main() -> None:
 
 def _show(codec: str, columns: str, rows: int, size: int, seconds: float) -> None:
     rate, megabytes, nanoseconds = rows / seconds / 1e6, size / seconds / 1e6, seconds / rows * 1e9
-    print(f"{codec:8} {columns:16} {rate:12.2f} {megabytes:13.0f} {nanoseconds:12.0f}", flush=True)
+    print(f"{codec:8} {columns:20} {rate:12.2f} {megabytes:13.0f} {nanoseconds:12.0f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ A topic's id tells a topic from another of its name, deleted and created again; 
 
 from __future__ import annotations
 
+import functools
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -139,12 +140,23 @@ class Cluster:
 
         raises   KafkaError, also if the log ends before `end`
         """
+        for data, _aborted in self.fetch_with_aborted(name, start, end):
+            yield data
+
+    def fetch_with_aborted(
+        self, name: TopicPartition, start: int, end: int, read_committed: bool = False
+    ) -> Iterator[tuple[memoryview, list[tuple[int, int]]]]:
+        """The same, each with (producer id, first offset) of the aborted transactions in it, if `read_committed`.
+
+        end      with read_committed: at most the last stable offset, after which the leader gives nothing
+        """
         offset, empty = start, 0
         while offset < end:
-            data = self.retried(lambda at=offset: self._fetch_once(name, at), {name.topic})  # type: ignore[misc]
+            attempt = functools.partial(self._fetch_once, name, offset, read_committed)
+            data, aborted = self.retried(attempt, {name.topic})
             size, next_offset = _whole_batches(data)
             if size:
-                yield data[:size]
+                yield data[:size], aborted
                 offset, empty = next_offset, 0
                 continue
             empty += 1
@@ -188,7 +200,9 @@ class Cluster:
                     found[name] = row.offset
         return found
 
-    def _fetch_once(self, name: TopicPartition, offset: int) -> memoryview:
+    def _fetch_once(
+        self, name: TopicPartition, offset: int, read_committed: bool
+    ) -> tuple[memoryview, list[tuple[int, int]]]:
         request_type = messages.FetchRequest
         connection = self.connection(self.leader(name))
         version = connection.version(ApiKey.FETCH, 4, 12)
@@ -203,6 +217,7 @@ class Cluster:
                 min_bytes=1,
                 max_bytes=FETCH_BYTES,
                 session_epoch=-1,
+                isolation_level=int(read_committed),
                 topics=[request_type.FetchTopic(topic=name.topic, partitions=[row])],
             ),
         )
@@ -210,7 +225,8 @@ class Cluster:
             raise error_of(answer.error_code, str(name))
         data = answer.responses[0].partitions[0]
         _check(data.error_code, name)
-        return memoryview(data.records or b"")
+        told = data.aborted_transactions if read_committed else None
+        return memoryview(data.records or b""), [(one.producer_id, one.first_offset) for one in told or ()]
 
     def _by_leader(self, names: Iterable[TopicPartition]) -> dict[int, list[TopicPartition]]:
         groups: dict[int, list[TopicPartition]] = {}

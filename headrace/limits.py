@@ -364,6 +364,9 @@ REGISTRY_SCHEMAS_MAX = 1000  # that a worker keeps
 REGISTRY_REFERENCES_MAX = 100  # of one schema, theirs too
 MESSAGE_INDEXES_MAX = 16  # messages within messages
 UNKNOWN_SCHEMAS_MAX = 20  # ids of one batch that the registry does not know
+PARTIAL_GROUPS_MAX = 200_000  # partial rows that a worker keeps of an aggregate; beyond, they are handed on
+PACKED_RANGES_MAX = 1_000  # that one task reads: what is repeated if it fails
+REPEATED_ARRAYS_MAX = 8  # of a process that reads: topic and partition, as often as a chunk has rows
 EXPLAINED_SCANS_MAX = 1000  # the latest are remembered
 
 assert CONNECTION_REQUESTS_PER_CYCLE_MAX <= PIPELINED_REQUESTS_MAX <= NETWORK_REQUESTS_PER_CYCLE_MAX

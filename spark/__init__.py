@@ -1,4 +1,5 @@
-"""Spark reads segments from the page cache: `scan`, `stream`, `register` (for `.format`), `write_parquet`; `refresh`, `explain`.
+"""Spark reads segments from the page cache: `scan`, `aggregate`, `stream`, `register` (for `.format`), `write_parquet`; `refresh`,
+`explain`.
 
 What `decode=` takes is in `headrace.spark.decoding`. Without PySpark the other modules serve `headrace.arrow`; these names say what to
 install then.
@@ -15,6 +16,7 @@ from headrace.spark.executor_python import choose_python
 _EXTRA = ("pyarrow", "pyspark", "numba", "llvmlite", "pandas")
 
 try:
+    from headrace.spark.aggregate import aggregate
     from headrace.spark.datasource import register
     from headrace.spark.explain import explain
     from headrace.spark.parquet import write_parquet
@@ -34,4 +36,4 @@ except ModuleNotFoundError as failure:
 
 choose_python(os.environ, sys.executable)
 
-__all__ = ["explain", "refresh", "register", "scan", "stream", "write_parquet"]
+__all__ = ["aggregate", "explain", "refresh", "register", "scan", "stream", "write_parquet"]

@@ -15,6 +15,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from headrace.arrow.local_range import local_directory
+from headrace.arrow.pushdown import pushed
 from headrace.arrow.ranges import OffsetRange
 from headrace.limits import EXPLAINED_SCANS_MAX
 from headrace.log.names import LOG_SUFFIX, path_of, segment_bases
@@ -24,7 +25,7 @@ from headrace.spark.refresh import source_of
 
 _NAME = re.compile(r"headrace_scan_\d+")
 _numbers = itertools.count(1)
-_scans: OrderedDict[str, tuple[Reading, Sequence[OffsetRange], str]] = OrderedDict()
+_scans: OrderedDict[str, tuple[Reading, Sequence[Sequence[OffsetRange]], str]] = OrderedDict()
 
 
 def explain(frame: DataFrame) -> str:
@@ -48,23 +49,24 @@ def explain(frame: DataFrame) -> str:
     return "\n\n".join(found)
 
 
-def remember(reading: Reading, ranges: Sequence[OffsetRange], map_batches: Callable[..., Any] | None) -> str:
+def remember(reading: Reading, tasks: Sequence[Sequence[OffsetRange]], map_batches: Callable[..., Any] | None) -> str:
     """The name for a scan's function."""
     name = f"headrace_scan_{next(_numbers)}"
     mapped = "" if map_batches is None else getattr(map_batches, "__name__", repr(map_batches))
-    _scans[name] = (reading, ranges, mapped)
+    _scans[name] = (reading, tasks, mapped)
     if len(_scans) > EXPLAINED_SCANS_MAX:
         _scans.popitem(last=False)
     return name
 
 
-def _scan_lines(reading: Reading, ranges: Sequence[OffsetRange], mapped: str) -> list[str]:
+def _scan_lines(reading: Reading, tasks: Sequence[Sequence[OffsetRange]], mapped: str) -> list[str]:
+    ranges = [one for task in tasks for one in task]
     topics = ", ".join(sorted({one.topic for one in ranges})) or "nothing"
     offsets = sum(one.end - one.start for one in ranges)
     sizes = [_size_bytes(one) for one in ranges]
     here = [size for size in sizes if size is not None]
     lines = [
-        f"scan of {topics}: {len(ranges)} ranges, {offsets:,} offsets",
+        f"scan of {topics}: {len(ranges)} ranges in {len(tasks)} tasks, {offsets:,} offsets",
         f"  files   {len(here)} of {len(ranges)} ranges on this host, segments of {sum(here):,} bytes",
         *_reading_lines(reading),
     ]
@@ -86,6 +88,8 @@ def _reading_lines(reading: Reading) -> list[str]:
     if reading.where is not None:
         where = getattr(reading.where, "__name__", "a function") if callable(reading.where) else reading.where
         lines.append(f"  where   {where}")
+        if bounds := pushed(reading.where, reading.arrow_schema()).describe():
+            lines.append(f"  pushed  {bounds}: offsets before and after are not read")
     return [*lines, f"  gives   {', '.join(reading.names)}"]
 
 

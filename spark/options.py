@@ -53,6 +53,7 @@ NAMES = {
         "fetchOffset.retryIntervalMs",
         "kafkaConsumer.pollTimeoutMs",
         "checkCrcs",
+        "givePagesBack",
         "columns",
         "path",
     )
@@ -126,6 +127,7 @@ def parse_options(
         unmatched_timestamp_is_latest=_strategy(given) == "latest",
         read_committed=given.get(ISOLATION_LEVEL, "").strip().lower() == "read_committed",
         checks_crcs=checks_crcs,
+        gives_pages_back=bool_of(given, "givePagesBack", True),
         columns=check_columns(columns, decoded_names) if columns is not None else None,
         attempts=max(number_of(given, "fetchOffset.numRetries", 0, 3) or 0, 1),
         retry_pause_s=(number_of(given, "fetchOffset.retryIntervalMs", 0, 1000) or 0) / 1000,

@@ -23,7 +23,7 @@ from pyspark.sql import Row, SparkSession
 from headrace.arrow.ranges import OffsetRange
 from headrace.spark.decoding.decode_plan import Decode
 from headrace.spark.reading import Reading, Where
-from headrace.spark.scan import Offsets, joined, located, plan_of, planned
+from headrace.spark.scan import Offsets, joined, located_tasks, plan_of, planned, tasks_of
 
 FILE_SCHEMA = "path string, topic string, partition int, start bigint, end bigint, rows bigint, bytes bigint"
 COMPRESSIONS = ("snappy", "gzip", "brotli", "zstd", "lz4", "none")
@@ -56,11 +56,13 @@ def write_parquet(
     compression: str = "snappy",
     mode: str = "error",
     min_partitions: int | None = None,
+    pack: bool = True,
     options: Mapping[str, Any] | None = None,
 ) -> list[Row]:
     """Write topics up to their high watermarks as Parquet files in `directory`, one for each range read.
 
     mode      for a directory that is not empty: "error" refuses it, "append" adds to it, "overwrite" replaces its Parquet files
+    pack      small ranges share a task; each still has a file of its own
     options   as in `scan`, like the other arguments
     returns   a row for each file: path, topic, partition, start, end, rows, bytes
     raises    ValueError, FileExistsError, FileNotFoundError (the parent does not exist), what `scan` raises: at once
@@ -84,7 +86,8 @@ def write_parquet(
                 yield _write_file(one, reading, str(target), compression, job)
 
     try:
-        rows = located(spark, ranges).mapInArrow(write, FILE_SCHEMA).collect()
+        tasks = tasks_of(spark, ranges, pack, min_partitions, options)
+        rows = located_tasks(spark, tasks).mapInArrow(write, FILE_SCHEMA).collect()
     except BaseException:  # SIGINT as well, which kills workers in the middle of a file
         for left in target.glob(f".*{job}.tmp"):
             left.unlink(missing_ok=True)

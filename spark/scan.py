@@ -34,6 +34,7 @@ from headrace.spark.decoding.decode_plan import Decode, DecodePlan, decode_plan
 from headrace.spark.executor_python import check_python
 from headrace.spark.explain import remember
 from headrace.spark.options import SOON, SourceOptions, parse_options
+from headrace.spark.packing import packed
 from headrace.spark.reading import Reading, Where, reading_of
 from headrace.spark.result_schema import conformed
 
@@ -55,6 +56,7 @@ def scan(
     start: Offsets = None,
     end: Offsets = None,
     min_partitions: int | None = None,
+    pack: bool = True,
     map_batches: MapBatches | None = None,
     schema: str | StructType | None = None,
     read_committed: bool = False,
@@ -72,9 +74,10 @@ def scan(
     decode_mode    for a record that does not decode: "fail", "null" (its decoded columns are null), or "column" (as null, and
                    `_corrupt` has the reason)
     where          filter applied in the worker: an Arrow expression over the columns, or a function from a RecordBatch to
-                   a boolean array
+                   a boolean array; what an expression says of offset, timestamp, partition and topic narrows the plan
     start, end     "earliest", "latest", or offsets by TopicPartition; partitions not named are read from the start or to the end
     min_partitions least number of tasks; by default large partitions are split so that every core has work
+    pack           small ranges share a task, if there are more than four a core; False: a task for each range
     map_batches    applied in the worker to the batches of a range, after `where`: partial aggregates, file writing;
                    `schema` (Spark DDL, or a StructType) is then the schema of what it yields
     check_crcs     verify the checksum of every batch
@@ -93,17 +96,18 @@ def scan(
     }
     reading, ranges = planned(spark, given, start, end, options, columns, where, plan_of(decode, decode_mode))
     wanted = None if schema is None else struct_of(spark, schema)
-    return frame_of(spark, ranges, reading, map_batches, wanted)
+    tasks = tasks_of(spark, ranges, pack, min_partitions, options)
+    return frame_of(spark, tasks, reading, map_batches, wanted)
 
 
 def frame_of(
     spark: SparkSession,
-    ranges: list[OffsetRange],
+    tasks: list[list[OffsetRange]],
     reading: Reading,
     map_batches: MapBatches | None,
     wanted: StructType | None,
 ) -> DataFrame:
-    """Ranges as a DataFrame, read where their files are; the rest as in `scan`."""
+    """The ranges of tasks as a DataFrame, read where their files are; the rest as in `scan`."""
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -111,8 +115,8 @@ def frame_of(
                 found = reading.batches(OffsetRange.from_bytes(descriptor))
                 yield from found if map_batches is None else conformed(map_batches(found), wanted)
 
-    read.__name__ = remember(reading, ranges, map_batches)  # which Spark shows in its plans
-    return located(spark, ranges).mapInArrow(read, wanted if wanted is not None else reading.spark_schema())
+    read.__name__ = remember(reading, tasks, map_batches)  # which Spark shows in its plans
+    return located_tasks(spark, tasks).mapInArrow(read, wanted if wanted is not None else reading.spark_schema())
 
 
 def planned(
@@ -130,6 +134,8 @@ def planned(
     reading = reading_of(parsed, columns, where)
     check_python(spark)
     warm()
+    if reading.where is not None:
+        parsed = replace(parsed, where=reading.where, where_schema=reading.arrow_schema())
     return reading, plan(parsed, parallelism_of(spark))
 
 
@@ -185,17 +191,37 @@ def joined(names: str | Sequence[str] | None, what: str) -> str | None:
     return ",".join(parts)
 
 
+def tasks_of(
+    spark: SparkSession,
+    ranges: list[OffsetRange],
+    pack: bool,
+    min_partitions: int | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> list[list[OffsetRange]]:
+    """The ranges of each task. `minPartitions` of the options counts as `min_partitions` does."""
+    if not pack:
+        return [[one] for one in ranges]
+    named = {name.lower(): value for name, value in (options or {}).items()}.get("minpartitions")
+    return packed(ranges, parallelism_of(spark), int(min_partitions or named or 1))
+
+
 def located(spark: SparkSession, ranges: list[OffsetRange]) -> DataFrame:
     """One row and one Spark partition for each range, preferably on its replicas' hosts."""
+    return located_tasks(spark, [[one] for one in ranges])
+
+
+def located_tasks(spark: SparkSession, tasks: list[list[OffsetRange]]) -> DataFrame:
+    """One row for each range and one Spark partition for each task, preferably on its replicas' hosts."""
     schema = "descriptor binary"
-    if not ranges:
+    if not tasks:
         return spark.createDataFrame([], schema)
-    rows = [(bytearray(one.to_bytes()),) for one in ranges]
+    rows = [[(bytearray(one.to_bytes()),) for one in task] for task in tasks]
     context = getattr(spark, "sparkContext", None) if hasattr(spark, "_jsparkSession") else None
     if context is None:  # Spark Connect has no way to say where
-        return spark.createDataFrame(rows, schema).repartition(len(rows))
-    tell_placement(context, ranges)
-    return spark.createDataFrame(_located_rdd(context, rows, ranges), schema)
+        flat = [row for task in rows for row in task]
+        return spark.createDataFrame(flat, schema).repartition(len(rows))
+    tell_placement(context, [one for task in tasks for one in task])
+    return spark.createDataFrame(_located_rdd(context, rows, tasks), schema)
 
 
 def tell_placement(context: Any, ranges: list[OffsetRange]) -> None:
@@ -214,23 +240,23 @@ def tell_placement(context: Any, ranges: list[OffsetRange]) -> None:
         )
 
 
-def _located_rdd(context: Any, rows: list[Any], ranges: list[OffsetRange]) -> Any:
+def _located_rdd(context: Any, rows: list[Any], tasks: list[list[OffsetRange]]) -> Any:
     """An RDD whose partitions carry preferred locations: only Scala's `makeRDD` can set them."""
     from pyspark.rdd import RDD
-    from pyspark.serializers import CPickleSerializer
+    from pyspark.serializers import BatchedSerializer, CPickleSerializer
 
     jvm = context._jvm
     pairs = jvm.java.util.ArrayList()
-    for row, one in zip(rows, ranges, strict=True):
+    for batch, task in zip(rows, tasks, strict=True):
         hosts = jvm.java.util.ArrayList()
-        for _broker_id, host, _log_dir in one.replicas:
+        for host in dict.fromkeys(host for _broker_id, host, _log_dir in task[0].replicas):
             hosts.add(host)
-        data = pickle.dumps(row, protocol=4)
+        data = pickle.dumps(batch, protocol=4)
         pairs.add(jvm.scala.Tuple2(bytearray(data), _scala_seq(jvm, hosts)))
     byte_array = jvm.java.lang.Class.forName("[B")
     tag = jvm.scala.reflect.ClassTag.apply(byte_array)
     made = context._jsc.sc().makeRDD(_scala_seq(jvm, pairs), tag)
-    return RDD(made.toJavaRDD(), context, CPickleSerializer())
+    return RDD(made.toJavaRDD(), context, BatchedSerializer(CPickleSerializer()))  # type: ignore[no-untyped-call]
 
 
 def _scala_seq(jvm: Any, items: Any) -> Any:

@@ -31,6 +31,7 @@ from headrace.spark.scan import (
     merged_options,
     parallelism_of,
     struct_of,
+    tasks_of,
 )
 from headrace.spark.stream_offsets import to_json
 from headrace.spark.stream_options import parse_stream_options
@@ -89,7 +90,9 @@ def stream(
 
     def process(descriptors: DataFrame, batch_id: int) -> None:
         ranges = [OffsetRange.from_bytes(bytes(row.descriptor)) for row in descriptors.collect()]
-        each_batch(frame_of(descriptors.sparkSession, ranges, reading, map_batches, wanted), batch_id)
+        session = descriptors.sparkSession
+        tasks = tasks_of(session, ranges, pack=True, options=merged)
+        each_batch(frame_of(session, tasks, reading, map_batches, wanted), batch_id)
 
     writer = spark.readStream.format("headrace").options(**merged).load().writeStream.foreachBatch(process)
     if trigger is not None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from headrace.arrow.columns import BinaryColumn
+from headrace.arrow.gathered import BinaryColumn
 from headrace.limits import MESSAGE_INDEXES_MAX, UNKNOWN_SCHEMAS_MAX
 from headrace.spark.decoding.python_rows import BadRecord
 from headrace.spark.errors import RegistryUnavailable

@@ -1,6 +1,6 @@
 """A range read from segment files and over the network: the same records as the plain reader finds.
 
-Holds: arrow/local_range.py, arrow/remote_range.py, arrow/rows.py, arrow/columns.py, arrow/decode.py, arrow/errors.py
+Holds: arrow/local_range.py, arrow/remote_range.py, arrow/rows.py, arrow/columns.py, arrow/gathered.py, arrow/decode.py, arrow/errors.py
 """
 
 import contextlib
@@ -18,12 +18,11 @@ from headrace.arrow import local_range
 from headrace.arrow import ranges as ranges_module
 from headrace.arrow import rows as rows_module
 from headrace.arrow.columns import ALL_COLUMNS
-from headrace.arrow.decode import gather, walk, whole
-from headrace.arrow.errors import CorruptRange, TimestampOverflow, TopicRecreated, TransactionsUnsupported
+from headrace.arrow.decode import gather, walk, walk_records, whole
+from headrace.arrow.errors import CorruptRange, TimestampOverflow, TopicRecreated
+from headrace.arrow.header_lists import walk_headers
 from headrace.arrow.local_range import local_directory
-from headrace.arrow.planner import plan
 from headrace.arrow.ranges import OffsetRange, read_range
-from headrace.arrow.scan_options import ScanOptions
 from headrace.arrow.warm import warm
 from headrace.client.cluster import Cluster
 from headrace.client.connection import ConnectionFailed
@@ -39,7 +38,6 @@ from headrace.protocol.record_batch import (
     HEADER,
     LOG_APPEND_TIME_BIT,
     MAGIC_V2,
-    TRANSACTIONAL_BIT,
     Record,
     build_batch,
     compute_crc,
@@ -47,6 +45,8 @@ from headrace.protocol.record_batch import (
 from tests.arrow.range_reading import NAME, compared, expected, range_of, rows_of
 from tests.support.altered import altered
 from tests.support.fake_broker import FakeBroker
+
+KERNELS = (walk, walk_records, walk_headers, gather, whole)
 
 
 def random_log(log, seed, name=NAME):
@@ -182,16 +182,16 @@ def test_retention_between_two_fetches_gives_no_record_twice(log, remote_broker,
     for number in range(30):
         log.append(NAME, [(None, b"%03d" % number)])
     one = dataclasses.replace(range_of(remote_broker), fails_on_data_loss=False)
-    real = Cluster.fetch
+    real = Cluster.fetch_with_aborted
 
-    def interrupted(self, name, start, end):
+    def interrupted(self, name, start, end, read_committed):
         yield from real(self, name, start, min(start + 10, end))
         if not log.starts[name]:
             log.starts[name] = 20
             yield from real(self, name, 10, end)
 
     monkeypatch.setattr("headrace.client.cluster.FETCH_BYTES", 720)  # ten batches
-    monkeypatch.setattr(Cluster, "fetch", interrupted)
+    monkeypatch.setattr(Cluster, "fetch_with_aborted", interrupted)
     offsets = [row["offset"] for row in rows_of(one)]
     assert offsets == [*range(10), *range(20, 30)]
 
@@ -229,16 +229,6 @@ def test_files_that_spark_may_not_read_come_over_the_network(log, broker, monkey
     monkeypatch.setattr(local_range, what, refuse)
     assert [row["value"] for row in rows_of(one)] == [b"a"]
     assert broker.asked[ApiKey.FETCH] == 1
-
-
-@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
-def test_read_committed_refuses_transactional_batches_rather_than_show_aborted_ones(log, broker, codec):
-    log.append(NAME, [(None, b"a")])
-    log.append(NAME, [(None, b"b")], codec=codec, attributes=TRANSACTIONAL_BIT)
-    committed = ScanOptions(broker.address, (NAME.topic,), read_committed=True)
-    with pytest.raises(TransactionsUnsupported, match=r"\.log: transactional batch at byte"):
-        rows_of(plan(committed)[0])
-    assert [row["value"] for row in rows_of(range_of(broker))] == [b"a", b"b"]
 
 
 def test_files_that_end_below_the_range_are_not_taken_for_all_of_it(log, broker):
@@ -475,13 +465,13 @@ def test_a_topic_created_again_between_two_fetches_is_refused(log, remote_broker
     log.append(NAME, [(None, b"a")])
     remote_broker.topic_ids["clicks"] = OLD_ID
     one = range_of(remote_broker)
-    real = Cluster.fetch
+    real = Cluster.fetch_with_aborted
 
-    def fetch(self, name, start, end):
+    def fetch(self, name, start, end, read_committed):
         remote_broker.topic_ids["clicks"] = NEW_ID
         yield from real(self, name, start, end)
 
-    monkeypatch.setattr(Cluster, "fetch", fetch)
+    monkeypatch.setattr(Cluster, "fetch_with_aborted", fetch)
     with pytest.raises(TopicRecreated):
         rows_of(one)
 
@@ -542,15 +532,14 @@ def test_kernels_are_compiled_for_one_set_of_types_wherever_bytes_come_from(log,
     warm()
     rows_of(range_of(broker))
     rows_of(range_of(remote_broker))
+    list(read_range(range_of(broker), ["key", "value"], are_views=True))
     monkeypatch.setattr(local_range, "WINDOW_BYTES", mmap.ALLOCATIONGRANULARITY)
     rows_of(range_of(broker))
     monkeypatch.setattr(local_range, "mmap", altered(mmap, mmap=fail_to_map))
     rows_of(range_of(broker))
-    assert {kernel.__name__: len(kernel.signatures) for kernel in (walk, gather, whole)} == {
-        "walk": 1,
-        "gather": 1,
-        "whole": 1,
-    }
+    assert {kernel.__name__: len(kernel.signatures) for kernel in KERNELS} == dict.fromkeys(
+        (kernel.__name__ for kernel in KERNELS), 1
+    )
 
 
 def test_a_range_goes_through_bytes():

@@ -1,7 +1,4 @@
-"""The log as Arrow: what comes, where its bytes lie, and what DuckDB, Polars and pandas make of it.
-
-Holds: arrow/views.py, arrow/copying.py
-"""
+"""The log as Arrow: what comes, where its bytes lie, and what DuckDB, Polars and pandas make of it."""
 
 import mmap
 import random
@@ -19,7 +16,6 @@ import pytest
 import headrace.arrow
 from headrace.arrow import local_range
 from headrace.arrow import reader as reader_module
-from headrace.arrow.views import Views
 from headrace.ids import TopicPartition
 from headrace.protocol.compression import Codec
 from tests.support.waiting import wait_until
@@ -179,13 +175,6 @@ print(headrace.arrow.open("t").schema.names)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout == "['partition', 'offset', 'timestamp', 'key', 'value']\n", done.stderr
-
-
-def test_a_value_outside_of_its_source_is_refused():
-    views = Views(2)
-    source = np.zeros(20, np.uint8)
-    with pytest.raises(AssertionError):
-        views.add(source, np.array([0, 15]), np.array([20, 6]), 0, 2)
 
 
 def test_a_tail_polls_without_planning(log, broker, monkeypatch):

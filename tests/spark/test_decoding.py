@@ -132,7 +132,7 @@ def test_what_runs_in_the_workers_is_said(spark, clicks, broker):
     text = explain(frame.groupBy("page").count())
     size = sum(path.stat().st_size for path in clicks.directory.glob("clicks-*/*.log"))
     assert text.splitlines() == [
-        "scan of clicks: 2 ranges, 202 offsets",
+        "scan of clicks: 2 ranges in 2 tasks, 202 offsets",
         f"  files   2 of 2 ranges on this host, segments of {size:,} bytes",
         "  reads   offset, value",
         f"  decodes value by {json(DDL).describe()}, page",

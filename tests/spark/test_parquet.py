@@ -123,7 +123,7 @@ def test_an_interrupt_leaves_no_hidden_file(spark, clicks, broker, tmp_path, mon
         raise KeyboardInterrupt
 
     monkeypatch.setattr(parquet_module, "uuid", altered(uuid, uuid4=lambda: SimpleNamespace(hex="12345678")))
-    monkeypatch.setattr(parquet_module, "located", interrupted)
+    monkeypatch.setattr(parquet_module, "located_tasks", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_parquet(spark, "clicks", target, bootstrap_servers=broker.address)
     assert list(target.iterdir()) == []

@@ -20,7 +20,7 @@ from headrace.errors import KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.record_batch import Record
-from headrace.spark import scan
+from headrace.spark import explain, scan
 from headrace.spark.scan import located, tell_placement
 
 NAMES = [TopicPartition("clicks", partition) for partition in range(3)]
@@ -126,6 +126,15 @@ def test_min_partitions(spark, clicks, broker):
     assert frame.count() == 600
 
 
+def test_a_filter_narrows_the_plan_and_explain_says_so(spark, clicks, broker):
+    where = (pc.field("offset") >= 190) & (pc.field("partition") == 1)
+    frame = scan(spark, "clicks", bootstrap_servers=broker.address, columns="partition,offset", where=where)
+    assert sorted(map(tuple, frame.collect())) == [(1, offset) for offset in range(190, 200)]
+    told = explain(frame)
+    assert "10 offsets" in told
+    assert "pushed  offset >= 190: offsets before and after are not read" in told
+
+
 def test_an_empty_topic_is_an_empty_frame(spark, log, broker):
     log.create("empty")
     assert scan(spark, "empty", bootstrap_servers=broker.address).collect() == []
@@ -146,6 +155,23 @@ def test_tasks_prefer_the_hosts_of_the_replicas(spark, clicks, broker):
         rdd = rdd.dependencies().head().rdd()
     for partition in rdd.partitions():
         assert rdd.preferredLocations(partition).mkString(",") == "127.0.0.1"
+
+
+def test_small_partitions_share_a_task_and_keep_their_hosts(spark, log, broker):
+    names = [TopicPartition("many", partition) for partition in range(60)]
+    for name in names:
+        log.append(name, [(b"k%d" % name.partition, b"v")] * 3)
+    frame = scan(spark, "many", bootstrap_servers=broker.address, columns="partition,offset")
+    assert 8 <= frame.rdd.getNumPartitions() <= 9
+    wanted = [(name.partition, offset) for name in names for offset in range(3)]
+    assert sorted(map(tuple, frame.collect())) == wanted
+    rdd = frame._jdf.queryExecution().toRdd()
+    while not rdd.preferredLocations(rdd.partitions()[0]).size():
+        rdd = rdd.dependencies().head().rdd()
+    assert {rdd.preferredLocations(one).mkString(",") for one in rdd.partitions()} == {"127.0.0.1"}
+    apart = scan(spark, "many", bootstrap_servers=broker.address, columns="partition,offset", pack=False)
+    assert apart.rdd.getNumPartitions() == 60
+    assert scan(spark, "many", bootstrap_servers=broker.address, min_partitions=20).rdd.getNumPartitions() >= 20
 
 
 def test_brokers_on_hosts_without_an_executor_are_told(spark, clicks, broker, caplog):
