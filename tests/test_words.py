@@ -19,6 +19,7 @@ SOURCES = [
     "node",
     "spark",
     "arrow",
+    "load",
     "migration",
     "cli",
     "bench",
