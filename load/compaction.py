@@ -22,7 +22,7 @@ from headrace.load.contents import DEAD_SCHEMA
 from headrace.load.data_file_writer import ROW_GROUP_BYTES, DataFileWriter
 from headrace.load.data_files import Attempt, file_name, folder_of
 from headrace.load.durable import sync_directory
-from headrace.load.errors import BrokenTarget
+from headrace.load.errors import BrokenTarget, UnknownOutcome
 from headrace.load.orphans import remove_retired, remove_uncommitted
 from headrace.load.runs import Run
 from headrace.load.schemas import schema_from_text
@@ -45,15 +45,22 @@ def compact(
     raises      ValueError, BrokenTarget, Fenced (files were removed meanwhile)
     """
     target = open_target(to)
-    target.prepare()
+    snapshot = target.read()
+    if not snapshot.number:
+        return snapshot
     run = Run(target.control)
     try:
-        snapshot = compacted(target, run.id, target.read(), compression, small_bytes)
+        snapshot = compacted(target, run.id, snapshot, compression, small_bytes)
         remove_retired(target, snapshot, retired_s)
-        return snapshot
-    finally:
+    except UnknownOutcome:
+        run.close(keeps_file=True)
+        raise
+    except BaseException:
         remove_uncommitted(target, run.id)
         run.close()
+        raise
+    run.close()
+    return snapshot
 
 
 def compacted(

@@ -35,3 +35,7 @@ class TaskFailed(HeadraceError):
 
 class BrokenTarget(HeadraceError):
     """The target's own files contradict each other, or are not of a format that this version reads."""
+
+
+class UnknownOutcome(HeadraceError):
+    """A commit that may or may not have happened, and may still: the next load reads which; no file of it is removed."""

@@ -37,7 +37,7 @@ from headrace.limits import LOAD_WENT_BACK_TRIES_MAX
 from headrace.load.commits import Change, Snapshot, check_change, joined
 from headrace.load.contents import contents_of
 from headrace.load.data_files import Attempt
-from headrace.load.errors import Fenced, OutOfRange, TaskFailed
+from headrace.load.errors import Fenced, OutOfRange, TaskFailed, UnknownOutcome
 from headrace.load.options import (
     GRACE_S,
     RECORDS_PER_COMMIT,
@@ -188,7 +188,7 @@ class Loader:
     def run(self) -> Loaded:
         """raises   as `load` does"""
         warm()
-        self._target.prepare()
+        self._target.prepare(self._schema)
         self._check_schema(self._target.read())
         run = Run(self._target.control, is_local=self._options.spark is None)
         executor = self._executor(run)
@@ -196,6 +196,10 @@ class Loader:
         try:
             snapshot = sweep(self._target, run.id, self._options.grace_s)
             snapshot = self._rounds(run, executor, snapshot)
+        except UnknownOutcome:
+            executor.abandon()
+            self._leaves_files = True
+            raise
         except BaseException:
             self._undo(run, executor)
             raise

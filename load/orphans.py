@@ -3,8 +3,9 @@
     written by                                      removed
     a worker of ours that died, or was ended        after the round, by its loader
     this loader, in a round that failed             by itself, when its tasks have ended
-    a loader of this host that is dead (runs.py)    by the next loader, at its start
-    a loader elsewhere, or of unknown fate          when they are older than the grace time, behind a commit that fences it
+    a loader of this host that is dead (runs.py)    by the next loader, at its start (after such a commit, where a commit that it
+                                                    sent to a catalog may still happen)
+    a loader elsewhere, or of unknown fate          when they are older than the grace time, after a commit that fences it
     a commit that a later one removed               after `retired_s`: readers of earlier snapshots may have it open
 
 A file that is missing from the commits is no proof: a loader that is alive may be about to commit it.
@@ -21,6 +22,8 @@ from headrace.load.commits import Change, Snapshot
 from headrace.load.data_files import Attempt, found_files
 from headrace.load.runs import forget_run, other_runs, runs_of
 from headrace.load.target import Target
+
+TEMPORARY_S = 600.0  # a commit takes less
 
 _log = logging.getLogger("headrace.load")
 
@@ -67,15 +70,15 @@ def sweep(target: Target, own: str, grace_s: float, now_s: float | None = None) 
                 proven.append(path)
             elif _age_s(path, now_s) > grace_s:
                 old.append(path)
-        if old:
+        if old or (proven and target.fences_before_removal):
             snapshot = _fenced(target, own, snapshot, now_s)
-            old = [path for path in old if str(path.relative_to(target.root)) not in snapshot.files]
         for path in (*proven, *old):
             path.unlink(missing_ok=True)
         if proven or old:
             _log.info("orphans removed proven=%d old=%d", len(proven), len(old))
         for run_id in dead:
             forget_run(target.control, run_id)
+    target.sweep_temporary(now_s - max(grace_s, TEMPORARY_S))
     for path in runs_of(target.control).glob("*"):
         if path.name.lstrip(".") != own and _age_s(path, now_s) > grace_s and not _has_files(target.root, path.name):
             path.unlink(missing_ok=True)

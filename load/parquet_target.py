@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
+
 from headrace.load.commits import Change, Snapshot
 from headrace.load.durable import make_directory
 from headrace.load.errors import BrokenTarget, Fenced
@@ -27,7 +29,7 @@ class ParquetTarget(Target):
         super().__init__(root, str(root), step)
         self._log = ManifestLog(self.control, step, checkpoint_every)
 
-    def prepare(self) -> None:
+    def prepare(self, _schema: pa.Schema) -> None:
         """raises   FileNotFoundError, BrokenTarget"""
         if not self.root.parent.is_dir():
             raise FileNotFoundError(f"{self.root.parent} is not a directory: create it first")

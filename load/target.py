@@ -15,6 +15,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+
 from headrace.load.commits import Change, Snapshot
 
 CONTROL = "_headrace"
@@ -35,6 +37,7 @@ class Target(ABC):
     """
 
     kind: str
+    fences_before_removal = False  # a commit that a dead loader sent may still happen
 
     def __init__(self, root: Path, name: str, step: Step = no_step) -> None:
         self.root = root
@@ -46,8 +49,8 @@ class Target(ABC):
         return self.root / CONTROL
 
     @abstractmethod
-    def prepare(self) -> None:
-        """Create what a first commit needs. raises OSError, and the target's own errors"""
+    def prepare(self, schema: pa.Schema) -> None:
+        """Create what a first commit of these columns needs. raises OSError, ValueError, and the target's own errors"""
 
     @abstractmethod
     def read(self) -> Snapshot:
@@ -61,6 +64,10 @@ class Target(ABC):
         returns    the snapshot after it
         raises     Fenced, if another commit came first: nothing of the change counts
         """
+
+    def sweep_temporary(self, _older_than_s: float) -> int:
+        """Remove what commits that were never made have left in `control`, older than a time since 1970; returns how many."""
+        return 0
 
 
 def open_target(to: str | os.PathLike[str] | Target, step: Step = no_step) -> Target:
@@ -78,4 +85,8 @@ def open_target(to: str | os.PathLike[str] | Target, step: Step = no_step) -> Ta
         return ParquetTarget(Path(text).absolute(), step)
     if found["scheme"] == "file":
         return open_target(found["rest"].removeprefix("//"), step)
-    raise ValueError(f"target {text!r}: a directory")
+    if found["scheme"] == "iceberg":
+        from headrace.load.iceberg_target import iceberg_target
+
+        return iceberg_target(found["rest"], step)
+    raise ValueError(f"target {text!r}: expected a directory, iceberg:CATALOG:NAMESPACE.TABLE or delta:DIRECTORY")

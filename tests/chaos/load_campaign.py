@@ -19,6 +19,7 @@ ZooKeeper, node and loaders in a directory and ends only those, by pid.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import random
 import signal
@@ -44,7 +45,18 @@ TOPIC = "work"
 PARTITIONS = 3
 RATE = 2_000  # records a second
 KINDS = {"worker": 10, "driver": 7, "process": 4, "node": 1, "overtake": 1}
-CLIENT = {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100, "retry.backoff.ms": 50, "log_level": 0}
+TARGETS = ("parquet", "iceberg", "delta")
+STARTED_S = 6.0  # in which a driver most likely has workers
+CLIENT = {
+    "reconnect.backoff.ms": 20,
+    "reconnect.backoff.max.ms": 100,
+    "retry.backoff.ms": 50,
+    "log_level": 0,
+    "log.connection.close": False,
+}
+_SILENT = logging.getLogger("headrace.tests.silent")
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
 
 
 @dataclass
@@ -92,7 +104,7 @@ class SequenceProducer:
         self.acknowledged: set[int] = set()
         self._rate = rate
         self._producer = Producer(
-            {"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5, **CLIENT}
+            {"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5, **CLIENT}, logger=_SILENT
         )
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -216,6 +228,8 @@ class LoadCampaign:
             except ProcessLookupError:
                 return driver
         elif kind == "driver":
+            if self._random.random() < 0.8:
+                self._wait_started(driver)
             driver.kill()
             driver = self._driver(node)
         elif kind == "process":
@@ -231,6 +245,13 @@ class LoadCampaign:
             self._asleep, driver = driver, self._driver(node)
         self.verdict.kills[kind] += 1
         return driver
+
+    def _wait_started(self, driver: Driver) -> None:
+        """Until it has task workers: most of its life is not its start. Then a moment more, by lot."""
+        deadline_s = time.monotonic() + STARTED_S
+        while driver.is_alive and not driver.workers() and time.monotonic() < deadline_s:
+            time.sleep(0.01)
+        time.sleep(self._random.expovariate(1 / self._pace_s))
 
     def _wake(self) -> None:
         """Continue the driver that was overtaken: two loaders of one target for a while, then SIGTERM to it."""
@@ -254,7 +275,7 @@ class LoadCampaign:
         verdict.audit += found.faults
         verdict.commits = found.commits
         verdict.orphans = orphans(open_target(self.to))
-        seen = Counter(int(value) for value in dataset(self.to).to_table(columns=["value"])["value"].to_pylist())
+        seen = Counter(map(int, values_in(verdict.target, self.to)))
         verdict.acknowledged, verdict.rows = len(acknowledged), seen.total()
         verdict.lost = sorted(acknowledged - seen.keys())
         verdict.double = sorted(number for number, count in seen.items() if count > 1)
@@ -266,13 +287,33 @@ def target_of(kind: str, directory: Path) -> tuple[str, dict[str, str]]:
     """What `--to` is, and the environment that it needs."""
     if kind == "parquet":
         return str(directory / "table"), {}
-    raise ValueError(f"target {kind!r}")
+    if kind == "delta":
+        return f"delta:{directory / 'table'}", {}
+    prefix = "PYICEBERG_CATALOG__CHAOS__"
+    catalog = {"TYPE": "sql", "URI": f"sqlite:///{directory}/catalog.db", "WAREHOUSE": f"file://{directory}/warehouse"}
+    return "iceberg:chaos:web.work", {prefix + key: value for key, value in catalog.items()}
+
+
+def values_in(kind: str, to: str) -> list[bytes]:
+    """The values of all rows, as the table format's own reader has them."""
+    if kind == "iceberg":
+        from pyiceberg.catalog import load_catalog
+
+        table = load_catalog("chaos").load_table("web.work")
+        return table.scan(selected_fields=("value",)).to_arrow()["value"].to_pylist()
+    if kind == "delta":
+        from deltalake import DeltaTable
+
+        rows = DeltaTable(to.removeprefix("delta:")).to_pyarrow_dataset()
+    else:
+        rows = dataset(to)
+    return rows.to_table(columns=["value"])["value"].to_pylist()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--target", default="parquet", choices=["parquet"])
+    parser.add_argument("--target", default="parquet", choices=TARGETS)
     parser.add_argument("--seed", type=int, default=None)
     given = parser.parse_args()
     seed = int(time.time()) if given.seed is None else given.seed
@@ -283,7 +324,7 @@ def main() -> int:
         print(verdict.summary())
         faults = verdict.faults(given.kills)
     finally:
-        keep_or_remove(directory, bool(faults))
+        keep_or_remove(directory, faults)
     print("anomalies: " + ("; ".join(faults) or "none"))
     return 1 if faults else 0
 
