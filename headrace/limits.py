@@ -375,7 +375,9 @@ LOAD_MESSAGE_BYTES_MAX = 64 << 20  # between driver and worker
 LOAD_MANIFEST_BYTES_MAX = 1 << 30  # of a commit, or a checkpoint of all of them
 LOAD_COMMIT_TRIES_MAX = 20  # of one commit, each after a compaction that came first
 LOAD_LIST_TRIES_MAX = 10  # readings of a commit log that another process shortens meanwhile
-LOAD_WENT_BACK_TRIES_MAX = 10  # of a partition whose end is before the last commit: a new leader may not know better yet
+LOAD_WENT_BACK_TRIES_MAX = (
+    10  # of a partition whose end is before the last commit: a new leader may not know better yet
+)
 
 assert CONNECTION_REQUESTS_PER_CYCLE_MAX <= PIPELINED_REQUESTS_MAX <= NETWORK_REQUESTS_PER_CYCLE_MAX
 assert (
