@@ -358,9 +358,11 @@ class Loader:
     def _new_schema(self, snapshot: Snapshot) -> str:
         """What a commit says of columns: '' if the table has them all."""
         if not snapshot.schema:
+            self._target.check_columns(pa.schema([]), self._schema)
             return schema_to_text(self._schema)
         known = schema_from_text(snapshot.schema)
         after = evolved(known, self._schema)
+        self._target.check_columns(known, after)
         return "" if after == known else schema_to_text(after)
 
     def _commit_group(self, snapshot: Snapshot) -> None:

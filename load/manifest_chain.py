@@ -57,6 +57,25 @@ class ChainedTarget(Target):
     def publish(self, change: Change, before: Snapshot, name: str, condition: Any) -> None:
         """Commit the change's files and the name to the table. raises Overtaken"""
 
+    def new_name(self, number: int) -> str:
+        """Of a commit's file; no other has it."""
+        return f"{number:020d}-{uuid.uuid4().hex}.json"
+
+    def sweep_temporary(self, older_than_s: float) -> int:
+        """Files of commits that were not made: later numbers than the last one's aside, those that it does not follow from."""
+        name, _condition = self.head()
+        chain = {name}
+        while name and "previous" in (found := self._loaded(name)):
+            name = found["previous"]
+            chain.add(name)
+        first = min((one for one in chain if one), default="")
+        removed = 0
+        for path in self._commits.glob("*.json"):
+            if first <= path.name and path.name not in chain and path.exists() and path.stat().st_mtime < older_than_s:
+                path.unlink(missing_ok=True)
+                removed += 1
+        return removed
+
     @property
     def _commits(self) -> Path:
         return self.control / "commits"
@@ -122,7 +141,7 @@ class ChainedTarget(Target):
 
     def _write(self, after: Snapshot, change: Change, previous: str) -> str:
         make_directory(self._commits)
-        name = f"{after.number:020d}-{uuid.uuid4().hex}.json"
+        name = self.new_name(after.number)
         found: dict[str, Any] = {"previous": previous, "change": change_to_json(change)}
         if after.number % FULL_EVERY == 0:
             found = {"snapshot": snapshot_to_json(after)}

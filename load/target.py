@@ -22,7 +22,7 @@ from headrace.load.commits import Change, Snapshot
 CONTROL = "_headrace"
 DEAD_LETTERS = "dead_letters"
 Step = Callable[[str], None]
-_SCHEME = re.compile(r"(?P<scheme>[a-z][a-z0-9]*):(?P<rest>.*)\Z")
+_SCHEME = re.compile(r"(?P<scheme>[a-z][a-z0-9]+):(?P<rest>.*)\Z")
 
 
 def no_step(_name: str) -> None:
@@ -65,6 +65,10 @@ class Target(ABC):
         raises     Fenced, if another commit came first: nothing of the change counts
         """
 
+    def check_columns(self, _was: pa.Schema, _becomes: pa.Schema) -> None:
+        """Whether the table can have these columns after those. raises SchemaConflict"""
+        return None  # all that `schemas.evolved` allows
+
     def sweep_temporary(self, _older_than_s: float) -> int:
         """Remove what commits that were never made have left in `control`, older than a time since 1970; returns how many."""
         return 0
@@ -85,6 +89,10 @@ def open_target(to: str | os.PathLike[str] | Target, step: Step = no_step) -> Ta
         return ParquetTarget(Path(text).absolute(), step)
     if found["scheme"] == "file":
         return open_target(found["rest"].removeprefix("//"), step)
+    if found["scheme"] == "delta":
+        from headrace.load.delta_target import delta_target
+
+        return delta_target(found["rest"], step)
     if found["scheme"] == "iceberg":
         from headrace.load.iceberg_target import iceberg_target
 

@@ -220,6 +220,7 @@ class LoadCampaign:
             return self._driver(node)  # it ended by itself: its log says why
         kind = self._random.choices([*KINDS], [*KINDS.values()])[0]
         if kind == "worker":
+            self._wait_started(driver)
             workers = driver.workers()
             if not workers:
                 return driver
