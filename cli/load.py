@@ -280,20 +280,15 @@ def _decoder(form: str | None, schema: str | None, pairs: list[str]) -> Any:
                 "needs --decode", param_hint="--schema" if schema is not None else "--decode-option"
             )
         return None
-    from headrace.spark.decoding.decode_options import decode_from_options
+    from headrace.load.contents import decoder_of
 
-    options = {
-        "decode.value.format": form,
-        **{f"decode.value.{key}": value for key, value in parse_pairs("--decode-option", pairs).items()},
-    }
+    options = parse_pairs("--decode-option", pairs)
     if schema is not None:
-        options["decode.value.schema"] = schema
+        options["schema"] = schema
     try:
-        plan = decode_from_options(options)
+        return decoder_of(form, options)
     except (ValueError, ImportError) as failure:
         raise typer.BadParameter(str(failure), param_hint="--decode") from None
-    assert plan is not None
-    return dict(plan.decoders)
 
 
 def _as_json(found: Audit) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def compact(
     """Merge the files of a target that are smaller than `small_bytes`.
 
     retired_s   for which files that were merged, now or before, stay for readers
-    raises      ValueError, BrokenTarget, Fenced (files were removed meanwhile)
+    raises      ValueError, BrokenTarget, LoadFenced (files were removed meanwhile)
     """
     target = open_target(to)
     snapshot = target.read()
@@ -66,7 +66,7 @@ def compact(
 def compacted(
     target: Target, run_id: str, snapshot: Snapshot, compression: str, small_bytes: int = SMALL_BYTES
 ) -> Snapshot:
-    """The snapshot after a commit that merges small files; the same one where there is nothing to merge. raises Fenced"""
+    """The snapshot after a commit that merges small files; the same one where there is nothing to merge. raises LoadFenced"""
     groups = mergeable(snapshot, small_bytes)
     if not groups:
         return snapshot

@@ -12,7 +12,7 @@ topic, partition, offset and timestamp are in every table: hours, the audit and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +113,19 @@ def contents_of(
         extra = ("headers",) if with_headers else ()
         return Contents((*ALWAYS, *(name for name in keys if name not in decoded), *extra, *decoded), plan)
     return Contents(_with_always(check_columns(columns, decoded)), plan)
+
+
+def decoder_of(form: str, options: Mapping[str, str]) -> Mapping[str, Any]:
+    """Decoders by source from what the Spark source calls decode.value.*; `form` is its format.
+
+    raises   ValueError; ImportError, if decoding's packages are not installed
+    """
+    from headrace.spark.decoding.decode_options import decode_from_options
+
+    given = {"decode.value.format": form, **{f"decode.value.{key}": value for key, value in options.items()}}
+    plan = decode_from_options(given)
+    assert plan is not None
+    return dict(plan.decoders)
 
 
 def _with_always(names: Sequence[str]) -> tuple[str, ...]:

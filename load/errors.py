@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace.errors import HeadraceError
 
 
-class Fenced(HeadraceError):
+class LoadFenced(HeadraceError):
     """Another loader has committed to the target since this one read its offsets: nothing of this commit counts."""
 
 

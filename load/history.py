@@ -1,8 +1,7 @@
 """What a target's commits hold: files, and all of it as one data set.
 
-files(to)      paths of the committed files, for any reader of Parquet: read_parquet([...])
-dataset(to)    a pyarrow data set of them with the table's columns: DuckDB, Polars and pandas read it
-dead_letters(to)
+`files(to)` are the paths of the committed files, for any reader of Parquet (`read_parquet([...])`); `dataset(to)` is a pyarrow data set
+of them with the table's columns, which DuckDB, Polars and pandas read; `dead_letters(to)` one of what did not decode.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """An Iceberg table: files, offsets and what they mean in one snapshot, on condition of the snapshot before.
 
-    LOCATION/topic=clicks/hour=2026-11-23-14/...parquet     added as they are (name mapping), by partition: topic, hour of timestamp
-    LOCATION/_headrace/                                     commits (manifest_chain.py), running loaders
-    snapshot summary    headrace.commit = name of our commit, headrace.offsets = {"clicks": {"0": 100}}
+    LOCATION/topic=clicks/hour=2026-11-23-14/...parquet   added as they are (name mapping), by partition: topic, hour of timestamp
+    LOCATION/_headrace/                                   commits (manifest_chain.py), running loaders
+    headrace.commit in a snapshot's summary               name of our commit
+    headrace.offsets in a snapshot's summary              {"clicks": {"0": 100}}
 
 pyiceberg retries a commit that lost against another by itself, with the new snapshot as its condition: what was read before would be
 appended a second time. So its transaction only makes the updates; they go to the catalog once, with the condition that they were made

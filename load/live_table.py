@@ -73,8 +73,11 @@ class LiveTable:
         self.schema = joint_schema(target.read(), contents, columns)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """raises   DataLoss, TopicReplaced, FileNotFoundError (files that a commit removed long before the pass ended), what `read_range`
-        raises"""
+        """One pass.
+
+        raises   DataLoss, TopicReplaced, FileNotFoundError (files that a commit removed long before the pass ended), what
+                 `read_range` raises
+        """
         snapshot, ranges = read_moment(self._target, self._topic, self._servers, plan, self._sleep)
         paths = loaded_paths(self._target, snapshot, self._topic)
         if paths:

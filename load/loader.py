@@ -8,7 +8,7 @@
     commit the offsets of the group, which only lag tools read
 
 A process of it may die at any place: before the commit nothing of the round counts and its files are orphans, which the next loader
-removes (`orphans.py`); after it, all of it counts. A loader that was overtaken is `Fenced` at its commit.
+removes (`orphans.py`); after it, all of it counts. A loader that was overtaken is `LoadFenced` at its commit.
 
 Source: LinkedIn's Camus and Gobblin, for the role; the exactly-once rule is that of a conditional commit.
 """
@@ -37,7 +37,7 @@ from headrace.limits import LOAD_WENT_BACK_TRIES_MAX
 from headrace.load.commits import Change, Snapshot, check_change, joined
 from headrace.load.contents import contents_of
 from headrace.load.data_files import Attempt
-from headrace.load.errors import Fenced, OutOfRange, TaskFailed, UnknownOutcome
+from headrace.load.errors import LoadFenced, OutOfRange, TaskFailed, UnknownOutcome
 from headrace.load.options import (
     GRACE_S,
     RECORDS_PER_COMMIT,
@@ -134,7 +134,7 @@ def load(
 
     The other arguments are those of `LoadOptions`.
 
-    raises   ValueError, ImportError: at once. Fenced, OutOfRange, TopicReplaced, SchemaConflict, TaskFailed, BrokenTarget, KafkaError,
+    raises   ValueError, ImportError: at once. LoadFenced, OutOfRange, TopicReplaced, SchemaConflict, TaskFailed, BrokenTarget, KafkaError,
              ConnectionFailed
     """
     target = open_target(to)
@@ -226,7 +226,7 @@ class Loader:
             due_s = self._clock() + self._options.every_s
             try:
                 snapshot = self._catch_up(run, executor, snapshot)
-            except (Fenced, TaskFailed, ConnectionFailed, KafkaError) as failure:
+            except (LoadFenced, TaskFailed, ConnectionFailed, KafkaError) as failure:
                 if not _may_pass(failure):
                     raise
                 _log.warning(
@@ -329,7 +329,7 @@ class Loader:
         return self._compacted(run, snapshot)
 
     def _compacted(self, run: Run, snapshot: Snapshot) -> Snapshot:
-        """After every so many commits."""
+        """Merge small files, when it is due."""
         self._since_compaction += 1
         if not self._options.compact_every or self._since_compaction < self._options.compact_every:
             return snapshot

@@ -31,7 +31,7 @@ from headrace.load.commits import (
     snapshot_to_json,
 )
 from headrace.load.durable import make_directory, sync_directory, write_synced
-from headrace.load.errors import BrokenTarget, Fenced
+from headrace.load.errors import BrokenTarget, LoadFenced
 from headrace.load.target import Step, Target, no_step
 
 FULL_EVERY = 50
@@ -119,11 +119,11 @@ class ChainedTarget(Target):
     def commit(self, change: Change, expected: Snapshot) -> Snapshot:
         for one in change.added:
             if not (self.root / one.path).exists():
-                raise Fenced(f"{one.path} is gone: another loader took this one for dead and removed it")
+                raise LoadFenced(f"{one.path} is gone: another loader took this one for dead and removed it")
         for _ in range(LOAD_COMMIT_TRIES_MAX):
             name, before, condition = self._read()
             if before != expected and not may_follow(change, expected, before):
-                raise Fenced(
+                raise LoadFenced(
                     f"{self.name}: another loader committed first (commit {before.number}, expected {expected.number}), so this one does "
                     "not count"
                 )
@@ -137,7 +137,7 @@ class ChainedTarget(Target):
                 continue
             self._known = (made, after)
             return after
-        raise Fenced(f"{self.name}: other commits came first {LOAD_COMMIT_TRIES_MAX} times")
+        raise LoadFenced(f"{self.name}: other commits came first {LOAD_COMMIT_TRIES_MAX} times")
 
     def _write(self, after: Snapshot, change: Change, previous: str) -> str:
         make_directory(self._commits)

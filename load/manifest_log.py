@@ -40,7 +40,7 @@ from headrace.load.commits import (
     snapshot_to_json,
 )
 from headrace.load.durable import make_directory, sync_directory, write_synced
-from headrace.load.errors import BrokenTarget, Fenced
+from headrace.load.errors import BrokenTarget, LoadFenced
 from headrace.load.target import Step, no_step
 
 CHECKPOINT_EVERY = 100
@@ -74,19 +74,19 @@ class ManifestLog:
         raise BrokenTarget(f"{self._directory}: {missing} is missing, and later commits are there")
 
     def append(self, change: Change, expected: Snapshot) -> Snapshot:
-        """Commit a change, after compactions that came first if there were any. raises Fenced"""
+        """Commit a change, after compactions that came first if there were any. raises LoadFenced"""
         before = expected
         for _ in range(LOAD_COMMIT_TRIES_MAX):
             try:
                 return self._append(change, before)
-            except Fenced:
+            except LoadFenced:
                 before = self.read()
                 if not may_follow(change, expected, before):
                     raise
-        raise Fenced(f"{self._directory}: other commits came first {LOAD_COMMIT_TRIES_MAX} times")
+        raise LoadFenced(f"{self._directory}: other commits came first {LOAD_COMMIT_TRIES_MAX} times")
 
     def _append(self, change: Change, expected: Snapshot) -> Snapshot:
-        """raises   Fenced"""
+        """raises   LoadFenced"""
         after = apply(expected, change)
         number = after.number
         temporary = self._directory / f".{number}.{uuid.uuid4().hex}.tmp"
@@ -102,7 +102,7 @@ class ManifestLog:
         _commits, checkpoints = self._listed()
         if checkpoints and checkpoints[-1] >= number:
             (self._directory / commit_name(number)).unlink(missing_ok=True)
-            raise Fenced(
+            raise LoadFenced(
                 f"{self._directory}: commit {number} was made long ago, {checkpoints[-1]} is the last one known"
             )
         self._known = after
@@ -116,7 +116,7 @@ class ManifestLog:
         except FileExistsError:
             if temporary.stat().st_nlink == 2:  # an NFS server that heard us twice
                 return
-            raise Fenced(f"{final} exists: another loader committed first, so this commit does not count") from None
+            raise LoadFenced(f"{final} exists: another loader committed first, so this commit does not count") from None
 
     def _listed(self) -> tuple[list[int], list[int]]:
         """Numbers of the commits and checkpoints that there are, in order."""

@@ -55,7 +55,7 @@ def sweep(target: Target, own: str, grace_s: float, now_s: float | None = None) 
     own      id of this loader, whose files stay
     now_s    since 1970
     returns  the snapshot as it is now: it has one more commit if a loader had to be fenced first
-    raises   Fenced, if another loader commits meanwhile
+    raises   LoadFenced, if another loader commits meanwhile
     """
     now_s = time.time() if now_s is None else now_s
     with other_runs(target.control, own) as others:
@@ -86,7 +86,7 @@ def sweep(target: Target, own: str, grace_s: float, now_s: float | None = None) 
 
 
 def _fenced(target: Target, own: str, snapshot: Snapshot, now_s: float) -> Snapshot:
-    """After an empty commit, which no loader that read an earlier snapshot can follow any more. raises Fenced"""
+    """After an empty commit, which no loader that read an earlier snapshot can follow any more. raises LoadFenced"""
     return target.commit(Change(own, int(now_s * 1000), "fence", snapshot.offsets), snapshot)
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from headrace.load.commits import Change, Snapshot
 from headrace.load.durable import make_directory
-from headrace.load.errors import BrokenTarget, Fenced
+from headrace.load.errors import BrokenTarget, LoadFenced
 from headrace.load.manifest_log import CHECKPOINT_EVERY, ManifestLog
 from headrace.load.target import Step, Target, no_step
 
@@ -46,7 +46,7 @@ class ParquetTarget(Target):
             try:
                 size = (self.root / one.path).stat().st_size
             except FileNotFoundError:
-                raise Fenced(f"{one.path} is gone: another loader took this one for dead and removed it") from None
+                raise LoadFenced(f"{one.path} is gone: another loader took this one for dead and removed it") from None
             if size != one.bytes:
                 raise BrokenTarget(f"{one.path} has {size} bytes, its task wrote {one.bytes}")
         return self._log.append(change, expected)

@@ -49,7 +49,7 @@ class ProgressMeter:
         self._offsets = self._done = self._rows = self._commits = 0
 
     def expect(self, offsets: int) -> None:
-        """So many are still to be read; a pause since the last ones were done does not count."""
+        """What is still to be read; a pause since the last ones were done does not count."""
         if self._done >= self._offsets:
             self._begun_s, self._done, self._rows = self._clock(), 0, 0
         self._offsets = self._done + offsets

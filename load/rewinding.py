@@ -30,7 +30,7 @@ def rewind(
 
     start     "earliest", an offset, or "@" and milliseconds since 1970
     returns   the new offsets of the partitions that went back
-    raises    ValueError; OutOfRange, where the log no longer has what would be removed; Fenced; KafkaError, ConnectionFailed
+    raises    ValueError; OutOfRange, where the log no longer has what would be removed; LoadFenced; KafkaError, ConnectionFailed
     """
     target = open_target(to)
     pattern = re.compile(pattern_of(topics))

@@ -1,7 +1,7 @@
 """What every target of a load is: where its files lie, what is committed, and one commit that is atomic and conditional.
 
     read()                    the snapshot: committed files and offsets
-    commit(change, expected)  all of the change, if nothing was committed since `expected`; else Fenced, and nothing of it
+    commit(change, expected)  all of the change, if nothing was committed since `expected`; else LoadFenced, and nothing of it
 
 Files are written below `root` before they are committed; `control` has the locks of running loaders (`runs.py`) and a target's own
 records.
@@ -62,7 +62,7 @@ class Target(ABC):
 
         expected   the snapshot that it follows
         returns    the snapshot after it
-        raises     Fenced, if another commit came first: nothing of the change counts
+        raises     LoadFenced, if another commit came first: nothing of the change counts
         """
 
     def check_columns(self, _was: pa.Schema, _becomes: pa.Schema) -> None:

@@ -31,6 +31,7 @@ PAGES = [
     "docs/architecture.md",
     "docs/operations.md",
     "docs/spark.md",
+    "docs/loading.md",
     "systemd/README.md",
     *(f"{folder}/README.md" for folder in SOURCES),
     *(f"workers/{part}/README.md" for part in ("network", "partition", "coordinators", "housekeeper")),

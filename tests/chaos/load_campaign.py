@@ -33,7 +33,8 @@ from pathlib import Path
 
 from confluent_kafka import Producer
 
-from headrace.load import audit, dataset
+from headrace.load.audit_report import audit
+from headrace.load.history import dataset
 from headrace.load.orphans import orphans
 from headrace.load.target import open_target
 from tests.chaos.campaign import keep_or_remove

@@ -5,9 +5,9 @@ import os
 import pyarrow.compute as pc
 
 from headrace.ids import TopicPartition
-from headrace.load import dataset
 from headrace.load.contents import contents_of
 from headrace.load.data_files import Attempt
+from headrace.load.history import dataset
 from headrace.load.loader import Loader
 from headrace.load.options import LoadOptions
 from headrace.load.parquet_target import ParquetTarget

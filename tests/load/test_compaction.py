@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from headrace.ids import TopicPartition
-from headrace.load import audit, compact, dataset, dead_letters, files, rewind
-from headrace.load.errors import Fenced, OutOfRange
+from headrace.load.audit_report import audit
+from headrace.load.compaction import compact
+from headrace.load.errors import LoadFenced, OutOfRange
+from headrace.load.history import dataset, dead_letters, files
 from headrace.load.parquet_target import ParquetTarget
+from headrace.load.rewinding import rewind
 from headrace.spark.decoding import json
 from tests.load.loading import fill, load_inline, load_until, offsets_in
 
@@ -88,7 +91,7 @@ def test_files_that_were_taken_back_meanwhile_are_not_merged(log, broker, tmp_pa
         if step == "merged":
             rewind("clicks", path, 15, bootstrap_servers=broker.address)
 
-    with pytest.raises(Fenced):
+    with pytest.raises(LoadFenced):
         compact(ParquetTarget(path, rewind_meanwhile))
     assert offsets_in(path)["clicks", 0] == [*range(10)]
     assert audit(path).orphans == []

@@ -9,10 +9,13 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from headrace.load import audit, compact, dead_letters, rewind
+from headrace.load.audit_report import audit
+from headrace.load.compaction import compact
 from headrace.load.delta_target import DeltaTarget, delta_target
-from headrace.load.errors import BrokenTarget, Fenced, SchemaConflict
+from headrace.load.errors import BrokenTarget, LoadFenced, SchemaConflict
+from headrace.load.history import dead_letters
 from headrace.load.manifest_chain import FULL_EVERY
+from headrace.load.rewinding import rewind
 from headrace.load.target import open_target
 from headrace.spark.decoding import json
 from tests.load.dying_load import load_and_die
@@ -72,7 +75,7 @@ def test_a_zombie_is_fenced_wherever_it_was_overtaken(log, broker, table, step):
             overtaken.append(name)
             load_inline(broker, table())
 
-    with pytest.raises(Fenced, match="another loader committed first"):
+    with pytest.raises(LoadFenced, match="another loader committed first"):
         load_inline(broker, table(overtake))
     assert sorted(rows(table())["offset"].to_pylist()) == [*range(20)]
     assert (audit(table()).faults, audit(table()).orphans) == ([], [])

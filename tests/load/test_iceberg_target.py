@@ -8,9 +8,12 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.utils.concurrent import ExecutorFactory
 
-from headrace.load import audit, compact, dead_letters, rewind
-from headrace.load.errors import BrokenTarget, Fenced
+from headrace.load.audit_report import audit
+from headrace.load.compaction import compact
+from headrace.load.errors import BrokenTarget, LoadFenced
+from headrace.load.history import dead_letters
 from headrace.load.iceberg_target import OFFSETS, IcebergTarget, iceberg_target
+from headrace.load.rewinding import rewind
 from headrace.spark.decoding import json
 from tests.load.loading import HOUR_MS, fill, load_inline, load_until, offsets_in
 
@@ -79,7 +82,7 @@ def test_a_zombie_is_fenced_wherever_it_was_overtaken(log, broker, table, step):
             overtaken.append(name)
             load_inline(broker, table())
 
-    with pytest.raises(Fenced, match="another loader committed first"):
+    with pytest.raises(LoadFenced, match="another loader committed first"):
         load_inline(broker, table(overtake))
     assert sorted(rows(table())["offset"].to_pylist()) == [*range(20)]
     assert (audit(table()).faults, audit(table()).orphans) == ([], [])

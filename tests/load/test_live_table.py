@@ -9,10 +9,10 @@ import pytest
 import headrace
 from headrace.arrow.errors import DataLoss
 from headrace.ids import TopicPartition
-from headrace.load import rewind, table
 from headrace.load.errors import TopicReplaced
-from headrace.load.live_table import LiveTable, read_moment
+from headrace.load.live_table import LiveTable, read_moment, table
 from headrace.load.parquet_target import ParquetTarget
+from headrace.load.rewinding import rewind
 from headrace.spark.decoding import json
 from tests.load.loading import fill, load_inline
 

@@ -6,9 +6,10 @@ Holds: load/task.py, load/round_plan.py, load/options.py, load/progress.py, load
 import pytest
 
 from headrace.errors import ErrorCode, KafkaError
-from headrace.load import audit, dataset, dead_letters, files, load
-from headrace.load.errors import BrokenTarget, Fenced, OutOfRange, SchemaConflict, TopicReplaced
-from headrace.load.loader import Loader
+from headrace.load.audit_report import audit
+from headrace.load.errors import BrokenTarget, LoadFenced, OutOfRange, SchemaConflict, TopicReplaced
+from headrace.load.history import dataset, dead_letters, files
+from headrace.load.loader import Loader, load
 from headrace.load.parquet_target import ParquetTarget
 from headrace.load.target import open_target
 from headrace.spark.decoding import json
@@ -77,7 +78,7 @@ def test_a_loader_that_was_overtaken_is_fenced_and_leaves_nothing(log, broker, t
         if name == "tasks done":
             load_inline(broker, path)
 
-    with pytest.raises(Fenced, match="another loader committed first"):
+    with pytest.raises(LoadFenced, match="another loader committed first"):
         load_inline(broker, ParquetTarget(path, overtake))
     assert offsets_in(path) == {("clicks", 0): [*range(10)]}
     assert audit(path).orphans == []

@@ -20,7 +20,7 @@ from headrace.load.commits import (
     snapshot_from_json,
     snapshot_to_json,
 )
-from headrace.load.errors import BrokenTarget, Fenced, Gap
+from headrace.load.errors import BrokenTarget, Gap, LoadFenced
 from headrace.load.manifest_log import ManifestLog, checkpoint_name, commit_name
 
 DIED = 77
@@ -59,7 +59,7 @@ def test_of_two_writers_of_one_number_the_second_is_fenced(tmp_path):
     first, second = made(tmp_path), made(tmp_path)
     before = second.read()
     first.append(load_of(0, 10), first.read())
-    with pytest.raises(Fenced, match="exists: another loader committed first"):
+    with pytest.raises(LoadFenced, match="exists: another loader committed first"):
         second.append(load_of(0, 10, "b"), before)
     assert [*second.read().files] == ["topic=t/hour=h/a-0-0"]
     assert not [name for name in os.listdir(tmp_path / "log") if name.endswith(".tmp")]
@@ -74,7 +74,7 @@ def test_a_load_and_a_compaction_may_follow_each_other_unless_files_are_gone(tmp
     after = other.append(load_of(10, 12), both)  # made for what was before the compaction
     assert [*after.files] == ["topic=t/hour=h/c-0-0", "topic=t/hour=h/a-0-10"]
     assert (after.number, after.epoch) == (4, 3)
-    with pytest.raises(Fenced):
+    with pytest.raises(LoadFenced):
         other.append(Change("d", 2000, "compact", {}, (), (file_of(0, 10, "d"),), removed), both)
     assert after.offsets["t"].next_offsets == {0: 12}
 
@@ -89,7 +89,7 @@ def test_checkpoints_replace_old_commits_and_a_late_writer_is_fenced_all_the_sam
     names = sorted(name for name in os.listdir(tmp_path / "log"))
     assert names == [*(commit_name(n) for n in (4, 5, 6, 7, 8)), checkpoint_name(3), checkpoint_name(6)]
     assert ManifestLog(tmp_path / "log").read() == snapshot
-    with pytest.raises(Fenced, match="was made long ago"):
+    with pytest.raises(LoadFenced, match="was made long ago"):
         late.append(load_of(0, 1, "z"), asleep)
     assert late.read() == snapshot == ManifestLog(tmp_path / "log").read()
     assert sorted(os.listdir(tmp_path / "log")) == names

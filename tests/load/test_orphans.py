@@ -10,10 +10,10 @@ import time
 
 import pytest
 
-from headrace.load import audit
+from headrace.load.audit_report import audit
 from headrace.load.commits import Change
 from headrace.load.data_files import Attempt, attempt_of, file_name, found_files, hidden
-from headrace.load.errors import Fenced
+from headrace.load.errors import LoadFenced
 from headrace.load.orphans import orphans, remove_attempts, remove_retired, remove_uncommitted, sweep
 from headrace.load.parquet_target import ParquetTarget
 from headrace.load.runs import Run, other_runs
@@ -84,7 +84,7 @@ def test_without_a_proof_only_age_removes_and_a_fence_comes_first(target, identi
     assert not left.exists()
     assert after.number == before.number + 1
     assert after.files == before.files
-    with pytest.raises(Fenced):  # the loader that was taken for dead, and wakes up
+    with pytest.raises(LoadFenced):  # the loader that was taken for dead, and wakes up
         ParquetTarget(target.root).commit(Change(run, 0, "load", before.offsets), before)
 
 

@@ -5,7 +5,8 @@ Holds: load/spark_tasks.py
 
 import pytest
 
-from headrace.load import audit, load
+from headrace.load.audit_report import audit
+from headrace.load.loader import load
 from headrace.spark import table
 from headrace.spark.decoding import json
 from tests.load.loading import fill, load_inline, offsets_in
