@@ -13,6 +13,7 @@ ZooKeeper, node and loaders in a directory and ends only those, by pid.
       double      one that is there twice
       audit       counts of the commits, files and offsets disagree
       orphans     files that no commit names, after the last load
+      queries     of the history and the live log as one table, meanwhile: an acknowledged number missing or double
       tracebacks  a loader that ended by a mistake of ours
 """
 
@@ -31,8 +32,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from confluent_kafka import Producer
 
+import headrace
+from headrace.errors import HeadraceError
 from headrace.load.audit_report import audit
 from headrace.load.history import dataset
 from headrace.load.orphans import orphans
@@ -40,7 +46,7 @@ from headrace.load.target import open_target
 from tests.chaos.campaign import keep_or_remove
 from tests.chaos.running_node import Node, started_node
 from tests.support import children
-from tests.support.waiting import DEADLINE_S
+from tests.support.waiting import DEADLINE_S, wait_until
 
 TOPIC = "work"
 PARTITIONS = 3
@@ -75,6 +81,9 @@ class LoadVerdict:
     audit: list[str] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
     tracebacks: list[str] = field(default_factory=list)
+    queries: int = 0
+    away: int = 0
+    wrong: list[str] = field(default_factory=list)
 
     def faults(self, kills_wanted: int) -> list[str]:
         """Why this run failed; empty where it passed."""
@@ -86,6 +95,8 @@ class LoadVerdict:
             (bool(self.audit), f"audit: {self.audit[:5]}"),
             (bool(self.orphans), f"orphans: {self.orphans[:5]} ({len(self.orphans)} in all)"),
             (bool(self.tracebacks), f"tracebacks: {self.tracebacks[:1]}"),
+            (bool(self.wrong), f"queries: {self.wrong[:3]} ({len(self.wrong)} in all)"),
+            (self.queries == 0, "no query of the one table succeeded"),
         ]
         return [text for failed, text in checks if failed]
 
@@ -94,7 +105,8 @@ class LoadVerdict:
         return (
             f"seed={self.seed} target={self.target} kills={self.kills.total()} ({kills})\n"
             f"acknowledged={self.acknowledged} rows={self.rows} commits={self.commits} "
-            f"lost={len(self.lost)} double={len(self.double)} audit={len(self.audit)} orphans={len(self.orphans)}"
+            f"lost={len(self.lost)} double={len(self.double)} audit={len(self.audit)} orphans={len(self.orphans)}\n"
+            f"queries of the one table={self.queries} wrong={len(self.wrong)} (while the node was away: {self.away})"
         )
 
 
@@ -131,6 +143,48 @@ class SequenceProducer:
         self._stopping.set()
         self._thread.join()
         self._producer.flush(DEADLINE_S)
+
+
+class Querier:
+    """Queries the history and the live log as one table, over and over: what was acknowledged before a query is in it once.
+
+    Away: queries that a dead node, or a file that a compaction removed under them, ended with an error; not more than said.
+    """
+
+    def __init__(self, to: str, bootstrap: str, producer: SequenceProducer) -> None:
+        self.queries = 0
+        self.away = 0
+        self.wrong: list[str] = []
+        self._to = to
+        self._bootstrap = bootstrap
+        self._producer = producer
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(0.1):
+            acknowledged = np.array([*self._producer.acknowledged.copy()], np.int64)
+            try:
+                found = headrace.table(
+                    TOPIC, history=self._to, bootstrap_servers=self._bootstrap, columns="value"
+                ).read_all()
+            except (HeadraceError, OSError):
+                self.away += 1
+                continue
+            self.queries += 1
+            seen = pc.cast(pc.cast(found["value"], pa.string()), pa.int64()).to_numpy()
+            numbers, counts = np.unique(seen, return_counts=True)
+            missing = np.setdiff1d(acknowledged, numbers)
+            if missing.size or (counts > 1).any():
+                double = numbers[counts > 1]
+                self.wrong.append(
+                    f"query {self.queries}: {missing.size} missing {missing[:3]}, {double.size} double {double[:3]}"
+                )
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._thread.join()
 
 
 class Driver:
@@ -192,6 +246,8 @@ class LoadCampaign:
         with started_node(self._directory, TOPIC, PARTITIONS, 1, settings) as node:
             producer = SequenceProducer(node.bootstrap, RATE)
             driver = self._driver(node)
+            self._wait_committed(driver)
+            querier = Querier(self.to, node.bootstrap, producer)
             try:
                 while self.verdict.kills.total() < self._kills:
                     time.sleep(self._random.expovariate(1 / self._pace_s))
@@ -202,13 +258,16 @@ class LoadCampaign:
                             flush=True,
                         )
                 producer.stop()
+                querier.stop()
                 self._wake()
                 children.end(driver.process)
                 self._load_rest(node)
             finally:
+                querier.stop()
                 for left in (driver, self._asleep):
                     if left is not None and left.is_alive:
                         left.kill()
+            self.verdict.queries, self.verdict.away, self.verdict.wrong = querier.queries, querier.away, querier.wrong
             self._judge(producer.acknowledged)
         return self.verdict
 
@@ -247,6 +306,10 @@ class LoadCampaign:
             self._asleep, driver = driver, self._driver(node)
         self.verdict.kills[kind] += 1
         return driver
+
+    def _wait_committed(self, driver: Driver) -> None:
+        """Until the target is there. raises AssertionError"""
+        wait_until(lambda: not driver.is_alive or _commits(self.to), "no first commit")
 
     def _wait_started(self, driver: Driver) -> None:
         """Until it has task workers: most of its life is not its start. Then a moment more, by lot."""
@@ -294,6 +357,13 @@ def target_of(kind: str, directory: Path) -> tuple[str, dict[str, str]]:
     prefix = "PYICEBERG_CATALOG__CHAOS__"
     catalog = {"TYPE": "sql", "URI": f"sqlite:///{directory}/catalog.db", "WAREHOUSE": f"file://{directory}/warehouse"}
     return "iceberg:chaos:web.work", {prefix + key: value for key, value in catalog.items()}
+
+
+def _commits(to: str) -> int:
+    try:
+        return open_target(to).read().number
+    except HeadraceError:
+        return 0
 
 
 def values_in(kind: str, to: str) -> list[bytes]:
