@@ -58,6 +58,7 @@ class DeltaTarget(ChainedTarget):
     def prepare(self, schema: pa.Schema) -> None:
         """raises   FileNotFoundError, BrokenTarget"""
         from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError
 
         if not self.root.parent.is_dir():
             raise FileNotFoundError(f"{self.root.parent} is not a directory: create it first")
@@ -65,7 +66,11 @@ class DeltaTarget(ChainedTarget):
             if self.root.is_dir() and any(self.root.iterdir()):
                 raise BrokenTarget(f"{self.root} is not empty and not a Delta table: name a new directory")
             with_hour = schema.append(pa.field("hour", pa.string()))
-            DeltaTable.create(str(self.root), with_hour, mode="ignore", partition_by=list(PARTITION_COLUMNS))
+            try:
+                DeltaTable.create(str(self.root), with_hour, mode="ignore", partition_by=list(PARTITION_COLUMNS))
+            except DeltaError:  # another loader's first round
+                if not DeltaTable.is_deltatable(str(self.root)):
+                    raise
         self._check(self._opened())
         make_directory(self.control)
 

@@ -39,3 +39,7 @@ class BrokenTarget(HeadraceError):
 
 class UnknownOutcome(HeadraceError):
     """A commit that may or may not have happened, and may still: the next load reads which; no file of it is removed."""
+
+
+class TargetUnavailable(HeadraceError):
+    """The target's catalog did not respond; a later round may succeed."""

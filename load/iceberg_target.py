@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from headrace.load.commits import Change, Snapshot
 from headrace.load.durable import make_directory
-from headrace.load.errors import BrokenTarget, UnknownOutcome
+from headrace.load.errors import BrokenTarget, TargetUnavailable, UnknownOutcome
 from headrace.load.manifest_chain import POINTER, ChainedTarget, Overtaken
 from headrace.load.schemas import schema_from_text
 from headrace.load.target import Step, no_step
@@ -62,7 +62,7 @@ class IcebergTarget(ChainedTarget):
         make_directory(self.control)
 
     def _create(self, schema: pa.Schema) -> None:
-        from pyiceberg.exceptions import NamespaceAlreadyExistsError, TableAlreadyExistsError
+        from pyiceberg.exceptions import CommitFailedException, NamespaceAlreadyExistsError, TableAlreadyExistsError
         from pyiceberg.transforms import HourTransform, IdentityTransform
 
         namespace = self._table.rpartition(".")[0]
@@ -77,13 +77,25 @@ class IcebergTarget(ChainedTarget):
             ):
                 spec.add_field("topic", IdentityTransform(), "topic_partition")
                 spec.add_field("timestamp", HourTransform(), "timestamp_hour")
-        except TableAlreadyExistsError:
-            pass
+        except (TableAlreadyExistsError, CommitFailedException):  # another loader's first round
+            if not self._catalog.table_exists(self._table):
+                raise
+
+    def _loaded_table(self) -> Table:
+        """raises   BrokenTarget, if the table is gone; TargetUnavailable"""
+        from pyiceberg.exceptions import NoSuchTableError
+
+        try:
+            return self._catalog.load_table(self._table)
+        except NoSuchTableError as failure:
+            raise BrokenTarget(f"{self.name} is gone: {failure}") from None
+        except Exception as failure:  # a catalog's client raises what its transport does
+            raise TargetUnavailable(f"{self.name}: {type(failure).__name__}: {failure}") from failure
 
     def head(self) -> tuple[str, Any]:
         if self.root == Path():
             return "", None
-        table = self._catalog.load_table(self._table)
+        table = self._loaded_table()
         snapshot = table.current_snapshot()
         while snapshot is not None:
             summary = snapshot.summary.additional_properties if snapshot.summary is not None else {}
@@ -99,7 +111,7 @@ class IcebergTarget(ChainedTarget):
 
     def publish(self, change: Change, before: Snapshot, name: str, condition: Any) -> None:
         """raises   Overtaken; UnknownOutcome, if the catalog did not say whether it took the commit"""
-        from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
+        from pyiceberg.exceptions import CommitFailedException
         from pyiceberg.table.update import AssertTableUUID
 
         table: Table = condition
@@ -115,10 +127,10 @@ class IcebergTarget(ChainedTarget):
             self._catalog.commit_table(table, requirements, transaction._updates)
         except CommitFailedException:
             raise Overtaken from None
-        except CommitStateUnknownException as failure:
+        except Exception as failure:  # a connection that broke, too: it may have taken it
             raise UnknownOutcome(
-                f"{self.name}: the catalog did not say whether it took the commit: {failure}"
-            ) from None
+                f"{self.name}: the catalog did not say whether it took the commit: {type(failure).__name__}: {failure}"
+            ) from failure
         self.step("table committed")
 
     def _stage(self, transaction: Transaction, table: Table, change: Change, properties: dict[str, str]) -> None:

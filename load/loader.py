@@ -37,7 +37,7 @@ from headrace.limits import LOAD_WENT_BACK_TRIES_MAX
 from headrace.load.commits import Change, Snapshot, check_change, joined
 from headrace.load.contents import contents_of
 from headrace.load.data_files import Attempt
-from headrace.load.errors import LoadFenced, OutOfRange, TaskFailed, UnknownOutcome
+from headrace.load.errors import LoadFenced, OutOfRange, TargetUnavailable, TaskFailed, UnknownOutcome
 from headrace.load.options import (
     GRACE_S,
     RECORDS_PER_COMMIT,
@@ -222,11 +222,14 @@ class Loader:
     def _rounds(self, run: Run, executor: Executor, snapshot: Snapshot) -> Snapshot:
         if self._options.every_s is None:
             return self._catch_up(run, executor, snapshot)
+        is_stale = False
         while not self._options.is_stopped():
             due_s = self._clock() + self._options.every_s
             try:
+                snapshot = self._target.read() if is_stale else snapshot
+                is_stale = False
                 snapshot = self._catch_up(run, executor, snapshot)
-            except (LoadFenced, TaskFailed, ConnectionFailed, KafkaError) as failure:
+            except (LoadFenced, TaskFailed, TargetUnavailable, ConnectionFailed, KafkaError) as failure:
                 if not _may_pass(failure):
                     raise
                 _log.warning(
@@ -235,8 +238,8 @@ class Loader:
                     failure,
                 )
                 self._undo(run, executor)
-                snapshot = self._target.read()
                 due_s = max(due_s, self._clock() + RETRY_S)
+                is_stale = True
             self._wait_until(due_s)
         return snapshot
 
@@ -299,6 +302,8 @@ class Loader:
         self, run: Run, executor: Executor, snapshot: Snapshot, plan: RoundPlan, ranges: list[OffsetRange]
     ) -> Snapshot:
         """Tasks, check, commit; the same snapshot where there is nothing to commit, or where it is stopped at once."""
+        for text in plan.went_back:
+            _log.warning("%s: nothing of it is loaded until it is longer", text)
         results = []
         for result in executor.run(ranges, never):
             results.append(result)

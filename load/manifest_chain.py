@@ -133,11 +133,19 @@ class ChainedTarget(Target):
             try:
                 self.publish(change, before, made, condition)
             except Overtaken:
-                (self._commits / made).unlink(missing_ok=True)
-                continue
+                if not self._is_named(made, name):
+                    (self._commits / made).unlink(missing_ok=True)
+                    continue
             self._known = (made, after)
             return after
         raise LoadFenced(f"{self.name}: other commits came first {LOAD_COMMIT_TRIES_MAX} times")
+
+    def _is_named(self, made: str, before: str) -> bool:
+        """Whether the table's commits after `before` have that name: a refusal may be the answer to a request that was sent twice."""
+        name, _condition = self.head()
+        while name and name not in (made, before):
+            name = self._loaded(name).get("previous", "")
+        return name == made
 
     def _write(self, after: Snapshot, change: Change, previous: str) -> str:
         make_directory(self._commits)

@@ -10,7 +10,7 @@ from pyiceberg.utils.concurrent import ExecutorFactory
 
 from headrace.load.audit_report import audit
 from headrace.load.compaction import compact
-from headrace.load.errors import BrokenTarget, LoadFenced
+from headrace.load.errors import BrokenTarget, LoadFenced, TargetUnavailable, UnknownOutcome
 from headrace.load.history import dead_letters
 from headrace.load.iceberg_target import OFFSETS, IcebergTarget, iceberg_target
 from headrace.load.rewinding import rewind
@@ -143,3 +143,83 @@ def test_names_of_tables_are_checked(log, broker, table, tmp_path):
     commit.unlink()
     with pytest.raises(BrokenTarget, match="its commit names"):
         table().read()
+
+
+def test_a_catalog_that_does_not_say_what_became_of_a_commit_leaves_its_files(log, broker, table):
+    fill(log, count=10)
+    load_inline(broker, table())
+    fill(log, count=10)
+
+    def lose_connection(name):
+        if name == "table commit made":
+            target._catalog = _LostAnswer(target._catalog)
+
+    target = table(lose_connection)
+    with pytest.raises(UnknownOutcome, match="ConnectionError"):
+        load_inline(broker, target)
+    assert sorted(rows(table())["offset"].to_pylist()) == [*range(20)]
+    assert (audit(table()).faults, audit(table()).orphans) == ([], [])
+    load_inline(broker, table())
+    assert sorted(rows(table())["offset"].to_pylist()) == [*range(20)]
+
+
+def test_a_catalog_that_is_away_does_not_end_a_load_that_repeats(log, broker, table):
+    fill(log, count=10)
+    load_inline(broker, table())
+    fill(log, count=10)
+    target = table()
+    target._catalog, whole = _Away(), target._catalog
+    with pytest.raises(TargetUnavailable, match="OSError: away"):
+        target.read()
+    target._catalog = whole
+    assert load_inline(broker, target).records == 10
+
+
+def test_a_refusal_of_a_commit_that_was_taken_is_no_fence(log, broker, table):
+    fill(log, count=10)
+    load_inline(broker, table())
+    fill(log, count=10)
+
+    def send_twice(name):
+        if name == "table commit made":
+            target._catalog = _SentTwice(target._catalog)
+
+    target = table(send_twice)
+    assert load_inline(broker, target).records == 10
+    assert sorted(rows(table())["offset"].to_pylist()) == [*range(20)]
+    assert (audit(table()).faults, audit(table()).orphans) == ([], [])
+
+
+class _SentTwice:
+    """A catalog whose transport lost the answer, and asked again."""
+
+    def __init__(self, catalog):
+        self._catalog = catalog
+
+    def commit_table(self, *given):
+        for _ in range(2):
+            self._catalog.commit_table(*given)
+
+    def __getattr__(self, name):
+        return getattr(self._catalog, name)
+
+
+class _LostAnswer:
+    """A catalog that takes the commit, and whose answer is lost."""
+
+    def __init__(self, catalog):
+        self._catalog = catalog
+
+    def commit_table(self, *given):
+        self._catalog.commit_table(*given)
+        raise ConnectionError("reset by peer")
+
+    def __getattr__(self, name):
+        return getattr(self._catalog, name)
+
+
+class _Away:
+    name = "away"
+
+    def load_table(self, _table):
+        raise OSError("away")
