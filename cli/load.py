@@ -60,7 +60,7 @@ def load(
     every: Annotated[
         str | None,
         typer.Option(
-            "--every", metavar="TIME", help="Repeat, so often: 30s, 1m. Default: once, up to the present end."
+            "--every", metavar="TIME", help="Repeat with this period: 30s, 1m. Default: once, up to the present end."
         ),
     ] = None,
     start: Annotated[
