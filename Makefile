@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.headrace-setup
 LINKS := build/typing/headrace
-FOLDERS := shm runtime log client workers controller node spark arrow migration cli systemd
+FOLDERS := shm runtime log client workers controller node spark arrow load migration cli systemd
 STUBBED := $(addprefix $(LINKS)/,settings.py protocol/messages.py protocol/codec.py)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
@@ -35,10 +35,10 @@ DOTS = (for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4 5 6 7 8 9; do for _ 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools demo test lint links stubs bench interop swap scenarios chaos foreign readme systemd clean
+.PHONY: help setup check-tools demo test lint links stubs bench interop swap scenarios chaos load-chaos foreign readme systemd clean
 
 help: ## this text
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 setup: $(STAMP) ## the virtual environment, once
 
@@ -110,6 +110,11 @@ chaos: $(STAMP) ## FAULTS=1000 of a node and CLUSTER_FAULTS=1000 of three for ea
 	$(BIN)/python -m tests.chaos.group_campaign --kills $(GROUP_KILLS)
 	$(BIN)/python -m tests.chaos.cluster_campaign --power-losses $(POWER_LOSSES)
 	$(BIN)/python -m tests.chaos.cluster_campaign --power-losses $(POWER_LOSSES) --safe
+
+load-chaos: $(STAMP) ## KILLS=200 of a loader, its workers and its node for each kind of target, SEED=7, judged (some fifteen minutes)
+	@failed=; for target in parquet iceberg delta; do \
+	  $(BIN)/python -m tests.chaos.load_campaign --kills $(or $(KILLS),200) --target $$target $(if $(SEED),--seed $(SEED)) || failed="$$failed $$target"; \
+	done; test -z "$$failed" || { echo "anomalies:$$failed" >&2; exit 1; }
 
 foreign: $(STAMP) ## other people's suites against a node, or PEER=kafka; BROKERS=3; SUITES="kgo trogdor" (needs mvn, go, cargo, gcc)
 	$(BIN)/python -m tests.foreign.run --peer $(PEER) --brokers $(BROKERS) $(SUITES)

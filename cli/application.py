@@ -29,6 +29,7 @@ from headrace.cli import (
     dump_log,
     groups,
     import_07,
+    load,
     produce,
     settings,
     spark,
@@ -65,6 +66,7 @@ app.command(epilog=produce.EXAMPLES)(produce.produce)
 app.command(epilog=consume.EXAMPLES)(consume.consume)
 app.add_typer(groups.app)
 app.add_typer(cluster.app)
+app.add_typer(load.app)
 app.add_typer(spark.app)
 app.command(epilog=settings.EXAMPLES)(settings.settings)
 app.command(epilog=version.EXAMPLES)(version.version)

@@ -61,6 +61,7 @@ class Cluster:
         self._bootstrap = [_parse_address(text) for text in bootstrap_servers.split(",") if text.strip()]
         if not self._bootstrap:
             raise ValueError(f"bootstrap servers {bootstrap_servers!r}: expected host:port[,host:port...]")
+        self.bootstrap_servers = bootstrap_servers
         self._timeout_s = timeout_s
         self._client_id = client_id
         self._patience_s = patience_s

@@ -1,3 +1,19 @@
-"""The shared vocabulary of Headrace: ids, errors, limits, settings, clock. It imports nothing of ours."""
+"""The shared vocabulary of Headrace: ids, errors, limits, settings, clock. It imports nothing of ours.
+
+`headrace.table` is at home above, in `headrace.load`, and is found when it is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """`headrace.table`: imported when it is used, since it needs Arrow. raises ImportError, AttributeError"""
+    if name != "table":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return importlib.import_module("headrace.load.live_table").table

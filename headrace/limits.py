@@ -369,6 +369,19 @@ PACKED_RANGES_MAX = 1_000  # that one task reads: what is repeated if it fails
 REPEATED_ARRAYS_MAX = 8  # of a process that reads: topic and partition, as often as a chunk has rows
 EXPLAINED_SCANS_MAX = 1000  # the latest are remembered
 
+# The loader (`load/`)
+LOAD_TASK_ATTEMPTS_MAX = 4  # at a range, each by a new process where the one before died
+LOAD_WORKERS_MAX = 256  # processes of one loader
+LOAD_OPEN_FILES_MAX = 32  # of a task, one for each hour that it meets; the one not used for longest is closed
+LOAD_BUFFER_BYTES_MAX = 64 << 20  # of a task's records that are not in a row group yet
+LOAD_MESSAGE_BYTES_MAX = 64 << 20  # between driver and worker
+LOAD_MANIFEST_BYTES_MAX = 1 << 30  # of a commit, or a checkpoint of all of them
+LOAD_COMMIT_TRIES_MAX = 20  # of one commit, each after a compaction that came first
+LOAD_LIST_TRIES_MAX = 10  # readings of a commit log that another process shortens meanwhile
+LOAD_WENT_BACK_TRIES_MAX = (
+    10  # of a partition whose end is before the last commit: a new leader may not know better yet
+)
+
 assert CONNECTION_REQUESTS_PER_CYCLE_MAX <= PIPELINED_REQUESTS_MAX <= NETWORK_REQUESTS_PER_CYCLE_MAX
 assert (
     10 * NETWORK_CYCLE_MS_MAX <= WORKER_HANG_TIMEOUT_MS_MIN

@@ -1,5 +1,5 @@
-"""Spark reads segments from the page cache: `scan`, `aggregate`, `stream`, `register` (for `.format`), `write_parquet`; `refresh`,
-`explain`.
+"""Spark reads segments from the page cache: `scan`, `aggregate`, `stream`, `register` (for `.format`), `write_parquet`; `table`;
+`refresh`, `explain`.
 
 What `decode=` takes is in `headrace.spark.decoding`. Without PySpark the other modules serve `headrace.arrow`; these names say what to
 install then.
@@ -7,9 +7,10 @@ install then.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from headrace.spark.executor_python import choose_python
 
@@ -36,4 +37,10 @@ except ModuleNotFoundError as failure:
 
 choose_python(os.environ, sys.executable)
 
-__all__ = ["aggregate", "explain", "refresh", "register", "scan", "stream", "write_parquet"]
+
+def table(spark: Any, topic: str, **given: Any) -> Any:
+    """A topic's loaded history and the live log after it as one DataFrame: `headrace.load.spark_table.table`, which is above us."""
+    return importlib.import_module("headrace.load.spark_table").table(spark, topic, **given)
+
+
+__all__ = ["aggregate", "explain", "refresh", "register", "scan", "stream", "table", "write_parquet"]

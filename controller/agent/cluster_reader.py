@@ -189,7 +189,7 @@ def _overrides(name: str, path: str, data: bytes | None, known: dict[str, str] |
     """
     if data is None:
         if known:  # the node goes with its topic; without overrides it stays
-            _log.error("overrides kept as they were reason=%s is gone", path)
+            _log.warning("overrides kept as they were reason=%s is gone", path)
         return known or {}
     try:
         return _usable(name, znodes.decode_config(path, data), known or {})

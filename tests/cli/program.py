@@ -13,7 +13,7 @@ from tests.support import children
 
 
 class Program:
-    """`headrace` with a node's address in its arguments."""
+    """`headrace` with a node's address in its arguments; none for commands that talk to no node."""
 
     def __init__(self, bootstrap):
         self.bootstrap = bootstrap
@@ -38,7 +38,7 @@ class Program:
             file.write(stdin)
             file.seek(0)
             with (
-                mock.patch.object(sys, "argv", ["headrace", *arguments, "--bootstrap-servers", self.bootstrap]),
+                mock.patch.object(sys, "argv", ["headrace", *arguments, *self._servers()]),
                 mock.patch.object(sys, "stdin", io.TextIOWrapper(file)),
                 mock.patch.object(sys, "stdout", streams[0]),
                 mock.patch.object(sys, "stderr", streams[1]),
@@ -47,6 +47,9 @@ class Program:
                 code = main()
         stdout, stderr = (stream.buffer.getvalue() for stream in streams)
         return SimpleNamespace(returncode=code, stdout=stdout, stderr=stderr)
+
+    def _servers(self):
+        return ["--bootstrap-servers", self.bootstrap] if self.bootstrap else []
 
     def command(self, *arguments):
         return [sys.executable, "-m", "headrace.cli.main", *arguments, "--bootstrap-servers", self.bootstrap]

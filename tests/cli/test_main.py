@@ -29,6 +29,8 @@ COMMANDS = [
     "systemd-files",
     "version",
     *(f"topics {name}" for name in ("create", "list", "describe", "alter", "delete")),
+    "load",
+    *(f"load {name}" for name in ("audit", "compact", "rewind")),
     *(f"groups {name}" for name in ("list", "describe", "reset-offsets", "delete")),
 ]
 HEAVY = ("numpy", "pyspark", "pyarrow", "numba", "kazoo", "confluent_kafka", "headrace.shm.fabric", "headrace.spark")

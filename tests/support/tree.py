@@ -15,6 +15,7 @@ SOURCES = [
     "node",
     "spark",
     "arrow",
+    "load",
     "migration",
     "cli",
 ]

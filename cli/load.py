@@ -1,0 +1,327 @@
+"""`headrace load`, and `headrace load audit|compact|rewind`: topics into tables, each record exactly once."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headrace.cli.arguments import bad, parse_pairs, parse_start, parse_word
+from headrace.cli.client_options import Bootstrap, CommandConfig, open_cluster
+from headrace.cli.topics import AsJson
+
+if TYPE_CHECKING:
+    from headrace.load.audit_report import Audit
+
+MODES = ("fail", "null", "dead")
+OUT_OF_RANGE = ("fail", "earliest", "skip")
+RECREATED = ("refuse", "load")
+_DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)(s|m|h|d)\Z")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+EXAMPLES = (
+    "[bold]Examples[/bold]\n\nheadrace load --topics clicks --to /data/clicks\n\n"
+    "headrace load --topics 'clicks|views' --to /data/web --every 1m\n\n"
+    "headrace load --topics clicks --to /data/pages --decode json --schema 'page string, ms long' --decode-mode dead\n\n"
+    "headrace load --topics clicks --to iceberg:prod:web.clicks --every 1m\n\n"
+    "headrace load audit --to /data/clicks"
+)
+
+app = typer.Typer(
+    name="load",
+    help="Load topics into a Parquet directory, an Iceberg or a Delta table, each record exactly once.",
+    rich_markup_mode="rich",
+    epilog=EXAMPLES,
+)
+
+To = Annotated[
+    str,
+    typer.Option(
+        "--to",
+        metavar="TARGET",
+        help="A directory, iceberg:CATALOG:NAMESPACE.TABLE, or delta:DIRECTORY.",
+        show_default=False,
+    ),
+]
+
+
+@app.callback(invoke_without_command=True)
+def load(
+    context: typer.Context,
+    topics: Annotated[
+        str,
+        typer.Option("--topics", metavar="PATTERN", help="Regular expression that a topic's whole name matches."),
+    ] = "",
+    to: To = "",
+    every: Annotated[
+        str | None,
+        typer.Option(
+            "--every", metavar="TIME", help="Repeat with this period: 30s, 1m. Default: once, up to the present end."
+        ),
+    ] = None,
+    start: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="POSITION",
+            help="Where partitions begin of which the target has nothing: earliest, latest, an offset, @TIME. "
+            "To load something again: headrace load rewind.",
+        ),
+    ] = "earliest",
+    columns: Annotated[
+        str | None, typer.Option("--columns", metavar="NAME,...", help="Kafka's and decoded columns. Default: all.")
+    ] = None,
+    headers: Annotated[bool, typer.Option("--headers", help="Load the records' headers too.")] = False,
+    decode: Annotated[
+        str | None,
+        typer.Option(
+            "--decode", metavar="FORMAT", help="Parse values: json, csv, text, avro, protobuf (needs PySpark)."
+        ),
+    ] = None,
+    schema: Annotated[
+        str | None, typer.Option("--schema", metavar="SCHEMA", help="Of --decode: 'page string, ms long'; Avro: JSON.")
+    ] = None,
+    decode_options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--decode-option", metavar="KEY=VALUE", help="As decode.value.KEY in Spark: registry.url; repeatable."
+        ),
+    ] = None,
+    decode_mode: Annotated[
+        str, typer.Option("--decode-mode", metavar="MODE", help="A record that does not decode: fail, null, dead.")
+    ] = "fail",
+    out_of_range: Annotated[
+        str,
+        typer.Option(
+            "--out-of-range",
+            metavar="POLICY",
+            help="Records were deleted before they were loaded: fail, earliest, skip.",
+        ),
+    ] = "fail",
+    recreated: Annotated[
+        str, typer.Option("--recreated", metavar="POLICY", help="A topic was created again: refuse, load.")
+    ] = "refuse",
+    group: Annotated[
+        str | None,
+        typer.Option("--group", metavar="NAME", help="Group whose offsets follow, for lag tools. '': none."),
+    ] = None,
+    compression: Annotated[
+        str, typer.Option("--compression", metavar="CODEC", help="snappy, gzip, brotli, zstd, lz4, none.")
+    ] = "snappy",
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", help="Task processes. Default: one a core.")
+    ] = None,
+    compact_every: Annotated[
+        int, typer.Option("--compact-every", metavar="N", help="Merge small files after N commits; 0: never.")
+    ] = 0,
+    records_per_task: Annotated[
+        int, typer.Option("--records-per-task", metavar="N", help="Longest range of one task.", min=1)
+    ] = 1_000_000,
+    records_per_commit: Annotated[
+        int, typer.Option("--records-per-commit", metavar="N", help="A longer backlog takes several commits.", min=1)
+    ] = 20_000_000,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    bootstrap: Bootstrap = "",
+    command_config: CommandConfig = None,
+) -> int:
+    """Load topics into a table, from where its last commit ends; SIGTERM ends it after the commit in progress."""
+    if context.invoked_subcommand is not None:
+        return 0
+    for option, text in (("--topics", topics), ("--to", to)):
+        if not text:
+            raise typer.BadParameter("is required", param_hint=option)
+    parse_word("--decode-mode", decode_mode, MODES)
+    parse_word("--out-of-range", out_of_range, OUT_OF_RANGE)
+    parse_word("--recreated", recreated, RECREATED)
+    arguments: dict[str, Any] = {
+        "every_s": None if every is None else parse_duration("--every", every),
+        "start": _start(start),
+        "columns": columns,
+        "with_headers": headers,
+        "decode": _decoder(decode, schema, decode_options or []),
+        "decode_mode": decode_mode,
+        "out_of_range": out_of_range,
+        "recreated": recreated,
+        "group": group,
+        "compression": compression,
+        "workers": workers,
+        "compact_every": compact_every,
+        "records_per_task": records_per_task,
+        "records_per_commit": records_per_commit,
+    }
+    return _run(topics, to, _servers(bootstrap, command_config), arguments, quiet)
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\nheadrace load audit --to /data/clicks\n\nheadrace load audit --to /data/clicks --deep --json"
+)
+def audit(
+    to: To,
+    deep: Annotated[bool, typer.Option("--deep", help="Read all files and compare their checksums.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Compare what the commits counted, by topic and hour, with the files and the offsets. Exit code 1: they differ."""
+    from headrace.load import audit as audited
+
+    found = audited(_target(to), is_deep=deep)
+    if as_json:
+        print(json.dumps(_as_json(found)))
+    else:
+        _print(found)
+    return 1 if found.faults else 0
+
+
+@app.command(epilog="[bold]Examples[/bold]\n\nheadrace load compact --to /data/clicks")
+def compact(
+    to: To,
+    small: Annotated[
+        int, typer.Option("--smaller-than", metavar="MIB", help="Merge files below this size.", min=1)
+    ] = 32,
+    compression: Annotated[
+        str, typer.Option("--compression", metavar="CODEC", help="snappy, gzip, brotli, zstd, lz4, none.")
+    ] = "snappy",
+) -> int:
+    """Merge small files of each partition and hour, in one commit; a load may run meanwhile."""
+    from headrace.load import compact as compacted
+    from headrace.load import files
+
+    target = _target(to)
+    before = len(files(target))
+    compacted(target, small_bytes=small << 20, compression=compression)
+    print(f"{before} files before, {len(files(target))} now")
+    return 0
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\nheadrace load rewind --topics clicks --to /data/clicks --from @2026-11-21T00:00:00Z\n\n"
+    "headrace load rewind --topics clicks --to /data/clicks --from earliest"
+)
+def rewind(
+    topics: Annotated[str, typer.Option("--topics", metavar="PATTERN", help="As of headrace load.")],
+    to: To,
+    start: Annotated[str, typer.Option("--from", metavar="POSITION", help="earliest, an offset, or @TIME.")],
+    bootstrap: Bootstrap = "",
+    command_config: CommandConfig = None,
+) -> int:
+    """Take a table back, so that the next load loads again from there: records and offsets in one commit."""
+    from headrace.load import rewind as rewound
+
+    found = rewound(topics, _target(to), _start(start), bootstrap_servers=_servers(bootstrap, command_config))
+    for name, offset in sorted(found.items()):
+        print(f"{name} is at {offset}")
+    return 0
+
+
+def parse_duration(option: str, text: str) -> float:
+    """Seconds of 30s, 1m, 2h."""
+    found = _DURATION.match(text)
+    if found is None or float(found[1]) <= 0:
+        raise bad(option, text, "is not a time: expected 30s, 1m or 2h")
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def _run(topics: str, to: str, servers: str, arguments: dict[str, Any], quiet: bool) -> int:
+    from headrace.cli.interrupt import Interrupt
+    from headrace.cli.progress import ProgressLine
+    from headrace.load import load as loaded
+
+    line = ProgressLine(quiet)
+    with Interrupt() as interrupt:
+        try:
+            found = loaded(
+                topics,
+                _target(to),
+                bootstrap_servers=servers,
+                is_stopped=lambda: bool(interrupt),
+                progress=lambda now: line.show(now.text()),
+                **arguments,
+            )
+        except ValueError as failure:
+            raise typer.BadParameter(str(failure)) from None
+        finally:
+            line.clear()
+        dead = f", {found.dead_letters:,} of them dead letters" if found.dead_letters else ""
+        print(f"loaded {found.records:,} records{dead} in {found.commits} commits to {to}")
+        return interrupt.exit_code
+
+
+def _target(to: str) -> Any:
+    from headrace.load.target import open_target
+
+    try:
+        return open_target(to)
+    except (ValueError, ImportError) as failure:
+        raise typer.BadParameter(str(failure), param_hint="--to") from None
+
+
+def _servers(bootstrap: str, command_config: Any) -> str:
+    with open_cluster(bootstrap, command_config) as cluster:
+        return cluster.bootstrap_servers
+
+
+def _start(text: str) -> str | int:
+    found = parse_start("--from", text, int(time.time() * 1000))
+    if found.back is not None:
+        raise bad("--from", text, "is not a position here: expected earliest, latest, an offset or @TIME")
+    if found.time_ms is not None:
+        return f"@{found.time_ms}"
+    return found.offset if found.offset is not None else text
+
+
+def _decoder(form: str | None, schema: str | None, pairs: list[str]) -> Any:
+    """A decoder of values, by the options of the Spark source."""
+    if form is None:
+        if schema is not None or pairs:
+            raise typer.BadParameter(
+                "needs --decode", param_hint="--schema" if schema is not None else "--decode-option"
+            )
+        return None
+    from headrace.load.contents import decoder_of
+
+    options = parse_pairs("--decode-option", pairs)
+    if schema is not None:
+        options["schema"] = schema
+    try:
+        return decoder_of(form, options)
+    except (ValueError, ImportError) as failure:
+        raise typer.BadParameter(str(failure), param_hint="--decode") from None
+
+
+def _as_json(found: Audit) -> dict[str, Any]:
+    import dataclasses
+
+    return dataclasses.asdict(found) | {"records": found.records}
+
+
+def _print(found: Audit) -> None:
+    from headrace.cli.table import print_table
+
+    print_table(
+        ("TOPIC", "HOUR", "RECORDS", "DEAD LETTERS", "IN FILES"),
+        [(one.topic, one.hour, one.records, one.dead_letters, one.in_files) for one in found.hours],
+    )
+    print_table(
+        ("TOPIC", "PARTITION", "FROM", "NEXT OFFSET", "RECORDS", "GAPS"),
+        [
+            (
+                one.topic,
+                one.partition,
+                one.start,
+                one.end,
+                one.records,
+                ",".join(f"{a}..{b}" for a, b in one.gaps) or "-",
+            )
+            for one in found.partitions
+        ],
+    )
+    if found.orphans:
+        print(
+            f"{len(found.orphans)} files that no commit names: a load is writing, or was killed; the next load removes the latter"
+        )
+    for fault in found.faults:
+        print(f"headrace: {fault}", file=sys.stderr)
+    print(f"{found.records:,} records in {found.commits} commits: {'FAULTS' if found.faults else 'all agree'}")

@@ -1,0 +1,174 @@
+"""Whether a table has what its commits say: counts by topic and hour against the files, files against offsets.
+
+counts    records by topic and hour, as the commits counted them = the rows that the files' footers have
+files     each is there, with its size; its footer's offsets lie in its range; with `is_deep` its checksum
+offsets   the ranges of each partition follow one another up to the committed offset; what they counted is in the files
+orphans   files that no commit names (said, and no fault: a loader may be writing them)
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pyarrow.parquet as pq
+from crc32c import crc32c
+
+from headrace.load.commits import DataFile, LoadedRange, Snapshot
+from headrace.load.data_file_writer import CHECKSUM_BYTES
+from headrace.load.orphans import orphans
+from headrace.load.target import Target, open_target
+
+
+@dataclass(frozen=True, slots=True)
+class HourCount:
+    """Records of a topic and an hour: as committed, and as the files have them."""
+
+    topic: str
+    hour: str
+    records: int
+    dead_letters: int
+    in_files: int
+
+    @property
+    def agrees(self) -> bool:
+        return self.records == self.in_files
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionOffsets:
+    """What of a partition is in the table: offsets start <= offset < end, but for gaps."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+    records: int
+    gaps: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass
+class Audit:
+    """What was found; no fault: it agrees."""
+
+    commits: int
+    hours: list[HourCount] = field(default_factory=list)
+    partitions: list[PartitionOffsets] = field(default_factory=list)
+    orphans: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def records(self) -> int:
+        return sum(one.records for one in self.hours)
+
+
+def audit(to: str | os.PathLike[str] | Target, is_deep: bool = False) -> Audit:
+    """Check a target as of its last commit.
+
+    is_deep   read all bytes of all files and compare their checksums
+    raises    ValueError, BrokenTarget (the commits themselves contradict each other)
+    """
+    target = open_target(to)
+    snapshot = target.read()
+    found = Audit(snapshot.number)
+    rows: dict[tuple[str, str], int] = {}
+    for one in snapshot.files.values():
+        fault, count = _file_fault(target, one, is_deep)
+        rows[one.topic, one.hour] = rows.get((one.topic, one.hour), 0) + count
+        if fault:
+            found.faults.append(f"{one.path}: {fault}")
+    for topic, hour in sorted(snapshot.counts.keys() | rows.keys()):
+        records, bad = snapshot.counts.get((topic, hour), (0, 0))
+        found.hours.append(HourCount(topic, hour, records, bad, rows.get((topic, hour), 0)))
+    found.faults += [
+        f"{one.topic} {one.hour}: {one.records} records were committed, the files have {one.in_files}"
+        for one in found.hours
+        if not one.agrees
+    ]
+    _check_offsets(snapshot, found)
+    found.orphans = orphans(target)
+    return found
+
+
+def _file_fault(target: Target, one: DataFile, is_deep: bool) -> tuple[str, int]:
+    """(what is wrong or '', rows by the footer)."""
+    path = target.root / one.path
+    try:
+        size = path.stat().st_size
+        if size != one.bytes:
+            return f"{size} bytes, {one.bytes} were committed", 0
+        footer = pq.read_metadata(path)
+        if footer.num_rows != one.rows:
+            return f"{footer.num_rows} rows by its footer, {one.rows} were committed", footer.num_rows
+        offsets = _offsets_in(footer)
+        if offsets is not None and offsets != (one.first_offset, one.last_offset):
+            return f"offsets {offsets} by its footer, {one.first_offset}..{one.last_offset} were committed", one.rows
+        if is_deep and _checksum(path) != one.checksum:
+            return "its checksum is not the one that was committed", one.rows
+    except FileNotFoundError:
+        return "is missing", 0
+    except (OSError, ValueError) as failure:  # ArrowInvalid is a ValueError
+        return f"can't be read: {failure}", 0
+    return "", one.rows
+
+
+def _offsets_in(footer: pq.FileMetaData) -> tuple[int, int] | None:
+    """Least and greatest offset by the statistics; None where it has none."""
+    index = footer.schema.names.index("offset")
+    found = []
+    for number in range(footer.num_row_groups):
+        group = footer.row_group(number)
+        column = next(group.column(i) for i in range(group.num_columns) if group.column(i).path_in_schema == "offset")
+        if column.statistics is None or not column.statistics.has_min_max:
+            return None
+        found += [column.statistics.min, column.statistics.max]
+    assert index >= 0
+    return (min(found), max(found)) if found else None
+
+
+def _checksum(path: os.PathLike[str]) -> int:
+    found = 0
+    with open(path, "rb") as file:
+        while data := file.read(CHECKSUM_BYTES):
+            found = crc32c(data, found)
+    return found
+
+
+def _check_offsets(snapshot: Snapshot, found: Audit) -> None:
+    in_files: dict[tuple[str, str, int], int] = {}
+    for one in snapshot.files.values():
+        key = (one.topic, one.topic_id, one.partition)
+        in_files[key] = in_files.get(key, 0) + one.rows
+    for (topic, topic_id, partition), ranges in _by_partition(snapshot):
+        name = f"{topic}-{partition}"
+        records = sum(one.rows for one in ranges)
+        if records != in_files.get((topic, topic_id, partition), 0):
+            found.faults.append(
+                f"{name}: its ranges have {records} records, its files {in_files.get((topic, topic_id, partition), 0)}"
+            )
+        found.faults += [
+            f"{name}: offsets {before.end}..{after.start} are in no range, or in two"
+            for before, after in itertools.pairwise(ranges)
+            if before.end != after.start
+        ]
+        found.faults += [
+            f"{name}: {one.rows} records in the offsets {one.start}..{one.end}"
+            for one in ranges
+            if one.rows > one.end - one.start
+        ]
+        current = snapshot.offsets.get(topic)
+        if current is not None and current.topic_id == topic_id:
+            end = current.next_offsets.get(partition)
+            if end != ranges[-1].end:
+                found.faults.append(f"{name}: loaded up to {ranges[-1].end}, the committed offset is {end}")
+        gaps = tuple((one.start, one.end) for one in ranges if one.is_gap)
+        found.partitions.append(PartitionOffsets(topic, partition, ranges[0].start, ranges[-1].end, records, gaps))
+
+
+def _by_partition(snapshot: Snapshot) -> Iterator[tuple[tuple[str, str, int], list[LoadedRange]]]:
+    grouped: dict[tuple[str, str, int], list[LoadedRange]] = {}
+    for one in snapshot.ranges:
+        grouped.setdefault((one.topic, one.topic_id, one.partition), []).append(one)
+    yield from grouped.items()

@@ -1,0 +1,367 @@
+"""What a commit says, and what all commits together say: pure values, no files.
+
+    Change    what one commit does: files added and removed, ranges loaded, offsets after it
+    Snapshot  the sum of all changes: files, offsets, what was loaded, counts by topic and hour
+
+    snapshot N  --apply(change)-->  snapshot N + 1
+
+A target stores changes (`parquet_target.py`: one file each; `delta_target.py`, `iceberg_target.py`: beside their own
+commits). The offsets of a snapshot are where the next load begins: nothing else says that.
+
+    range    offsets start <= offset < end of a partition, which one task read and wrote
+    gap      such a range of which nothing was read: the log no longer had it
+    hour     YYYY-MM-DD-HH of the records' time, UTC
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from headrace.ids import TopicPartition
+from headrace.load.errors import BrokenTarget, Gap
+
+FORMAT = 1
+COMPACT = "compact"
+RETIRED_KNOWN_MS = 7 * 86_400_000  # for this time commits know what they removed
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file of records of one partition and one hour.
+
+    path       below the target's directory
+    start      of the range whose records of that hour it has
+    checksum   CRC-32C of its bytes
+    is_bad     records that did not decode: of the dead letters, not of the table
+    """
+
+    path: str
+    topic: str
+    topic_id: str
+    partition: int
+    hour: str
+    start: int
+    end: int
+    rows: int
+    bytes: int
+    first_offset: int
+    last_offset: int
+    checksum: int
+    is_bad: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedRange:
+    """A range that was read, or a gap."""
+
+    topic: str
+    topic_id: str
+    partition: int
+    start: int
+    end: int
+    rows: int
+    bad: int = 0
+    is_gap: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TopicOffsets:
+    """The next offset of each partition of a topic, which its id tells from another of its name."""
+
+    topic_id: str
+    next_offsets: Mapping[int, int]
+
+
+Offsets = Mapping[str, TopicOffsets]
+Counts = Mapping[tuple[str, str], tuple[int, int]]  # (topic, hour) -> records, of them dead letters
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One commit.
+
+    loader    who made it
+    at_ms     when
+    reason    load, rewind, fence; compact: the same records in other files
+    removed   paths of files that the table no longer has; their bytes stay for readers of earlier snapshots
+    forgotten ranges of the snapshot that others, or none, replace
+    schema    of the table from this commit on, serialized by Arrow and in hex; '' if it stays
+    """
+
+    loader: str
+    at_ms: int
+    reason: str
+    offsets: Offsets
+    ranges: tuple[LoadedRange, ...] = ()
+    added: tuple[DataFile, ...] = ()
+    removed: tuple[str, ...] = ()
+    forgotten: tuple[LoadedRange, ...] = ()
+    schema: str = ""
+
+    def counts(self) -> dict[tuple[str, str], tuple[int, int]]:
+        """Records by topic and hour, in the files that it adds."""
+        return counted(self.added)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The sum of the commits up to `number`; 0: none.
+
+    epoch     how many of them were no compactions: what a loader's next commit is conditional on
+    ranges    what was loaded, neighbours joined
+    counts    records by topic and hour, as the commits counted them: the audit compares them with the files
+    retired   files that were removed, with the time in ms
+    """
+
+    number: int = 0
+    epoch: int = 0
+    offsets: Offsets = field(default_factory=dict)
+    files: Mapping[str, DataFile] = field(default_factory=dict)
+    ranges: tuple[LoadedRange, ...] = ()
+    counts: Counts = field(default_factory=dict)
+    retired: Mapping[str, int] = field(default_factory=dict)
+    schema: str = ""
+
+    def next_offset(self, name: TopicPartition) -> int | None:
+        """Where loading continues; None for a partition that was never loaded."""
+        known = self.offsets.get(name.topic)
+        return None if known is None else known.next_offsets.get(name.partition)
+
+    def next_offsets(self) -> dict[TopicPartition, int]:
+        return {
+            TopicPartition(topic, index): offset
+            for topic, one in self.offsets.items()
+            for index, offset in one.next_offsets.items()
+        }
+
+
+def may_follow(change: Change, expected: Snapshot, found: Snapshot) -> bool:
+    """Whether a change that was made for one snapshot may be committed after a later one: where only compactions are between
+    them, or it is one, and the files that it removes are there."""
+    is_free = change.reason == COMPACT or found.epoch == expected.epoch
+    return is_free and all(path in found.files for path in change.removed)
+
+
+def counted(files: Iterable[DataFile]) -> dict[tuple[str, str], tuple[int, int]]:
+    found: dict[tuple[str, str], tuple[int, int]] = {}
+    for one in files:
+        records, bad = found.get((one.topic, one.hour), (0, 0))
+        found[one.topic, one.hour] = (records + one.rows, bad + one.rows * one.is_bad)
+    return found
+
+
+def same_topic(known_id: str, topic_id: str) -> bool:
+    """Whether two ids may be one topic's; a cluster without ids gives ''."""
+    return not known_id or not topic_id or known_id == topic_id
+
+
+def apply(snapshot: Snapshot, change: Change) -> Snapshot:
+    """The snapshot after a commit.
+
+    raises   BrokenTarget, for a change that does not follow from the snapshot
+    """
+    files = dict(snapshot.files)
+    counts = dict(snapshot.counts)
+    gone = []
+    for path in change.removed:
+        if path not in files:
+            raise BrokenTarget(f"commit {snapshot.number + 1} removes {path}, which no commit before it added")
+        gone.append(files.pop(path))
+    for one in change.added:
+        if one.path in files or one.path in snapshot.retired:
+            raise BrokenTarget(f"commit {snapshot.number + 1} adds {one.path} a second time")
+        files[one.path] = one
+    for sign, some in ((-1, counted(gone)), (1, change.counts())):
+        for key, (records, bad) in some.items():
+            before = counts.get(key, (0, 0))
+            counts[key] = (before[0] + sign * records, before[1] + sign * bad)
+    is_compaction = change.reason == COMPACT
+    forgotten = set(change.forgotten)
+    return Snapshot(
+        snapshot.number + 1,
+        snapshot.epoch + (not is_compaction),
+        snapshot.offsets if is_compaction else change.offsets,
+        files,
+        joined([*(one for one in snapshot.ranges if one not in forgotten), *change.ranges]),
+        {key: value for key, value in counts.items() if value[0]},
+        {
+            **{path: at_ms for path, at_ms in snapshot.retired.items() if change.at_ms - at_ms < RETIRED_KNOWN_MS},
+            **dict.fromkeys(change.removed, change.at_ms),
+        },
+        change.schema or snapshot.schema,
+    )
+
+
+def joined(ranges: Iterable[LoadedRange]) -> tuple[LoadedRange, ...]:
+    """Neighbours of one partition as one; in order."""
+    found: list[LoadedRange] = []
+    for one in sorted(ranges, key=lambda one: (one.topic, one.topic_id, one.partition, one.start)):
+        last = found[-1] if found else None
+        is_same = last is not None and (last.topic, last.topic_id, last.partition, last.end, last.is_gap) == (
+            one.topic,
+            one.topic_id,
+            one.partition,
+            one.start,
+            one.is_gap,
+        )
+        if last is not None and is_same:
+            found[-1] = LoadedRange(
+                one.topic,
+                one.topic_id,
+                one.partition,
+                last.start,
+                one.end,
+                last.rows + one.rows,
+                last.bad + one.bad,
+                one.is_gap,
+            )
+        else:
+            found.append(one)
+    return tuple(found)
+
+
+def check_change(snapshot: Snapshot, change: Change) -> None:
+    """That the ranges of a load lead from the snapshot's offsets to the new ones, and that the files fill the ranges.
+
+    raises   Gap
+    """
+    by_partition: dict[tuple[str, int], list[LoadedRange]] = {}
+    for one in change.ranges:
+        by_partition.setdefault((one.topic, one.partition), []).append(one)
+    for topic, after in change.offsets.items():
+        before = snapshot.offsets.get(topic)
+        for partition, end in after.next_offsets.items():
+            is_known = before is not None and same_topic(before.topic_id, after.topic_id)
+            start = before.next_offsets.get(partition) if before is not None and is_known else None
+            _check_chain(f"{topic}-{partition}", start, end, by_partition.pop((topic, partition), []))
+    if by_partition:
+        raise Gap(f"ranges of {sorted(by_partition)} are loaded, and their offsets are not committed")
+    rows: dict[tuple[str, int, int, int], list[int]] = {}
+    for file in change.added:
+        found = rows.setdefault((file.topic, file.partition, file.start, file.end), [0, 0])
+        found[0] += file.rows
+        found[1] += file.rows * file.is_bad
+        if not file.start <= file.first_offset <= file.last_offset < file.end:
+            raise Gap(f"{file.path} has offsets {file.first_offset}..{file.last_offset}, outside of its range")
+    for one in change.ranges:
+        in_files = rows.pop((one.topic, one.partition, one.start, one.end), [0, 0])
+        if in_files != [one.rows, one.bad]:
+            raise Gap(
+                f"{one.topic}-{one.partition} {one.start}..{one.end}: {one.rows} records were read, {one.bad} of them bad; "
+                f"the files have {in_files[0]} and {in_files[1]}"
+            )
+    if rows:
+        raise Gap(f"files of {sorted(rows)} belong to no range of the commit")
+
+
+def _check_chain(name: str, start: int | None, end: int, ranges: list[LoadedRange]) -> None:
+    """raises   Gap"""
+    ranges = sorted(ranges, key=lambda one: one.start)
+    at = start if start is not None else (ranges[0].start if ranges else end)
+    for one in ranges:
+        if one.start != at or one.end <= one.start:
+            raise Gap(f"{name}: a range {one.start}..{one.end} where {at} is next")
+        at = one.end
+    if at != end:
+        raise Gap(f"{name}: the ranges end at {at}, the offset to commit is {end}")
+
+
+def change_to_json(change: Change) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "loader": change.loader,
+        "at_ms": change.at_ms,
+        "reason": change.reason,
+        "offsets": _offsets_to_json(change.offsets),
+        "ranges": [asdict(one) for one in change.ranges],
+        "added": [asdict(one) for one in change.added],
+        "removed": list(change.removed),
+        "forgotten": [asdict(one) for one in change.forgotten],
+        "schema": change.schema,
+        "audit": _counts_to_json(change.counts()),
+    }
+
+
+def change_from_json(found: Mapping[str, Any]) -> Change:
+    """raises   BrokenTarget"""
+    try:
+        _check_format(found)
+        change = Change(
+            found["loader"],
+            found["at_ms"],
+            found["reason"],
+            _offsets_from_json(found["offsets"]),
+            tuple(LoadedRange(**one) for one in found["ranges"]),
+            tuple(DataFile(**one) for one in found["added"]),
+            tuple(found["removed"]),
+            tuple(LoadedRange(**one) for one in found["forgotten"]),
+            found["schema"],
+        )
+        audit = _counts_from_json(found["audit"])
+    except (KeyError, TypeError, ValueError) as failure:
+        raise BrokenTarget(f"a commit can't be read: {failure!r}") from None
+    if audit != change.counts():
+        raise BrokenTarget(f"the counts of a commit by {change.loader} are not those of the files that it adds")
+    return change
+
+
+def snapshot_to_json(snapshot: Snapshot) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "number": snapshot.number,
+        "epoch": snapshot.epoch,
+        "offsets": _offsets_to_json(snapshot.offsets),
+        "files": [asdict(one) for one in snapshot.files.values()],
+        "ranges": [asdict(one) for one in snapshot.ranges],
+        "audit": _counts_to_json(snapshot.counts),
+        "retired": dict(snapshot.retired),
+        "schema": snapshot.schema,
+    }
+
+
+def snapshot_from_json(found: Mapping[str, Any]) -> Snapshot:
+    """raises   BrokenTarget"""
+    try:
+        _check_format(found)
+        return Snapshot(
+            found["number"],
+            found["epoch"],
+            _offsets_from_json(found["offsets"]),
+            {one["path"]: DataFile(**one) for one in found["files"]},
+            tuple(LoadedRange(**one) for one in found["ranges"]),
+            _counts_from_json(found["audit"]),
+            dict(found["retired"]),
+            found["schema"],
+        )
+    except (KeyError, TypeError, ValueError) as failure:
+        raise BrokenTarget(f"a checkpoint can't be read: {failure!r}") from None
+
+
+def _check_format(found: Mapping[str, Any]) -> None:
+    """raises   BrokenTarget"""
+    if found.get("format") != FORMAT:
+        raise BrokenTarget(f"format {found.get('format')!r} of the commit log: this version reads {FORMAT}")
+
+
+def _offsets_to_json(offsets: Offsets) -> dict[str, Any]:
+    return {
+        topic: {"id": one.topic_id, "next": {str(index): offset for index, offset in sorted(one.next_offsets.items())}}
+        for topic, one in sorted(offsets.items())
+    }
+
+
+def _offsets_from_json(found: Mapping[str, Any]) -> Offsets:
+    return {
+        topic: TopicOffsets(one["id"], {int(index): int(offset) for index, offset in one["next"].items()})
+        for topic, one in found.items()
+    }
+
+
+def _counts_to_json(counts: Counts) -> list[list[Any]]:
+    return [[topic, hour, records, bad] for (topic, hour), (records, bad) in sorted(counts.items())]
+
+
+def _counts_from_json(found: Iterable[Any]) -> Counts:
+    return {(topic, hour): (records, bad) for topic, hour, records, bad in found}

@@ -1,0 +1,158 @@
+"""Small files of one partition and hour merged, in one commit that replaces them.
+
+    clicks-0-0-100-a.0      \\
+    clicks-0-100-200-b.3     }  clicks-0-0-300-c.0, rows in the order of offsets
+    clicks-0-200-300-b.7    /
+
+Offsets, counts and ranges stay as they are. A loader may commit meanwhile: each may follow the other (`commits.may_follow`), unless
+one of the files is gone. The merged files stay for a while, for readers of earlier snapshots.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headrace.load.commits import COMPACT, Change, DataFile, Snapshot
+from headrace.load.contents import DEAD_SCHEMA
+from headrace.load.data_file_writer import ROW_GROUP_BYTES, DataFileWriter
+from headrace.load.data_files import Attempt, file_name, folder_of
+from headrace.load.durable import sync_directory
+from headrace.load.errors import BrokenTarget, UnknownOutcome
+from headrace.load.orphans import remove_retired, remove_uncommitted
+from headrace.load.runs import Run
+from headrace.load.schemas import schema_from_text
+from headrace.load.target import Target, open_target
+
+SMALL_BYTES = 32 << 20
+MERGED_BYTES = 128 << 20
+
+
+def compact(
+    to: str | os.PathLike[str] | Target,
+    *,
+    small_bytes: int = SMALL_BYTES,
+    compression: str = "snappy",
+    retired_s: float = 3600.0,
+) -> Snapshot:
+    """Merge the files of a target that are smaller than `small_bytes`.
+
+    retired_s   for which files that were merged, now or before, stay for readers
+    raises      ValueError, BrokenTarget, LoadFenced (files were removed meanwhile)
+    """
+    target = open_target(to)
+    snapshot = target.read()
+    if not snapshot.number:
+        return snapshot
+    run = Run(target.control)
+    try:
+        snapshot = compacted(target, run.id, snapshot, compression, small_bytes)
+        remove_retired(target, snapshot, retired_s)
+    except UnknownOutcome:
+        run.close(keeps_file=True)
+        raise
+    except BaseException:
+        remove_uncommitted(target, run.id)
+        run.close()
+        raise
+    run.close()
+    return snapshot
+
+
+def compacted(
+    target: Target, run_id: str, snapshot: Snapshot, compression: str, small_bytes: int = SMALL_BYTES
+) -> Snapshot:
+    """The snapshot after a commit that merges small files; the same one where there is nothing to merge. raises LoadFenced"""
+    groups = mergeable(snapshot, small_bytes)
+    if not groups:
+        return snapshot
+    number = 1 << 40 | snapshot.number << 16  # beside those of tasks
+    added = []
+    for index, group in enumerate(groups):
+        added.append(_merged(target, snapshot, group, Attempt(run_id, number + index), compression))
+    for folder in {(target.root / one.path).parent for one in added}:
+        sync_directory(folder)
+    target.step("merged")
+    removed = tuple(one.path for group in groups for one in group)
+    change = Change(run_id, int(time.time() * 1000), COMPACT, snapshot.offsets, (), tuple(added), removed)
+    return target.commit(change, snapshot)
+
+
+def mergeable(snapshot: Snapshot, small_bytes: int) -> list[list[DataFile]]:
+    """Small files of one partition, hour and kind, neighbours in offset, up to MERGED_BYTES together; at least two."""
+    found: list[list[DataFile]] = []
+    last: tuple[object, ...] = ()
+    size = 0
+    order = sorted(snapshot.files.values(), key=lambda one: (_kind(one), one.start, one.first_offset))
+    for one in order:
+        if one.bytes >= small_bytes:
+            last = ()
+            continue
+        if _kind(one) != last or size + one.bytes > MERGED_BYTES:
+            found.append([])
+            size = 0
+        found[-1].append(one)
+        size += one.bytes
+        last = _kind(one)
+    return [group for group in found if len(group) > 1]
+
+
+def _kind(one: DataFile) -> tuple[object, ...]:
+    return (one.topic, one.topic_id, one.partition, one.hour, one.is_bad)
+
+
+def _merged(
+    target: Target, snapshot: Snapshot, group: Sequence[DataFile], attempt: Attempt, compression: str
+) -> DataFile:
+    """raises   BrokenTarget, where the files don't have the rows that were committed"""
+    first = group[0]
+    start, end = min(one.start for one in group), max(one.end for one in group)
+    schema = DEAD_SCHEMA if first.is_bad else schema_from_text(snapshot.schema)
+    name = file_name(first.topic, first.partition, start, end, attempt)
+    path = f"{folder_of(first.topic, first.hour, first.is_bad)}/{name}"
+    writer = DataFileWriter(target.root / path, schema, compression, 0)
+    try:
+        for one in group:
+            for batch in _rows(target, one, schema):
+                writer.add(batch)
+                if writer.waiting_bytes >= ROW_GROUP_BYTES:
+                    writer.write()
+        rows = sum(one.rows for one in group)
+        if writer.rows != rows:
+            raise BrokenTarget(f"{path}: {writer.rows} rows in the files to merge, {rows} were committed")
+        size, checksum = writer.finish()
+    except BaseException:
+        writer.discard()
+        raise
+    return DataFile(
+        path,
+        first.topic,
+        first.topic_id,
+        first.partition,
+        first.hour,
+        start,
+        end,
+        rows,
+        size,
+        writer.first_offset,
+        writer.last_offset,
+        checksum,
+        first.is_bad,
+    )
+
+
+def _rows(target: Target, one: DataFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Of a file, in the table's columns: those that came later are null."""
+    with pq.ParquetFile(target.root / one.path) as file:
+        for batch in file.iter_batches():
+            columns = [
+                batch.column(field.name).cast(field.type)
+                if field.name in batch.schema.names
+                else pa.nulls(batch.num_rows, field.type)
+                for field in schema
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -1,0 +1,242 @@
+"""A Delta table: files, offsets and what they mean in one version, on condition that it is the next one.
+
+    DIR/_delta_log/00000000000000000042.json    add, remove, txn: created by link, which refuses a version that exists
+    DIR/_headrace/                              commits (manifest_chain.py), running loaders
+    txn "headrace"      version = number of our commit
+    txn "headrace-id"   version = the rest of its file's name
+
+Both transaction ids are part of the table's state, checkpoints included, so they outlive the cleaning of old versions. Another writer
+of the table makes our link fail, and we try the next version, if no other load came in between: a zombie's append can't pass, which
+appends of the usual kind do, since Delta lets two of them succeed.
+
+The table is made by deltalake, partitioned by topic and hour (which is a column here). Tables that need more of a writer than version 2 of
+the protocol are refused.
+
+Source: the Delta transaction log protocol: add, remove, txn, commitInfo; writer version 2.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+
+from headrace.load.commits import COMPACT, Change, DataFile, Snapshot
+from headrace.load.durable import make_directory, sync_directory, write_synced
+from headrace.load.errors import BrokenTarget, SchemaConflict
+from headrace.load.manifest_chain import ChainedTarget, Overtaken
+from headrace.load.schemas import evolved, schema_from_text
+from headrace.load.target import Step, no_step
+
+APP = "headrace"
+APP_ID = "headrace-id"
+PARTITION_COLUMNS = ("topic", "hour")
+FEATURES = {"appendOnly", "invariants"}
+WRITER_VERSION = 2
+TABLE_FEATURES_VERSION = 7
+CHECKPOINT_EVERY = 50
+
+
+class DeltaTarget(ChainedTarget):
+    """A table in a directory that all tasks see under the same path."""
+
+    kind = "delta"
+
+    def __init__(self, root: Path, step: Step = no_step) -> None:
+        super().__init__(root, f"delta:{root}", step)
+
+    @property
+    def _log(self) -> Path:
+        return self.root / "_delta_log"
+
+    def prepare(self, schema: pa.Schema) -> None:
+        """raises   FileNotFoundError, BrokenTarget"""
+        from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError
+
+        if not self.root.parent.is_dir():
+            raise FileNotFoundError(f"{self.root.parent} is not a directory: create it first")
+        if not self._log.is_dir():
+            if self.root.is_dir() and any(self.root.iterdir()):
+                raise BrokenTarget(f"{self.root} is not empty and not a Delta table: name a new directory")
+            with_hour = schema.append(pa.field("hour", pa.string()))
+            try:
+                DeltaTable.create(str(self.root), with_hour, mode="ignore", partition_by=list(PARTITION_COLUMNS))
+            except DeltaError:  # another loader's first round
+                if not DeltaTable.is_deltatable(str(self.root)):
+                    raise
+        self._check(self._opened())
+        make_directory(self.control)
+
+    def _opened(self) -> Any:
+        """raises   BrokenTarget"""
+        from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError
+
+        try:
+            return DeltaTable(str(self.root))
+        except DeltaError as failure:
+            raise BrokenTarget(f"{self.name} can't be read as a Delta table: {failure}") from None
+
+    def _check(self, table: Any) -> None:
+        """raises   BrokenTarget"""
+        columns = table.metadata().partition_columns
+        if tuple(columns) != PARTITION_COLUMNS:
+            raise BrokenTarget(
+                f"{self.name} is partitioned by {', '.join(columns) or 'nothing'}: a load needs topic, hour"
+            )
+        protocol = table.protocol()
+        needed = set(protocol.writer_features or ()) - FEATURES
+        if protocol.min_writer_version not in (1, WRITER_VERSION, TABLE_FEATURES_VERSION) or needed:
+            raise BrokenTarget(
+                f"{self.name} needs a writer of version {protocol.min_writer_version} with {', '.join(sorted(needed)) or 'no feature'}: "
+                f"a load writes version {WRITER_VERSION}"
+            )
+
+    def check_columns(self, was: pa.Schema, becomes: pa.Schema) -> None:
+        """raises   SchemaConflict"""
+        for field in becomes:
+            if field.name in was.names and was.field(field.name).type != field.type:
+                raise SchemaConflict(
+                    f"column {field.name}: a Delta table of this protocol can't widen {was.field(field.name).type} to {field.type}"
+                )
+            if pa.types.is_timestamp(field.type) and field.type.tz is None:
+                raise SchemaConflict(
+                    f"column {field.name}: timestamp without a zone needs more than this version of the protocol"
+                )
+
+    def head(self) -> tuple[str, Any]:
+        if not self._log.is_dir():
+            return "", None
+        table = self._opened()
+        number, rest = table.transaction_version(APP), table.transaction_version(APP_ID)
+        return ("" if number is None else _name(number, rest)), table
+
+    def new_name(self, number: int) -> str:
+        return _name(number, uuid.uuid4().int >> 66)
+
+    def publish(self, change: Change, before: Snapshot, name: str, condition: Any) -> None:
+        """raises   Overtaken, BrokenTarget"""
+        self._check(condition)
+        version = condition.version() + 1
+        actions = self._actions(condition, change, before, name)
+        temporary = self._log / f".{version}.{uuid.uuid4().hex}.tmp"
+        write_synced(temporary, "".join(json.dumps(one) + "\n" for one in actions).encode())
+        self.step("table commit made")
+        try:
+            os.link(temporary, self._log / f"{version:020d}.json")
+            self.step("table committed")
+            sync_directory(self._log)
+        except FileExistsError:
+            if temporary.stat().st_nlink != 2:  # else an NFS server that heard us twice
+                raise Overtaken from None
+        finally:
+            temporary.unlink(missing_ok=True)
+        if version % CHECKPOINT_EVERY == 0:
+            self._opened().create_checkpoint()
+
+    def _actions(self, table: Any, change: Change, before: Snapshot, name: str) -> list[dict[str, Any]]:
+        now_ms = int(time.time() * 1000)
+        number, rest = _parts(name)
+        is_data = change.reason != COMPACT
+        found: list[dict[str, Any]] = [
+            {
+                "commitInfo": {
+                    "timestamp": now_ms,
+                    "operation": "WRITE" if is_data else "OPTIMIZE",
+                    "operationParameters": {"mode": "Append"},
+                    "engineInfo": "headrace",
+                    "headrace.commit": name,
+                }
+            },
+            {"txn": {"appId": APP, "version": number, "lastUpdated": now_ms}},
+            {"txn": {"appId": APP_ID, "version": rest, "lastUpdated": now_ms}},
+        ]
+        if change.schema and before.schema:
+            found.append({"metaData": _metadata(table, schema_from_text(change.schema))})
+        removed = set(change.removed)
+        for one in before.files.values():
+            if one.path in removed and not one.is_bad:
+                found.append({"remove": {"path": quote(one.path), "deletionTimestamp": now_ms, "dataChange": is_data,
+                                         "extendedFileMetadata": True, "partitionValues": _values(one), "size": one.bytes}})  # fmt: skip
+        found += [{"add": _add(one, now_ms, is_data)} for one in change.added if not one.is_bad]
+        return found
+
+    def sweep_temporary(self, older_than_s: float) -> int:
+        found = 0
+        for path in self._log.glob(".*.tmp"):
+            if path.exists() and path.stat().st_mtime < older_than_s:
+                path.unlink(missing_ok=True)
+                found += 1
+        return found + super().sweep_temporary(older_than_s)
+
+
+def delta_target(rest: str, step: Step = no_step) -> DeltaTarget:
+    """From a directory. raises   ValueError; ImportError, if deltalake is not installed"""
+    if not rest or "://" in rest:
+        raise ValueError(f"target delta:{rest}: expected delta:DIRECTORY, a path that all tasks see")
+    try:
+        import deltalake  # noqa: F401
+    except ImportError as failure:
+        raise ImportError(f"Delta needs deltalake: pip install 'headrace[delta]' ({failure})") from None
+    return DeltaTarget(Path(rest).absolute(), step)
+
+
+def _name(number: int, rest: int) -> str:
+    return f"{number:020d}-{rest:016x}.json"
+
+
+def _parts(name: str) -> tuple[int, int]:
+    number, _, rest = name.removesuffix(".json").partition("-")
+    return int(number), int(rest, 16)
+
+
+def _metadata(table: Any, schema: pa.Schema) -> dict[str, Any]:
+    """The table's metaData action with more columns; partition columns and what others added stay."""
+    from deltalake import Schema
+
+    known = table.metadata()
+    past = pa.schema(table.schema().to_arrow())
+    past = pa.schema(
+        [
+            (field.name, field.type if field.name not in schema.names else schema.field(field.name).type)
+            for field in past
+        ]
+    )
+    return {
+        "id": known.id,
+        "name": known.name,
+        "description": known.description,
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": Schema.from_arrow(evolved(past, schema)).to_json(),
+        "partitionColumns": list(known.partition_columns),
+        "configuration": dict(known.configuration),
+        "createdTime": known.created_time,
+    }
+
+
+def _values(one: DataFile) -> dict[str, str]:
+    return {"topic": one.topic, "hour": one.hour}
+
+
+def _add(one: DataFile, now_ms: int, is_data: bool) -> dict[str, Any]:
+    stats = {
+        "numRecords": one.rows,
+        "minValues": {"partition": one.partition, "offset": one.first_offset},
+        "maxValues": {"partition": one.partition, "offset": one.last_offset},
+        "nullCount": {"partition": 0, "offset": 0},
+    }
+    return {
+        "path": quote(one.path),
+        "partitionValues": _values(one),
+        "size": one.bytes,
+        "modificationTime": now_ms,
+        "dataChange": is_data,
+        "stats": json.dumps(stats),
+    }

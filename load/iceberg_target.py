@@ -1,0 +1,178 @@
+"""An Iceberg table: files, offsets and what they mean in one snapshot, on condition of the snapshot before.
+
+    LOCATION/topic=clicks/hour=2026-11-23-14/...parquet   added as they are (name mapping), by partition: topic, hour of timestamp
+    LOCATION/_headrace/                                   commits (manifest_chain.py), running loaders
+    headrace.commit in a snapshot's summary               name of our commit
+    headrace.offsets in a snapshot's summary              {"clicks": {"0": 100}}
+
+pyiceberg retries a commit that lost against another by itself, with the new snapshot as its condition: what was read before would be
+appended a second time. So its transaction only makes the updates; they go to the catalog once, with the condition that they were made
+with: the table's main branch is at the snapshot that was read (`assert-ref-snapshot-id`). The catalog compares and swaps.
+
+The location must be a path that all tasks see; the catalog may be any of pyiceberg's.
+
+Source: the Iceberg REST specification's table requirements; iceberg-python 3320.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlparse
+
+import pyarrow as pa
+
+from headrace.load.commits import Change, Snapshot
+from headrace.load.durable import make_directory
+from headrace.load.errors import BrokenTarget, TargetUnavailable, UnknownOutcome
+from headrace.load.manifest_chain import POINTER, ChainedTarget, Overtaken
+from headrace.load.schemas import schema_from_text
+from headrace.load.target import Step, no_step
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table, Transaction
+
+OFFSETS = "headrace.offsets"
+
+
+class IcebergTarget(ChainedTarget):
+    """A table of a catalog; created at the first load, partitioned by topic and by the hour of timestamp.
+
+    catalog   as `pyiceberg.catalog.load_catalog` gives it
+    table     NAMESPACE.TABLE
+    """
+
+    kind = "iceberg"
+    fences_before_removal = True
+
+    def __init__(self, catalog: Catalog, table: str, step: Step = no_step) -> None:
+        self._catalog = catalog
+        self._table = table
+        super().__init__(Path(), f"iceberg:{catalog.name}:{table}", step)
+        if catalog.table_exists(table):
+            self.root = _local(catalog.load_table(table).location())
+
+    def prepare(self, schema: pa.Schema) -> None:
+        """raises   ValueError, for a location that is no path here; pyiceberg's errors of the catalog"""
+        if not self._catalog.table_exists(self._table):
+            self._create(schema)
+        self.root = _local(self._catalog.load_table(self._table).location())
+        make_directory(self.control)
+
+    def _create(self, schema: pa.Schema) -> None:
+        from pyiceberg.exceptions import CommitFailedException, NamespaceAlreadyExistsError, TableAlreadyExistsError
+        from pyiceberg.transforms import HourTransform, IdentityTransform
+
+        namespace = self._table.rpartition(".")[0]
+        try:
+            self._catalog.create_namespace(namespace)
+        except NamespaceAlreadyExistsError:
+            pass
+        try:
+            with (
+                self._catalog.create_table_transaction(self._table, schema=schema) as transaction,
+                transaction.update_spec() as spec,
+            ):
+                spec.add_field("topic", IdentityTransform(), "topic_partition")
+                spec.add_field("timestamp", HourTransform(), "timestamp_hour")
+        except (TableAlreadyExistsError, CommitFailedException):  # another loader's first round
+            if not self._catalog.table_exists(self._table):
+                raise
+
+    def _loaded_table(self) -> Table:
+        """raises   BrokenTarget, if the table is gone; TargetUnavailable"""
+        from pyiceberg.exceptions import NoSuchTableError
+
+        try:
+            return self._catalog.load_table(self._table)
+        except NoSuchTableError as failure:
+            raise BrokenTarget(f"{self.name} is gone: {failure}") from None
+        except Exception as failure:  # a catalog's client raises what its transport does
+            raise TargetUnavailable(f"{self.name}: {type(failure).__name__}: {failure}") from failure
+
+    def head(self) -> tuple[str, Any]:
+        if self.root == Path():
+            return "", None
+        table = self._loaded_table()
+        snapshot = table.current_snapshot()
+        while snapshot is not None:
+            summary = snapshot.summary.additional_properties if snapshot.summary is not None else {}
+            if POINTER in summary:
+                return summary[POINTER], table
+            parent = snapshot.parent_snapshot_id
+            snapshot = None if parent is None else table.snapshot_by_id(parent)
+            if parent is not None and snapshot is None:
+                raise BrokenTarget(
+                    f"{self.name}: snapshot {parent}, which may have the offsets, has expired; expire no snapshots after the last load's"
+                )
+        return "", table
+
+    def publish(self, change: Change, before: Snapshot, name: str, condition: Any) -> None:
+        """raises   Overtaken; UnknownOutcome, if the catalog did not say whether it took the commit"""
+        from pyiceberg.exceptions import CommitFailedException
+        from pyiceberg.table.update import AssertTableUUID
+
+        table: Table = condition
+        transaction = table.transaction()
+        if change.schema and before.schema:
+            with transaction.update_schema() as update:
+                update.union_by_name(schema_from_text(change.schema))
+        offsets = {topic: dict(one.next_offsets) for topic, one in change.offsets.items()}
+        self._stage(transaction, table, change, {POINTER: name, OFFSETS: json.dumps(offsets)})
+        requirements = (*transaction._requirements, AssertTableUUID(uuid=table.metadata.table_uuid))
+        self.step("table commit made")
+        try:
+            self._catalog.commit_table(table, requirements, transaction._updates)
+        except CommitFailedException:
+            raise Overtaken from None
+        except Exception as failure:  # a connection that broke, too: it may have taken it
+            raise UnknownOutcome(
+                f"{self.name}: the catalog did not say whether it took the commit: {type(failure).__name__}: {failure}"
+            ) from failure
+        self.step("table committed")
+
+    def _stage(self, transaction: Transaction, table: Table, change: Change, properties: dict[str, str]) -> None:
+        """The updates of one snapshot, not sent yet."""
+        added = [f"file://{self.root / one.path}" for one in change.added if not one.is_bad]
+        if added and not change.removed:
+            transaction.add_files(added, snapshot_properties=properties, check_duplicate_files=False)
+            return
+        if not change.removed:
+            with transaction.update_snapshot(snapshot_properties=properties).fast_append():
+                return
+        from pyiceberg.table import _parquet_files_to_data_files
+
+        removed = {f"file://{self.root / path}" for path in change.removed}
+        with transaction.update_snapshot(snapshot_properties=properties).overwrite() as overwrite:
+            for task in table.scan().plan_files():
+                if task.file.file_path in removed:
+                    overwrite.delete_data_file(task.file)
+            for file in _parquet_files_to_data_files(
+                table_metadata=transaction.table_metadata, file_paths=added, io=table.io
+            ):
+                overwrite.append_data_file(file)
+
+
+def iceberg_target(rest: str, step: Step = no_step) -> IcebergTarget:
+    """From CATALOG:NAMESPACE.TABLE; the catalog is configured as pyiceberg does it (.pyiceberg.yaml, PYICEBERG_CATALOG__NAME__URI).
+
+    raises   ValueError; ImportError, if pyiceberg is not installed
+    """
+    catalog, colon, table = rest.partition(":")
+    if not colon or "." not in table or not catalog:
+        raise ValueError(f"target iceberg:{rest}: expected iceberg:CATALOG:NAMESPACE.TABLE")
+    try:
+        from pyiceberg.catalog import load_catalog
+    except ImportError as failure:
+        raise ImportError(f"Iceberg needs pyiceberg: pip install 'headrace[iceberg]' ({failure})") from None
+    return IcebergTarget(load_catalog(catalog), table, step)
+
+
+def _local(location: str) -> Path:
+    """raises   ValueError"""
+    found = urlparse(location)
+    if found.scheme not in ("", "file"):
+        raise ValueError(f"table location {location!r}: files are written to mounted paths, not to {found.scheme}://")
+    return Path(unquote(found.path)).absolute()

@@ -1,0 +1,205 @@
+"""One table, past and present: what was loaded up to the last commit, and the log from exactly there.
+
+    read the target once: the files and the offsets of one commit
+    plan the log from these offsets to the high watermarks of now
+    hand on the rows of the files, then those of the log
+
+A loader may commit, compact and be killed meanwhile: what it commits later is read from the log all the same, up to the offsets that
+were frozen before. So each record is there once. Where the log no longer has the offsets after the commit that was read, a newer
+commit has them: it is read instead.
+
+    clicks = headrace.table("clicks", history="/data/clicks")
+    duckdb.sql("select count(*) from clicks")                    # polars.DataFrame(clicks), clicks.read_all().to_pandas()
+
+Source: Arrow PyCapsule interface.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from headrace.arrow.errors import DataLoss
+from headrace.arrow.planner import plan
+from headrace.arrow.ranges import OffsetRange
+from headrace.arrow.scan_options import Bound, ScanOptions
+from headrace.client.cluster import EARLIEST
+from headrace.ids import TopicPartition
+from headrace.limits import LOAD_LIST_TRIES_MAX
+from headrace.load.commits import Snapshot, same_topic
+from headrace.load.contents import Contents, contents_of
+from headrace.load.errors import TopicReplaced
+from headrace.load.history import schema_of
+from headrace.load.schemas import evolved
+from headrace.load.target import Target, open_target
+
+if TYPE_CHECKING:
+    from headrace.spark.decoding.decode_plan import Decode
+
+PAUSE_S = 0.1
+
+Live = Callable[[ScanOptions], list[OffsetRange]]
+
+
+class LiveTable:
+    """A topic's records, loaded and not; each pass over it is of its own moment.
+
+    schema   of every batch
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        target: Target,
+        contents: Contents,
+        columns: Sequence[str] | None,
+        bootstrap_servers: str,
+        where: pc.Expression | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._topic = topic
+        self._target = target
+        self._contents = contents
+        self._columns = columns
+        self._servers = bootstrap_servers
+        self._where = where
+        self._sleep = sleep
+        self.schema = joint_schema(target.read(), contents, columns)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """One pass.
+
+        raises   DataLoss, TopicReplaced, FileNotFoundError (files that a commit removed long before the pass ended), what
+                 `read_range` raises
+        """
+        snapshot, ranges = read_moment(self._target, self._topic, self._servers, plan, self._sleep)
+        paths = loaded_paths(self._target, snapshot, self._topic)
+        if paths:
+            past = ds.dataset(paths, schema=self.schema, format="parquet", partitioning=None)
+            for batch in past.to_batches(filter=self._where):
+                if batch.num_rows:
+                    yield batch
+        contents = Contents(tuple(self.schema.names), self._contents.decode)
+        for one in ranges:
+            for batch, _dead in contents.batches(one):
+                batch = conformed(batch, self.schema)
+                if self._where is not None:
+                    batch = batch.filter(self._where)
+                if batch.num_rows:
+                    yield batch
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        reader = pa.RecordBatchReader.from_batches(self.schema, iter(self))
+        return reader.__arrow_c_stream__(requested_schema)
+
+    def read_all(self) -> pa.Table:
+        """All of it, in memory."""
+        return pa.Table.from_batches(self, self.schema)
+
+
+def table(
+    topic: str,
+    *,
+    history: str | os.PathLike[str] | Target,
+    bootstrap_servers: str = "127.0.0.1:9092",
+    columns: str | Sequence[str] | None = None,
+    decode: Decode | None = None,
+    decode_mode: str = "fail",
+    where: pc.Expression | None = None,
+) -> LiveTable:
+    """A topic as one table: its loaded history and the live log after it. Each query over it sees all records that were acknowledged
+    before it began, each once.
+
+    history       where `headrace load` loads the topic to
+    columns       to read; None: all that the history has
+    decode        as of the load: the live part is parsed by it; decode_mode as well
+    where         an expression of pyarrow.compute over these columns
+    raises        ValueError: an argument is wrong, or the log does not give a column that the history has
+    """
+    if not isinstance(topic, str) or not topic or "," in topic:
+        raise ValueError(f"topic {topic!r}: one topic's name")
+    if where is not None and not isinstance(where, pc.Expression):
+        raise ValueError(f"where {where!r}: an expression, such as pyarrow.compute.field('offset') > 100")
+    if isinstance(columns, str):
+        columns = [part.strip() for part in columns.split(",") if part.strip()]
+    contents = contents_of(None, decode, decode_mode, with_headers=True)
+    return LiveTable(topic, open_target(history), contents, columns, bootstrap_servers, where)
+
+
+def joint_schema(snapshot: Snapshot, contents: Contents, columns: Sequence[str] | None) -> pa.Schema:
+    """What the history and the log have together. raises ValueError, SchemaConflict"""
+    live = contents.schema()
+    past = schema_of(snapshot)
+    if not past.names:
+        past = pa.schema([field for field in live if field.name != "headers"])
+    names = list(past.names if columns is None else columns)
+    unknown = [name for name in names if name not in past.names]
+    if unknown or not names:
+        raise ValueError(f"columns {unknown or names}: the history has {', '.join(past.names)}")
+    missing = [name for name in names if name not in live.names]
+    if missing:
+        raise ValueError(
+            f"the history has the columns {', '.join(missing)}, and the log does not give them: pass decode= as it was loaded, or leave "
+            "them out of columns"
+        )
+    return evolved(pa.schema([past.field(name) for name in names]), pa.schema([live.field(name) for name in names]))
+
+
+def read_moment(
+    target: Target, topic: str, bootstrap_servers: str, planned: Live, sleep: Callable[[float], None] = time.sleep
+) -> tuple[Snapshot, Any]:
+    """A commit, and the plan of the log from exactly its offsets.
+
+    raises   DataLoss, if the log lost records that no commit has; TopicReplaced
+    """
+    for tries_left in range(LOAD_LIST_TRIES_MAX - 1, -1, -1):
+        snapshot = target.read()
+        known = snapshot.offsets.get(topic)
+        starts = {TopicPartition(topic, index): at for index, at in known.next_offsets.items()} if known else {}
+        options = ScanOptions(bootstrap_servers, (topic,), start=Bound(EARLIEST, offsets=starts))
+        try:
+            ranges = planned(options)
+        except DataLoss as failure:
+            newer = target.read()
+            if newer.number == snapshot.number and not tries_left:
+                raise DataLoss(
+                    f"{failure}; the last commit of {target.name} is {snapshot.number}: a load has to run before retention does"
+                ) from None
+            sleep(PAUSE_S)  # for a newer commit, or a new leader's high watermark
+            continue
+        if known is not None:
+            _check_ids(topic, known.topic_id, ranges)
+        return snapshot, ranges
+    raise DataLoss(f"{target.name}: each commit that was read ends before the log's start, {LOAD_LIST_TRIES_MAX} times")
+
+
+def _check_ids(topic: str, known: str, ranges: Sequence[OffsetRange]) -> None:
+    """raises   TopicReplaced"""
+    for one in ranges if isinstance(ranges, list) else ():
+        if not same_topic(known, one.topic_id):
+            raise TopicReplaced(
+                f"{topic} was deleted and created again after it was loaded (its id was {known}, it is {one.topic_id} now)"
+            )
+
+
+def loaded_paths(target: Target, snapshot: Snapshot, topic: str) -> list[str]:
+    """Files of one topic, in the order of their offsets."""
+    found = [one for one in snapshot.files.values() if one.topic == topic and not one.is_bad]
+    return [
+        str(target.root / one.path)
+        for one in sorted(found, key=lambda one: (one.partition, one.start, one.first_offset))
+    ]
+
+
+def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The same rows in the table's types: a live column may be narrower."""
+    if batch.schema.equals(schema):
+        return batch
+    columns = [batch.column(field.name).cast(field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -1,0 +1,158 @@
+"""Targets whose own table format has the commit point: what a commit says is a file of ours, and the table's commit names it.
+
+    _headrace/commits/00000000000000000042-<unique>.json   {"previous": "<name of 41>", "change": {...}}
+                                                           every FULL_EVERY commits: {"snapshot": {...}}, all that came before
+
+    1 write the file, fsync      nobody names it yet
+    2 commit to the table        data files and the name of 1, atomic, on condition that nothing was committed since we read
+                                 the name before it
+
+The name is in the table's commit and the files are in the same commit, so both count or neither. Other writers of the table
+(its own compaction, say) have commits without a name: the last name before them counts.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from abc import abstractmethod
+from pathlib import Path
+from typing import Any
+
+from headrace.limits import LOAD_COMMIT_TRIES_MAX, LOAD_MANIFEST_BYTES_MAX
+from headrace.load.commits import (
+    Change,
+    Snapshot,
+    apply,
+    change_from_json,
+    change_to_json,
+    may_follow,
+    snapshot_from_json,
+    snapshot_to_json,
+)
+from headrace.load.durable import make_directory, sync_directory, write_synced
+from headrace.load.errors import BrokenTarget, LoadFenced
+from headrace.load.target import Step, Target, no_step
+
+FULL_EVERY = 50
+POINTER = "headrace.commit"
+
+
+class Overtaken(Exception):
+    """The table was committed to since it was read."""
+
+
+class ChainedTarget(Target):
+    """A table whose commits name ours."""
+
+    def __init__(self, root: Path, name: str, step: Step = no_step) -> None:
+        super().__init__(root, name, step)
+        self._known = ("", Snapshot())
+
+    @abstractmethod
+    def head(self) -> tuple[str, Any]:
+        """Name of our last commit ('': none), and what the next table commit is conditional on. raises BrokenTarget"""
+
+    @abstractmethod
+    def publish(self, change: Change, before: Snapshot, name: str, condition: Any) -> None:
+        """Commit the change's files and the name to the table. raises Overtaken"""
+
+    def new_name(self, number: int) -> str:
+        """Of a commit's file; no other has it."""
+        return f"{number:020d}-{uuid.uuid4().hex}.json"
+
+    def sweep_temporary(self, older_than_s: float) -> int:
+        """Files of commits that were not made: later numbers than the last one's aside, those that it does not follow from."""
+        name, _condition = self.head()
+        chain = {name}
+        while name and "previous" in (found := self._loaded(name)):
+            name = found["previous"]
+            chain.add(name)
+        first = min((one for one in chain if one), default="")
+        removed = 0
+        for path in self._commits.glob("*.json"):
+            if first <= path.name and path.name not in chain and path.exists() and path.stat().st_mtime < older_than_s:
+                path.unlink(missing_ok=True)
+                removed += 1
+        return removed
+
+    @property
+    def _commits(self) -> Path:
+        return self.control / "commits"
+
+    def read(self) -> Snapshot:
+        return self._read()[1]
+
+    def _read(self) -> tuple[str, Snapshot, Any]:
+        name, condition = self.head()
+        snapshot = self._chained(name)
+        self._known = (name, snapshot)
+        return name, snapshot, condition
+
+    def _chained(self, name: str) -> Snapshot:
+        """The snapshot after the commit of that name. raises BrokenTarget"""
+        changes = []
+        snapshot = Snapshot()
+        while name:
+            if name == self._known[0]:
+                snapshot = self._known[1]
+                break
+            found = self._loaded(name)
+            if "snapshot" in found:
+                snapshot = snapshot_from_json(found["snapshot"])
+                break
+            changes.append(change_from_json(found["change"]))
+            name = found["previous"]
+        for change in reversed(changes):
+            snapshot = apply(snapshot, change)
+        return snapshot
+
+    def _loaded(self, name: str) -> Any:
+        """raises   BrokenTarget"""
+        path = self._commits / name
+        try:
+            with open(path, "rb") as file:
+                return json.loads(file.read(LOAD_MANIFEST_BYTES_MAX))
+        except (OSError, ValueError) as failure:
+            raise BrokenTarget(f"{self.name}: its commit names {path}, which can't be read: {failure}") from None
+
+    def commit(self, change: Change, expected: Snapshot) -> Snapshot:
+        for one in change.added:
+            if not (self.root / one.path).exists():
+                raise LoadFenced(f"{one.path} is gone: another loader took this one for dead and removed it")
+        for _ in range(LOAD_COMMIT_TRIES_MAX):
+            name, before, condition = self._read()
+            if before != expected and not may_follow(change, expected, before):
+                raise LoadFenced(
+                    f"{self.name}: another loader committed first (commit {before.number}, expected {expected.number}), so this one does "
+                    "not count"
+                )
+            after = apply(before, change)
+            made = self._write(after, change, name)
+            self.step("manifest written")
+            try:
+                self.publish(change, before, made, condition)
+            except Overtaken:
+                if not self._is_named(made, name):
+                    (self._commits / made).unlink(missing_ok=True)
+                    continue
+            self._known = (made, after)
+            return after
+        raise LoadFenced(f"{self.name}: other commits came first {LOAD_COMMIT_TRIES_MAX} times")
+
+    def _is_named(self, made: str, before: str) -> bool:
+        """Whether the table's commits after `before` have that name: a refusal may be the answer to a request that was sent twice."""
+        name, _condition = self.head()
+        while name and name not in (made, before):
+            name = self._loaded(name).get("previous", "")
+        return name == made
+
+    def _write(self, after: Snapshot, change: Change, previous: str) -> str:
+        make_directory(self._commits)
+        name = self.new_name(after.number)
+        found: dict[str, Any] = {"previous": previous, "change": change_to_json(change)}
+        if after.number % FULL_EVERY == 0:
+            found = {"snapshot": snapshot_to_json(after)}
+        write_synced(self._commits / name, json.dumps(found, separators=(",", ":")).encode())
+        sync_directory(self._commits)
+        return name

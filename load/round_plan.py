@@ -1,0 +1,175 @@
+"""What one round loads: from the target's last commit to the high watermarks, or a share of that.
+
+Runs in: the driver. Where a partition begins, only the target says; policies say what happens where the log does not have it:
+
+    last commit   log                        the round loads
+    none          low..high                  from `start`; a partition that came later, from low
+    at            low <= at <= high          at..high
+    at < low      retention was faster       fail | earliest: a gap at..low, then low..high | skip: nothing of it
+    at > high     the log was cut, or a new  nothing yet; when it stays so, an error
+                  leader does not know better
+    other id      deleted and created again  refuse | load: low..high of the new one
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headrace.client.cluster import EARLIEST, LATEST, Cluster
+from headrace.ids import TopicPartition
+from headrace.load.commits import LoadedRange, Snapshot, TopicOffsets, same_topic
+from headrace.load.errors import OutOfRange, TopicReplaced
+from headrace.load.options import LoadOptions, start_of
+
+_log = logging.getLogger("headrace.load")
+
+Ends = dict[TopicPartition, int]
+
+
+@dataclass(frozen=True)
+class RoundPlan:
+    """What a round is to do.
+
+    bounds      start and end of what to read, by partition; none is empty
+    gaps        what is passed over
+    topic_ids   by topic; '' for a cluster that has none
+    went_back   partitions whose log ends before the last commit
+    ends        high watermarks: what all rounds together load
+    """
+
+    bounds: Mapping[TopicPartition, tuple[int, int]]
+    gaps: tuple[LoadedRange, ...]
+    topic_ids: Mapping[str, str]
+    begun: Mapping[TopicPartition, int]
+    went_back: tuple[str, ...]
+    ends: Ends
+
+    def offsets_after(self, snapshot: Snapshot) -> dict[str, TopicOffsets]:
+        """The offsets to commit when all of it is loaded."""
+        found = {topic: TopicOffsets(one.topic_id, dict(one.next_offsets)) for topic, one in snapshot.offsets.items()}
+        after = {**self.begun, **{name: end for name, (_start, end) in self.bounds.items()}}
+        for name, offset in after.items():
+            topic_id = self.topic_ids.get(name.topic, "")
+            known = found.get(name.topic, TopicOffsets(topic_id, {}))
+            before = known.next_offsets if same_topic(known.topic_id, topic_id) else {}
+            found[name.topic] = TopicOffsets(topic_id or known.topic_id, {**before, name.partition: offset})
+        return found
+
+
+def plan_round(cluster: Cluster, options: LoadOptions, snapshot: Snapshot, frozen: Ends | None) -> RoundPlan:
+    """Plan by fresh metadata.
+
+    frozen   ends beyond which nothing is loaded; None: the high watermarks
+    raises   OutOfRange, TopicReplaced, KafkaError, ConnectionFailed
+    """
+    pattern = re.compile(options.pattern)
+    topics = {topic for topic in cluster.refresh(None) if pattern.fullmatch(topic)} - cluster.internal_topics
+    names = sorted(name for name in cluster.partitions if name.topic in topics)
+    ids = {topic: cluster.topic_ids.get(topic, "") for topic in topics}
+    _check_ids(options, snapshot, ids)
+    if not names:
+        return RoundPlan({}, (), ids, {}, (), {})
+    earliest = cluster.offsets(dict.fromkeys(names, EARLIEST))
+    latest = cluster.offsets(dict.fromkeys(names, LATEST), options.read_committed)
+    ends = {name: min(latest[name], frozen[name]) if frozen and name in frozen else latest[name] for name in names}
+    if frozen is not None:
+        names = [name for name in names if name in frozen]
+    starts = _starts(cluster, options, snapshot, names, ids, earliest, latest)
+    return _bounded(options, snapshot, names, ids, starts, earliest, latest, ends)
+
+
+def _bounded(
+    options: LoadOptions,
+    snapshot: Snapshot,
+    names: list[TopicPartition],
+    ids: Mapping[str, str],
+    starts: Ends,
+    earliest: Ends,
+    latest: Ends,
+    ends: Ends,
+) -> RoundPlan:
+    """raises   OutOfRange"""
+    bounds, begun, gaps, went_back = {}, {}, [], []
+    for name in names:
+        start, low, high = starts[name], earliest[name], latest[name]
+        if start > high:
+            went_back.append(f"{name}: the last commit is at {start}, the log ends at {high}")
+            continue
+        if start < low:
+            if options.out_of_range == "skip":
+                _log.warning("%s is left as it is: %s", name, _lost(start, low))
+                continue
+            if options.out_of_range == "fail":
+                raise OutOfRange(
+                    f"{name}: {_lost(start, low)}; out-of-range policy earliest continues with what there is, skip leaves the "
+                    "partition as it is"
+                )
+            _log.warning("%s: %s, continuing at %d", name, _lost(start, low), low)
+            gaps.append(LoadedRange(name.topic, ids[name.topic], name.partition, start, low, 0, is_gap=True))
+            start = low
+        begun[name] = start
+        if start < ends[name]:
+            bounds[name] = (start, ends[name])
+    return RoundPlan(limited(bounds, options.records_per_commit), tuple(gaps), ids, begun, tuple(went_back), ends)
+
+
+def _lost(start: int, low: int) -> str:
+    return f"offsets {start}..{low} after the last commit are no longer in the log"
+
+
+def _check_ids(options: LoadOptions, snapshot: Snapshot, ids: Mapping[str, str]) -> None:
+    """raises   TopicReplaced"""
+    for topic in sorted(ids.keys() & snapshot.offsets.keys()):
+        known = snapshot.offsets[topic].topic_id
+        if not same_topic(known, ids[topic]) and options.recreated == "refuse":
+            raise TopicReplaced(
+                f"{topic} was deleted and created again: the target has records of the topic with id {known}, it is {ids[topic]} now. "
+                "Load it to another target, or allow it (--recreated load): the new topic is then loaded from its beginning, "
+                "beside the old records, whose offsets it repeats"
+            )
+
+
+def _starts(
+    cluster: Cluster,
+    options: LoadOptions,
+    snapshot: Snapshot,
+    names: list[TopicPartition],
+    ids: Mapping[str, str],
+    earliest: Ends,
+    latest: Ends,
+) -> Ends:
+    """Where each partition continues, or begins."""
+    found, new = {}, []
+    for name in names:
+        known = snapshot.offsets.get(name.topic)
+        is_same = known is not None and same_topic(known.topic_id, ids[name.topic])
+        at = snapshot.next_offset(name) if is_same else None
+        if at is not None:
+            found[name] = at
+        elif known is not None:  # a partition, or a topic, that came after the first load
+            found[name] = earliest[name]
+        else:
+            new.append(name)
+    kind, number = start_of(options.start)
+    if kind == "time" and new:
+        at_time = cluster.offsets(dict.fromkeys(new, number))
+        return found | {name: latest[name] if at_time[name] < 0 else at_time[name] for name in new}
+    for name in new:
+        if kind == "offsets":
+            assert isinstance(options.start, Mapping)
+            offset = options.start.get(name, earliest[name])
+        else:
+            offset = {"earliest": earliest[name], "latest": latest[name], "offset": number}[kind]
+        found[name] = min(max(offset, earliest[name]), latest[name])
+    return found
+
+
+def limited(bounds: Mapping[TopicPartition, tuple[int, int]], most: int) -> dict[TopicPartition, tuple[int, int]]:
+    """The same starts, with ends at which about `most` offsets are read: of each partition its share, and at least one offset."""
+    total = sum(end - start for start, end in bounds.values())
+    if total <= most:
+        return dict(bounds)
+    return {name: (start, start + max(1, (end - start) * most // total)) for name, (start, end) in bounds.items()}

@@ -1,0 +1,100 @@
+"""What every target of a load is: where its files lie, what is committed, and one commit that is atomic and conditional.
+
+    read()                    the snapshot: committed files and offsets
+    commit(change, expected)  all of the change, if nothing was committed since `expected`; else LoadFenced, and nothing of it
+
+Files are written below `root` before they are committed; `control` has the locks of running loaders (`runs.py`) and a target's own
+records.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+
+from headrace.load.commits import Change, Snapshot
+
+CONTROL = "_headrace"
+DEAD_LETTERS = "dead_letters"
+Step = Callable[[str], None]
+_SCHEME = re.compile(r"(?P<scheme>[a-z][a-z0-9]+):(?P<rest>.*)\Z")
+
+
+def no_step(_name: str) -> None:
+    """Between two steps of a commit nothing happens, but in tests."""
+
+
+class Target(ABC):
+    """A table, or a directory.
+
+    root   below which data files are written; paths in commits are below it
+    name   as users know it
+    """
+
+    kind: str
+    fences_before_removal = False  # a commit that a dead loader sent may still happen
+
+    def __init__(self, root: Path, name: str, step: Step = no_step) -> None:
+        self.root = root
+        self.name = name
+        self.step = step
+
+    @property
+    def control(self) -> Path:
+        return self.root / CONTROL
+
+    @abstractmethod
+    def prepare(self, schema: pa.Schema) -> None:
+        """Create what a first commit of these columns needs. raises OSError, ValueError, and the target's own errors"""
+
+    @abstractmethod
+    def read(self) -> Snapshot:
+        """What is committed now; empty where nothing is. raises BrokenTarget"""
+
+    @abstractmethod
+    def commit(self, change: Change, expected: Snapshot) -> Snapshot:
+        """All of the change, on disk when this returns.
+
+        expected   the snapshot that it follows
+        returns    the snapshot after it
+        raises     LoadFenced, if another commit came first: nothing of the change counts
+        """
+
+    def check_columns(self, _was: pa.Schema, _becomes: pa.Schema) -> None:
+        """Whether the table can have these columns after those. raises SchemaConflict"""
+        return None  # all that `schemas.evolved` allows
+
+    def sweep_temporary(self, _older_than_s: float) -> int:
+        """Remove what commits that were never made have left in `control`, older than a time since 1970; returns how many."""
+        return 0
+
+
+def open_target(to: str | os.PathLike[str] | Target, step: Step = no_step) -> Target:
+    """The target that a user names: a directory, `iceberg:CATALOG:NAMESPACE.TABLE` or `delta:DIRECTORY`.
+
+    raises   ValueError, for a scheme that is not ours; ImportError, if its package is not installed
+    """
+    if isinstance(to, Target):
+        return to
+    text = os.fspath(to)
+    found = _SCHEME.match(text)
+    if found is None:
+        from headrace.load.parquet_target import ParquetTarget
+
+        return ParquetTarget(Path(text).absolute(), step)
+    if found["scheme"] == "file":
+        return open_target(found["rest"].removeprefix("//"), step)
+    if found["scheme"] == "delta":
+        from headrace.load.delta_target import delta_target
+
+        return delta_target(found["rest"], step)
+    if found["scheme"] == "iceberg":
+        from headrace.load.iceberg_target import iceberg_target
+
+        return iceberg_target(found["rest"], step)
+    raise ValueError(f"target {text!r}: expected a directory, iceberg:CATALOG:NAMESPACE.TABLE or delta:DIRECTORY")

@@ -1,0 +1,405 @@
+"""Kills of a loader, of its task workers and of the node that it reads, under load, and the judgement of the table.
+
+Runs in: a test or `make load-chaos` (`python -m tests.chaos.load_campaign --kills 200 --target parquet --seed 7`). It starts its own
+ZooKeeper, node and loaders in a directory and ends only those, by pid.
+
+    producer, idempotent, acks=all: sequence numbers  ->  topic  ->  headrace load --every  ->  table
+
+    killed (SIGKILL)    a task worker, the driver, a process of the node, the whole node
+    overtaken           the driver is stopped (SIGSTOP), another one loads, and the first one wakes up
+
+    judged:
+      lost        a sequence number that was acknowledged and is not in the table
+      double      one that is there twice
+      audit       counts of the commits, files and offsets disagree
+      orphans     files that no commit names, after the last load
+      queries     of the history and the live log as one table, meanwhile: an acknowledged number missing or double
+      tracebacks  a loader that ended by a mistake of ours
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import random
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from confluent_kafka import Producer
+
+import headrace
+from headrace.errors import HeadraceError
+from headrace.load.audit_report import audit
+from headrace.load.history import dataset
+from headrace.load.orphans import orphans
+from headrace.load.target import open_target
+from tests.chaos.campaign import keep_or_remove
+from tests.chaos.running_node import Node, started_node
+from tests.support import children
+from tests.support.waiting import DEADLINE_S, wait_until
+
+TOPIC = "work"
+PARTITIONS = 3
+RATE = 2_000  # records a second
+KINDS = {"worker": 10, "driver": 7, "process": 4, "node": 1, "overtake": 1}
+TARGETS = ("parquet", "iceberg", "delta")
+STARTED_S = 6.0  # in which a driver most likely has workers
+CLIENT = {
+    "reconnect.backoff.ms": 20,
+    "reconnect.backoff.max.ms": 100,
+    "retry.backoff.ms": 50,
+    "log_level": 0,
+    "log.connection.close": False,
+}
+_SILENT = logging.getLogger("headrace.tests.silent")
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
+
+
+@dataclass
+class LoadVerdict:
+    """What a campaign saw."""
+
+    seed: int
+    target: str
+    kills: Counter[str] = field(default_factory=Counter)
+    acknowledged: int = 0
+    rows: int = 0
+    commits: int = 0
+    lost: list[int] = field(default_factory=list)
+    double: list[int] = field(default_factory=list)
+    audit: list[str] = field(default_factory=list)
+    orphans: list[str] = field(default_factory=list)
+    tracebacks: list[str] = field(default_factory=list)
+    queries: int = 0
+    away: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+    def faults(self, kills_wanted: int) -> list[str]:
+        """Why this run failed; empty where it passed."""
+        checks = [
+            (self.kills.total() < kills_wanted, f"only {self.kills.total()} kills fired"),
+            (self.acknowledged == 0 or self.commits == 0, "nothing was acknowledged, or committed"),
+            (bool(self.lost), f"lost: {self.lost[:5]} ({len(self.lost)} in all)"),
+            (bool(self.double), f"double: {self.double[:5]} ({len(self.double)} in all)"),
+            (bool(self.audit), f"audit: {self.audit[:5]}"),
+            (bool(self.orphans), f"orphans: {self.orphans[:5]} ({len(self.orphans)} in all)"),
+            (bool(self.tracebacks), f"tracebacks: {self.tracebacks[:1]}"),
+            (bool(self.wrong), f"queries: {self.wrong[:3]} ({len(self.wrong)} in all)"),
+            (self.queries == 0, "no query of the one table succeeded"),
+        ]
+        return [text for failed, text in checks if failed]
+
+    def summary(self) -> str:
+        kills = " ".join(f"{kind}={count}" for kind, count in sorted(self.kills.items()))
+        return (
+            f"seed={self.seed} target={self.target} kills={self.kills.total()} ({kills})\n"
+            f"acknowledged={self.acknowledged} rows={self.rows} commits={self.commits} "
+            f"lost={len(self.lost)} double={len(self.double)} audit={len(self.audit)} orphans={len(self.orphans)}\n"
+            f"queries of the one table={self.queries} wrong={len(self.wrong)} (while the node was away: {self.away})"
+        )
+
+
+class SequenceProducer:
+    """Writes sequence numbers until it is stopped, and knows which were acknowledged."""
+
+    def __init__(self, bootstrap: str, rate: int) -> None:
+        self.acknowledged: set[int] = set()
+        self._rate = rate
+        self._producer = Producer(
+            {"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5, **CLIENT}, logger=_SILENT
+        )
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        number = 0
+        while not self._stopping.is_set():
+            for _ in range(self._rate // 50):
+                try:
+                    self._producer.produce(TOPIC, b"%d" % number, partition=number % PARTITIONS, on_delivery=self._done)
+                except BufferError:
+                    break
+                number += 1
+            self._producer.poll(0)
+            self._stopping.wait(0.02)
+
+    def _done(self, error: object, message: object) -> None:
+        if error is None:
+            self.acknowledged.add(int(message.value()))  # type: ignore[attr-defined]
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._thread.join()
+        self._producer.flush(DEADLINE_S)
+
+
+class Querier:
+    """Queries the history and the live log as one table, over and over: what was acknowledged before a query is in it once.
+
+    Away: queries that a dead node, or a file that a compaction removed under them, ended with an error; not more than said.
+    """
+
+    def __init__(self, to: str, bootstrap: str, producer: SequenceProducer) -> None:
+        self.queries = 0
+        self.away = 0
+        self.wrong: list[str] = []
+        self._to = to
+        self._bootstrap = bootstrap
+        self._producer = producer
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(0.1):
+            acknowledged = np.array([*self._producer.acknowledged.copy()], np.int64)
+            try:
+                found = headrace.table(
+                    TOPIC, history=self._to, bootstrap_servers=self._bootstrap, columns="value"
+                ).read_all()
+            except (HeadraceError, OSError):
+                self.away += 1
+                continue
+            self.queries += 1
+            seen = pc.cast(pc.cast(found["value"], pa.string()), pa.int64()).to_numpy()
+            numbers, counts = np.unique(seen, return_counts=True)
+            missing = np.setdiff1d(acknowledged, numbers)
+            if missing.size or (counts > 1).any():
+                double = numbers[counts > 1]
+                self.wrong.append(
+                    f"query {self.queries}: {missing.size} missing {missing[:3]}, {double.size} double {double[:3]}"
+                )
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._thread.join()
+
+
+class Driver:
+    """A `headrace load` process."""
+
+    def __init__(self, to: str, bootstrap: str, log: Path, *options: str) -> None:
+        command = [
+            sys.executable,
+            "-m",
+            "headrace.cli.main",
+            "load",
+            "--topics",
+            TOPIC,
+            "--to",
+            to,
+            "-q",
+            "-b",
+            bootstrap,
+        ]
+        with open(log, "a") as errors:
+            self.process = children.start(
+                [*command, "--records-per-task", "200", "--workers", "2", *options], stdout=errors, stderr=errors
+            )
+
+    def workers(self) -> list[int]:
+        """Pids of its task workers."""
+        try:
+            text = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        except OSError:
+            return []
+        return [int(pid) for pid in text.split()]
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process.poll() is None
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+class LoadCampaign:
+    """One run in a directory."""
+
+    def __init__(self, directory: Path, target: str, seed: int, kills: int, pace_s: float = 0.6) -> None:
+        self._directory = directory
+        self._kills = kills
+        self._pace_s = pace_s
+        self._random = random.Random(seed)
+        self._log = directory / "load.log"
+        self._asleep: Driver | None = None
+        self.verdict = LoadVerdict(seed, target)
+        self.to, environment = target_of(target, directory)
+        os.environ.update(environment)
+
+    def run(self) -> LoadVerdict:
+        """raises   NotReady, where the node does not start"""
+        settings = {"log.segment.bytes": "262144", "offsets.topic.num.partitions": "2"}
+        with started_node(self._directory, TOPIC, PARTITIONS, 1, settings) as node:
+            producer = SequenceProducer(node.bootstrap, RATE)
+            driver = self._driver(node)
+            self._wait_committed(driver)
+            querier = Querier(self.to, node.bootstrap, producer)
+            try:
+                while self.verdict.kills.total() < self._kills:
+                    time.sleep(self._random.expovariate(1 / self._pace_s))
+                    driver = self._strike(node, driver)
+                    if self.verdict.kills.total() % 20 == 0:
+                        print(
+                            f"  {self.verdict.kills.total()} kills, {len(producer.acknowledged)} acknowledged",
+                            flush=True,
+                        )
+                producer.stop()
+                querier.stop()
+                self._wake()
+                children.end(driver.process)
+                self._load_rest(node)
+            finally:
+                querier.stop()
+                for left in (driver, self._asleep):
+                    if left is not None and left.is_alive:
+                        left.kill()
+            self.verdict.queries, self.verdict.away, self.verdict.wrong = querier.queries, querier.away, querier.wrong
+            self._judge(producer.acknowledged)
+        return self.verdict
+
+    def _driver(self, node: Node) -> Driver:
+        return Driver(self.to, node.bootstrap, self._log, "--every", "0.3s", "--compact-every", "5")
+
+    def _strike(self, node: Node, driver: Driver) -> Driver:
+        """One kill; returns the driver that runs then."""
+        if not driver.is_alive:
+            return self._driver(node)  # it ended by itself: its log says why
+        kind = self._random.choices([*KINDS], [*KINDS.values()])[0]
+        if kind == "worker":
+            self._wait_started(driver)
+            workers = driver.workers()
+            if not workers:
+                return driver
+            try:
+                os.kill(self._random.choice(workers), signal.SIGKILL)
+            except ProcessLookupError:
+                return driver
+        elif kind == "driver":
+            if self._random.random() < 0.8:
+                self._wait_started(driver)
+            driver.kill()
+            driver = self._driver(node)
+        elif kind == "process":
+            parts = [pid for role, pids in node.children().items() if role != "supervisor" for pid in pids]
+            if not parts or not node.signal(self._random.choice(parts), signal.SIGKILL):
+                return driver
+        elif kind == "node":
+            node.kill_tree()
+            node.start()
+        else:
+            self._wake()
+            driver.process.send_signal(signal.SIGSTOP)
+            self._asleep, driver = driver, self._driver(node)
+        self.verdict.kills[kind] += 1
+        return driver
+
+    def _wait_committed(self, driver: Driver) -> None:
+        """Until the target is there. raises AssertionError"""
+        wait_until(lambda: not driver.is_alive or _commits(self.to), "no first commit")
+
+    def _wait_started(self, driver: Driver) -> None:
+        """Until it has task workers: most of its life is not its start. Then a moment more, by lot."""
+        deadline_s = time.monotonic() + STARTED_S
+        while driver.is_alive and not driver.workers() and time.monotonic() < deadline_s:
+            time.sleep(0.01)
+        time.sleep(self._random.expovariate(1 / self._pace_s))
+
+    def _wake(self) -> None:
+        """Continue the driver that was overtaken: two loaders of one target for a while, then SIGTERM to it."""
+        asleep, self._asleep = self._asleep, None
+        if asleep is not None:
+            asleep.process.send_signal(signal.SIGCONT)
+            time.sleep(1.5)
+            children.end(asleep.process)
+
+    def _load_rest(self, node: Node) -> None:
+        """Twice, so that the second one sweeps what the first one found alive."""
+        for _ in range(2):
+            last = Driver(self.to, node.bootstrap, self._log)
+            code = last.process.wait(DEADLINE_S)
+            if code:
+                self.verdict.audit.append(f"the last load ended with {code}: {self._log.read_text()[-500:]}")
+
+    def _judge(self, acknowledged: set[int]) -> None:
+        verdict = self.verdict
+        found = audit(self.to, is_deep=True)
+        verdict.audit += found.faults
+        verdict.commits = found.commits
+        verdict.orphans = orphans(open_target(self.to))
+        seen = Counter(map(int, values_in(verdict.target, self.to)))
+        verdict.acknowledged, verdict.rows = len(acknowledged), seen.total()
+        verdict.lost = sorted(acknowledged - seen.keys())
+        verdict.double = sorted(number for number, count in seen.items() if count > 1)
+        lines = self._log.read_text().splitlines()
+        verdict.tracebacks = [line for line in lines if line.startswith("Traceback")]
+
+
+def target_of(kind: str, directory: Path) -> tuple[str, dict[str, str]]:
+    """What `--to` is, and the environment that it needs."""
+    if kind == "parquet":
+        return str(directory / "table"), {}
+    if kind == "delta":
+        return f"delta:{directory / 'table'}", {}
+    prefix = "PYICEBERG_CATALOG__CHAOS__"
+    catalog = {"TYPE": "sql", "URI": f"sqlite:///{directory}/catalog.db", "WAREHOUSE": f"file://{directory}/warehouse"}
+    return "iceberg:chaos:web.work", {prefix + key: value for key, value in catalog.items()}
+
+
+def _commits(to: str) -> int:
+    try:
+        return open_target(to).read().number
+    except HeadraceError:
+        return 0
+
+
+def values_in(kind: str, to: str) -> list[bytes]:
+    """The values of all rows, as the table format's own reader has them."""
+    if kind == "iceberg":
+        from pyiceberg.catalog import load_catalog
+
+        table = load_catalog("chaos").load_table("web.work")
+        return table.scan(selected_fields=("value",)).to_arrow()["value"].to_pylist()
+    if kind == "delta":
+        from deltalake import DeltaTable
+
+        rows = DeltaTable(to.removeprefix("delta:")).to_pyarrow_dataset()
+    else:
+        rows = dataset(to)
+    return rows.to_table(columns=["value"])["value"].to_pylist()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--target", default="parquet", choices=TARGETS)
+    parser.add_argument("--seed", type=int, default=None)
+    given = parser.parse_args()
+    seed = int(time.time()) if given.seed is None else given.seed
+    directory = Path(tempfile.mkdtemp(prefix="headrace-load-chaos-"))
+    faults = ["it did not come to its end"]
+    try:
+        verdict = LoadCampaign(directory, given.target, seed, given.kills).run()
+        print(verdict.summary())
+        faults = verdict.faults(given.kills)
+    finally:
+        keep_or_remove(directory, faults)
+    print("anomalies: " + ("; ".join(faults) or "none"))
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

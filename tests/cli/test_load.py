@@ -1,0 +1,113 @@
+"""`headrace load` against a node: loads, repeats, what it prints, how it ends."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from headrace.cli.load import parse_duration
+from headrace.load.history import dataset
+from tests.cli.program import Program
+from tests.support import children
+from tests.support.waiting import wait_until
+
+
+@pytest.fixture
+def offline():
+    """For commands that talk to no node."""
+    return Program(None)
+
+
+def values(to):
+    return sorted(dataset(to).to_table(columns=["value"])["value"].to_pylist())
+
+
+def test_a_topic_is_loaded_audited_merged_and_taken_back(program, offline, topic, tmp_path):
+    to = str(tmp_path / "out")
+    for line in (b"one", b"two"):
+        program("produce", topic, stdin=line + b"\n")
+        assert f"loaded 1 records in 1 commits to {to}".encode() in program("load", "--topics", topic, "--to", to, "-q")
+    assert values(to) == [b"one", b"two"]
+    assert b"2 records in 2 commits: all agree" in offline("load", "audit", "--to", to, "--deep")
+    assert json.loads(offline("load", "audit", "--to", to, "--json"))["records"] == 2
+    assert b"2 files before" in offline("load", "compact", "--to", to)
+    assert b"headrace-load.out" in program("groups", "list")
+    assert topic.encode() in program("load", "rewind", "--topics", topic, "--to", to, "--from", "earliest")
+    assert values(to) == []
+    program("load", "--topics", topic, "--to", to, "-q")
+    assert values(to) == [b"one", b"two"]
+
+
+def test_an_audit_that_differs_ends_with_1(program, offline, topic, tmp_path):
+    program("produce", topic, stdin=b"one\n")
+    program("load", "--topics", topic, "--to", str(tmp_path / "out"), "-q")
+    [path] = (tmp_path / "out").glob("topic=*/*/*.parquet")
+    path.unlink()
+    assert "is missing" in offline.fails("load", "audit", "--to", str(tmp_path / "out"))
+
+
+def test_json_values_become_columns_and_dead_letters(program, topic, tmp_path):
+    program("produce", topic, stdin=b'{"page": "home"}\nbad\n')
+    arguments = ("--decode", "json", "--schema", "page string", "--decode-mode", "dead", "-q")
+    done = program("load", "--topics", topic, "--to", str(tmp_path / "out"), *arguments)
+    assert b"loaded 2 records, 1 of them dead letters" in done
+    assert dataset(tmp_path / "out").to_table()["page"].to_pylist() == ["home"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--to", "x"], "--topics"),
+        (["--topics", "x"], "--to"),
+        (["--topics", "x", "--to", "s3://b/x"], "expected a directory"),
+        (["--topics", "x", "--to", "y", "--every", "soon"], "expected 30s, 1m or 2h"),
+        (["--topics", "x", "--to", "y", "--from", "-5"], "expected earliest, latest"),
+        (["--topics", "x", "--to", "y", "--schema", "a int"], "needs --decode"),
+        (["--topics", "x", "--to", "y", "--out-of-range", "z"], "fail, earliest, skip"),
+        (["--topics", "(", "--to", "y"], "not a regular expression"),
+    ],
+)
+def test_wrong_arguments_end_with_2(program, arguments, message):
+    assert message in program.fails("load", *arguments, exit_code=2)
+
+
+def test_sigterm_ends_a_load_that_repeats_after_its_commit(program, node, topic, tmp_path):
+    to = str(tmp_path / "out")
+    program("produce", topic, stdin=b"one\n")
+    command = [
+        sys.executable,
+        "-m",
+        "headrace.cli.main",
+        "load",
+        "--topics",
+        topic,
+        "--to",
+        to,
+        "--every",
+        "0.2s",
+        "-q",
+    ]
+    process = children.start([*command, "-b", node.bootstrap], stdout=subprocess.PIPE, text=True)
+    try:
+        wait_until(lambda: (tmp_path / "out").exists() and values(to) == [b"one"] if _commits(tmp_path) else False)
+        program("produce", topic, stdin=b"two\n")
+        wait_until(lambda: values(to) == [b"one", b"two"])
+        process.send_signal(signal.SIGTERM)
+        said, _ = process.communicate(timeout=60)
+    finally:
+        if process.poll() is None:
+            children.end(process)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert f"loaded 2 records in 2 commits to {to}" in said
+    assert not list((tmp_path / "out" / "_headrace" / "runs").iterdir())
+
+
+def _commits(tmp_path):
+    return list((tmp_path / "out" / "_headrace").glob("0*.json"))
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("30s", 30), ("1m", 60), ("1.5h", 5400), ("0.2s", 0.2), ("1d", 86_400)])
+def test_durations(text, seconds):
+    assert parse_duration("--every", text) == seconds

@@ -1,0 +1,5 @@
+"""A log directory, and a broker that serves it."""
+
+from tests.support.file_log_fixtures import broker, log
+
+__all__ = ["broker", "log"]

@@ -1,0 +1,165 @@
+"""Small files merged in one commit, while others read and load; a table taken back.
+
+Holds: load/rewinding.py, load/audit_report.py
+"""
+
+from pathlib import Path
+
+import pytest
+
+from headrace.ids import TopicPartition
+from headrace.load.audit_report import audit
+from headrace.load.compaction import compact
+from headrace.load.errors import LoadFenced, OutOfRange
+from headrace.load.history import dataset, dead_letters, files
+from headrace.load.parquet_target import ParquetTarget
+from headrace.load.rewinding import rewind
+from headrace.spark.decoding import json
+from tests.load.loading import fill, load_inline, load_until, offsets_in
+
+
+def filled(log, broker, path, times=4, **given):
+    for _ in range(times):
+        fill(log, count=10)
+        load_inline(broker, path, **given)
+    return path
+
+
+def test_small_files_become_one_in_the_order_of_offsets(log, broker, tmp_path):
+    path = filled(log, broker, tmp_path / "out", records_per_task=4)
+    before = files(path)
+    snapshot = compact(path)
+    assert len(before) == 12
+    assert len(files(path)) == 1
+    assert dataset(path).to_table()["offset"].to_pylist() == [*range(40)]
+    found = audit(path, is_deep=True)
+    assert (found.faults, found.orphans, found.records) == ([], [], 40)
+    assert len(snapshot.retired) == 12
+    assert dataset_rows(before) == 40
+    assert compact(path).number == snapshot.number
+    compact(path, retired_s=0)
+    with pytest.raises(FileNotFoundError):
+        dataset_rows(before)
+
+
+def dataset_rows(paths):
+    import pyarrow.dataset as ds
+
+    return ds.dataset(paths, partitioning=None).to_table().num_rows
+
+
+def test_files_of_before_a_column_came_are_merged_with_later_ones_and_dead_letters_apart(log, broker, tmp_path):
+    path = tmp_path / "out"
+    for schema in ("ms int", "ms long, page string"):
+        fill(log, count=3, value=b'{"ms": %d, "page": "x"}')
+        fill(log, count=1, value=b"bad %d")
+        load_inline(broker, path, decode=json(schema), decode_mode="dead")
+    compact(path)
+    assert len(files(path)) == 1
+    assert dead_letters(path).to_table()["offset"].to_pylist() == [3, 7]
+    assert dataset(path).to_table()["page"].to_pylist() == [None] * 3 + ["x"] * 3
+    assert audit(path).faults == []
+
+
+def test_a_load_may_commit_while_files_are_merged_and_the_other_way_round(log, broker, tmp_path):
+    path = filled(log, broker, tmp_path / "out")
+
+    def load_meanwhile(step):
+        if step == "merged":
+            filled(log, broker, path, 1)
+
+    compact(ParquetTarget(path, load_meanwhile))
+    assert offsets_in(path)["clicks", 0] == [*range(50)]
+    assert len(files(path)) == 2
+
+    def compact_meanwhile(step):
+        if step == "tasks done":
+            compact(path)
+
+    fill(log, count=10)
+    load_inline(broker, ParquetTarget(path, compact_meanwhile))
+    assert offsets_in(path)["clicks", 0] == [*range(60)]
+    assert len(files(path)) == 2
+    assert audit(path).faults == []
+    assert audit(path).orphans == []
+
+
+def test_files_that_were_taken_back_meanwhile_are_not_merged(log, broker, tmp_path):
+    path = filled(log, broker, tmp_path / "out")
+
+    def rewind_meanwhile(step):
+        if step == "merged":
+            rewind("clicks", path, 15, bootstrap_servers=broker.address)
+
+    with pytest.raises(LoadFenced):
+        compact(ParquetTarget(path, rewind_meanwhile))
+    assert offsets_in(path)["clicks", 0] == [*range(10)]
+    assert audit(path).orphans == []
+
+
+@pytest.mark.parametrize("step", ["merged", "manifest written", "manifest linked", "manifest synced"])
+def test_a_loader_that_dies_while_it_merges_loses_nothing(log, broker, tmp_path, step):
+    path = filled(log, broker, tmp_path / "out", 2)
+    fill(log, count=10)
+    seen = []
+
+    def target(at):
+        """Dies at the step of the second commit, which merges."""
+
+        def counted(name):
+            seen.append(name)
+            if name == step and (name == "merged" or seen.count(name) == 2):
+                at(name)
+
+        return ParquetTarget(path, counted)
+
+    assert load_until(broker, target, step, compact_every=1)
+    assert offsets_in(path)["clicks", 0] == [*range(30)]
+    load_inline(broker, path, compact_every=1)
+    assert offsets_in(path)["clicks", 0] == [*range(30)]
+    assert audit(path).faults == []
+    assert audit(path).orphans == []
+
+
+def test_a_table_goes_back_to_a_whole_file_and_is_loaded_again(log, broker, tmp_path):
+    path = filled(log, broker, tmp_path / "out")
+    fill(log, "views", count=5)
+    load_inline(broker, path, "views")
+    found = rewind("clicks", path, 25, bootstrap_servers=broker.address)
+    assert found == {TopicPartition("clicks", 0): 20}
+    assert offsets_in(path) == {("clicks", 0): [*range(20)], ("views", 0): [*range(5)]}
+    assert audit(path).faults == []
+    assert load_inline(broker, path).records == 20
+    assert offsets_in(path)["clicks", 0] == [*range(40)]
+    assert audit(path).faults == []
+    assert rewind("clicks", path, 99, bootstrap_servers=broker.address) == {}
+    with pytest.raises(ValueError, match="nothing of them was loaded"):
+        rewind("nope", path, 0, bootstrap_servers=broker.address)
+
+
+def test_what_the_log_no_longer_has_is_not_taken_back(log, broker, tmp_path):
+    path = filled(log, broker, tmp_path / "out")
+    compact(path)
+    log.starts[TopicPartition("clicks", 0)] = 12
+    with pytest.raises(OutOfRange, match="clicks-0 would go back to 0, the log begins at 12"):
+        rewind("clicks", path, 30, bootstrap_servers=broker.address)
+    assert offsets_in(path)["clicks", 0] == [*range(40)]
+
+
+def test_the_audit_finds_files_that_were_changed(log, broker, tmp_path):
+    path = filled(log, broker, tmp_path / "out", 3, compression="none")
+    first, second, third = files(path)
+    data = bytearray(Path(first).read_bytes())
+    data[8] ^= 1
+    Path(first).write_bytes(data)
+    Path(second).write_bytes(Path(third).read_bytes())
+    assert {fault.partition(": ")[2] for fault in audit(path, is_deep=True).faults} >= {
+        "its checksum is not the one that was committed"
+    }
+    Path(third).write_bytes(Path(third).read_bytes() + b"x")
+    found = audit(path)
+    assert any("bytes, " in fault for fault in found.faults)
+    assert any("offsets (20, 29)" in fault for fault in found.faults)
+    Path(first).unlink()
+    assert any("is missing" in fault for fault in audit(path).faults)
+    assert any("records were committed, the files have" in fault for fault in audit(path).faults)

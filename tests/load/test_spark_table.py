@@ -1,0 +1,52 @@
+"""On Spark: tasks by its executors, and one table past and present.
+
+Holds: load/spark_tasks.py
+"""
+
+import pytest
+
+from headrace.load.audit_report import audit
+from headrace.load.loader import load
+from headrace.spark import table
+from headrace.spark.decoding import json
+from tests.load.loading import fill, load_inline, offsets_in
+from tests.spark.conftest import spark
+
+__all__ = ["spark"]
+
+
+def test_executors_write_what_the_driver_commits(spark, log, broker, tmp_path):
+    fill(log, count=40)
+    fill(log, partition=1, count=3)
+    path = tmp_path / "out"
+    done = load("clicks", path, bootstrap_servers=broker.address, records_per_task=15, spark=spark, group="")
+    assert (done.commits, done.records) == (1, 43)
+    assert offsets_in(path) == {("clicks", 0): [*range(40)], ("clicks", 1): [0, 1, 2]}
+    assert (audit(path).faults, audit(path).orphans) == ([], [])
+
+
+def test_a_frame_has_history_and_log_each_record_once(spark, log, broker, tmp_path):
+    path = tmp_path / "out"
+    fill(log, count=10)
+    assert table(spark, "clicks", history=path, bootstrap_servers=broker.address).count() == 10
+    load_inline(broker, path)
+    fill(log, count=5)
+    frame = table(spark, "clicks", history=path, bootstrap_servers=broker.address)
+    load_inline(broker, path)
+    assert sorted(row.offset for row in frame.collect()) == [*range(15)]
+    assert frame.columns == ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType"]
+    assert frame.where("offset >= 8").groupBy("topic").count().first()["count"] == 7
+
+
+def test_decoded_columns_and_dead_letters(spark, log, broker, tmp_path):
+    path = tmp_path / "out"
+    fill(log, count=3, value=b'{"ms": %d}')
+    load_inline(broker, path, decode=json("ms long"))
+    fill(log, count=3, value=b'{"ms": %d}')
+    fill(log, count=1, value=b"bad %d")
+    given = {"history": path, "bootstrap_servers": broker.address, "decode": json("ms int"), "decode_mode": "dead"}
+    frame = table(spark, "clicks", columns="ms,offset", **given)
+    assert sorted(tuple(row) for row in frame.collect()) == [(number, number) for number in range(6)]
+    assert dict(frame.dtypes)["ms"] == "bigint"
+    with pytest.raises(ValueError, match="the log does not give them"):
+        table(spark, "clicks", history=path, bootstrap_servers=broker.address)
