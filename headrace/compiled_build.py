@@ -144,7 +144,7 @@ def _build_library(root: Path, modules: dict[str, str], target: Path) -> str:
         digest = source_hash(b"".join((root / path).read_bytes() for path in modules.values())).hex()
         library = f"core-{digest}.so"
         fresh = target / f".{library}.new"
-        _run([*compiler, "-shared", "-Wl,-Bsymbolic", "-s", "-o", str(fresh), *objects], code)
+        _run([*compiler, "-shared", "-Wl,-Bsymbolic", "-o", str(fresh), *objects], code)
         fresh.replace(target / library)
     return library
 
