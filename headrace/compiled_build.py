@@ -83,6 +83,7 @@ def build(root: Path, target: Path, prefix: str) -> str:
     """
     from headrace.compiled_core import FORMAT, NO_MODULE, PURE, is_pure_asked
 
+    target = target.resolve()  # the linker runs elsewhere
     target.mkdir(parents=True, exist_ok=True)
     modules = sources(root)
     started = time.monotonic()
