@@ -98,7 +98,7 @@ def build(root: Path, target: Path, prefix: str) -> str:
             _say(f"compiled core: done, {len(modules)} modules in {time.monotonic() - started:.0f} s")
         except BuildFailed as failed:
             failure = str(failed)
-            head = f"failed its build: {failure}"
+            head = f"failed not built: {failure}"
             _say(f"compiled core: NOT built, pure Python will run: {failure}")
     text = "\n".join([FORMAT, head, *lines]) + "\n"
     _replace(target / "manifest.txt", text)

@@ -110,7 +110,7 @@ def test_without_a_compiler_the_build_says_why_and_pure_python_runs(tmp_path, mo
     assert reason in capfd.readouterr().err
     core = CompiledCore(tmp_path)
     assert not core.modules
-    assert core.reason == f"its build: {reason}"
+    assert core.reason == f"not built: {reason}"
 
 
 def test_a_translation_that_fails_leaves_pure_python(tmp_path, monkeypatch):
@@ -120,7 +120,7 @@ def test_a_translation_that_fails_leaves_pure_python(tmp_path, monkeypatch):
     monkeypatch.setattr(compiled_build, "_translate", refuse)
     monkeypatch.setattr(compiled_build, "_compiler", lambda: ["cc"])
     assert build(ROOT, directory(tmp_path), "../") == "mypyc said no"
-    assert CompiledCore(tmp_path).reason == "its build: mypyc said no"
+    assert CompiledCore(tmp_path).reason == "not built: mypyc said no"
 
 
 def test_headrace_pure_leaves_the_build_out(tmp_path, monkeypatch):

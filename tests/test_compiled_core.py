@@ -107,7 +107,7 @@ def test_the_environment_asks_for_pure_python(package, library, monkeypatch, val
         ("another format\nbuilt core-1.so\n", NOT_BUILT),
         (FORMAT + "\n", NOT_BUILT),
         (FORMAT + "\nbuilt core-1.so\ncut", NOT_BUILT),
-        (FORMAT + "\nfailed its build: there is no C compiler (cc)\n", "its build: there is no C compiler (cc)"),
+        (FORMAT + "\nfailed not built: there is no C compiler (cc)\n", "not built: there is no C compiler (cc)"),
     ],
 )
 def test_a_manifest_without_a_library_says_why(package, library, text, reason):
