@@ -35,12 +35,17 @@ DOTS = (for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4 5 6 7 8 9; do for _ 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools demo test lint links stubs bench interop swap scenarios chaos load-chaos foreign readme systemd clean
+.PHONY: help setup core check-tools demo test lint links stubs bench interop swap scenarios chaos load-chaos foreign readme systemd clean
 
 help: ## this text
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-setup: $(STAMP) ## the virtual environment, once
+setup: $(STAMP) ## the virtual environment and the compiled core, once (HEADRACE_PURE=1: no core)
+	@$(BIN)/python -m headrace.compiled_build --once
+
+# Without a compiler it says so and succeeds: the sources run as they are. So do sources that were edited since.
+core: $(STAMP) ## the compiled core of the sources as they are now
+	@$(BIN)/python -m headrace.compiled_build
 
 check-tools:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not on the PATH: install Python 3.11 or later, or set PYTHON=..." >&2; exit 1; }
@@ -65,10 +70,10 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 	@echo "setup done"
 
-demo: $(STAMP) ## a client writes, Spark reads the page cache (FILE=lines.txt for lines of your own)
+demo: setup ## a client writes, Spark reads the page cache (FILE=lines.txt for lines of your own)
 	@$(BIN)/headrace demo $${FILE:+-- "$$FILE"}
 
-test: lint ## lint, types, and the suite but for interop, scenarios and chaos
+test: lint core ## lint, types, and the suite but for interop, scenarios and chaos
 	$(BIN)/python -m pytest -n $(SHARDS) --dist loadfile --no-loadscope-reorder -m 'not interop and not chaos and not scenario and not systemd'
 
 lint: $(STAMP) links stubs ## ruff and mypy
@@ -90,19 +95,19 @@ links:
 stubs: $(STAMP) links
 	@$(BIN)/python tests/support/write_stubs.py $(LINKS)
 
-bench: $(STAMP) ## Headrace against Apache Kafka on this machine (needs mvn; some 35 minutes)
+bench: $(STAMP) core ## Headrace against Apache Kafka on this machine (needs mvn; some 35 minutes)
 	$(BIN)/python -m bench.run
 
-interop: $(STAMP) ## Kafka's own tools and other clients against a node (needs mvn)
+interop: $(STAMP) core ## Kafka's own tools and other clients against a node (needs mvn)
 	$(BIN)/python -m pytest -m interop --timeout=900
 
-swap: $(STAMP) ## SWAPS=30 of Kafka brokers and nodes in one cluster, SWAP_SEED=7, judged (needs mvn; some fifteen minutes)
+swap: $(STAMP) core ## SWAPS=30 of Kafka brokers and nodes in one cluster, SWAP_SEED=7, judged (needs mvn; some fifteen minutes)
 	$(BIN)/python -m tests.interop.swap_campaign --swaps $(SWAPS) $(if $(SWAP_SEED),--seed $(SWAP_SEED))
 
-scenarios: $(STAMP) ## Kafka's system tests re-enacted against three nodes, or PEER=kafka; ONLY="throttl" (needs mvn; some half an hour)
+scenarios: $(STAMP) core ## Kafka's system tests re-enacted against three nodes, or PEER=kafka; ONLY="throttl" (needs mvn; some half an hour)
 	PEER=$(PEER) $(BIN)/python -m pytest -m scenario --timeout=900 $(if $(ONLY),-k "$(ONLY)") tests/scenarios
 
-chaos: $(STAMP) ## FAULTS=1000 of a node and CLUSTER_FAULTS=1000 of three for each of SEEDS, GROUP_KILLS=100, POWER_LOSSES=200 twice, judged
+chaos: $(STAMP) core ## FAULTS=1000 of a node and CLUSTER_FAULTS=1000 of three for each of SEEDS, GROUP_KILLS=100, POWER_LOSSES=200 twice, judged
 	@failed=; for seed in $(SEEDS); do \
 	  $(BIN)/python -m tests.chaos.campaign --faults $(FAULTS) --seed $$seed $(if $(CLASSES),--classes $(CLASSES)) || failed="$$failed $$seed"; \
 	  test -n "$(CLASSES)" || $(BIN)/python -m tests.chaos.cluster_campaign --faults $(CLUSTER_FAULTS) --seed $$seed || failed="$$failed $$seed"; \
@@ -126,5 +131,5 @@ systemd: $(STAMP) ## the shipped unit under a systemd of its own (needs root and
 	$(BIN)/python -m pytest -m systemd --timeout=900 -rs tests/systemd
 
 clean: ## remove what make made
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) headrace/_compiled build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

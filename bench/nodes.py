@@ -9,6 +9,7 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from pathlib import Path
+from typing import ClassVar
 
 from bench.peers import jars
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
@@ -98,6 +99,7 @@ class Headrace(Server):
     """This repository's node, by `headrace start`."""
 
     name = "headrace"
+    environment: ClassVar[dict[str, str]] = {}  # beside what the bench itself has
 
     def start_broker(self) -> None:
         port = self.bootstrap.rpartition(":")[2] or "0"
@@ -116,6 +118,7 @@ class Headrace(Server):
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
+                env={**os.environ, **self.environment},
             )
         assert self._process.stdout is not None
         line = self._process.stdout.readline()

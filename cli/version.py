@@ -1,4 +1,4 @@
-"""`headrace version` and `headrace --version`: which Headrace, on which Python."""
+"""`headrace version` and `headrace --version`: which Headrace, on which Python, compiled or not and why."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ EXAMPLES = "[bold]Example[/bold]   headrace version"
 
 
 def version() -> None:
-    """Print the versions of Headrace and Python."""
-    from headrace import __version__
+    """Print the versions of Headrace and Python, and whether the core is compiled."""
+    from headrace import __version__, compiled_core
 
-    print(f"headrace {__version__} (Python {platform.python_version()})")
+    print(f"headrace {__version__} (Python {platform.python_version()}), {compiled_core.describe()}")
 
 
 def _print_and_end(is_asked: bool) -> None:

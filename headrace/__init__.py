@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace import compiled_core
+
 __version__ = "0.1.0"
+
+compiled_core.install()
 
 
 def __getattr__(name: str) -> Any:

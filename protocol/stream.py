@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections import deque
 from struct import Struct
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from headrace.errors import BadFrame
 from headrace.limits import (
@@ -220,7 +220,7 @@ class Asked(NamedTuple):
     correlation_id: int
     api_key: int
     version: int
-    what: object
+    what: Any
     into: memoryview | None
 
 
@@ -228,7 +228,7 @@ class Response(NamedTuple):
     """A response without its header; valid until the next `room`, unless it was received `into` its asker's memory."""
 
     asked: Asked
-    body: memoryview
+    body: Any  # a memoryview: of those mypyc makes no field of a NamedTuple
 
 
 class ResponseReader(FrameReader):

@@ -138,7 +138,7 @@ class ClusterViewReader:
         """The current view, and what changed since this was called last."""
         view = self.read()
         changes, self._changes = self._changes, {}
-        return view, {name: indexes if indexes is None else frozenset(indexes) for name, indexes in changes.items()}
+        return view, {name: None if indexes is None else frozenset(indexes) for name, indexes in changes.items()}
 
     def close(self) -> None:
         self._region.close()

@@ -1,5 +1,7 @@
 """What all tests share: a node that is started as a user would, and stopped by pid."""
 
+from tests.support import pure_form  # isort: skip  # noqa: F401 - before anything of headrace
+
 import contextlib
 import logging
 import os

@@ -18,7 +18,7 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from headrace.limits import READER_SEGMENTS_MAX
 from headrace.log.batch_walk import Found
@@ -37,7 +37,7 @@ class FileRange(NamedTuple):
     fd: int
     position: int
     length: int
-    segment: object
+    segment: Any
 
 
 class TimestampOffset(NamedTuple):

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterator
+from operator import attrgetter
 
 from headrace.limits import RECALL_AGE_MS, RECALL_BYTES_FIRST, RECALL_BYTES_MAX, RECALL_SEGMENTS_MAX
 from headrace.log.reading.reader import LogReader
 from headrace.log.state.producer import BATCHES_KEPT, Appended
 from headrace.log.state.producer_state import ProducerState
 from headrace.protocol.record_batch import CONTROL_BIT, SEQUENCE_MASK, RecordBatchHeader
+
+_HEADER_OF = attrgetter("header")
 
 
 def recall_batches(
@@ -89,7 +92,7 @@ def _chunks_before(
             start = segment.indexed_position(end - min(chunk, left)) if end > min(chunk, left) else 0
             if end - start > 2 * RECALL_BYTES_MAX:
                 return  # the index is too sparse, or lost
-            yield (found.header for found in segment.batches(start, end))
+            yield map(_HEADER_OF, segment.batches(start, end))  # lazily: a list would be of all batches of a part
             left -= end - start
             if left <= 0:
                 return

@@ -21,6 +21,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import ClassVar
 
 from headrace.limits import INDEX_GROW_BYTES
 from headrace.log.disk import Disk
@@ -32,7 +33,7 @@ class IndexFile:
     entries   in use; what follows them is zeros
     """
 
-    ENTRY_BYTES = 8
+    ENTRY_BYTES: ClassVar[int] = 8
 
     def __init__(self, path: Path, disk: Disk, is_new: bool) -> None:
         self.path = path

@@ -13,6 +13,7 @@ from __future__ import annotations
 import mmap
 from pathlib import Path
 from struct import Struct
+from typing import ClassVar
 
 from headrace.errors import CorruptIndex
 from headrace.log.disk import Disk
@@ -26,7 +27,7 @@ Buffer = bytes | memoryview | mmap.mmap
 class OffsetIndex(IndexFile):
     """The writing end."""
 
-    ENTRY_BYTES = OFFSET_ENTRY.size
+    ENTRY_BYTES: ClassVar[int] = OFFSET_ENTRY.size
 
     def __init__(self, path: Path, base_offset: int, disk: Disk, is_new: bool = False) -> None:
         self._words: memoryview | None = None  # of the map, an entry each

@@ -13,6 +13,7 @@ from __future__ import annotations
 import mmap
 from pathlib import Path
 from struct import Struct
+from typing import ClassVar
 
 from headrace.errors import CorruptIndex
 from headrace.log.disk import Disk
@@ -27,7 +28,7 @@ Buffer = bytes | memoryview | mmap.mmap
 class TimeIndex(IndexFile):
     """The writing end."""
 
-    ENTRY_BYTES = TIME_ENTRY.size
+    ENTRY_BYTES: ClassVar[int] = TIME_ENTRY.size
 
     def __init__(self, path: Path, base_offset: int, disk: Disk, is_new: bool = False) -> None:
         super().__init__(path, disk, is_new)

@@ -16,10 +16,10 @@ KIP-98, KIP-360.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from heapq import nsmallest
 from pathlib import Path
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 from headrace.errors import ErrorCode
 from headrace.log.disk import Disk
@@ -42,12 +42,12 @@ _NEXT: tuple[int, None] = (_NONE, None)
 class ProducerBudget:
     """The bound on producers in memory, over all logs of a process: beyond it the idlest are forgotten, wherever they are.
 
-    states   of the logs that share it
+    logs   id -> the producers of a log that shares it, for as long as that is there
     """
 
     def __init__(self, producers_max: int = 100_000) -> None:
         self.producers_max = producers_max
-        self.states: WeakSet[ProducerState] = WeakSet()
+        self.logs: WeakValueDictionary[int, OrderedDict[int, Producer]] = WeakValueDictionary()
         self._room = 0  # how many may come before they are counted again
 
     def take(self, count: int, newest: Producer | None = None) -> None:
@@ -59,21 +59,27 @@ class ProducerBudget:
     def _make_room(self, newest: Producer | None) -> None:
         """Count; beyond the bound a share of the idlest goes at once, so that this is seldom needed."""
         share = self.producers_max // EVICTED_SHARE
-        excess = sum(len(state.producers) for state in self.states) - self.producers_max
+        logs = list(self.logs.values())
+        excess = sum([len(producers) for producers in logs]) - self.producers_max
         if excess > 0:
-            ages = (
-                (producer.last_timestamp_ms, id(state), producer_id, state)
-                for state in self.states
-                for producer_id, producer in state.producers.items()
-                if producer.txn_first_offset < 0 and producer is not newest
-            )
-            evicted = nsmallest(excess + share, ages)
-            for _time, _place, producer_id, state in evicted:
-                del state.producers[producer_id]
+            evicted = nsmallest(excess + share, _ages(logs, newest))
+            for _time, _place, producer_id, producers in evicted:
+                del producers[producer_id]
             excess -= len(evicted)
         self._room = (
             share if excess > 0 else -excess
         )  # more than the bound have a transaction open: don't count each time
+
+
+Ages = Iterator[tuple[int, int, int, OrderedDict[int, Producer]]]
+
+
+def _ages(logs: list[OrderedDict[int, Producer]], newest: Producer | None) -> Ages:
+    """(last timestamp, id of the log, id of the producer, producers of the log) of all that may be evicted."""
+    for producers in logs:
+        for producer_id, producer in producers.items():
+            if producer.txn_first_offset < 0 and producer is not newest:
+                yield producer.last_timestamp_ms, id(producers), producer_id, producers
 
 
 class ProducerState:
@@ -88,9 +94,9 @@ class ProducerState:
     ) -> None:
         self._expiration_ms = expiration_ms
         self._budget = budget or ProducerBudget()
-        self._budget.states.add(self)
         self.snapshots = ProducerSnapshots(directory, disk)
         self.producers: OrderedDict[int, Producer] = OrderedDict()
+        self._budget.logs[id(self.producers)] = self.producers
         self._ongoing: dict[int, int] = {}  # first offset -> producer id, in the order of offsets
         self._unreplicated: dict[int, int] = {}  # first offset -> offset of the marker, which may not be committed yet
 
@@ -237,6 +243,7 @@ class ProducerState:
         """
         self.clear()
         self.producers = self.snapshots.load(limit)
+        self._budget.logs[id(self.producers)] = self.producers
         self._budget.take(len(self.producers))
         open_transactions = [(one.txn_first_offset, name) for name, one in self.producers.items()]
         self._ongoing = {offset: name for offset, name in sorted(open_transactions) if offset >= 0}

@@ -36,14 +36,15 @@ class GroupState(Enum):
 
     column: int
 
-    def __init__(self, _name: str) -> None:
-        self.column = len(type(self).__members__)
-
     EMPTY = "Empty"
     PREPARING = "PreparingRebalance"
     COMPLETING = "CompletingRebalance"
     STABLE = "Stable"
     DEAD = "Dead"
+
+
+for _column, _state in enumerate(GroupState):  # an `__init__` of an Enum is nothing that mypyc translates
+    _state.column = _column
 
 
 # target -> states it can be entered from. (`group_table.py` says by which events; one event may take several such steps.)

@@ -143,7 +143,10 @@ def _whole_or_within(records: bytes, limit: int, is_first: bool) -> bytes:
     """The records within a limit; above it the first message alone, and only for the first partition with any."""
     if len(records) <= limit:
         return records
-    first_bytes = next((size for _position, size, _magic in iterate_entries(records)), 0)
+    first_bytes = 0
+    for _position, size, _magic in iterate_entries(records):
+        first_bytes = size
+        break
     if first_bytes <= limit:
         return records[:limit]
     return records[:first_bytes] if is_first else b""

@@ -21,7 +21,6 @@ Source: Kafka `FetchSession`, `FetchManager.newContext`.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from random import Random
 
@@ -228,9 +227,8 @@ class FetchSessions:
         count = sum(len(topic.partitions) for topic in request.topics)
         session_id = NO_SESSION
         if is_wanted and 0 < count <= SESSION_PARTITIONS_MAX and self._has_room(now_ms):
-            session_id = next(
-                one for one in (self._random.randint(1, _LAST_INT) for _ in itertools.count()) if one not in self._by_id
-            )
+            while session_id == NO_SESSION or session_id in self._by_id:
+                session_id = self._random.randint(1, _LAST_INT)
         session = FetchSession(connection, replica_id, session_id, has_ids=has_ids)
         session.used_ms = now_ms
         session.name(request)

@@ -46,10 +46,9 @@ assert _COUNTERS.keys() == set(RebalanceReason)
 class Groups:
     """The kind of `CoordinatorHost` that serves consumer groups."""
 
-    name = "groups"
-    topic = OFFSETS_TOPIC
-
     def __init__(self, seat: Seat) -> None:
+        self.name = "groups"
+        self.topic = OFFSETS_TOPIC
         settings = seat.wiring.settings
         self.partition_count: int = settings["offsets.topic.num.partitions"]
         self.codec: int = settings["offsets.topic.compression.codec"]

@@ -1,0 +1,113 @@
+"""The compiled core beside pure Python: CPU of the node for the same work, in turn, with memory and start.
+
+    python -m bench.forms --rounds 5 --seconds 4
+
+Both nodes run all the time; one is under load at a time. CPU seconds are the node's, user and system, by the work done: what else runs
+on the machine is not in them. Needs the compiled core (`make core`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import ClassVar
+
+from bench.nodes import Headrace, Server
+from bench.run import create_topic, hammer
+
+IDLE_S = 5.0
+LOADS = (  # name, connections, unit of the work, what a result's figure is divided by
+    ("produce-1", 8, "1,000,000 requests", 1e6),
+    ("produce-16k", 8, "GB", 1e3),
+    ("fetch", 8, "GB", 1e3),
+)
+
+
+class Compiled(Headrace):
+    name = "compiled"
+    environment: ClassVar[dict[str, str]] = {"HEADRACE_PURE": "0"}
+
+
+class Pure(Headrace):
+    name = "pure"
+    environment: ClassVar[dict[str, str]] = {"HEADRACE_PURE": "1"}
+
+
+def work_of(load: str, result: dict[str, float]) -> float:
+    """How many requests, or MB, a run did in its timed window."""
+    return result["requests"] if load == "produce-1" else result["mb_per_s"] * result["seconds"]
+
+
+def cpu_for_work(server: Server, load: str, connections: int, seconds: float) -> float:
+    before = server.cpu_s()
+    result = hammer(server, load, connections, seconds)
+    share = result["seconds"] / (result["seconds"] + 1.0)  # of the warm-up second
+    return (server.cpu_s() - before) * share / work_of(load, result)
+
+
+def main() -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--only", default=",".join(load for load, *_others in LOADS))
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        servers: list[Server] = [kind(Path(temporary, kind.name)) for kind in (Pure, Compiled)]
+        try:
+            for server in servers:
+                start(server)
+            for load, connections, unit, scale in LOADS:
+                if load in arguments.only.split(","):
+                    compare(servers, load, connections, unit, scale, arguments.rounds, arguments.seconds)
+        finally:
+            for server in servers:
+                server.stop()
+    return 0
+
+
+def start(server: Server) -> None:
+    """Start, and say what start and idling take."""
+    server.start()
+    started_s = server.cpu_s()
+    create_topic(server, "hammer", 8)
+    before, begun = server.cpu_s(), time.monotonic()
+    time.sleep(IDLE_S)
+    idle = (server.cpu_s() - before) / (time.monotonic() - begun)
+    imports = "import time; import headrace.node.supervisor, headrace.workers.network.worker, headrace.workers.partition.worker"
+    command = [sys.executable, "-c", f"{imports}; print(time.process_time())"]
+    environment = server.environment if isinstance(server, Headrace) else {}
+    seconds = [float(subprocess.check_output(command, env=environment)) for _ in range(5)]
+    print(
+        f"{server.name}: start {started_s:.2f} s CPU, imports {statistics.median(seconds):.3f} s CPU, "
+        f"idle {server.pss_mb():.1f} MB PSS, {100 * idle:.2f}% of a core",
+        flush=True,
+    )
+
+
+def compare(
+    servers: list[Server], load: str, connections: int, unit: str, scale: float, rounds: int, seconds: float
+) -> None:
+    for server in servers:
+        hammer(server, "produce-16k" if load == "fetch" else load, connections, 1.0)
+    results: dict[str, list[float]] = {server.name: [] for server in servers}
+    for _ in range(rounds):
+        for server in servers:
+            results[server.name].append(scale * cpu_for_work(server, load, connections, seconds))
+    medians = {name: statistics.median(values) for name, values in results.items()}
+    print(
+        f"{load}: CPU s for each {unit}: {json.dumps({name: round(value, 2) for name, value in medians.items()})}",
+        end=" ",
+    )
+    print(f"pure / compiled {medians['pure'] / medians['compiled']:.2f}", end="  ")
+    print(json.dumps({name: [round(value, 2) for value in values] for name, values in results.items()}), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

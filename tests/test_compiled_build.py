@@ -1,0 +1,159 @@
+"""The build of the compiled core: what goes in, what its sources may not hold, and that a build that fails breaks nothing."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from headrace import compiled_build
+from headrace.compiled_build import BuildFailed, build, read_besides, sources
+from headrace.compiled_core import CompiledCore, directory
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("headrace", "protocol", "shm", "runtime", "log", "client", "workers", "controller", "node", "spark", "arrow", "migration",
+            "cli", "systemd", "bench")  # fmt: skip
+# of these a list does as well as the generator that was written: all is consumed at once, and it is short
+CONSUMERS = {
+    "sum", "any", "all", "tuple", "list", "set", "frozenset", "sorted", "dict", "max", "min", "join", "dict.fromkeys", "update",
+}  # fmt: skip
+HELD_OUT_OF_CORE = ("msgspec", "weakref")  # of which mypyc's classes are no classes
+
+
+@pytest.fixture(autouse=True)
+def _build_is_not_pure(monkeypatch):
+    monkeypatch.delenv("HEADRACE_PURE", raising=False)
+
+
+def parsed(path):
+    return ast.parse((ROOT / path).read_text())
+
+
+def test_what_a_request_passes_is_in_the_core():
+    inside = sources(ROOT)
+    for name in (
+        "protocol.frames", "shm.ring", "runtime.duty_cycle", "workers.network.loop", "workers.network.handlers.a00_produce",
+        "workers.network.handlers.a01_fetch", "workers.partition.append", "workers.partition.replication.fetcher",
+        "log.writing.leader_append", "log.writing.follower_append", "log.reading.reader",
+    ):  # fmt: skip
+        assert f"headrace.{name}" in inside
+    assert not set(inside) & set(compiled_build.LEFT_OUT)
+
+
+def test_what_goes_into_types_and_constants_makes_the_core_stale_too():
+    besides = read_besides(ROOT)
+    assert {"headrace/limits.py", "headrace/settings.py", "protocol/messages.py", "log/disk.py"} <= set(besides)
+    assert any(path.startswith("protocol/schema/") for path in besides)
+    assert not set(besides) & set(sources(ROOT).values())
+
+
+def test_no_class_outside_inherits_from_one_inside():
+    """A class of the interpreter can't; exceptions and tuples can, they are no native classes."""
+    inside = sources(ROOT)
+    native = {}
+    for name, path in inside.items():
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.ClassDef) and not node.bases:
+                native[node.name] = name
+    for folder in PACKAGES:
+        for path in (ROOT / folder).rglob("*.py"):
+            if str(path.relative_to(ROOT)) in inside.values():
+                continue
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ClassDef):
+                    bases = {ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases}
+                    assert not bases & native.keys(), f"{path}: {node.name}"
+
+
+def test_generators_that_mypyc_makes_lists_of_are_consumed_at_once():
+    """An endless one, or one that is to stop early, is a loop or a function with `yield` in the core."""
+    for path in sources(ROOT).values():
+        tree = parsed(path)
+        named = {id(one) for node in ast.walk(tree) if isinstance(node, ast.Assign) for one in [node.value]}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call):
+                called = ast.unparse(node.func)
+                for argument in node.args:
+                    if isinstance(argument, ast.GeneratorExp) and id(argument) not in named:
+                        text = ast.unparse(argument)
+                        assert "count()" not in text, f"{path}: {text}"
+                        assert called != "next" or "iterate" not in text, f"{path}: {text}"
+
+
+def test_enums_of_the_core_have_no_init():
+    for path in sources(ROOT).values():
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.ClassDef) and any("Enum" in ast.unparse(base) for base in node.bases):
+                assert "__init__" not in {one.name for one in node.body if isinstance(one, ast.FunctionDef)}, path
+
+
+def test_tuples_of_the_core_have_fields_that_mypyc_can_name():
+    """Not `object` nor `memoryview` alone: the class would not come into being."""
+    for path in sources(ROOT).values():
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.ClassDef) and "NamedTuple" in {ast.unparse(base) for base in node.bases}:
+                types = {ast.unparse(one.annotation) for one in node.body if isinstance(one, ast.AnnAssign)}
+                assert not types & {"object", "memoryview", "bytearray"}, f"{path}: {node.name}"
+
+
+@pytest.mark.parametrize(
+    ("compiler", "reason"),
+    [
+        ("no-such-compiler", "there is no C compiler (no-such-compiler)"),
+        ("false", "the C compiler does not work (false)"),
+    ],
+)
+def test_without_a_compiler_the_build_says_why_and_pure_python_runs(tmp_path, monkeypatch, capfd, compiler, reason):
+    monkeypatch.setenv("CC", compiler)
+    assert build(ROOT, directory(tmp_path), "../") == reason
+    assert reason in capfd.readouterr().err
+    core = CompiledCore(tmp_path)
+    assert not core.modules
+    assert core.reason == f"not built: {reason}"
+
+
+def test_a_translation_that_fails_leaves_pure_python(tmp_path, monkeypatch):
+    def refuse(_tree, _code, _modules):
+        raise BuildFailed("mypyc said no")
+
+    monkeypatch.setattr(compiled_build, "_translate", refuse)
+    monkeypatch.setattr(compiled_build, "_compiler", lambda: ["cc"])
+    assert build(ROOT, directory(tmp_path), "../") == "mypyc said no"
+    assert CompiledCore(tmp_path).reason == "not built: mypyc said no"
+
+
+def test_headrace_pure_leaves_the_build_out(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADRACE_PURE", "1")
+    build(ROOT, directory(tmp_path), "../")
+    monkeypatch.delenv("HEADRACE_PURE")
+    assert "HEADRACE_PURE" in CompiledCore(tmp_path).reason
+
+
+def test_the_manifest_lists_what_was_compiled_and_an_old_library_goes(tmp_path, monkeypatch):
+    monkeypatch.setattr(compiled_build, "_build_library", lambda _root, _modules, _target: "core-new.so")
+    target = directory(tmp_path / "headrace")
+    target.mkdir(parents=True)
+    for name in ("core-old.so", "core-new.so"):
+        (target / name).touch()
+    assert build(ROOT, target, "../") == ""
+    assert [path.name for path in target.glob("*.so")] == ["core-new.so"]
+    core = CompiledCore(tmp_path / "headrace")
+    assert core.modules.keys() == sources(ROOT).keys()
+
+
+@pytest.mark.skipif(not CompiledCore().modules, reason="the compiled core was not built here")
+def test_every_module_of_the_core_imports_in_its_compiled_form():
+    program = (
+        "import importlib, sys\n"
+        "from headrace import compiled_core\n"
+        "core = compiled_core._core\n"
+        "if not core.is_ready(): sys.exit(print(core.reason))\n"
+        "for name in list(core.modules):\n"
+        "    module = importlib.import_module(name)\n"
+        "    assert module.__file__.endswith('.so'), name\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    if done.stdout:
+        pytest.skip(done.stdout.strip())
