@@ -21,7 +21,7 @@ Source: Kafka `KafkaController.processApiPartitionReassignment`, `processZkParti
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from headrace.controller.active.reassignment import (
@@ -49,20 +49,21 @@ from headrace.controller.active.unwanted_replicas import (
     with_unwanted,
     without_replicas,
 )
+from headrace.controller.active.wishes import is_at, take_out
 from headrace.controller.cluster import events
 from headrace.controller.cluster.known_cluster import Topic
 from headrace.controller.cluster.partition_assignment import PartitionAssignment, assignment_of
 from headrace.controller.zookeeper import znodes
-from headrace.controller.zookeeper.admin_znodes import Place, decode_reassignment, encode_reassignment
+from headrace.controller.zookeeper.admin_znodes import Place, decode_reassignment
 from headrace.controller.zookeeper.errors import ControllerMoved, Node, ZkConflict, ZkError
 from headrace.controller.zookeeper.tasks import Future
-from headrace.controller.zookeeper.transaction import Transaction
 from headrace.controller.zookeeper.znodes import BadZnode, PartitionState, TopicAssignment
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import NO_EPOCH
 from headrace.limits import REASSIGNMENT_STOP_WAIT_MS, REASSIGNMENT_TRIES_MAX, REASSIGNMENTS_IN_FLIGHT_MAX
 
 CHANGES_PER_COMMIT = 400
+RECHECK_MS = 15_000  # topics on their way are read again, whether or not something was heard of them
 
 Target = tuple[int, ...] | None  # None: cancelled
 Errors = dict[int, KafkaError | None]  # by partition
@@ -112,6 +113,8 @@ class Reassignments(Part):
         self._moving: set[str] = set()  # topics that have replicas on their way
         self._due: dict[str, _Due] = {}
         self._workers = 0  # tasks
+        self._busy = 0  # of these, with a topic
+        self._is_recheck_set = False
         self._writing: set[str] = set()  # topics that a task of ours has reserved
         self._doubted: set[str] = set()  # of which something may have been written that brokers were not told
         self._taken: dict[Place, tuple[int, ...]] = {}  # wishes that were read into their topics
@@ -234,7 +237,7 @@ class Reassignments(Part):
         """raises   ZkError; a conflict: then they are read again"""
         transaction = self._term.guard.begin()
         node = await self._term.zk.get(znodes.REASSIGN_PARTITIONS)
-        if _take_out(transaction, node, lambda place, _target: place in places):
+        if take_out(transaction, node, lambda place, _target: place in places):
             await self._term.commit(transaction)
 
     # Topics that are due
@@ -248,9 +251,19 @@ class Reassignments(Part):
         for name in names:
             self._moving.add(name)
             self._due[name] = self._due.get(name, ISR_CHANGED).also(why)
-        while self._workers < min(REASSIGNMENTS_IN_FLIGHT_MAX, len(self._due)) and not self._term.is_over:
+        while self._workers < REASSIGNMENTS_IN_FLIGHT_MAX and self._workers - self._busy < len(self._due):
+            if self._term.is_over:
+                return
             self._workers += 1
             self._term.start(self._work(), self._worked)
+        if self._moving and not self._is_recheck_set:
+            self._is_recheck_set = self._term.tasks.later(RECHECK_MS, self._recheck)
+
+    def _recheck(self) -> None:
+        """What an event should have said: one that is lost holds nothing up for ever."""
+        self._is_recheck_set = False
+        if not self._term.is_over:
+            self._check(list(self._moving))
 
     def _worked(self) -> None:
         self._workers -= 1
@@ -262,6 +275,7 @@ class Reassignments(Part):
         while self._due and not self._term.is_over:
             name = next(iter(self._due))
             why = self._due.pop(name)
+            self._busy += 1
             try:
                 if not await self._advance(name, why.event):
                     self._moving.discard(name)
@@ -275,7 +289,11 @@ class Reassignments(Part):
                 self._due[name] = self._due.get(name, ISR_CHANGED).also(why)
                 await self._term.tasks.sleep(RETRY_MS)
             except (KafkaError, BadZnode) as failure:  # it is read again when somebody changes it
-                _log.error("reassignment stands still topic=%s reason=%s", name, failure)
+                failures = self._failures[name] = self._failures.get(name, 0) + 1
+                if failures == 1 or is_told(failures):
+                    _log.error("reassignment stands still topic=%s failures=%d reason=%s", name, failures, failure)
+            finally:
+                self._busy -= 1
 
     async def _advance(self, name: str, event: Event) -> bool:
         """Do what a topic's partitions need now; whether some are still on their way. raises   ZkError, BadZnode"""
@@ -422,9 +440,7 @@ class Reassignments(Part):
         if ended != changed:
             transaction = term.guard.begin()
             transaction.set(znodes.topic_path(name), encode_assignment(ended), version)
-            _take_out(
-                transaction, trigger, lambda place, target: place[0] == name and _is_at(settled, place[1], target)
-            )
+            take_out(transaction, trigger, lambda place, target: place[0] == name and is_at(settled, place[1], target))
             await term.commit(transaction)
             self._tell_assigned(topic, ended, {})
         if settled:
@@ -447,7 +463,7 @@ class Reassignments(Part):
             transaction.set(znodes.topic_path(name), encode_assignment(changed), version)
             version += 1
             is_empty = False
-        if left := _take_out(transaction, trigger, lambda place, _target: place[0] == name and place[1] in dropped):
+        if left := take_out(transaction, trigger, lambda place, _target: place[0] == name and place[1] in dropped):
             [trigger] = left
             is_empty = False
         states = [(index, made.state) for index, made in doing.items() if made.state is not None]
@@ -558,35 +574,6 @@ def _with(assignment: TopicAssignment, rows: Mapping[int, PartitionAssignment | 
             if ids:
                 moves[index] = ids
     return assignment._replace(replicas=tuple(replicas), adding=adding, removing=removing)
-
-
-def _is_at(settled: Mapping[int, PartitionAssignment], index: int, target: tuple[int, ...]) -> bool:
-    row = settled.get(index)
-    return row is not None and row.replicas == target
-
-
-def _take_out(
-    transaction: Transaction, trigger: Node | None, is_out: Callable[[Place, tuple[int, ...]], bool]
-) -> tuple[Node | None] | None:
-    """Take entries out of the node of wishes, and the node away with the last one; None: there was none of them.
-
-    returns   the node as it is then
-    """
-    if trigger is None:
-        return None
-    try:
-        wanted = decode_reassignment(trigger.data)
-    except BadZnode:
-        return None
-    left = {place: target for place, target in wanted.items() if not is_out(place, target)}
-    if len(left) == len(wanted):
-        return None
-    if not left:
-        transaction.delete(znodes.REASSIGN_PARTITIONS, trigger.version)
-        return (None,)
-    data = encode_reassignment(left)
-    transaction.set(znodes.REASSIGN_PARTITIONS, data, trigger.version)
-    return (trigger._replace(data=data, version=trigger.version + 1),)
 
 
 def _none_in_progress() -> KafkaError:

@@ -36,6 +36,7 @@ from headrace.protocol.broker_versions import inter_broker
 from headrace.settings import Settings
 
 FAILURES_UNTOLD = 8  # a lost connection and its recovery
+SLOW_MS = 30_000  # of one part's begin, which those after it wait for
 RETRY_MS = 200  # between two tries of what ZooKeeper did not carry out
 
 _log = logging.getLogger(__name__)
@@ -222,9 +223,19 @@ class Term:
 
     async def _begin_part(self, part: Part) -> None:
         failures = 0
+        has_begun = False
+
+        def tell() -> None:
+            if not has_begun and not self.is_over:
+                _log.warning(
+                    "a part of the controller has not begun part=%s waited_ms=%d", type(part).__name__, SLOW_MS
+                )
+
+        self.tasks.later(SLOW_MS, tell)
         while not self.is_over:
             try:
                 await part.begin()
+                has_begun = True
                 return
             except ControllerMoved:
                 raise

@@ -209,6 +209,12 @@ class Tasks:
         self._deadlines.cancel(future.timer)
         future.timer = 0
 
+    def later(self, wait_ms: int, call: Callable[[], None]) -> bool:
+        """Have something called once, which no task waits for; False: too many timers are set."""
+        future = _Call(call)
+        self.expect(future, wait_ms, None)
+        return not future.is_done
+
     async def sleep(self, wait_ms: int) -> None:
         future: Future[None] = Future()
         self.expect(future, wait_ms, None)
@@ -249,6 +255,20 @@ class Tasks:
                 future.complete(None)
             else:
                 future.fail(failure)
+
+
+class _Call(Future[None]):
+    """A time that calls somebody instead of waking a task."""
+
+    __slots__ = ("_call",)
+
+    def __init__(self, call: Callable[[], None]) -> None:
+        super().__init__()
+        self._call = call
+
+    def complete(self, value: None) -> None:
+        super().complete(value)
+        self._call()
 
 
 class _Pause(Awaitable[None]):

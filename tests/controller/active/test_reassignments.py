@@ -136,6 +136,40 @@ def test_it_ends_when_the_target_is_in_sync(node, ensemble):
     assert node.channels.told[-1] == ("metadata", "t", [0], None)
 
 
+def test_an_isr_that_nobody_told_of_is_found_by_time(node, ensemble):
+    """The note of a leader, or the event of it, was lost: nothing stands still for ever."""
+    alter(node, {0: (4, 5, 6)})
+    node.follow()
+    replicas = assignment(ensemble).replicas[0]
+    ensemble.put(znodes.state_path("t", 0), znodes.encode_state(state(ensemble)._replace(isr=replicas)))
+    node.follow()
+    assert listed(node)["t"]
+    node.now_ms += reassignments.RECHECK_MS
+    node.tasks.run(1000)
+    node.turn()
+    assert set(state(ensemble).isr) == {4, 5, 6}
+    assert listed(node) == {}
+
+
+def test_one_that_waits_for_brokers_holds_up_no_other(node, ensemble):
+    """Its task is busy: the next topic gets one of its own."""
+    node.create("u", ((1, 2, 3),))
+    alter(node, {0: (4, 5, 6)})
+    alter(node, {0: (4, 5, 6)}, name="u")
+    catch_up(ensemble)
+    node.agent.note(node.zk.take_changes())
+    node.agent.follow()
+    while node.tasks.run(1000):
+        pass
+    assert stops(node)  # "t" waits until brokers have deleted their replicas
+    catch_up(ensemble, name="u")
+    node.agent.note(node.zk.take_changes())
+    node.agent.follow()
+    while node.tasks.run(1000):
+        pass
+    assert set(state(ensemble, 0, "u").isr) == {4, 5, 6}
+
+
 def test_the_node_is_written_when_the_removed_ones_have_said_so(node, ensemble):
     """Else a successor would not know what is to be deleted."""
     alter(node, {0: (4, 2, 3)})

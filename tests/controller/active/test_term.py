@@ -7,7 +7,7 @@ controller/active/deletions.py
 import pytest
 
 from headrace.controller.active import active_controller
-from headrace.controller.active.term import Part, is_told
+from headrace.controller.active.term import SLOW_MS, Part, is_told
 from headrace.controller.cluster import events
 from headrace.controller.zookeeper import znodes
 from headrace.controller.zookeeper.errors import ZkLost
@@ -254,3 +254,15 @@ def test_a_topic_that_is_written_over_the_end_of_a_term_is_told_in_the_next_one(
 def test_what_keeps_failing_is_told_ever_more_rarely():
     """A reassignment stood still for two minutes, and the log said nothing of it."""
     assert [failures for failures in range(1, 100) if is_told(failures)] == [8, 16, 32, 64]
+
+
+def test_a_part_that_has_not_begun_is_told_of(new_node, heard, monkeypatch, caplog):
+    """Those after it wait for it and hear of nothing."""
+    first = active_controller.PARTS[0]
+
+    async def begin(part):
+        await part.term.tasks.sleep(SLOW_MS + 1)
+
+    monkeypatch.setattr(first, "begin", begin)
+    new_node()
+    assert "has not begun part=First" in caplog.text

@@ -127,6 +127,19 @@ def test_a_sleep_ends_by_the_clock(tasks, clock):
     assert task.is_done
 
 
+def test_what_is_called_later_is_no_task_and_is_called_once(tasks, clock):
+    called = []
+    assert tasks.later(50, lambda: called.append(1))
+    assert len(tasks) == 0
+    clock.now_ms = 49
+    tasks.run(10)
+    assert called == []
+    clock.now_ms = 50
+    tasks.run(10)
+    tasks.run(10)
+    assert called == [1]
+
+
 def test_a_run_ends_when_its_time_is_over_and_the_others_have_their_turn(tasks, clock):
     steps = []
 
@@ -173,3 +186,4 @@ def test_more_calls_than_there_is_room_for_fail_at_once(clock, monkeypatch):
         pass
     assert [task.is_done for task in sleeps] == [False, False, True]
     assert isinstance(sleeps[2].failure, ZkLost)
+    assert not tasks.later(10, lambda: None)
