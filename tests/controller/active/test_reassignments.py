@@ -1,6 +1,6 @@
 """Reassignments over a fake ZooKeeper: node 0 is the active controller, brokers 1 to 6 are znodes, and what they do the tests write.
 
-Holds: controller/zookeeper/admin_znodes.py
+Holds: controller/zookeeper/admin_znodes.py, controller/active/wishes.py
 """
 
 import json
