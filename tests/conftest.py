@@ -20,16 +20,18 @@ from tests.support.waiting import wait_until
 
 TESTS = Path(__file__).resolve().parent
 LONG_FILES = (  # the longest first
-    "workers/test_worker_deaths.py",
+    "spark/test_job_script.py",
     "chaos/test_cluster_campaign.py",
     "spark/test_datasource.py",
     "spark/test_scan.py",
-    "spark/test_job_script.py",
+    "spark/test_sink.py",
+    "spark/test_stream_reader.py",
     "e2e/test_faults.py",
-    "shm/test_cluster_view.py",
-    "shm/test_ring_deaths.py",
     "e2e/test_verify_running.py",
     "e2e/test_compaction_under_load.py",
+    "e2e/test_three_nodes.py",
+    "e2e/test_whole_stops.py",
+    "chaos/test_load_campaign.py",
     "spark/test_parquet.py",
     "e2e/test_hostile_frames.py",
     "e2e/test_record_deletion.py",
@@ -39,6 +41,7 @@ LONG_FILES = (  # the longest first
     "log/compaction/test_million_keys.py",
     "e2e/test_group_faults.py",
     "controller/test_process.py",
+    "e2e/test_old_inter_broker.py",
 )
 
 hypothesis.settings.register_profile(
