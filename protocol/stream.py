@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections import deque
 from struct import Struct
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from headrace.errors import BadFrame
 from headrace.limits import (
@@ -44,15 +44,15 @@ from headrace.limits import (
 )
 from headrace.protocol.frames import describe_foreign, parse_response_header
 
-SIZE_BYTES = 4  # before each frame
-REQUEST_HEAD_BYTES = 8  # the shortest request: api key, version, correlation id
-RESPONSE_HEAD_BYTES = 4  # the shortest response: its correlation id
-_FOREIGN_BYTES = 16  # enough to know another protocol by
-_CORRELATION_IDS = 1 << 31  # an int32 from 0 on, then again
+SIZE_BYTES: Final = 4  # before each frame
+REQUEST_HEAD_BYTES: Final = 8  # the shortest request: api key, version, correlation id
+RESPONSE_HEAD_BYTES: Final = 4  # the shortest response: its correlation id
+_FOREIGN_BYTES: Final = 16  # enough to know another protocol by
+_CORRELATION_IDS: Final = 1 << 31  # an int32 from 0 on, then again
 
-_unpack_size = Struct(">i").unpack_from
-_unpack_head = Struct(">ii").unpack_from
-_new = tuple.__new__  # a third of the time of a NamedTuple's own constructor
+_unpack_size: Final = Struct(">i").unpack_from
+_unpack_head: Final = Struct(">ii").unpack_from
+_new: Final = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 
 Part = bytes | bytearray | memoryview
 

@@ -27,7 +27,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from headrace.clock import Clock
 from headrace.errors import BadFrame, ErrorCode
@@ -55,15 +55,15 @@ from headrace.workers.partition.replication.leader_questions import (
 )
 from headrace.workers.partition.replication.throttle import Throttle
 
-VERSION_WITHOUT_IDS = 12
-VERSION_OF_IDS = 13
-_DOUBLINGS = 20  # more are no use
-_FRAME_BYTES = 256 << 10  # of an answer besides its records: some thousand partitions
-_NOTHING = memoryview(b"")
+VERSION_WITHOUT_IDS: Final = 12
+VERSION_OF_IDS: Final = 13
+_DOUBLINGS: Final = 20  # more are no use
+_FRAME_BYTES: Final = 256 << 10  # of an answer besides its records: some thousand partitions
+_NOTHING: Final = memoryview(b"")
 
 _ReplicaState = messages.FetchRequest.ReplicaState
 _Data = messages.FetchResponse.PartitionData
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class Fetcher:
@@ -529,4 +529,4 @@ class Fetcher:
             self._touched[followed] = None
 
 
-_CUTS = (FollowerEvent.CUT, FollowerEvent.CUT_FURTHER)
+_CUTS: Final = (FollowerEvent.CUT, FollowerEvent.CUT_FURTHER)
