@@ -185,19 +185,22 @@ class Fetcher:
 
     def do_work(self, now_ms: int, until_ns: int) -> int:
         """Apply what came, ask what is next; returns the work done, 0 where there is nothing to do but wait."""
+        done = 0
         if self._answer:
-            return self._apply_some(now_ms, until_ns)
+            done = self._apply_some(now_ms, until_ns)
+            if self._answer:
+                return done
         if self._asked is not None or self._peer is None:
-            return 0
+            return done
         if self._pause_until_ms:
             if self._clock.monotonic_ns() // 1_000_000 < self._pause_until_ms:
-                return 0
+                return done
             self._pause_until_ms = 0
         if self._truncating and self._ask_epochs():
-            return 1
+            return done + 1
         if self._resetting:
-            return self._ask_ends()
-        return self._ask_records()
+            return done + self._ask_ends()
+        return done + self._ask_records()
 
     def close(self) -> None:
         for followed in list(self._partitions):
