@@ -18,13 +18,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, Literal, get_args
+from typing import Any, Literal, get_args
 
 from headrace import limits
 from headrace.errors import ConfigError
 from headrace.refused_settings import refuse_promises
 
-WITHOUT_EFFECT: Final = "Without effect"  # how the description of such a setting begins
+WITHOUT_EFFECT = "Without effect"  # how the description of such a setting begins
 
 
 class Kind(Enum):
@@ -93,7 +93,7 @@ def _parse_float(key: str, text: str) -> float:
     return value
 
 
-_PARSERS: Final[dict[Kind, Callable[[str, str], Any]]] = {
+_PARSERS: dict[Kind, Callable[[str, str], Any]] = {
     Kind.BOOLEAN: _parse_bool,
     Kind.STRING: lambda _key, text: text,
     Kind.INT: _parse_int,
@@ -103,25 +103,25 @@ _PARSERS: Final[dict[Kind, Callable[[str, str], Any]]] = {
     Kind.LIST: lambda _key, text: tuple(part.strip() for part in text.split(",") if part.strip()),
 }
 
-_WHOLE: Final = re.compile("[+-]?[0-9]+")
-_NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?")
-_DIGITS_MAX: Final = 400
-_PORT: Final = re.compile(r"[0-9]{1,5}")
-_CPUS: Final = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
-INTER_BROKER_OLDEST: Final = (2, 6)
-INTER_BROKER_NEWEST: Final = (3, 9)
-_VERSION: Final = re.compile(r"(0\.\d+|[1-4])(\.\d+){1,2}(-IV\d+)?")
-_INT_MAX: Final = 2**31 - 1
-_LONG_MAX: Final = 2**63 - 1
+_WHOLE = re.compile("[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?")
+_DIGITS_MAX = 400
+_PORT = re.compile(r"[0-9]{1,5}")
+_CPUS = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
+INTER_BROKER_OLDEST = (2, 6)
+INTER_BROKER_NEWEST = (3, 9)
+_VERSION = re.compile(r"(0\.\d+|[1-4])(\.\d+){1,2}(-IV\d+)?")
+_INT_MAX = 2**31 - 1
+_LONG_MAX = 2**63 - 1
 _B, _S, _I, _H, _L, _D, _LIST = (
     Kind.BOOLEAN, Kind.STRING, Kind.INT, Kind.SHORT, Kind.LONG, Kind.DOUBLE, Kind.LIST,
 )  # fmt: skip
-LEADER_SELECTOR: Final = "org.apache.kafka.common.replica.LeaderSelector"
-RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
-_CODECS: Final = ("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")
+LEADER_SELECTOR = "org.apache.kafka.common.replica.LeaderSelector"
+RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+_CODECS = ("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")
 
 # fmt: off
-BROKER_SETTINGS: Final[tuple[Setting, ...]] = (
+BROKER_SETTINGS: tuple[Setting, ...] = (
     # Identity and listeners
     Setting("broker.id", _I, "0", "Id of this node in the cluster.", 0, _INT_MAX),
     Setting("broker.rack", _S, None, "Rack of this node, for replica placement."),
@@ -267,7 +267,7 @@ BROKER_SETTINGS: Final[tuple[Setting, ...]] = (
 )
 
 # What a topic inherits from no broker setting
-TOPIC_ONLY_SETTINGS: Final[tuple[Setting, ...]] = (
+TOPIC_ONLY_SETTINGS: tuple[Setting, ...] = (
     Setting("follower.replication.throttled.replicas", _LIST, "", "Replicas that follower.replication.throttled.rate holds for: partition:broker, or *."),
     Setting("leader.replication.throttled.replicas", _LIST, "", "Replicas that leader.replication.throttled.rate holds for: partition:broker, or *."),
     Setting("remote.storage.enable", _B, "false", "Tiered storage is not supported: must be false."),
@@ -276,7 +276,7 @@ TOPIC_ONLY_SETTINGS: Final[tuple[Setting, ...]] = (
 )
 
 # topic key -> broker key that it inherits from, or its own
-TOPIC_SETTINGS: Final[dict[str, str]] = {
+TOPIC_SETTINGS: dict[str, str] = {
     "cleanup.policy": "log.cleanup.policy",
     "compression.gzip.level": "compression.gzip.level",
     "compression.lz4.level": "compression.lz4.level",
@@ -317,19 +317,19 @@ TOPIC_SETTINGS: Final[dict[str, str]] = {
 }
 # fmt: on
 
-_BROKER_KEYS: Final = frozenset(setting.key for setting in BROKER_SETTINGS)
-_BY_KEY: Final[dict[str, Setting]] = {setting.key: setting for setting in (*BROKER_SETTINGS, *TOPIC_ONLY_SETTINGS)}
-_THROTTLED_REPLICA: Final = re.compile(r"[0-9]+:[0-9]+")
+_BROKER_KEYS = frozenset(setting.key for setting in BROKER_SETTINGS)
+_BY_KEY: dict[str, Setting] = {setting.key: setting for setting in (*BROKER_SETTINGS, *TOPIC_ONLY_SETTINGS)}
+_THROTTLED_REPLICA = re.compile(r"[0-9]+:[0-9]+")
 
 # Broker settings that can be changed while the node runs: what topics inherit, and nothing else reads; rates of replication
-DYNAMIC_KEYS: Final[frozenset[str]] = (_BROKER_KEYS & frozenset(TOPIC_SETTINGS.values())) - {
+DYNAMIC_KEYS: frozenset[str] = (_BROKER_KEYS & frozenset(TOPIC_SETTINGS.values())) - {
     "log.message.format.version",
     "log.segment.delete.delay.ms",  # the housekeeper's, for directories
     "headrace.flush.before.ack",
 } | {"follower.replication.throttled.rate", "leader.replication.throttled.rate"}
 CpuKey = Literal["headrace.worker.cpus", "headrace.network.worker.cpus", "headrace.partition.worker.cpus"]
-CPU_KEYS: Final[tuple[CpuKey, ...]] = get_args(CpuKey)
-_DERIVED_KEYS: Final = {"log.dir": "log.dirs"}  # Kafka's singular spellings
+CPU_KEYS: tuple[CpuKey, ...] = get_args(CpuKey)
+_DERIVED_KEYS = {"log.dir": "log.dirs"}  # Kafka's singular spellings
 
 
 # Values by topic key; the stub says which key has which type

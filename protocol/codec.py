@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from headrace.errors import BadFrame
 from headrace.protocol.apis import ApiKey
@@ -20,16 +20,16 @@ Buffer = memoryview | bytes | bytearray
 Decoder = Callable[[memoryview], Any]
 Encoder = Callable[[Any], list[Any]]
 
-_DECODE_ERRORS: Final = (IndexError, struct.error, ValueError)  # UnicodeDecodeError and Malformed are ValueErrors
-_ENCODE_ERRORS: Final = (AttributeError, TypeError, ValueError, struct.error)
+_DECODE_ERRORS = (IndexError, struct.error, ValueError)  # UnicodeDecodeError and Malformed are ValueErrors
+_ENCODE_ERRORS = (AttributeError, TypeError, ValueError, struct.error)
 
-_REQUESTS: Final = {int(key): f"{key.api_name}Request" for key in ApiKey}
-_RESPONSES: Final = {int(key): f"{key.api_name}Response" for key in ApiKey}
+_REQUESTS = {int(key): f"{key.api_name}Request" for key in ApiKey}
+_RESPONSES = {int(key): f"{key.api_name}Response" for key in ApiKey}
 
-_decoders: Final[dict[tuple[str, int], Decoder]] = {}
-_encoders: Final[dict[tuple[str, int], Encoder]] = {}
-_request_decoders: Final[dict[tuple[int, int], Decoder]] = {}
-_response_encoders: Final[dict[tuple[int, int], Encoder]] = {}
+_decoders: dict[tuple[str, int], Decoder] = {}
+_encoders: dict[tuple[str, int], Encoder] = {}
+_request_decoders: dict[tuple[int, int], Decoder] = {}
+_response_encoders: dict[tuple[int, int], Encoder] = {}
 
 
 def decode_request(api_key: int, version: int, body: memoryview) -> Any:

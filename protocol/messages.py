@@ -8,13 +8,13 @@ written with what matters. Arrays decode to lists, `records` to a memoryview of 
 from __future__ import annotations
 
 from collections import namedtuple
-from typing import Any, Final
+from typing import Any
 
 from headrace.protocol.field_tables import PRIMITIVES, Field, MessageSchema, load_message
 
-ZERO_UUID: Final = bytes(16)
+ZERO_UUID = bytes(16)
 
-_ZEROS: Final[dict[str, Any]] = {
+_ZEROS: dict[str, Any] = {
     "bool": False,
     "float64": 0.0,
     "uuid": ZERO_UUID,
@@ -22,7 +22,7 @@ _ZEROS: Final[dict[str, Any]] = {
     "bytes": b"",
     "records": None,
 }
-_classes: Final[dict[str, Any]] = {}
+_classes: dict[str, Any] = {}
 
 
 def __getattr__(name: str) -> Any:
