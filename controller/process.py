@@ -22,7 +22,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from headrace.clock import Clock, SystemClock
 from headrace.controller.active.active_controller import ActiveController
@@ -88,12 +88,12 @@ from headrace.shm.counters import ZOOKEEPER_CONNECTIONS_LOST, ZOOKEEPER_SESSIONS
 from headrace.shm.messages import VIEW_FOLLOWED, RequestKind
 from headrace.shm.seat import Seat
 
-RETRY_MS = 200  # between two tries of what ZooKeeper did not answer
-ID_WAIT_SESSIONS = 3  # how many session timeouts a broker id is waited for
-PROBE_INTERVAL_S = 2.0  # between two probes whether ZooKeeper refuses us, once our session must be over
+RETRY_MS: Final = 200  # between two tries of what ZooKeeper did not answer
+ID_WAIT_SESSIONS: Final = 3  # how many session timeouts a broker id is waited for
+PROBE_INTERVAL_S: Final = 2.0  # between two probes whether ZooKeeper refuses us, once our session must be over
 
 Handler = Callable[[AdminContext, int, memoryview], Coroutine[Any, None, PendingResponse]]
-HANDLERS: dict[int, Handler] = {
+HANDLERS: Final[dict[int, Handler]] = {
     ApiKey.LEADER_AND_ISR: a04_leader_and_isr.handle,
     ApiKey.STOP_REPLICA: a05_stop_replica.handle,
     ApiKey.UPDATE_METADATA: a06_update_metadata.handle,
@@ -113,7 +113,7 @@ HANDLERS: dict[int, Handler] = {
     ApiKey.ALLOCATE_PRODUCER_IDS: a67_allocate_producer_ids.handle,
 }
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class AnyReply(Protocol):

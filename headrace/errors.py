@@ -6,6 +6,7 @@ Source: Kafka 3.9 `Errors`. Codes are part of the protocol and never change.
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Final
 
 from headrace.limits import MESSAGE_LENGTH_MAX
 
@@ -148,7 +149,7 @@ class ErrorCode(IntEnum):
         return self in _RETRIABLE
 
 
-_RETRIABLE = frozenset(
+_RETRIABLE: Final = frozenset(
     {
         ErrorCode.CORRUPT_MESSAGE,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -185,7 +186,7 @@ _RETRIABLE = frozenset(
 )
 
 
-_BY_NUMBER = {int(code): code for code in ErrorCode}
+_BY_NUMBER: Final = {int(code): code for code in ErrorCode}
 
 
 def error_of(number: int) -> ErrorCode:

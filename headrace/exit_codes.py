@@ -9,7 +9,9 @@ Source: sysexits(3) for 70 and 78.
 
 from __future__ import annotations
 
-CLEAN = 0
-FAILED = 1
-CRASHED = 70  # EX_SOFTWARE: a child left by an exception
-CONFIG = 78  # EX_CONFIG
+from typing import Final
+
+CLEAN: Final = 0
+FAILED: Final = 1
+CRASHED: Final = 70  # EX_SOFTWARE: a child left by an exception
+CONFIG: Final = 78  # EX_CONFIG

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from functools import lru_cache
-from typing import NamedTuple, NewType
+from typing import Final, NamedTuple, NewType
 
 from headrace.limits import KEPT_KEY_LENGTH_MAX
 
@@ -16,17 +16,17 @@ BrokerId = NewType("BrokerId", int)
 PartitionKey = NewType("PartitionKey", int)  # of `partition_key`; used beside the slot
 RequestId = NewType("RequestId", int)  # chosen by a network worker; used beside a process id and an index
 
-NO_KEY = PartitionKey(0)  # of a partition that is not hosted here
+NO_KEY: Final = PartitionKey(0)  # of a partition that is not hosted here
 
-OFFSETS_TOPIC = "__consumer_offsets"
-TRANSACTIONS_TOPIC = "__transaction_state"
-INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+TRANSACTIONS_TOPIC: Final = "__transaction_state"
+INTERNAL_TOPICS: Final = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 
-NO_EPOCH = -1
-NO_LEADER = -1
-NO_GENERATION = -1
-NO_TIMESTAMP_MS = -1
-NO_PRODUCER_ID = -1
+NO_EPOCH: Final = -1
+NO_LEADER: Final = -1
+NO_GENERATION: Final = -1
+NO_TIMESTAMP_MS: Final = -1
+NO_PRODUCER_ID: Final = -1
 
 
 class TopicPartition(NamedTuple):
@@ -75,4 +75,4 @@ def _partition_of(key: str, partition_count: int) -> int:
     return (0 if code == 1 << 31 else code) % partition_count
 
 
-_kept_partition_of = lru_cache(maxsize=16_384)(_partition_of)
+_kept_partition_of: Final = lru_cache(maxsize=16_384)(_partition_of)

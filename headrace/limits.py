@@ -5,380 +5,422 @@ Bounds that operators may move are settings (`settings.py`); these are the ones 
 
 from __future__ import annotations
 
+from typing import Final
+
 # Processes
-NETWORK_WORKERS_MAX = 32
-PARTITION_WORKERS_MAX = 64
-RESTART_BACKOFF_FIRST_MS = 10
-RESTART_BACKOFF_MAX_MS = 5_000
-WORKER_HANG_TIMEOUT_MS_MIN = 1_000  # that a setting may choose
-DEATHS_BEFORE_READY_MAX = 10  # of one process, in a row: a node that has not served yet gives up
-PORT_WAIT_MS = 60_000  # of a start, for a port in use
-LOCAL_NODES_MAX = 9  # of `headrace dev --nodes`, on one machine
-LOCAL_RESTART_FIRST_MS = (
+NETWORK_WORKERS_MAX: Final = 32
+PARTITION_WORKERS_MAX: Final = 64
+RESTART_BACKOFF_FIRST_MS: Final = 10
+RESTART_BACKOFF_MAX_MS: Final = 5_000
+WORKER_HANG_TIMEOUT_MS_MIN: Final = 1_000  # that a setting may choose
+DEATHS_BEFORE_READY_MAX: Final = 10  # of one process, in a row: a node that has not served yet gives up
+PORT_WAIT_MS: Final = 60_000  # of a start, for a port in use
+LOCAL_NODES_MAX: Final = 9  # of `headrace dev --nodes`, on one machine
+LOCAL_RESTART_FIRST_MS: Final = (
     1_000  # before such a node that died starts again, as RestartSec= of the unit; doubled each time
 )
-LOCAL_RESTART_MAX_MS = 30_000
-RENEWAL_POLL_MS = 2  # between two checks whether a dead process's rings can be reused
-RENEWAL_RETRY_MS = 500  # between two tries to make new ones, while /dev/shm is full
-STOP_DEADLINE_MS = 7_500  # the clean stop after leaders were moved, where no role gets on for longer
-STOP_STEP_MS = 5_000  # a role that takes longer is waited for while it closes one more log, or file, in this time
-STOP_OVERTIME_MS_MAX = 600_000  # of all roles together
-LEAVE_MS_MAX = 8_000  # before that, for leaders to move to other brokers; systemd's own limit is longer than both
-LEADERS_TOLD_MS_MAX = (
+LOCAL_RESTART_MAX_MS: Final = 30_000
+RENEWAL_POLL_MS: Final = 2  # between two checks whether a dead process's rings can be reused
+RENEWAL_RETRY_MS: Final = 500  # between two tries to make new ones, while /dev/shm is full
+STOP_DEADLINE_MS: Final = 7_500  # the clean stop after leaders were moved, where no role gets on for longer
+STOP_STEP_MS: Final = (
+    5_000  # a role that takes longer is waited for while it closes one more log, or file, in this time
+)
+STOP_OVERTIME_MS_MAX: Final = 600_000  # of all roles together
+LEAVE_MS_MAX: Final = (
+    8_000  # before that, for leaders to move to other brokers; systemd's own limit is longer than both
+)
+LEADERS_TOLD_MS_MAX: Final = (
     3_000  # twice of that, until all brokers have taken their roles: one may be away, and not known to be
 )
-LOCAL_STOP_MAX_MS = 17_000  # of all nodes of `headrace dev`, side by side; then they are killed
-IDLE_WAIT_MAX_MS = 250  # no sleep is longer, so a lost wake-up costs this much at most
-TIMED_WAIT_MAX_MS = 100  # of a partition worker in which something waits for its time
-DRAIN_MAX_MS = 2_600  # of a process that stops, for what it has taken
+LOCAL_STOP_MAX_MS: Final = 17_000  # of all nodes of `headrace dev`, side by side; then they are killed
+IDLE_WAIT_MAX_MS: Final = 250  # no sleep is longer, so a lost wake-up costs this much at most
+TIMED_WAIT_MAX_MS: Final = 100  # of a partition worker in which something waits for its time
+DRAIN_MAX_MS: Final = 2_600  # of a process that stops, for what it has taken
 
 # Connections to other nodes (`runtime/peers.py`)
-PEERS_MAX = 4_096  # of one process
-PEER_REQUESTS_MAX = 256  # of one peer, sent or waiting: as many as it would take of us
-PEER_REQUESTS_TOTAL_MAX = 100_000  # of all peers of a process
-PEER_UNSENT_BYTES_MAX = 4 << 20  # of requests to one peer; a larger one goes where nothing else waits
-PEER_BYTES_PER_CYCLE_MAX = 4 << 20  # received of one peer, before the others have their turn
-PEER_SETUP_MS = 10_000  # for its name, the connection and the versions; Kafka's socket.connection.setup.timeout.ms
-PEER_BACKOFF_FIRST_MS = 50  # after a failure, doubled with each; Kafka's reconnect.backoff.ms, and its jitter
-PEER_BACKOFF_MAX_MS = 1_000
-PEER_BACKOFF_JITTER = 0.2  # either way
-RESOLVER_THREADS_MAX = 4  # of a process: names of nodes that are looked up at once
+PEERS_MAX: Final = 4_096  # of one process
+PEER_REQUESTS_MAX: Final = 256  # of one peer, sent or waiting: as many as it would take of us
+PEER_REQUESTS_TOTAL_MAX: Final = 100_000  # of all peers of a process
+PEER_UNSENT_BYTES_MAX: Final = 4 << 20  # of requests to one peer; a larger one goes where nothing else waits
+PEER_BYTES_PER_CYCLE_MAX: Final = 4 << 20  # received of one peer, before the others have their turn
+PEER_SETUP_MS: Final = (
+    10_000  # for its name, the connection and the versions; Kafka's socket.connection.setup.timeout.ms
+)
+PEER_BACKOFF_FIRST_MS: Final = 50  # after a failure, doubled with each; Kafka's reconnect.backoff.ms, and its jitter
+PEER_BACKOFF_MAX_MS: Final = 1_000
+PEER_BACKOFF_JITTER: Final = 0.2  # either way
+RESOLVER_THREADS_MAX: Final = 4  # of a process: names of nodes that are looked up at once
 
 # Rings (bytes are powers of two; a message is at most half of its ring)
-RING_BYTES_MIN = 64 * 1024
-RING_BYTES_MAX = 1 << 30
-ANSWER_RING_BYTES = 1 << 20
-ANSWER_RING_BYTES_MIN = 1 << 18  # lower limit when many rings share the memory
-CONTROL_RING_BYTES = 1 << 22
-CONTROL_RING_BYTES_MIN = 1 << 20
-UPKEEP_RING_BYTES = 1 << 17  # between the housekeeper and a partition worker
-PEER_RING_BYTES = 1 << 16  # between a partition worker and another one, or the controller
-PEER_RING_BYTES_MIN = 1 << 13  # lower limit when many rings share the memory
-SHM_SHARE_OF_MEMORY = 100  # all shared memory of a node: one part in 100 of the machine's
-SHM_SHARE_OF_DIRECTORY = 4  # and of /dev/shm, which others use as well
-REQUESTS_PER_CYCLE_MAX = 512
-APPENDS_PER_CYCLE_MAX = 64  # requests of one ring to a partition worker: the first answers leave while others ask on
-GROUP_REQUESTS_PER_CYCLE_MAX = 32  # the same, while groups ask: each costs more than a produce
-NETWORK_REQUESTS_PER_CYCLE_MAX = 1_024  # of all connections of a network worker
-CONNECTION_REQUESTS_PER_CYCLE_MAX = 32  # of one of them; who pipelines more waits until the others had their turn
-NETWORK_CYCLE_MS_MAX = 50  # in which a cycle takes requests; one that has begun is finished
-REQUEST_BYTES_PER_CYCLE_MAX = 1 << 20  # of one ring: its writer fills it again while these are being written
+RING_BYTES_MIN: Final = 64 * 1024
+RING_BYTES_MAX: Final = 1 << 30
+ANSWER_RING_BYTES: Final = 1 << 20
+ANSWER_RING_BYTES_MIN: Final = 1 << 18  # lower limit when many rings share the memory
+CONTROL_RING_BYTES: Final = 1 << 22
+CONTROL_RING_BYTES_MIN: Final = 1 << 20
+UPKEEP_RING_BYTES: Final = 1 << 17  # between the housekeeper and a partition worker
+PEER_RING_BYTES: Final = 1 << 16  # between a partition worker and another one, or the controller
+PEER_RING_BYTES_MIN: Final = 1 << 13  # lower limit when many rings share the memory
+SHM_SHARE_OF_MEMORY: Final = 100  # all shared memory of a node: one part in 100 of the machine's
+SHM_SHARE_OF_DIRECTORY: Final = 4  # and of /dev/shm, which others use as well
+REQUESTS_PER_CYCLE_MAX: Final = 512
+APPENDS_PER_CYCLE_MAX: Final = (
+    64  # requests of one ring to a partition worker: the first answers leave while others ask on
+)
+GROUP_REQUESTS_PER_CYCLE_MAX: Final = 32  # the same, while groups ask: each costs more than a produce
+NETWORK_REQUESTS_PER_CYCLE_MAX: Final = 1_024  # of all connections of a network worker
+CONNECTION_REQUESTS_PER_CYCLE_MAX: Final = (
+    32  # of one of them; who pipelines more waits until the others had their turn
+)
+NETWORK_CYCLE_MS_MAX: Final = 50  # in which a cycle takes requests; one that has begun is finished
+REQUEST_BYTES_PER_CYCLE_MAX: Final = 1 << 20  # of one ring: its writer fills it again while these are being written
 
 # Shared tables
-PARTITION_ROW_WORDS = 32
-SEQLOCK_TRIES_MAX = 64
-SEQLOCK_YIELDS_MAX = 8  # further tries, each after a yield of the processor
-CLUSTER_VIEW_BYTES_MIN = 4 * 1024 * 1024  # of a half of the cluster view
-CLUSTER_VIEW_BYTES_PER_ROW = 64  # the same, for each partition that the cluster may have
+PARTITION_ROW_WORDS: Final = 32
+SEQLOCK_TRIES_MAX: Final = 64
+SEQLOCK_YIELDS_MAX: Final = 8  # further tries, each after a yield of the processor
+CLUSTER_VIEW_BYTES_MIN: Final = 4 * 1024 * 1024  # of a half of the cluster view
+CLUSTER_VIEW_BYTES_PER_ROW: Final = 64  # the same, for each partition that the cluster may have
 
 # Deadlines
-DEADLINES_MAX = 10_000_000  # of one heap; what is scheduled has nearer bounds of its own
-CANCELLED_DEADLINES_MAX = 64  # kept in a heap that has few others
+DEADLINES_MAX: Final = 10_000_000  # of one heap; what is scheduled has nearer bounds of its own
+CANCELLED_DEADLINES_MAX: Final = 64  # kept in a heap that has few others
 PARKED_PRODUCES_MAX = 100_000  # acks=all requests of one partition worker that wait for replicas
 
 # Connections
-RECEIVE_BYTES_HEAD = 4 * 1024  # of a client's end: what a larger response begins with, to be copied
-RECEIVE_BYTES_FIRST = 16 * 1024
-RECEIVE_BYTES_BUSY = 128 * 1024  # of a connection whose socket holds more than fits; a larger frame takes more
-RECEIVE_BYTES_KEPT = (
+RECEIVE_BYTES_HEAD: Final = 4 * 1024  # of a client's end: what a larger response begins with, to be copied
+RECEIVE_BYTES_FIRST: Final = 16 * 1024
+RECEIVE_BYTES_BUSY: Final = 128 * 1024  # of a connection whose socket holds more than fits; a larger frame takes more
+RECEIVE_BYTES_KEPT: Final = (
     4 * 1024 * 1024
 )  # of a connection between two large frames, while it is busy and no other waits for memory
-FRAME_BYTES_AT_ONCE_MAX = 16 << 20  # of a response, on the word of its size; a larger one's memory grows with it
-PIPELINED_REQUESTS_MAX = 256  # in flight per connection; reading stops beyond
-PARKED_PARTITIONS_MAX = 10_000  # that fetches of one connection wait for; reading stops beyond
-REFUSED_PARTITIONS_MAX = 1_000  # of one connection, on which a batch found its partition out of service
-OUTBOX_BYTES_MAX = 4 * 1024 * 1024  # answers of one connection (file ranges do not count); reading stops beyond
-TRICKLE_DEADLINE_MS = 30_000  # a started frame has to be whole by then
-FRAME_PATIENCE_MS = 2_000  # then a large one has to keep the pace for it, while others wait for memory
+FRAME_BYTES_AT_ONCE_MAX: Final = 16 << 20  # of a response, on the word of its size; a larger one's memory grows with it
+PIPELINED_REQUESTS_MAX: Final = 256  # in flight per connection; reading stops beyond
+PARKED_PARTITIONS_MAX: Final = 10_000  # that fetches of one connection wait for; reading stops beyond
+REFUSED_PARTITIONS_MAX: Final = 1_000  # of one connection, on which a batch found its partition out of service
+OUTBOX_BYTES_MAX: Final = 4 * 1024 * 1024  # answers of one connection (file ranges do not count); reading stops beyond
+TRICKLE_DEADLINE_MS: Final = 30_000  # a started frame has to be whole by then
+FRAME_PATIENCE_MS: Final = 2_000  # then a large one has to keep the pace for it, while others wait for memory
 
-NOTICE_INTERVAL_MS = 600_000  # between two log lines that say the same of one peer
-NOTICES_PER_INTERVAL_MAX = 100  # such lines of one network worker, of all peers
+NOTICE_INTERVAL_MS: Final = 600_000  # between two log lines that say the same of one peer
+NOTICES_PER_INTERVAL_MAX: Final = 100  # such lines of one network worker, of all peers
 
 # Records that a node opens: to convert, recompress or check them
-OPENED_BYTES_MAX = 64 * 1024 * 1024  # what comes out of one batch
-OPENED_RECORDS_MAX = 250_000  # in one batch or set: 70 MB of objects, half a second of a network worker
-OPENED_RATIO_MAX = 32  # of a request: beyond OPENED_BYTES_MAX, times its size
-RECORD_ERRORS_MAX = 1_000  # of a batch that is refused, told to its producer
-OPENED_RECORD_COST = 256  # what a record costs besides its bytes, as bytes
-COMPACTED_RECORDS_MAX = 2_000_000  # in one batch of a log that is compacted: 400 MB of columns
-CONVERTED_BYTES_MAX = 1024 * 1024  # of the log, for one Fetch of an old version, shared by its partitions
+OPENED_BYTES_MAX: Final = 64 * 1024 * 1024  # what comes out of one batch
+OPENED_RECORDS_MAX: Final = 250_000  # in one batch or set: 70 MB of objects, half a second of a network worker
+OPENED_RATIO_MAX: Final = 32  # of a request: beyond OPENED_BYTES_MAX, times its size
+RECORD_ERRORS_MAX: Final = 1_000  # of a batch that is refused, told to its producer
+OPENED_RECORD_COST: Final = 256  # what a record costs besides its bytes, as bytes
+COMPACTED_RECORDS_MAX: Final = 2_000_000  # in one batch of a log that is compacted: 400 MB of columns
+CONVERTED_BYTES_MAX: Final = 1024 * 1024  # of the log, for one Fetch of an old version, shared by its partitions
 
 # Topics that left the view without having been deleted
-RELEASED_TOPICS_MAX = 10_000  # remembered by one process, so that another one of such a name is known for another
+RELEASED_TOPICS_MAX: Final = (
+    10_000  # remembered by one process, so that another one of such a name is known for another
+)
 
 # Batches that go through a ring in parts
-BATCH_PARTS_AGE_MS_MAX = 60_000  # from the first part to the last; after that the sender is gone
+BATCH_PARTS_AGE_MS_MAX: Final = 60_000  # from the first part to the last; after that the sender is gone
 
 # Log lines that peers cause, of one kind and process
-PEER_LINES_INTERVAL_MS = 10_000
-PEER_LINES_MAX = 100  # in an interval
-PEER_TRACES_MAX = 10  # the same, of lines with a traceback
+PEER_LINES_INTERVAL_MS: Final = 10_000
+PEER_LINES_MAX: Final = 100  # in an interval
+PEER_TRACES_MAX: Final = 10  # the same, of lines with a traceback
 
 # Names
-TOPIC_NAME_LENGTH_MAX = 249
-CONFIG_VALUE_LENGTH_MAX = 1_000  # of a topic's override as stored in ZooKeeper and in the view, blanks and all
+TOPIC_NAME_LENGTH_MAX: Final = 249
+CONFIG_VALUE_LENGTH_MAX: Final = 1_000  # of a topic's override as stored in ZooKeeper and in the view, blanks and all
 
 # Requests of one process of the node to another (`runtime/mailbox.py`)
-MAIL_REQUESTS_MAX = 100_000  # of one process, that another has not answered
-MAIL_UPKEEP_REQUESTS_MAX = 2_000  # of the housekeeper, to one partition worker: the rest is asked at a later scan
-MAIL_REQUEST_BYTES_MAX = 4 << 20  # of a body, over all its parts: what the default request ring takes whole
-MAIL_REPLY_BYTES_MAX = 64 << 20  # the same, of a reply
-MAIL_BEGUN_REQUESTS_BYTES_MAX = 16 << 20  # of one asker, of which the ends have not come
-MAIL_BEGUN_REPLIES_BYTES_MAX = 128 << 20  # of one process that was asked
-MAIL_BEGUN_COST = 256  # of a body in parts besides its bytes, as bytes
-MAIL_BACKLOG_MESSAGES_MAX = 4 * REQUESTS_PER_CYCLE_MAX  # that wait for room in a ring: no more requests are taken then
-MAIL_BACKLOG_BYTES_MAX = MAIL_REPLY_BYTES_MAX
+MAIL_REQUESTS_MAX: Final = 100_000  # of one process, that another has not answered
+MAIL_UPKEEP_REQUESTS_MAX: Final = (
+    2_000  # of the housekeeper, to one partition worker: the rest is asked at a later scan
+)
+MAIL_REQUEST_BYTES_MAX: Final = 4 << 20  # of a body, over all its parts: what the default request ring takes whole
+MAIL_REPLY_BYTES_MAX: Final = 64 << 20  # the same, of a reply
+MAIL_BEGUN_REQUESTS_BYTES_MAX: Final = 16 << 20  # of one asker, of which the ends have not come
+MAIL_BEGUN_REPLIES_BYTES_MAX: Final = 128 << 20  # of one process that was asked
+MAIL_BEGUN_COST: Final = 256  # of a body in parts besides its bytes, as bytes
+MAIL_BACKLOG_MESSAGES_MAX: Final = (
+    4 * REQUESTS_PER_CYCLE_MAX
+)  # that wait for room in a ring: no more requests are taken then
+MAIL_BACKLOG_BYTES_MAX: Final = MAIL_REPLY_BYTES_MAX
 
-GROUP_STRING_LENGTH_MAX = (
+GROUP_STRING_LENGTH_MAX: Final = (
     8_182  # group, instance ids, protocol names: 4 bytes a character and MEMBER_SUFFIX_BYTES fit an int16
 )
-MEMBER_SUFFIX_BYTES = 37  # a dash and a UUID after a client or instance id: a member id
-PENDING_MEMBERS_MAX = 20_000  # ids handed out to clients that have not joined with them, as for groups
-GROUPS_NAMED_MAX = 50_000  # by one request: half a second of a network worker
-GROUPS_NAMED_MANY = 2_000  # end the turn of the connection that asks
-PRODUCERS_DESCRIBED_MAX = 100_000  # told by one DescribeProducers, beyond those of its first partition: 10 MB, 0.3 s
-FETCHED_PARTITIONS_MAX = 250_000  # named by one OffsetFetch: 160 MB of objects, a second of a partition worker
-CLIENT_ID_LENGTH_MAX = 255  # of a client's id, as its group knows it
-GROUPS_PER_PARTITION_MAX = 100_000  # groups in memory that a client can make, by partition of __consumer_offsets
+MEMBER_SUFFIX_BYTES: Final = 37  # a dash and a UUID after a client or instance id: a member id
+PENDING_MEMBERS_MAX: Final = 20_000  # ids handed out to clients that have not joined with them, as for groups
+GROUPS_NAMED_MAX: Final = 50_000  # by one request: half a second of a network worker
+GROUPS_NAMED_MANY: Final = 2_000  # end the turn of the connection that asks
+PRODUCERS_DESCRIBED_MAX: Final = (
+    100_000  # told by one DescribeProducers, beyond those of its first partition: 10 MB, 0.3 s
+)
+FETCHED_PARTITIONS_MAX: Final = 250_000  # named by one OffsetFetch: 160 MB of objects, a second of a partition worker
+CLIENT_ID_LENGTH_MAX: Final = 255  # of a client's id, as its group knows it
+GROUPS_PER_PARTITION_MAX: Final = 100_000  # groups in memory that a client can make, by partition of __consumer_offsets
 
 # Producers' batches read again after a snapshot when a log is opened
-RECALL_BYTES_MAX = 8 << 20  # of log: five batches of a MiB, and those of others between them
-RECALL_BYTES_FIRST = 64 << 10  # most logs need no more
-RECALL_SEGMENTS_MAX = 16
-RECALL_AGE_MS = 300_000  # a producer that is silent for longer has nothing in flight
+RECALL_BYTES_MAX: Final = 8 << 20  # of log: five batches of a MiB, and those of others between them
+RECALL_BYTES_FIRST: Final = 64 << 10  # most logs need no more
+RECALL_SEGMENTS_MAX: Final = 16
+RECALL_AGE_MS: Final = 300_000  # a producer that is silent for longer has nothing in flight
 
 # Coordinators
-RELOAD_FIRST_MS = 100  # until the partition of a coordinator that failed is loaded again, doubled each time
-RELOAD_MAX_MS = 10_000
+RELOAD_FIRST_MS: Final = 100  # until the partition of a coordinator that failed is loaded again, doubled each time
+RELOAD_MAX_MS: Final = 10_000
 
 # Files
-FILE_NAME_BYTES_MAX = 255
-OPEN_SEGMENTS_MAX = 4_096  # held open for reading by one process, the least recently used closed first
-VIEWED_BYTES_MAX = 2**31 - 1  # of one source of Arrow views: an offset in it is an int32
-OPEN_SEGMENTS_MIN = 64  # however few descriptors there are
-DESCRIPTORS_RESERVED = 256  # of a process: doorbells, listeners, checkpoints, indexes while they are read
-DESCRIPTORS_PER_PEER = 3  # of a partition worker: two rings and a doorbell
-DESCRIPTORS_PER_SEGMENT = 2  # held open for reading: the segment and its index
-DESCRIPTORS_PER_LOG = 4  # of its owner: a segment, the maps of its two indexes, and one while it rolls
-IOV_MAX = 1024
-INDEX_GROW_BYTES = 16 * 1024
-LOG_DIRS_MAX = 63  # one bit each in a shared word
-DIRECTORY_CHECK_INTERVAL_MS = 100  # how old the news of a full or failed log directory may be
-DIRECTORY_ROOM_AGAIN = 1.25  # produce is taken again when that many times the smallest free space is there
-MOVE_BYTES_PER_CYCLE_MAX = 1 << 20  # of a replica moving to another log directory
-MOVE_SYNC_BYTES = 64 << 20  # between two syncs of its copy, so that the last one is short
-OPENING_SLICE_MS = 5  # of a cycle of a partition worker, for logs that are to be opened: who is served waits no longer
-CLOSE_THREADS = 16  # of a partition worker that stops: logs that are synced at once
-SYNC_GRACE_MS = 600_000  # a process that waits for a disk sync for this long hangs: 1 GiB at 2 MB/s
-QUARANTINE_FIRST_MS = 5_000  # housekeeping that failed is left alone so long, doubled each time
-QUARANTINE_MAX_MS = 600_000
-QUARANTINE_ENTRIES_MAX = 10_000  # failures that are remembered
-REOPEN_INTERVAL_MS = 1_000  # between two tries to open logs that ran out of room
+FILE_NAME_BYTES_MAX: Final = 255
+OPEN_SEGMENTS_MAX: Final = 4_096  # held open for reading by one process, the least recently used closed first
+VIEWED_BYTES_MAX: Final = 2**31 - 1  # of one source of Arrow views: an offset in it is an int32
+OPEN_SEGMENTS_MIN: Final = 64  # however few descriptors there are
+DESCRIPTORS_RESERVED: Final = 256  # of a process: doorbells, listeners, checkpoints, indexes while they are read
+DESCRIPTORS_PER_PEER: Final = 3  # of a partition worker: two rings and a doorbell
+DESCRIPTORS_PER_SEGMENT: Final = 2  # held open for reading: the segment and its index
+DESCRIPTORS_PER_LOG: Final = 4  # of its owner: a segment, the maps of its two indexes, and one while it rolls
+IOV_MAX: Final = 1024
+INDEX_GROW_BYTES: Final = 16 * 1024
+LOG_DIRS_MAX: Final = 63  # one bit each in a shared word
+DIRECTORY_CHECK_INTERVAL_MS: Final = 100  # how old the news of a full or failed log directory may be
+DIRECTORY_ROOM_AGAIN: Final = 1.25  # produce is taken again when that many times the smallest free space is there
+MOVE_BYTES_PER_CYCLE_MAX: Final = 1 << 20  # of a replica moving to another log directory
+MOVE_SYNC_BYTES: Final = 64 << 20  # between two syncs of its copy, so that the last one is short
+OPENING_SLICE_MS: Final = (
+    5  # of a cycle of a partition worker, for logs that are to be opened: who is served waits no longer
+)
+CLOSE_THREADS: Final = 16  # of a partition worker that stops: logs that are synced at once
+SYNC_GRACE_MS: Final = 600_000  # a process that waits for a disk sync for this long hangs: 1 GiB at 2 MB/s
+QUARANTINE_FIRST_MS: Final = 5_000  # housekeeping that failed is left alone so long, doubled each time
+QUARANTINE_MAX_MS: Final = 600_000
+QUARANTINE_ENTRIES_MAX: Final = 10_000  # failures that are remembered
+REOPEN_INTERVAL_MS: Final = 1_000  # between two tries to open logs that ran out of room
 
 # Codecs and schemas
-STRING_BYTES_MAX = 2**15 - 1  # of Kafka's strings: their length is an int16
-LZ4_FIRST_BYTES_MIN = 64 * 1024  # taken for the output without having seen any of it
-COMPRESSORS_MAX = 32  # kept, by codec and level
-PLAIN_WHOLE_RECORDS_MAX = 32
-PLAIN_RUN_RECORDS_MIN = 8  # fewer cost more than they save
-PLAIN_RUN_RECORDS_MAX = 1_024  # what one that turns out to be none may cost
-DECOMPRESSED_BYTES_MAX = 256 * 1024 * 1024
-COMPRESSED_MEMBERS_MAX = 256  # gzip members, lz4 or zstd frames in one batch: writers make one
-DECODED_BYTES_MAX = 256 * 1024 * 1024
-DECODED_REQUEST_BYTES_MAX = 64 * 1024 * 1024  # some 200,000 partitions
-HEADER_TAGS_MAX = 1024  # of which none is known so far
-NESTING_07_MAX = 4
-PAYLOADS_07_MAX = 1_000_000  # in one compressed message
-OLD_RUN_BYTES_MAX = 1 << 20
+STRING_BYTES_MAX: Final = 2**15 - 1  # of Kafka's strings: their length is an int16
+LZ4_FIRST_BYTES_MIN: Final = 64 * 1024  # taken for the output without having seen any of it
+COMPRESSORS_MAX: Final = 32  # kept, by codec and level
+PLAIN_WHOLE_RECORDS_MAX: Final = 32
+PLAIN_RUN_RECORDS_MIN: Final = 8  # fewer cost more than they save
+PLAIN_RUN_RECORDS_MAX: Final = 1_024  # what one that turns out to be none may cost
+DECOMPRESSED_BYTES_MAX: Final = 256 * 1024 * 1024
+COMPRESSED_MEMBERS_MAX: Final = 256  # gzip members, lz4 or zstd frames in one batch: writers make one
+DECODED_BYTES_MAX: Final = 256 * 1024 * 1024
+DECODED_REQUEST_BYTES_MAX: Final = 64 * 1024 * 1024  # some 200,000 partitions
+HEADER_TAGS_MAX: Final = 1024  # of which none is known so far
+NESTING_07_MAX: Final = 4
+PAYLOADS_07_MAX: Final = 1_000_000  # in one compressed message
+OLD_RUN_BYTES_MAX: Final = 1 << 20
 
 # Seats and views
-VIEW_READ_TRIES_MAX = 100  # a try fails only where the controller published twice while one copy was made
-JOIN_TRIES_MAX = 1_000
+VIEW_READ_TRIES_MAX: Final = 100  # a try fails only where the controller published twice while one copy was made
+JOIN_TRIES_MAX: Final = 1_000
 
 # Logs
-RUN_MESSAGES_MAX = 1_000
-LANES_MIN = 64  # a step costs as much as some 60 records by themselves
-KEY_WORDS_MAX = 32  # longer keys are hashed one by one
-INSPECTED_ENTRY_BYTES_MAX = 128 << 20
-STATE_FILE_BYTES_MAX = 64 << 20
-STATE_FILE_LINES_MAX = 1000  # of a file of keys and values
-READ_AGAIN_MAX = 3  # times that a segment which changes while it is read is read again
-FAULTS_MAX = 50  # kept of one file: a file of noise would name each of its bytes
-INSPECTED_EPOCHS_MAX = 10_000  # runs of one leader epoch that are remembered of a segment
-INSPECTED_ABORTS_MAX = 100_000
-PROBES_MAX = 64  # index entries that are tried after a bad place
-OLD_ENTRY_BYTES_MAX = 256 << 20  # of v0 and v1, which are read in one piece
-KNOWN_PLACES_MAX = 8  # of a segment, where ranges ended lately: readers at its end continue there
-READER_SEGMENTS_MAX = 8
-GROUP_SEGMENTS_MAX = 1000
-MESSAGE_07_BYTES_MAX = 64 << 20
-SEARCH_07_BYTES_MAX = 1 << 30
+RUN_MESSAGES_MAX: Final = 1_000
+LANES_MIN: Final = 64  # a step costs as much as some 60 records by themselves
+KEY_WORDS_MAX: Final = 32  # longer keys are hashed one by one
+INSPECTED_ENTRY_BYTES_MAX: Final = 128 << 20
+STATE_FILE_BYTES_MAX: Final = 64 << 20
+STATE_FILE_LINES_MAX: Final = 1000  # of a file of keys and values
+READ_AGAIN_MAX: Final = 3  # times that a segment which changes while it is read is read again
+FAULTS_MAX: Final = 50  # kept of one file: a file of noise would name each of its bytes
+INSPECTED_EPOCHS_MAX: Final = 10_000  # runs of one leader epoch that are remembered of a segment
+INSPECTED_ABORTS_MAX: Final = 100_000
+PROBES_MAX: Final = 64  # index entries that are tried after a bad place
+OLD_ENTRY_BYTES_MAX: Final = 256 << 20  # of v0 and v1, which are read in one piece
+KNOWN_PLACES_MAX: Final = 8  # of a segment, where ranges ended lately: readers at its end continue there
+READER_SEGMENTS_MAX: Final = 8
+GROUP_SEGMENTS_MAX: Final = 1000
+MESSAGE_07_BYTES_MAX: Final = 64 << 20
+SEARCH_07_BYTES_MAX: Final = 1 << 30
 
 # Clients
-TOPICS_PER_REQUEST_MAX = 500  # whose settings our admin asks for at once
-CLIENT_RETRIES_MAX = 10
-EMPTY_FETCHES_MAX = 20  # in a row: 10 s without a byte below an end that was there when it was frozen
-RESPONSE_BYTES_MAX = 256 << 20
-JOINS_MAX = 30  # in a row, each overtaken by the next rebalance
+TOPICS_PER_REQUEST_MAX: Final = 500  # whose settings our admin asks for at once
+CLIENT_RETRIES_MAX: Final = 10
+EMPTY_FETCHES_MAX: Final = 20  # in a row: 10 s without a byte below an end that was there when it was frozen
+RESPONSE_BYTES_MAX: Final = 256 << 20
+JOINS_MAX: Final = 30  # in a row, each overtaken by the next rebalance
 
 # Network workers
-TEMPLATES_MAX = 4096
-CREATED_AT_ONCE_MAX = 500  # topics of one request; the others are LEADER_NOT_AVAILABLE until the client asks again
-LOGGED_ID_LENGTH_MAX = 200  # of a transactional id in a log line
-ACCEPTS_PER_CYCLE_MAX = 64
-SHARE_BYTES_MIN = 16 * 1024
-EMPTY_RANGES_MAX = 64  # of markers alone, one after the other
-PRODUCE_IN_FLIGHT_MAX = 5  # of an idempotent producer, for one partition: as many as a log remembers
-SENDFILE_BYTES_MAX = 2 << 20  # for one cycle, so that one reader does not hold the loop
-OUTBOX_JOIN_BYTES_MAX = 64 * 1024
-READERS_MAX = 2_000
+TEMPLATES_MAX: Final = 4096
+CREATED_AT_ONCE_MAX: Final = (
+    500  # topics of one request; the others are LEADER_NOT_AVAILABLE until the client asks again
+)
+LOGGED_ID_LENGTH_MAX: Final = 200  # of a transactional id in a log line
+ACCEPTS_PER_CYCLE_MAX: Final = 64
+SHARE_BYTES_MIN: Final = 16 * 1024
+EMPTY_RANGES_MAX: Final = 64  # of markers alone, one after the other
+PRODUCE_IN_FLIGHT_MAX: Final = 5  # of an idempotent producer, for one partition: as many as a log remembers
+SENDFILE_BYTES_MAX: Final = 2 << 20  # for one cycle, so that one reader does not hold the loop
+OUTBOX_JOIN_BYTES_MAX: Final = 64 * 1024
+READERS_MAX: Final = 2_000
 
 # Replication
-ISR_CHECK_INTERVAL_MS_MIN = (
+ISR_CHECK_INTERVAL_MS_MIN: Final = (
     50  # between two checks for followers that are late; a tenth of the largest lag between these
 )
-ISR_CHECK_INTERVAL_MS_MAX = 1_000
-ISR_RETRY_FIRST_MS = 50  # before a change of an ISR whose outcome is not known is asked for again, doubled each time
-ISR_RETRY_MAX_MS = 1_000
-ISR_CHANGES_PER_REQUEST_MAX = 500
-SESSION_PARTITIONS_MAX = 200_000  # that a follower fetches over one connection
-SESSION_IDLE_MS_MIN = 120_000  # without a fetch, before a session gives way to a new one that finds no room; Kafka's
-EPOCH_FILES_MAX = 10_000  # partitions whose leader epochs a network worker remembers
-RECORD_DELETIONS_MAX = 10_000  # partitions of one worker whose DeleteRecords wait for followers
-FOLLOWED_PER_MESSAGE_MAX = 512  # followers' offsets, 20 KiB
+ISR_CHECK_INTERVAL_MS_MAX: Final = 1_000
+ISR_RETRY_FIRST_MS: Final = (
+    50  # before a change of an ISR whose outcome is not known is asked for again, doubled each time
+)
+ISR_RETRY_MAX_MS: Final = 1_000
+ISR_CHANGES_PER_REQUEST_MAX: Final = 500
+SESSION_PARTITIONS_MAX: Final = 200_000  # that a follower fetches over one connection
+SESSION_IDLE_MS_MIN: Final = (
+    120_000  # without a fetch, before a session gives way to a new one that finds no room; Kafka's
+)
+EPOCH_FILES_MAX: Final = 10_000  # partitions whose leader epochs a network worker remembers
+RECORD_DELETIONS_MAX: Final = 10_000  # partitions of one worker whose DeleteRecords wait for followers
+FOLLOWED_PER_MESSAGE_MAX: Final = 512  # followers' offsets, 20 KiB
 
 # Partition workers
-APPEND_PLACES_MAX = 64  # of a replica with followers, that are remembered for its high watermark
-OTHERS_CYCLES_MAX = 8  # busy cycles after which the rings of other than network workers are read all the same
+APPEND_PLACES_MAX: Final = 64  # of a replica with followers, that are remembered for its high watermark
+OTHERS_CYCLES_MAX: Final = 8  # busy cycles after which the rings of other than network workers are read all the same
 PARKED_PRODUCES_MAX = 100_000  # over all replicas of one worker; beyond, requests time out at once
-ROWS_PER_FLUSH_MAX = 5_000
-BACKLOG_ENTRIES_MAX = 4 * REQUESTS_PER_CYCLE_MAX
-COORDINATOR_CYCLE_MS_MAX = 1_000
+ROWS_PER_FLUSH_MAX: Final = 5_000
+BACKLOG_ENTRIES_MAX: Final = 4 * REQUESTS_PER_CYCLE_MAX
+COORDINATOR_CYCLE_MS_MAX: Final = 1_000
 
 # Followers
-FETCHED_CYCLE_MS_MAX = 5  # of a cycle, in which what leaders sent is appended; a slice that has begun is finished
-FETCHED_SLICE_BYTES = 128 << 10  # appended between two checks of the clock
-REPLICATION_RATE_MAX = (1 << 63) - 1  # bytes a second: no throttle
-THROTTLE_PAUSE_MS_MAX = 1_000  # of a throttled follower, before its rate is read again
-FETCH_RECONNECT_FIRST_MS = (
+FETCHED_CYCLE_MS_MAX: Final = (
+    5  # of a cycle, in which what leaders sent is appended; a slice that has begun is finished
+)
+FETCHED_SLICE_BYTES: Final = 128 << 10  # appended between two checks of the clock
+REPLICATION_RATE_MAX: Final = (1 << 63) - 1  # bytes a second: no throttle
+THROTTLE_PAUSE_MS_MAX: Final = 1_000  # of a throttled follower, before its rate is read again
+FETCH_RECONNECT_FIRST_MS: Final = (
     10  # of a follower whose connection broke: a network worker that died is back within milliseconds
 )
-FETCH_PAUSE_FIRST_MS = 20  # after an error of a partition, doubled each time up to replica.fetch.backoff.ms
-FETCH_BUFFER_BYTES_MAX = 64 << 20  # of answers of one leader, received in place; a larger one gets memory of its own
+FETCH_PAUSE_FIRST_MS: Final = 20  # after an error of a partition, doubled each time up to replica.fetch.backoff.ms
+FETCH_BUFFER_BYTES_MAX: Final = (
+    64 << 20
+)  # of answers of one leader, received in place; a larger one gets memory of its own
 
 # Coordinators
-LOAD_REPORTS_MAX = 20  # log lines of one load; the last one has the sum
-LOAD_REPORT_LENGTH_MAX = 200  # characters of foreign log content quoted in a log line
-TOMBSTONES_BYTES_MAX = 64 * 1024  # of one append
-COMMIT_PREFIX_BYTES_MAX = 4 * 1024 * 1024  # that a group's id takes in the records of one commit
-REBALANCE_REASON_LENGTH_MAX = 255  # of a client's reason, in the log; Kafka's clients send no more
-COORDINATOR_TIMERS_MAX = 2_000_000  # of one kind in one worker; when half are in use no client adds a member
+LOAD_REPORTS_MAX: Final = 20  # log lines of one load; the last one has the sum
+LOAD_REPORT_LENGTH_MAX: Final = 200  # characters of foreign log content quoted in a log line
+TOMBSTONES_BYTES_MAX: Final = 64 * 1024  # of one append
+COMMIT_PREFIX_BYTES_MAX: Final = 4 * 1024 * 1024  # that a group's id takes in the records of one commit
+REBALANCE_REASON_LENGTH_MAX: Final = 255  # of a client's reason, in the log; Kafka's clients send no more
+COORDINATOR_TIMERS_MAX: Final = 2_000_000  # of one kind in one worker; when half are in use no client adds a member
 
 # Housekeeper
-SEGMENTS_PER_REQUEST_MAX = 1_000
-CLEANER_FAILURES_MAX = 10
-LAG_ROWS_PER_SCAN_MAX = 2_000  # at a time; the others have their turn in the next ones
+SEGMENTS_PER_REQUEST_MAX: Final = 1_000
+CLEANER_FAILURES_MAX: Final = 10
+LAG_ROWS_PER_SCAN_MAX: Final = 2_000  # at a time; the others have their turn in the next ones
 
 # Controller
-CONFIGS_RETURNED_MAX = 100  # topics of one answer: 140 KB, and a connection may have 256 requests in flight
-CONFIG_WRITE_TRIES_MAX = 5  # each is lost to a concurrent write
-CONFIG_PURGES_MAX = 200  # at a time
-RELEASES_TOLD_MAX = 100  # by name, at a time
-ASSIGNMENT_TOLD_MAX = 2_000  # bytes of it
-PARTITIONS_PER_TOPIC_MAX = 100_000
-PARTITIONS_PER_REQUEST_MAX = 100_000
-TOPIC_NODE_BYTES_MAX = 900_000  # ZooKeeper drops the connection of who sends more than a MiB (jute.maxbuffer)
-CONTROLLER_REQUESTS_PER_CYCLE_MAX = 64
-PENDING_RESPONSES_MAX = 10_000
-REQUEST_WORK_MS_MAX = 10_000  # of one request on ZooKeeper: its client has given up by then, or is about to
-TASK_WORK_MS_MAX = 5  # of all tasks in one cycle; requests, the view and the heartbeat have their turn after that
-CONTROLLER_TIMERS_MAX = 50_000  # calls without a reply yet, and sleeps
-LOAD_WAIT_MS_MAX = 20_000  # of a request of another node's controller, until this node has read ZooKeeper
-ISR_ALTERATIONS_IN_FLIGHT_MAX = 1_000  # partitions of one AlterPartition
-ISR_WRITES_IN_FLIGHT_MAX = 8  # of a leader that writes in-sync replicas itself
-ISR_NOTICE_MS_MAX = 60_000  # until the controller is told of ISRs that leaders wrote, however many follow; Kafka's
-ISR_ANSWER_MS_MAX = 60_000  # then a leader is told that nothing is known of the change that it asked for
-CONTROLLER_ANSWER_MS_MAX = 10_000  # then the connection to the active controller is given up
-LEARN_TRIES_MAX = 10  # to read a topic that a controller told of, and ZooKeeper does not show yet
-ROLES_WAIT_MS_MAX = (
+CONFIGS_RETURNED_MAX: Final = 100  # topics of one answer: 140 KB, and a connection may have 256 requests in flight
+CONFIG_WRITE_TRIES_MAX: Final = 5  # each is lost to a concurrent write
+CONFIG_PURGES_MAX: Final = 200  # at a time
+RELEASES_TOLD_MAX: Final = 100  # by name, at a time
+ASSIGNMENT_TOLD_MAX: Final = 2_000  # bytes of it
+PARTITIONS_PER_TOPIC_MAX: Final = 100_000
+PARTITIONS_PER_REQUEST_MAX: Final = 100_000
+TOPIC_NODE_BYTES_MAX: Final = 900_000  # ZooKeeper drops the connection of who sends more than a MiB (jute.maxbuffer)
+CONTROLLER_REQUESTS_PER_CYCLE_MAX: Final = 64
+PENDING_RESPONSES_MAX: Final = 10_000
+REQUEST_WORK_MS_MAX: Final = 10_000  # of one request on ZooKeeper: its client has given up by then, or is about to
+TASK_WORK_MS_MAX: Final = (
+    5  # of all tasks in one cycle; requests, the view and the heartbeat have their turn after that
+)
+CONTROLLER_TIMERS_MAX: Final = 50_000  # calls without a reply yet, and sleeps
+LOAD_WAIT_MS_MAX: Final = 20_000  # of a request of another node's controller, until this node has read ZooKeeper
+ISR_ALTERATIONS_IN_FLIGHT_MAX: Final = 1_000  # partitions of one AlterPartition
+ISR_WRITES_IN_FLIGHT_MAX: Final = 8  # of a leader that writes in-sync replicas itself
+ISR_NOTICE_MS_MAX: Final = (
+    60_000  # until the controller is told of ISRs that leaders wrote, however many follow; Kafka's
+)
+ISR_ANSWER_MS_MAX: Final = 60_000  # then a leader is told that nothing is known of the change that it asked for
+CONTROLLER_ANSWER_MS_MAX: Final = 10_000  # then the connection to the active controller is given up
+LEARN_TRIES_MAX: Final = 10  # to read a topic that a controller told of, and ZooKeeper does not show yet
+ROLES_WAIT_MS_MAX: Final = (
     20_000  # of a LeaderAndIsr or StopReplica, until owners have acted; Kafka's controller waits for 30 s
 )
-NEW_REPLICAS_WAIT_MS_MAX = (
+NEW_REPLICAS_WAIT_MS_MAX: Final = (
     5_000  # until owners have heard which replicas are new; without that they are refused beside a failed directory
 )
-TOLD_PARTITIONS_PER_STEP = 2_000  # of a request, taken in without a pause
-POWER_LOSS_WAIT_MS_MAX = (
+TOLD_PARTITIONS_PER_STEP: Final = 2_000  # of a request, taken in without a pause
+POWER_LOSS_WAIT_MS_MAX: Final = (
     300_000  # for a controller to take a node out of ISRs, before it registers after its machine went down
 )
-LOG_ENDS_PER_REQUEST_MAX = 1_000  # partitions of one ListOffsets, by which held replicas are compared
-HELD_CHECK_MS_MAX = 30_000  # between two checks of held replicas, however long one takes
-HELD_TOLD_MAX = 5  # of those that a log line is about
-OPENED_LOGS_WAITING_MAX = 1_000  # messages about opened logs, before a new process knows what is held
-OPENED_LOGS_PER_REQUEST_MAX = 1_000
-READS_IN_FLIGHT_MAX = 200  # of one task: what it decodes at once, and what other calls wait behind
-CREATIONS_IN_FLIGHT_MAX = 8  # topics of one request
-DELETIONS_IN_FLIGHT_MAX = 8  # topics
-REASSIGNMENTS_IN_FLIGHT_MAX = 8  # topics, of one request or of a term
-REASSIGNMENT_TRIES_MAX = 5  # while others write the same nodes
-REASSIGNMENT_STOP_WAIT_MS = 1_000  # for replicas to be deleted; the topic's leaders stay as they are so long
-VIEW_BYTES_PER_MOVED_REPLICA = 16  # that a view grows by, at most
-ISR_WRITE_TRIES_MAX = 4  # of one request, each lost to somebody who wrote one of its states, or its reply lost
-COMMITS_IN_FLIGHT_MAX = 4  # transactions of partition states, of one procedure: some are made while others are written
-NOTIFICATIONS_REMOVED_MAX = 500  # nodes, at a time
-NOTICE_PARTITIONS_MAX = 1_000  # told to a broker in one request: 100 KB, and 10 ms to make
-ITEMS_PER_POLL_MAX = 500  # that an answer waits for, and replicas that are to go: rows read in one cycle
-PARTITIONS_PER_PUBLICATION_MAX = 400  # of topics that are new: what it takes to make and write them is 10 ms
-FOLLOW_PAUSE_MS_MAX = (
+LOG_ENDS_PER_REQUEST_MAX: Final = 1_000  # partitions of one ListOffsets, by which held replicas are compared
+HELD_CHECK_MS_MAX: Final = 30_000  # between two checks of held replicas, however long one takes
+HELD_TOLD_MAX: Final = 5  # of those that a log line is about
+OPENED_LOGS_WAITING_MAX: Final = 1_000  # messages about opened logs, before a new process knows what is held
+OPENED_LOGS_PER_REQUEST_MAX: Final = 1_000
+READS_IN_FLIGHT_MAX: Final = 200  # of one task: what it decodes at once, and what other calls wait behind
+CREATIONS_IN_FLIGHT_MAX: Final = 8  # topics of one request
+DELETIONS_IN_FLIGHT_MAX: Final = 8  # topics
+REASSIGNMENTS_IN_FLIGHT_MAX: Final = 8  # topics, of one request or of a term
+REASSIGNMENT_TRIES_MAX: Final = 5  # while others write the same nodes
+REASSIGNMENT_STOP_WAIT_MS: Final = 1_000  # for replicas to be deleted; the topic's leaders stay as they are so long
+VIEW_BYTES_PER_MOVED_REPLICA: Final = 16  # that a view grows by, at most
+ISR_WRITE_TRIES_MAX: Final = 4  # of one request, each lost to somebody who wrote one of its states, or its reply lost
+COMMITS_IN_FLIGHT_MAX: Final = (
+    4  # transactions of partition states, of one procedure: some are made while others are written
+)
+NOTIFICATIONS_REMOVED_MAX: Final = 500  # nodes, at a time
+NOTICE_PARTITIONS_MAX: Final = 1_000  # told to a broker in one request: 100 KB, and 10 ms to make
+ITEMS_PER_POLL_MAX: Final = 500  # that an answer waits for, and replicas that are to go: rows read in one cycle
+PARTITIONS_PER_PUBLICATION_MAX: Final = 400  # of topics that are new: what it takes to make and write them is 10 ms
+FOLLOW_PAUSE_MS_MAX: Final = (
     2_000  # after names of topics were listed, so that thousands that come one by one are not listed as often
 )
-ELECTION_TRIES_MAX = 10  # each is lost to another node that was faster, or to one that resigned just then
-SESSION_PASSWORD_BYTES_MAX = 64  # ZooKeeper's have 16
-PRODUCER_ID_TRIES_MAX = 20  # each is lost to another node that claimed at the same time
+ELECTION_TRIES_MAX: Final = 10  # each is lost to another node that was faster, or to one that resigned just then
+SESSION_PASSWORD_BYTES_MAX: Final = 64  # ZooKeeper's have 16
+PRODUCER_ID_TRIES_MAX: Final = 20  # each is lost to another node that claimed at the same time
 
 # Node
-KEY_SIMILARITY_MIN = 0.85  # of an unknown key to the one that was perhaps meant
-ZOOKEEPER_START_TRIES_MAX = 5
-LOCK_HOLDER_BYTES_MAX = 64
+KEY_SIMILARITY_MIN: Final = 0.85  # of an unknown key to the one that was perhaps meant
+ZOOKEEPER_START_TRIES_MAX: Final = 5
+LOCK_HOLDER_BYTES_MAX: Final = 64
 
 # Command line
-DEMO_QUEUE_MESSAGES_MAX = 200_000
-DEMO_MESSAGE_BYTES_MAX = 1_000_000  # of a line and its file's name, librdkafka's default
-RATE_BYTES_MIN = 1_000_000  # of less than that a rate says nothing
-REQUEST_TIMEOUT_MS_MAX = 3_600_000
-LINE_BYTES_MAX = 32 << 20
-IMPORTED_BATCH_RECORDS_MAX = 50_000  # in a batch
-DAMAGES_SHOWN_MAX = 20
-IMPORT_STATE_BYTES_MAX = 16 << 20
-PRODUCE_TIMEOUT_S_MAX = 86_400
+DEMO_QUEUE_MESSAGES_MAX: Final = 200_000
+DEMO_MESSAGE_BYTES_MAX: Final = 1_000_000  # of a line and its file's name, librdkafka's default
+RATE_BYTES_MIN: Final = 1_000_000  # of less than that a rate says nothing
+REQUEST_TIMEOUT_MS_MAX: Final = 3_600_000
+LINE_BYTES_MAX: Final = 32 << 20
+IMPORTED_BATCH_RECORDS_MAX: Final = 50_000  # in a batch
+DAMAGES_SHOWN_MAX: Final = 20
+IMPORT_STATE_BYTES_MAX: Final = 16 << 20
+PRODUCE_TIMEOUT_S_MAX: Final = 86_400
 
 # Vocabulary
-KEPT_KEY_LENGTH_MAX = 256  # of a group id whose partition is remembered; 16,384 of the longest would take 512 MiB
-MESSAGE_LENGTH_MAX = 4_000  # characters of what a client is told, names from its request among them: fits an int16
+KEPT_KEY_LENGTH_MAX: Final = (
+    256  # of a group id whose partition is remembered; 16,384 of the longest would take 512 MiB
+)
+MESSAGE_LENGTH_MAX: Final = (
+    4_000  # characters of what a client is told, names from its request among them: fits an int16
+)
 
 # Records decoded in Spark's workers (`spark/decoding/`)
-DECODE_REASON_CHARS_MAX = 300  # of why a record was not decoded
-SCHEMA_DEPTH_MAX = 100  # types within types
-MESSAGE_PATHS_MAX = 1000  # to messages that a batch may name before they are looked up again
-REGISTRY_RESPONSE_BYTES_MAX = 16 << 20  # of a schema registry
-REGISTRY_SCHEMAS_MAX = 1000  # that a worker keeps
-REGISTRY_REFERENCES_MAX = 100  # of one schema, theirs too
-MESSAGE_INDEXES_MAX = 16  # messages within messages
-UNKNOWN_SCHEMAS_MAX = 20  # ids of one batch that the registry does not know
-PARTIAL_GROUPS_MAX = 200_000  # partial rows that a worker keeps of an aggregate; beyond, they are handed on
-PACKED_RANGES_MAX = 1_000  # that one task reads: what is repeated if it fails
-REPEATED_ARRAYS_MAX = 8  # of a process that reads: topic and partition, as often as a chunk has rows
-EXPLAINED_SCANS_MAX = 1000  # the latest are remembered
+DECODE_REASON_CHARS_MAX: Final = 300  # of why a record was not decoded
+SCHEMA_DEPTH_MAX: Final = 100  # types within types
+MESSAGE_PATHS_MAX: Final = 1000  # to messages that a batch may name before they are looked up again
+REGISTRY_RESPONSE_BYTES_MAX: Final = 16 << 20  # of a schema registry
+REGISTRY_SCHEMAS_MAX: Final = 1000  # that a worker keeps
+REGISTRY_REFERENCES_MAX: Final = 100  # of one schema, theirs too
+MESSAGE_INDEXES_MAX: Final = 16  # messages within messages
+UNKNOWN_SCHEMAS_MAX: Final = 20  # ids of one batch that the registry does not know
+PARTIAL_GROUPS_MAX: Final = 200_000  # partial rows that a worker keeps of an aggregate; beyond, they are handed on
+PACKED_RANGES_MAX: Final = 1_000  # that one task reads: what is repeated if it fails
+REPEATED_ARRAYS_MAX: Final = 8  # of a process that reads: topic and partition, as often as a chunk has rows
+EXPLAINED_SCANS_MAX: Final = 1000  # the latest are remembered
 
 # The loader (`load/`)
-LOAD_TASK_ATTEMPTS_MAX = 4  # at a range, each by a new process where the one before died
-LOAD_WORKERS_MAX = 256  # processes of one loader
-LOAD_OPEN_FILES_MAX = 32  # of a task, one for each hour that it meets; the one not used for longest is closed
-LOAD_BUFFER_BYTES_MAX = 64 << 20  # of a task's records that are not in a row group yet
-LOAD_MESSAGE_BYTES_MAX = 64 << 20  # between driver and worker
-LOAD_MANIFEST_BYTES_MAX = 1 << 30  # of a commit, or a checkpoint of all of them
-LOAD_COMMIT_TRIES_MAX = 20  # of one commit, each after a compaction that came first
-LOAD_LIST_TRIES_MAX = 10  # readings of a commit log that another process shortens meanwhile
-LOAD_WENT_BACK_TRIES_MAX = (
+LOAD_TASK_ATTEMPTS_MAX: Final = 4  # at a range, each by a new process where the one before died
+LOAD_WORKERS_MAX: Final = 256  # processes of one loader
+LOAD_OPEN_FILES_MAX: Final = 32  # of a task, one for each hour that it meets; the one not used for longest is closed
+LOAD_BUFFER_BYTES_MAX: Final = 64 << 20  # of a task's records that are not in a row group yet
+LOAD_MESSAGE_BYTES_MAX: Final = 64 << 20  # between driver and worker
+LOAD_MANIFEST_BYTES_MAX: Final = 1 << 30  # of a commit, or a checkpoint of all of them
+LOAD_COMMIT_TRIES_MAX: Final = 20  # of one commit, each after a compaction that came first
+LOAD_LIST_TRIES_MAX: Final = 10  # readings of a commit log that another process shortens meanwhile
+LOAD_WENT_BACK_TRIES_MAX: Final = (
     10  # of a partition whose end is before the last commit: a new leader may not know better yet
 )
 

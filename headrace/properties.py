@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
-_LONE_BACKSLASH = re.compile(r"[ \t\f]*\\(\r\n|\r|\n|\Z)")
+_LONE_BACKSLASH: Final = re.compile(r"[ \t\f]*\\(\r\n|\r|\n|\Z)")
 
 
 def read_properties(text: str) -> dict[str, str]:

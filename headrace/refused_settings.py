@@ -10,25 +10,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Final
 
 from headrace.errors import ConfigError
 
-PLAINTEXT = "PLAINTEXT"
-PROTOCOL_MAP = "listener.security.protocol.map"
-_LISTENER = re.compile(r"listener\.name\.[^.]+\.")  # such keys hold for one listener
-_PROMISES = re.compile(
+PLAINTEXT: Final = "PLAINTEXT"
+PROTOCOL_MAP: Final = "listener.security.protocol.map"
+_LISTENER: Final = re.compile(r"listener\.name\.[^.]+\.")  # such keys hold for one listener
+_PROMISES: Final = re.compile(
     r"(authorizer|ssl|sasl|security|delegation\.token|password\.encoder|zookeeper\.ssl)\."
     r"|super\.users$|allow\.everyone\.if\.no\.acl\.found$|principal\.builder\.class$|connections\.max\.reauth\.ms$"
     r"|zookeeper\.set\.acl$"
 )
-_MECHANISM = re.compile(r".+\.sasl\.")  # of a listener: listener.name.x.scram-sha-256.sasl.jaas.config
-_HARMLESS = {
+_MECHANISM: Final = re.compile(r".+\.sasl\.")  # of a listener: listener.name.x.scram-sha-256.sasl.jaas.config
+_HARMLESS: Final = {
     "security.inter.broker.protocol": PLAINTEXT,
     "connections.max.reauth.ms": "0",
     "zookeeper.set.acl": "false",
     "zookeeper.ssl.client.enable": "false",
 }
-_QUOTAS = re.compile(r"(^|\.)quota\.|^replica\.alter\.log\.dirs\.io\.max")
+_QUOTAS: Final = re.compile(r"(^|\.)quota\.|^replica\.alter\.log\.dirs\.io\.max")
 
 
 def refuse_promises(given: Mapping[str, str]) -> None:

@@ -12,12 +12,12 @@ Source: Kafka `ReplicationQuotaManager`; KIP-73.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from headrace.limits import REPLICATION_RATE_MAX
 
 Side = Literal["follower", "leader"]
-ALL = "*"
+ALL: Final = "*"
 
 
 class AnyTopic(Protocol):

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from itertools import chain
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from crc32c import crc32c
 
@@ -31,9 +31,9 @@ from headrace.protocol.record_batch import (
     RecordBatchHeader,
 )
 
-LENGTH_MIN = HEADER_BYTES - LOG_OVERHEAD_BYTES
-CHECKED_WINDOW_BYTES = 512 * 1024
-HEADER_WINDOW_BYTES = 64 * 1024
+LENGTH_MIN: Final = HEADER_BYTES - LOG_OVERHEAD_BYTES
+CHECKED_WINDOW_BYTES: Final = 512 * 1024
+HEADER_WINDOW_BYTES: Final = 64 * 1024
 
 assert HEADER_BYTES <= HEADER_WINDOW_BYTES <= CHECKED_WINDOW_BYTES
 
@@ -63,7 +63,7 @@ class Step(NamedTuple):
 
 Run = list[Step]  # consecutive batches, at least one
 
-_new_step = tuple.__new__
+_new_step: Final = tuple.__new__
 
 
 def size_of(run: Run) -> int:

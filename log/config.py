@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from headrace.settings import TopicValues
 
-NEVER = 2**63 - 1
+NEVER: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)

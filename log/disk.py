@@ -9,6 +9,7 @@ import errno
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from headrace.errors import StorageExhausted, StorageFailed
 from headrace.limits import IOV_MAX
@@ -16,8 +17,8 @@ from headrace.limits import IOV_MAX
 Buffer = bytes | bytearray | memoryview
 
 # What passes when something is given back; anything else is the disk's own.
-TOO_MANY_FILES = frozenset((errno.EMFILE, errno.ENFILE))
-EXHAUSTED = TOO_MANY_FILES | {errno.ENOSPC, errno.EDQUOT, errno.ENOMEM}
+TOO_MANY_FILES: Final = frozenset((errno.EMFILE, errno.ENFILE))
+EXHAUSTED: Final = TOO_MANY_FILES | {errno.ENOSPC, errno.EDQUOT, errno.ENOMEM}
 
 
 def storage_failure(what: str, failure: OSError, *, is_sync: bool = False) -> StorageFailed:

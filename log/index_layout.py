@@ -12,14 +12,14 @@ Source: Kafka `OffsetIndex`, `TimeIndex`, `AbortedTxn`.
 from __future__ import annotations
 
 from struct import Struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-OFFSET_ENTRY = Struct(">ii")
-TIME_ENTRY = Struct(">qi")
-TXN_ENTRY = Struct(">hqqqq")
-TXN_VERSION = 0
+OFFSET_ENTRY: Final = Struct(">ii")
+TIME_ENTRY: Final = Struct(">qi")
+TXN_ENTRY: Final = Struct(">hqqqq")
+TXN_VERSION: Final = 0
 
-RELATIVE_OFFSET_MAX = 2**31 - 1
+RELATIVE_OFFSET_MAX: Final = 2**31 - 1
 
 assert (OFFSET_ENTRY.size, TIME_ENTRY.size, TXN_ENTRY.size) == (8, 12, 34)
 

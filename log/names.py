@@ -18,27 +18,30 @@ from __future__ import annotations
 import os
 import uuid
 from pathlib import Path
+from typing import Final
 
 from headrace.limits import FILE_NAME_BYTES_MAX
 from headrace.log.index_layout import RELATIVE_OFFSET_MAX
 
-DELETED_DIRECTORY_SUFFIX = "-delete"
-STRAY_SUFFIX = "-stray"
-FUTURE_SUFFIX = "-future"
+DELETED_DIRECTORY_SUFFIX: Final = "-delete"
+STRAY_SUFFIX: Final = "-stray"
+FUTURE_SUFFIX: Final = "-future"
 
-LOG_SUFFIX = ".log"
-INDEX_SUFFIX = ".index"
-TIME_INDEX_SUFFIX = ".timeindex"
-TXN_INDEX_SUFFIX = ".txnindex"
-SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
-SNAPSHOT_SUFFIX = ".snapshot"
-DELETED_SUFFIX = ".deleted"
-CLEANED_SUFFIX = ".cleaned"
-SWAP_SUFFIX = ".swap"
-SWAPPED_SUFFIX = ".swapped"  # the second name of a .log.swap, for one rename
+LOG_SUFFIX: Final = ".log"
+INDEX_SUFFIX: Final = ".index"
+TIME_INDEX_SUFFIX: Final = ".timeindex"
+TXN_INDEX_SUFFIX: Final = ".txnindex"
+SUFFIXES: Final = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
+SNAPSHOT_SUFFIX: Final = ".snapshot"
+DELETED_SUFFIX: Final = ".deleted"
+CLEANED_SUFFIX: Final = ".cleaned"
+SWAP_SUFFIX: Final = ".swap"
+SWAPPED_SUFFIX: Final = ".swapped"  # the second name of a .log.swap, for one rename
 
-NAME_DIGITS = 20
-BASE_OFFSET_MAX = 2**63 - 1 - 2 * RELATIVE_OFFSET_MAX  # a file of a larger name is a mistake: no offset fits after it
+NAME_DIGITS: Final = 20
+BASE_OFFSET_MAX: Final = (
+    2**63 - 1 - 2 * RELATIVE_OFFSET_MAX
+)  # a file of a larger name is a mistake: no offset fits after it
 
 
 def aside_name(name: str, suffix: str) -> str:

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from headrace.errors import ConfigError
 from headrace.log.config import LogConfig
 
-POLICY_KEY = "headrace.retention.policy"
+POLICY_KEY: Final = "headrace.retention.policy"
 
 
 class SegmentFacts(NamedTuple):

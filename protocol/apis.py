@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 from functools import lru_cache
+from typing import Final
 
 from headrace.protocol.field_tables import load_message
 
@@ -82,10 +83,10 @@ class ApiKey(IntEnum):
         return _NAMES[self]
 
 
-_NAMES = {key: "".join(word.capitalize() for word in key.name.split("_")) for key in ApiKey}
+_NAMES: Final = {key: "".join(word.capitalize() for word in key.name.split("_")) for key in ApiKey}
 
 # Fetch v0 to v3 and Produce v0 to v2 carry the old message formats: the node converts.
-ADVERTISED: dict[int, tuple[int, int]] = {
+ADVERTISED: Final[dict[int, tuple[int, int]]] = {
     ApiKey.PRODUCE: (0, 9),
     ApiKey.FETCH: (0, 13),
     ApiKey.LIST_OFFSETS: (0, 9),

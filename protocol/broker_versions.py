@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from headrace.protocol.apis import ADVERTISED, ApiKey
 
-IBP_OLDEST = "2.6"
-IBP_DEFAULT = "3.9-IV0"
+IBP_OLDEST: Final = "2.6"
+IBP_DEFAULT: Final = "3.9-IV0"
 
 
 class InterBroker(NamedTuple):
@@ -39,7 +39,7 @@ class InterBroker(NamedTuple):
 
 
 # IBP from which on -> what is sent
-_BY_IBP: tuple[tuple[tuple[int, int], InterBroker], ...] = (
+_BY_IBP: Final[tuple[tuple[tuple[int, int], InterBroker], ...]] = (
     ((2, 6), InterBroker(11, 5, 3, 4, 6, 3, -1, False, False)),
     ((2, 7), InterBroker(12, 5, 3, 4, 6, 3, 0, False, False)),
     ((2, 8), InterBroker(12, 6, 4, 5, 7, 3, 0, True, False)),
@@ -51,10 +51,10 @@ _BY_IBP: tuple[tuple[tuple[int, int], InterBroker], ...] = (
     ((3, 7), InterBroker(16, 8, 4, 7, 8, 4, 3, True, True)),
     ((3, 9), InterBroker(17, 9, 4, 7, 8, 4, 3, True, True)),
 )
-_IBP = re.compile(r"(\d+)\.(\d+)")
+_IBP: Final = re.compile(r"(\d+)\.(\d+)")
 
 # What a broker of any IBP from 2.6 on may send to us, beyond what is advertised
-ACCEPTED: dict[int, tuple[int, int]] = {
+ACCEPTED: Final[dict[int, tuple[int, int]]] = {
     ApiKey.FETCH: (0, 17),
     ApiKey.LEADER_AND_ISR: (0, 7),
     ApiKey.STOP_REPLICA: (0, 4),
@@ -63,11 +63,11 @@ ACCEPTED: dict[int, tuple[int, int]] = {
     ApiKey.ALTER_PARTITION: (0, 3),
     ApiKey.ALLOCATE_PRODUCER_IDS: (0, 0),
 }
-NEGOTIATED = frozenset((ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS))
+NEGOTIATED: Final = frozenset((ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS))
 
-SERVED: dict[int, tuple[int, int]] = ADVERTISED | ACCEPTED
+SERVED: Final[dict[int, tuple[int, int]]] = ADVERTISED | ACCEPTED
 # A broker asks ApiVersions as clients do: without these in the answer it neither changes an ISR nor gets producer ids
-TOLD: dict[int, tuple[int, int]] = ADVERTISED | {key: ACCEPTED[key] for key in NEGOTIATED}
+TOLD: Final[dict[int, tuple[int, int]]] = ADVERTISED | {key: ACCEPTED[key] for key in NEGOTIATED}
 
 
 def inter_broker(ibp: str) -> InterBroker:

@@ -20,27 +20,28 @@ import threading
 import zlib
 from collections.abc import Callable
 from enum import IntEnum
+from typing import Final
 
 from headrace.errors import HeadraceError
 from headrace.limits import COMPRESSED_MEMBERS_MAX, DECOMPRESSED_BYTES_MAX, LZ4_FIRST_BYTES_MIN
 from headrace.protocol.varint import read_uvarint
 
-XERIAL_MAGIC = b"\x82SNAPPY\x00"
-XERIAL_HEADER = XERIAL_MAGIC + (1).to_bytes(4, "big") + (1).to_bytes(4, "big")
-XERIAL_BLOCK_BYTES = 32 * 1024
-XERIAL_BLOCK_BYTES_MIN = (
+XERIAL_MAGIC: Final[bytes] = b"\x82SNAPPY\x00"
+XERIAL_HEADER: Final = XERIAL_MAGIC + (1).to_bytes(4, "big") + (1).to_bytes(4, "big")
+XERIAL_BLOCK_BYTES: Final = 32 * 1024
+XERIAL_BLOCK_BYTES_MIN: Final = (
     1024  # the smallest that snappy-java makes; COMPRESSED_MEMBERS_MAX of a stream may be smaller, where it was flushed
 )
-GZIP_LEVEL = 1
-ZSTD_LEVEL = 3
+GZIP_LEVEL: Final = 1
+ZSTD_LEVEL: Final = 3
 
-_SNAPPY_RATIO_MAX = 22  # 3 bytes copy 64
-_SNAPPY_BLOCK_BYTES_MIN = 64
-_LZ4_FIRST_RATIO = 8
-_ZSTD_BLOCK_BYTES_MAX = 128 * 1024
-_ZSTD_BLOCK_HEADER_BYTES = 3
-_ZSTD_CHECKSUM_BYTES = 4
-_ZSTD_RUN = 1  # a block type: one byte, repeated
+_SNAPPY_RATIO_MAX: Final = 22  # 3 bytes copy 64
+_SNAPPY_BLOCK_BYTES_MIN: Final = 64
+_LZ4_FIRST_RATIO: Final = 8
+_ZSTD_BLOCK_BYTES_MAX: Final = 128 * 1024
+_ZSTD_BLOCK_HEADER_BYTES: Final = 3
+_ZSTD_CHECKSUM_BYTES: Final = 4
+_ZSTD_RUN: Final = 1  # a block type: one byte, repeated
 
 assert LZ4_FIRST_BYTES_MIN < DECOMPRESSED_BYTES_MAX
 
@@ -217,7 +218,7 @@ class _ZstdContexts(threading.local):
         self.decompressor = zstandard.ZstdDecompressor()
 
 
-_zstd: list[_ZstdContexts] = []
+_zstd: Final[list[_ZstdContexts]] = []
 
 
 def _zstd_contexts() -> _ZstdContexts:
@@ -285,14 +286,14 @@ def _measure_zstd_frame(data: memoryview) -> tuple[int, int]:
     return position + _ZSTD_CHECKSUM_BYTES * has_checksum, most
 
 
-_COMPRESSORS: tuple[Callable[[Buffer], bytes], ...] = (
+_COMPRESSORS: Final[tuple[Callable[[Buffer], bytes], ...]] = (
     bytes,
     _compress_gzip,
     _compress_xerial,
     _compress_lz4,
     _compress_zstd,
 )
-_DECOMPRESSORS: tuple[Callable[[memoryview, int], bytes], ...] = (
+_DECOMPRESSORS: Final[tuple[Callable[[memoryview, int], bytes], ...]] = (
     _decompress_gzip,
     _decompress_snappy,
     _decompress_lz4,

@@ -6,16 +6,16 @@ Without one, `compression.compress` takes what costs least; Kafka's own defaults
 from __future__ import annotations
 
 import zlib
-from typing import Any
+from typing import Any, Final
 
 from headrace.limits import COMPRESSORS_MAX
 from headrace.protocol.compression import Buffer, Codec
 
 # What Kafka's defaults are: the codec's usual way.
-DEFAULT_LEVELS = {Codec.GZIP: -1, Codec.LZ4: 9, Codec.ZSTD: 3}
-_GZIP_WINDOW_BITS = 16 + zlib.MAX_WBITS
+DEFAULT_LEVELS: Final = {Codec.GZIP: -1, Codec.LZ4: 9, Codec.ZSTD: 3}
+_GZIP_WINDOW_BITS: Final = 16 + zlib.MAX_WBITS
 
-_zstd_compressors: dict[int, Any] = {}  # by level: making one costs more than a small batch
+_zstd_compressors: Final[dict[int, Any]] = {}  # by level: making one costs more than a small batch
 
 
 def compress_at(codec: int, data: Buffer, level: int) -> bytes:

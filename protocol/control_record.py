@@ -9,11 +9,12 @@ Source: Kafka `ControlRecordType`, `EndTransactionMarker`; KIP-98.
 from __future__ import annotations
 
 from struct import Struct
+from typing import Final
 
-CONTROL_KEY = Struct(">hh")
-MARKER_VALUE = Struct(">hi")
-ABORT = 0
-COMMIT = 1
+CONTROL_KEY: Final = Struct(">hh")
+MARKER_VALUE: Final = Struct(">hi")
+ABORT: Final = 0
+COMMIT: Final = 1
 
 
 def control_type(key: bytes | None) -> int | None:

@@ -13,7 +13,7 @@ Source: Kafka `RecordsUtil.downConvert`, `LogValidator`; KIP-31, KIP-32, KIP-110
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from headrace.limits import OPENED_BYTES_MAX, OPENED_RECORD_COST, OPENED_RECORDS_MAX
 from headrace.protocol.compression import Codec, decompress
@@ -38,7 +38,7 @@ from headrace.protocol.record_batch import (
     read_records,
 )
 
-_new = tuple.__new__
+_new: Final = tuple.__new__
 
 
 class UnsupportedCodec(InvalidMessageSet):

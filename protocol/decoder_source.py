@@ -16,7 +16,7 @@ from __future__ import annotations
 from codecs import utf_8_decode
 from collections.abc import Callable
 from struct import calcsize, unpack_from
-from typing import Any
+from typing import Any, Final
 
 from headrace.limits import DECODED_BYTES_MAX, DECODED_REQUEST_BYTES_MAX, STRING_BYTES_MAX
 from headrace.protocol.field_tables import PRIMITIVES, Field, StructType
@@ -24,12 +24,12 @@ from headrace.protocol.function_source import FIXED_TYPES, FunctionSource, eleme
 from headrace.protocol.varint import read_uvarint
 
 # Upper estimates of objects in memory (CPython, 64 bits), without the text or bytes in them
-SLOT_BYTES = 20  # in a list that grows: the old and the new at once
-TUPLE_BYTES = 64
-LIST_BYTES = 88
-NUMBER_BYTES = 32
-VALUE_BYTES = {"bool": 0, "int64": 48, "uuid": 64, "string": 80, "bytes": 64, "records": 200}
-TAG_BYTES = 64  # not memory: what a tag may cost in time
+SLOT_BYTES: Final = 20  # in a list that grows: the old and the new at once
+TUPLE_BYTES: Final = 64
+LIST_BYTES: Final = 88
+NUMBER_BYTES: Final = 32
+VALUE_BYTES: Final = {"bool": 0, "int64": 48, "uuid": 64, "string": 80, "bytes": 64, "records": 200}
+TAG_BYTES: Final = 64  # not memory: what a tag may cost in time
 
 
 class Malformed(ValueError):

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import pack
-from typing import Any
+from typing import Any, Final
 
 from headrace.limits import STRING_BYTES_MAX
 from headrace.protocol.field_tables import Field, StructType
 from headrace.protocol.function_source import FIXED_TYPES, FunctionSource, element_of, is_fixed, is_sized
 from headrace.protocol.varint import UVARINTS, encode_uvarint
 
-SMALL_RECORDS_BYTES = 32 * 1024  # bytes up to this are joined with what is around them
+SMALL_RECORDS_BYTES: Final = 32 * 1024  # bytes up to this are joined with what is around them
 
-PAD = "x"  # the struct letter of one zero byte
+PAD: Final = "x"  # the struct letter of one zero byte
 
 
 def encode_string_length(value: int) -> bytes:

@@ -19,11 +19,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from typing import Final
 
-VERSION_MAX = 32767
-INDENT = 2
+VERSION_MAX: Final = 32767
+INDENT: Final = 2
 
-PRIMITIVES = frozenset(
+PRIMITIVES: Final = frozenset(
     [
         "bool",
         "int8",
@@ -52,7 +53,7 @@ class Versions:
         return self.low <= version <= self.high
 
 
-NO_VERSIONS = Versions(1, 0)
+NO_VERSIONS: Final = Versions(1, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ Source: KIP-482, KIP-511; Kafka `RequestHeader`, `ApiKeys.requestHeaderVersion`.
 from __future__ import annotations
 
 import struct
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from headrace.errors import BadFrame
 from headrace.limits import HEADER_TAGS_MAX
@@ -22,10 +22,10 @@ from headrace.protocol.codec import encode_request, request_name
 from headrace.protocol.field_tables import load_message
 from headrace.protocol.varint import read_uvarint
 
-_FIXED = struct.Struct(">hhih")
-_FIXED_V0 = struct.Struct(">hhi")
-_header_versions: dict[tuple[int, int], int] = {}
-_new = tuple.__new__  # a third of the time of a NamedTuple's own constructor
+_FIXED: Final = struct.Struct(">hhih")
+_FIXED_V0: Final = struct.Struct(">hhi")
+_header_versions: Final[dict[tuple[int, int], int]] = {}
+_new: Final = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 
 
 class RequestHeader(NamedTuple):

@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from struct import Struct
-from typing import Any
+from typing import Any, Final
 
 from headrace.protocol import messages
 from headrace.protocol.field_tables import NO_VERSIONS, PRIMITIVES, Field, MessageSchema, StructType
 
-INDENT = "    "
-FIRST_LINE = 2  # of the body: the first is `def`
+INDENT: Final = "    "
+FIRST_LINE: Final = 2  # of the body: the first is `def`
 
 # type -> struct letter, bytes
-FIXED_TYPES = {
+FIXED_TYPES: Final = {
     "bool": ("?", 1),
     "int8": ("b", 1),
     "int16": ("h", 2),
@@ -32,7 +32,7 @@ FIXED_TYPES = {
     "uuid": ("16s", 16),
 }
 
-_places: dict[str, list[str]] = {}  # file name of a generated function -> the field of each line
+_places: Final[dict[str, list[str]]] = {}  # file name of a generated function -> the field of each line
 
 
 class FunctionSource:

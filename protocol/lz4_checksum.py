@@ -11,13 +11,15 @@ Source: LZ4 frame format 1.6; xxHash specification, XXH32; KAFKA-3160; Kafka `Lz
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.protocol.compression import CompressionError
 
-_MASK = 0xFFFFFFFF
+_MASK: Final = 0xFFFFFFFF
 _PRIME_1, _PRIME_2, _PRIME_3, _PRIME_4, _PRIME_5 = 2654435761, 2246822519, 3266489917, 668265263, 374761393
-_STRIPE_BYTES = 16
-_FLG_POSITION = 4
-_FIXED_BYTES = 6  # magic, FLG, BD
+_STRIPE_BYTES: Final = 16
+_FLG_POSITION: Final = 4
+_FIXED_BYTES: Final = 6  # magic, FLG, BD
 _CONTENT_SIZE_BIT, _DICTIONARY_BIT = 0x08, 0x01
 
 assert _FIXED_BYTES - _FLG_POSITION + 8 + 4 < _STRIPE_BYTES

@@ -16,19 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from struct import Struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from zlib import crc32
 
 from headrace.limits import NESTING_07_MAX, PAYLOADS_07_MAX
 from headrace.protocol.compression import Codec, CompressionError, compress, decompress
 from headrace.protocol.record_batch import CorruptRecord
 
-LENGTH_BYTES = 4
-HEADER_BYTES = (5, 6)  # by magic: after the length, before the payload
-CODEC_MASK_07 = 0x03
+LENGTH_BYTES: Final = 4
+HEADER_BYTES: Final = (5, 6)  # by magic: after the length, before the payload
+CODEC_MASK_07: Final = 0x03
 
-_LENGTH = Struct(">i")
-_HEADERS = (Struct(">bI"), Struct(">bbI"))
+_LENGTH: Final = Struct(">i")
+_HEADERS: Final = (Struct(">bI"), Struct(">bbI"))
 
 Buffer = bytes | bytearray | memoryview
 

@@ -15,15 +15,17 @@ Source: Kafka `LogValidator.assignOffsetsNonCompressed`, `DefaultRecord.readFrom
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.limits import PLAIN_RUN_RECORDS_MAX, PLAIN_RUN_RECORDS_MIN, PLAIN_WHOLE_RECORDS_MAX
 from headrace.protocol.record_batch import RECORD_BYTES_MIN, CorruptRecord
 from headrace.protocol.record_scan import skip_headers
 from headrace.protocol.varint import read_zigzag
 
-FIRST_RECORDS = 4
-LENGTHS_BEFORE_RUN = 32  # records that are walked before the next run is tried for; each failure doubles it
+FIRST_RECORDS: Final = 4
+LENGTHS_BEFORE_RUN: Final = 32  # records that are walked before the next run is tried for; each failure doubles it
 
-_BODY_BITS_MIN = 2 * (RECORD_BYTES_MIN - 1)  # zigzag of the shortest length
+_BODY_BITS_MIN: Final = 2 * (RECORD_BYTES_MIN - 1)  # zigzag of the shortest length
 
 
 def scan_plain(data: bytes, count: int) -> int:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from struct import Struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from crc32c import crc32c
 
@@ -34,33 +34,33 @@ from headrace.limits import DECOMPRESSED_BYTES_MAX
 from headrace.protocol.compression import compress, decompress
 from headrace.protocol.varint import encode_varlong, read_varlong, read_zigzag
 
-HEADER = Struct(">qiibIhiqqqhii")
-HEADER_BYTES = 61
-LOG_OVERHEAD_BYTES = 12  # base offset and batch length
-RECORD_BYTES_MIN = 7  # each field in a byte
-LENGTH_POSITION = 8
-MAGIC_POSITION = 16
-CRC_POSITION = 17
-ATTRIBUTES_POSITION = 21
-MAX_TIMESTAMP_POSITION = 35
-MAGIC_V2 = 2
+HEADER: Final = Struct(">qiibIhiqqqhii")
+HEADER_BYTES: Final = 61
+LOG_OVERHEAD_BYTES: Final = 12  # base offset and batch length
+RECORD_BYTES_MIN: Final = 7  # each field in a byte
+LENGTH_POSITION: Final = 8
+MAGIC_POSITION: Final = 16
+CRC_POSITION: Final = 17
+ATTRIBUTES_POSITION: Final = 21
+MAX_TIMESTAMP_POSITION: Final = 35
+MAGIC_V2: Final = 2
 
-CODEC_MASK = 0x07
-LOG_APPEND_TIME_BIT = 0x08
-TRANSACTIONAL_BIT = 0x10
-SEQUENCE_MASK = 2**31 - 1  # sequences continue with 0 after it
-CONTROL_BIT = 0x20
-DELETE_HORIZON_BIT = 0x40
+CODEC_MASK: Final = 0x07
+LOG_APPEND_TIME_BIT: Final = 0x08
+TRANSACTIONAL_BIT: Final = 0x10
+SEQUENCE_MASK: Final = 2**31 - 1  # sequences continue with 0 after it
+CONTROL_BIT: Final = 0x20
+DELETE_HORIZON_BIT: Final = 0x40
 
-NO_SEQUENCE = -1
+NO_SEQUENCE: Final = -1
 
 Buffer = bytes | bytearray | memoryview
 Header = tuple[str, bytes | None]
 
-_NEAR_MS = 1 << 61
-_SMALL = tuple(encode_varlong(value) for value in range(4096))
+_NEAR_MS: Final = 1 << 61
+_SMALL: Final = tuple(encode_varlong(value) for value in range(4096))
 
-_new = tuple.__new__  # a third of the time of a NamedTuple's own constructor
+_new: Final = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 
 assert HEADER.size == HEADER_BYTES
 

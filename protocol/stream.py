@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections import deque
 from struct import Struct
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from headrace.errors import BadFrame
 from headrace.limits import (
@@ -44,15 +44,15 @@ from headrace.limits import (
 )
 from headrace.protocol.frames import describe_foreign, parse_response_header
 
-SIZE_BYTES = 4  # before each frame
-REQUEST_HEAD_BYTES = 8  # the shortest request: api key, version, correlation id
-RESPONSE_HEAD_BYTES = 4  # the shortest response: its correlation id
-_FOREIGN_BYTES = 16  # enough to know another protocol by
-_CORRELATION_IDS = 1 << 31  # an int32 from 0 on, then again
+SIZE_BYTES: Final = 4  # before each frame
+REQUEST_HEAD_BYTES: Final = 8  # the shortest request: api key, version, correlation id
+RESPONSE_HEAD_BYTES: Final = 4  # the shortest response: its correlation id
+_FOREIGN_BYTES: Final = 16  # enough to know another protocol by
+_CORRELATION_IDS: Final = 1 << 31  # an int32 from 0 on, then again
 
-_unpack_size = Struct(">i").unpack_from
-_unpack_head = Struct(">ii").unpack_from
-_new = tuple.__new__  # a third of the time of a NamedTuple's own constructor
+_unpack_size: Final = Struct(">i").unpack_from
+_unpack_head: Final = Struct(">ii").unpack_from
+_new: Final = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 
 Part = bytes | bytearray | memoryview
 
@@ -214,7 +214,7 @@ class Asked(NamedTuple):
     """A request that a response is due for.
 
     what   the asker's own; comes back with the response
-    into   where a response that fits is received, its header first; it stays there
+    into   where a response that fits is received, its size or its header first; it stays there
     """
 
     correlation_id: int
@@ -234,16 +234,30 @@ class Response(NamedTuple):
 class ResponseReader(FrameReader):
     """A client's end of one connection: which request's response comes next.
 
+    A response that its asker gave memory for is received there from its first byte on, where it is the only one that is due:
+    that memory is the buffer until the frame is whole, or turns out to be too large for it.
+
     address   of the broker, for what is said of it
     """
 
-    __slots__ = ("_address", "_asked", "_is_head_checked")
+    __slots__ = ("_address", "_asked", "_is_head_checked", "_own")
 
     def __init__(self, address: str, frame_bytes_max: int = RESPONSE_BYTES_MAX) -> None:
         super().__init__(RESPONSE_HEAD_BYTES, frame_bytes_max)
         self._address = address
         self._asked: deque[Asked] = deque()  # those without a response, the first one first
         self._is_head_checked = False  # of the frame that comes next
+        self._own: memoryview | None = None  # the buffer, while the asker's memory is in its place
+
+    def room(self) -> memoryview:
+        if self._own is None and self._target is None and self._start == self._end and len(self._asked) == 1:
+            into = self._asked[0].into
+            if into is not None and len(into) >= len(self._buffer):
+                self._own, self._buffer = self._buffer, into
+                self._start = self._end = 0
+        if self._own is not None:
+            return self._buffer[self._end :]
+        return super().room()
 
     def __len__(self) -> int:
         """Requests without a response."""
@@ -274,7 +288,9 @@ class ResponseReader(FrameReader):
         self._is_head_checked = False
         asked = self._asked.popleft()
         into = asked.into
-        if into is not None and len(frame) <= len(into) and frame.obj is self._buffer.obj:
+        if self._own is not None:
+            self._take_back(self._own)
+        elif into is not None and len(frame) <= len(into) and frame.obj is self._buffer.obj:
             into[: len(frame)] = frame
             frame = into[: len(frame)]
         _id, position = parse_response_header(frame, asked.api_key, asked.version)
@@ -300,6 +316,10 @@ class ResponseReader(FrameReader):
         self._is_head_checked = True
         if available - SIZE_BYTES < size:
             into = asked.into
+            if self._own is not None:
+                if SIZE_BYTES + size <= len(self._buffer):
+                    return False
+                self._take_back(self._own)
             if into is not None and size <= len(into):
                 self._divert(into[:size], available)
                 return False
@@ -307,6 +327,15 @@ class ResponseReader(FrameReader):
                 self._divert(memoryview(bytearray(size)), available)
                 return False
         return True
+
+    def _take_back(self, own: memoryview) -> None:
+        """The buffer is our own again, with what was received and not taken."""
+        left = self._end - self._start
+        if left > len(own):
+            own = memoryview(bytearray(left))
+        own[:left] = self._buffer[self._start : self._end]
+        self._own, self._buffer = None, own
+        self._start, self._end = 0, left
 
     def _refuse(self, size: int) -> None:
         foreign = describe_foreign(bytes(self._buffer[self._start : min(self._end, self._start + _FOREIGN_BYTES)]))

@@ -6,10 +6,12 @@ Source: KIP-482, KIP-98; protocol buffers' base-128 varints. A value is at most 
 
 from __future__ import annotations
 
-UVARINT_BYTES_MAX = 5
-VARLONG_BYTES_MAX = 10
-UVARINTS = tuple(bytes((value,)) for value in range(128))
-ZIGZAGS = tuple(byte >> 1 ^ -(byte & 1) for byte in range(128))  # value of a zigzag varint of one byte
+from typing import Final
+
+UVARINT_BYTES_MAX: Final = 5
+VARLONG_BYTES_MAX: Final = 10
+UVARINTS: Final = tuple(bytes((value,)) for value in range(128))
+ZIGZAGS: Final = tuple(byte >> 1 ^ -(byte & 1) for byte in range(128))  # value of a zigzag varint of one byte
 
 
 def encode_uvarint(value: int) -> bytes:

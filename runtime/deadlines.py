@@ -12,11 +12,11 @@ Bound: `entries_max`, cancelled ones that are still in the heap not counted.
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
-from typing import Generic, TypeVarTuple
+from typing import Final, Generic, TypeVarTuple
 
 from headrace.limits import CANCELLED_DEADLINES_MAX
 
-NEVER = 1 << 63
+NEVER: Final = 1 << 63
 
 Subject = TypeVarTuple("Subject")
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Final
 
 from headrace import exit_codes
 from headrace.clock import Clock
@@ -35,7 +36,7 @@ from headrace.runtime.stop_flag import StopFlag, Stopped
 from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class Process:

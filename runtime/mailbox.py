@@ -25,6 +25,7 @@ from __future__ import annotations
 import logging
 import struct
 from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 from headrace.errors import BadFrame, HeadraceError, KafkaError
 from headrace.limits import (
@@ -51,15 +52,15 @@ from headrace.shm.messages import (
 )
 from headrace.shm.seat import Seat
 
-HEADER_BYTES = REQUEST_HEADER.size  # of all four messages
-NO_REPLY = 0  # the request id of what is told, not asked
+HEADER_BYTES: Final = REQUEST_HEADER.size  # of all four messages
+NO_REPLY: Final = 0  # the request id of what is told, not asked
 
 # A request that its handler refuses, by what it says; anything else that a handler raises is a defect, and logged as one.
-REFUSALS = (BadFrame, CompressionError, CorruptRecord, KafkaError, struct.error)
+REFUSALS: Final = (BadFrame, CompressionError, CorruptRecord, KafkaError, struct.error)
 
-_EMPTY = memoryview(b"")
+_EMPTY: Final = memoryview(b"")
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 # Called once with what became of a request, and the body of its reply, which is gone after the call; empty unless ANSWERED.
 OnReply = Callable[[ReplyStatus, memoryview], None]
@@ -336,7 +337,7 @@ def _settle(on_reply: OnReply, status: ReplyStatus, body: memoryview) -> None:
         _log.exception("reply handler failed status=%s", status.name)
 
 
-_TAKERS: dict[int, Callable[[Mailbox, int, memoryview], None]] = {
+_TAKERS: Final[dict[int, Callable[[Mailbox, int, memoryview], None]]] = {
     REQUEST: Mailbox._take_request,
     REPLY: Mailbox._take_reply,
     REQUEST_PART: Mailbox._take_request_part,

@@ -22,7 +22,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from headrace.errors import BadFrame
 from headrace.limits import PEER_BACKOFF_JITTER
@@ -41,9 +41,9 @@ from headrace.runtime.wire import CLOSED_BY_NODE, Wire, WireBroken
 if TYPE_CHECKING:
     from headrace.runtime.peers import Peers
 
-_DOUBLINGS = 20  # more are no use
+_DOUBLINGS: Final = 20  # more are no use
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class Peer:
@@ -383,7 +383,7 @@ def _served(body: memoryview) -> dict[int, tuple[int, int]]:
     return {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
 
 
-_ACTS: dict[Act, Callable[..., None]] = {
+_ACTS: Final[dict[Act, Callable[..., None]]] = {
     Act.RESOLVE: Peer._resolve,
     Act.CONNECT: Peer._connect,
     Act.GREET: Peer._greet,

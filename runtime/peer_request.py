@@ -12,14 +12,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Any
+from typing import Any, Final
 
 from headrace.errors import HeadraceError
 from headrace.runtime.mailbox import REFUSALS
 
-_EMPTY = memoryview(b"")
+_EMPTY: Final = memoryview(b"")
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class Outcome(IntEnum):

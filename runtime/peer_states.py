@@ -11,7 +11,7 @@ GREETING is left out where no versions are asked for. One that nobody asks anyth
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class PeerState(Enum):
@@ -77,31 +77,35 @@ class Row(NamedTuple):
     states: frozenset[PeerState]
 
 
-IGNORED = None  # nothing is to be done
-IMPOSSIBLE = False  # a mistake of ours
+IGNORED: Final = None  # nothing is to be done
+IMPOSSIBLE: Final = False  # a mistake of ours
 
-_S = PeerState
-_E = PeerEvent
+_S: Final = PeerState
+_E: Final = PeerEvent
 
 
 def _row(act: Act, *states: PeerState) -> Row:
     return Row(act, frozenset(states))
 
 
-_TRIED = (_S.RESOLVING, _S.CONNECTING, _S.BACKING_OFF)  # at once, where its address is in figures or a connect fails
-_resolve = _row(Act.RESOLVE, *_TRIED)
-_connect = _row(Act.CONNECT, _S.CONNECTING, _S.BACKING_OFF)
-_greet = _row(Act.GREET, _S.GREETING, _S.READY, _S.BACKING_OFF)
-_welcome = _row(Act.WELCOME, _S.READY, _S.BACKING_OFF)
-_transmit = _row(Act.TRANSMIT, _S.READY, _S.BACKING_OFF)
-_back_off = _row(Act.BACK_OFF, _S.BACKING_OFF)
-_be_late = _row(Act.BE_LATE, _S.BACKING_OFF)
-_resume = _row(Act.RESUME, _S.IDLE, *_TRIED)
-_shut = _row(Act.SHUT, _S.CLOSED)
-_none: Row | bool | None = IGNORED
-_never: Row | bool | None = IMPOSSIBLE
+_TRIED: Final = (
+    _S.RESOLVING,
+    _S.CONNECTING,
+    _S.BACKING_OFF,
+)  # at once, where its address is in figures or a connect fails
+_resolve: Final = _row(Act.RESOLVE, *_TRIED)
+_connect: Final = _row(Act.CONNECT, _S.CONNECTING, _S.BACKING_OFF)
+_greet: Final = _row(Act.GREET, _S.GREETING, _S.READY, _S.BACKING_OFF)
+_welcome: Final = _row(Act.WELCOME, _S.READY, _S.BACKING_OFF)
+_transmit: Final = _row(Act.TRANSMIT, _S.READY, _S.BACKING_OFF)
+_back_off: Final = _row(Act.BACK_OFF, _S.BACKING_OFF)
+_be_late: Final = _row(Act.BE_LATE, _S.BACKING_OFF)
+_resume: Final = _row(Act.RESUME, _S.IDLE, *_TRIED)
+_shut: Final = _row(Act.SHUT, _S.CLOSED)
+_none: Final[Row | bool | None] = IGNORED
+_never: Final[Row | bool | None] = IMPOSSIBLE
 
-TABLE: dict[PeerState, dict[PeerEvent, Row | bool | None]] = {
+TABLE: Final[dict[PeerState, dict[PeerEvent, Row | bool | None]]] = {
     state: dict(zip(PeerEvent, cells, strict=True))
     for state, cells in {
         #                ASKED      RESOLVED  CONNECTED  GREETED   BROKEN     TIME      CLOSE

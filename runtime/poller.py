@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import select
 from collections.abc import Callable
+from typing import Final
 
 from headrace.shm.doorbell import Doorbell
 
-READ = select.EPOLLIN
-WRITE = select.EPOLLOUT
-BROKEN = select.EPOLLERR | select.EPOLLHUP  # reported unasked
+READ: Final = select.EPOLLIN
+WRITE: Final = select.EPOLLOUT
+BROKEN: Final = select.EPOLLERR | select.EPOLLHUP  # reported unasked
 
 # Called with the events that came; returns the work done.
 Handler = Callable[[int], int]

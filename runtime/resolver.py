@@ -15,14 +15,14 @@ import logging
 import socket
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from headrace.limits import RESOLVER_THREADS_MAX
 
 # (family, what `connect` takes)
 Address = tuple[int, tuple[object, ...]]
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class Resolver:

@@ -14,6 +14,7 @@ import errno
 import os
 import socket
 from collections.abc import Callable
+from typing import Final
 
 from headrace.errors import BadFrame, HeadraceError
 from headrace.limits import PEER_BYTES_PER_CYCLE_MAX, RECEIVE_BYTES_BUSY
@@ -21,9 +22,9 @@ from headrace.protocol.stream import Response, ResponseReader, SendQueue, Transf
 from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.poller import READ, WRITE, Handler, Poller
 
-CLOSED_BY_NODE = "closed by the node"
+CLOSED_BY_NODE: Final = "closed by the node"
 
-_NONE = memoryview(b"")
+_NONE: Final = memoryview(b"")
 
 
 class WireBroken(HeadraceError):

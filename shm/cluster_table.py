@@ -32,7 +32,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from struct import Struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from headrace.limits import SEQLOCK_TRIES_MAX, SEQLOCK_YIELDS_MAX
 from headrace.shm.layout import (
@@ -47,13 +47,13 @@ from headrace.shm.layout import (
 )
 from headrace.shm.region import Region, RegionError
 
-ROW_IDS_MAX = 6  # ids of replicas in a row: enough for RF 3 in any state
-IN_VIEW = 255  # in the place of their count
+ROW_IDS_MAX: Final = 6  # ids of replicas in a row: enough for RF 3 in any state
+IN_VIEW: Final = 255  # in the place of their count
 
-_FIELDS = Struct(f"=QiiiiIBBBx{ROW_IDS_MAX}i")
-_COPY_BYTES = _FIELDS.size
-_pack = _FIELDS.pack
-_unpack_from = _FIELDS.unpack_from
+_FIELDS: Final = Struct(f"=QiiiiIBBBx{ROW_IDS_MAX}i")
+_COPY_BYTES: Final = _FIELDS.size
+_pack: Final = _FIELDS.pack
+_unpack_from: Final = _FIELDS.unpack_from
 
 assert _COPY_BYTES % WORD == 0
 assert WORD + 2 * _COPY_BYTES <= CLUSTER_ROW_BYTES

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from headrace.errors import HeadraceError
 from headrace.ids import NO_KEY, PartitionKey
 
-NO_SETTINGS: dict[str, str] = {}
+NO_SETTINGS: Final[dict[str, str]] = {}
 NO_SLOT: Final = -1
 
 
@@ -88,7 +88,7 @@ class ClusterView(NamedTuple):
     released: tuple[ReleasedTopic, ...] = ()
 
 
-EMPTY_VIEW = ClusterView(0, "", -1, {}, {}, ())
+EMPTY_VIEW: Final = ClusterView(0, "", -1, {}, {}, ())
 
 Changes = Mapping[str, frozenset[int] | None]
 """By topic: the indexes of the partitions that changed; None where it is another topic, has other settings, other

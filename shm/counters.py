@@ -6,9 +6,11 @@ load and one store (90 ns).
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.shm.layout import COUNTER_WORDS
 
-NAMES = (
+NAMES: Final = (
     "requests",
     "bytes_in",
     "connections_accepted",
@@ -80,7 +82,7 @@ NAMES = (
 ) = range(len(NAMES))
 
 assert len(NAMES) <= COUNTER_WORDS
-_MASK = (1 << 64) - 1
+_MASK: Final = (1 << 64) - 1
 
 
 class Counters:

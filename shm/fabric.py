@@ -23,6 +23,7 @@ import logging
 import os
 import time
 import uuid
+from typing import Final
 
 from headrace.errors import StorageFailed
 from headrace.limits import RENEWAL_RETRY_MS
@@ -35,13 +36,13 @@ from headrace.shm.region import SHM_DIRECTORY, Region, region_prefix, rename, sw
 from headrace.shm.ring_sizes import RingSizes, bound_bytes, cluster_rows, ring_sizes, shm_bytes, view_region_bytes
 from headrace.shm.wiring import Role, Wiring
 
-PROCESSES = "processes"
-PARTITIONS = "partitions"
-VIEW = "view"
-LAG = "lag"
-BOOT_ID_DIGITS = 12
+PROCESSES: Final = "processes"
+PARTITIONS: Final = "partitions"
+VIEW: Final = "view"
+LAG: Final = "lag"
+BOOT_ID_DIGITS: Final = 12
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class Fabric:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import platform
 import threading
+from typing import Final
 
 from headrace.errors import ConfigError
 
-_lock = threading.Lock()
-_acquire = _lock.acquire
-_release = _lock.release
+_lock: Final = threading.Lock()
+_acquire: Final = _lock.acquire
+_release: Final = _lock.release
 
 
 def fence() -> None:

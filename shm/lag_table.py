@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import Struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from zlib import crc32
 
 from headrace.limits import SEQLOCK_TRIES_MAX, TOPIC_NAME_LENGTH_MAX
@@ -30,15 +30,15 @@ from headrace.shm.layout import LAG_ROW_BYTES, LAG_ROWS, LAG_TEXT, WORD
 from headrace.shm.partition_table import PartitionTable
 from headrace.shm.region import Region
 
-TEXT_BYTES = LAG_ROW_BYTES - LAG_TEXT
+TEXT_BYTES: Final = LAG_ROW_BYTES - LAG_TEXT
 
-_FIELDS = Struct("=qqIHH")
-_PLACE = Struct("=qq")
-_STAMP = Struct("=qq")
-_FIELDS_START = WORD
-_STAMP_START = 4 * WORD
-_NAME_START = 6 * WORD
-_IS_NAME = 1 << 32  # beside a checksum, which may be 0
+_FIELDS: Final = Struct("=qqIHH")
+_PLACE: Final = Struct("=qq")
+_STAMP: Final = Struct("=qq")
+_FIELDS_START: Final = WORD
+_STAMP_START: Final = 4 * WORD
+_NAME_START: Final = 6 * WORD
+_IS_NAME: Final = 1 << 32  # beside a checksum, which may be 0
 
 assert _FIELDS_START + _FIELDS.size <= _STAMP_START
 assert _STAMP_START + _STAMP.size <= _NAME_START

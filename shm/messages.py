@@ -59,18 +59,19 @@ from __future__ import annotations
 
 from enum import IntEnum
 from struct import Struct
+from typing import Final
 
-PRODUCE = 1
-RESULT = 2
-RESULT_TEXT = 3
-ADVANCED = 4
-REQUEST = 5
-REPLY = 6
-REPLY_PART = 7
-PRODUCE_PART = 8
-REQUEST_PART = 9
-FOLLOWER_FETCHED = 10
-GROWN = 11
+PRODUCE: Final = 1
+RESULT: Final = 2
+RESULT_TEXT: Final = 3
+ADVANCED: Final = 4
+REQUEST: Final = 5
+REPLY: Final = 6
+REPLY_PART: Final = 7
+PRODUCE_PART: Final = 8
+REQUEST_PART: Final = 9
+FOLLOWER_FETCHED: Final = 10
+GROWN: Final = 11
 
 
 class RequestKind(IntEnum):
@@ -107,32 +108,32 @@ class DeletionRule(IntEnum):
         return ("log start offset", "retention.ms", "retention.bytes", "headrace.retention.policy")[self]
 
 
-PRODUCE_HEADER = Struct("=QIIIihHI")
-PRODUCE_PART_HEADER = Struct("=QIxxxx")
-RESULT_ENTRY = Struct("=QIhxxqqq")
-RESULT_TEXT_HEADER = Struct("=QIxxxx")
-FOLLOWER_FETCHED_ENTRY = Struct("=IIiiqqq")
-ALTER_ISR_HEADER = Struct("=IIiHH")
-ALTER_ISR_KNOWN = Struct("=i")
-ALTER_ISR_WANTED = Struct("=ixxxxq")
-ALTER_ISR_RESULT = Struct("=h")
-OPENED_LOG = Struct("=IIqqii")
+PRODUCE_HEADER: Final = Struct("=QIIIihHI")
+PRODUCE_PART_HEADER: Final = Struct("=QIxxxx")
+RESULT_ENTRY: Final = Struct("=QIhxxqqq")
+RESULT_TEXT_HEADER: Final = Struct("=QIxxxx")
+FOLLOWER_FETCHED_ENTRY: Final = Struct("=IIiiqqq")
+ALTER_ISR_HEADER: Final = Struct("=IIiHH")
+ALTER_ISR_KNOWN: Final = Struct("=i")
+ALTER_ISR_WANTED: Final = Struct("=ixxxxq")
+ALTER_ISR_RESULT: Final = Struct("=h")
+OPENED_LOG: Final = Struct("=IIqqii")
 LOG_WAS_CLOSED, LOG_WAS_CUT = 1, 2  # its flags
-OPENED_RESULT = Struct("=h")
-NEW_REPLICA = Struct("=I")
-SLOT_ENTRY = Struct("=I")
-REQUEST_HEADER = Struct("=QhhI")
-REPLY_HEADER = Struct("=QhxxI")
-PART_HEADER = Struct("=QIxxxx")
-VIEW_FOLLOWED = Struct("=Q")
-DELETE_SEGMENTS_HEADER = Struct("=IIqqqhxxxxxx")
-SWAP_SEGMENTS_HEADER = Struct("=IIq")
-SYNCED_ENTRY = Struct("=IIqq")
-SWAPPED_SEGMENT = Struct("=qq")
-BASE_OFFSET_ENTRY = Struct("=q")
-UPKEEP_RESULT = Struct("=h")
-DESCRIBED_LOG = Struct("=II")
-CLIENT_HEADER = Struct("=HH")
+OPENED_RESULT: Final = Struct("=h")
+NEW_REPLICA: Final = Struct("=I")
+SLOT_ENTRY: Final = Struct("=I")
+REQUEST_HEADER: Final = Struct("=QhhI")
+REPLY_HEADER: Final = Struct("=QhxxI")
+PART_HEADER: Final = Struct("=QIxxxx")
+VIEW_FOLLOWED: Final = Struct("=Q")
+DELETE_SEGMENTS_HEADER: Final = Struct("=IIqqqhxxxxxx")
+SWAP_SEGMENTS_HEADER: Final = Struct("=IIq")
+SYNCED_ENTRY: Final = Struct("=IIqq")
+SWAPPED_SEGMENT: Final = Struct("=qq")
+BASE_OFFSET_ENTRY: Final = Struct("=q")
+UPKEEP_RESULT: Final = Struct("=h")
+DESCRIBED_LOG: Final = Struct("=II")
+CLIENT_HEADER: Final = Struct("=HH")
 
 assert PRODUCE_HEADER.size == 32
 assert PRODUCE_PART_HEADER.size == 16

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import Final
 
 from headrace.shm.fabric import LAG, PARTITIONS, VIEW
 from headrace.shm.lag_table import GroupLag, LagTable, lags_of
@@ -17,7 +18,7 @@ from headrace.shm.partition_table import PartitionTable
 from headrace.shm.region import SHM_DIRECTORY, Region, RegionError, region_prefix
 from headrace.shm.view_reader import ClusterViewReader
 
-ANY_BROKER = 0
+ANY_BROKER: Final = 0
 
 
 class Observer:

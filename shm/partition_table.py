@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 from enum import IntEnum
 from struct import Struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from headrace.ids import PartitionKey
 from headrace.limits import PARTITION_ROW_WORDS, SEQLOCK_TRIES_MAX, SEQLOCK_YIELDS_MAX
@@ -60,15 +60,15 @@ class PartitionRow(NamedTuple):
     bytes_appended: int
 
 
-WAITS_FOR_MARK = 1
-WAITS_FOR_END = 2
+WAITS_FOR_MARK: Final = 1
+WAITS_FOR_END: Final = 2
 
-_FIELDS = Struct(f"={len(PartitionRow._fields)}q")
-_FIELD_WORDS = len(PartitionRow._fields)
-_ROW_END = WORD + _FIELDS.size
-_pack = _FIELDS.pack
-_unpack_from = _FIELDS.unpack_from
-_NO_WAITS = bytes(WAIT_ROW_BYTES)
+_FIELDS: Final = Struct(f"={len(PartitionRow._fields)}q")
+_FIELD_WORDS: Final = len(PartitionRow._fields)
+_ROW_END: Final = WORD + _FIELDS.size
+_pack: Final = _FIELDS.pack
+_unpack_from: Final = _FIELDS.unpack_from
+_NO_WAITS: Final = bytes(WAIT_ROW_BYTES)
 
 assert 1 + _FIELD_WORDS <= PARTITION_ROW_WORDS
 

@@ -8,6 +8,7 @@ generation does, so that a process learns of a peer's death by one load a cycle.
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Final
 
 from headrace.shm.counters import Counters
 from headrace.shm.layout import (
@@ -33,8 +34,8 @@ from headrace.shm.layout import (
 )
 from headrace.shm.region import Region
 
-EXIT_CODE_NONE = 0xFFFF  # has not exited
-HOLDS_NOTHING = (1 << 64) - 1  # of a process that does not run
+EXIT_CODE_NONE: Final = 0xFFFF  # has not exited
+HOLDS_NOTHING: Final = (1 << 64) - 1  # of a process that does not run
 
 
 class ProcessState(IntEnum):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import posix_ipc
@@ -30,8 +30,8 @@ from headrace.shm.layout import (
     MAGIC,
 )
 
-SHM_DIRECTORY = "/dev/shm"
-MODE = 0o640
+SHM_DIRECTORY: Final = "/dev/shm"
+MODE: Final = 0o640
 
 
 class RegionError(HeadraceError):

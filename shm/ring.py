@@ -19,6 +19,8 @@ other's words no further than their own memory. Source: Agrona's OneToOneRingBuf
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.errors import CorruptRing
 from headrace.limits import RING_BYTES_MAX
 from headrace.shm.layout import (
@@ -33,9 +35,9 @@ from headrace.shm.layout import (
 )
 from headrace.shm.region import Region
 
-_TAIL = RING_TAIL // WORD
-_HEAD = RING_HEAD // WORD
-_DATA_WORD = RING_DATA // WORD
+_TAIL: Final = RING_TAIL // WORD
+_HEAD: Final = RING_HEAD // WORD
+_DATA_WORD: Final = RING_DATA // WORD
 
 
 def _check_ends(region: Region) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import time
+from typing import Final
 
 from headrace.errors import Fenced
 from headrace.limits import JOIN_TRIES_MAX
@@ -23,9 +24,9 @@ from headrace.shm.view_reader import ClusterViewReader
 from headrace.shm.view_writer import ClusterViewWriter
 from headrace.shm.wiring import Role, Wiring
 
-JOIN_PAUSE_S = 0.001  # a renewal by the supervisor takes a few of these
+JOIN_PAUSE_S: Final = 0.001  # a renewal by the supervisor takes a few of these
 
-_NOTHING: frozenset[int] = frozenset()
+_NOTHING: Final[frozenset[int]] = frozenset()
 
 
 class Seat:

@@ -36,7 +36,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from struct import Struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -44,9 +44,9 @@ from headrace.shm.cluster_table import Ids
 from headrace.shm.cluster_view import BrokerView, ReleasedTopic, ViewError
 from headrace.shm.layout import WORD
 
-BLOCK_HEADER_BYTES = WORD
+BLOCK_HEADER_BYTES: Final = WORD
 
-_DESCRIPTOR = Struct("=QQQQ")
+_DESCRIPTOR: Final = Struct("=QQQQ")
 
 
 class Head(msgspec.Struct, array_like=True, frozen=True):
@@ -98,9 +98,9 @@ class Delta(msgspec.Struct, array_like=True, frozen=True):
     released_gone: tuple[str, ...] = ()
 
 
-NO_HEAD = Head("", -1, (), {}, {})
-_encode = msgspec.msgpack.Encoder().encode
-_decode_delta = msgspec.msgpack.Decoder(Delta).decode
+NO_HEAD: Final = Head("", -1, (), {}, {})
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode_delta: Final = msgspec.msgpack.Decoder(Delta).decode
 
 
 class Publication(NamedTuple):
@@ -115,7 +115,7 @@ class Publication(NamedTuple):
         return zlib.crc32(_DESCRIPTOR.pack(*self))
 
 
-UNPUBLISHED = Publication(0, 0, 0, 0)
+UNPUBLISHED: Final = Publication(0, 0, 0, 0)
 
 
 def encoded_bytes(record: Head | TopicEntry | Departing | ReleasedTopic) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from headrace.shm.cluster_table import ClusterRow, fits_row, pack_row
 from headrace.shm.cluster_view import Changes, ClusterView, PartitionView, TopicView, ViewError, changed_topics
@@ -27,8 +27,8 @@ from headrace.shm.view_log import (
 )
 from headrace.shm.view_reader import ClusterViewReader, update
 
-DELETED_REPLICA_BYTES = 16  # of the log, once a partition is deleted: counted while it is served
-ROWS_KEY = "headrace.cluster.partitions.max"
+DELETED_REPLICA_BYTES: Final = 16  # of the log, once a partition is deleted: counted while it is served
+ROWS_KEY: Final = "headrace.cluster.partitions.max"
 
 
 class _Plan(NamedTuple):

@@ -14,8 +14,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from struct import Struct
+from typing import Final
 
-BLOCK_ENTRIES = 512
+BLOCK_ENTRIES: Final = 512
 
 Entry = tuple[int, int]
 

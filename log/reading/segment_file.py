@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from headrace.errors import HeadraceError
 from headrace.limits import KNOWN_PLACES_MAX
@@ -31,8 +32,8 @@ from headrace.protocol.record_batch import (
     RecordBatchHeader,
 )
 
-WINDOW_BYTES = 8 * 1024
-SCAN_BYTES = 256 * 1024
+WINDOW_BYTES: Final = 8 * 1024
+SCAN_BYTES: Final = 256 * 1024
 
 assert HEADER_BYTES <= WINDOW_BYTES <= SCAN_BYTES
 

@@ -24,6 +24,7 @@ import logging
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from headrace.errors import CorruptIndex
 from headrace.log.batch_walk import walk
@@ -52,7 +53,7 @@ from headrace.log.state.truncation_mark import TruncationMark
 from headrace.protocol.message_set import ENTRY_BYTES_MIN, old_header
 from headrace.protocol.record_batch import HEADER_BYTES, MAGIC_POSITION, MAGIC_V2, parse_header
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

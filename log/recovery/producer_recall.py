@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from operator import attrgetter
+from typing import Final
 
 from headrace.limits import RECALL_AGE_MS, RECALL_BYTES_FIRST, RECALL_BYTES_MAX, RECALL_SEGMENTS_MAX
 from headrace.log.reading.reader import LogReader
@@ -19,7 +20,7 @@ from headrace.log.state.producer import BATCHES_KEPT, Appended
 from headrace.log.state.producer_state import ProducerState
 from headrace.protocol.record_batch import CONTROL_BIT, SEQUENCE_MASK, RecordBatchHeader
 
-_HEADER_OF = attrgetter("header")
+_HEADER_OF: Final = attrgetter("header")
 
 
 def recall_batches(

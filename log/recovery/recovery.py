@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain
+from typing import Final
 
 from headrace.errors import CorruptIndex
 from headrace.log.batch_walk import Run, size_of, walk, walk_runs
@@ -26,8 +27,8 @@ from headrace.log.recovery.replay import ProducerReplay
 from headrace.log.segments.segment import Segment
 from headrace.log.state.leader_epochs import LeaderEpochs
 
-PROGRESS_COST = 64 << 20  # bytes read between two calls of `progress`, and as many index entries are due at most
-BATCH_COST = 2048  # what a batch costs besides its bytes, as bytes
+PROGRESS_COST: Final = 64 << 20  # bytes read between two calls of `progress`, and as many index entries are due at most
+BATCH_COST: Final = 2048  # what a batch costs besides its bytes, as bytes
 
 # Called with the bytes that were read since the last call.
 Progress = Callable[[int], None]

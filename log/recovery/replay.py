@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from headrace.errors import HeadraceError
 from headrace.log.batch_walk import Run, size_of
@@ -27,10 +27,10 @@ from headrace.log.state.producer_state import ProducerState
 from headrace.protocol.control_record import ABORT, COMMIT, CONTROL_KEY, MARKER_VALUE, control_type
 from headrace.protocol.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT, Buffer, iterate_records
 
-NEVER_OFFSET = 2**63 - 1
-PROGRESS_BYTES = 64 << 20  # read between two signs of life
+NEVER_OFFSET: Final = 2**63 - 1
+PROGRESS_BYTES: Final = 64 << 20  # read between two signs of life
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class Marker(NamedTuple):

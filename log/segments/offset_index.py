@@ -13,14 +13,14 @@ from __future__ import annotations
 import mmap
 from pathlib import Path
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from headrace.errors import CorruptIndex
 from headrace.log.disk import Disk
 from headrace.log.index_layout import OFFSET_ENTRY
 from headrace.log.segments.index_file import IndexFile
 
-_NATIVE = Struct("=Q")
+_NATIVE: Final = Struct("=Q")
 Buffer = bytes | memoryview | mmap.mmap
 
 

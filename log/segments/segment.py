@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
 
 from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
@@ -32,7 +33,7 @@ from headrace.log.segments.offset_index import OffsetIndex
 from headrace.log.segments.time_index import TimeIndex
 from headrace.log.segments.transaction_index import TransactionIndex
 
-_UNLIMITED = 2**63
+_UNLIMITED: Final = 2**63
 
 
 class Segment:

@@ -26,6 +26,7 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
+from typing import Final
 
 from headrace.log.batch_walk import walk
 from headrace.log.disk import Disk
@@ -44,9 +45,9 @@ from headrace.log.names import (
 )
 from headrace.log.segments.segment_deletion import retire_file, retire_segment
 
-_SIDE_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
+_SIDE_SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 def swap_segments(directory: Path, bases: list[int], disk: Disk) -> None:

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Final
 
 from headrace.log.disk import Disk
 from headrace.log.names import STRAY_SUFFIX, SUFFIXES, aside_name, path_of
 
-_COPY = re.compile(r"\.[0-9a-f]{32}-future$")
+_COPY: Final = re.compile(r"\.[0-9a-f]{32}-future$")
 
 
 def put_aside(directory: Path, bases: list[int], disk: Disk) -> Path:

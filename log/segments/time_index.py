@@ -13,15 +13,15 @@ from __future__ import annotations
 import mmap
 from pathlib import Path
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from headrace.errors import CorruptIndex
 from headrace.log.disk import Disk
 from headrace.log.index_layout import TIME_ENTRY
 from headrace.log.segments.index_file import IndexFile
 
-_TIMESTAMP = Struct(">q")
-_OFFSET = Struct(">i")
+_TIMESTAMP: Final = Struct(">q")
+_OFFSET: Final = Struct(">i")
 Buffer = bytes | memoryview | mmap.mmap
 
 

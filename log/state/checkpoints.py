@@ -16,24 +16,25 @@ import os
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
+from typing import Final
 
 from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
 from headrace.log.disk import Disk
 
-RECOVERY_POINT_FILE = "recovery-point-offset-checkpoint"
-REPLICATION_OFFSET_FILE = "replication-offset-checkpoint"
-CLEANER_OFFSET_FILE = "cleaner-offset-checkpoint"
-LOG_START_OFFSET_FILE = "log-start-offset-checkpoint"
-LEADER_EPOCH_FILE = "leader-epoch-checkpoint"
-PARTITION_METADATA_FILE = "partition.metadata"
-CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
-VERSION = "0"
-OFFSET_MAX = 2**63 - 1
+RECOVERY_POINT_FILE: Final = "recovery-point-offset-checkpoint"
+REPLICATION_OFFSET_FILE: Final = "replication-offset-checkpoint"
+CLEANER_OFFSET_FILE: Final = "cleaner-offset-checkpoint"
+LOG_START_OFFSET_FILE: Final = "log-start-offset-checkpoint"
+LEADER_EPOCH_FILE: Final = "leader-epoch-checkpoint"
+PARTITION_METADATA_FILE: Final = "partition.metadata"
+CLEAN_SHUTDOWN_FILE: Final = ".kafka_cleanshutdown"
+VERSION: Final = "0"
+OFFSET_MAX: Final = 2**63 - 1
 PARTITION_MAX = EPOCH_MAX = 2**31 - 1
-TOPIC_ID_DIGITS = 32
+TOPIC_ID_DIGITS: Final = 32
 
-_DISK = Disk()
+_DISK: Final = Disk()
 
 
 class BadCheckpoint(HeadraceError):

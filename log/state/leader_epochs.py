@@ -17,6 +17,7 @@ from __future__ import annotations
 import logging
 from bisect import bisect_right
 from pathlib import Path
+from typing import Final
 
 from headrace.ids import NO_EPOCH
 from headrace.log.disk import Disk
@@ -28,9 +29,9 @@ from headrace.log.state.checkpoints import (
     write_leader_epochs,
 )
 
-UNDEFINED = (NO_EPOCH, -1)
+UNDEFINED: Final = (NO_EPOCH, -1)
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class LeaderEpochs:

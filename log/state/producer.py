@@ -5,9 +5,9 @@ Source: Kafka `ProducerStateEntry`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-BATCHES_KEPT = 5  # as many as a producer may have in flight
+BATCHES_KEPT: Final = 5  # as many as a producer may have in flight
 
 
 class Appended(NamedTuple):

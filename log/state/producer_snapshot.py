@@ -20,6 +20,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from struct import Struct
+from typing import Final
 
 from crc32c import crc32c
 
@@ -29,14 +30,14 @@ from headrace.log.names import SNAPSHOT_SUFFIX, bases_among, path_of
 from headrace.log.state.producer import Appended, Producer
 from headrace.protocol.record_batch import SEQUENCE_MASK
 
-SNAPSHOT_VERSION = 1
-SNAPSHOTS_KEPT = 2  # besides those at the beginning of a segment
+SNAPSHOT_VERSION: Final = 1
+SNAPSHOTS_KEPT: Final = 2  # besides those at the beginning of a segment
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
-_HEAD = Struct(">hIi")
-_ENTRY = Struct(">qhiqiqiq")
-_CRC_START = 6
+_HEAD: Final = Struct(">hIi")
+_ENTRY: Final = Struct(">qhiqiqiq")
+_CRC_START: Final = 6
 
 
 class BadSnapshot(HeadraceError):

@@ -19,6 +19,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from heapq import nsmallest
 from pathlib import Path
+from typing import Final
 from weakref import WeakValueDictionary
 
 from headrace.errors import ErrorCode
@@ -28,15 +29,15 @@ from headrace.log.state.producer import BATCHES_KEPT, Appended, Producer
 from headrace.log.state.producer_snapshot import ProducerSnapshots
 from headrace.protocol.record_batch import SEQUENCE_MASK
 
-EVICTED_SHARE = 16  # of all producers: that part of them is forgotten at a time
+EVICTED_SHARE: Final = 16  # of all producers: that part of them is forgotten at a time
 
-_NONE = 0
-_OUT_OF_ORDER = int(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
-_UNKNOWN = int(ErrorCode.UNKNOWN_PRODUCER_ID)
-_OLD_EPOCH = int(ErrorCode.INVALID_PRODUCER_EPOCH)
-_NO_TRANSACTION = int(ErrorCode.INVALID_TXN_STATE)
-_OLD_COORDINATOR = int(ErrorCode.TRANSACTION_COORDINATOR_FENCED)
-_NEXT: tuple[int, None] = (_NONE, None)
+_NONE: Final = 0
+_OUT_OF_ORDER: Final = int(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+_UNKNOWN: Final = int(ErrorCode.UNKNOWN_PRODUCER_ID)
+_OLD_EPOCH: Final = int(ErrorCode.INVALID_PRODUCER_EPOCH)
+_NO_TRANSACTION: Final = int(ErrorCode.INVALID_TXN_STATE)
+_OLD_COORDINATOR: Final = int(ErrorCode.TRANSACTION_COORDINATOR_FENCED)
+_NEXT: Final[tuple[int, None]] = (_NONE, None)
 
 
 class ProducerBudget:

@@ -24,6 +24,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final
 
 from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
@@ -45,11 +46,16 @@ from headrace.log.state.checkpoints import (
     write_lines,
 )
 
-CHECKPOINT_TOPICS_FILE = "headrace-checkpoint-topics"
-OFFSET_CHECKPOINT_FILES = (RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE, LOG_START_OFFSET_FILE, CLEANER_OFFSET_FILE)
+CHECKPOINT_TOPICS_FILE: Final = "headrace-checkpoint-topics"
+OFFSET_CHECKPOINT_FILES: Final = (
+    RECOVERY_POINT_FILE,
+    REPLICATION_OFFSET_FILE,
+    LOG_START_OFFSET_FILE,
+    CLEANER_OFFSET_FILE,
+)
 
-_DISK = Disk()
-_log = logging.getLogger(__name__)
+_DISK: Final = Disk()
+_log: Final = logging.getLogger(__name__)
 
 
 class TopicCheckpoints:

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Final
 
 from headrace.log.disk import Disk
 from headrace.log.state.checkpoints import BadCheckpoint, read_lines, write_lines
 
-TRUNCATION_FILE = "headrace.truncation"
+TRUNCATION_FILE: Final = "headrace.truncation"
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class TruncationMark:

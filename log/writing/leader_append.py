@@ -16,6 +16,7 @@ Source: Kafka `UnifiedLog.appendAsLeader`, `LogValidator`, `appendEndTxnMarkers`
 from __future__ import annotations
 
 import struct
+from typing import Final
 
 from crc32c import crc32c
 
@@ -48,7 +49,7 @@ from headrace.protocol.record_batch import (
     build_batch,
 )
 
-_STAMP = struct.Struct(">qii")  # base offset, batch length, leader epoch: bytes 0 to 16
+_STAMP: Final = struct.Struct(">qii")  # base offset, batch length, leader epoch: bytes 0 to 16
 
 Result = tuple[int, int, int]  # (error, base offset, log append time or -1)
 

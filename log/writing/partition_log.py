@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageFailed
@@ -41,7 +42,7 @@ from headrace.log.writing.segment_list import SegmentList
 from headrace.log.writing.sync_state import SyncState
 from headrace.log.writing.truncation import Truncation
 
-SNAPSHOT_INTERVAL_BYTES = 64 << 20
+SNAPSHOT_INTERVAL_BYTES: Final = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)

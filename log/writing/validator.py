@@ -22,7 +22,7 @@ clamp them (`read_records` does). Source: Kafka `LogValidator`, `UnifiedLog.anal
 from __future__ import annotations
 
 from struct import Struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from crc32c import crc32c
 
@@ -46,18 +46,18 @@ from headrace.protocol.record_batch import (
     TRANSACTIONAL_BIT,
 )
 
-CODEC_MAX = 4
+CODEC_MAX: Final = 4
 # Attributes that need no further check: a known codec, in a transaction or not.
-PLAIN_ATTRIBUTES = frozenset(codec | bit for codec in range(CODEC_MAX + 1) for bit in (0, TRANSACTIONAL_BIT))
+PLAIN_ATTRIBUTES: Final = frozenset(codec | bit for codec in range(CODEC_MAX + 1) for bit in (0, TRANSACTIONAL_BIT))
 
 # Of a timestamp. The lower one is far from the last of 64 bits, so that a time span may be taken off it: compaction does.
 TIME_MIN, TIME_MAX = -(2**62), 2**63 - 1
 # What a compressed batch may at most hold: its reader stops there.
-COMPRESSED_RECORDS_MAX = COMPACTED_RECORDS_MAX
-_RATIOS_MAX = (1, 1_032, 22, 255, 32_768)  # of the codecs: bytes that can come of one
-_ATTRIBUTES = Struct(">h")
-_TIMESTAMP = Struct(">q")
-_CRC = Struct(">I")
+COMPRESSED_RECORDS_MAX: Final = COMPACTED_RECORDS_MAX
+_RATIOS_MAX: Final = (1, 1_032, 22, 255, 32_768)  # of the codecs: bytes that can come of one
+_ATTRIBUTES: Final = Struct(">h")
+_TIMESTAMP: Final = Struct(">q")
+_CRC: Final = Struct(">I")
 
 
 class BatchRules(NamedTuple):

@@ -202,6 +202,39 @@ def test_an_answer_is_received_into_the_memory_of_its_asker_where_it_fits(size, 
     assert bytes(mine[4 : 4 + size]) == b"m" * size if is_inside else not any(mine)
 
 
+@pytest.mark.parametrize("chunk", [1, 9, 5_000, 1 << 20])
+@pytest.mark.parametrize("size", [10, 50_000, 99_992, 99_993, 99_996, 99_997, 300_000])
+def test_the_only_answer_that_is_due_is_received_there_from_its_first_byte_on(size, chunk):
+    mine = memoryview(bytearray(100_000))
+    reader = ResponseReader("node 2")
+    found = []
+    for number in range(3):
+        reader.expect(number, KEY, VERSION, number, mine)
+        data = response(number, b"%d" % number * size)
+        assert reader.room().obj is mine.obj
+        while data:
+            data = receive(reader, data[:chunk]) + data[chunk:]
+            if (one := reader.next_response()) is not None:
+                found.append((one.asked.what, bytes(one.body)))
+                assert (one.body.obj is mine.obj) == (size <= 99_996)
+    assert found == [(number, b"%d" % number * size) for number in range(3)]
+
+
+def test_what_comes_after_the_only_answer_that_is_due_is_kept_for_the_next_one():
+    mine = memoryview(bytearray(100_000))
+    reader = ResponseReader("node 2")
+    reader.expect(1, KEY, VERSION, "mine", mine)
+    room = reader.room()
+    data = response(1, b"m" * 50) + response(2, b"o" * 30_000)
+    room[: len(data)] = data
+    assert reader.received(len(data))
+    first = reader.next_response()
+    assert bytes(first.body) == b"m" * 50
+    reader.expect(2, KEY, VERSION, "other")
+    assert bytes(reader.next_response().body) == b"o" * 30_000
+    assert bytes(first.body) == b"m" * 50
+
+
 def test_a_connection_that_is_gone_gives_back_what_it_was_asked():
     reader = ResponseReader("node 2")
     for what in range(3):

@@ -22,6 +22,7 @@ import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from headrace.clock import Clock, SystemClock
 from headrace.ids import TopicPartition
@@ -54,12 +55,12 @@ from headrace.workers.housekeeper.retention_scan import RetentionScan
 from headrace.workers.housekeeper.segment_sync import SegmentSync
 from headrace.workers.watched_disk import WatchedDisk
 
-SYNC_INTERVAL_MS = 1_000
-LAG_SCAN_INTERVAL_MS = 2_000
-RETIRED_SCAN_INTERVAL_MS = 30_000
-CHECKPOINT_FILES = (RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE, LOG_START_OFFSET_FILE)
+SYNC_INTERVAL_MS: Final = 1_000
+LAG_SCAN_INTERVAL_MS: Final = 2_000
+RETIRED_SCAN_INTERVAL_MS: Final = 30_000
+CHECKPOINT_FILES: Final = (RECOVERY_POINT_FILE, REPLICATION_OFFSET_FILE, LOG_START_OFFSET_FILE)
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class Housekeeper(duty_cycle.Process):

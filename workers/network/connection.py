@@ -17,6 +17,7 @@ import logging
 import socket
 from collections import deque
 from struct import Struct
+from typing import Final
 
 from headrace.errors import BadFrame, CorruptRing, Fenced
 from headrace.limits import (
@@ -39,7 +40,7 @@ from headrace.workers.network.frame_memory import FRAMES_BY_DEFAULT, FrameMemory
 from headrace.workers.network.outbox import Outbox
 from headrace.workers.network.refused_batches import Refused
 
-LARGE_ANSWERS = frozenset(
+LARGE_ANSWERS: Final = frozenset(
     {
         ApiKey.OFFSET_FETCH,
         ApiKey.JOIN_GROUP,
@@ -50,12 +51,17 @@ LARGE_ANSWERS = frozenset(
     }
 )  # whatever the request's size
 
-SHARED_FAILURES = (CorruptRing, Fenced, RegionError, ViewError)  # of what processes share, whichever request met them
+SHARED_FAILURES: Final = (
+    CorruptRing,
+    Fenced,
+    RegionError,
+    ViewError,
+)  # of what processes share, whichever request met them
 
-_NO_BUFFER = memoryview(b"")
-_unpack_size = Struct(">i").unpack_from
+_NO_BUFFER: Final = memoryview(b"")
+_unpack_size: Final = Struct(">i").unpack_from
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 # (process_id, kind, header, payload): ring messages that found no room yet
 Stalled = deque[tuple[int, int, bytes, memoryview | bytes | bytearray | None]]

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import os
 from struct import error as StructError
-from typing import Any
+from typing import Any, Final
 
 from headrace.errors import ErrorCode, HeadraceError
 from headrace.limits import CONVERTED_BYTES_MAX, EMPTY_RANGES_MAX, SHARE_BYTES_MIN
@@ -33,10 +33,10 @@ from headrace.workers.network.opening_budget import BATCH_COST, OpeningBudget
 
 PartitionData = messages.FetchResponse.PartitionData
 
-VERSION_OF_MAGIC_1 = 2
-VERSION_OF_FIRST_MESSAGE_WHOLE = 3
-VERSION_OF_MAGIC_2 = 4
-OVERDRAFT = 4  # times CONVERTED_BYTES_MAX, where many partitions have large batches
+VERSION_OF_MAGIC_1: Final = 2
+VERSION_OF_FIRST_MESSAGE_WHOLE: Final = 3
+VERSION_OF_MAGIC_2: Final = 4
+OVERDRAFT: Final = 4  # times CONVERTED_BYTES_MAX, where many partitions have large batches
 
 
 class OldRange:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from headrace.workers.network.outbox import FilePart
 
 if TYPE_CHECKING:
     from headrace.workers.network.connection import Connection
 
-_HEADER_V0 = Struct(">ii")  # frame size, correlation id
-_HEADER_V1 = Struct(">iix")  # the same and an empty tag section
+_HEADER_V0: Final = Struct(">ii")  # frame size, correlation id
+_HEADER_V1: Final = Struct(">iix")  # the same and an empty tag section
 
 Part = bytes | memoryview | FilePart
 

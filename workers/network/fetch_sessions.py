@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from random import Random
+from typing import Final
 
 from headrace.errors import ErrorCode
 from headrace.limits import SESSION_IDLE_MS_MIN, SESSION_PARTITIONS_MAX
@@ -32,11 +33,11 @@ from headrace.workers.network.connection import Connection
 from headrace.workers.network.fetch_purgatory import ParkedFetch
 from headrace.workers.network.routes import Route
 
-NO_SESSION = 0
-FIRST_EPOCH = 0
-NO_SESSION_EPOCH = -1
-_LAST_INT = 2**31 - 1
-_NONE: dict[FetchedPartition, FetchSession] = {}
+NO_SESSION: Final = 0
+FIRST_EPOCH: Final = 0
+NO_SESSION_EPOCH: Final = -1
+_LAST_INT: Final = 2**31 - 1
+_NONE: Final[dict[FetchedPartition, FetchSession]] = {}
 
 TopicKey = str | bytes  # its name, from Fetch v13 on its id
 

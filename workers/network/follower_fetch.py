@@ -25,6 +25,7 @@ Source: Kafka `Partition.fetchRecords`, `ReplicaManager.fetchMessages`, `FetchSe
 from __future__ import annotations
 
 import os
+from typing import Final
 
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.limits import FOLLOWED_PER_MESSAGE_MAX, OUTBOX_BYTES_MAX
@@ -43,14 +44,14 @@ from headrace.workers.network.outbox import FilePart
 from headrace.workers.network.partition_reads import SMALL_RANGE_BYTES, may_be_replica, refusal, refusal_of
 from headrace.workers.network.routes import Route
 
-VERSION_OF_TOPIC_IDS = 13
-VERSION_OLDEST = 11  # of a broker that may be in our cluster
+VERSION_OF_TOPIC_IDS: Final = 13
+VERSION_OLDEST: Final = 11  # of a broker that may be in our cluster
 
 _PartitionData = messages.FetchResponse.PartitionData
 _TopicResponse = messages.FetchResponse.FetchableTopicResponse
 _EpochEndOffset = messages.FetchResponse.EpochEndOffset
 
-_pack_fetched = FOLLOWER_FETCHED_ENTRY.pack
+_pack_fetched: Final = FOLLOWER_FETCHED_ENTRY.pack
 
 
 def handle(context: Context, exchange: Exchange, request: messages.FetchRequest, replica_id: int) -> None:

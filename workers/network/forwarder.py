@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 from headrace.runtime.mailbox import Mailbox
 from headrace.shm.messages import ReplyStatus
@@ -18,7 +19,7 @@ from headrace.workers.network.ring_sender import RingSender
 # Called with the response body, or None where the other process was lost, or had no right answer.
 OnResult = Callable[[memoryview | None], None]
 
-_REASONS = {
+_REASONS: Final = {
     ReplyStatus.REFUSED: "the process that was asked has no right answer",
     ReplyStatus.UNKNOWN_KIND: "the process that was asked does not serve this",
     ReplyStatus.PEER_DIED: "no answer from the process that was asked, outcome unknown",

@@ -15,12 +15,12 @@ Source: Kafka `SimpleMemoryPool`, `queued.max.request.bytes` (KIP-72).
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from headrace.workers.network.connection import Connection
 
-FRAMES_BY_DEFAULT = 2  # of the largest size, where no bound is set
+FRAMES_BY_DEFAULT: Final = 2  # of the largest size, where no bound is set
 
 
 def frame_memory_max(queued_max: int, frame_max: int, network_count: int) -> int:

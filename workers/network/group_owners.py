@@ -10,7 +10,7 @@ Source: Kafka `GroupCoordinator.partitionFor`, `AutoTopicCreationManager`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from headrace.errors import BadFrame
 from headrace.ids import OFFSETS_TOPIC, coordinator_partition, owner_of
@@ -23,7 +23,7 @@ from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.topic_creations import CREATE_TIMEOUT_MS
 
-GROUP_ID_BYTES_MAX = 2**15 - 1  # a string's; it is hashed here, before the request is decoded
+GROUP_ID_BYTES_MAX: Final = 2**15 - 1  # a string's; it is hashed here, before the request is decoded
 
 
 def partition_of_group(context: Context, group_id: str) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from typing import Final
 
 
 def _find_trim() -> Callable[[int], int] | None:
@@ -19,7 +20,7 @@ def _find_trim() -> Callable[[int], int] | None:
     return trim
 
 
-_trim = _find_trim()
+_trim: Final = _find_trim()
 
 
 def trim_heap() -> bool:

@@ -22,6 +22,7 @@ import socket
 import struct
 from collections.abc import Iterator
 from functools import partial
+from typing import Final
 
 from headrace.errors import BadFrame
 from headrace.limits import (
@@ -60,16 +61,16 @@ from headrace.workers.network.frame_memory import FrameMemory, frame_memory_max
 from headrace.workers.network.heap import trim_heap
 from headrace.workers.network.router import route
 
-CLOCK_MASK = 3  # the time is read before each fourth request of a connection
-CONNECTIONS_CHECK_INTERVAL_MS = 1_000
-SLOW_READER_DEADLINE_MS = 60_000  # a socket that takes nothing for this long is closed
-SHRINK_AFTER_IDLE_MS = 10_000
-CLOSED_BEFORE_TRIM = 500  # connections: 10 MB
-STALLED_WAIT_MAX_MS = 2  # the doorbell rings when a crowded ring gets room; this is for a ring that was missed
+CLOCK_MASK: Final = 3  # the time is read before each fourth request of a connection
+CONNECTIONS_CHECK_INTERVAL_MS: Final = 1_000
+SLOW_READER_DEADLINE_MS: Final = 60_000  # a socket that takes nothing for this long is closed
+SHRINK_AFTER_IDLE_MS: Final = 10_000
+CLOSED_BEFORE_TRIM: Final = 500  # connections: 10 MB
+STALLED_WAIT_MAX_MS: Final = 2  # the doorbell rings when a crowded ring gets room; this is for a ring that was missed
 
-_NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_NO_DESCRIPTORS: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class NetworkLoop(Process):

@@ -14,14 +14,15 @@ Runs in: a network worker, one object for a request that opens anything.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from headrace.limits import OPENED_BYTES_MAX, OPENED_RATIO_MAX, OPENED_RECORD_COST
 from headrace.protocol.conversion import opening_cost
 from headrace.protocol.record_batch import Record
 
-HEAVY_COST = 4 << 20
-BATCH_COST = 4 << 10  # 20 us, whatever is in it
-VAIN_RATIO = 1_024  # bytes that may have come out of one before it failed
+HEAVY_COST: Final = 4 << 20
+BATCH_COST: Final = 4 << 10  # 20 us, whatever is in it
+VAIN_RATIO: Final = 1_024  # bytes that may have come out of one before it failed
 
 assert HEAVY_COST < OPENED_BYTES_MAX
 

@@ -13,11 +13,12 @@ from __future__ import annotations
 import os
 import socket
 from collections import deque
+from typing import Final
 
 from headrace.limits import OUTBOX_JOIN_BYTES_MAX, SENDFILE_BYTES_MAX
 
-_MORE = socket.MSG_MORE | socket.MSG_DONTWAIT
-_NO_MORE = socket.MSG_DONTWAIT
+_MORE: Final = socket.MSG_MORE | socket.MSG_DONTWAIT
+_NO_MORE: Final = socket.MSG_DONTWAIT
 
 
 class FilePart:

@@ -5,14 +5,16 @@ Runs in: a network worker. Source: Kafka `Partition.getLocalLog`, `checkCurrentL
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.workers.network.context import Context
 from headrace.workers.network.routes import Route
 
-SMALL_RANGE_BYTES = 16 * 1024  # of records, that are read rather than sent from their file
-CONSUMER_REPLICA_ID_MAX = -1
+SMALL_RANGE_BYTES: Final = 16 * 1024  # of records, that are read rather than sent from their file
+CONSUMER_REPLICA_ID_MAX: Final = -1
 
 _PartitionData = messages.FetchResponse.PartitionData
 

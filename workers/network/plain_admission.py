@@ -10,6 +10,7 @@ Source: Kafka `LogValidator.assignOffsetsNonCompressed`.
 from __future__ import annotations
 
 from struct import Struct
+from typing import Final
 
 from crc32c import crc32c
 
@@ -29,12 +30,12 @@ from headrace.protocol.record_batch import (
 from headrace.protocol.record_scan import scan_records
 
 # Of a batch's header: length, last offset delta, base and largest timestamp, count.
-_FIELDS = Struct(">8xi11xiqq14xi")
-_unpack_fields = _FIELDS.unpack_from
-_HEAD = Struct("8B")  # of the first record
-_unpack_head = _HEAD.unpack_from
-_CRC = Struct(">I")
-_TIMESTAMP = Struct(">q")
+_FIELDS: Final = Struct(">8xi11xiqq14xi")
+_unpack_fields: Final = _FIELDS.unpack_from
+_HEAD: Final = Struct("8B")  # of the first record
+_unpack_head: Final = _HEAD.unpack_from
+_CRC: Final = Struct(">I")
+_TIMESTAMP: Final = Struct(">q")
 
 assert _FIELDS.size == HEADER_BYTES
 

@@ -11,7 +11,7 @@ Bound: exchanges per connection (PIPELINED_REQUESTS_MAX) times connections.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from headrace.errors import ErrorCode
 from headrace.shm.messages import PRODUCE_HEADER, RESULT_ENTRY, RESULT_TEXT_HEADER
@@ -20,9 +20,9 @@ from headrace.workers.network.refused_batches import error_to_tell
 
 # (error, base_offset, log_append_time_ms, log_start_offset)
 Result = tuple[int, int, int, int]
-SEQUENCE_BITS = 32
+SEQUENCE_BITS: Final = 32
 
-_entries = RESULT_ENTRY.iter_unpack
+_entries: Final = RESULT_ENTRY.iter_unpack
 
 
 class PendingProduce:

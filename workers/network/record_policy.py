@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from itertools import islice
 from struct import Struct
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from crc32c import crc32c
 
@@ -54,20 +54,20 @@ from headrace.settings import Settings, topic_values
 from headrace.workers.network.opening_budget import BATCH_COST, OpeningBudget
 from headrace.workers.network.plain_admission import check_plain, check_range
 
-PRODUCER = "producer"
+PRODUCER: Final = "producer"
 
-_CODECS = {
+_CODECS: Final = {
     "uncompressed": Codec.NONE,
     "gzip": Codec.GZIP,
     "snappy": Codec.SNAPPY,
     "lz4": Codec.LZ4,
     "zstd": Codec.ZSTD,
 }
-_CODEC_POSITION = ATTRIBUTES_POSITION + 1
-_LENGTH = Struct(">i")
-_CRC = Struct(">I")
-_ATTRIBUTES = Struct(">h")
-_TIMESTAMP = Struct(">q")
+_CODEC_POSITION: Final = ATTRIBUTES_POSITION + 1
+_LENGTH: Final = Struct(">i")
+_CRC: Final = Struct(">I")
+_ATTRIBUTES: Final = Struct(">h")
+_TIMESTAMP: Final = Struct(">q")
 
 Buffer = bytes | bytearray | memoryview
 

@@ -15,11 +15,13 @@ Runs in: a network worker. Bound: REFUSED_PARTITIONS_MAX for each connection; fu
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.errors import ErrorCode
 from headrace.limits import PRODUCE_IN_FLIGHT_MAX, REFUSED_PARTITIONS_MAX
 
-_NOT_STORED = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-_REFUSALS = frozenset(
+_NOT_STORED: Final = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+_REFUSALS: Final = frozenset(
     {
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
         ErrorCode.LEADER_NOT_AVAILABLE,
@@ -28,7 +30,7 @@ _REFUSALS = frozenset(
         ErrorCode.NOT_ENOUGH_REPLICAS,
     }
 )  # that say nothing of the batch: it will be sent again as it is. Not of topics that are not there: a client chooses their names
-_SEQUENCE_ERRORS = frozenset({ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID})
+_SEQUENCE_ERRORS: Final = frozenset({ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID})
 
 Refused = dict[tuple[str, int], int]
 

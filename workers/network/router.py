@@ -8,6 +8,7 @@ whatever its version.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from headrace.errors import BadFrame
 from headrace.protocol.apis import ApiKey, response_header_version
@@ -68,7 +69,7 @@ from headrace.workers.network.handlers import (
 
 Handler = Callable[[Context, Exchange, memoryview], None]
 
-HANDLERS: dict[int, Handler] = {
+HANDLERS: Final[dict[int, Handler]] = {
     ApiKey.PRODUCE: a00_produce.handle,
     ApiKey.FETCH: a01_fetch.handle,
     ApiKey.LIST_OFFSETS: a02_list_offsets.handle,
@@ -120,7 +121,7 @@ HANDLERS: dict[int, Handler] = {
 assert HANDLERS.keys() == SERVED.keys()
 
 # (api key, version) -> (handler, whether the response header is flexible)
-_SERVED: dict[tuple[int, int], tuple[Handler, bool]] = {
+_SERVED: Final[dict[tuple[int, int], tuple[Handler, bool]]] = {
     (key, version): (HANDLERS[key], response_header_version(key, version) > 0)
     for key, (low, high) in SERVED.items()
     for version in range(low, high + 1)

@@ -10,6 +10,8 @@ Source: Kafka `AutoTopicCreationManager.sendCreateTopicRequest`.
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.ids import BrokerId
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -21,9 +23,9 @@ from headrace.shm.cluster_view import BrokerView, ClusterView
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.forwarder import Forwarder, OnResult
 
-CREATE_VERSION = 4  # the version of CreateTopics that nodes speak to a controller
-CREATE_TIMEOUT_MS = 10_000
-ANSWER_EXTRA_MS = 5_000  # for the way there and back
+CREATE_VERSION: Final = 4  # the version of CreateTopics that nodes speak to a controller
+CREATE_TIMEOUT_MS: Final = 10_000
+ANSWER_EXTRA_MS: Final = 5_000  # for the way there and back
 
 
 class TopicCreations:

@@ -6,10 +6,11 @@ Source: Kafka `Topic.validate`.
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from headrace.limits import TOPIC_NAME_LENGTH_MAX
 
-_LEGAL = re.compile(r"[a-zA-Z0-9._-]+\Z")
+_LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]+\Z")
 
 
 def is_valid_topic_name(name: str | None) -> bool:

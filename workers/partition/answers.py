@@ -8,6 +8,8 @@ backlog is bounded.
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.errors import ErrorCode
 from headrace.ids import RequestId
 from headrace.limits import BACKLOG_ENTRIES_MAX
@@ -15,10 +17,10 @@ from headrace.shm.messages import ADVANCED, GROWN, RESULT, RESULT_ENTRY, SLOT_EN
 from headrace.shm.seat import Seat
 from headrace.workers.partition.replica import Replica
 
-ENTRIES_PER_MESSAGE = 256
-SLOTS_PER_MESSAGE = 1024
+ENTRIES_PER_MESSAGE: Final = 256
+SLOTS_PER_MESSAGE: Final = 1024
 
-_pack_result = RESULT_ENTRY.pack
+_pack_result: Final = RESULT_ENTRY.pack
 
 
 class Answers:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 import struct
+from typing import Final
 
 from headrace.errors import ErrorCode, StorageFailed
 from headrace.ids import PartitionKey, RequestId
@@ -27,17 +28,17 @@ from headrace.workers.partition.produce_purgatory import ProducePurgatory
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replicas import Replicas
 
-ACKS_NONE = 0
-ACKS_LEADER = 1
-ACKS_ALL = -1
+ACKS_NONE: Final = 0
+ACKS_LEADER: Final = 1
+ACKS_ALL: Final = -1
 
-_NONE = int(ErrorCode.NONE)
-_NOT_LEADER = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-_NOT_ENOUGH_REPLICAS = int(ErrorCode.NOT_ENOUGH_REPLICAS)
-_STORAGE_ERROR = int(ErrorCode.KAFKA_STORAGE_ERROR)
-_UNKNOWN_PRODUCER = int(ErrorCode.UNKNOWN_PRODUCER_ID)
+_NONE: Final = int(ErrorCode.NONE)
+_NOT_LEADER: Final = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+_NOT_ENOUGH_REPLICAS: Final = int(ErrorCode.NOT_ENOUGH_REPLICAS)
+_STORAGE_ERROR: Final = int(ErrorCode.KAFKA_STORAGE_ERROR)
+_UNKNOWN_PRODUCER: Final = int(ErrorCode.UNKNOWN_PRODUCER_ID)
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 # (process_id of the network worker, request_id, index, acks, timeout_ms)
 Ticket = tuple[int, RequestId, int, int, int]

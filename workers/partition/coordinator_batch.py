@@ -9,6 +9,7 @@ Source: format in `protocol/record_batch.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from headrace.ids import NO_EPOCH, NO_PRODUCER_ID
 from headrace.protocol.compression import compress
@@ -26,10 +27,10 @@ from headrace.protocol.record_batch import (
 from headrace.protocol.varint import encode_varlong
 from headrace.workers.coordinators.effects import KeyValue
 
-RECORD_OVERHEAD_BYTES_MAX = 24  # length, attributes, deltas, lengths of key and value, header count
+RECORD_OVERHEAD_BYTES_MAX: Final = 24  # length, attributes, deltas, lengths of key and value, header count
 
 
-_VARINTS = tuple(encode_varlong(value) for value in range(4096))  # lengths and ordinals, nearly all of them
+_VARINTS: Final = tuple(encode_varlong(value) for value in range(4096))  # lengths and ordinals, nearly all of them
 
 
 def size_of(records: Sequence[KeyValue]) -> int:

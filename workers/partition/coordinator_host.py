@@ -24,7 +24,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections import deque
-from typing import Any, Generic
+from typing import Any, Final, Generic
 
 from headrace.errors import ErrorCode, Fenced, StorageExhausted, StorageFailed
 from headrace.ids import coordinator_partition
@@ -51,17 +51,17 @@ from headrace.workers.partition.log_slices import Batch, LogSlices
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.steady_clock import SteadyClock
 
-LOAD_BYTES_PER_CYCLE = 1024 * 1024
-BATCH_BYTES_WANTED = 256 * 1024  # a batch takes further appends up to here
+LOAD_BYTES_PER_CYCLE: Final = 1024 * 1024
+BATCH_BYTES_WANTED: Final = 256 * 1024  # a batch takes further appends up to here
 
 # A full disk gives no group another coordinator. A member that is sent to look for one is out of its group before it is back:
 # librdkafka sends no heartbeats meanwhile. So it is told to try here again, as while a group is loaded (NO_ROOM).
-_LOST = ErrorCode.KAFKA_STORAGE_ERROR
-_START_LOADING = "start loading"  # the host's own events among the timers
-_COMMITS_DUE = "commits due"
-_new = tuple.__new__  # a third of the time of a NamedTuple's own constructor
+_LOST: Final = ErrorCode.KAFKA_STORAGE_ERROR
+_START_LOADING: Final = "start loading"  # the host's own events among the timers
+_COMMITS_DUE: Final = "commits due"
+_new: Final = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class Hosted(Generic[C]):

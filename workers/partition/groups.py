@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from headrace.ids import OFFSETS_TOPIC, TopicPartition
 from headrace.shm.counters import (
@@ -27,8 +27,8 @@ from headrace.workers.coordinators.group_records import offset_key_prefix
 from headrace.workers.coordinators.rebalance_reason import RebalanceReason, RebalanceStarted
 from headrace.workers.partition.lag_rows import LagRows
 
-_R = RebalanceReason
-_COUNTERS = {
+_R: Final = RebalanceReason
+_COUNTERS: Final = {
     _R.MEMBER_JOINED: REBALANCES_JOINED,
     _R.STATIC_MEMBER_REJOINED: REBALANCES_JOINED,
     _R.MEMBER_LEFT: REBALANCES_LEFT,

@@ -8,11 +8,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final
 
 from headrace.ids import TopicPartition
 from headrace.log.state.topic_checkpoints import TopicCheckpoints
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class KnownCheckpoints:

@@ -9,17 +9,18 @@ Bound: `headrace.lag.rows.max` rows; offsets beyond are not shown, and the log s
 from __future__ import annotations
 
 import logging
+from typing import Final
 
 from headrace.limits import ROWS_PER_FLUSH_MAX
 from headrace.shm.lag_table import LagTable
 from headrace.workers.coordinators.effects import KeyValue
 from headrace.workers.coordinators.group_records import commit_ms_of, offset_of, read_suffix
 
-FLUSH_INTERVAL_MS = 500
-_PARTITION_BYTES = 4  # at the end of an offset's key
-_SIGN_MAX = 127  # of its first byte
+FLUSH_INTERVAL_MS: Final = 500
+_PARTITION_BYTES: Final = 4  # at the end of an offset's key
+_SIGN_MAX: Final = 127  # of its first byte
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class LagRows:

@@ -14,6 +14,7 @@ import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from headrace.errors import HeadraceError
 from headrace.ids import TopicPartition
@@ -23,8 +24,8 @@ from headrace.log.names import STRAY_SUFFIX, aside_name
 from headrace.log.state.checkpoints import PARTITION_MAX, PARTITION_METADATA_FILE, is_number, read_partition_metadata
 from headrace.shm.seat import Seat
 
-_UNBOUNDED = 2**63
-_log = logging.getLogger(__name__)
+_UNBOUNDED: Final = 2**63
+_log: Final = logging.getLogger(__name__)
 
 
 class Unfound(HeadraceError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from struct import Struct
+from typing import Final
 
 from headrace.log.reading.reader import LogReader
 from headrace.log.writing.partition_log import PartitionLog
@@ -22,12 +23,12 @@ from headrace.protocol.record_batch import (
     RecordBatchHeader,
 )
 
-SLICE_BYTES = 512 * 1024
+SLICE_BYTES: Final = 512 * 1024
 
 Batch = tuple[RecordBatchHeader, memoryview]
 
-_SIZE = Struct(">i")
-_make_header = RecordBatchHeader._make
+_SIZE: Final = Struct(">i")
+_make_header: Final = RecordBatchHeader._make
 assert HEADER_BYTES <= SLICE_BYTES
 
 

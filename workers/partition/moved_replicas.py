@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Container
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from headrace.errors import Fenced
 from headrace.shm.fence import fence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Observer = Callable[["Replica"], object]
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class MovedReplicas:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from headrace.errors import ErrorCode
 from headrace.limits import OPENED_LOGS_PER_REQUEST_MAX
@@ -17,7 +17,7 @@ from headrace.runtime.mailbox import Mailbox
 from headrace.shm.messages import LOG_WAS_CLOSED, LOG_WAS_CUT, OPENED_LOG, OPENED_RESULT, ReplyStatus, RequestKind
 from headrace.workers.partition.replica import Replica
 
-RETRY_MS = 200
+RETRY_MS: Final = 200
 
 
 class OpenedLog(NamedTuple):

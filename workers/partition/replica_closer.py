@@ -16,6 +16,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Final
 
 from headrace.errors import StorageExhausted, StorageFailed
 from headrace.ids import TopicPartition, partition_key
@@ -36,7 +37,7 @@ from headrace.workers.partition.log_directories import LogDirectories
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.storage_failures import StorageFailures
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class ReplicaCloser:

@@ -22,6 +22,7 @@ import logging
 import os
 import uuid
 from pathlib import Path
+from typing import Final
 
 from headrace.clock import Clock
 from headrace.errors import ErrorCode, HeadraceError, StorageExhausted, StorageFailed
@@ -40,7 +41,7 @@ from headrace.shm.partition_table import RowState
 from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replicas import Replicas
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 _TopicResult = messages.AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult
 _PartitionResult = messages.AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult
 

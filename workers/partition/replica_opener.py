@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Final
 
 from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageFailed
@@ -39,7 +40,7 @@ from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replication.live_brokers import LiveBrokers
 from headrace.workers.partition.storage_failures import StorageFailures
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class ReplicaOpener:

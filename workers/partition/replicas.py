@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from typing import Final
 
 from headrace.clock import Clock
 from headrace.errors import HeadraceError, StorageFailed
@@ -45,9 +46,9 @@ from headrace.workers.partition.replication.live_brokers import LiveBrokers
 from headrace.workers.partition.storage_failures import StorageFailures
 from headrace.workers.watched_disk import WatchedDisk
 
-OPENING_SLICE_NS = OPENING_SLICE_MS * 1_000_000
+OPENING_SLICE_NS: Final = OPENING_SLICE_MS * 1_000_000
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class Replicas:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Final
 
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
 from headrace.limits import REOPEN_INTERVAL_MS
@@ -26,7 +27,7 @@ from headrace.workers.partition.log_directories import LogDirectories
 from headrace.workers.partition.log_opener import LogOpener
 from headrace.workers.partition.replica import Replica
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class StorageFailures:

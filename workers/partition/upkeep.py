@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Final
 
 from headrace.errors import ErrorCode, StorageFailed
 from headrace.ids import PartitionKey, TopicPartition
@@ -36,11 +37,11 @@ from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replication.live_brokers import LiveBrokers
 from headrace.workers.partition.replication.record_deletions import RecordDeletion, RecordDeletions
 
-TO_HIGH_WATERMARK = -1
+TO_HIGH_WATERMARK: Final = -1
 
 _PartitionResult = messages.DeleteRecordsResponse.DeleteRecordsPartitionResult
 _TopicResult = messages.DeleteRecordsResponse.DeleteRecordsTopicResult
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class Upkeep:

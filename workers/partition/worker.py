@@ -14,6 +14,8 @@ meanwhile.
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.clock import Clock, SystemClock
 from headrace.limits import IDLE_WAIT_MAX_MS, TIMED_WAIT_MAX_MS
 from headrace.runtime import duty_cycle
@@ -43,7 +45,7 @@ from headrace.workers.partition.replication.record_deletions import RecordDeleti
 from headrace.workers.partition.replication.throttle import Throttle
 from headrace.workers.partition.upkeep import Upkeep
 
-TICK_INTERVAL_MS = 50
+TICK_INTERVAL_MS: Final = 50
 
 
 class PartitionWorker(duty_cycle.Process):

@@ -10,6 +10,7 @@ Source: Kafka `KafkaApis.handleProduceRequest`, `ProduceRequest.validateRecords`
 from __future__ import annotations
 
 from struct import Struct
+from typing import Final
 
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import INTERNAL_TOPICS
@@ -32,17 +33,17 @@ from headrace.workers.network.produce_ledger import PendingProduce, Result
 from headrace.workers.network.record_policy import Buffer, RejectedRecords
 from headrace.workers.network.routes import Route
 
-ATTRIBUTES_LOW_BYTE = 22
-MAGIC_BYTE = 16
-CODEC_ZSTD = 4
-VERSION_OF_MAGIC_2 = 3
-VERSION_OF_ZSTD = 7
-VERSION_OF_APPEND_TIME = 2
-VERSION_OF_LOG_START = 5
+ATTRIBUTES_LOW_BYTE: Final = 22
+MAGIC_BYTE: Final = 16
+CODEC_ZSTD: Final = 4
+VERSION_OF_MAGIC_2: Final = 3
+VERSION_OF_ZSTD: Final = 7
+VERSION_OF_APPEND_TIME: Final = 2
+VERSION_OF_LOG_START: Final = 5
 
-ADMIN_CLIENT_ID = "__admin_client"  # Kafka's tools may write internal topics under this name
+ADMIN_CLIENT_ID: Final = "__admin_client"  # Kafka's tools may write internal topics under this name
 
-_pack_header = PRODUCE_HEADER.pack
+_pack_header: Final = PRODUCE_HEADER.pack
 _TopicResponse = messages.ProduceResponse.TopicProduceResponse
 _PartitionResponse = messages.ProduceResponse.PartitionProduceResponse
 _RecordError = messages.ProduceResponse.BatchIndexAndErrorMessage
@@ -264,4 +265,4 @@ def _template(version: int, name: str) -> _Template:
     return template
 
 
-_templates: dict[tuple[int, str], _Template] = {}
+_templates: Final[dict[tuple[int, str], _Template]] = {}

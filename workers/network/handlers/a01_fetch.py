@@ -22,6 +22,7 @@ KIP-320 for epochs.
 from __future__ import annotations
 
 import os
+from typing import Final
 
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.limits import OUTBOX_BYTES_MAX
@@ -46,12 +47,12 @@ from headrace.workers.network.partition_reads import (
 )
 from headrace.workers.network.routes import Route
 
-READ_COMMITTED = 1
-VERSION_OF_FIRST_MESSAGE_WHOLE = 3
-VERSION_OF_ZSTD = 10
-VERSION_OF_CLOSEST = 11
-VERSION_OF_TOPIC_IDS = 13
-VERSION_OF_REPLICA_STATE = 15
+READ_COMMITTED: Final = 1
+VERSION_OF_FIRST_MESSAGE_WHOLE: Final = 3
+VERSION_OF_ZSTD: Final = 10
+VERSION_OF_CLOSEST: Final = 11
+VERSION_OF_TOPIC_IDS: Final = 13
+VERSION_OF_REPLICA_STATE: Final = 15
 
 _TopicRequest = messages.FetchRequest.FetchTopic
 _PartitionRequest = messages.FetchRequest.FetchPartition

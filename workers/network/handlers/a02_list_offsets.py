@@ -14,6 +14,7 @@ timestamp, KIP-405 and KIP-1005 for tiered storage.
 from __future__ import annotations
 
 from collections import Counter
+from typing import Final
 
 from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.log.names import LOG_SUFFIX, path_of
@@ -28,18 +29,18 @@ from headrace.workers.network.handlers.a01_fetch import READ_COMMITTED
 from headrace.workers.network.partition_reads import CONSUMER_REPLICA_ID_MAX, may_be_replica, refusal_of
 from headrace.workers.network.routes import Route
 
-LATEST = -1
-EARLIEST = -2
-MAX_TIMESTAMP = -3
-EARLIEST_LOCAL = -4
-LATEST_TIERED = -5
-VERSION_OF_ONE_OFFSET = 1
-VERSION_OF_NOT_AVAILABLE = 5
-FIRST_VERSIONS = {LATEST: 0, EARLIEST: 0, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
-NO_VERSION = 1 << 15  # knows a negative time that is none of these
-NOT_FOUND = (-1, -1, -1)
-DEBUGGING_REPLICA = -2
-LOG_EPOCH_MS = (
+LATEST: Final = -1
+EARLIEST: Final = -2
+MAX_TIMESTAMP: Final = -3
+EARLIEST_LOCAL: Final = -4
+LATEST_TIERED: Final = -5
+VERSION_OF_ONE_OFFSET: Final = 1
+VERSION_OF_NOT_AVAILABLE: Final = 5
+FIRST_VERSIONS: Final = {LATEST: 0, EARLIEST: 0, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
+NO_VERSION: Final = 1 << 15  # knows a negative time that is none of these
+NOT_FOUND: Final = (-1, -1, -1)
+DEBUGGING_REPLICA: Final = -2
+LOG_EPOCH_MS: Final = (
     -2
 )  # in the place of a time: the epoch is the log's last; Apache's broker says -1, and the partition's epoch
 

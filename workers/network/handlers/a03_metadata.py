@@ -9,6 +9,8 @@ Source: Kafka `KafkaApis.handleTopicMetadataRequest`, `AutoTopicCreationManager`
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.errors import ErrorCode
 from headrace.limits import CREATED_AT_ONCE_MAX
 from headrace.protocol import messages
@@ -26,8 +28,8 @@ from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.topic_creations import CREATE_TIMEOUT_MS, CREATE_VERSION
 from headrace.workers.network.topic_names import is_valid_topic_name
 
-ALL_TOPICS_IS_EMPTY_VERSION = 0
-VERSION_OF_IDS_ASKED = 12
+ALL_TOPICS_IS_EMPTY_VERSION: Final = 0
+VERSION_OF_IDS_ASKED: Final = 12
 
 _Topic = messages.MetadataResponse.MetadataResponseTopic
 _Partition = messages.MetadataResponse.MetadataResponsePartition

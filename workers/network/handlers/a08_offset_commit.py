@@ -6,11 +6,13 @@ Source: Kafka `KafkaApis.handleOffsetCommitRequest`.
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.group_owners import first_group_id, forward_to_group
 
-VERSION_OF_ZOOKEEPER = 0
+VERSION_OF_ZOOKEEPER: Final = 0
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:

@@ -5,6 +5,8 @@ Source: Kafka `KafkaApis.handleOffsetFetchRequest`; KIP-709 for several groups a
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
@@ -12,8 +14,8 @@ from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.group_owners import ask_owners, first_group_id, forward_to_group, owner_of_group
 
-VERSION_OF_ZOOKEEPER = 0
-VERSION_OF_MANY_GROUPS = 8
+VERSION_OF_ZOOKEEPER: Final = 0
+VERSION_OF_MANY_GROUPS: Final = 8
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:

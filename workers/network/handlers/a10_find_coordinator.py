@@ -10,6 +10,7 @@ Source: Kafka `KafkaApis.handleFindCoordinatorRequest`; KIP-699 for several keys
 from __future__ import annotations
 
 import logging
+from typing import Final
 
 from headrace.errors import ErrorCode
 from headrace.ids import OFFSETS_TOPIC
@@ -21,13 +22,15 @@ from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.group_owners import check_named, partition_of_group, with_offsets_topic
 
-VERSION_OF_MANY_KEYS = 4
-GROUP = 0
-TRANSACTION = 1
-NO_COORDINATOR = "no coordinator is available: {}"
-NO_TRANSACTIONS = "this node does not serve transactions yet: use an idempotent producer without a transactional id"
+VERSION_OF_MANY_KEYS: Final = 4
+GROUP: Final = 0
+TRANSACTION: Final = 1
+NO_COORDINATOR: Final = "no coordinator is available: {}"
+NO_TRANSACTIONS: Final = (
+    "this node does not serve transactions yet: use an idempotent producer without a transactional id"
+)
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 _Coordinator = messages.FindCoordinatorResponse.Coordinator
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import re
+from typing import Final
 
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
@@ -19,10 +20,10 @@ from headrace.protocol.codec import decode_request, encode_response
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 
-VERSION_OF_SOFTWARE_NAME = 3
+VERSION_OF_SOFTWARE_NAME: Final = 3
 
-_log = logging.getLogger(__name__)
-_LEGAL_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?\Z")
+_log: Final = logging.getLogger(__name__)
+_LEGAL_SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?\Z")
 _ApiVersion = messages.ApiVersionsResponse.ApiVersion
 
 

@@ -8,6 +8,8 @@ Source: Kafka `KafkaApis.handleDeleteRecordsRequest`; KIP-107.
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -15,7 +17,7 @@ from headrace.protocol.codec import decode_request, decode_response, encode_requ
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 
-NO_LOW_WATERMARK = -1
+NO_LOW_WATERMARK: Final = -1
 
 _Request = messages.DeleteRecordsRequest
 _Wanted = messages.DeleteRecordsRequest.DeleteRecordsPartition

@@ -5,6 +5,8 @@ Source: Kafka `AclApis.handleDeleteAcls`.
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -12,7 +14,7 @@ from headrace.protocol.codec import decode_request, encode_response
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 
-NO_AUTHORIZER = "No Authorizer is configured."
+NO_AUTHORIZER: Final = "No Authorizer is configured."
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:

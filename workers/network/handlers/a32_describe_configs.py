@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from headrace.errors import ErrorCode, cut
 from headrace.protocol import messages
@@ -27,16 +27,16 @@ from headrace.settings import (
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 
-RESOURCE_TOPIC = 2
-RESOURCE_BROKER = 4
-RESOURCE_BROKER_LOGGER = 8
-SOURCE_TOPIC = 1
-SOURCE_BROKER = 2
-SOURCE_ALL_BROKERS = 3
-SOURCE_STATIC_BROKER = 4
-SOURCE_DEFAULT = 5
-SOURCE_BROKER_LOGGER = 6
-ROOT_LOGGER = "root"
+RESOURCE_TOPIC: Final = 2
+RESOURCE_BROKER: Final = 4
+RESOURCE_BROKER_LOGGER: Final = 8
+SOURCE_TOPIC: Final = 1
+SOURCE_BROKER: Final = 2
+SOURCE_ALL_BROKERS: Final = 3
+SOURCE_STATIC_BROKER: Final = 4
+SOURCE_DEFAULT: Final = 5
+SOURCE_BROKER_LOGGER: Final = 6
+ROOT_LOGGER: Final = "root"
 
 _Resource = messages.DescribeConfigsRequest.DescribeConfigsResource
 _Config = messages.DescribeConfigsResponse.DescribeConfigsResourceResult

@@ -9,6 +9,7 @@ Source: Kafka `KafkaApis.handleAlterReplicaLogDirsRequest`; KIP-113.
 from __future__ import annotations
 
 import os
+from typing import Final
 
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
@@ -17,7 +18,7 @@ from headrace.protocol.codec import decode_request, decode_response, encode_requ
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 
-_KEY = ApiKey.ALTER_REPLICA_LOG_DIRS
+_KEY: Final = ApiKey.ALTER_REPLICA_LOG_DIRS
 _Request = messages.AlterReplicaLogDirsRequest
 _TopicResult = messages.AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult
 _PartitionResult = messages.AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult

@@ -5,6 +5,8 @@ Source: Kafka `KafkaApis.handleDescribeCluster`; KIP-430, KIP-700, KIP-919 for e
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
@@ -13,7 +15,7 @@ from headrace.workers.network.authorized_operations import CLUSTER_OPERATIONS, O
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 
-ENDPOINT_BROKERS = 1
+ENDPOINT_BROKERS: Final = 1
 
 
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:

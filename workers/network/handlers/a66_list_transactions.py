@@ -5,13 +5,15 @@ Source: Kafka `TransactionStateManager.listTransactionStates`; KIP-664, KIP-994 
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
 
-STATES = frozenset(
+STATES: Final = frozenset(
     {
         "Empty",
         "Ongoing",

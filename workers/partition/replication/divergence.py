@@ -14,12 +14,12 @@ Pure. Source: Kafka `AbstractFetcherThread.getOffsetTruncationState`; KIP-101, K
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from headrace.ids import NO_EPOCH
 from headrace.log.state.leader_epochs import end_offset_for
 
-NO_OFFSET = -1
+NO_OFFSET: Final = -1
 
 
 class Cut(NamedTuple):

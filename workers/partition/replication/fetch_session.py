@@ -15,15 +15,15 @@ Pure. Source: Kafka `FetchSessionHandler`, `FetchMetadata`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Generic, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.protocol.messages import ZERO_UUID
 
-NO_SESSION = 0
-FULL_EPOCH = 0
-_EPOCH_LAST = 2**31 - 1
+NO_SESSION: Final = 0
+FULL_EPOCH: Final = 0
+_EPOCH_LAST: Final = 2**31 - 1
 
 _Topic = messages.FetchRequest.FetchTopic
 _Partition = messages.FetchRequest.FetchPartition
@@ -209,4 +209,4 @@ class FetchSession(Generic[AnySubject]):
         ]
 
 
-_CODES = frozenset(int(code) for code in ErrorCode)
+_CODES: Final = frozenset(int(code) for code in ErrorCode)

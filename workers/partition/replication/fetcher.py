@@ -27,7 +27,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from headrace.clock import Clock
 from headrace.errors import BadFrame, ErrorCode
@@ -55,15 +55,15 @@ from headrace.workers.partition.replication.leader_questions import (
 )
 from headrace.workers.partition.replication.throttle import Throttle
 
-VERSION_WITHOUT_IDS = 12
-VERSION_OF_IDS = 13
-_DOUBLINGS = 20  # more are no use
-_FRAME_BYTES = 256 << 10  # of an answer besides its records: some thousand partitions
-_NOTHING = memoryview(b"")
+VERSION_WITHOUT_IDS: Final = 12
+VERSION_OF_IDS: Final = 13
+_DOUBLINGS: Final = 20  # more are no use
+_FRAME_BYTES: Final = 256 << 10  # of an answer besides its records: some thousand partitions
+_NOTHING: Final = memoryview(b"")
 
 _ReplicaState = messages.FetchRequest.ReplicaState
 _Data = messages.FetchResponse.PartitionData
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class Fetcher:
@@ -185,19 +185,22 @@ class Fetcher:
 
     def do_work(self, now_ms: int, until_ns: int) -> int:
         """Apply what came, ask what is next; returns the work done, 0 where there is nothing to do but wait."""
+        done = 0
         if self._answer:
-            return self._apply_some(now_ms, until_ns)
+            done = self._apply_some(now_ms, until_ns)
+            if self._answer:
+                return done
         if self._asked is not None or self._peer is None:
-            return 0
+            return done
         if self._pause_until_ms:
             if self._clock.monotonic_ns() // 1_000_000 < self._pause_until_ms:
-                return 0
+                return done
             self._pause_until_ms = 0
         if self._truncating and self._ask_epochs():
-            return 1
+            return done + 1
         if self._resetting:
-            return self._ask_ends()
-        return self._ask_records()
+            return done + self._ask_ends()
+        return done + self._ask_records()
 
     def close(self) -> None:
         for followed in list(self._partitions):
@@ -529,4 +532,4 @@ class Fetcher:
             self._touched[followed] = None
 
 
-_CUTS = (FollowerEvent.CUT, FollowerEvent.CUT_FURTHER)
+_CUTS: Final = (FollowerEvent.CUT, FollowerEvent.CUT_FURTHER)

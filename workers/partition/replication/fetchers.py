@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from headrace.clock import Clock
 from headrace.ids import NO_LEADER
@@ -35,10 +36,10 @@ from headrace.workers.partition.replication.followed import Followed
 from headrace.workers.partition.replication.follower_states import first_state
 from headrace.workers.partition.replication.throttle import Throttle
 
-_CYCLE_NS = FETCHED_CYCLE_MS_MAX * 1_000_000
-_NEWS_INTERVAL_NS = 1_000_000_000  # between two lines of who follows whom
+_CYCLE_NS: Final = FETCHED_CYCLE_MS_MAX * 1_000_000
+_NEWS_INTERVAL_NS: Final = 1_000_000_000  # between two lines of who follows whom
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class Fetchers:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Final
 
 from headrace.errors import HeadraceError, StorageExhausted, StorageFailed
 from headrace.log.writing.follower_append import OffsetsOutOfOrder
@@ -27,9 +28,9 @@ from headrace.workers.partition.replication.divergence import find_cut
 from headrace.workers.partition.replication.fetch_session import Subject, Wish
 from headrace.workers.partition.replication.follower_states import TABLE, FollowerEvent, FollowerState
 
-_RESETS_WITH_EPOCH = 2
+_RESETS_WITH_EPOCH: Final = 2
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class Followed(Subject):

@@ -16,6 +16,7 @@ Pure. Source: Kafka `AbstractFetcherThread`, `PartitionFetchState`; KIP-101, KIP
 from __future__ import annotations
 
 from enum import Enum
+from typing import Final
 
 
 class FollowerState(Enum):
@@ -50,12 +51,12 @@ class FollowerEvent(Enum):
     GIVEN_UP = "given up"
 
 
-NEVER = None  # a mistake of ours
+NEVER: Final = None  # a mistake of ours
 
-_S = FollowerState
+_S: Final = FollowerState
 _T, _F, _R, _W, _V, _X = _S.TRUNCATING, _S.FETCHING, _S.RESETTING, _S.WAITING, _S.WAITING_TO_CUT, _S.FAILED
 
-TABLE: dict[FollowerState, dict[FollowerEvent, FollowerState | None]] = {
+TABLE: Final[dict[FollowerState, dict[FollowerEvent, FollowerState | None]]] = {
     state: dict(zip(FollowerEvent, cells, strict=True))
     for state, cells in {
         #                    CUT    CUT_FURTHER  OUT_OF_RANGE  RESET  REFUSED  TIME   GIVEN_UP

@@ -20,11 +20,12 @@ Source: Kafka `Partition.maybeIncrementLeaderHW`, `Replica.updateFetchState`; KI
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from headrace.workers.partition.replication.live_brokers import NO_EPOCH_TOLD, LiveBrokers
 
-UNKNOWN_OFFSET = -1
-NEVER_MS = -(1 << 62)
+UNKNOWN_OFFSET: Final = -1
+NEVER_MS: Final = -(1 << 62)
 
 
 class Follower:

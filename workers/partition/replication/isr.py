@@ -29,6 +29,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Final
 
 from headrace.errors import ErrorCode, StorageFailed
 from headrace.limits import (
@@ -53,12 +54,12 @@ from headrace.workers.partition.replica import Replica
 from headrace.workers.partition.replication.followers import Followers
 from headrace.workers.partition.replication.live_brokers import NO_EPOCH_TOLD, LiveBrokers
 
-CHECKS_PER_LAG = 10
+CHECKS_PER_LAG: Final = 10
 
 # The controller says that it has not done it, and that what we know is what is: Kafka's of AlterPartition v2, and before
-_NOT_DONE = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
+_NOT_DONE: Final = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class _Change:

@@ -9,17 +9,18 @@ Source: Kafka `AbstractFetcherThread.processFetchRequest`, `handleOutOfRangeErro
 from __future__ import annotations
 
 import logging
+from typing import Final
 
 from headrace.errors import ErrorCode
 from headrace.workers.partition.replication.follower_states import FollowerEvent
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
-_E = ErrorCode
-_PASSES = FollowerEvent.REFUSED
+_E: Final = ErrorCode
+_PASSES: Final = FollowerEvent.REFUSED
 
 # error -> what happens, level of the log line; any other passes, and is an error
-_RULES: dict[int, tuple[FollowerEvent, int]] = {
+_RULES: Final[dict[int, tuple[FollowerEvent, int]]] = {
     _E.FENCED_LEADER_EPOCH: (FollowerEvent.GIVEN_UP, logging.INFO),
     _E.UNKNOWN_LEADER_EPOCH: (_PASSES, logging.DEBUG),
     _E.NOT_LEADER_OR_FOLLOWER: (_PASSES, logging.DEBUG),
@@ -27,8 +28,8 @@ _RULES: dict[int, tuple[FollowerEvent, int]] = {
     _E.UNKNOWN_TOPIC_ID: (_PASSES, logging.WARNING),
     _E.INCONSISTENT_TOPIC_ID: (_PASSES, logging.WARNING),
 }
-_OTHERS = (_PASSES, logging.ERROR)
-_KNOWN = frozenset(int(code) for code in ErrorCode)
+_OTHERS: Final = (_PASSES, logging.ERROR)
+_KNOWN: Final = frozenset(int(code) for code in ErrorCode)
 
 
 def event_of(error: int) -> FollowerEvent:

@@ -8,12 +8,13 @@ Source: Kafka `RemoteLeaderEndPoint.fetchEpochEndOffsets`, `fetchOffset`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from headrace.protocol import messages
 from headrace.workers.partition.replication.followed import Followed
 
-LATEST = -1
-EARLIEST = -2
+LATEST: Final = -1
+EARLIEST: Final = -2
 
 _EpochRequest = messages.OffsetForLeaderEpochRequest
 _OffsetRequest = messages.ListOffsetsRequest

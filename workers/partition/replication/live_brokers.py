@@ -7,10 +7,11 @@ the worker the time as a cycle begins.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from headrace.shm.cluster_view import BrokerView
 
-NO_EPOCH_TOLD = -1
+NO_EPOCH_TOLD: Final = -1
 
 
 class LiveBrokers:

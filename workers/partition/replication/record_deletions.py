@@ -13,6 +13,7 @@ Source: Kafka `DelayedDeleteRecords`, `Partition.lowWatermarkIfLeader`; KIP-107.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from headrace.errors import ErrorCode
 from headrace.limits import RECORD_DELETIONS_MAX
@@ -20,7 +21,7 @@ from headrace.runtime.deadlines import Deadlines
 from headrace.shm.partition_table import RowState
 from headrace.workers.partition.replica import Replica
 
-NO_LOW_WATERMARK = -1
+NO_LOW_WATERMARK: Final = -1
 
 Result = tuple[ErrorCode, int]  # (error, low watermark)
 

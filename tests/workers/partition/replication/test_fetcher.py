@@ -276,6 +276,7 @@ def test_one_that_waits_does_not_hold_the_others_back(rig, leader, led, tmp_path
         rig.follow_until(led)
     other.leads = True
     rig.pass_ms(1_000)
+    led.append(1)  # ends the fetch that waits at the leader
     rig.turn_until(lambda: rig.node.row(1).log_end_offset == 1)
 
 
