@@ -38,7 +38,7 @@ DOTS = (for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4 5 6 7 8 9; do for _ 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup core check-tools demo test lint links stubs bench interop swap scenarios chaos load-chaos foreign readme systemd clean
+.PHONY: help setup core check-tools demo test lint links stubs bench bench-compare interop swap scenarios chaos load-chaos foreign readme systemd clean
 
 help: ## this text
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -100,8 +100,11 @@ links:
 stubs: $(STAMP) links
 	@$(BIN)/python tests/support/write_stubs.py $(LINKS)
 
-bench: $(STAMP) core ## Headrace against Apache Kafka on this machine (needs mvn; some 35 minutes)
+bench: $(STAMP) core ## Headrace against Apache Kafka on this machine (needs mvn; some 50 minutes, alone on the machine)
 	$(BIN)/python -m bench.run
+
+bench-compare: $(STAMP) ## OLD=bench/results/A.json NEW=bench/results/B.json: the rows of two results, and which differ by more than their rounds
+	$(BIN)/python -m bench.compare $(OLD) $(NEW)
 
 interop: $(STAMP) core ## Kafka's own tools and other clients against a node (needs mvn)
 	$(BIN)/python -m pytest -m interop --timeout=900

@@ -1,4 +1,5 @@
-"""A B A B: the same measurement of both servers in turn, each on a full page cache."""
+"""A B B A: the same measurement of both servers in turn, each on a full page cache; the order alternates, since what comes second meets
+the first one's leavings."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ class Rounds:
     def run(self, servers: list[Server], measure: Callable[[Server], Any]) -> dict[str, list[Any]]:
         """The results by server."""
         results: dict[str, list[Any]] = {server.name: [] for server in servers}
-        for _ in range(self.count):
-            for server in servers:
+        for index in range(self.count):
+            for server in servers if index % 2 == 0 else reversed(servers):
                 self.page_cache.fill()
                 results[server.name].append(measure(server))
         return results

@@ -1,6 +1,6 @@
-"""`make bench`: Headrace against Apache Kafka 3.9 on this machine, the same loads, A B A B, medians; one table with ratios.
+"""`make bench`: Headrace against Apache Kafka 3.9 on this machine, the same loads in turn, medians of five rounds; one table with ratios.
 
-    python bench/run.py                       everything (some 35 minutes)
+    python bench/run.py                       everything (some 50 minutes, alone on the machine)
     python bench/run.py --quick               shorter windows, one round: a quick check, not a result
     python bench/run.py --only wire,latency   parts: limits, start, wire, latency, perf, formats, spark, recovery, compaction,
                                               groups, control, cluster
@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -94,7 +94,11 @@ SETTINGS = {"log.segment.delete.delay.ms": "1000"}
 
 
 class Table:
-    """Rows of the report: what, ours, theirs, ratio, aim."""
+    """Rows of the report: what, ours, theirs, ratio, aim.
+
+    A row of several rounds keeps the figures of each (`rounds`, in the order in which they were measured), and the least and the
+    largest of their ratios (`between`); the figures themselves are medians.
+    """
 
     def __init__(self) -> None:
         self.rows: list[dict[str, Any]] = []
@@ -104,16 +108,21 @@ class Table:
         part: str,
         what: str,
         unit: str,
-        ours: float,
-        theirs: float | None,
+        our_rounds: float | Sequence[float],
+        their_rounds: float | Sequence[float] | None,
         aim: float | None = None,
         at_most: bool = False,
     ) -> None:
+        rounds = [[one] if isinstance(one, float | int) else list(one or ()) for one in (our_rounds, their_rounds)]
+        ours, theirs = (statistics.median(one) if one else None for one in rounds)
+        assert ours is not None
         ratio = None if not theirs else ours / theirs
+        ratios = [ours_then / theirs_then for ours_then, theirs_then in zip(*rounds, strict=False) if theirs_then]
+        between = [min(ratios), max(ratios)] if len(ratios) > 1 else None
         judged = ours if theirs is None else ratio  # an aim of what only we measure is one of the figure itself
         met = None if judged is None or aim is None else (judged <= aim if at_most else judged >= aim)
         self.rows.append({"part": part, "what": what, "unit": unit, "headrace": ours, "kafka": theirs, "ratio": ratio,
-                          "aim": aim, "at_most": at_most, "met": met})  # fmt: skip
+                          "between": between, "rounds": rounds, "aim": aim, "at_most": at_most, "met": met})  # fmt: skip
         print(self.line(self.rows[-1]), flush=True)
 
     @staticmethod
@@ -125,6 +134,8 @@ class Table:
         )
         ours = f"{row['headrace']:,.4g}" if row["headrace"] < 100 else f"{row['headrace']:,.0f}"
         ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
+        if row["between"]:
+            ratio += " ({:.2f} to {:.2f})".format(*row["between"])
         return f"| {row['what']} | {row['unit']} | {ours} | {theirs} | {ratio} | {aim} | {met} |"
 
     def markdown(self, facts: str) -> str:
@@ -157,7 +168,7 @@ def bench_limits(table: Table, page_cache: PageCache) -> None:
 
 
 def bench_wire(table: Table, servers: list[Server], rounds: Rounds) -> None:
-    medians: dict[tuple[str, int], dict[str, tuple[float, float, float]]] = {}
+    costs: list[tuple[str, int, str, dict[str, list[float]]]] = []
     for load, connections, unit in WIRE:
         topic = "hammer"
         if load != "fetch" or connections == 1:
@@ -177,25 +188,20 @@ def bench_wire(table: Table, servers: list[Server], rounds: Rounds) -> None:
             for server in servers:
                 delete_topic(server, topic)
             time.sleep(3)
-        values = {name: statistics.median(run[0][unit] for run in runs) for name, runs in results.items()}
+        values = {name: [run[0][unit] for run in runs] for name, runs in results.items()}
         label = {"requests_per_s": "requests/s", "mb_per_s": "MB/s"}[unit]
         aim = None if (load, connections) == ("produce-1", 1) else AIMS["wire"]
         table.add("wire", f"{load}, {connections} connections", label, values["headrace"], values["kafka"], aim)
-        medians[load, connections] = {
-            name: (
-                statistics.median(cpu / (run["mb_per_s"] * run["seconds"] / 1000) for run, cpu in runs),
-                statistics.median(cpu / max(run["records_per_s"] * run["seconds"] / 1e6, 1e-9) for run, cpu in runs),
-                0.0,
-            )
+        per, scale = ("million requests", 1e6) if unit == "requests_per_s" else ("GB", 1e3)
+        cost = {
+            name: [cpu / (run[unit] * run["seconds"] / scale) for run, cpu in runs if run[unit]]
             for name, runs in results.items()
         }
-    for load, connections in (("produce-16k", 8), ("produce-1m", 8), ("fetch", 8)):
-        ours, theirs = medians[load, connections]["headrace"], medians[load, connections]["kafka"]
-        table.add(
-            "cpu", f"CPU for each GB, {load}, {connections} connections", "s", ours[0], theirs[0], AIMS["cpu"], True
-        )
-    ours, theirs = medians["produce-1", 8]["headrace"], medians["produce-1", 8]["kafka"]
-    table.add("cpu", "CPU for each million records, produce-1, 8 connections", "s", ours[1], theirs[1])
+        costs.append((load, connections, per, cost))
+    for load, connections, per, cost in costs:
+        aim = AIMS["cpu"] if connections == 8 and load != "produce-1" else None
+        what = f"CPU for each {per}, {load}, {connections} connections"
+        table.add("cpu", what, "s", cost["headrace"], cost["kafka"], aim, True)
 
 
 def hammer(server: Server, load: str, connections: int, seconds: float) -> dict[str, float]:
@@ -210,7 +216,7 @@ def bench_latency(table: Table, servers: list[Server], rounds: Rounds, seconds: 
         create_topic(server, "latency", 1)
     results = rounds.run(servers, lambda server: latency.measure(server.bootstrap, "latency", seconds))
     for name in ("p50", "p99", "p99.9"):
-        ours, theirs = (statistics.median(run[name] for run in results[which]) for which in ("headrace", "kafka"))
+        ours, theirs = ([run[name] for run in results[which]] for which in ("headrace", "kafka"))
         aim = None if name == "p99.9" else AIMS["latency"]
         table.add("latency", f"end to end at 1,000 records/s, {name}", "ms", ours, theirs, aim, True)
 
@@ -243,7 +249,7 @@ def bench_perf(table: Table, servers: list[Server], rounds: Rounds) -> None:
     for what, run in (("kafka-producer-perf-test, 100 bytes, acks 1", produce),
                       ("kafka-consumer-perf-test, in a group", consume)):  # fmt: skip
         results = rounds.run(servers, run)
-        ours, theirs = (statistics.median(results[which]) for which in ("headrace", "kafka"))
+        ours, theirs = (results[which] for which in ("headrace", "kafka"))
         table.add("perf", what, "records/s", ours, theirs)
 
 
@@ -273,7 +279,7 @@ def bench_start(table: Table, directory: Path, rounds: int) -> None:
     for _ in range(rounds):
         results["headrace"].append(once(Headrace))
         results["kafka"].append(once(Kafka))
-    ours, theirs = ([statistics.median(run[index] for run in results[name]) for index in (0, 1)] for name in results)
+    ours, theirs = ([[run[index] for run in results[name]] for index in (0, 1)] for name in results)
     table.add("start", "start to first acknowledged record", "s", ours[0], theirs[0], AIMS["start"], True)
     table.add("memory", "idle memory (PSS of the process tree)", "MB", ours[1], theirs[1], AIMS["memory"], True)
 
@@ -336,7 +342,7 @@ def main() -> int:
     arguments = parser.parse_args()
     parts = arguments.only.split(",")
     directory = Path(tempfile.mkdtemp(prefix="headrace-bench-"))
-    rounds = Rounds(*((1, 2.0) if arguments.quick else (3, 4.0)), PageCache(directory))
+    rounds = Rounds(*((1, 2.0) if arguments.quick else (5, 4.0)), PageCache(directory))
     table = Table()
     begun = time.time()
     failures: list[str] = []
@@ -380,7 +386,8 @@ def main() -> int:
     )
     facts = (
         f"{date.today()}, {os.cpu_count()} cores ({cpu}), Python {platform.python_version()}, Linux {platform.release()}, "
-        f"{'one quick round' if arguments.quick else 'A B A B, medians'}, parts {', '.join(parts)}, {time.time() - begun:.0f} s. "
+        f"{'one quick round' if arguments.quick else 'A B B A, medians of five rounds, in brackets the least and largest ratio'}, "
+        f"parts {', '.join(parts)}, {time.time() - begun:.0f} s. "
         f"{f'Failed, without rows: {chr(44).join(failures)}. ' if failures else ''}"
         "The load generator shares the cores."
     )
