@@ -1,11 +1,11 @@
-"""One table under a loader that is killed: how far behind the acknowledgements a query is, and whether any was wrong.
+"""One table under a loader that is killed: how long after an acknowledgement a query has the record, and whether any was wrong.
 
     python -m bench.table_queries [--queries 2000] [--rate 500] [--to parquet|delta] [--every 2s] [--kill-s 15]
 
 A producer writes sequence numbers (acks=all) into four partitions of one node; `headrace load --every` commits them to the table and
 is killed (SIGKILL) every so often and started again. Meanwhile DuckDB and Polars take turns with the whole history and the live log as
 one table. Each query has to have, for each partition, every number up to the greatest that it has, once, and all that were
-acknowledged when it began. Behind: from there to its result, so what a user waits for what was acknowledged a moment before.
+acknowledged when it began. Its delay: from there to its result, so what a user waits for what was acknowledged a moment before.
 
 Exit code 1: a query was wrong.
 """
@@ -140,7 +140,7 @@ def main() -> int:
     parser.add_argument("--every", default="2s", help="between two commits of the loader")
     parser.add_argument("--kill-s", type=float, default=15.0, help="between two kills of the loader")
     given = parser.parse_args()
-    behind_s: dict[str, list[float]] = {name: [] for name in ENGINES}
+    delays_s: dict[str, list[float]] = {name: [] for name in ENGINES}
     wrong: list[str] = []
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as name:
         directory = Path(name)
@@ -161,7 +161,7 @@ def main() -> int:
                         TOPIC, history=to, bootstrap_servers=server.bootstrap, columns="partition,value"
                     )
                     found = ENGINES[engine](table)
-                    behind_s[engine].append(time.perf_counter() - begun)
+                    delays_s[engine].append(time.perf_counter() - begun)
                     wrong += [f"query {index} ({engine}): {fault}" for fault in faults_of(found, acknowledged)]
                     if index % 200 == 199:
                         print(
@@ -173,10 +173,10 @@ def main() -> int:
                 numbers.stop()
         finally:
             server.stop()
-    for engine, seconds in behind_s.items():
+    for engine, seconds in delays_s.items():
         cuts = statistics.quantiles(seconds, n=100)
         print(
-            f"{engine}: {len(seconds)} queries, behind acknowledgement p50 {cuts[49] * 1e3:.1f} ms, p99 {cuts[98] * 1e3:.1f} ms"
+            f"{engine}: {len(seconds)} queries, delay after acknowledgement p50 {cuts[49] * 1e3:.1f} ms, p99 {cuts[98] * 1e3:.1f} ms"
         )
     print(
         f"loader killed {loader.kills} times; {sum(numbers.acknowledged.values()) + PARTITIONS} numbers; wrong: {len(wrong)}"
