@@ -59,8 +59,9 @@ from tests.chaos.network_rooms import Networks
 from tests.chaos.power_faults import PowerInTurn
 from tests.chaos.record_trimmer import RecordTrimmer
 from tests.chaos.replica_mover import ReplicaMover
+from tests.chaos.stand_still import StandStills
+from tests.chaos.topic_churn import GIVE_UP_S, TopicChurn
 from tests.chaos.topic_churn import PARTITIONS as CHURN_PARTITIONS
-from tests.chaos.topic_churn import TopicChurn
 from tests.support import children
 
 NODES = 3
@@ -71,7 +72,7 @@ WHOLE_S = 30.0  # from the moment at which every node takes connections
 WHOLE_MAX_S = 120.0
 MOVED_S = 30.0  # until reassignments are done, when nothing holds them up
 SET_UP_S = 120.0
-CATCH_UP_S = 60.0
+ABANDON_S = 30.0  # for all clients together to end
 SAY_S = 20.0
 TRIES_MAX = 200
 GROUP = "workers"
@@ -251,9 +252,10 @@ class ClusterRound:
             self._producer("idem", STABLE),
         ]
         self._tails = [
-            kind(name, stage.bootstrap, stage.history, TOPIC, PARTITIONS)
-            for name, kind in (("tail", Tail), ("python-tail", KafkaPythonTail))
+            Tail("tail", stage.bootstrap, stage.history, TOPIC, PARTITIONS, self._directory / "tail.log"),
+            KafkaPythonTail("python-tail", stage.bootstrap, stage.history, TOPIC, PARTITIONS),
         ]
+        self._still = StandStills(stage, self._directory, TOPIC, self._tails)
         self._members = [Member(f"member{n}", stage.bootstrap, stage.history, TOPIC, GROUP) for n in range(2)]
         others: list[Client] = []
         if not self._is_unsafe:
@@ -312,6 +314,7 @@ class ClusterRound:
         self.report.served_s.append(self._wait_until_served(healed))
         self.report.whole_s.append(self._wait_until_whole(WHOLE_MAX_S, "after an episode", healed))
         self.report.told_s.append(self._wait_until_told(healed))
+        self.report.anomalies += self._still.wait(self._still.acknowledged())
         stage.has_lost_power = False
         if stage.mover is not None:
             stage.mover.resting.clear()
@@ -421,12 +424,8 @@ class ClusterRound:
             client.stop()
         self._wait_until_moved()
         ends = end_offsets(stage)
-        deadline = time.monotonic() + CATCH_UP_S
+        self.report.anomalies += self._still.wait(ends)
         for tail in self._tails:
-            while any(tail.positions[p] < end for p, end in ends.items()) and time.monotonic() < deadline:
-                stage.sleep(0.05)
-            if any(tail.positions[p] < end for p, end in ends.items()) and not tail.hangs:
-                self._blame("unseen", f"{tail.name} is at {tail.positions}, the ends are {ends}")
             tail.stop()
         for member in self._members:
             member.stop()
@@ -444,8 +443,18 @@ class ClusterRound:
                     self.report.notes[f"records not delivered: {name}"] += number
                 else:
                     self._blame("not-delivered", f"{number} records of {client.name}: {name}")
+            if isinstance(client, TopicChurn) and client.gave_up:
+                self._gave_up(client)
             if isinstance(client, KafkaPythonProducer):
                 self.report.notes.update({f"kafka-python gave up: {why}": n for why, n in client.gave_up.items()})
+
+    def _gave_up(self, client: TopicChurn) -> None:
+        """A cluster of ours does what it is asked, once no fault is on; a broker of Kafka's may leave a request without an answer."""
+        what = f"{client.gave_up} of {client.topic} not done after the last fault"
+        if KafkaNode in self._node_types:
+            self.report.notes[what] += 1
+        else:
+            self._blame("client", f"{what}, {GIVE_UP_S:.0f} s after it was told to stop")
 
     def _wait_until_moved(self) -> None:
         """Reassignments come to their ends."""
@@ -551,10 +560,14 @@ class ClusterRound:
                     self._blame("left-in-shm", f"node {node.number}: {left[:3]} ({len(left)} in all)")
 
     def _abandon(self) -> None:
-        """However the round ended: nobody goes on."""
+        """However the round ended: nobody goes on, and no thread is left but those that librdkafka holds."""
         clients: list[Client] = self._stage.clients
         for client in clients:
-            client.stopping.set()
+            client.abandon()
+        deadline = time.monotonic() + ABANDON_S
+        for client in clients:
+            if client.thread.is_alive() and not client.hangs:
+                client.thread.join(max(0.0, deadline - time.monotonic()))
 
 
 def chance_order(node_types: Sequence[type[ClusterNode]], chance: random.Random) -> list[type[ClusterNode]]:

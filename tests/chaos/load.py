@@ -14,6 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ MESSAGE_TIMEOUT_S = 600
 FLUSH_S = 60.0
 COMMIT_S = 10.0  # without an answer to a commit
 STOP_S = FLUSH_S + 30.0
+LOG_BYTES = 128 << 20  # of what librdkafka says, and as much before it
 HANGS_S = 60.0  # in a call that should take a fraction of a second, or in closing a consumer
 CLIENT: dict[str, Any] = {
     "retry.backoff.ms": 20,
@@ -48,7 +50,7 @@ _silent.propagate = False
 def _logger(path: Path) -> logging.Logger:
     """What librdkafka says, for the reader of a round that failed."""
     logger = logging.getLogger(f"chaos.clients.{path}")
-    handler = logging.FileHandler(path)
+    handler = RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", errors="replace")
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)
@@ -66,6 +68,7 @@ class Client(ABC):
         self.refused = 0  # records that confluent-kafka would not take, since the node does not know the topic
         self.call_began: float | None = None  # the call with a bound of its own in which it is
         self.stopping = threading.Event()
+        self.abandoned = threading.Event()  # nobody wants to know any more what it still has to do
         self.thread = threading.Thread(target=self._guarded, name=name, daemon=True)
 
     def start(self) -> None:
@@ -76,6 +79,11 @@ class Client(ABC):
         self.thread.join(STOP_S)
         if self.thread.is_alive():
             self.failure = f"{self.name}: waits for an answer, {STOP_S:.0f} s after the last fault"
+
+    def abandon(self) -> None:
+        """Have it end as soon as it can, without waiting for that."""
+        self.abandoned.set()
+        self.stopping.set()
 
     def _guarded(self) -> None:
         try:
@@ -188,9 +196,14 @@ class IdempotentProducer(Client):
 
 
 class Tail(Client):
-    """A consumer by assignment from the beginning, which reads on and on."""
+    """A consumer by assignment from the beginning, which reads on and on.
 
-    def __init__(self, name: str, bootstrap: str, history: History, topic: str, partitions: int) -> None:
+    log   where librdkafka writes what it does about fetches, brokers and metadata
+    """
+
+    def __init__(
+        self, name: str, bootstrap: str, history: History, topic: str, partitions: int, log: Path | None = None
+    ) -> None:
         super().__init__(name)
         self.positions = dict.fromkeys(range(partitions), 0)
         self._history, self._topic = history, topic
@@ -204,8 +217,9 @@ class Tail(Client):
                 "fetch.error.backoff.ms": 20,
                 "check.crcs": True,
                 **CLIENT,
+                **({"debug": "fetch,broker,topic,metadata,consumer", "log_level": 7} if log else {}),
             },
-            logger=_silent,
+            logger=_logger(log) if log else _silent,
         )
 
     def run(self) -> None:

@@ -2,6 +2,10 @@
 
 Used by: the cluster campaign, by our own client library. An incarnation is known by its topic id: it is created, written, read,
 deleted; the last one stays, and has to have at the end what was acknowledged in it, and nothing of those before it.
+
+A broker of Kafka's may take a request and never answer it. So each one has a deadline of our own, TIMEOUT_S, and is sent again over
+a new connection (`Impatient`); what had no answer may have happened. Who was told to stop gives up after GIVE_UP_S, and says at what:
+a cluster of ours has to have done it by then.
 """
 
 from __future__ import annotations
@@ -10,9 +14,11 @@ import itertools
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any, TypeVar
 
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import LATEST, Cluster
+from headrace.client.connection import Connection, ConnectionFailed
 from headrace.client.consumer import Consumer
 from headrace.client.producer import Producer
 from headrace.client.producer_options import ProducerOptions
@@ -20,13 +26,50 @@ from headrace.errors import ErrorCode, HeadraceError, KafkaError
 from headrace.ids import TopicPartition
 from tests.chaos import payload
 from tests.chaos.history import NO_OFFSET, Create, Delete, History, Outcome, Poll, Record, Send
-from tests.chaos.load import Client
+from tests.chaos.load import STOP_S, Client
 
 PARTITIONS, REPLICAS = 2, 3
 RECORDS = 10  # of a partition, in one step
 STEP_S = 8.0  # a step that takes longer is given up
 TIMEOUT_S = 5.0
 PAUSE_S = 0.1
+GIVE_UP_S = 45.0  # after it noticed that it was told to stop
+
+assert (
+    GIVE_UP_S + 3 * (STEP_S + TIMEOUT_S) < STOP_S
+)  # the step it was in, the one it begins last, and what that began last
+
+T = TypeVar("T")
+
+
+class ImpatientConnection(Connection):
+    """Waits for no answer longer than its timeout, whatever the request would allow."""
+
+    def receive(self, timeout_s: float | None = None) -> Any:
+        return super().receive(None if timeout_s is None else min(timeout_s, self._timeout_s))
+
+
+class Impatient(Cluster):
+    """A client that retries for STEP_S, however long a try takes."""
+
+    def connect(self, host: str, port: int) -> Connection:
+        return ImpatientConnection(host, port, self._timeout_s, self._client_id)
+
+    def retried(self, attempt: Callable[[], T], topics: set[str]) -> T:
+        deadline = time.monotonic() + STEP_S
+        is_stale = not topics <= {name.topic for name in self.partitions}
+        while True:
+            try:
+                if is_stale:
+                    self.refresh(sorted(topics))
+                return attempt()
+            except (ConnectionFailed, KafkaError) as failure:
+                code = failure.code if isinstance(failure, KafkaError) else ErrorCode.NETWORK_EXCEPTION
+                if not code.retriable or time.monotonic() > deadline:
+                    raise
+            is_stale = True
+            self.close()
+            time.sleep(PAUSE_S)
 
 
 class TopicChurn(Client):
@@ -38,6 +81,8 @@ class TopicChurn(Client):
         self.generation = 0
         self.acknowledged = 0
         self.is_there = False  # the incarnation of this generation, and all of it is known
+        self.gave_up = ""  # at what, after it was told to stop
+        self._over_at: float | None = None
         self._bootstrap, self._history = bootstrap, history
         self._ids: set[str] = set()  # of incarnations that we deleted
         self._id = ""
@@ -45,34 +90,44 @@ class TopicChurn(Client):
         self._partitions = [TopicPartition(topic, index) for index in range(PARTITIONS)]
 
     def run(self) -> None:
-        while True:
-            self._until(self._create)
+        while self._until(self._create, "create"):
             self._history.add(Create(self.topic, self.generation + 1, time.monotonic(), time.monotonic()))
             self.generation += 1
             self.is_there = True
-            for _step in range(2):
+            for step in (self._write, self._read) * 2:
                 with suppress(HeadraceError, OSError):
-                    self._write()
-                with suppress(HeadraceError, OSError):
-                    self._read()
+                    if not self._is_over():
+                        step()
             if self.stopping.wait(PAUSE_S):
                 return
             self.is_there = False
             now = time.monotonic()
             self._history.add(Delete(self.topic, self.generation, Outcome.UNKNOWN, now, now))
             self._ids.add(self._id)
-            self._until(self._delete)
+            if not self._until(self._delete, "delete"):
+                return
 
-    def _until(self, step: Callable[[Cluster], bool]) -> None:
-        """Again and again until it is done; faults end before long."""
-        while True:
+    def _until(self, step: Callable[[Cluster], bool], what: str) -> bool:
+        """Again and again until it is done; faults end before long. False, where it was told to stop, and that took too long."""
+        while not self._is_over():
             try:
-                with Cluster(self._bootstrap, timeout_s=TIMEOUT_S) as cluster:
+                with Impatient(self._bootstrap, timeout_s=TIMEOUT_S) as cluster:
                     if step(cluster):
-                        return
+                        return True
             except (HeadraceError, OSError):
                 pass
             time.sleep(PAUSE_S)
+        self.gave_up = what
+        return False
+
+    def _is_over(self) -> bool:
+        if self.abandoned.is_set():
+            return True
+        if not self.stopping.is_set():
+            return False
+        if self._over_at is None:
+            self._over_at = time.monotonic() + GIVE_UP_S
+        return time.monotonic() > self._over_at
 
     def _create(self, cluster: Cluster) -> bool:
         """Whether an incarnation is there that we did not delete, with a leader of each partition."""
@@ -100,7 +155,7 @@ class TopicChurn(Client):
         }
         told: dict[TopicPartition, list[tuple[int, int]]] = {name: [] for name in self._partitions}
         options = ProducerOptions(linger_ms=0, request_timeout_ms=3_000, delivery_timeout_ms=int(STEP_S * 1000))
-        cluster = Cluster(self._bootstrap, timeout_s=TIMEOUT_S)
+        cluster = Impatient(self._bootstrap, timeout_s=TIMEOUT_S)
         try:
             producer = Producer(cluster, options, lambda name, base, count: told[name].append((base, count)))
             for name, some in values.items():
@@ -141,7 +196,7 @@ class TopicChurn(Client):
         """Everything up to the ends, as far as it comes in time."""
         began = time.monotonic()
         deadline = began + STEP_S
-        with Cluster(self._bootstrap, timeout_s=TIMEOUT_S) as cluster:
+        with Impatient(self._bootstrap, timeout_s=TIMEOUT_S) as cluster:
             cluster.refresh([self.topic])
             ends = cluster.offsets(dict.fromkeys(self._partitions, LATEST))
             consumer = Consumer(cluster, dict.fromkeys(ends, 0), ends)

@@ -86,14 +86,23 @@ def test_the_better_log_leads_under_a_controller_of_apache_kafkas(cluster, kept)
     wait_until(lambda: state.brokers() == {CONTROLLER, FOLLOWER})
     headrace.launch()
     best = FOLLOWER if kept < 100 else HEADRACE
-    wait_until(lambda: state.partition("t", 0).leader == best, lambda: headrace.log.path.read_text()[-3000:])
-    wait_until(lambda: len(state.partition("t", 0).isr) == 2)
+    wait_until(lambda: state.partition("t", 0).leader == best, lambda: what_is_there(nodes, state))
+    wait_until(lambda: len(state.partition("t", 0).isr) == 2, lambda: what_is_there(nodes, state))
     assert (
         f"acknowledged records may be lost partition=t-0 first_offset={max(kept, 100)} "
         in headrace.log.path.read_text()
     )
     assert end_offset(nodes[best]) == max(kept, 100)
     produce(nodes[best], RECORDS, 10)
+
+
+def what_is_there(nodes, state):
+    """Instead of what was waited for: the partition, and the last lines of each log that name it."""
+    told = [f"t-0 {state.partition('t', 0)}, brokers {state.brokers()}, controller {state.controller()}"]
+    for number, node in nodes.items():
+        lines = node.log.path.read_text("utf-8", "replace").splitlines()
+        told += [f"{node.kind} {number}:", *[line for line in lines if "t-0" in line][-30:], *lines[-10:]]
+    return "\n".join(told)
 
 
 def cut(node, records):

@@ -7,7 +7,7 @@ import pytest
 
 from headrace.protocol.record_batch import build_batch
 from tests.interop.acked_load import NativeLoad, judge
-from tests.interop.broker_logs import severe_lines
+from tests.interop.broker_logs import OF_KAFKA_ALONE, OF_REASSIGNMENTS, severe_lines
 from tests.interop.replica_files import batches, differences
 
 
@@ -100,3 +100,21 @@ def test_errors_of_both_kinds_are_found_from_a_place_on(tmp_path):
         file.write("2026-01-01 10:00:01,000 ERROR [kafka] kafka.X: new\njava.lang.X\n\tat y\n")
         file.write("2026-01-01 10:00:02,000 CRITICAL [77] headrace.x: ended\nTraceback (most recent call last):\n")
     assert len(severe_lines(log, position)) == 3
+
+
+def test_what_kafkas_controller_says_of_its_own_states_is_allowed_where_none_of_ours_takes_part(tmp_path):
+    log = tmp_path / "broker.log"
+    line = (
+        "2026-01-01 10:00:00,000 ERROR [kafka] state.change.logger: [Controller id=2 epoch=1] Controller 2 epoch 1 initiated"
+        " state change of replica 1 for partition t-0 from NewReplica to NewReplica failed\n"
+        "java.lang.IllegalStateException: Replica [...] should be in the NonExistentReplica states\n"
+    )
+    log.write_text(
+        f"{line}\tat kafka.controller.ZkReplicaStateMachine.logInvalidTransition(ReplicaStateMachine.scala:442)\n"
+    )
+    assert len(severe_lines(log, allowed=OF_REASSIGNMENTS)) == 1
+    assert severe_lines(log, allowed=OF_KAFKA_ALONE) == []
+    log.write_text(
+        f"{line}\tat kafka.controller.ZkReplicaStateMachine.logFailedStateChange(ReplicaStateMachine.scala:440)\n"
+    )
+    assert len(severe_lines(log, allowed=OF_KAFKA_ALONE)) == 1

@@ -131,6 +131,22 @@ def test_nothing_above_the_high_watermark_is_sent_however_long_the_file_is(rig, 
     assert values == [b"committed"]
 
 
+@pytest.mark.parametrize("min_bytes", [0, 1])
+def test_a_partition_whose_row_is_torn_is_never_told_without_an_error(rig, monkeypatch, min_bytes):
+    """Another one's records answer the fetch: a high watermark of -1 beside them would be taken for what the leader says."""
+    put(rig, batch_of())
+    table = type(rig.seat.partitions)
+    read = table.read
+    monkeypatch.setattr(table, "read", lambda self, slot: None if slot == 1 else read(self, slot))
+    request = messages.FetchRequest
+    rows = [request.FetchPartition(partition=n, fetch_offset=0, partition_max_bytes=1 << 20) for n in (0, 1)]
+    topics = [request.FetchTopic(topic="t", partitions=rows)]
+    wanted = request(replica_id=CONSUMER, min_bytes=min_bytes, max_wait_ms=60_000, max_bytes=1 << 20, topics=topics)
+    whole, torn = ask(rig, ApiKey.FETCH, FETCH_VERSION, wanted).responses[0].partitions
+    assert (whole.error_code, whole.high_watermark, len(whole.records) > 0) == (0, 1, True)
+    assert (ErrorCode(torn.error_code).name, torn.high_watermark) == ("NOT_LEADER_OR_FOLLOWER", -1)
+
+
 # Compressed batches may say anything of their records' times
 
 

@@ -85,14 +85,14 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
 class _Fetch:
     """One fetch request, tried until it is answered."""
 
-    __slots__ = ("context", "exchange", "is_last", "rack", "request", "room", "slots")
+    __slots__ = ("context", "exchange", "is_torn", "rack", "request", "room", "slots")
 
     def __init__(self, context: Context, exchange: Exchange, request: messages.FetchRequest) -> None:
         self.context = context
         self.exchange = exchange
         self.request = request
         self.slots: list[int] = []
-        self.is_last = False
+        self.is_torn = False  # a partition's row could not be read
         self.room = 0  # bytes that may still be copied into the answer
         self.rack = request.rack_id if context.is_rack_aware else ""  # of a client that may be sent elsewhere
 
@@ -101,7 +101,7 @@ class _Fetch:
 
         returns   whether the request is answered
         """
-        self.is_last = is_last
+        self.is_torn = False
         self.room = OUTBOX_BYTES_MAX - self.exchange.connection.unsent_bytes
         request = self.request
         context = self.context
@@ -134,6 +134,8 @@ class _Fetch:
         if not (is_last or has_error or gathered >= wanted_bytes):
             return False
         context.seat.counters.add(FETCH_BYTES, gathered)
+        if self.is_torn:
+            responses = [one._replace(partitions=[_told(data) for data in one.partitions]) for one in responses]
         if self.exchange.api_version < VERSION_OF_MAGIC_2:
             responses = self._convert(responses)
         response = messages.FetchResponse(responses=responses)
@@ -173,8 +175,8 @@ class _Fetch:
             return refusal(index, ErrorCode.NOT_LEADER_OR_FOLLOWER), 0
         row = self.context.seat.partitions.read(route.slot)
         if row is None:  # its writer died in the middle: the next attempt sees what its successor publishes
-            is_answer = self.is_last or self.request.min_bytes <= 0
-            return refusal(index, ErrorCode.NOT_LEADER_OR_FOLLOWER if is_answer else ErrorCode.NONE), 0
+            self.is_torn = True
+            return refusal(index, ErrorCode.NONE), 0
         version = self.exchange.api_version
         error = refusal_of(route, row, wanted.current_leader_epoch, may_follow=version >= VERSION_OF_CLOSEST)
         if error:
@@ -270,6 +272,12 @@ def _each_once(request: messages.FetchRequest) -> messages.FetchRequest:
             for (name, topic_id), partitions in rows.items()
         ]
     )
+
+
+def _told(data: _PartitionData) -> _PartitionData:
+    """As it is answered: of a torn row, nothing is known that could be told without an error."""
+    is_torn = data.high_watermark < 0 and not data.error_code
+    return data._replace(error_code=int(ErrorCode.NOT_LEADER_OR_FOLLOWER)) if is_torn else data
 
 
 def _unknown(index: int, error: ErrorCode) -> _PartitionData:
