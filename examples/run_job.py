@@ -89,10 +89,15 @@ def show_stream(result: DataFrame, job: Job, checkpoint: str | None, until_now: 
 
     def show(frame: DataFrame, _batch_id: int) -> None:
         if not frame.isEmpty():
-            frame.show(rows, truncate=False)
+            _show(frame, job, rows)
 
     writer = result.writeStream.outputMode(job.mode).foreachBatch(show)
     return _started(writer.option("checkpointLocation", checkpoint) if checkpoint else writer, until_now)
+
+
+def _show(result: DataFrame, job: Job, rows: int) -> None:
+    order = [name for name in ("window", "rank", job.key) if name in result.columns]
+    result.orderBy(*order).show(rows, truncate=False)
 
 
 def _started(writer: Any, until_now: bool) -> StreamingQuery:
@@ -107,7 +112,8 @@ def _main_field(job: Job) -> str:
     return job.columns.split(",")[1]
 
 
-def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
+def arguments(words: Sequence[str] | None) -> argparse.Namespace:
+    """Of the command line; exits with 2 where they are wrong."""
     lines = [f"  {name:<10} {(job.function.__doc__ or '').strip()}" for name, job in JOBS.items()]
     parser = argparse.ArgumentParser(
         prog="python -m examples.run_job",
@@ -178,10 +184,11 @@ def _session() -> SparkSession:
     conf = SparkConf().setIfMissing("spark.master", "local[*]").setIfMissing("spark.app.name", "headrace-example")
     conf.setIfMissing("spark.sql.shuffle.partitions", "4")  # of Spark's 200 a stream opens each in each micro-batch
     conf.setIfMissing("spark.sql.session.timeZone", "UTC").setIfMissing("spark.log.level", "ERROR")
+    conf.setIfMissing("spark.ui.showConsoleProgress", "false")
     return SparkSession.builder.config(conf=conf).getOrCreate()
 
 
-def _run_batch(spark: SparkSession, given: argparse.Namespace) -> None:
+def run_batch(spark: SparkSession, given: argparse.Namespace) -> None:
     job = JOBS[given.job]
     if given.rows or given.job not in in_worker.JOBS:
         result = job.function(read_batch(spark, job, given.topic, given.bootstrap_server), **given.settings)
@@ -191,12 +198,10 @@ def _run_batch(spark: SparkSession, given: argparse.Namespace) -> None:
     if given.to:
         write_batch(result, job, given.to, given.bootstrap_server)
     else:
-        result.orderBy(*(name for name in ("window", "rank", job.key) if name in result.columns)).show(
-            given.show, truncate=False
-        )
+        _show(result, job, given.show)
 
 
-def _run_stream(spark: SparkSession, given: argparse.Namespace) -> None:
+def run_stream(spark: SparkSession, given: argparse.Namespace) -> None:
     job = JOBS[given.job]
     events = read_stream(spark, job, given.topic, given.bootstrap_server, given.late)
     result = job.function(events, **given.settings)
@@ -211,12 +216,12 @@ def _run_stream(spark: SparkSession, given: argparse.Namespace) -> None:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    given = _arguments(words)
+    given = arguments(words)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     spark = _session()
     register(spark)
     try:
-        (_run_stream if given.stream else _run_batch)(spark, given)
+        (run_stream if given.stream else run_batch)(spark, given)
     except (HeadraceError, ValueError, PySparkException) as failure:
         print(f"{given.job}: {str(failure).strip().splitlines()[-1]}", file=sys.stderr)
         return 1

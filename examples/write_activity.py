@@ -15,7 +15,7 @@ from examples.activity import Activity, from_access_log, made_up
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import Cluster
 from headrace.client.producer import Producer
-from headrace.errors import ErrorCode, HeadraceError, KafkaError
+from headrace.errors import ErrorCode, HeadraceError
 
 EXAMPLES = """examples:
   python -m examples.write_activity                          100,000 records, made up, of the hours up to now
