@@ -22,7 +22,7 @@ EXAMPLES = """examples:
   python -m examples.write_activity /var/log/nginx/access.log
   python -m examples.write_activity --count 5000 --rate 50   one each 20 ms, for a stream to read
 """
-PARTITIONS = 3
+PARTITIONS = 2
 
 
 def write(bootstrap_servers: str, topic: str, records: Iterable[Activity | None], rate: float = 0) -> tuple[int, int]:

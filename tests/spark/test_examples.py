@@ -3,12 +3,15 @@
 import json
 import uuid
 from collections import Counter, defaultdict
-from datetime import UTC, datetime
+from datetime import datetime
+from functools import reduce
 
 import pytest
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from examples import in_worker, run_job
-from examples.activity import Activity, from_access_log, made_up
+from examples.activity import SCHEMA, Activity, from_access_log, made_up
 from examples.jobs import JOBS
 from examples.write_activity import write
 from headrace.client.admin import Admin, NewTopic
@@ -23,7 +26,7 @@ PAUSE = 30 * MINUTE
 LAST = Activity(START_MS + 3 * DAY, "zoe", "10.1.1.1", "view", "/shop", "shop", 200, 1, 1)
 ACTIVITY = [*made_up(1500, START_MS, pause_ms=4000, seed=3), LAST]
 SETTINGS = {"feed": {"last": 3}, "bans": {"requests": 12, "failures": 3}, "top": {"pages": 2}}
-APPROXIMATE = ("users", "visitors", "pages")
+ALL_COLUMNS = JOBS["feed"]._replace(columns="timestamp,user,address,action,page,service,status,bytes,ms")
 
 
 class Topics:
@@ -35,6 +38,11 @@ class Topics:
         bad = Activity(START_MS, "bad", "", "", "", "", 0, 0, 0)
         bad_value = type("Bad", (Activity,), {"value": lambda self: b"no activity"})(*bad)
         assert write(self.bootstrap, self.activity, [bad_value, None, *ACTIVITY]) == (len(ACTIVITY) + 1, 1)
+
+    def stream(self, spark):
+        """In two micro-batches."""
+        options = {"late": "10 minutes", "maxOffsetsPerTrigger": "1000"}
+        return run_job.read_stream(spark, ALL_COLUMNS, self.activity, self.bootstrap, **options)
 
     def make(self, name):
         made = self._name(name)
@@ -52,26 +60,33 @@ def topics(node):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _one_shuffle_partition(spark):
-    before = spark.conf.get("spark.sql.shuffle.partitions")
-    spark.conf.set("spark.sql.shuffle.partitions", "1")
+def _little_planning(spark):
+    """For a thousand records most of the time is Spark's own."""
+    given = {
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    }
+    before = {key: spark.conf.get(key) for key in given}
+    for key, value in given.items():
+        spark.conf.set(key, value)
     yield
-    spark.conf.set("spark.sql.shuffle.partitions", before)
+    for key, value in before.items():
+        spark.conf.set(key, value)
 
 
 @pytest.fixture(scope="module")
 def batches(spark, topics):
-    """The rows of each job over the whole topic, by its name."""
-    return {
-        name: job.function(
-            run_job.read_batch(spark, job, topics.activity, topics.bootstrap), **SETTINGS.get(name, {})
-        ).collect()
-        for name, job in JOBS.items()
-    }
+    """The rows of each job over the whole topic, by its name; one read gives the columns of all."""
+    events = run_job.read_batch(spark, ALL_COLUMNS, topics.activity, topics.bootstrap).cache()
+    found = {name: job.function(events, **SETTINGS.get(name, {})).collect() for name, job in JOBS.items()}
+    events.unpersist()
+    return found
 
 
 def at(ms):
-    return datetime.fromtimestamp(ms / 1000, UTC).replace(tzinfo=None)
+    return datetime.fromtimestamp(ms / 1000)  # local, as `collect` gives it
 
 
 def span(ms, length):
@@ -187,57 +202,76 @@ def test_sessions_end_with_a_pause(batches):
         assert near(row.pages, {one.page for one in visit})
 
 
-@pytest.mark.parametrize("name", in_worker.JOBS)
-def test_counts_made_in_the_workers_give_the_same(spark, topics, batches, name):
+def test_counts_made_in_the_workers_give_the_same(spark, topics, batches):
     counted = in_worker.Counted(spark, topics.activity, topics.bootstrap)
-    found = in_worker.JOBS[name](counted, **SETTINGS.get(name, {}))
-    assert found.columns == batches[name][0].__fields__
-    assert plain(found.collect()) == plain(batches[name])
+    found = {name: job(counted, **SETTINGS.get(name, {})) for name, job in in_worker.JOBS.items()}
+    assert {name: frame.columns for name, frame in found.items()} == {
+        name: batches[name][0].__fields__ for name in in_worker.JOBS
+    }
+    rows = defaultdict(list)
+    for name, row in side_by_side(found).collect():
+        rows[name].append(row)
+    for name in in_worker.JOBS:
+        assert sorted(rows[name]) == as_json(spark, batches[name]), name
 
 
-def streamed(spark, topics, name):
-    job = JOBS[name]
-    options = {"maxOffsetsPerTrigger": "1000"}
-    events = run_job.read_stream(spark, job, topics.activity, topics.bootstrap, late="10 minutes", **options)
-    return job.function(events, **SETTINGS.get(name, {}))
+def side_by_side(results):
+    """job | row, as JSON: in one query, for starting one costs more than it does."""
+    found = [
+        frame.select(F.lit(name).alias("job"), F.to_json(F.struct("*")).alias("row")) for name, frame in results.items()
+    ]
+    return reduce(DataFrame.union, found)
 
 
 def closed(rows):
     """Without the windows of LAST, which nothing closes."""
-    return plain(row for row in rows if row.window.start < at(LAST.timestamp_ms - DAY))
+    return [row for row in rows if row.window.start < at(LAST.timestamp_ms - DAY)]
 
 
-@pytest.mark.parametrize("name", ["relevance", "bans", "reports", "visitors", "top", "sessions"])
-def test_a_stream_gives_the_rows_of_the_batch(spark, topics, batches, tmp_path, name):
-    found = []
-    writer = streamed(spark, topics, name).writeStream.outputMode(JOBS[name].mode)
-    writer = writer.foreachBatch(lambda rows, _batch_id: found.extend(rows.collect()))
-    query = writer.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start()
+def as_json(spark, rows):
+    return sorted(row[0] for row in spark.createDataFrame(rows).select(F.to_json(F.struct("*"))).collect())
+
+
+def records_of(spark, topics, topic):
+    """(key, value) in their order."""
+    rows = scan(spark, topic, bootstrap_servers=topics.bootstrap, columns="offset,key,value").collect()
+    return [(bytes(row.key).decode(), bytes(row.value).decode()) for row in sorted(rows)]
+
+
+def test_streams_give_the_rows_of_the_batches_and_write_them_into_a_topic(spark, topics, batches, tmp_path):
+    events = topics.stream(spark)
+    names = [name for name, job in JOBS.items() if job.mode == "append" and name not in ("rates", "services")]
+    found = side_by_side({name: JOBS[name].function(events, **SETTINGS.get(name, {})) for name in names})
+    target = topics.make("results")
+    run(found, JOBS["top"]._replace(key="job"), topics, target, tmp_path)
+    written = defaultdict(list)
+    for key, value in records_of(spark, topics, target):
+        assert json.loads(value)["job"] == key
+        written[key].append(json.loads(value)["row"])
+    for name in names:
+        assert sorted(written[name]) == as_json(spark, closed(batches[name])), name
+
+
+def test_the_latest_record_of_a_user_is_the_feed(spark, topics, batches, tmp_path):
+    job = JOBS["feed"]
+    feeds = job.function(topics.stream(spark), **SETTINGS["feed"])
+    target = topics.make("feeds")
+    run(feeds, job, topics, target, tmp_path)
+    records = records_of(spark, topics, target)
+    latest = dict(records)
+    assert len(records) > len(latest)  # of several micro-batches
+    assert sorted(latest.values()) == as_json(spark, batches["feed"])
+
+
+def run(result, job, topics, target, directory):
+    query = run_job.write_stream(result, job, target, topics.bootstrap, str(directory), until_now=True)
     assert query.awaitTermination(DEADLINE_S)
-    assert closed(found) == plain(found) == closed(batches[name])
 
 
-@pytest.mark.parametrize("name", ["alerts", "feed"])
-def test_a_streams_result_is_in_a_topic(spark, topics, batches, tmp_path, name):
-    """Alerts are new records, once a window is closed; a feed's latest record by key is the feed."""
-    target, job = topics.make(name), JOBS[name]
-    query = run_job.write_stream(
-        streamed(spark, topics, name), job, target, topics.bootstrap, str(tmp_path), until_now=True
-    )
-    assert query.awaitTermination(DEADLINE_S)
-    records = scan(spark, target, bootstrap_servers=topics.bootstrap, columns="offset,key,value").collect()
-    latest = {}
-    for row in sorted(records):
-        latest[bytes(row.key) if job.mode == "update" else row.offset] = json.loads(bytes(row.value))
-    wanted = spark.createDataFrame(batches[name])
-    wanted = run_job.as_records(wanted, job.key).select("value")
-    assert job.mode == "append" or len(records) >= len(latest)
-    assert texts(latest.values()) == texts(json.loads(row.value) for row in wanted.collect())
-    assert {bytes(row.key).decode() for row in records} == {row[job.key] for row in batches[name]}
-
-
-def texts(records):
-    return sorted(json.dumps(one) for one in records)
+@pytest.mark.parametrize("name", JOBS)
+def test_a_job_needs_no_columns_but_those_it_names(spark, name):
+    fields = spark.createDataFrame([], f"timestamp timestamp, {SCHEMA}").select(*JOBS[name].columns.split(","))
+    assert JOBS[name].key in JOBS[name].function(fields).columns
 
 
 def test_the_program_shows_a_batch(spark, topics, capsys):
