@@ -39,10 +39,8 @@ class Topics:
         bad_value = type("Bad", (Activity,), {"value": lambda self: b"no activity"})(*bad)
         assert write(self.bootstrap, self.activity, [bad_value, None, *ACTIVITY]) == (len(ACTIVITY) + 1, 1)
 
-    def stream(self, spark):
-        """In two micro-batches."""
-        options = {"late": "10 minutes", "maxOffsetsPerTrigger": "1000"}
-        return run_job.read_stream(spark, ALL_COLUMNS, self.activity, self.bootstrap, **options)
+    def stream(self, spark, job=ALL_COLUMNS, **options):
+        return run_job.read_stream(spark, job, self.activity, self.bootstrap, late="10 minutes", **options)
 
     def make(self, name):
         made = self._name(name)
@@ -254,7 +252,7 @@ def test_streams_give_the_rows_of_the_batches_and_write_them_into_a_topic(spark,
 
 def test_the_latest_record_of_a_user_is_the_feed(spark, topics, batches, tmp_path):
     job = JOBS["feed"]
-    feeds = job.function(topics.stream(spark), **SETTINGS["feed"])
+    feeds = job.function(topics.stream(spark, job, maxOffsetsPerTrigger="1000"), **SETTINGS["feed"])
     target = topics.make("feeds")
     run(feeds, job, topics, target, tmp_path)
     records = records_of(spark, topics, target)
