@@ -25,16 +25,23 @@ EXAMPLES = """examples:
 PARTITIONS = 2
 
 
-def write(bootstrap_servers: str, topic: str, records: Iterable[Activity | None], rate: float = 0) -> tuple[int, int]:
+def write(
+    bootstrap_servers: str,
+    topic: str,
+    records: Iterable[Activity | None],
+    rate: float = 0,
+    partitions: int = PARTITIONS,
+) -> tuple[int, int]:
     """Write records with their own times, keyed by user; the topic is created if it is missing.
 
-    rate      records a second; 0: as fast as the broker takes them
-    returns   written, and left out (None)
-    raises    DeliveryFailed, KafkaError, ConnectionFailed
+    rate         records a second; 0: as fast as the broker takes them
+    partitions   of a topic that is created
+    returns      written, and left out (None)
+    raises       DeliveryFailed, KafkaError, ConnectionFailed
     """
     left_out = 0
     with Cluster(bootstrap_servers) as cluster:
-        create(cluster, topic)
+        create(cluster, topic, partitions)
         with Producer(cluster) as producer:
             for one in records:
                 if one is None:
@@ -48,9 +55,9 @@ def write(bootstrap_servers: str, topic: str, records: Iterable[Activity | None]
             return producer.acknowledged, left_out
 
 
-def create(cluster: Cluster, topic: str) -> None:
+def create(cluster: Cluster, topic: str, partitions: int) -> None:
     """The topic, if it is missing. It keeps records whatever their age: a log's lines are older than what retention keeps."""
-    error = Admin(cluster).create_topics([NewTopic(topic, PARTITIONS, configs={"retention.ms": "-1"})])[topic]
+    error = Admin(cluster).create_topics([NewTopic(topic, partitions, configs={"retention.ms": "-1"})])[topic]
     if error is not None and error.code != ErrorCode.TOPIC_ALREADY_EXISTS:
         raise error
 

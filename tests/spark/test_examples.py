@@ -37,7 +37,10 @@ class Topics:
         self.activity = self._name("activity")
         bad = Activity(START_MS, "bad", "", "", "", "", 0, 0, 0)
         bad_value = type("Bad", (Activity,), {"value": lambda self: b"no activity"})(*bad)
-        assert write(self.bootstrap, self.activity, [bad_value, None, *ACTIVITY]) == (len(ACTIVITY) + 1, 1)
+        assert write(self.bootstrap, self.activity, [bad_value, None, *ACTIVITY], partitions=1) == (
+            len(ACTIVITY) + 1,
+            1,
+        )
 
     def stream(self, spark, job=ALL_COLUMNS, **options):
         return run_job.read_stream(spark, job, self.activity, self.bootstrap, late="10 minutes", **options)
