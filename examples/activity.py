@@ -3,7 +3,7 @@
 One record is one request. Its key is the user, its timestamp the time of the request, its value JSON:
 
     {"user": "ada", "address": "10.0.3.7", "action": "click", "page": "/shop/lamp", "service": "shop",
-     "status": 200, "bytes": 5120, "ms": 31}
+     "status": 200, "sent_bytes": 5120, "ms": 31}
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 # what `decode=json(SCHEMA)` and the option decode.value.schema take
-SCHEMA = "user string, address string, action string, page string, service string, status int, bytes long, ms long"
+SCHEMA = "user string, address string, action string, page string, service string, status int, sent_bytes long, ms long"
 
 _USERS = [f"{name}{number}" for number in range(40) for name in ("ada", "bob", "eve", "joe", "kim")]
 _PAGES = {
@@ -36,7 +36,7 @@ _LINE = re.compile(
 
 
 class Activity(NamedTuple):
-    """One request. `bytes` of its response; `ms` is None where a log does not say how long it took."""
+    """One request. `sent_bytes` is the size of the response; `ms` is None where a log does not say how long it took."""
 
     timestamp_ms: int
     user: str
@@ -45,7 +45,7 @@ class Activity(NamedTuple):
     page: str
     service: str
     status: int
-    bytes: int
+    sent_bytes: int
     ms: int | None
 
     def key(self) -> bytes:
@@ -114,6 +114,6 @@ def _from_match(match: re.Match[str]) -> Activity | None:
         page=page,
         service=page.split("/")[1] if page.startswith("/") else "",
         status=int(match["status"]),
-        bytes=0 if match["bytes"] == "-" else int(match["bytes"]),
+        sent_bytes=0 if match["bytes"] == "-" else int(match["bytes"]),
         ms=round(float(match["seconds"]) * 1000) if match["seconds"] else None,
     )

@@ -7,9 +7,10 @@ groups by the status too, and Spark adds up the few rows that come. A feed and s
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from examples import jobs
@@ -21,10 +22,10 @@ from headrace.spark.decoding import json
 class Counted:
     """Activity of a topic, counted in the workers. `options` are further arguments of `aggregate`."""
 
-    def __init__(self, spark: SparkSession, topic: str, bootstrap_servers: str, **options: object) -> None:
+    def __init__(self, spark: SparkSession, topic: str, bootstrap_servers: str, **options: Any) -> None:
         self._spark = spark
         self._topic = topic
-        self._options = {"bootstrap_servers": bootstrap_servers, **options}
+        self._options: dict[str, Any] = {"bootstrap_servers": bootstrap_servers, **options}
 
     def by(self, keys: str, window: str, **aggregates: str) -> DataFrame:
         """window | keys | aggregates; records that are no activity are left out"""
@@ -82,7 +83,7 @@ def reports(events: Counted, *, window: str = "1 hour") -> DataFrame:
         "action",
         window,
         requests="count()",
-        bytes="sum(bytes)",
+        sent_bytes="sum(sent_bytes)",
         users="approx_count_distinct(user)",
         first="min(timestamp)",
         last="max(timestamp)",
@@ -99,7 +100,7 @@ def top(events: Counted, *, window: str = "1 hour", pages: int = 10) -> DataFram
     return jobs.ranked(events.by("page", window, requests="count()"), pages)
 
 
-def _n_if(condition: F.Column) -> F.Column:
+def _n_if(condition: Column) -> Column:
     """The sum of `n` where a condition holds, 0 where it never does."""
     return F.coalesce(F.sum(F.when(condition, F.col("n"))), F.lit(0))
 

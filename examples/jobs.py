@@ -62,10 +62,10 @@ def alerts(events: DataFrame, *, window: str = "1 minute", error_share: float = 
 
 
 def reports(events: DataFrame, *, window: str = "1 hour") -> DataFrame:
-    """Totals by window. window | action | requests | bytes | users (approximate) | first | last"""
+    """Totals by window and action. window | action | requests | sent_bytes | users (approximate) | first | last"""
     return events.groupBy(F.window("timestamp", window), "action").agg(
         F.count("*").alias("requests"),
-        F.sum("bytes").alias("bytes"),
+        F.sum("sent_bytes").alias("sent_bytes"),
         F.approx_count_distinct("user").alias("users"),
         F.min("timestamp").alias("first"),
         F.max("timestamp").alias("last"),
@@ -162,7 +162,7 @@ JOBS = {
     "bans": Job(bans, "timestamp,address,status", "address"),
     "services": Job(services, "timestamp,service,status,ms", "service"),
     "alerts": Job(alerts, "timestamp,service,status,ms", "service"),
-    "reports": Job(reports, "timestamp,action,bytes,user", "action"),
+    "reports": Job(reports, "timestamp,action,sent_bytes,user", "action"),
     "visitors": Job(visitors, "timestamp,service,user", "service"),
     "top": Job(top, "timestamp,page", "page"),
     "sessions": Job(sessions, "timestamp,user,page", "user"),

@@ -75,7 +75,7 @@ def write_stream(
     result: DataFrame, job: Job, topic: str, bootstrap_servers: str, checkpoint: str, until_now: bool
 ) -> Any:
     """A stream's result into a topic; at least once. Returns the query."""
-    if job.mode == "update":  # which Spark has for a micro-batch, and for no Python sink
+    if job.mode == "update":  # a micro-batch is written as a batch, whatever the sink says of modes
         writer = result.writeStream.outputMode(job.mode)
         writer = writer.foreachBatch(lambda rows, _batch_id: write_batch(rows, job, topic, bootstrap_servers))
     else:

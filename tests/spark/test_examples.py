@@ -26,7 +26,7 @@ PAUSE = 30 * MINUTE
 LAST = Activity(START_MS + 3 * DAY, "zoe", "10.1.1.1", "view", "/shop", "shop", 200, 1, 1)
 ACTIVITY = [*made_up(1500, START_MS, pause_ms=4000, seed=3), LAST]
 SETTINGS = {"feed": {"last": 3}, "bans": {"requests": 12, "failures": 3}, "top": {"pages": 2}}
-ALL_COLUMNS = JOBS["feed"]._replace(columns="timestamp,user,address,action,page,service,status,bytes,ms")
+ALL_COLUMNS = JOBS["feed"]._replace(columns="timestamp,user,address,action,page,service,status,sent_bytes,ms")
 
 
 class Topics:
@@ -154,7 +154,7 @@ def test_reports_and_distinct_visitors(batches):
     for key, group in groups.items():
         times = [at(one.timestamp_ms) for one in group]
         row = found[key]
-        assert (row.requests, row.bytes) == (len(group), sum(one.bytes for one in group))
+        assert (row.requests, row.sent_bytes) == (len(group), sum(one.sent_bytes for one in group))
         assert (row["first"], row["last"]) == (min(times), max(times))
         assert near(row.users, {one.user for one in group})
     groups = by(DAY, "service")
