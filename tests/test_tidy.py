@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import LONG_FILES
 from tests.support.tree import CODE, ROOT, SOURCES
 
-FOLDERS = [*SOURCES, "bench", "tests", "systemd"]
+FOLDERS = [*SOURCES, "bench", "examples", "tests", "systemd"]
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 DRAWERS = {"util", "utils", "helper", "helpers", "common", "misc", "shared", "stuff", "tools"}

@@ -23,6 +23,7 @@ SOURCES = [
     "migration",
     "cli",
     "bench",
+    "examples",
     "workers",
 ]
 NOT_YET = ["log", "controller"]
