@@ -23,6 +23,7 @@ LONG_FILES = (  # the longest first
     "spark/test_job_script.py",
     "chaos/test_cluster_campaign.py",
     "spark/test_datasource.py",
+    "spark/test_examples.py",
     "spark/test_scan.py",
     "spark/test_sink.py",
     "spark/test_stream_reader.py",
