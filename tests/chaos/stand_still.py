@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -36,7 +37,8 @@ from tests.chaos.load import Client
 
 ASK_S = 3.0
 CATCH_UP_S = 60.0
-GDB_S = 60.0
+GDB_S = 60
+GDB_COMMAND = "thread apply all bt 24"
 LINES_TOLD = 300  # of librdkafka's log, of all that it says and of what names the partition
 FETCH_VERSION = 11
 FETCH_BYTES = 65_536
@@ -191,9 +193,15 @@ def is_main_silent(log: Sequence[str], now_s: float) -> bool:
 
 
 def _stacks() -> list[str]:
-    """Of all threads of this process, librdkafka's among them; why not, where there is no gdb."""
-    command = ["gdb", "-p", str(os.getpid()), "-batch", "-nx", "-ex", "thread apply all bt 24"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=GDB_S).stdout.splitlines()
-    except (OSError, subprocess.TimeoutExpired) as failure:
-        return [f"no stacks: {failure}"]
+    """Of all threads of this process, librdkafka's among them; why not, where there is no gdb.
+
+    gdb stops this process, which then can neither empty a pipe nor keep a deadline: the stacks go to a file, and `timeout` ends gdb.
+    """
+    command = ["timeout", "-s", "KILL", str(GDB_S), "gdb", "-p", str(os.getpid()), "-batch", "-nx", "-ex", GDB_COMMAND]
+    with tempfile.TemporaryFile("w+") as out:
+        try:
+            subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+        except OSError as failure:
+            return [f"no stacks: {failure}"]
+        out.seek(0)
+        return out.read().splitlines()

@@ -1,8 +1,12 @@
 """Readers that stand still: who is waited for, who is blamed, and what librdkafka's own deadlock looks like."""
 
+import shutil
+import threading
 import time
 from collections import Counter
 from pathlib import Path
+
+import pytest
 
 from tests.chaos import stand_still
 from tests.chaos.history import NO_OFFSET, History, Outcome, Send
@@ -104,3 +108,19 @@ def test_what_was_acknowledged_is_the_end_that_a_reader_has_to_reach(tmp_path):
     ):
         stage.history.add(Send("idem", topic, 0, partition, ("a", "b"), outcome, base, 0.0, 1.0))
     assert StandStills(stage, tmp_path, "stable", []).acknowledged() == {0: 5}
+
+
+@pytest.mark.skipif(shutil.which("gdb") is None, reason="no gdb")
+def test_the_stacks_of_many_threads_do_not_hold_their_own_process_up():
+    """More of them than a pipe takes: gdb holds the process that would empty it."""
+    over = threading.Event()
+    threads = [threading.Thread(target=over.wait) for _ in range(60)]
+    for thread in threads:
+        thread.start()
+    try:
+        lines = stand_still._stacks()
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+    assert sum(map(len, lines)) > 65_536 or any("ptrace" in line for line in lines)
