@@ -1,8 +1,8 @@
 """A cluster as its protocol shows it: brokers, leaders, offsets, log directories, bytes of a partition.
 
-Retriable errors are retried with growing pauses, CLIENT_RETRIES_MAX times, or for `patience_s` if the
+Retriable errors are retried with growing pauses, `retries_max` times, or for `patience_s` if the
 caller gave it, as an unavailable broker may come back; each attempt refreshes the metadata. A topic that no
-broker knows is not waited for longer than CLIENT_RETRIES_MAX tries. Others raise KafkaError with the
+broker knows is not waited for longer than these tries. Others raise KafkaError with the
 partition's name. A fetch that stays empty below its end gives up after
 EMPTY_FETCHES_MAX answers.
 
@@ -56,7 +56,12 @@ class Cluster:
     """A client of one cluster; connections are opened on demand and kept."""
 
     def __init__(
-        self, bootstrap_servers: str, timeout_s: float = 30.0, client_id: str = CLIENT_ID, patience_s: float = 0.0
+        self,
+        bootstrap_servers: str,
+        timeout_s: float = 30.0,
+        client_id: str = CLIENT_ID,
+        patience_s: float = 0.0,
+        retries_max: int = CLIENT_RETRIES_MAX,
     ) -> None:
         self._bootstrap = [_parse_address(text) for text in bootstrap_servers.split(",") if text.strip()]
         if not self._bootstrap:
@@ -65,6 +70,7 @@ class Cluster:
         self._timeout_s = timeout_s
         self._client_id = client_id
         self._patience_s = patience_s
+        self._retries_max = retries_max
         self._connections: dict[int, Connection] = {}
         self.cluster_id = ""
         self.controller_id = -1
@@ -280,7 +286,7 @@ class Cluster:
         is_stale = not topics <= {name.topic for name in self.partitions}
         deadline_s = time.monotonic() + self._patience_s
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        tries_left = CLIENT_RETRIES_MAX
+        tries_left = self._retries_max
         while True:
             try:
                 if is_stale:

@@ -22,6 +22,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from headrace.exit_codes import CLEAN
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
+from headrace.shm.region import sweep
 from tests.chaos.cluster_end import (
     compare_replicas,
     end_offsets,
@@ -580,3 +581,4 @@ def _end_node(node: ClusterNode) -> None:
         assert node.process is not None
         node.continue_all()
         children.end(node.process)
+    sweep(node.region_prefix)  # a killed one that nobody starts again leaves them

@@ -12,13 +12,12 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from headrace.shm.region import region_prefix
 from tests.chaos import payload
 from tests.chaos.history import FRESH, NO_OFFSET, Committed, History
 from tests.chaos.judge import Anomaly
 from tests.chaos.key_judge import Kept
 from tests.chaos.raw_client import Fetched, RawClient, raw_client, until
-from tests.chaos.running_node import NODE_ID, Node
+from tests.chaos.running_node import Node
 from tests.chaos.stage import Orphan
 from tests.chaos.topic_clients import TopicClient, add_poll
 
@@ -121,6 +120,5 @@ def verify_logs(node: Node) -> list[Anomaly]:
 
 def left_in_shm(node: Node) -> list[str]:
     """Regions of the node that are still there."""
-    first = Path(node.settings["log.dirs"].split(",")[0])
-    prefix = f"{region_prefix(NODE_ID, first)}-"
+    prefix = f"{node.region_prefix}-"
     return [name for name in os.listdir(node.path(Path("/dev/shm"))) if name.startswith(prefix)]

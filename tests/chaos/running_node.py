@@ -20,6 +20,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from headrace.log.state.checkpoints import LOG_START_OFFSET_FILE, read_partition_metadata
 from headrace.log.state.topic_checkpoints import TopicCheckpoints, ids_in_directories
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
+from headrace.shm.region import region_prefix
 from tests.chaos.network_rooms import Room
 from tests.chaos.node_log import NodeLog
 from tests.chaos.private_mounts import PrivateMounts
@@ -77,6 +78,11 @@ class Node:
     def log_dirs(self) -> list[Path]:
         """As we see them, from outside of its mounts."""
         return [self.path(Path(text)) for text in self.settings["log.dirs"].split(",")]
+
+    @property
+    def region_prefix(self) -> str:
+        """Of its names in /dev/shm."""
+        return region_prefix(int(self.settings["broker.id"]), self.settings["log.dirs"].split(",")[0])
 
     def path(self, path: Path) -> Path:
         """A path of the node's, as we see it."""

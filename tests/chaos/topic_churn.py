@@ -14,11 +14,11 @@ import itertools
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 
 from headrace.client.admin import Admin, NewTopic
 from headrace.client.cluster import LATEST, Cluster
-from headrace.client.connection import Connection, ConnectionFailed
+from headrace.client.connection import Connection
 from headrace.client.consumer import Consumer
 from headrace.client.producer import Producer
 from headrace.client.producer_options import ProducerOptions
@@ -39,8 +39,6 @@ assert (
     GIVE_UP_S + 3 * (STEP_S + TIMEOUT_S) < STOP_S
 )  # the step it was in, the one it begins last, and what that began last
 
-T = TypeVar("T")
-
 
 class ImpatientConnection(Connection):
     """Waits for no answer longer than its timeout, whatever the request would allow."""
@@ -50,26 +48,13 @@ class ImpatientConnection(Connection):
 
 
 class Impatient(Cluster):
-    """A client that retries for STEP_S, however long a try takes."""
+    """A client that retries for STEP_S, however many tries that takes."""
+
+    def __init__(self, bootstrap_servers: str) -> None:
+        super().__init__(bootstrap_servers, timeout_s=TIMEOUT_S, patience_s=STEP_S, retries_max=0)
 
     def connect(self, host: str, port: int) -> Connection:
         return ImpatientConnection(host, port, self._timeout_s, self._client_id)
-
-    def retried(self, attempt: Callable[[], T], topics: set[str]) -> T:
-        deadline = time.monotonic() + STEP_S
-        is_stale = not topics <= {name.topic for name in self.partitions}
-        while True:
-            try:
-                if is_stale:
-                    self.refresh(sorted(topics))
-                return attempt()
-            except (ConnectionFailed, KafkaError) as failure:
-                code = failure.code if isinstance(failure, KafkaError) else ErrorCode.NETWORK_EXCEPTION
-                if not code.retriable or time.monotonic() > deadline:
-                    raise
-            is_stale = True
-            self.close()
-            time.sleep(PAUSE_S)
 
 
 class TopicChurn(Client):
@@ -111,7 +96,7 @@ class TopicChurn(Client):
         """Again and again until it is done; faults end before long. False, where it was told to stop, and that took too long."""
         while not self._is_over():
             try:
-                with Impatient(self._bootstrap, timeout_s=TIMEOUT_S) as cluster:
+                with Impatient(self._bootstrap) as cluster:
                     if step(cluster):
                         return True
             except (HeadraceError, OSError):
@@ -155,7 +140,7 @@ class TopicChurn(Client):
         }
         told: dict[TopicPartition, list[tuple[int, int]]] = {name: [] for name in self._partitions}
         options = ProducerOptions(linger_ms=0, request_timeout_ms=3_000, delivery_timeout_ms=int(STEP_S * 1000))
-        cluster = Impatient(self._bootstrap, timeout_s=TIMEOUT_S)
+        cluster = Impatient(self._bootstrap)
         try:
             producer = Producer(cluster, options, lambda name, base, count: told[name].append((base, count)))
             for name, some in values.items():
@@ -196,7 +181,7 @@ class TopicChurn(Client):
         """Everything up to the ends, as far as it comes in time."""
         began = time.monotonic()
         deadline = began + STEP_S
-        with Impatient(self._bootstrap, timeout_s=TIMEOUT_S) as cluster:
+        with Impatient(self._bootstrap) as cluster:
             cluster.refresh([self.topic])
             ends = cluster.offsets(dict.fromkeys(self._partitions, LATEST))
             consumer = Consumer(cluster, dict.fromkeys(ends, 0), ends)

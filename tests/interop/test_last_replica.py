@@ -9,6 +9,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from headrace.node.embedded_zookeeper import EmbeddedZooKeeper
 from headrace.protocol.record_batch import iterate_batches
+from headrace.shm.region import sweep
 from tests.chaos.cluster_nodes import ClusterNode, KafkaNode
 from tests.chaos.cluster_state import ClusterState
 from tests.chaos.lossy_disk import forget_boot
@@ -44,6 +45,7 @@ def cluster(tmp_path):
     for node in nodes.values():
         if node.is_running:
             node.kill()
+        sweep(node.region_prefix)
     zookeeper.stop()
 
 
