@@ -65,7 +65,7 @@ CLOCK_MASK: Final = 3  # the time is read before each fourth request of a connec
 CONNECTIONS_CHECK_INTERVAL_MS: Final = 1_000
 SLOW_READER_DEADLINE_MS: Final = 60_000  # a socket that takes nothing for this long is closed
 SHRINK_AFTER_IDLE_MS: Final = 10_000
-CLOSED_BEFORE_TRIM: Final = 500  # connections: 10 MB
+CLOSED_BEFORE_TRIM: Final = 100  # connections: 2 MB, the most of a crowd that is kept once it has left
 STALLED_WAIT_MAX_MS: Final = 2  # the doorbell rings when a crowded ring gets room; this is for a ring that was missed
 
 _NO_DESCRIPTORS: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
