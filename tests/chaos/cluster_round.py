@@ -379,7 +379,7 @@ class ClusterRound:
         """Seconds until each replica of each partition is in sync, and none is being moved."""
         stage = self._stage
         since = time.monotonic() if since is None else since
-        found = [""]
+        last = found = [""]
         until = max(since + limit_s, time.monotonic() + SAY_S)  # what came before took its time
         while found and time.monotonic() < until:
             topics = stage.state.topics()
@@ -389,12 +389,13 @@ class ClusterRound:
                 found = stage.state.not_whole(topics)
                 found += stage.state.moves(MOVING.name) if MOVING in self._topics else []
             if found:
+                last = found
                 stage.sleep(0.1)
         took_s = time.monotonic() - since
         if found:
             self._blame("isr", f"not whole {took_s:.0f} s {when}: {found[:4]}")
         elif took_s > self._whole_max_s and when != "at the beginning":
-            self._blame("isr", f"whole only after {took_s:.0f} s {when}")
+            self._blame("isr", f"whole only after {took_s:.0f} s {when}, the last: {last[:4]}")
         return took_s
 
     def _wait_until_told(self, since: float) -> float:
