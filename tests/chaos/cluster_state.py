@@ -16,6 +16,7 @@ from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import KazooTimeoutError
 
 ANSWER_S = 2.0
+SESSION_S = 6.0  # so long kazoo waits for a server that took its connection and was stopped, too
 
 
 class PartitionState(NamedTuple):
@@ -28,7 +29,7 @@ class ClusterState:
     """A session of our own with ZooKeeper."""
 
     def __init__(self, connect: str) -> None:
-        self._client = KazooClient(connect, timeout=30.0, connection_retry={"max_tries": -1, "max_delay": 0.5})
+        self._client = KazooClient(connect, timeout=SESSION_S, connection_retry={"max_tries": -1, "max_delay": 0.5})
         self._client.start(timeout=30)
 
     def close(self) -> None:
