@@ -34,6 +34,7 @@ from headrace.log.index_layout import OFFSET_ENTRY, TIME_ENTRY
 from headrace.log.names import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
+    TEMPORARY_SUFFIX,
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
     bases_among,
@@ -159,6 +160,9 @@ class LogLoader:
         finish_swaps(self._directory, self._disk)
         names = os.listdir(self._directory)
         found = bases_among(names, LOG_SUFFIX)
+        for name in names:
+            if name.endswith(LOG_SUFFIX + TEMPORARY_SUFFIX):  # of a truncation that did not come to its end
+                self._directory.joinpath(name).unlink()
         if sum(name.endswith(LOG_SUFFIX) for name in names) > len(found):
             _log.warning("files ignored whose names are no offsets directory=%s", self._directory)
         self._replay = ProducerReplay(

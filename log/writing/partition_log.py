@@ -291,14 +291,15 @@ class PartitionLog:
         self._latch.check()
         return self.segments.swap(segments, as_of_version)
 
-    def truncate_to(self, offset: int) -> bool:
+    def truncate_to(self, offset: int, *, is_mapped: bool = False) -> bool:
         """Cut the log so that it ends at `offset`, or at the beginning of the batch that holds it.
 
         Producers, epochs, indexes and the recovery point follow. The caller has taken the high watermark back before. An epoch that
         began at the end, and in which nothing was written, is forgotten in any case: other logs never had it.
 
-        returns   whether anything was cut
-        raises    StorageFailed
+        is_mapped   readers were told of what goes: they may have mapped it, and keep that file
+        returns     whether anything was cut
+        raises      StorageFailed
         """
         self._latch.check()
         try:
@@ -309,7 +310,7 @@ class PartitionLog:
                 self._restart_at(offset)
             else:
                 segment, position = self.position_of(offset)
-                self._truncation.cut(offset, segment, position)
+                self._truncation.cut(offset, segment, position, is_mapped=is_mapped)
                 self._reload(segment, position)
             self.epochs.truncate_from_end(self.log_end_offset)
         except OSError as failure:

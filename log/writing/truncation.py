@@ -4,6 +4,9 @@
     2  segments after the one that holds T go, the last one first                                 names synced
     3  that segment is cut at the batch that holds T                                              durable
 
+Where records below the high watermark go (an unclean election), processes on this host may have them mapped: a page that is cut off
+is a SIGBUS there. So step 3 leaves the file to them, and a copy of its first bytes takes the name.
+
 What is left is opened like any log (`PartitionLog` does that), whole up to where it was cut. The file of step 1 is
 `state/truncation_mark.py`.
 
@@ -12,15 +15,19 @@ Runs in: the partition worker that owns the log. Source: Kafka `LocalLog.truncat
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
+from typing import Final
 
 from headrace.log.disk import Disk
-from headrace.log.names import LOG_SUFFIX, path_of, segment_bases
+from headrace.log.names import LOG_SUFFIX, TEMPORARY_SUFFIX, path_of, segment_bases
 from headrace.log.segments.segment import remove_segment
 from headrace.log.state.truncation_mark import TruncationMark
 from headrace.log.writing.segment_list import SegmentList
 from headrace.protocol.record_batch import MAGIC_POSITION, MAGIC_V2
+
+COPY_BYTES: Final = 1 << 20
 
 
 class Truncation:
@@ -34,12 +41,15 @@ class Truncation:
         self._mark = mark
         self._disk = disk
 
-    def cut(self, offset: int, segment: int, position: int) -> None:
-        """Cut where the batch that holds an offset begins: in a segment, at a byte. raises OSError"""
+    def cut(self, offset: int, segment: int, position: int, *, is_mapped: bool = False) -> None:
+        """Cut where the batch that holds an offset begins: in a segment, at a byte. raises OSError
+
+        is_mapped   other processes may have mapped what goes
+        """
         cut_at = min(offset, first_offset(self._directory, segment, position, offset))
         self._mark.write(cut_at, self._segments.end_offset)
         self._segments.active.close()
-        cut_files(self._directory, segment, position, self._disk)
+        cut_files(self._directory, segment, position, self._disk, is_mapped=is_mapped)
 
     def cut_all(self, offset: int) -> None:
         """Leave no segment, so that the log can begin at an offset. raises OSError"""
@@ -60,7 +70,7 @@ def first_offset(directory: Path, segment: int, position: int, default: int) -> 
     return int.from_bytes(head[:8], "big") if head[MAGIC_POSITION] >= MAGIC_V2 else segment
 
 
-def cut_files(directory: Path, segment: int, position: int, disk: Disk) -> None:
+def cut_files(directory: Path, segment: int, position: int, disk: Disk, *, is_mapped: bool = False) -> None:
     """Steps 2 and 3. No segment is left where `segment` is -1. raises OSError"""
     for base in reversed(segment_bases(directory)):
         if base > segment:
@@ -68,9 +78,35 @@ def cut_files(directory: Path, segment: int, position: int, disk: Disk) -> None:
     disk.sync_directory(directory)
     if segment < 0:
         return
-    fd = os.open(path_of(directory, segment, LOG_SUFFIX), os.O_RDWR)
+    path = path_of(directory, segment, LOG_SUFFIX)
+    if is_mapped:
+        _replace(path, position, disk)
+        return
+    fd = os.open(path, os.O_RDWR)
     try:
         disk.truncate(fd, position)
         disk.fsync(fd)
     finally:
         os.close(fd)
+
+
+def _replace(path: Path, size: int, disk: Disk) -> None:
+    """Another file, of the first bytes, under the same name; whoever has the old one open keeps it. Durable. raises OSError"""
+    temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
+    source = os.open(path, os.O_RDONLY)
+    try:
+        target = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)
+        try:
+            for position in range(0, size, COPY_BYTES):
+                wanted = min(COPY_BYTES, size - position)
+                data = os.pread(source, wanted, position)
+                if len(data) < wanted:
+                    raise OSError(errno.EIO, f"{path}: {len(data)} of {wanted} bytes read at {position}")
+                disk.write_all(target, [data], position)
+            disk.fsync(target)
+        finally:
+            os.close(target)
+    finally:
+        os.close(source)
+    disk.rename(temporary, path)
+    disk.sync_directory(path.parent)

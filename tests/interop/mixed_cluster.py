@@ -10,6 +10,7 @@ the kernel gives to outgoing connections: a member that is down would lose one o
 """
 
 import contextlib
+import itertools
 import json
 import os
 import random
@@ -37,6 +38,8 @@ START_DEADLINE_S = 90
 STOP_DEADLINE_S = 60
 WHOLE_DEADLINE_S = 90
 LOOK_S = 0.1
+FAIR_TRIES = 5  # elections before others are held
+HELD_S = 3.0
 PORTS = range(20_000, 32_000)
 KAFKA_JVM = ("-Xms128m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")  # starts soon
 LOG4J = """\
@@ -275,14 +278,23 @@ class MixedCluster:
         return int(self.keeper.get("/controller_epoch")[0])
 
     def move_controller(self, wanted):
-        """Take the controller away from whoever has it, until it is one of `wanted`."""
+        """Take the controller away from whoever has it, until it is one of `wanted`.
+
+        The others stand still while the next is elected, once they were faster: one that is reached over a proxy always loses.
+        """
         wanted = set(wanted)
+        tries = itertools.count(1)
 
         def is_there():
             if self.controller() in wanted:
                 return True
-            with contextlib.suppress(NoNodeError):
-                self.keeper.delete("/controller")
+            others = [one for broker_id, one in self.members.items() if broker_id not in wanted]
+            with contextlib.nullcontext() if next(tries) < FAIR_TRIES else _held(others):
+                with contextlib.suppress(NoNodeError):
+                    self.keeper.delete("/controller")
+                until = time.monotonic() + HELD_S
+                while self.controller() is None and time.monotonic() < until:
+                    time.sleep(LOOK_S)
             self.wait_until(lambda: self.controller() is not None, "nobody is elected")
             return self.controller() in wanted
 
@@ -337,6 +349,23 @@ class MixedCluster:
                 raise AssertionError(complaint() if callable(complaint) else complaint)
             time.sleep(LOOK_S)
         return found
+
+
+@contextlib.contextmanager
+def _held(members):
+    """Stopped for a moment, all their processes."""
+    pids = [pid for member in members if member.is_up for pid in member.pids()]
+    try:
+        _signal(pids, signal.SIGSTOP)
+        yield
+    finally:
+        _signal(pids, signal.SIGCONT)
+
+
+def _signal(pids, number):
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 def told_by(member):

@@ -391,11 +391,12 @@ class Replica:
     def truncate(self, offset: int) -> None:
         """Cut the log back to where its leader's agrees with it. raises StorageFailed: tell `fail`"""
         log = self.log
-        if offset < self.high_watermark and log.failure is None:  # readers go by the row, so it is the first to say so
+        is_mapped = offset < self.high_watermark
+        if is_mapped and log.failure is None:  # readers go by the row, so it is the first to say so
             self.high_watermark = max(offset, log.log_start_offset)
             self.publish()
         self._ends.clear()
-        log.truncate_to(offset)
+        log.truncate_to(offset, is_mapped=is_mapped)
         self.high_watermark = min(max(self.high_watermark, log.log_start_offset), log.log_end_offset)
         self.publish()
 

@@ -34,7 +34,7 @@ def one_batch(number, producer_id=5, first=0):
     )
 
 
-def work(maker, disk, count=40):
+def work(maker, disk, count=40, is_mapped=False):
     """Write until something fails; returns the number of batches that were acknowledged."""
     maker.disk = disk
     acknowledged = 0
@@ -44,7 +44,7 @@ def work(maker, disk, count=40):
             log.append_as_leader([one_batch(number)], number // 15, NOW_MS)
             acknowledged += 1
         log.flush()
-        log.truncate_to(33)
+        log.truncate_to(33, is_mapped=is_mapped)
         for number in range(33, count):
             log.append_as_follower(stamped(number), NOW_MS)
         log.close()
@@ -77,9 +77,9 @@ def headers_on_disk(log):
     return headers
 
 
-def calls_of_a_good_run(maker):
+def calls_of_a_good_run(maker, is_mapped=False):
     disk = FaultyDisk()
-    assert work(maker, disk) == (40, False)
+    assert work(maker, disk, is_mapped=is_mapped) == (40, False)
     disk.close()
     return len(disk.calls)
 
@@ -89,13 +89,13 @@ def fresh(maker, name):
     return maker
 
 
-@pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC])
-def test_a_failure_of_any_call_takes_the_log_out_of_service_and_keeps_what_was_acknowledged(maker, error):
-    total = calls_of_a_good_run(maker)
+@pytest.mark.parametrize(("error", "is_mapped"), [(errno.EIO, False), (errno.ENOSPC, False), (errno.EIO, True)])
+def test_a_failure_of_any_call_takes_the_log_out_of_service_and_keeps_what_was_acknowledged(maker, error, is_mapped):
+    total = calls_of_a_good_run(maker, is_mapped)
     assert total > 80
     for fail_at in range(total):
         disk = FaultyDisk(fail_at, error)
-        acknowledged, has_failed = work(fresh(maker, f"t-{fail_at}"), disk)
+        acknowledged, has_failed = work(fresh(maker, f"t-{fail_at}"), disk, is_mapped=is_mapped)
         assert has_failed, fail_at
         disk.close()
         maker.disk = Disk()
@@ -215,7 +215,8 @@ def test_a_crash_of_the_machine_keeps_what_was_synced_and_what_is_left_is_in_ord
                 log.flush()
         synced = log.recovery_point
         if chance.random() < 0.3 and log.log_end_offset > 3:
-            log.truncate_to(log.log_end_offset - chance.randrange(1, log.log_end_offset))
+            end = log.log_end_offset - chance.randrange(1, log.log_end_offset)
+            log.truncate_to(end, is_mapped=chance.random() < 0.5)
             synced = min(synced, log.log_end_offset)
             for number in range(log.log_end_offset, log.log_end_offset + chance.randrange(20)):
                 log.append_as_follower(stamped(number), NOW_MS)

@@ -1,5 +1,6 @@
 """The end comes off: what is left is as if the rest had never been, also across crashes."""
 
+import mmap
 import random
 
 import pytest
@@ -12,8 +13,9 @@ from tests.support.log_fixtures import all_bytes, batch, facts, fill
 CONFIG = LogConfig(segment_bytes=2500, index_interval_bytes=300)
 
 
+@pytest.mark.parametrize("is_mapped", [False, True])
 @pytest.mark.parametrize("seed", range(8))
-def test_a_truncated_log_is_as_if_the_rest_had_never_been(leader, follower, seed):
+def test_a_truncated_log_is_as_if_the_rest_had_never_been(leader, follower, seed, is_mapped):
     """Compared with a log that got the same bytes up to there and nothing more."""
     chance = random.Random(seed)
     source = leader.open(CONFIG)
@@ -25,7 +27,7 @@ def test_a_truncated_log_is_as_if_the_rest_had_never_been(leader, follower, seed
     offset = chance.randint(header.base_offset, header.last_offset)
     reference = follower.open(CONFIG)
     reference.append_as_follower(memoryview(data)[:position], NOW_MS)
-    assert source.truncate_to(offset)
+    assert source.truncate_to(offset, is_mapped=is_mapped)
     assert not source.truncate_to(offset)
     assert source.log_end_offset == reference.log_end_offset
     assert facts(source) == facts(reference)
@@ -34,6 +36,31 @@ def test_a_truncated_log_is_as_if_the_rest_had_never_been(leader, follower, seed
     assert facts(source) == facts(reference)
     source.abandon()
     assert facts(leader.open(CONFIG)) == facts(reference)
+
+
+def test_who_has_mapped_what_is_cut_keeps_it(maker):
+    """Pages of a file that was cut short are a SIGBUS to whoever has them mapped."""
+    log = maker.open(LogConfig(segment_bytes=1_000_000))
+    log.append_as_leader([batch(size=9_000, timestamp_ms=NOW_MS) for _ in range(30)], 0, NOW_MS)
+    path = maker.directory / f"{0:020d}.log"
+    data = path.read_bytes()
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+        assert log.truncate_to(7, is_mapped=True)
+        assert mapped[:] == data
+    assert path.read_bytes() == data[: log.size_bytes]
+    assert [header.base_offset for _position, header, _data in iterate_batches(path.read_bytes())] == list(range(7))
+    assert log.append_as_leader([batch()], 1, NOW_MS) == [(0, 7, -1)]
+    log.close()
+
+
+def test_what_an_unfinished_truncation_left_is_removed(maker):
+    log = maker.open(CONFIG)
+    fill(log, 10)
+    log.close()
+    left = maker.directory / f"{0:020d}.log.tmp"
+    left.write_bytes(b"half")
+    maker.open(CONFIG, clean=True).close()
+    assert not left.exists()
 
 
 def test_reopening_and_then_truncating_leaves_a_log_that_opens_again(maker):
