@@ -9,7 +9,7 @@
     <offset>.snapshot                                    the producers before that offset
     <a segment's file>.deleted                           out of the log; the housekeeper removes it after a while
     <a segment's file>.cleaned .swap                     a compacted segment (`segment_swap.py`)
-    <any file>.tmp                                       not whole yet: it takes the name when it is
+    <a segment's .log>.cut                               a truncation: takes the name when it is whole
 
 Source: Kafka `LocalLog`, `UnifiedLog`.
 """
@@ -37,7 +37,7 @@ SNAPSHOT_SUFFIX: Final = ".snapshot"
 DELETED_SUFFIX: Final = ".deleted"
 CLEANED_SUFFIX: Final = ".cleaned"
 SWAP_SUFFIX: Final = ".swap"
-TEMPORARY_SUFFIX: Final = ".tmp"
+CUT_SUFFIX: Final = ".cut"
 SWAPPED_SUFFIX: Final = ".swapped"  # the second name of a .log.swap, for one rename
 
 NAME_DIGITS: Final = 20

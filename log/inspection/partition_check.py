@@ -21,6 +21,7 @@ from headrace.log.inspection.segment_check import RESTORE, SegmentReport
 from headrace.log.inspection.state_files import rows_of, topic_id_of
 from headrace.log.names import (
     CLEANED_SUFFIX,
+    CUT_SUFFIX,
     DELETED_SUFFIX,
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -45,7 +46,7 @@ FOLDER_NAME = re.compile(
 )
 PASSING_NAME = re.compile(r".*-(delete|stray)")
 SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, SNAPSHOT_SUFFIX)
-UNFINISHED_SUFFIXES = (CLEANED_SUFFIX, SWAP_SUFFIX, ".tmp")
+UNFINISHED_SUFFIXES = (CLEANED_SUFFIX, SWAP_SUFFIX, CUT_SUFFIX, ".tmp")
 STATE_NAMES = (LEADER_EPOCH_FILE, PARTITION_METADATA_FILE)
 NEXT_START = "nothing: the next start of the node finishes or removes it"
 EPOCHS_ANEW = (

@@ -32,9 +32,9 @@ from headrace.log.config import LogConfig
 from headrace.log.disk import Disk
 from headrace.log.index_layout import OFFSET_ENTRY, TIME_ENTRY
 from headrace.log.names import (
+    CUT_SUFFIX,
     INDEX_SUFFIX,
     LOG_SUFFIX,
-    TEMPORARY_SUFFIX,
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
     bases_among,
@@ -161,7 +161,7 @@ class LogLoader:
         names = os.listdir(self._directory)
         found = bases_among(names, LOG_SUFFIX)
         for name in names:
-            if name.endswith(LOG_SUFFIX + TEMPORARY_SUFFIX):  # of a truncation that did not come to its end
+            if name.endswith(LOG_SUFFIX + CUT_SUFFIX):  # of a truncation that did not come to its end
                 self._directory.joinpath(name).unlink()
         if sum(name.endswith(LOG_SUFFIX) for name in names) > len(found):
             _log.warning("files ignored whose names are no offsets directory=%s", self._directory)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from headrace.log.disk import Disk
-from headrace.log.names import LOG_SUFFIX, TEMPORARY_SUFFIX, path_of, segment_bases
+from headrace.log.names import CUT_SUFFIX, LOG_SUFFIX, path_of, segment_bases
 from headrace.log.segments.segment import remove_segment
 from headrace.log.state.truncation_mark import TruncationMark
 from headrace.log.writing.segment_list import SegmentList
@@ -92,7 +92,7 @@ def cut_files(directory: Path, segment: int, position: int, disk: Disk, *, is_ma
 
 def _replace(path: Path, size: int, disk: Disk) -> None:
     """Another file, of the first bytes, under the same name; whoever has the old one open keeps it. Durable. raises OSError"""
-    temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
+    temporary = path.with_name(path.name + CUT_SUFFIX)
     source = os.open(path, os.O_RDONLY)
     try:
         target = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)

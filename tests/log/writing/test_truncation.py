@@ -57,7 +57,7 @@ def test_what_an_unfinished_truncation_left_is_removed(maker):
     log = maker.open(CONFIG)
     fill(log, 10)
     log.close()
-    left = maker.directory / f"{0:020d}.log.tmp"
+    left = maker.directory / f"{0:020d}.log.cut"
     left.write_bytes(b"half")
     maker.open(CONFIG, clean=True).close()
     assert not left.exists()
