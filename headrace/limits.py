@@ -44,6 +44,8 @@ PEER_REQUESTS_MAX: Final = 256  # of one peer, sent or waiting: as many as it wo
 PEER_REQUESTS_TOTAL_MAX: Final = 100_000  # of all peers of a process
 PEER_UNSENT_BYTES_MAX: Final = 4 << 20  # of requests to one peer; a larger one goes where nothing else waits
 PEER_BYTES_PER_CYCLE_MAX: Final = 4 << 20  # received of one peer, before the others have their turn
+PEER_LOW_WATER_BYTES: Final = 256 << 10  # of a response that arrives, before its process is woken for it
+PEER_LOW_WATER_BYTES_MIN: Final = 16 << 10  # a smaller rest is not worth a system call
 PEER_SETUP_MS: Final = (
     10_000  # for its name, the connection and the versions; Kafka's socket.connection.setup.timeout.ms
 )
@@ -287,7 +289,7 @@ COORDINATOR_CYCLE_MS_MAX: Final = 1_000
 FETCHED_CYCLE_MS_MAX: Final = (
     5  # of a cycle, in which what leaders sent is appended; a slice that has begun is finished
 )
-FETCHED_SLICE_BYTES: Final = 128 << 10  # appended between two checks of the clock
+FETCHED_SLICE_BYTES: Final = 512 << 10  # appended between two checks of the clock
 REPLICATION_RATE_MAX: Final = (1 << 63) - 1  # bytes a second: no throttle
 THROTTLE_PAUSE_MS_MAX: Final = 1_000  # of a throttled follower, before its rate is read again
 FETCH_RECONNECT_FIRST_MS: Final = (

@@ -269,6 +269,17 @@ class ResponseReader(FrameReader):
         """A request was queued that will have a response. In the order in which they are sent."""
         self._asked.append(_new(Asked, (correlation_id, api_key, version, what, into)))
 
+    @property
+    def missing_bytes(self) -> int:
+        """Of the response that has begun to arrive, what the socket still has to bring; 0 where that is not known."""
+        if self._target is not None:
+            return len(self._target) - self._target_bytes
+        if not self._is_head_checked:
+            return 0
+        (size,) = _unpack_size(self._buffer, self._start)
+        missing: int = SIZE_BYTES + size - (self._end - self._start)
+        return max(missing, 0)
+
     def give_up(self) -> list[Asked]:
         """The connection is gone: what no response comes for any more."""
         asked = list(self._asked)

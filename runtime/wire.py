@@ -6,10 +6,15 @@ Runs in: any process, for a `Peer` (`peer.py`), which makes one for each try. No
 
 Bytes: `protocol/stream.py`, with a `Transform` (TLS) in between where the options name one. A send that fails breaks nothing
 by itself: what the node said before it went is read first, and the read finds the failure.
+
+While a large response arrives, the socket counts as readable once PEER_LOW_WATER_BYTES of it are there, or its rest
+(SO_RCVLOWAT), so that a process wakes, and turns its whole cycle, for 256 KiB of a response and not for each burst of 64. The
+system wakes it sooner where the window is full, and at once when the connection ends.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import socket
@@ -17,7 +22,7 @@ from collections.abc import Callable
 from typing import Final
 
 from headrace.errors import BadFrame, HeadraceError
-from headrace.limits import PEER_BYTES_PER_CYCLE_MAX, RECEIVE_BYTES_BUSY
+from headrace.limits import PEER_BYTES_PER_CYCLE_MAX, PEER_LOW_WATER_BYTES, PEER_LOW_WATER_BYTES_MIN, RECEIVE_BYTES_BUSY
 from headrace.protocol.stream import Response, ResponseReader, SendQueue, Transform
 from headrace.runtime.peer_options import PeerOptions
 from headrace.runtime.poller import READ, WRITE, Handler, Poller
@@ -34,7 +39,7 @@ class WireBroken(HeadraceError):
 class Wire:
     """One socket; closed once, for good."""
 
-    __slots__ = ("_events", "_poller", "_queue", "_responses", "_scratch", "_sock", "_transform")
+    __slots__ = ("_events", "_low_water_bytes", "_poller", "_queue", "_responses", "_scratch", "_sock", "_transform")
 
     def __init__(
         self,
@@ -51,6 +56,7 @@ class Wire:
         """
         self._poller = poller
         self._events = 0  # that the poller waits for
+        self._low_water_bytes = 1  # with which the socket counts as readable
         self._transform: Transform | None = None if options.transform is None else options.transform()
         self._scratch = _NONE if self._transform is None else memoryview(bytearray(RECEIVE_BYTES_BUSY))
         self._queue = SendQueue()
@@ -160,6 +166,8 @@ class Wire:
             pass
         except (BadFrame, OSError) as failure:
             raise WireBroken(str(failure)) from None
+        if transform is None and self.is_open:
+            self._await_bytes(responses.missing_bytes)
         return done
 
     def close(self) -> None:
@@ -174,6 +182,14 @@ class Wire:
             if size > 0:
                 self._sock.setsockopt(socket.SOL_SOCKET, option, size)
         self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def _await_bytes(self, missing_bytes: int) -> None:
+        """Be woken for no less of a response that arrives than it lacks, or PEER_LOW_WATER_BYTES; for any byte of the next."""
+        wanted = min(missing_bytes, PEER_LOW_WATER_BYTES) if missing_bytes >= PEER_LOW_WATER_BYTES_MIN else 1
+        if wanted != self._low_water_bytes:
+            self._low_water_bytes = wanted
+            with contextlib.suppress(OSError):  # it is gone: the next read says so
+                self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, wanted)
 
     def _watch(self, events: int) -> None:
         if events != self._events:

@@ -128,6 +128,41 @@ def test_a_response_is_received_into_the_memory_of_its_asker(desk, node, size, h
     assert (bodies[0].obj is mine.obj) == has_room
 
 
+def test_a_process_is_woken_for_256_kib_of_a_large_response_and_for_its_rest(desk, node):
+    peer = connect(desk, node, receive_buffer_bytes=1 << 20)
+    size = (1 << 20) + 20_000
+    desk.ask(peer, "large")
+    desk.turn_until(lambda: node.requests)
+    data = response(node.session.ids[0], b"x" * size)
+    woken = 0
+    while data:
+        node.session.say(data[:8192])
+        data = data[8192:]
+        woken += desk.turn() > 0
+    desk.turn_until(lambda: desk.told)
+    assert desk.told == [("large", Outcome.ANSWERED, b"x" * size)]
+    assert woken <= 10, "of 131 bursts"
+    desk.told.clear()
+    node.session.requests.clear()
+    desk.ask(peer, "small")
+    desk.turn_until(lambda: node.requests)
+    node.session.answer()
+    desk.turn_until(lambda: desk.told, "any byte of the next response wakes it")
+
+
+def test_a_node_that_goes_within_a_large_response_is_noticed_at_once(desk, node):
+    peer = connect(desk, node, receive_buffer_bytes=1 << 20)
+    desk.ask(peer, "large")
+    desk.turn_until(lambda: node.requests)
+    node.session.say(response(node.session.ids[0], b"x" * (1 << 20))[:50_000])
+    desk.turn()
+    node.session.say(b"x" * 100)
+    node.session.close()
+    desk.turn_until(lambda: desk.told)
+    assert desk.outcomes == ["LOST"]
+    assert peer.state is PeerState.BACKING_OFF
+
+
 # A node that is not there, or dies
 
 

@@ -1,8 +1,9 @@
 """What a connection still has to send: bytes from memory and ranges of segment files, in order.
 
 Runs in: a network worker. Memory parts are joined and sent in one `send`; file parts go by `sendfile`, so
-that record bytes never enter this process. MSG_MORE holds the head of a response back until its records
-follow in the same segment.
+that record bytes never enter this process. MSG_MORE holds the head of a response back until its records follow in the same
+segment; what follows them, the few bytes at a response's end, is kept in it by TCP_CORK: a segment of its own would wake the
+reader once more.
 
 The owner of a connection asks `memory_bytes` before it takes more requests: that is the bound for a reader
 that does not read (file parts cost nothing but their place in the queue).
@@ -10,6 +11,7 @@ that does not read (file parts cost nothing but their place in the queue).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 from collections import deque
@@ -42,10 +44,11 @@ class FilePart:
 class Outbox:
     """An ordered queue of parts for one socket."""
 
-    __slots__ = ("_parts", "bytes_sent", "memory_bytes")
+    __slots__ = ("_file_parts", "_parts", "bytes_sent", "memory_bytes")
 
     def __init__(self) -> None:
         self._parts: deque[bytes | memoryview | FilePart] = deque()
+        self._file_parts = 0  # among them
         self.memory_bytes = 0
         self.bytes_sent = 0  # ever
 
@@ -56,7 +59,9 @@ class Outbox:
         """Queue a part; empty ones are dropped."""
         if not len(part):
             return
-        if not isinstance(part, FilePart):
+        if isinstance(part, FilePart):
+            self._file_parts += 1
+        else:
             self.memory_bytes += len(part)
         self._parts.append(part)
 
@@ -66,6 +71,16 @@ class Outbox:
         returns   whether everything went out
         raises    OSError, where the peer is gone or a segment file can't be read
         """
+        if not self._file_parts or len(self._parts) < 2:
+            return self._send_parts(sock)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+        try:
+            return self._send_parts(sock)
+        finally:
+            with contextlib.suppress(OSError):  # the peer is gone
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)  # what was held back leaves
+
+    def _send_parts(self, sock: socket.socket) -> bool:
         parts = self._parts
         budget = SENDFILE_BYTES_MAX
         while parts:
@@ -83,6 +98,7 @@ class Outbox:
                 if sent < part.length:  # the socket is full, or it is others' turn: the loop comes back
                     parts.appendleft(FilePart(part.fd, part.position + sent, part.length - sent, part.segment))
                     return False
+                self._file_parts -= 1
                 if budget <= 0:
                     return not parts
             else:

@@ -13,7 +13,7 @@ from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.workers.network.context import Context
 from headrace.workers.network.routes import Route
 
-SMALL_RANGE_BYTES: Final = 16 * 1024  # of records, that are read rather than sent from their file
+SMALL_RANGE_BYTES: Final = 64 * 1024  # of records, that are read rather than sent from their file
 CONSUMER_REPLICA_ID_MAX: Final = -1
 
 _PartitionData = messages.FetchResponse.PartitionData

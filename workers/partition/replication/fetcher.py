@@ -15,7 +15,7 @@ than was asked for takes nothing of it.
 
 A leader that is away costs nothing: its `Peer` backs off, and the request waits in it.
 
-For each answer: one pass over what it names; for each partition in it one append (CRC-32C, one `pwritev` for 128 KiB or a batch)
+For each answer: one pass over what it names; for each partition in it one append (CRC-32C, one `pwritev` for 512 KiB or a batch)
 and one row; copies of ours: none above 4 KiB.
 
 Source: Kafka `AbstractFetcherThread`, `RemoteLeaderEndPoint`; KIP-74, KIP-227, KIP-320, KIP-595, KIP-903.

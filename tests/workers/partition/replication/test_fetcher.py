@@ -196,7 +196,7 @@ def test_records_that_are_no_whole_batch_are_fetched_again_after_a_pause(rig, le
 
 def test_a_long_answer_is_appended_in_slices_and_the_cycle_goes_to_others_between_them(rig, leader, led):
     led.append(40, size=FETCHED_SLICE_BYTES // 8)
-    led.append(2, size=FETCHED_SLICE_BYTES * 3)  # a batch that no slice holds
+    led.append(2, size=FETCHED_SLICE_BYTES * 3 // 2)  # a batch that no slice holds
     ends = []
     rig.clock.monotonic_ns = lambda: (setattr(rig.clock, "ms", rig.clock.ms + 6), rig.clock.ms * 1_000_000)[1]
     rig.follow()
