@@ -38,7 +38,7 @@ DOTS = (for _ in 0 1 2 3 4 5 6 7 8 9; do for _ in 0 1 2 3 4 5 6 7 8 9; do for _ 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup core check-tools demo test lint links stubs bench bench-compare interop swap scenarios chaos load-chaos foreign readme systemd clean
+.PHONY: help setup core check-tools demo test lint links stubs bench bench-compare interop swap scenarios chaos load-chaos sink-chaos foreign readme systemd clean
 
 help: ## this text
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -128,6 +128,9 @@ load-chaos: $(STAMP) ## KILLS=200 of a loader, its workers and its node for each
 	@failed=; for target in parquet iceberg delta; do \
 	  $(BIN)/python -m tests.chaos.load_campaign --kills $(or $(KILLS),200) --target $$target $(if $(SEED),--seed $(SEED)) || failed="$$failed $$target"; \
 	done; test -z "$$failed" || { echo "anomalies:$$failed" >&2; exit 1; }
+
+sink-chaos: $(STAMP) ## KILLS=100 of a Spark query with an exactly-once sink, its workers and its node, SEED=7, judged (needs some fifteen minutes)
+	$(BIN)/python -m tests.chaos.sink_campaign --kills $(or $(KILLS),100) $(if $(SEED),--seed $(SEED))
 
 foreign: $(STAMP) ## other people's suites against a node, or PEER=kafka; BROKERS=3; SUITES="kgo trogdor" (needs mvn, go, cargo, gcc)
 	$(BIN)/python -m tests.foreign.run --peer $(PEER) --brokers $(BROKERS) $(SUITES)

@@ -1,4 +1,4 @@
-"""A group's committed offsets: read, and written from outside of the group.
+"""A group's committed offsets, with what was noted beside them: read, and written from outside of the group.
 
 Source: Kafka `KafkaAdminClient.listConsumerGroupOffsets`, `alterConsumerGroupOffsets`.
 """
@@ -6,12 +6,20 @@ Source: Kafka `KafkaAdminClient.listConsumerGroupOffsets`, `alterConsumerGroupOf
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from headrace.client.cluster import error_of
 from headrace.client.coordinator import CoordinatorClient
 from headrace.ids import NO_GENERATION, TopicPartition
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
+
+
+class Committed(NamedTuple):
+    """What is committed of a partition."""
+
+    offset: int
+    metadata: str
 
 
 def committed_offsets(
@@ -22,6 +30,13 @@ def committed_offsets(
     names    None: all of the group's
     raises   KafkaError with the group or partition; ConnectionFailed
     """
+    return {name: found.offset for name, found in committed(coordinator, names).items()}
+
+
+def committed(
+    coordinator: CoordinatorClient, names: Sequence[TopicPartition] | None = None
+) -> dict[TopicPartition, Committed]:
+    """The same, with their metadata."""
     kind = messages.OffsetFetchRequest
     topics: list[messages.OffsetFetchRequest.OffsetFetchRequestTopic] | None = None
     if names is not None:
@@ -40,19 +55,20 @@ def committed_offsets(
             if row.error_code:
                 raise error_of(row.error_code, f"offset of {name} in group {coordinator.group_id}")
             if row.committed_offset >= 0:
-                found[name] = row.committed_offset
+                found[name] = Committed(row.committed_offset, row.metadata or "")
     return found
 
 
-def store_offsets(coordinator: CoordinatorClient, offsets: Mapping[TopicPartition, int]) -> None:
-    """Commit offsets for a group without members; the coordinator refuses if it has some.
+def store_offsets(coordinator: CoordinatorClient, offsets: Mapping[TopicPartition, int], metadata: str = "") -> None:
+    """Commit offsets for a group without members, all or none; the coordinator refuses if it has some.
 
+    metadata   noted beside each, `offset.metadata.max.bytes` at most
     raises   KafkaError with the first partition that was refused; ConnectionFailed
     """
     request = messages.OffsetCommitRequest(
         group_id=coordinator.group_id,
         generation_id_or_member_epoch=NO_GENERATION,
-        topics=commit_topics(offsets),
+        topics=commit_topics(offsets, metadata),
     )
     answer = coordinator.ask(ApiKey.OFFSET_COMMIT, (2, 8), request, _first_code)
     for topic in answer.topics:
@@ -62,12 +78,14 @@ def store_offsets(coordinator: CoordinatorClient, offsets: Mapping[TopicPartitio
                 raise error_of(row.error_code, f"offset of {name} in group {coordinator.group_id}")
 
 
-def commit_topics(offsets: Mapping[TopicPartition, int]) -> list[messages.OffsetCommitRequest.OffsetCommitRequestTopic]:
+def commit_topics(
+    offsets: Mapping[TopicPartition, int], metadata: str = ""
+) -> list[messages.OffsetCommitRequest.OffsetCommitRequestTopic]:
     """Offsets as the topics of an OffsetCommit request."""
     kind = messages.OffsetCommitRequest
     topics: dict[str, list[messages.OffsetCommitRequest.OffsetCommitRequestPartition]] = {}
     for name, offset in sorted(offsets.items()):
-        row = kind.OffsetCommitRequestPartition(name.partition, offset, committed_metadata="")
+        row = kind.OffsetCommitRequestPartition(name.partition, offset, committed_metadata=metadata)
         topics.setdefault(name.topic, []).append(row)
     return [kind.OffsetCommitRequestTopic(topic, rows) for topic, rows in topics.items()]
 

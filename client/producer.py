@@ -63,6 +63,20 @@ class DeliveryFailed(HeadraceError):
         self.record = record
 
 
+class Identity(NamedTuple):
+    """A producer id of the caller's own making, in place of one that the cluster hands out.
+
+    Whoever has the same identity and the same records appends them once, however many try: a partition takes a batch only
+    with the sequence that comes next in it. Ids from 2^62 on are never handed out.
+
+    sequences   the next one of each partition; 0 where it is not named
+    """
+
+    producer_id: int
+    epoch: int
+    sequences: dict[TopicPartition, int]
+
+
 class _Request(NamedTuple):
     """A request in flight: the first batch of each of these partitions."""
 
@@ -80,8 +94,10 @@ class Producer:
         options: ProducerOptions | None = None,
         on_delivered: OnDelivered | None = None,
         clock_s: Callable[[], float] = time.monotonic,
+        identity: Identity | None = None,
     ) -> None:
         self.options = options or ProducerOptions()
+        assert identity is None or self.options.is_idempotent
         self.acknowledged = 0  # records; with acks 0: sent
         self.acknowledged_bytes = 0
         self._taken = 0  # records
@@ -93,8 +109,11 @@ class Producer:
         self._requests: dict[int, _Request] = {}  # by node id of the leader
         self._sticky = StickyPartitions()
         self._partitions: dict[str, tuple[int, tuple[int, ...]]] = {}  # topic -> (count, those with a leader)
-        self._sequences: dict[TopicPartition, int] = {}
+        self._sequences: dict[TopicPartition, int] = {} if identity is None else dict(identity.sequences)
         self._producer_id, self._producer_epoch = NO_PRODUCER_ID, -1
+        self._is_own_id = identity is not None
+        if identity is not None:
+            self._producer_id, self._producer_epoch = identity.producer_id, identity.epoch
         self._is_stale = False
         self._refresh_at_s = 0.0
         self._next_turn_s = float("inf")
@@ -336,9 +355,12 @@ class Producer:
     def _take_result(
         self, name: TopicPartition, batch: Batch, row: messages.ProduceResponse.PartitionProduceResponse
     ) -> None:
-        if row.error_code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
+        is_there = (
+            row.error_code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER and not self._is_own_id
+        )  # else perhaps another's
+        if row.error_code == ErrorCode.NONE or is_there:
             self._acknowledge(name, batch, -1 if row.error_code else row.base_offset)
-        elif row.error_code == ErrorCode.UNKNOWN_PRODUCER_ID and batch.sequence > 0:
+        elif row.error_code == ErrorCode.UNKNOWN_PRODUCER_ID and batch.sequence > 0 and not self._is_own_id:
             # The partition forgot us: idle for a day, or the topic was recreated. One batch is in flight at a time, and it
             # is not there, so its sequences restart at 0.
             batch.sequence, self._sequences[name] = -1, 0

@@ -9,6 +9,10 @@ class BadRow(HeadraceError):
     """A row that can't be a record: a null topic, a header without a key."""
 
 
+class RowsDiffer(HeadraceError):
+    """Attempts of an exactly-once task that did not have the same rows; or what one wrote can't be found any more."""
+
+
 class UndecodableRecord(HeadraceError):
     """A record that `decode=` could not decode, under mode "fail"; names topic, partition and offset."""
 

@@ -10,6 +10,7 @@ Columns as the connector's sink has them; others are ignored:
 
 Runs in: the driver (checks of options and columns), Python workers (`write`). At least once: a task that fails, or runs twice, has
 perhaps written some of its records by then. Within one attempt a record is stored once and in order: the producer is idempotent.
+With the option headrace.exactly.once a row is stored once, however often its task runs (`sink_attempt.py`).
 
 Source: Spark's `KafkaWriter`, `KafkaWriteTask`.
 """
@@ -19,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
@@ -28,7 +30,10 @@ from headrace.client.producer import Producer
 from headrace.protocol.record_batch import Header
 from headrace.spark.column_types import SPARK_TYPES
 from headrace.spark.errors import BadRow
+from headrace.spark.sink_attempt import Attempt
+from headrace.spark.sink_floors import NO_BATCH, Floors, ends_of
 from headrace.spark.sink_options import SinkOptions
+from headrace.spark.sink_task import SinkTask, task_of_batch
 
 TYPES = {
     "key": ("string", "binary"),
@@ -42,9 +47,11 @@ NO_OVERWRITE = "mode overwrite is not possible, a topic is only appended to: use
 
 @dataclass
 class Written(WriterCommitMessage):
-    """What a task wrote."""
+    """What a task wrote: records of this attempt. Of which query and run it was, where each is written once."""
 
     records: int
+    query: str = ""
+    run: str = ""
 
 
 class HeadraceWriter(DataSourceArrowWriter):
@@ -52,10 +59,17 @@ class HeadraceWriter(DataSourceArrowWriter):
 
     def __init__(self, options: SinkOptions) -> None:
         self._options = options
+        self._query = uuid4().hex
+        self._floors: Floors | None = None
+        if options.is_exactly_once:
+            with connect(options) as cluster:
+                self._floors = Floors(ends_of(cluster, options.topic), NO_BATCH, "")
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         """The rows of one task. raises what `write_records` raises"""
-        return Written(write_records(self._options, iterator))
+        if self._floors is None:
+            return Written(write_records(self._options, iterator))
+        return Written(write_once(self._options, iterator, task_of_batch(self._query), self._floors))
 
 
 def check_schema(schema: Any, options: SinkOptions) -> None:
@@ -79,12 +93,8 @@ def write_records(options: SinkOptions, batches: Iterable[pa.RecordBatch]) -> in
 
     raises   BadRow, for a row that can't be a record; DeliveryFailed, KafkaError, ConnectionFailed
     """
-    patience_s = options.producer.delivery_timeout_ms / 1000
     known = set()
-    with (
-        Cluster(options.bootstrap_servers, patience_s=patience_s) as cluster,
-        Producer(cluster, options.producer) as producer,
-    ):
+    with connect(options) as cluster, Producer(cluster, options.producer) as producer:
         send = producer.send
         for batch in batches:
             for topic, key, value, headers, partition in _rows(batch, options.topic):
@@ -94,6 +104,33 @@ def write_records(options: SinkOptions, batches: Iterable[pa.RecordBatch]) -> in
                 send(topic, value, key, headers, partition)
         producer.flush()
         return producer.acknowledged
+
+
+def write_once(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: SinkTask, floors: Floors) -> int:
+    """Produce those of a task's rows that are not in the topic; returns how many, after all of them are acknowledged.
+
+    raises   RowsDiffer, and what `write_records` raises: DeliveryFailed too where another attempt writes meanwhile
+    """
+    attempt = Attempt(options.topic, task, floors)
+    with connect(options) as cluster:
+        attempt.look(cluster)
+    with (
+        connect(options) as cluster,
+        Producer(cluster, options.producer, identity=attempt.identity) as producer,
+    ):
+        for batch in batches:
+            for topic, key, value, headers, partition in _rows(batch, options.topic):
+                place = attempt.place(key, value, headers, partition)
+                if place is not None:
+                    producer.send(topic, value, key, headers, place)
+        attempt.finish()
+        producer.flush()
+        return producer.acknowledged
+
+
+def connect(options: SinkOptions) -> Cluster:
+    """The cluster of a sink, as patient as its producer."""
+    return Cluster(options.bootstrap_servers, patience_s=options.producer.delivery_timeout_ms / 1000)
 
 
 def _rows(

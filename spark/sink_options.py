@@ -16,6 +16,7 @@ from headrace.client.producer_options import ACKS_ALL, ACKS_LEADER, ACKS_NONE, C
 from headrace.spark.consumer_properties import BOOTSTRAP_SERVERS, PREFIX, refuse_security
 from headrace.spark.options import bool_of, number_of
 
+EXACTLY_ONCE = "headrace.exactly.once"
 FORBIDDEN = {
     "kafka.key.serializer": "keys go as binary or string",
     "kafka.value.serializer": "values go as binary or string",
@@ -74,12 +75,14 @@ WITHOUT_EFFECT = (
 class SinkOptions:
     """Where records go.
 
-    topic   of all records, whatever the column topic says; '' for the column's
+    topic             of all records, whatever the column topic says; '' for the column's
+    is_exactly_once   each row is stored once, however often its task runs
     """
 
     bootstrap_servers: str
     topic: str
     producer: ProducerOptions
+    is_exactly_once: bool = False
 
 
 def parse_sink_options(options: Mapping[str, str]) -> SinkOptions:
@@ -100,7 +103,13 @@ def parse_sink_options(options: Mapping[str, str]) -> SinkOptions:
     topic = given.get("topic", "").strip()
     if "topic" in given and not topic:
         raise ValueError("option topic is empty")
-    return SinkOptions(servers, topic, _producer_options(given))
+    producer = _producer_options(given)
+    is_exactly_once = bool_of(given, EXACTLY_ONCE, False)
+    if is_exactly_once and not topic:
+        raise ValueError(f"option {EXACTLY_ONCE} needs the option topic: what was written is looked for there")
+    if is_exactly_once and not producer.is_idempotent:
+        raise ValueError(f"option {EXACTLY_ONCE} needs kafka.acks all and kafka.enable.idempotence")
+    return SinkOptions(servers, topic, producer, is_exactly_once)
 
 
 def _producer_options(given: Mapping[str, str]) -> ProducerOptions:

@@ -40,6 +40,10 @@ SERVED = {
     ApiKey.API_VERSIONS: (0, 3),
     ApiKey.DESCRIBE_LOG_DIRS: (0, 4),
     ApiKey.LIST_GROUPS: (0, 5),
+    ApiKey.FIND_COORDINATOR: (0, 3),
+    ApiKey.OFFSET_COMMIT: (2, 8),
+    ApiKey.OFFSET_FETCH: (2, 7),
+    ApiKey.DESCRIBE_PRODUCERS: (0, 0),
 }
 FLEXIBLE_FROM = {
     ApiKey.PRODUCE: 9,
@@ -49,7 +53,14 @@ FLEXIBLE_FROM = {
     ApiKey.INIT_PRODUCER_ID: 2,
     ApiKey.DESCRIBE_LOG_DIRS: 2,
     ApiKey.LIST_GROUPS: 3,
+    ApiKey.FIND_COORDINATOR: 3,
+    ApiKey.OFFSET_COMMIT: 8,
+    ApiKey.OFFSET_FETCH: 6,
+    ApiKey.DESCRIBE_PRODUCERS: 0,
 }
+
+
+_STORED = -1  # the last batch of its producer, once more
 
 
 class FileLog:
@@ -127,6 +138,7 @@ class FakeBroker:
     leaders            partition -> node id of its leader, where that is not this broker
     aborted            (producer id, first offset) of aborted transactions, told with every fetch
     topic_ids          topic -> its id as 32 hex digits, of those that have one
+    committed          (group, partition) -> (offset, metadata)
     asked              requests by api key
     """
 
@@ -140,7 +152,9 @@ class FakeBroker:
         self.leaders: dict[TopicPartition, int] = {}
         self.aborted: list[tuple[int, int]] = []
         self.topic_ids: dict[str, str] = {}
-        self._sequences: dict[tuple[int, TopicPartition], int] = {}
+        self.committed: dict[tuple[str, TopicPartition], tuple[int, str]] = {}
+        self._sequences: dict[tuple[int, TopicPartition], tuple[int, int]] = {}  # epoch, the next one
+        self._stored: dict[tuple[int, TopicPartition], tuple[int, int, int, int]] = {}  # the last batch, and its offset
         self._producer_ids = itertools.count(77)
         self.asked: Counter[int] = Counter()
         self._tells_directories = tells_directories
@@ -151,6 +165,11 @@ class FakeBroker:
     @property
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody is connected: all that was asked is done."""
+        return not self._connections
 
     def __enter__(self) -> FakeBroker:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -281,7 +300,9 @@ class FakeBroker:
             for data in topic.partition_data:
                 name = TopicPartition(topic.name, data.index)
                 base_offset, code = self.log.ends.get(name, -1), error or self._refusal(name, data.records)
-                if not code:
+                if code == _STORED:
+                    base_offset, code = self._stored[parse_header(data.records).producer_id, name][3], 0
+                elif not code:
                     self.log.append_batch(name, bytes(data.records))
                 rows.append(kind.PartitionProduceResponse(index=data.index, error_code=code, base_offset=base_offset))
             topics.append(kind.TopicProduceResponse(name=topic.name, partition_responses=rows))
@@ -296,18 +317,68 @@ class FakeBroker:
         if compute_crc(data) != header.crc:
             return ErrorCode.CORRUPT_MESSAGE
         if header.producer_id >= 0:
-            due = self._sequences.get((header.producer_id, name), 0)
+            place = (header.producer_epoch, header.base_sequence, header.record_count)
+            if self._stored.get((header.producer_id, name), ())[:3] == place:
+                return _STORED
+            epoch, due = self._sequences.get((header.producer_id, name), (header.producer_epoch, 0))
+            if header.producer_epoch < epoch:
+                return ErrorCode.INVALID_PRODUCER_EPOCH
+            if header.producer_epoch > epoch:
+                due = 0
             if not due and header.base_sequence:
                 return ErrorCode.UNKNOWN_PRODUCER_ID
             if header.base_sequence < due:
                 return ErrorCode.DUPLICATE_SEQUENCE_NUMBER
             if header.base_sequence > due:
                 return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-            self._sequences[header.producer_id, name] = due + header.record_count
+            self._sequences[header.producer_id, name] = (header.producer_epoch, due + header.record_count)
+            self._stored[header.producer_id, name] = (*place, self.log.ends[name])
         return 0
 
     def forget_producers(self) -> None:
         self._sequences.clear()
+        self._stored.clear()
+
+    def _describe_producers(self, request: Any, error: int) -> Any:
+        kind = messages.DescribeProducersResponse
+        topics = []
+        for topic in request.topics:
+            rows = []
+            for index in topic.partition_indexes:
+                states = [
+                    kind.ProducerState(producer_id=producer_id, producer_epoch=epoch, last_sequence=due - 1)
+                    for (producer_id, name), (epoch, due) in self._sequences.items()
+                    if name == (topic.name, index)
+                ]
+                rows.append(kind.PartitionResponse(partition_index=index, error_code=error, active_producers=states))
+            topics.append(kind.TopicResponse(name=topic.name, partitions=rows))
+        return kind(topics=topics)
+
+    def _find_coordinator(self, _request: Any, error: int) -> Any:
+        return messages.FindCoordinatorResponse(
+            error_code=error, node_id=self.node_id, host="127.0.0.1", port=self.port
+        )
+
+    def _offset_commit(self, request: Any, error: int) -> Any:
+        kind = messages.OffsetCommitResponse
+        topics = []
+        for topic in request.topics:
+            for row in topic.partitions:
+                if not error:
+                    name = TopicPartition(topic.name, row.partition_index)
+                    self.committed[request.group_id, name] = (row.committed_offset, row.committed_metadata)
+            rows = [kind.OffsetCommitResponsePartition(row.partition_index, error) for row in topic.partitions]
+            topics.append(kind.OffsetCommitResponseTopic(topic.name, rows))
+        return kind(topics=topics)
+
+    def _offset_fetch(self, request: Any, error: int) -> Any:
+        kind = messages.OffsetFetchResponse
+        topics: dict[str, list[Any]] = {}
+        for (group, name), (offset, metadata) in self.committed.items():
+            if group == request.group_id:
+                row = kind.OffsetFetchResponsePartition(name.partition, committed_offset=offset, metadata=metadata)
+                topics.setdefault(name.topic, []).append(row)
+        return kind(error_code=error, topics=[kind.OffsetFetchResponseTopic(*one) for one in topics.items()])
 
     def _init_producer_id(self, _request: Any, error: int) -> Any:
         kind = messages.InitProducerIdResponse

@@ -1,0 +1,98 @@
+"""From where on the records of a micro-batch can lie in its topic: the floors, kept as a group's committed offsets.
+
+    a query's first micro-batch     the topic's ends as the driver found them before any task: stored by each task, before it writes
+    after each micro-batch          the topic's ends, stored by the driver with the micro-batch's number: what is below is
+                                    written once, and not looked at again
+
+Group `headrace-sink-{query id}`; beside each offset {"batch": number, "run": id of the run that committed it}. A floor that is too
+low costs reading; none is ever too high: a task of an older run has stored its own before it wrote, and a driver commits when all
+of its tasks are done.
+
+Runs in: the driver (commit), Python workers.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import NamedTuple
+
+from headrace.client.cluster import EARLIEST, LATEST, Cluster
+from headrace.client.coordinator import CoordinatorClient
+from headrace.client.offset_store import committed, store_offsets
+from headrace.ids import TopicPartition
+from headrace.spark.sink_task import SinkTask
+
+GROUP_PREFIX = "headrace-sink-"
+NO_BATCH = -1
+
+_log = logging.getLogger(__name__)
+
+
+class Floors(NamedTuple):
+    """Of one query.
+
+    offsets   by partition; their number is what keys are hashed over
+    batch     the last micro-batch that was committed, NO_BATCH: none
+    run       of the query, that committed it
+    """
+
+    offsets: dict[TopicPartition, int]
+    batch: int
+    run: str
+
+
+def ends_of(cluster: Cluster, topic: str) -> dict[TopicPartition, int]:
+    """The ends of a topic's partitions now, on the word of the leaders. raises   KafkaError, ConnectionFailed"""
+    return _offsets_of(cluster, topic, LATEST)
+
+
+def settle_floors(cluster: Cluster, topic: str, task: SinkTask, planned: dict[TopicPartition, int]) -> Floors:
+    """The floors of a task of a stream, stored before this returns.
+
+    planned   the topic's ends, before the first task of the micro-batch
+    raises    KafkaError, ConnectionFailed
+    """
+    coordinator = CoordinatorClient(cluster, GROUP_PREFIX + task.query)
+    try:
+        found = read_floors(coordinator, topic)
+        if found is not None:
+            return found
+        offsets = planned
+        if task.batch:
+            _log.warning("floors of a sink are gone, its topic is read from the start group=%s", coordinator.group_id)
+            offsets = _offsets_of(cluster, topic, EARLIEST)
+        floors = Floors(offsets, NO_BATCH, "")
+        _store(coordinator, floors)
+        return floors
+    finally:
+        coordinator.close()
+
+
+def commit_floors(cluster: Cluster, query: str, floors: Floors) -> None:
+    """A micro-batch is written. raises   KafkaError, ConnectionFailed"""
+    coordinator = CoordinatorClient(cluster, GROUP_PREFIX + query)
+    try:
+        _store(coordinator, floors)
+    finally:
+        coordinator.close()
+
+
+def read_floors(coordinator: CoordinatorClient, topic: str) -> Floors | None:
+    """What is stored; None where nothing is. raises   KafkaError, ConnectionFailed"""
+    found = {name: one for name, one in committed(coordinator).items() if name.topic == topic}
+    if not found:
+        return None
+    notes = [json.loads(one.metadata) for one in found.values()]
+    last = max(notes, key=lambda note: int(note["batch"]))  # of a topic that has grown since, all are alike
+    return Floors({name: one.offset for name, one in sorted(found.items())}, int(last["batch"]), str(last["run"]))
+
+
+def _store(coordinator: CoordinatorClient, floors: Floors) -> None:
+    store_offsets(coordinator, floors.offsets, json.dumps({"batch": floors.batch, "run": floors.run}))
+
+
+def _offsets_of(cluster: Cluster, topic: str, timestamp: int) -> dict[TopicPartition, int]:
+    cluster.retried(lambda: None, {topic})
+    names = sorted(name for name in cluster.partitions if name.topic == topic)
+    return cluster.offsets(dict.fromkeys(names, timestamp))

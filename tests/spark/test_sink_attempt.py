@@ -1,0 +1,264 @@
+"""A row of an exactly-once sink is stored once: whoever dies, whoever wakes up late, and what can't be known is said.
+
+Holds: spark/sink_floors.py, spark/sink_task.py
+"""
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import PySparkException
+
+from headrace.client.producer import DeliveryFailed
+from headrace.errors import ErrorCode
+from headrace.ids import TopicPartition
+from headrace.protocol.apis import ApiKey
+from headrace.spark.errors import RowsDiffer
+from headrace.spark.sink import write_once
+from headrace.spark.sink_attempt import KEYLESS_RUN
+from headrace.spark.sink_floors import NO_BATCH, Floors
+from headrace.spark.sink_options import parse_sink_options
+from headrace.spark.sink_task import EPOCHS, OWN_IDS_FROM, SinkTask
+from headrace.spark.stream_sink import HeadraceStreamWriter
+from tests.support.waiting import wait_until
+
+OUT0, OUT1 = TopicPartition("out", 0), TopicPartition("out", 1)
+TASK = SinkTask("query", "run 1", 0, 0)
+RESTARTED = TASK._replace(run="run 2")
+DEADLINE_S = 120
+
+
+@pytest.fixture
+def out(log):
+    for name in (OUT0, OUT1):
+        log.create(*name)
+    return log
+
+
+@pytest.fixture
+def options(broker):
+    return parse_sink_options(
+        {
+            "kafka.bootstrap.servers": broker.address, "topic": "out", "headrace.exactly.once": "true",
+            "kafka.batch.size": "300", "kafka.linger.ms": "0", "kafka.delivery.timeout.ms": "20000",
+        }
+    )  # fmt: skip
+
+
+@pytest.fixture
+def writer(out, options):
+    """As Spark makes it in the driver, before the tasks of a micro-batch."""
+    return HeadraceStreamWriter(options)
+
+
+def rows(numbers, partition=0):
+    return pa.record_batch(
+        {
+            "key": [b"k%d" % number for number in numbers],
+            "value": [b"v%d" % number for number in numbers],
+            "partition": pa.array([partition] * len(numbers), pa.int32()),
+        }
+    )
+
+
+def values(log, *names):
+    return [int(record.value[1:]) for name in names or (OUT0, OUT1) for record in log.records(name)]
+
+
+class Died(Exception):
+    """The task's process is gone."""
+
+
+def dying(*batches):
+    yield from batches
+    raise Died
+
+
+@pytest.fixture
+def die_after(broker):
+    def die_after(writer, task, *batches):
+        """An attempt that wrote some rows and was not heard of again."""
+        with pytest.raises(Died):
+            writer.write_task(dying(*(batches or (rows([number]) for number in range(40)))), task)
+        wait_until(lambda: broker.is_idle, "what was sent is not stored")
+
+    return die_after
+
+
+def test_rows_are_stored_in_their_order_under_an_id_of_the_task(writer, out):
+    assert writer.write_task(iter([rows(range(50))]), TASK).records == 50
+    assert values(out) == list(range(50))
+    headers = {(header.producer_id, header.producer_epoch) for header, _ in out.batches(OUT0)}
+    assert headers == {(TASK.producer_id, 0)}
+    assert TASK.producer_id >= OWN_IDS_FROM
+
+
+@pytest.mark.parametrize("task", [TASK, RESTARTED])
+def test_an_attempt_goes_on_where_one_before_it_died(writer, out, task, die_after):
+    die_after(writer, TASK)
+    there = len(values(out))
+    assert 0 < there <= 40
+    assert writer.write_task(iter([rows(range(50))]), task).records == 50 - there
+    assert values(out) == list(range(50))
+
+
+def test_what_leaders_have_forgotten_is_found_in_the_log_after_a_start(writer, out, broker, die_after):
+    die_after(writer, TASK)
+    broker.forget_producers()
+    there = len(values(out))
+    # sequences that follow on nothing are refused, and nothing is stored twice for it
+    with pytest.raises(DeliveryFailed, match="UNKNOWN_PRODUCER_ID"):
+        writer.write_task(iter([rows(range(50))]), RESTARTED)
+    assert values(out) == list(range(there))
+
+
+def test_a_whole_attempt_whose_word_was_lost_writes_nothing_more(writer, out):
+    writer.write_task(iter([rows(range(50))]), TASK)
+    assert writer.write_task(iter([rows(range(50))]), RESTARTED).records == 0
+    assert values(out) == list(range(50))
+
+
+def test_a_committed_micro_batch_is_not_looked_at_again(writer, options, out, broker):
+    written = writer.write_task(iter([rows(range(50))]), TASK)
+    HeadraceStreamWriter(options).commit([written, None], 0)
+    broker.forget_producers()
+    fetched = broker.asked[ApiKey.FETCH]
+    seen = []
+    assert writer.write_task((seen.append(one) or one for one in [rows(range(50))]), RESTARTED).records == 0
+    assert seen, "what comes before the sink sees the end of its rows"
+    assert broker.asked[ApiKey.FETCH] == fetched
+    assert values(out) == list(range(50))
+
+
+def test_micro_batches_of_one_run_read_nothing_back(options, out, broker):
+    for batch in range(3):
+        writer = HeadraceStreamWriter(options)
+        written = writer.write_task(iter([rows(range(10 * batch, 10 * batch + 10))]), TASK._replace(batch=batch))
+        HeadraceStreamWriter(options).commit([written], batch)
+        if not batch:
+            fetched = broker.asked[ApiKey.FETCH]
+    assert broker.asked[ApiKey.FETCH] == fetched
+    assert values(out) == list(range(30))
+    assert {json for _offset, json in broker.committed.values()} == {'{"batch": 2, "run": "run 1"}'}
+
+
+def test_a_late_attempt_of_an_earlier_micro_batch_adds_nothing(options, out):
+    writer = HeadraceStreamWriter(options)
+    written = writer.write_task(iter([rows(range(20))]), TASK)
+
+    def late():  # it looked before the other attempt wrote, and sends after the next micro-batch
+        yield rows(range(20))
+
+    HeadraceStreamWriter(options).commit([written], 0)
+    HeadraceStreamWriter(options).write_task(iter([rows(range(20, 30))]), TASK._replace(batch=1))
+    with pytest.raises(DeliveryFailed, match="INVALID_PRODUCER_EPOCH"):
+        write_once(options, late(), TASK, Floors({OUT0: 1000, OUT1: 1000}, NO_BATCH, "run 1"))
+    assert values(out) == list(range(30))
+
+
+def test_two_attempts_at_once_store_each_row_once_and_the_second_is_refused(writer, out):
+    """The first one stops in the middle, is overtaken, and wakes up."""
+    overtaken = []
+
+    def slow():
+        for number in range(30):
+            yield rows([number])
+        overtaken.append(writer.write_task(iter([rows(range(50))]), TASK).records)
+        yield rows(range(30, 50))
+
+    with pytest.raises(DeliveryFailed, match=r"OUT_OF_ORDER|DUPLICATE"):
+        writer.write_task(slow(), TASK)
+    assert overtaken[0] >= 20
+    assert values(out) == list(range(50))
+
+
+@pytest.mark.parametrize(
+    ("again", "reason"),
+    [
+        ([0, 1, 2, 30, *range(4, 50)], "row 3 of partition out-0 is not the one that an earlier attempt wrote there"),
+        ([0, 1, 2], "this one has 3"),
+    ],
+)
+def test_rows_that_differ_are_refused(writer, out, again, reason, die_after):
+    die_after(writer, TASK)
+    there = values(out)
+    with pytest.raises(RowsDiffer, match=reason):
+        writer.write_task(iter([rows(again)]), TASK)
+    assert values(out) == there
+
+
+def test_rows_that_were_deleted_meanwhile_are_told(writer, out, die_after):
+    die_after(writer, TASK)
+    out.starts[OUT0] = 5
+    with pytest.raises(RowsDiffer, match=r"are gone from the log|not replicated, or deleted"):
+        writer.write_task(iter([rows(range(50))]), RESTARTED)
+
+
+def test_keys_and_rows_without_keys_go_where_they_went_before_though_the_topic_has_grown(
+    writer, options, out, die_after
+):
+    keyed = pa.record_batch(
+        {"value": [b"v%d" % number for number in range(100)], "key": [b"%d" % number for number in range(100)]}
+    )
+    keyless = pa.record_batch({"value": [b"v%d" % number for number in range(2 * KEYLESS_RUN)]})
+    die_after(writer, TASK, keyed, keyless)
+    out.create("out", 2)
+    writer = HeadraceStreamWriter(options)
+    written = writer.write_task(iter([keyed, keyless]), RESTARTED)
+    assert sorted(values(out)) == sorted([*range(100), *range(2 * KEYLESS_RUN)])
+    assert not out.records(TopicPartition("out", 2))
+    assert min(len(values(out, OUT0)), len(values(out, OUT1))) > KEYLESS_RUN
+    HeadraceStreamWriter(options).commit([written], 0)
+    HeadraceStreamWriter(options).write_task(iter([keyed]), RESTARTED._replace(batch=1))
+    assert out.records(TopicPartition("out", 2)), "the next micro-batch takes the topic as it is now"
+
+
+def test_floors_that_are_gone_cost_a_walk_from_the_start(writer, out, broker, caplog, die_after):
+    third = TASK._replace(batch=3)
+    die_after(writer, third)
+    broker.committed.clear()
+    out.append(OUT1, [(None, b"other")])
+    HeadraceStreamWriter(writer._options).write_task(iter([rows(range(50))]), third._replace(run="run 2"))
+    assert values(out, OUT0) == list(range(50))
+    assert "floors of a sink are gone" in caplog.text
+
+
+def test_ids_differ_by_query_task_and_round_of_epochs():
+    tasks = [
+        TASK, TASK._replace(query="another"), TASK._replace(index=1), TASK._replace(batch=EPOCHS),
+    ]  # fmt: skip
+    assert len({task.producer_id for task in tasks}) == 4
+    assert TASK._replace(batch=EPOCHS - 1).producer_id == TASK.producer_id
+    assert (TASK._replace(batch=EPOCHS - 1).epoch, TASK._replace(batch=EPOCHS).epoch) == (EPOCHS - 1, 0)
+
+
+def test_a_batch_of_spark(spark, out, broker):
+    frame = spark.range(0, 5000, 1, 3).selectExpr("concat('v', id) AS value", "CAST(id % 2 AS INT) AS partition")
+    writer = frame.write.format("headrace").option("kafka.bootstrap.servers", broker.address).option("topic", "out")
+    writer.option("headrace.exactly.once", "true").mode("append").save()
+    assert sorted(values(out)) == list(range(5000))
+    assert len({header.producer_id for header, _ in out.batches(OUT0)}) == 3
+
+
+def test_a_stream_that_is_stopped_in_a_micro_batch_goes_on_with_each_row_once(spark, out, broker, tmp_path):
+    source = TopicPartition("source", 0)
+    out.append(source, [(b"k%d" % number, b"v%d" % number) for number in range(50)])
+    frame = spark.readStream.format("headrace").option("kafka.bootstrap.servers", broker.address)
+    frame = frame.option("subscribe", "source").option("startingOffsets", "earliest").load().select("key", "value")
+
+    def run():
+        writer = frame.writeStream.format("headrace").option("kafka.bootstrap.servers", broker.address)
+        writer = writer.option("topic", "out").option("headrace.exactly.once", "true").option("kafka.batch.size", "200")
+        query = writer.option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start()
+        return query.awaitTermination(DEADLINE_S)
+
+    assert run()
+    assert sorted(values(out)) == list(range(50))
+    out.append(source, [(b"k%d" % number, b"v%d" % number) for number in range(50, 90)])
+    commits = broker.asked[ApiKey.OFFSET_COMMIT]
+    broker.fail[ApiKey.OFFSET_COMMIT, ErrorCode.GROUP_AUTHORIZATION_FAILED] = (
+        1  # the micro-batch is written, and not committed
+    )
+    with pytest.raises(PySparkException):
+        run()
+    assert broker.asked[ApiKey.OFFSET_COMMIT] > commits
+    assert run()
+    assert sorted(values(out)) == list(range(90))
