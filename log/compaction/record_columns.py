@@ -7,7 +7,8 @@ start is known, the fields of all of them are decoded at once.
 
     record   length | attributes i8 | timestamp delta | offset delta | key length | key | value length | value | headers
 
-Bytes are not trusted: a record that contradicts its length raises. Headers are carried, not decoded.
+Where the record kernel was built (`protocol/record_kernel.py`), it fills the columns in one walk, and what is here is for bytes that it
+refuses. Bytes are not trusted: a record that contradicts its length raises. Headers are carried, not decoded.
 
 Hashes are 2 x 64 bits, each the NH hash of UMAC with secrets of this process: two keys of an attacker's choice, who doesn't
 know them, collide in both with a chance of 2**-64. Source: Black et al., "UMAC: Fast and Secure Message Authentication".
@@ -19,12 +20,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from headrace.limits import KEY_WORDS_MAX, LANES_MIN
+from headrace.protocol import record_kernel
 from headrace.protocol.record_batch import RECORD_BYTES_MIN, CorruptRecord
 from headrace.protocol.varint import read_varlong
 
@@ -32,6 +34,8 @@ PADDING_BYTES = 64  # after the last lane: steps load 8 bytes at a time, and rea
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
+
+_fill_columns: Final = record_kernel.fill_columns
 
 _U = np.uint64
 _STOP_BITS = _U(0x8080808080808080)
@@ -73,6 +77,10 @@ def walk_lanes(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints, counts: In
         raise CorruptRecord("a batch announces more records than it has bytes for")
     if np.any((counts == 0) & (starts != ends)):
         raise CorruptRecord("bytes in a batch without records")
+    if _fill_columns is not None:
+        columns = np.empty((len(RecordColumns._fields), int(counts.sum())), np.int64)
+        if _fill_columns(data, starts, ends, counts, columns):
+            return RecordColumns(*columns)
     lane = np.repeat(np.arange(len(counts)), counts)
     try:
         record_starts = _record_starts(data, starts, ends, counts)
