@@ -36,6 +36,7 @@ Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 
 _fill_columns: Final = record_kernel.fill_columns
+_hash_keys: Final = record_kernel.hash_keys
 
 _U = np.uint64
 _STOP_BITS = _U(0x8080808080808080)
@@ -198,10 +199,27 @@ def _varints(data: npt.NDArray[np.uint8], words: Words, position: Ints) -> tuple
 
 def hash_keys(data: npt.NDArray[np.uint8], start: Ints, length: Ints) -> tuple[Words, Words]:
     """Two 64-bit hashes of each key. `data` as for `walk_lanes`; no length is below 0."""
-    words: Words = np.ndarray((len(data) - 7,), "<u8", buffer=data, strides=(1,))
     first = np.zeros(len(start), np.uint64)
     second = np.zeros(len(start), np.uint64)
     longest = int(length.max(initial=0))
+    if _hash_keys is not None:
+        _hash_keys(data, _SECRETS, start, length, first, second)
+    else:
+        first, second = _hash_words(data, start, length, first, second, longest)
+    if longest > 8 * KEY_WORDS_MAX:
+        for place in np.nonzero(length > 8 * KEY_WORDS_MAX)[0]:
+            key = data[start[place] : start[place] + length[place]].tobytes()
+            digest = hashlib.blake2b(key, digest_size=16, key=_LONG_KEY_SECRET).digest()
+            first[place] = int.from_bytes(digest[:8], "big")
+            second[place] = int.from_bytes(digest[8:], "big")
+    return first, second
+
+
+def _hash_words(
+    data: npt.NDArray[np.uint8], start: Ints, length: Ints, first: Words, second: Words, longest: int
+) -> tuple[Words, Words]:
+    """Of the first KEY_WORDS_MAX words of each key; `first` and `second` are 0."""
+    words: Words = np.ndarray((len(data) - 7,), "<u8", buffer=data, strides=(1,))
     for index in range(min(KEY_WORDS_MAX, (longest + 7) // 8)):
         left = length - 8 * index
         chosen: Any = slice(None) if int(left.min(initial=1)) > 0 else np.nonzero(left > 0)[0]
@@ -210,14 +228,7 @@ def hash_keys(data: npt.NDArray[np.uint8], start: Ints, length: Ints) -> tuple[W
         secrets = _SECRETS[:, index]
         first[chosen] += ((low + secrets[0]) & _LOW_32) * ((high + secrets[1]) & _LOW_32)
         second[chosen] += ((low + secrets[2]) & _LOW_32) * ((high + secrets[3]) & _LOW_32)
-    first, second = _mixed(first, length), _mixed(second, length)
-    if longest > 8 * KEY_WORDS_MAX:
-        for place in np.nonzero(length > 8 * KEY_WORDS_MAX)[0]:
-            key = data[start[place] : start[place] + length[place]].tobytes()
-            digest = hashlib.blake2b(key, digest_size=16, key=_LONG_KEY_SECRET).digest()
-            first[place] = int.from_bytes(digest[:8], "big")
-            second[place] = int.from_bytes(digest[8:], "big")
-    return first, second
+    return _mixed(first, length), _mixed(second, length)
 
 
 def _mixed(value: Words, length: Ints) -> Words:

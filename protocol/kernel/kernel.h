@@ -19,6 +19,10 @@ TAKES(list_records);
 TAKES(to_old_messages);
 TAKES(to_records);
 TAKES(fill_columns);
+TAKES(hash_keys);
+TAKES(put_offsets);
+TAKES(get_offsets);
+TAKES(kept_records);
 
 void make_crc_tables(void);
 uint32_t crc32_of(bytes_t data, size_t size);

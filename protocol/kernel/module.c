@@ -5,7 +5,8 @@
 
 static PyMethodDef functions[] = {
     FUNCTION(scan_records), FUNCTION(scan_plain), FUNCTION(is_plain), FUNCTION(list_records), FUNCTION(to_old_messages),
-    FUNCTION(to_records), FUNCTION(fill_columns),
+    FUNCTION(to_records), FUNCTION(fill_columns), FUNCTION(hash_keys), FUNCTION(put_offsets), FUNCTION(get_offsets),
+    FUNCTION(kept_records),
     {NULL, NULL, 0, NULL},
 };
 

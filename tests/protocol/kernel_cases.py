@@ -293,7 +293,60 @@ def check_columns(kernel, lot):
         assert all(np.array_equal(one, other) for one, other in zip(columns, walked, strict=True))
 
 
-CHECKS = (check_batch, check_batch, check_set, check_columns)
+def check_compaction(kernel, lot):
+    """Hashes of keys, the map of their offsets, and what is left of batches."""
+    import numpy as np
+
+    from headrace.log.compaction import batch_cleaner, offset_map, record_columns
+
+    count = lot.choice((1, 5, 60))
+    batches = []
+    for _ in range(lot.choice((1, 3))):
+        rows = records_of(lot, count)
+        if lot.random() < 0.1:
+            rows[-1] = rows[-1]._replace(key=lot.randbytes(lot.choice((255, 256, 257, 700))))
+        batch = memoryview(build_batch(rows))
+        batches.append((parse_header(batch), batch))
+    (lanes,) = batch_cleaner.decode(batches, 1 << 30)
+    keyed = np.nonzero(lanes.columns.key_length >= 0)[0]
+    starts, lengths = lanes.columns.key_start[keyed], lanes.columns.key_length[keyed]
+    stays = np.array([lot.random() < 0.6 for _ in range(len(lanes.columns.lane))], bool)
+    stays[0] = True  # of nothing there is no batch
+    horizon_ms = lot.choice((None, NOW_MS, 2**63 - 1))
+    slots = lot.choice((7, 13, 1021))
+    by_hand = np.array([lot.randrange(20) for _ in range(60)], np.uint64)
+    put = lot.randrange(1, min(len(by_hand), slots))
+    modules = (
+        (record_columns, "_hash_keys", kernel.hash_keys),
+        (offset_map, "_put_offsets", kernel.put_offsets),
+        (offset_map, "_get_offsets", kernel.get_offsets),
+        (batch_cleaner, "_kept_records", kernel.kept_records),
+    )
+    before = [getattr(module, name) for module, name, _function in modules]
+    found = []
+    try:
+        for is_compiled in (True, False):
+            for module, name, function in modules:
+                setattr(module, name, function if is_compiled else None)
+            hashes = [one.tolist() for one in record_columns.hash_keys(lanes.data, starts, lengths)]
+            table = offset_map.OffsetMap(0, 1.0)
+            table._slots = np.uint64(slots)
+            table.keys_max = slots
+            table._first, table._second = np.zeros(slots, np.uint64), np.zeros(slots, np.uint64)
+            table._offsets = np.zeros(slots, np.int64)
+            if put <= table.room:
+                table.put(by_hand[:put], by_hand[:put] // np.uint64(3), np.arange(put))
+            offsets = table.get(by_hand, by_hand // np.uint64(3)).tolist()
+            header = lanes.batches[0][0]
+            body = batch_cleaner._body_of(lanes, header, stays, 0, header.record_count, horizon_ms)
+            found.append((hashes, len(table), offsets, body))
+    finally:
+        for (module, name, _function), function in zip(modules, before, strict=True):
+            setattr(module, name, function)
+    assert found[0] == found[1]
+
+
+CHECKS = (check_batch, check_batch, check_set, check_columns, check_compaction)
 
 
 def run_case(kernel, seed, check):
