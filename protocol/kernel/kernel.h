@@ -23,6 +23,7 @@ TAKES(hash_keys);
 TAKES(put_offsets);
 TAKES(get_offsets);
 TAKES(kept_records);
+TAKES(load_offsets);
 
 void make_crc_tables(void);
 uint32_t crc32_of(bytes_t data, size_t size);

@@ -6,7 +6,7 @@
 static PyMethodDef functions[] = {
     FUNCTION(scan_records), FUNCTION(scan_plain), FUNCTION(is_plain), FUNCTION(list_records), FUNCTION(to_old_messages),
     FUNCTION(to_records), FUNCTION(fill_columns), FUNCTION(hash_keys), FUNCTION(put_offsets), FUNCTION(get_offsets),
-    FUNCTION(kept_records),
+    FUNCTION(kept_records), FUNCTION(load_offsets),
     {NULL, NULL, 0, NULL},
 };
 

@@ -44,11 +44,13 @@ NOW_MS = 1_700_000_000_000
 TIMES = (0, -1, NOW_MS, NOW_MS + 3_600_000, 2**62, 2**63 - 1, -(2**63), 2**63 - 2, -(2**62) - 1)
 COUNTS = (0, 1, 1, 2, 3, 8, 31, 32, 33, 64, 150, 700)
 OVERLONG = (
-    b"\x80" * 9 + b"\x01",
+    b"\x80" * 9 + b"\x01",  # 64 bits
     b"\xff" * 9 + b"\x01",
+    b"\x80" * 9 + b"\x02",  # 65
+    b"\x80" * 9 + b"\x7e",
     b"\x80" * 10 + b"\0",
     b"\xff" * 10,
-    b"\x80\x00",
+    b"\x80\x00",  # more bytes than it needs
     b"\x81\x80\x00",
 )
 ARGUED = (CorruptRecord, CompressionError, KafkaError, ArithmeticError, ValueError, AssertionError, struct.error)
@@ -141,6 +143,47 @@ def spoil(data, lot):
     return bytes(changed)
 
 
+def body_with_a_lie(records, lot):
+    """What comes after a batch's header, where a field of one record is another than it should be, and its length agrees or not."""
+    base_ms = records[0].timestamp_ms
+    liar, lie = lot.randrange(len(records)), lot.randrange(9)
+    out = []
+    for index, (offset, time_ms, key, value, headers) in enumerate(records):
+        sizes = [-1 if one is None else len(one) for one in (key, value)]
+        delta, count, tail, attributes = time_ms - base_ms, len(headers), b"", b"\0"
+        if index == liar:
+            step = lot.choice((-2, -1, 1, 2, 64, 8192, 2**31, 2**62))
+            if lie < 2:
+                sizes[lie] = max(-(2**63), sizes[lie] + step)
+            elif lie == 2:
+                offset += step
+            elif lie == 3:
+                delta = lot.choice((-(2**63), 2**63 - 1, -1, 2**33))
+            elif lie == 4:
+                count += step
+            elif lie == 5:
+                tail = lot.randbytes(lot.choice((1, 1, 2, 5)))
+            elif lie == 6:
+                attributes = lot.randbytes(1)
+        named = [(name.encode(), content) for name, content in headers]
+        body = b"".join(
+            (
+                attributes,
+                encode_varlong(delta),
+                lot.choice(OVERLONG) if index == liar and lie == 7 else encode_varlong(offset),
+                *(encode_varlong(sizes[0]), key or b"", encode_varlong(sizes[1]), value or b"", encode_varlong(count)),
+                *(encode_varlong(len(name)) + name + body_bytes(content) for name, content in named),
+                tail,
+            )
+        )
+        out += (encode_varlong(len(body) + (lot.choice((-1, 1)) if index == liar and lie == 8 else 0)), body)
+    return b"".join(out)
+
+
+def body_bytes(content):
+    return encode_varlong(-1) if content is None else encode_varlong(len(content)) + content
+
+
 def batch_of(lot):
     """(records of a batch of v2, its header): right, or not at all."""
     records = records_of(lot, lot.choice(COUNTS))
@@ -148,8 +191,11 @@ def batch_of(lot):
     base_offset = lot.choice((0, 0, 5, 2**40, 2**63 - 1, -3))
     batch = build_batch(records, base_offset=base_offset, attributes=attributes)
     data, header = batch[HEADER_BYTES:], parse_header(batch)
-    if lot.random() < 0.6:
+    kind = lot.random()
+    if kind < 0.3:
         data = spoil(data, lot)
+    elif kind < 0.7 and records and abs(records[-1].timestamp_ms - records[0].timestamp_ms) < 2**63:
+        data = body_with_a_lie(records, lot)
     if lot.random() < 0.15:
         header = header._replace(record_count=header.record_count + lot.choice((-1, 1, 5, -200, 2**31 - 701)))
     if lot.random() < 0.1:
@@ -346,7 +392,45 @@ def check_compaction(kernel, lot):
     assert found[0] == found[1]
 
 
-CHECKS = (check_batch, check_batch, check_set, check_columns, check_compaction)
+def offset_key(lot):
+    """A key of `__consumer_offsets`, or one that is nearly so."""
+    group, topic = lot.choice((b"", b"g", b"group")), lot.choice((b"", b"t", b"topic"))
+    version = lot.choice((0, 1, 1, 1, 1, 2, 3))
+    key = struct.pack(">hh", version, len(group)) + group
+    if version != 2:
+        key += struct.pack(">h", len(topic)) + topic + struct.pack(">i", lot.randrange(3))
+    if lot.random() < 0.05:
+        key = spoil(key, lot) if lot.random() < 0.5 else None
+    return key
+
+
+def check_load(kernel, lot):
+    """What a load of `__consumer_offsets` knows after some batches."""
+    from headrace.workers.coordinators import loader
+
+    batches = []
+    for _ in range(lot.choice((1, 3))):
+        rows = [Record(0, NOW_MS, offset_key(lot), body_of(lot)) for _ in range(lot.choice((1, 4, 40)))]
+        batch = bytearray(build_batch(row._replace(offset=index) for index, row in enumerate(rows)))
+        if lot.random() < 0.4:
+            header = parse_header(batch)
+            batch = whole_batch(spoil(batch[HEADER_BYTES:], lot), header, lot)
+            batch[8:12] = (len(batch) - 12).to_bytes(4, "big")
+            batch[CRC_POSITION:ATTRIBUTES_POSITION] = compute_crc(batch).to_bytes(4, "big")
+        batches.append(batch)
+    before, found = loader._load_offsets, []
+    try:
+        for loader._load_offsets in (kernel.load_offsets, None):
+            load = loader.Loader("part-0")
+            for batch in batches:
+                load.take(parse_header(batch), memoryview(batch))
+            found.append((load._offsets, load._suffixes, load._groups, load.records, load.faults))
+    finally:
+        loader._load_offsets = before
+    assert found[0] == found[1], found
+
+
+CHECKS = (check_batch, check_batch, check_set, check_columns, check_compaction, check_load)
 
 
 def run_case(kernel, seed, check):
