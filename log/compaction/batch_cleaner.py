@@ -22,13 +22,13 @@ import numpy as np
 import numpy.typing as npt
 from crc32c import crc32c
 
-from headrace.compiled_kernel import KERNEL
 from headrace.ids import NO_TIMESTAMP_MS
 from headrace.limits import COMPACTED_RECORDS_MAX
 from headrace.log.compaction.offset_map import OffsetMap
 from headrace.log.compaction.record_columns import PADDING_BYTES, Ints, RecordColumns, hash_keys, walk_lanes
 from headrace.log.compaction.segment_chunks import Batch
 from headrace.log.compaction.transaction_scan import Outcome, TransactionScan, is_abort_marker
+from headrace.protocol import record_kernel
 from headrace.protocol.compression import compress, decompress
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
@@ -50,7 +50,7 @@ NO_HORIZON_MS = -1
 RECORD_BYTES_USUAL = 64  # columns and what is computed from them take some 200 bytes a record
 _BODY_CRC_START = ATTRIBUTES_POSITION
 _INT64 = np.iinfo(np.int64)
-_kept_records: Final = getattr(KERNEL, "kept_records", None)
+_kept_records: Final = record_kernel.kept_records
 
 Flags = npt.NDArray[np.bool_]
 Kept = tuple[RecordBatchHeader, Any]  # the header as written, the bytes

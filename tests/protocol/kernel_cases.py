@@ -7,6 +7,7 @@ runs that many cases through both, each function for each case; --sanitized with
 """
 
 import argparse
+import logging
 import os
 import random
 import struct
@@ -22,7 +23,7 @@ from headrace.compiled_core import open_extension
 from headrace.compiled_kernel import MODULE
 from headrace.errors import KafkaError
 from headrace.limits import OPENED_RECORDS_MAX, PLAIN_WHOLE_RECORDS_MAX, RECORD_ERRORS_MAX
-from headrace.protocol import conversion, plain_records, record_batch, record_scan
+from headrace.protocol import conversion, message_set, plain_records, record_batch, record_scan
 from headrace.protocol.compression import Codec, CompressionError
 from headrace.protocol.message_set import build_message_set
 from headrace.protocol.record_batch import (
@@ -146,7 +147,7 @@ def spoil(data, lot):
 def body_with_a_lie(records, lot):
     """What comes after a batch's header, where a field of one record is another than it should be, and its length agrees or not."""
     base_ms = records[0].timestamp_ms
-    liar, lie = lot.randrange(len(records)), lot.randrange(9)
+    liar, lie = lot.randrange(len(records)), lot.randrange(10)
     out = []
     for index, (offset, time_ms, key, value, headers) in enumerate(records):
         sizes = [-1 if one is None else len(one) for one in (key, value)]
@@ -176,6 +177,8 @@ def body_with_a_lie(records, lot):
                 tail,
             )
         )
+        if index == liar and lie == 9:
+            body = body[: lot.randrange(7)]
         out += (encode_varlong(len(body) + (lot.choice((-1, 1)) if index == liar and lie == 8 else 0)), body)
     return b"".join(out)
 
@@ -275,8 +278,8 @@ def check_set(kernel, lot):
     codec = lot.choice((Codec.NONE, Codec.NONE, Codec.NONE, Codec.GZIP, Codec.LZ4))
     data = build_message_set(records, magic, codec, is_append_time=lot.random() < 0.2)
     if lot.random() < 0.5:
-        data = spoil(data, lot)
-        if lot.random() < 0.5:
+        data = spoil(data, lot) if lot.random() < 0.5 else message_with_a_lie(data, lot)
+        if lot.random() < 0.7:
             data = with_right_checksums(data)
     append_ms = lot.choice((None, None, NOW_MS))
     upgraded, walked = both(kernel, lambda: conversion.upgrade_set(memoryview(data), append_time_ms=append_ms))
@@ -286,6 +289,24 @@ def check_set(kernel, lot):
             data, data[16] if len(data) > 16 else 0, append_ms, OPENED_RECORDS_MAX, RECORD_ERRORS_MAX
         )
         assert found is not None or walked[0] == "raised" or step_is_beyond(data) or data[17] & 7
+
+
+def message_with_a_lie(data, lot):
+    """A set in which the size of one message, of its key or of its value is another, or in which it has bytes more."""
+    places = [(position, size, magic) for position, size, magic in message_set.iterate_entries(data)]
+    position, size, magic = lot.choice(places)
+    changed = bytearray(data)
+    at = {"size": position + 8, "key": position + (26 if magic else 18)}
+    key_bytes = max(0, int.from_bytes(changed[at["key"] : at["key"] + 4], "big", signed=True))
+    at["value"] = at["key"] + 4 + key_bytes
+    place = at[lot.choice(("size", "key", "value"))]
+    more = lot.choice((-2, -1, 1, 2, 2**20))
+    if lot.random() < 0.4:
+        place, more = at["size"], lot.randrange(1, 5)
+        changed[position + size : position + size] = lot.randbytes(more)
+    told = int.from_bytes(changed[place : place + 4], "big", signed=True) + more
+    changed[place : place + 4] = max(-(2**31), told).to_bytes(4, "big", signed=True)
+    return bytes(changed)
 
 
 def with_right_checksums(data):
@@ -448,15 +469,17 @@ def main():
     parser.add_argument("--seed", type=int, default=time.time_ns() % 10**9)
     parser.add_argument("--sanitized", action="store_true")
     given = parser.parse_args()
+    logging.disable(logging.CRITICAL)
+    if given.sanitized and "LD_PRELOAD" not in os.environ:
+        command = [sys.executable, "-m", "tests.protocol.kernel_cases", *sys.argv[1:]]
+        return subprocess.run(command, env=sanitized_environment()).returncode
     with tempfile.TemporaryDirectory(prefix="headrace-kernel-") as directory:
-        if given.sanitized and "LD_PRELOAD" not in os.environ:
-            return subprocess.run(
-                [sys.executable, "-m", __spec__.name, *sys.argv[1:]], env=sanitized_environment()
-            ).returncode
         kernel = build(directory, kernel_build.SANITIZED_FLAGS if given.sanitized else kernel_build.FLAGS)
         print(f"seed {given.seed}", flush=True)
         for number in range(given.cases):
             run_case(kernel, given.seed + number, CHECKS[number % len(CHECKS)])
+            if number % 5_000 == 4_999:
+                print(f"{number + 1} cases", flush=True)
     print(f"{given.cases} cases, the kernel and the Python walkers agree")
     return 0
 
