@@ -12,7 +12,7 @@ from setuptools.command.build_py import build_py
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
 
-from headrace import compiled_build, compiled_core  # noqa: E402
+from headrace import compiled_build, compiled_core, kernel_build  # noqa: E402
 
 
 class BuildWithCore(build_py):
@@ -22,6 +22,7 @@ class BuildWithCore(build_py):
         super().run()
         if not self.editable_mode:
             package = Path(self.build_lib, "headrace")
+            kernel_build.build_kernel(ROOT, compiled_core.directory(package), "")
             compiled_build.build(ROOT, compiled_core.directory(package), "")
 
     def get_source_files(self) -> list[str]:

@@ -11,10 +11,11 @@ EXAMPLES = "[bold]Example[/bold]   headrace version"
 
 
 def version() -> None:
-    """Print the versions of Headrace and Python, and whether the core is compiled."""
-    from headrace import __version__, compiled_core
+    """Print the versions of Headrace and Python, and what of Headrace is compiled."""
+    from headrace import __version__, compiled_core, compiled_kernel
 
-    print(f"headrace {__version__} (Python {platform.python_version()}), {compiled_core.describe()}")
+    forms = f"{compiled_core.describe()}; {compiled_kernel.describe()}"
+    print(f"headrace {__version__} (Python {platform.python_version()}), {forms}")
 
 
 def _print_and_end(is_asked: bool) -> None:

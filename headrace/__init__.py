@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace import compiled_core
+from headrace import compiled_kernel as compiled_kernel  # the form is chosen here, for the life of the process
 
 __version__ = "0.1.0"
 

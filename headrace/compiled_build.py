@@ -28,7 +28,7 @@ from pathlib import Path
 CHUNKS = 16
 OPTIMIZE = "-O2"
 GROUP = "headrace_core"  # mypyc: the library's module is GROUP__mypyc
-OF_THE_BUILD = ("compiled_core", "compiled_build", "module_stub", "settings_stub")
+OF_THE_BUILD = ("compiled_core", "compiled_build", "compiled_kernel", "kernel_build", "module_stub", "settings_stub")
 STUBBED = ("headrace.protocol.messages", "headrace.protocol.codec", "headrace.settings")
 
 # What the request path is made of; tests hold that no module outside inherits from a class inside.
@@ -151,14 +151,20 @@ def _build_library(root: Path, modules: dict[str, str], target: Path) -> str:
 
 
 def _compiler() -> list[str]:
+    command = c_compiler()
+    if _quiet([sys.executable, "-c", "import mypyc.build"]):
+        raise BuildFailed("there is no mypyc: install mypy")
+    return command
+
+
+def c_compiler() -> list[str]:
+    """Its command, tried with Python's headers. raises BuildFailed"""
     command = shlex.split(os.environ.get("CC") or str(sysconfig.get_config_var("CC") or "cc"))
     if shutil.which(command[0]) is None:
         raise BuildFailed(f"there is no C compiler ({command[0]})")
     header = Path(sysconfig.get_path("include"), "Python.h")
     if not header.exists():
         raise BuildFailed(f"there is no {header}: Python's headers are not installed")
-    if _quiet([sys.executable, "-c", "import mypyc.build"]):
-        raise BuildFailed("there is no mypyc: install mypy")
     with tempfile.TemporaryDirectory(prefix="headrace-core-") as temporary:
         source = Path(temporary, "probe.c")
         source.write_text("#include <Python.h>\n")
@@ -283,11 +289,13 @@ def main() -> int:
         translate(Path(sys.argv[2]), sys.argv[3:])
         return 0
     from headrace.compiled_core import CompiledCore, directory
+    from headrace.kernel_build import build_where_stale
 
     root = Path(__file__).resolve().parent.parent
     if not (root / "pyproject.toml").exists():
         _say("compiled core: it is built from a checkout, or with a wheel")
         return 1
+    build_where_stale(root)
     known = CompiledCore()
     if known.modules and (known.is_ready() or "--once" in sys.argv):
         _say(

@@ -78,7 +78,7 @@ class CompiledCore:
     def is_ready(self) -> bool:
         """Check the sources and open the library, once; whether modules come from it."""
         if self._library is None and self.modules:
-            self.reason = self._why_stale() or self._open()
+            self.reason = why_stale(self._files) or self._open()
             if self.reason:
                 self.modules = {}
         return bool(self.modules)
@@ -106,26 +106,28 @@ class CompiledCore:
             if name != NO_MODULE:
                 self.modules[name] = path
 
-    def _why_stale(self) -> str:
-        for path, size, modified_ns, digest in self._files:
-            try:
-                found = os.stat(path)
-                if found.st_size == size and (found.st_mtime_ns == modified_ns or _hash(path) == digest):
-                    continue
-            except OSError:
-                pass
-            return f"{os.path.normpath(path)} is not what was compiled"
-        return ""
-
     def _open(self) -> str:
         path = str(self._directory / self._name)
         try:
-            self._load = _extension(LOADER, path).load
-            library = _extension(LIBRARY, path)
+            self._load = open_extension(LOADER, path).load
+            library = open_extension(LIBRARY, path)
         except (ImportError, AttributeError) as failure:
             return f"the compiled core does not load: {failure}"
         sys.modules[LIBRARY] = self._library = library
         return ""
+
+
+def why_stale(files: list[tuple[str, int, int, str]]) -> str:
+    """Which of the files (path, size, time in ns, hash) is not what it was, in words; empty where all are."""
+    for path, size, modified_ns, digest in files:
+        try:
+            found = os.stat(path)
+            if found.st_size == size and (found.st_mtime_ns == modified_ns or _hash(path) == digest):
+                continue
+        except OSError:
+            pass
+        return f"{os.path.normpath(path)} is not what was compiled"
+    return ""
 
 
 def _hash(path: str) -> str:
@@ -133,7 +135,8 @@ def _hash(path: str) -> str:
         return source_hash(file.read()).hex()
 
 
-def _extension(name: str, path: str) -> Any:
+def open_extension(name: str, path: str) -> Any:
+    """A module of a shared library, which begins. raises ImportError, AttributeError"""
     spec = spec_from_file_location(name, path, loader=ExtensionFileLoader(name, path))
     assert spec is not None
     assert spec.loader is not None

@@ -204,6 +204,7 @@ STRING_BYTES_MAX: Final = 2**15 - 1  # of Kafka's strings: their length is an in
 LZ4_FIRST_BYTES_MIN: Final = 64 * 1024  # taken for the output without having seen any of it
 COMPRESSORS_MAX: Final = 32  # kept, by codec and level
 PLAIN_WHOLE_RECORDS_MAX: Final = 32
+READ_RUN_RECORDS_MAX: Final = 512  # made at once, for a reader that may want one alone
 PLAIN_RUN_RECORDS_MIN: Final = 8  # fewer cost more than they save
 PLAIN_RUN_RECORDS_MAX: Final = 1_024  # what one that turns out to be none may cost
 DECOMPRESSED_BYTES_MAX: Final = 256 * 1024 * 1024

@@ -7,6 +7,8 @@ Up: a set is either plain messages or one wrapper, all of one magic. Down: each 
 where it was compressed, else one message a record; entries that are old enough are passed as they are. Records before the
 one that was asked for are left out if they are alone. zstd has no old form.
 
+Records are repacked by the record kernel where it was built (`record_kernel.py`), else as objects, one by one; both give the same bytes.
+
 Source: Kafka `RecordsUtil.downConvert`, `LogValidator`; KIP-31, KIP-32, KIP-110, KIP-283.
 """
 
@@ -15,30 +17,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from headrace.limits import OPENED_BYTES_MAX, OPENED_RECORD_COST, OPENED_RECORDS_MAX
+from headrace.ids import NO_PRODUCER_ID, NO_TIMESTAMP_MS
+from headrace.limits import OPENED_BYTES_MAX, OPENED_RECORD_COST, OPENED_RECORDS_MAX, RECORD_ERRORS_MAX
+from headrace.protocol import record_kernel
 from headrace.protocol.compression import Codec, decompress
 from headrace.protocol.message_set import (
+    ATTRIBUTES_POSITION,
+    ENTRY_BYTES_MIN,
     MAGIC_V1,
     InvalidMessageSet,
     TooManyRecords,
+    base_offset_of,
     build_message_set,
     iterate_entries,
     read_message,
     read_messages,
     records_of,
+    unwrap,
+    wrap_messages,
 )
 from headrace.protocol.record_batch import (
     CODEC_MASK,
     HEADER_BYTES,
+    LOG_APPEND_TIME_BIT,
+    MAGIC_POSITION,
     MAGIC_V2,
+    NO_SEQUENCE,
     Buffer,
     Record,
-    build_batch,
+    RecordBatchHeader,
+    encode_records,
     parse_header,
     read_records,
+    seal_batch,
 )
 
+ANY_OFFSET: Final = -(2**63)
+
 _new: Final = tuple.__new__
+_to_old_messages: Final = record_kernel.to_old_messages
+_to_records: Final = record_kernel.to_records
 
 
 class UnsupportedCodec(InvalidMessageSet):
@@ -51,6 +69,26 @@ class ProducedSet(NamedTuple):
     magic: int
     codec: int
     records: list[Record]
+
+
+class UpgradedSet(NamedTuple):
+    """The same as records of a batch of v2, not compressed.
+
+    payload_bytes              of their keys and values
+    keyless                    indexes of the records with a null key, RECORD_ERRORS_MAX of them at most
+    earliest_ms, latest_ms     of the records that have a timestamp, -1 where none has
+    base_timestamp, max_timestamp    of the batch
+    """
+
+    codec: int
+    data: bytes
+    record_count: int
+    payload_bytes: int
+    keyless: list[int]
+    earliest_ms: int
+    latest_ms: int
+    base_timestamp: int
+    max_timestamp: int
 
 
 class Converted(NamedTuple):
@@ -95,15 +133,85 @@ def open_produced_set(data: Buffer, limit: int = OPENED_BYTES_MAX) -> ProducedSe
     return ProducedSet(first.magic, first.codec, records)
 
 
+def upgrade_set(data: Buffer, limit: int = OPENED_BYTES_MAX, append_time_ms: int | None = None) -> UpgradedSet:
+    """The same, repacked.
+
+    append_time_ms   the timestamp of all, in place of the producer's
+    raises           as `open_produced_set`
+    """
+    upgraded = _upgrade(data, limit, append_time_ms) if _to_records is not None else None
+    if upgraded is not None:
+        return upgraded
+    opened = open_produced_set(data, limit)
+    records = opened.records
+    if append_time_ms is not None:
+        records = [record._replace(timestamp_ms=append_time_ms) for record in records]
+    times_ms = [record.timestamp_ms for record in records]
+    known_ms = [time_ms for time_ms in times_ms if time_ms != NO_TIMESTAMP_MS] or [NO_TIMESTAMP_MS]
+    keyless = [index for index, record in enumerate(records) if record.key is None]
+    return UpgradedSet(
+        opened.codec,
+        encode_records(records, times_ms[0]),
+        len(records),
+        opening_cost(records) - OPENED_RECORD_COST * len(records),
+        keyless[:RECORD_ERRORS_MAX],
+        min(known_ms),
+        max(known_ms),
+        times_ms[0],
+        max(times_ms),
+    )
+
+
+def _upgrade(data: Buffer, limit: int, append_time_ms: int | None) -> UpgradedSet | None:
+    """By the kernel; None where it refuses. raises as `open_produced_set`"""
+    assert _to_records is not None
+    if len(data) < ENTRY_BYTES_MIN:
+        return None
+    magic, codec = data[MAGIC_POSITION], data[ATTRIBUTES_POSITION] & CODEC_MASK
+    plain, time_ms = data, append_time_ms
+    if codec:
+        message, end = read_message(bytes(data))
+        if end != len(data):
+            return None
+        plain = unwrap(message, limit)
+        if append_time_ms is None and message.is_log_append_time:
+            time_ms = message.timestamp_ms
+    found = _to_records(plain, magic, time_ms, OPENED_RECORDS_MAX, RECORD_ERRORS_MAX)
+    if found is None:
+        return None
+    records, count, payload_bytes, keyless, earliest_ms, latest_ms, first_ms, largest_ms, last_offset = found
+    if codec:
+        base_offset_of(message, last_offset)
+    return UpgradedSet(codec, records, count, payload_bytes, keyless, earliest_ms, latest_ms, first_ms, largest_ms)
+
+
 def opening_cost(records: Sequence[Record]) -> int:
     """What records that were read cost, beside `OPENED_BYTES_MAX`: bytes, and OPENED_RECORD_COST for each."""
     sizes = [len(key or b"") + len(value or b"") for _offset, _timestamp_ms, key, value, _headers in records]
     return sum(sizes) + OPENED_RECORD_COST * len(records)
 
 
-def convert_up(records: Sequence[Record], codec: int) -> bytes:
-    """One batch of v2 of a set's records, as a producer of today would have sent it."""
-    return build_batch(records, codec=codec)
+def convert_up(upgraded: UpgradedSet, codec: int, body: Buffer) -> bytearray:
+    """One batch of v2 of a set's records, as a producer of today would have sent it.
+
+    body   the records, compressed by the codec
+    """
+    header = RecordBatchHeader(
+        0,
+        0,
+        -1,
+        MAGIC_V2,
+        0,
+        codec,
+        upgraded.record_count - 1,
+        upgraded.base_timestamp,
+        upgraded.max_timestamp,
+        NO_PRODUCER_ID,
+        -1,
+        NO_SEQUENCE,
+        upgraded.record_count,
+    )
+    return seal_batch(header, body)
 
 
 def convert_down(
@@ -158,7 +266,11 @@ def _convert_entry(entry: memoryview, entry_magic: int, magic: int, first_offset
             return b"", 0
         if header.record_count > OPENED_RECORDS_MAX:
             raise TooManyRecords(f"batch at offset {header.base_offset} with {header.record_count} records")
-        plain = bytes(decompress(header.codec, entry[HEADER_BYTES:], OPENED_BYTES_MAX))
+        plain = decompress(header.codec, entry[HEADER_BYTES:], OPENED_BYTES_MAX)
+        downgraded = _downgrade(plain, header, magic, first_offset) if _to_old_messages is not None else None
+        if downgraded is not None:
+            return downgraded, len(plain) + OPENED_RECORD_COST * header.record_count
+        plain = bytes(plain)
         records = list(read_records(plain, header))
         cost = len(plain) + OPENED_RECORD_COST * len(records)
         codec, is_append_time = header.codec, header.is_log_append_time
@@ -168,3 +280,31 @@ def _convert_entry(entry: memoryview, entry_magic: int, magic: int, first_offset
         return b"", cost  # nothing that is wanted; the reader would ask for the same again
     converted = build_message_set(records, magic, codec, is_append_time=is_append_time) if records else b""
     return converted, cost
+
+
+def _downgrade(plain: Buffer, header: RecordBatchHeader, magic: int, first_offset: int) -> bytes | None:
+    """The records of a batch of v2 as one entry, by the kernel; None where it refuses."""
+    assert _to_old_messages is not None
+    codec, is_append_time = header.codec, header.is_log_append_time
+    attributes = LOG_APPEND_TIME_BIT if is_append_time and magic else 0
+    found = _to_old_messages(
+        plain,
+        header.record_count,
+        header.last_offset_delta,
+        header.base_offset,
+        header.base_timestamp,
+        header.max_timestamp if is_append_time else None,
+        magic,
+        attributes,
+        ANY_OFFSET if codec else first_offset,
+        1 if codec and magic else 0,
+    )
+    if found is None:
+        return None
+    messages: bytes = found[0]
+    _messages, count, last_offset, largest_offset, latest_ms = found
+    if not codec:
+        return messages
+    if not count or largest_offset < first_offset:
+        return b""  # nothing that is wanted
+    return wrap_messages(messages, magic, codec, last_offset, latest_ms, attributes)

@@ -259,10 +259,10 @@ def records_of(message: Message, limit: int = OPENED_BYTES_MAX) -> list[Record]:
     """
     if not message.codec:
         return [_new(Record, (message.offset, message.timestamp_ms, message.key, message.value, ()))]
-    inner = read_messages(_unwrap(message, limit))
+    inner = read_messages(unwrap(message, limit))
     if not inner:
         raise InvalidMessageSet(f"compressed set at offset {message.offset} without messages")
-    base_offset = _base_offset(message, inner[-1].offset)
+    base_offset = base_offset_of(message, inner[-1].offset)
     is_append_time = message.is_log_append_time
     records = []
     for offset, magic, attributes, timestamp_ms, key, value in inner:
@@ -302,11 +302,15 @@ def build_message_set(records: Sequence[Record], magic: int, codec: int = 0, *, 
     if not codec:
         return _encode_messages(records, 0, magic, bit)
     inner = _encode_messages(records, records[0].offset if magic else 0, magic, bit)
+    return wrap_messages(inner, magic, codec, records[-1].offset, max(one.timestamp_ms for one in records), bit)
+
+
+def wrap_messages(inner: bytes, magic: int, codec: int, last_offset: int, latest_ms: int, attributes: int) -> bytes:
+    """A set as one compressed message, whose offset is that of the last one within."""
     value = compress(codec, inner)
     if codec == Codec.LZ4 and magic == MAGIC_V0:
         value = with_old_checksum(value)
-    latest_ms = max(one.timestamp_ms for one in records)
-    return encode_message(records[-1].offset, magic, latest_ms, None, value, codec | bit)
+    return encode_message(last_offset, magic, latest_ms, None, value, codec | attributes)
 
 
 def _encode_messages(records: Sequence[Record], base_offset: int, magic: int, attributes: int) -> bytes:
@@ -330,7 +334,8 @@ def _encode_messages(records: Sequence[Record], base_offset: int, magic: int, at
     return b"".join(out)
 
 
-def _unwrap(message: Message, limit: int) -> Buffer:
+def unwrap(message: Message, limit: int) -> Buffer:
+    """The set that a compressed message holds. raises InvalidMessageSet, CompressionError"""
     if message.value is None:
         raise InvalidMessageSet(f"compressed set at offset {message.offset} with a null value")
     if message.codec > Codec.LZ4:
@@ -341,8 +346,11 @@ def _unwrap(message: Message, limit: int) -> Buffer:
     return decompress(message.codec, value, limit)
 
 
-def _base_offset(wrapper: Message, last_inner_offset: int) -> int:
-    """What inner offsets are relative to. A wrapper's offset of 0 is that of producers that leave it to the leader."""
+def base_offset_of(wrapper: Message, last_inner_offset: int) -> int:
+    """What inner offsets are relative to. A wrapper's offset of 0 is that of producers that leave it to the leader.
+
+    raises   InvalidMessageSet
+    """
     if wrapper.magic == MAGIC_V0 or not wrapper.offset:
         return 0
     if wrapper.offset < last_inner_offset:

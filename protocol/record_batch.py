@@ -22,7 +22,7 @@ Source: Kafka `DefaultRecordBatch`, `DefaultRecord`; KIP-98.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -30,7 +30,8 @@ from crc32c import crc32c
 
 from headrace.errors import HeadraceError
 from headrace.ids import NO_PRODUCER_ID
-from headrace.limits import DECOMPRESSED_BYTES_MAX
+from headrace.limits import DECOMPRESSED_BYTES_MAX, READ_RUN_RECORDS_MAX
+from headrace.protocol import record_kernel
 from headrace.protocol.compression import compress, decompress
 from headrace.protocol.varint import encode_varlong, read_varlong, read_zigzag
 
@@ -39,6 +40,7 @@ HEADER_BYTES: Final = 61
 LOG_OVERHEAD_BYTES: Final = 12  # base offset and batch length
 RECORD_BYTES_MIN: Final = 7  # each field in a byte
 LENGTH_POSITION: Final = 8
+_LENGTH_END: Final = 12
 MAGIC_POSITION: Final = 16
 CRC_POSITION: Final = 17
 ATTRIBUTES_POSITION: Final = 21
@@ -60,6 +62,7 @@ Header = tuple[str, bytes | None]
 _NEAR_MS: Final = 1 << 61
 _SMALL: Final = tuple(encode_varlong(value) for value in range(4096))
 
+_list_records: Final = record_kernel.list_records
 _new: Final = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 
 assert HEADER.size == HEADER_BYTES
@@ -164,14 +167,32 @@ def read_records(data: bytes, header: RecordBatchHeader) -> Iterator[Record]:
 
     raises   CorruptRecord
     """
+    position, left = 0, header.record_count
+    if _list_records is not None:
+        append_time_ms = header.max_timestamp if header.is_log_append_time else None
+        while left > 0:
+            count = min(left, READ_RUN_RECORDS_MAX)
+            found = _list_records(
+                Record, data, position, count, header.last_offset_delta, header.base_offset, header.base_timestamp,
+                append_time_ms,
+            )  # fmt: skip
+            if found is None:
+                break
+            records, position = found
+            yield from records
+            left -= count
+    yield from walk_records(data, header, position, left)
+
+
+def walk_records(data: bytes, header: RecordBatchHeader, position: int, count: int) -> Iterator[Record]:
+    """The last `count` records of a batch, from a position on, in Python."""
     total = len(data)
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
     append_time_ms = header.max_timestamp if header.is_log_append_time else None
-    position = 0
     may_overflow = not -_NEAR_MS < base_timestamp < _NEAR_MS  # so that a small delta may pass 64 bits
     try:
         # Most varints are of one byte or two and are read in place; `bits` as of `read_zigzag`: an odd length is null.
-        for _ in range(header.record_count):
+        for _ in range(count):
             if (bits := data[position]) < 128:
                 position += 1
             elif (high := data[position + 1]) < 128:
@@ -291,32 +312,36 @@ def build_batch(
     times_ms = [record.timestamp_ms for record in whole] or [timestamp_ms]
     base_timestamp, max_timestamp = times_ms[0], max(times_ms)
     last_delta = whole[-1].offset if whole else 0
-    plain = _encode_records(whole, base_timestamp)
-    body = compress(codec, plain)
-    batch = bytearray(
-        HEADER.pack(
-            base_offset,
-            HEADER_BYTES - LOG_OVERHEAD_BYTES + len(body),
-            leader_epoch,
-            MAGIC_V2,
-            0,
-            attributes | codec,
-            last_delta,
-            base_timestamp,
-            max_timestamp,
-            producer_id,
-            producer_epoch,
-            base_sequence,
-            len(whole),
-        )
+    plain = encode_records(whole, base_timestamp)
+    header = RecordBatchHeader(
+        base_offset,
+        0,
+        leader_epoch,
+        MAGIC_V2,
+        0,
+        attributes | codec,
+        last_delta,
+        base_timestamp,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        len(whole),
     )
+    return bytes(seal_batch(header, compress(codec, plain)))
+
+
+def seal_batch(header: RecordBatchHeader, body: Buffer) -> bytearray:
+    """The batch of a header and what comes after it; its length and its checksum are written here."""
+    batch = bytearray(HEADER.pack(*header))
     batch += body
+    batch[LENGTH_POSITION:_LENGTH_END] = (len(batch) - LOG_OVERHEAD_BYTES).to_bytes(4, "big")
     batch[CRC_POSITION:ATTRIBUTES_POSITION] = compute_crc(batch).to_bytes(4, "big")
-    return bytes(batch)
+    return batch
 
 
-def _encode_records(records: list[Record], base_timestamp: int) -> bytes:
-    """Most numbers are small, so their varints come out of a table."""
+def encode_records(records: Sequence[Record], base_timestamp: int) -> bytes:
+    """What comes after a batch's header. Most numbers are small, so their varints come out of a table."""
     small, small_max = _SMALL, len(_SMALL)
     out: list[bytes] = []
     append = out.append

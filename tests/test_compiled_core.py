@@ -52,7 +52,7 @@ def library(monkeypatch):
             return module
 
     made = {LIBRARY: FakeLibrary, compiled_core.LOADER: Loader}
-    monkeypatch.setattr(compiled_core, "_extension", lambda name, _path: made[name])
+    monkeypatch.setattr(compiled_core, "open_extension", lambda name, _path: made[name])
     return loaded
 
 

@@ -16,7 +16,7 @@ A batch that keeps all its records is passed on as it came. Source: Kafka `Clean
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from headrace.log.compaction.offset_map import OffsetMap
 from headrace.log.compaction.record_columns import PADDING_BYTES, Ints, RecordColumns, hash_keys, walk_lanes
 from headrace.log.compaction.segment_chunks import Batch
 from headrace.log.compaction.transaction_scan import Outcome, TransactionScan, is_abort_marker
+from headrace.protocol import record_kernel
 from headrace.protocol.compression import compress, decompress
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
@@ -49,7 +50,9 @@ NO_HORIZON_MS = -1
 RECORD_BYTES_USUAL = 64  # columns and what is computed from them take some 200 bytes a record
 _BODY_CRC_START = ATTRIBUTES_POSITION
 _INT64 = np.iinfo(np.int64)
+_kept_records: Final = record_kernel.kept_records
 
+Flags = npt.NDArray[np.bool_]
 Kept = tuple[RecordBatchHeader, Any]  # the header as written, the bytes
 
 
@@ -164,7 +167,7 @@ class BatchCleaner:
         if not can_go or horizon_ms > NO_HORIZON_MS:
             return header, batch
         (lanes,) = decode([(header, batch)], self._plain_bytes)
-        return self._with_horizon(header, lanes, np.arange(header.record_count), header.max_timestamp)
+        return self._with_horizon(header, lanes, header.max_timestamp)
 
     def _clean_data(self, lanes: Lanes) -> Iterator[Kept | None]:
         columns, headers = lanes.columns, [header for header, _ in lanes.batches]
@@ -187,48 +190,26 @@ class BatchCleaner:
         largest = np.maximum.reduceat(timestamps, first)
         needs_horizon = ((tombstones > 0) & (np.array(horizons, np.int64) < 0)).tolist()
         is_whole = (left == counts).tolist()
-        is_empty = (left == 0).tolist()
+        kept_counts = left.tolist()
+        starts = first.tolist()
         for index, (header, batch) in enumerate(lanes.batches):
-            if is_empty[index]:
+            if not kept_counts[index]:
                 yield self._emptied(header)
             elif is_whole[index] and not needs_horizon[index]:
                 yield header, batch
             else:
-                start = first[index]
-                records = start + np.nonzero(stays[start : start + counts[index]])[0]
                 largest_ms = header.max_timestamp if header.is_log_append_time else int(largest[index])
-                if needs_horizon[index]:
-                    yield self._with_horizon(header, lanes, records, largest_ms)
-                else:
-                    yield _rebuilt(header, _runs(lanes, records), len(records), largest_ms)
+                horizon_ms = self._horizon_ms if needs_horizon[index] else None
+                start = starts[index]
+                body = _body_of(lanes, header, stays, start, start + header.record_count, horizon_ms)
+                if horizon_ms is not None:
+                    header = _at_horizon(header, horizon_ms)
+                yield _rebuilt(header, body, kept_counts[index], largest_ms)
 
-    def _with_horizon(self, header: RecordBatchHeader, lanes: Lanes, records: Ints, largest_ms: int) -> Kept:
-        """The batch with a delete horizon, which becomes its base timestamp: timestamps are written again."""
-        columns = lanes.columns
-        shift = header.base_timestamp - self._horizon_ms
-        plain = lanes.data.data
-        pieces: list[Any] = []
-        encoded: dict[int, bytes] = {}  # lengths and timestamps of a batch are much the same
-        fields = zip(
-            columns.body[records].tolist(),
-            columns.timestamp_end[records].tolist(),
-            columns.end[records].tolist(),
-            [
-                max(_INT64.min, min(_INT64.max, delta + shift)) for delta in columns.timestamp_delta[records].tolist()
-            ],  # as Python's integers: a client chose the summands
-            strict=True,
-        )
-        for body, timestamp_end, end, delta in fields:
-            timestamp = encoded.get(delta)
-            if timestamp is None:
-                timestamp = encoded[delta] = encode_varlong(delta)
-            size = 1 + len(timestamp) + end - timestamp_end
-            length = encoded.get(size)
-            if length is None:
-                length = encoded[size] = encode_varlong(size)
-            pieces += (length, plain[body : body + 1], timestamp, plain[timestamp_end:end])
-        header = header._replace(base_timestamp=self._horizon_ms, attributes=header.attributes | DELETE_HORIZON_BIT)
-        return _rebuilt(header, pieces, len(records), largest_ms)
+    def _with_horizon(self, header: RecordBatchHeader, lanes: Lanes, largest_ms: int) -> Kept:
+        """The whole batch with a delete horizon."""
+        body = _body_of(lanes, header, np.ones(header.record_count, bool), 0, header.record_count, self._horizon_ms)
+        return _rebuilt(_at_horizon(header, self._horizon_ms), body, header.record_count, largest_ms)
 
     def _emptied(self, header: RecordBatchHeader) -> Kept | None:
         """The header alone, where it has the last sequence of its producer."""
@@ -237,15 +218,67 @@ class BatchCleaner:
         return empty_batch(header)
 
 
+def _at_horizon(header: RecordBatchHeader, horizon_ms: int) -> RecordBatchHeader:
+    return header._replace(base_timestamp=horizon_ms, attributes=header.attributes | DELETE_HORIZON_BIT)
+
+
+def _body_of(
+    lanes: Lanes, header: RecordBatchHeader, stays: Flags, start: int, end: int, horizon_ms: int | None
+) -> bytes:
+    """What stays of the records of one batch, which are those from `start` to `end` in the columns.
+
+    horizon_ms   becomes the base timestamp: timestamps are written again
+    """
+    columns = lanes.columns
+    if _kept_records is not None:
+        kept: bytes = _kept_records(
+            lanes.data, columns.start, columns.body, columns.timestamp_end, columns.end, columns.timestamp_delta, stays,
+            start, end, header.base_timestamp, horizon_ms,
+        )  # fmt: skip
+        return kept
+    records = start + np.nonzero(stays[start:end])[0]
+    if horizon_ms is None:
+        return b"".join(_runs(lanes, records))
+    return b"".join(_moved(lanes, records, header.base_timestamp - horizon_ms))
+
+
+def _moved(lanes: Lanes, records: Ints, shift: int) -> list[Any]:
+    """The bytes of records of one batch, with other timestamp deltas."""
+    columns = lanes.columns
+    plain = lanes.data.data
+    pieces: list[Any] = []
+    encoded: dict[int, bytes] = {}  # lengths and timestamps of a batch are much the same
+    fields = zip(
+        columns.body[records].tolist(),
+        columns.timestamp_end[records].tolist(),
+        columns.end[records].tolist(),
+        [
+            max(_INT64.min, min(_INT64.max, delta + shift)) for delta in columns.timestamp_delta[records].tolist()
+        ],  # as Python's integers: a client chose the summands
+        strict=True,
+    )
+    for body, timestamp_end, end, delta in fields:
+        timestamp = encoded.get(delta)
+        if timestamp is None:
+            timestamp = encoded[delta] = encode_varlong(delta)
+        size = 1 + len(timestamp) + end - timestamp_end
+        length = encoded.get(size)
+        if length is None:
+            length = encoded[size] = encode_varlong(size)
+        pieces += (length, plain[body : body + 1], timestamp, plain[timestamp_end:end])
+    return pieces
+
+
 def empty_batch(header: RecordBatchHeader) -> Kept:
     """A batch without records, for the sake of its offsets and its producer. source: `DefaultRecordBatch.writeEmptyHeader`"""
     attributes = header.attributes & ~(CODEC_MASK | DELETE_HORIZON_BIT)
-    return _rebuilt(header._replace(attributes=attributes, base_timestamp=NO_TIMESTAMP_MS), [], 0, header.max_timestamp)
+    return _rebuilt(
+        header._replace(attributes=attributes, base_timestamp=NO_TIMESTAMP_MS), b"", 0, header.max_timestamp
+    )
 
 
-def _rebuilt(header: RecordBatchHeader, pieces: list[Any], count: int, largest_ms: int) -> Kept:
+def _rebuilt(header: RecordBatchHeader, body: bytes, count: int, largest_ms: int) -> Kept:
     """A batch of the same identity with other records."""
-    body = b"".join(pieces)
     if count:
         body = compress(header.codec, body)
     header = header._replace(

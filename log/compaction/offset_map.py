@@ -2,20 +2,27 @@
 
 Open addressing over 16-byte hashes of the keys, in three NumPy arrays; 24 bytes a slot, as Kafka's. A key is not kept: two
 keys with the same hash are one. Slots are a prime number, the second hash is the step, so that every probe sequence visits
-all of them. Whole columns of hashes are looked up at once: each round probes one more slot for those not settled.
+all of them. Whole columns of hashes are looked up at once: by the record kernel where it was built (`protocol/record_kernel.py`), else in
+rounds, each of which probes one more slot for those not settled.
 
 Runs in: the housekeeper. Source: Kafka `SkimpyOffsetMap`; Knuth, TAOCP 3, 6.4, algorithm D.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from headrace.log.compaction.record_columns import Ints, Words
+from headrace.protocol import record_kernel
 
 SLOT_BYTES = 24
 SLOTS_MIN = 1021
 NOT_FOUND = -1
+
+_put_offsets: Final = record_kernel.put_offsets
+_get_offsets: Final = record_kernel.get_offsets
 
 
 class OffsetMap:
@@ -54,6 +61,9 @@ class OffsetMap:
     def put(self, first: Words, second: Words, offsets: Ints) -> None:
         """Remember offsets, which grow, and are above all that were put before. At most `room` new keys."""
         assert len(first) <= self.room
+        if _put_offsets is not None:
+            self._count += _put_offsets(first, second, offsets, self._first, self._second, self._offsets)
+            return
         stored = offsets + 1
         place, step = self._start(first, second)
         open_ = np.arange(len(first))
@@ -77,6 +87,9 @@ class OffsetMap:
     def get(self, first: Words, second: Words) -> Ints:
         """The offset of each hash, NOT_FOUND where it was never put."""
         found = np.full(len(first), NOT_FOUND, np.int64)
+        if _get_offsets is not None:
+            _get_offsets(self._first, self._second, self._offsets, first, second, found)
+            return found
         place, step = self._start(first, second)
         open_ = np.arange(len(first))
         while len(open_):

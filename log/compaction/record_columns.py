@@ -7,7 +7,8 @@ start is known, the fields of all of them are decoded at once.
 
     record   length | attributes i8 | timestamp delta | offset delta | key length | key | value length | value | headers
 
-Bytes are not trusted: a record that contradicts its length raises. Headers are carried, not decoded.
+Where the record kernel was built (`protocol/record_kernel.py`), it fills the columns in one walk, and what is here is for bytes that it
+refuses. Bytes are not trusted: a record that contradicts its length raises. Headers are carried, not decoded.
 
 Hashes are 2 x 64 bits, each the NH hash of UMAC with secrets of this process: two keys of an attacker's choice, who doesn't
 know them, collide in both with a chance of 2**-64. Source: Black et al., "UMAC: Fast and Secure Message Authentication".
@@ -19,12 +20,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from headrace.limits import KEY_WORDS_MAX, LANES_MIN
+from headrace.protocol import record_kernel
 from headrace.protocol.record_batch import RECORD_BYTES_MIN, CorruptRecord
 from headrace.protocol.varint import read_varlong
 
@@ -32,6 +34,9 @@ PADDING_BYTES = 64  # after the last lane: steps load 8 bytes at a time, and rea
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
+
+_fill_columns: Final = record_kernel.fill_columns
+_hash_keys: Final = record_kernel.hash_keys
 
 _U = np.uint64
 _STOP_BITS = _U(0x8080808080808080)
@@ -73,6 +78,10 @@ def walk_lanes(data: npt.NDArray[np.uint8], starts: Ints, ends: Ints, counts: In
         raise CorruptRecord("a batch announces more records than it has bytes for")
     if np.any((counts == 0) & (starts != ends)):
         raise CorruptRecord("bytes in a batch without records")
+    if _fill_columns is not None:
+        columns = np.empty((len(RecordColumns._fields), int(counts.sum())), np.int64)
+        if _fill_columns(data, starts, ends, counts, columns):
+            return RecordColumns(*columns)
     lane = np.repeat(np.arange(len(counts)), counts)
     try:
         record_starts = _record_starts(data, starts, ends, counts)
@@ -190,10 +199,27 @@ def _varints(data: npt.NDArray[np.uint8], words: Words, position: Ints) -> tuple
 
 def hash_keys(data: npt.NDArray[np.uint8], start: Ints, length: Ints) -> tuple[Words, Words]:
     """Two 64-bit hashes of each key. `data` as for `walk_lanes`; no length is below 0."""
-    words: Words = np.ndarray((len(data) - 7,), "<u8", buffer=data, strides=(1,))
     first = np.zeros(len(start), np.uint64)
     second = np.zeros(len(start), np.uint64)
     longest = int(length.max(initial=0))
+    if _hash_keys is not None:
+        _hash_keys(data, _SECRETS, start, length, first, second)
+    else:
+        first, second = _hash_words(data, start, length, first, second, longest)
+    if longest > 8 * KEY_WORDS_MAX:
+        for place in np.nonzero(length > 8 * KEY_WORDS_MAX)[0]:
+            key = data[start[place] : start[place] + length[place]].tobytes()
+            digest = hashlib.blake2b(key, digest_size=16, key=_LONG_KEY_SECRET).digest()
+            first[place] = int.from_bytes(digest[:8], "big")
+            second[place] = int.from_bytes(digest[8:], "big")
+    return first, second
+
+
+def _hash_words(
+    data: npt.NDArray[np.uint8], start: Ints, length: Ints, first: Words, second: Words, longest: int
+) -> tuple[Words, Words]:
+    """Of the first KEY_WORDS_MAX words of each key; `first` and `second` are 0."""
+    words: Words = np.ndarray((len(data) - 7,), "<u8", buffer=data, strides=(1,))
     for index in range(min(KEY_WORDS_MAX, (longest + 7) // 8)):
         left = length - 8 * index
         chosen: Any = slice(None) if int(left.min(initial=1)) > 0 else np.nonzero(left > 0)[0]
@@ -202,14 +228,7 @@ def hash_keys(data: npt.NDArray[np.uint8], start: Ints, length: Ints) -> tuple[W
         secrets = _SECRETS[:, index]
         first[chosen] += ((low + secrets[0]) & _LOW_32) * ((high + secrets[1]) & _LOW_32)
         second[chosen] += ((low + secrets[2]) & _LOW_32) * ((high + secrets[3]) & _LOW_32)
-    first, second = _mixed(first, length), _mixed(second, length)
-    if longest > 8 * KEY_WORDS_MAX:
-        for place in np.nonzero(length > 8 * KEY_WORDS_MAX)[0]:
-            key = data[start[place] : start[place] + length[place]].tobytes()
-            digest = hashlib.blake2b(key, digest_size=16, key=_LONG_KEY_SECRET).digest()
-            first[place] = int.from_bytes(digest[:8], "big")
-            second[place] = int.from_bytes(digest[8:], "big")
-    return first, second
+    return _mixed(first, length), _mixed(second, length)
 
 
 def _mixed(value: Words, length: Ints) -> Words:

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.limits import OPENED_RECORD_COST
-from headrace.protocol.compression import Codec
-from headrace.protocol.conversion import UnsupportedCodec, convert_down, convert_up, open_produced_set
+from headrace.protocol.compression import Codec, compress
+from headrace.protocol.conversion import UnsupportedCodec, convert_down, convert_up, open_produced_set, upgrade_set
 from headrace.protocol.message_set import InvalidMessageSet, build_message_set, encode_message, read_messages
 from headrace.protocol.record_batch import (
     CONTROL_BIT,
@@ -44,7 +44,8 @@ def test_what_an_old_producer_sends_becomes_one_batch(magic, codec, rows):
     records = [Record(index, time, key, value) for index, (key, value, time) in enumerate(rows)]
     opened = open_produced_set(memoryview(kafka_python_s(records, magic, codec)))
     assert (opened.magic, opened.codec, opened.records) == (magic, codec, as_stored(records, magic))
-    batch = convert_up(opened.records, opened.codec)
+    upgraded = upgrade_set(memoryview(kafka_python_s(records, magic, codec)))
+    batch = convert_up(upgraded, upgraded.codec, compress(upgraded.codec, upgraded.data))
     header = parse_header(batch)
     assert (header.base_offset, header.last_offset_delta, header.record_count) == (0, len(rows) - 1, len(rows))
     assert header.codec == codec
@@ -172,6 +173,6 @@ def test_a_cut_message_at_the_end_is_no_message_of_the_producer():
 
 
 def test_times_of_v0_are_none_and_stay_none():
-    opened = open_produced_set(build_message_set([Record(0, NOW_MS, b"k", b"v")], 0))
-    header = parse_header(convert_up(opened.records, 0))
+    upgraded = upgrade_set(build_message_set([Record(0, NOW_MS, b"k", b"v")], 0))
+    header = parse_header(convert_up(upgraded, 0, upgraded.data))
     assert (header.base_timestamp, header.max_timestamp) == (-1, -1)

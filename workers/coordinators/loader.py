@@ -10,7 +10,8 @@ a load ends it at each start. So whatever a batch or a group raises is reported,
 cost is bounded by OPENED_BYTES_MAX and OPENED_RECORDS_MAX.
 
 A million records are read at a start, so the walk over a batch is one loop over bytes: records are not made into
-objects, values are not decoded until they are read.
+objects, values are not decoded until they are read. The record kernel takes a batch in one call, where it was built
+(`protocol/record_kernel.py`), no transaction is open, and nothing in it is odd.
 
 Source: Kafka `GroupMetadataManager.doLoadGroupsAndOffsets`.
 """
@@ -18,6 +19,7 @@ Source: Kafka `GroupMetadataManager.doLoadGroupsAndOffsets`.
 from __future__ import annotations
 
 import logging
+from typing import Final
 
 from headrace.errors import BadFrame
 from headrace.limits import (
@@ -28,6 +30,7 @@ from headrace.limits import (
     OPENED_RECORDS_MAX,
     TOPIC_NAME_LENGTH_MAX,
 )
+from headrace.protocol import record_kernel
 from headrace.protocol.compression import decompress
 from headrace.protocol.control_record import COMMIT, control_type
 from headrace.protocol.old_run import read_run
@@ -49,6 +52,7 @@ SUFFIX_BYTES_MIN = 6  # an empty topic and a partition
 VALUE_BYTES_MIN = 20  # of an offset: version, offset, empty metadata, commit timestamp
 NAME_BYTES_MAX = 2**15 - 1  # a string's
 
+_load_offsets: Final = record_kernel.load_offsets
 _log = logging.getLogger(__name__)
 
 Held = dict[bytes, dict[bytes, tuple[bytes | None, int]]]  # group -> suffix -> (value, offset of its record)
@@ -106,6 +110,13 @@ class Loader:
         data = bytes(decompress(header.codec, batch[HEADER_BYTES : header.size_bytes], OPENED_BYTES_MAX))
         zigzags, offsets, suffixes = ZIGZAGS, self._offsets, self._suffixes
         places = self._places if self._transactions else None
+        if places is None and _load_offsets is not None:
+            others = _load_offsets(data, header.record_count, offsets, suffixes)
+            if others is not None:
+                self.records += header.record_count
+                for key, value in others:
+                    self._take_other(key, value, header.base_offset)
+                return
         position = 0
         for _ in range(header.record_count):
             if (byte := data[position]) < 128:

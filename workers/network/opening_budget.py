@@ -13,12 +13,9 @@ Runs in: a network worker, one object for a request that opens anything.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from headrace.limits import OPENED_BYTES_MAX, OPENED_RATIO_MAX, OPENED_RECORD_COST
-from headrace.protocol.conversion import opening_cost
-from headrace.protocol.record_batch import Record
 
 HEAVY_COST: Final = 4 << 20
 BATCH_COST: Final = 4 << 10  # 20 us, whatever is in it
@@ -51,7 +48,3 @@ class OpeningBudget:
     def spend_in_vain(self, size_bytes: int) -> None:
         """This number of bytes could not be opened; what came out until then is unknown."""
         self.spent += min(self.limit, VAIN_RATIO * size_bytes)
-
-    def spend_records(self, records: Sequence[Record]) -> None:
-        """What was read as records."""
-        self.spent += opening_cost(records)

@@ -1,8 +1,9 @@
 """An uncompressed batch of v2 as it comes in: its records are what its header says, whatever the topic asks for.
 
-Runs in: a network worker, in the receive buffer. A batch whose header or checksum is wrong is passed as it is: the log's
-owner names that fault. The checksum is computed here only where a record is at fault, or where the header's largest
-timestamp is not that of the records, which is mended as Kafka does.
+Runs in: a network worker, in the receive buffer. Of a batch that has nothing wrong with it the record kernel says so in one
+call, where it was built (`protocol/record_kernel.py`); what is here says it otherwise, and what is wrong. A batch whose header
+or checksum is wrong is passed as it is: the log's owner names that fault. The checksum is computed here only where a record
+is at fault, or where the header's largest timestamp is not that of the records, which is mended as Kafka does.
 
 Source: Kafka `LogValidator.assignOffsetsNonCompressed`.
 """
@@ -17,7 +18,8 @@ from crc32c import crc32c
 from headrace.errors import ErrorCode, KafkaError
 from headrace.limits import PLAIN_WHOLE_RECORDS_MAX
 from headrace.log.writing.validator import TIME_MAX, TIME_MIN
-from headrace.protocol.plain_records import scan_plain
+from headrace.protocol import record_kernel
+from headrace.protocol.plain_records import FIRST_RECORDS, scan_plain
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
     CRC_POSITION,
@@ -36,6 +38,7 @@ _HEAD: Final = Struct("8B")  # of the first record
 _unpack_head: Final = _HEAD.unpack_from
 _CRC: Final = Struct(">I")
 _TIMESTAMP: Final = Struct(">q")
+_is_plain: Final = record_kernel.is_plain
 
 assert _FIELDS.size == HEADER_BYTES
 
@@ -45,6 +48,8 @@ def check_plain(batch: memoryview) -> None:
 
     raises   KafkaError INVALID_RECORD or INVALID_TIMESTAMP
     """
+    if _is_plain is not None and _is_plain(batch, PLAIN_WHOLE_RECORDS_MAX, FIRST_RECORDS):
+        return
     length, last_delta, base_timestamp, max_timestamp, count = _unpack_fields(batch)
     if length + LOG_OVERHEAD_BYTES != len(batch) or count <= 0 or last_delta != count - 1:
         return

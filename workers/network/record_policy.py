@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from itertools import islice
 from struct import Struct
 from typing import Any, Final, NoReturn
 
@@ -28,12 +27,12 @@ from crc32c import crc32c
 
 from headrace.errors import ErrorCode, KafkaError
 from headrace.ids import NO_TIMESTAMP_MS
-from headrace.limits import OPENED_RECORDS_MAX, RECORD_ERRORS_MAX
+from headrace.limits import OPENED_RECORDS_MAX
 from headrace.log.config import LogConfig
 from headrace.log.writing.validator import CODEC_MAX, BatchRules, rules_at
 from headrace.protocol.compression import Codec, CompressionError, DecompressedTooLarge, compress, decompress
 from headrace.protocol.compression_levels import DEFAULT_LEVELS, compress_at
-from headrace.protocol.conversion import convert_up, open_produced_set
+from headrace.protocol.conversion import convert_up, upgrade_set
 from headrace.protocol.message_set import InvalidMessageSet, TooManyRecords, iterate_entries
 from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
@@ -151,32 +150,29 @@ class RecordPolicy:
             _position, _size, magic = next(iterate_entries(message_set), (0, 0, None))
             if magic == MAGIC_V2:  # whatever the version says: some clients send it
                 return message_set if self.is_plain else self.admit(message_set, now_ms, budget)
-            opened = open_produced_set(message_set, budget.limit)
+            append_time_ms = now_ms if self._config.is_log_append_time else None
+            upgraded = upgrade_set(message_set, budget.limit, append_time_ms)
         except (CorruptRecord, CompressionError) as failure:
             budget.spend_in_vain(len(message_set))
             _refuse(failure, ErrorCode.CORRUPT_MESSAGE)
-        budget.spend_records(opened.records)
+        budget.spend(upgraded.payload_bytes, upgraded.record_count)
         if self._is_compacted:
-            keyless = (index for index, record in enumerate(opened.records) if record.key is None)
-            _check_keys(list(islice(keyless, RECORD_ERRORS_MAX)))
+            _check_keys(upgraded.keyless)
         rules = rules_at(self._config, now_ms)
         no_negative = rules._replace(earliest_ms=max(rules.earliest_ms, 0))
-        _check_times({record.timestamp_ms for record in opened.records}, no_negative)
-        records = opened.records
-        if rules.is_log_append_time:  # whatever the times are: they need not fit a batch
-            records = [record._replace(timestamp_ms=now_ms) for record in records]
+        _check_times((upgraded.earliest_ms, upgraded.latest_ms), no_negative)
         if self.codec is None:
-            return convert_up(records, opened.codec)
-        batch = memoryview(convert_up(records, Codec.NONE))
-        header = parse_header(batch)
-        return self._rebuilt(batch, header, batch[HEADER_BYTES:], self.codec, header.max_timestamp)
+            codec, body = upgraded.codec, compress(upgraded.codec, upgraded.data)
+        else:
+            codec, body = self.codec, self._compress(self.codec, upgraded.data)
+        return convert_up(upgraded, codec, body)
 
     def _admit(self, batch: memoryview, header: RecordBatchHeader, now_ms: int, budget: OpeningBudget) -> Buffer:
         if self._inspects_records and header.record_count > OPENED_RECORDS_MAX:
             raise TooManyRecords(f"{header.record_count} records in a batch, {OPENED_RECORDS_MAX} are opened")
         budget.spend(len(batch) + BATCH_COST, 0)
         try:
-            plain = bytes(decompress(header.codec, batch[HEADER_BYTES:], budget.limit))
+            plain = decompress(header.codec, batch[HEADER_BYTES:], budget.limit)
         except CompressionError:
             budget.spend_in_vain(len(batch))
             raise

@@ -1,0 +1,21 @@
+/* The module: its functions, and the tables that are made once. */
+#include "kernel.h"
+
+#define FUNCTION(name) {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, NULL}
+
+static PyMethodDef functions[] = {
+    FUNCTION(scan_records), FUNCTION(scan_plain), FUNCTION(is_plain), FUNCTION(list_records), FUNCTION(to_old_messages),
+    FUNCTION(to_records), FUNCTION(fill_columns), FUNCTION(hash_keys), FUNCTION(put_offsets), FUNCTION(get_offsets),
+    FUNCTION(kept_records), FUNCTION(load_offsets),
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "headrace_record_kernel", .m_size = -1, .m_methods = functions,
+};
+
+PyMODINIT_FUNC PyInit_headrace_record_kernel(void)
+{
+    make_crc_tables();
+    return PyModule_Create(&definition);
+}

@@ -1,0 +1,179 @@
+"""The record kernel finds what the Python walkers find, over bytes that are right and bytes that are not.
+
+What is compared with what, case by case: `kernel_cases.py`, which a longer run takes as a program.
+
+Holds: headrace/kernel_build.py, headrace/compiled_kernel.py
+"""
+
+import random
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace import compiled_kernel, kernel_build
+from headrace.compiled_build import BuildFailed
+from headrace.compiled_core import directory
+from headrace.compiled_kernel import MANIFEST, NOT_BUILT, load
+from headrace.limits import PLAIN_WHOLE_RECORDS_MAX, RECORD_ERRORS_MAX
+from headrace.protocol import record_kernel
+from headrace.protocol.plain_records import FIRST_RECORDS
+from headrace.protocol.record_batch import HEADER_BYTES, Record, build_batch, iterate_records
+from tests.protocol import kernel_cases
+
+CASES = 400  # of each check, a millisecond each
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    try:
+        return kernel_cases.build(tmp_path_factory.mktemp("kernel"))
+    except BuildFailed as failure:
+        pytest.skip(str(failure))
+
+
+@pytest.mark.parametrize("check", sorted(set(kernel_cases.CHECKS), key=lambda check: check.__name__))
+def test_the_kernel_and_the_python_walkers_agree(kernel, check):
+    seed = random.randrange(10**9)
+    print(f"from seed {seed} on")
+    for number in range(CASES):
+        kernel_cases.run_case(kernel, seed + number, check)
+
+
+BODIES = st.none() | st.binary(max_size=200)
+HEADERS = st.lists(st.tuples(st.text(max_size=5), BODIES), max_size=3).map(tuple)
+ROWS = st.lists(st.tuples(st.integers(-(2**62), 2**62), BODIES, BODIES, HEADERS), min_size=1, max_size=40)
+
+
+@settings(max_examples=60)
+@given(rows=ROWS)
+def test_records_come_out_as_they_went_in(kernel, rows):
+    records = [Record(index, *row) for index, row in enumerate(rows)]
+    batch = build_batch(records)
+    with kernel_cases.walking(kernel):
+        assert list(iterate_records(batch)) == records
+    keyless, *_times = kernel.scan_records(batch[HEADER_BYTES:], len(rows), RECORD_ERRORS_MAX)
+    assert keyless == [index for index, row in enumerate(rows) if row[1] is None]
+
+
+@settings(max_examples=60)
+@given(data=st.binary(max_size=90), count=st.integers(-1, 5), magic=st.integers(0, 1))
+def test_any_bytes_are_judged(kernel, data, count, magic):
+    kernel.scan_records(data, count, 1)
+    kernel.scan_plain(data, count, PLAIN_WHOLE_RECORDS_MAX, FIRST_RECORDS)
+    kernel.is_plain(data, PLAIN_WHOLE_RECORDS_MAX, FIRST_RECORDS)
+    kernel.list_records(Record, data, min(count, len(data)), count, 0, 0, 0, None)
+    kernel.to_old_messages(data, count, 0, 0, 0, None, magic, 0, 0, 0)
+    kernel.to_records(data, magic, None, 10, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("scan_records", (b"", 1)),
+        ("scan_records", ("text", 1, 1)),
+        ("scan_plain", (b"", 2**64, 32, 4)),
+        ("is_plain", (b"", None, 4)),
+        ("list_records", (int, b"", 0, 1, 0, 0, 0, None)),
+        ("to_old_messages", (b"", 1)),
+        ("to_records", (None, 1, None, 1, 1)),
+        ("fill_columns", (b"", bytes(8), bytes(8), bytes(16), bytearray(80))),
+        ("fill_columns", (b"", bytes(8), bytes(8), bytes(8), bytearray(81))),
+        ("fill_columns", (b"", bytes(8), bytes(8), bytes(8), bytes(80))),
+    ],
+)
+def test_wrong_arguments_are_errors_of_the_caller(kernel, name, arguments):
+    with pytest.raises((TypeError, ValueError, OverflowError, BufferError)):
+        getattr(kernel, name)(*arguments)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in vars(record_kernel) if name.islower() and "_" in name and name[0] != "_"]
+)
+def test_every_function_that_is_asked_for_is_there(kernel, name):
+    assert callable(getattr(kernel, name))
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A checkout of the kernel alone, in which it is built."""
+    monkeypatch.delenv("HEADRACE_PURE", raising=False)
+    folder = tmp_path / "protocol" / "kernel"
+    folder.mkdir(parents=True)
+    for path in kernel_build.sources(kernel_cases.ROOT):
+        (tmp_path / path).write_bytes((kernel_cases.ROOT / path).read_bytes())
+    (tmp_path / "headrace").mkdir()
+    return tmp_path / "headrace"
+
+
+def build_in(package):
+    return kernel_build.build_kernel(package.parent, directory(package), "../")
+
+
+def test_it_is_used_as_long_as_its_sources_are_what_was_compiled(package, kernel):
+    assert load(package) == (None, NOT_BUILT)
+    assert build_in(package) == ""
+    module, reason = load(package)
+    assert module.scan_records(b"", 0, 1) == ([], 0, 0)
+    assert reason == ""
+    edited = package.parent / "protocol" / "kernel" / "varint.h"
+    edited.write_text(edited.read_text() + "\n")
+    module, reason = load(package)
+    assert module is None
+    assert reason.endswith("varint.h is not what was compiled")
+    assert build_in(package) == ""
+    assert len(list(directory(package).glob("kernel-*.so"))) == 1
+    assert load(package)[0] is not None
+
+
+def test_without_a_compiler_python_walks(package, monkeypatch, capfd):
+    monkeypatch.setenv("CC", "no-such-compiler")
+    assert build_in(package) == "not built: there is no C compiler (no-such-compiler)"
+    assert "Python walks records" in capfd.readouterr().err
+    assert load(package) == (None, "not built: there is no C compiler (no-such-compiler)")
+
+
+def test_a_source_that_does_not_compile_is_told(package):
+    (package.parent / "protocol" / "kernel" / "scan.c").write_text("int scan_records = ;\n")
+    if "there is no C compiler" in (reason := build_in(package)):
+        pytest.skip(reason)
+    assert "ended with 1" in reason
+    assert "ended with 1" in load(package)[1]
+
+
+def test_headrace_pure_leaves_it_out(package, kernel, monkeypatch):
+    build_in(package)
+    monkeypatch.setenv("HEADRACE_PURE", "1")
+    assert load(package) == (None, "HEADRACE_PURE is set")
+    assert build_in(package) == "HEADRACE_PURE was set when it was built"
+
+
+@pytest.mark.parametrize("text", ["", "another format\nbuilt x", f"{compiled_kernel.FORMAT}\nbuilt none.so\nodd line"])
+def test_a_manifest_that_is_cut_or_foreign_is_none(package, text):
+    directory(package).mkdir(parents=True)
+    (directory(package) / MANIFEST).write_text(text)
+    assert load(package) == (None, NOT_BUILT)
+
+
+def test_a_library_that_is_gone_is_told(package):
+    directory(package).mkdir(parents=True)
+    (directory(package) / MANIFEST).write_text(f"{compiled_kernel.FORMAT}\nbuilt kernel-1.so\n")
+    assert load(package)[1].startswith("it does not load")
+
+
+def test_a_wheel_carries_its_sources():
+    made = {path.removeprefix("protocol/") for path in kernel_build.sources(kernel_cases.ROOT)}
+    import tomllib
+
+    project = tomllib.loads((kernel_cases.ROOT / "pyproject.toml").read_text())
+    patterns = project["tool"]["setuptools"]["package-data"]["headrace.protocol"]
+    assert made <= {str(path.relative_to(kernel_cases.ROOT / "protocol"))
+                    for pattern in patterns for path in (kernel_cases.ROOT / "protocol").glob(pattern)}  # fmt: skip
+
+
+def test_the_version_says_whether_it_walks():
+    command = [sys.executable, "-c", "from headrace import compiled_kernel; print(compiled_kernel.describe())"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, env={"HEADRACE_PURE": "1"}).stdout
+    assert said == "no record kernel: HEADRACE_PURE is set\n"
