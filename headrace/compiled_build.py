@@ -25,14 +25,19 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib.util import source_hash
 from pathlib import Path
 
+from headrace.compiled_memory import HEADER_NAME
+
 CHUNKS = 16
 OPTIMIZE = "-O2"
 GROUP = "headrace_core"  # mypyc: the library's module is GROUP__mypyc
-OF_THE_BUILD = ("compiled_core", "compiled_build", "compiled_kernel", "kernel_build", "module_stub", "settings_stub")
+OF_THE_BUILD = (  # but compiled_memory: its C goes in
+    "compiled_core", "compiled_build", "compiled_kernel", "kernel_build", "module_stub", "settings_stub",
+)  # fmt: skip
 STUBBED = ("headrace.protocol.messages", "headrace.protocol.codec", "headrace.settings")
 
 # What the request path is made of; tests hold that no module outside inherits from a class inside.
 PATTERNS = (
+    "headrace/clock.py",
     "protocol/*.py",
     "shm/*.py",
     "runtime/*.py",
@@ -45,12 +50,15 @@ PATTERNS = (
     "workers/*.py",
     "workers/network/**/*.py",
     "workers/partition/**/*.py",
+    "workers/coordinators/*.py",
     "workers/housekeeper/worker.py",  # a process, as the others: subclasses of a compiled class are compiled
     "controller/process.py",
 )
 LEFT_OUT = (
     "headrace.protocol.message_stubs",
     "headrace.protocol.message_07",
+    "headrace.workers.coordinators.group_state",  # Enums whose members carry more than a value
+    "headrace.workers.coordinators.rebalance_reason",
     "headrace.log.disk",  # what tests and benches put their own in the place of
     "headrace.shm.cluster_view",  # msgspec reads the annotations of their classes, which mypyc does not keep
     "headrace.shm.view_log",
@@ -111,13 +119,16 @@ def build(root: Path, target: Path, prefix: str) -> str:
 def sources(root: Path) -> dict[str, str]:
     """The modules of the core: name -> path from `root`."""
     paths = sorted({path.relative_to(root) for pattern in PATTERNS for path in root.glob(pattern)})
-    named = {".".join(["headrace", *path.with_suffix("").parts]): str(path) for path in paths}
+    named = {
+        ".".join(["headrace", *path.with_suffix("").parts]).replace("headrace.headrace.", "headrace."): str(path)
+        for path in paths
+    }
     return {name: path for name, path in named.items() if name not in LEFT_OUT and not name.endswith("__init__")}
 
 
 def read_besides(root: Path) -> list[str]:
     """Files of which types and constants go into what is compiled: paths from `root`."""
-    vocabulary = [path for path in root.glob("headrace/*.py") if path.stem not in ("__init__", *OF_THE_BUILD)]
+    vocabulary = [path for path in root.glob("headrace/*.py") if path.stem not in ("__init__", "clock", *OF_THE_BUILD)]
     left_out = [root.joinpath(*name.split(".")[1:]).with_suffix(".py") for name in LEFT_OUT if name not in STUBBED[2:]]
     found = {str(path.relative_to(root)) for path in [*vocabulary, *left_out, *root.glob("protocol/schema/*.txt")]}
     return sorted(found)
@@ -207,6 +218,7 @@ def translate(code: Path, modules: list[str]) -> None:
     """In the tree, as a process of its own: write the stubs, and C for the modules."""
     from mypyc.build import mypycify
 
+    from headrace import compiled_memory
     from headrace.protocol.message_stubs import codec_stub, messages_stub
     from headrace.settings_stub import settings_stub
 
@@ -218,6 +230,7 @@ def translate(code: Path, modules: list[str]) -> None:
         "[mypy]\nexplicit_package_bases = true\nnamespace_packages = true\nignore_missing_imports = true\n"
     )
     paths = [str(Path(*name.split(".")).with_suffix(".py")) for name in modules]
+    compiled_memory.prepare(code, dict(zip(modules, paths, strict=True)))
     mypycify(
         ["--config-file", str(config), "--cache-dir", os.devnull, *paths],
         group_name=GROUP,
@@ -249,6 +262,7 @@ def _compile(compiler: list[str], code: Path, chunks: list[Path]) -> list[str]:
 
     includes = [f"-I{Path(mypyc.__file__).parent / 'lib-rt'}", f"-I{code}", f"-I{sysconfig.get_path('include')}"]
     flags = [OPTIMIZE, "-g0", "-w", "-fPIC", "-fvisibility=hidden", "-fwrapv", "-DNDEBUG", *includes]
+    flags += ["-include", str(code / HEADER_NAME)]
     flags += shlex.split(os.environ.get("CFLAGS", ""))
     done = 0
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:

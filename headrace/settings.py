@@ -253,6 +253,7 @@ BROKER_SETTINGS: tuple[Setting, ...] = (
     Setting("headrace.worker.cpus", _S, None, "Cores to pin workers to, as in taskset: 0-3,8; unset: no pinning."),
     Setting("headrace.network.worker.cpus", _S, None, "Cores of the network workers; default: their share of headrace.worker.cpus."),
     Setting("headrace.partition.worker.cpus", _S, None, "Cores of the partition workers; default: their share of headrace.worker.cpus."),
+    Setting("headrace.worker.spin.us", _I, "0", "Time for which a network or partition worker without work looks for some before it sleeps. Only where workers have cores of their own: it takes these cores from others.", 0, limits.WORKER_SPIN_US_MAX),
     Setting("headrace.shm.bytes.max", _L, "-1", "Limit on the node's shared memory; rings shrink to fit, down to a minimum; -1: a hundredth of the memory, at most a quarter of /dev/shm.", -1, _LONG_MAX),
     Setting("headrace.request.ring.bytes", _I, "8388608", "Ring from a network to a partition worker; a power of two. Batches larger than half of it are sent in parts, with one more copy. If not set, it is halved as headrace.shm.bytes.max requires.", limits.RING_BYTES_MIN, limits.RING_BYTES_MAX),
     Setting("headrace.cluster.partitions.max", _I, "65536", "Largest number of partitions in the cluster.", 64, 1 << 22),

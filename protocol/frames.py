@@ -22,8 +22,12 @@ from headrace.protocol.codec import encode_request, request_name
 from headrace.protocol.field_tables import load_message
 from headrace.protocol.varint import read_uvarint
 
+CLIENT_ID_POSITION: Final = 10
+NO_CLIENT_ID: Final = -1
+
 _FIXED: Final = struct.Struct(">hhih")
 _FIXED_V0: Final = struct.Struct(">hhi")
+_SIZE: Final = struct.Struct(">i")
 _header_versions: Final[dict[tuple[int, int], int]] = {}
 _new: Final = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 
@@ -36,6 +40,39 @@ class RequestHeader(NamedTuple):
     body_position: int  # in the frame without its size
 
 
+def unpack_size(buffer: memoryview, position: int) -> int:
+    """The size of the frame that begins at a position. raises struct.error"""
+    return int(_SIZE.unpack_from(buffer, position)[0])
+
+
+def unpack_api(frame: memoryview, position: int) -> tuple[int, int, int]:
+    """api key, version, correlation id: what every header begins with. raises struct.error"""
+    return _FIXED_V0.unpack_from(frame, position)
+
+
+def read_client_id(frame: memoryview, header_version: int) -> tuple[int, int]:
+    """(where the client id at CLIENT_ID_POSITION ends, or NO_CLIENT_ID; where the body begins).
+
+    raises   BadFrame, where the header is short or contradicts itself
+    """
+    if not header_version:
+        return NO_CLIENT_ID, _FIXED_V0.size
+    try:
+        length = (frame[8] << 8) | frame[9]
+        end = position = CLIENT_ID_POSITION
+        if length < 0x8000:
+            end = position = position + length
+            if position > len(frame):
+                raise BadFrame(f"request header: client id of {length} bytes is truncated")
+        elif length == 0xFFFF:
+            end = NO_CLIENT_ID
+        else:
+            raise BadFrame(f"request header: client id length {length - 0x10000}")
+        return end, skip_tags(frame, position) if header_version == 2 else position
+    except (struct.error, IndexError, ValueError) as failure:
+        raise BadFrame(f"request header: {failure}") from None
+
+
 def parse_request_header(frame: memoryview) -> RequestHeader:
     """The header of a frame (without its size). An unknown key or version is read as a header without tags.
 
@@ -44,27 +81,15 @@ def parse_request_header(frame: memoryview) -> RequestHeader:
     raises   BadFrame, where it is short or contradicts itself
     """
     try:
-        api_key, api_version, correlation_id = _FIXED_V0.unpack_from(frame, 0)
-        version = _header_versions.get((api_key, api_version))
-        if version is None:
-            version = _learn_version(api_key, api_version)
-        client_id = None
-        position = _FIXED_V0.size
-        if version:
-            length = (frame[8] << 8) | frame[9]
-            position = _FIXED.size
-            if length < 0x8000:
-                position += length
-                if position > len(frame):
-                    raise BadFrame(f"request header: client id of {length} bytes is truncated")
-                client_id = str(frame[_FIXED.size : position], "utf-8", "replace")
-            elif length != 0xFFFF:
-                raise BadFrame(f"request header: client id length {length - 0x10000}")
-            if version == 2:
-                position = skip_tags(frame, position)
-        return _new(RequestHeader, (api_key, api_version, correlation_id, client_id, position))
-    except (struct.error, IndexError, ValueError) as failure:
+        api_key, api_version, correlation_id = unpack_api(frame, 0)
+    except struct.error as failure:
         raise BadFrame(f"request header: {failure}") from None
+    version = _header_versions.get((api_key, api_version))
+    if version is None:
+        version = _learn_version(api_key, api_version)
+    end, position = read_client_id(frame, version)
+    client_id = None if end < 0 else str(frame[CLIENT_ID_POSITION:end], "utf-8", "replace")
+    return _new(RequestHeader, (api_key, api_version, correlation_id, client_id, position))
 
 
 def skip_tags(frame: memoryview | bytes, position: int) -> int:

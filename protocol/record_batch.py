@@ -36,6 +36,7 @@ from headrace.protocol.compression import compress, decompress
 from headrace.protocol.varint import encode_varlong, read_varlong, read_zigzag
 
 HEADER: Final = Struct(">qiibIhiqqqhii")
+_STAMP: Final = Struct(">qii")  # base offset, batch length, leader epoch: bytes 0 to 16
 HEADER_BYTES: Final = 61
 LOG_OVERHEAD_BYTES: Final = 12  # base offset and batch length
 RECORD_BYTES_MIN: Final = 7  # each field in a byte
@@ -126,9 +127,26 @@ def parse_header(buffer: Buffer, position: int = 0) -> RecordBatchHeader:
     return _new(RecordBatchHeader, HEADER.unpack_from(buffer, position))
 
 
+def unpack_header(
+    batch: memoryview, position: int
+) -> tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]:
+    """The fields of `RecordBatchHeader`, in that order; struct.error as there."""
+    return HEADER.unpack_from(batch, position)
+
+
+def stamp(batch: memoryview, position: int, base_offset: int, batch_length: int, leader_epoch: int) -> None:
+    """What a leader writes into a batch: its first three fields, which no checksum covers."""
+    _STAMP.pack_into(batch, position, base_offset, batch_length, leader_epoch)
+
+
+def crc_from(buffer: memoryview, position: int) -> int:
+    """CRC-32C of everything from a position on: of a batch from ATTRIBUTES_POSITION."""
+    return int(crc32c(buffer[position:]))
+
+
 def compute_crc(batch: Buffer) -> int:
     """CRC-32C of one whole batch, from its attributes to its end."""
-    return int(crc32c(memoryview(batch)[ATTRIBUTES_POSITION:]))
+    return crc_from(memoryview(batch), ATTRIBUTES_POSITION)
 
 
 def iterate_batches(buffer: Buffer) -> Iterator[tuple[int, RecordBatchHeader, memoryview]]:

@@ -2,13 +2,14 @@
 
 Runs in: every process that the supervisor forks. One cycle:
 
-    nothing done in the last one?    park -> look again -> sleep on the doorbell and the sockets -> unpark
+    nothing done in the last one?    spin, where that is set -> park -> look again -> sleep on the doorbell and the sockets -> unpark
     then                             beat -> peers that changed -> do_work -> READY, once
 
     SIGTERM      DRAINING -> drain -> cycles, until it is drained or DRAIN_MAX_MS are over -> close -> STOPPED
 
 The second look after "parked" loses no wake-up (`shm/doorbell.py`): a store before it is seen by it, and a writer that stores after
-it sees "parked" and rings. No sleep is longer than IDLE_WAIT_MAX_MS besides.
+it sees "parked" and rings. No sleep is longer than IDLE_WAIT_MAX_MS besides. A process that spins is not parked: it looks for what it
+would be rung for, and who has some makes no system call; what is missed at the end of the spin is found by the second look.
 
 Exit codes are chosen here, and only here (`headrace/exit_codes.py`):
 
@@ -24,6 +25,7 @@ Source: Agrona `AgentRunner`, `Agent.doWork`.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
 from typing import Final
 
@@ -35,6 +37,7 @@ from headrace.runtime.poller import Poller
 from headrace.runtime.stop_flag import StopFlag, Stopped
 from headrace.shm.process_table import ProcessState
 from headrace.shm.seat import Seat
+from headrace.shm.wiring import Role
 
 _log: Final = logging.getLogger(__name__)
 
@@ -97,7 +100,7 @@ def run(seat: Seat, clock: Clock, begin: Begin, restarts: tuple[type[Exception],
     stop = StopFlag(seat.doorbell.force)
     poller = Poller(seat.doorbell)
     try:
-        is_clean = DutyCycle(seat, clock, poller, stop, begin(poller, stop)).run()
+        is_clean = DutyCycle(seat, clock, poller, stop, begin(poller, stop), _spin_us(seat)).run()
         return exit_codes.CLEAN if is_clean else exit_codes.FAILED
     except ConfigError as failure:
         _log.error("process can't start, invalid setting role=%s reason=%s", role, failure)
@@ -112,15 +115,28 @@ def run(seat: Seat, clock: Clock, begin: Begin, restarts: tuple[type[Exception],
         poller.close()
 
 
-class DutyCycle:
-    """One process's cycle, and the states that it goes through."""
+def _spin_us(seat: Seat) -> int:
+    """Workers alone: no client waits for the others."""
+    is_worker = seat.role in (Role.NETWORK, Role.PARTITION)
+    spin_us: int = seat.wiring.settings["headrace.worker.spin.us"] if is_worker else 0
+    return spin_us
 
-    def __init__(self, seat: Seat, clock: Clock, poller: Poller, stop: StopFlag, process: Process) -> None:
+
+class DutyCycle:
+    """One process's cycle, and the states that it goes through.
+
+    spin_us   before each sleep
+    """
+
+    def __init__(
+        self, seat: Seat, clock: Clock, poller: Poller, stop: StopFlag, process: Process, spin_us: int = 0
+    ) -> None:
         self._seat = seat
         self._clock = clock
         self._poller = poller
         self._stop = stop
         self._process = process
+        self._spin_ns = spin_us * 1_000
         self._is_starting = True
         self._done = 1  # in the last cycle
 
@@ -167,8 +183,25 @@ class DutyCycle:
 
     def _sleep(self) -> None:
         """Sleep until a peer, a socket or SIGTERM has something for us; don't if there is something already."""
+        if self._spin_ns and self._spin():
+            return
         doorbell, poller = self._seat.doorbell, self._poller
         doorbell.park()
         bound_ms = 0 if self._process.look_again() else self._process.sleep_bound_ms()
         is_rung = poller.wait(bound_ms) if bound_ms or poller.has_sockets else True  # for all we know
         doorbell.unpark(is_rung)
+
+    def _spin(self) -> bool:
+        """Look for work for a while; whether there was some. Who rang when we were parked last is heard, not taken for work."""
+        clock, poller, process = self._clock, self._poller, self._process
+        ends_ns = clock.monotonic_ns() + self._spin_ns
+        while clock.monotonic_ns() < ends_ns:
+            if process.look_again():
+                return True
+            if poller.has_sockets:
+                if poller.wait(0):
+                    self._seat.doorbell.unpark()
+                if poller.has_events:
+                    return True
+            os.sched_yield()
+        return False

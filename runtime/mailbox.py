@@ -49,6 +49,10 @@ from headrace.shm.messages import (
     REQUEST_HEADER,
     REQUEST_PART,
     ReplyStatus,
+    pack_reply,
+    pack_request,
+    unpack_reply,
+    unpack_request,
 )
 from headrace.shm.seat import Seat
 
@@ -59,13 +63,14 @@ NO_REPLY: Final = 0  # the request id of what is told, not asked
 REFUSALS: Final = (BadFrame, CompressionError, CorruptRecord, KafkaError, struct.error)
 
 _EMPTY: Final = memoryview(b"")
+_ANSWERED: Final = int(ReplyStatus.ANSWERED)  # an enum's member costs a look-up
 
 _log: Final = logging.getLogger(__name__)
 
 # Called once with what became of a request, and the body of its reply, which is gone after the call; empty unless ANSWERED.
 OnReply = Callable[[ReplyStatus, memoryview], None]
-# Writes a message, or keeps it until there is room: (process id, kind, header, payload).
-Post = Callable[[int, int, bytes, Payload], None]
+# Writes a message, or keeps a copy of its header until there is room: (process id, kind, header, payload).
+Post = Callable[[int, int, bytes | memoryview, Payload], None]
 
 
 class Reply:
@@ -105,6 +110,7 @@ class Mailbox:
 
     handlers        by kind; may be added to by `serve`
     in_flight_max   requests to one process that wait for their replies
+    written         processes whose rings `flush` commits, and whom it rings; their other writers add to it
     congested       processes for which much waits: network workers among them are not read until they have taken it,
                     others are refused what they ask beyond twice that; the set stays the same object
     """
@@ -117,12 +123,14 @@ class Mailbox:
         self._in_flight_max = in_flight_max
         self._outbox = MailOutbox(seat)
         self.congested = self._outbox.congested
+        self.written = self._outbox.written
         self._asked: dict[int, dict[int, OnReply]] = {}  # process id -> request id -> who waits
         self._open: dict[int, set[int]] = {}  # process id -> request ids that are to be answered
         self._requests = Parts(MAIL_REQUEST_BYTES_MAX, MAIL_BEGUN_REQUESTS_BYTES_MAX)
         self._replies = Parts(MAIL_REPLY_BYTES_MAX, MAIL_BEGUN_REPLIES_BYTES_MAX)
         self._strange: set[tuple[int, int]] = set()  # (process id, kind) of messages that were complained of
         self._last_id = NO_REPLY
+        self._header = memoryview(bytearray(HEADER_BYTES))  # of the message that is sent next
 
     def __len__(self) -> int:
         """Requests that were asked and wait for their replies."""
@@ -224,7 +232,8 @@ class Mailbox:
     ) -> None:
         room = self._outbox.message_bytes_max(process_id) - HEADER_BYTES
         if len(body) <= room:
-            post(process_id, REQUEST, REQUEST_HEADER.pack(request_id, kind, version, 0), body)
+            pack_request(self._header, 0, request_id, kind, version, 0)
+            post(process_id, REQUEST, self._header, body)
             return
         for begun, part in cut(body, room):
             if begun + len(part) < len(body):
@@ -238,7 +247,7 @@ class Mailbox:
             self._replies.take(process_id, request_id, begun, message[HEADER_BYTES:])
 
     def _take_reply(self, process_id: int, message: memoryview) -> None:
-        request_id, status, begun = REPLY_HEADER.unpack_from(message)
+        request_id, status, begun = unpack_reply(message, 0)
         waiting = self._asked.get(process_id)
         on_reply = waiting.pop(request_id, None) if waiting else None
         if on_reply is None:
@@ -246,7 +255,7 @@ class Mailbox:
         body: memoryview | None = message[HEADER_BYTES:]
         if begun or self._replies.bytes_of(process_id):
             body = self._replies.finish(process_id, request_id, begun, message[HEADER_BYTES:])
-        if status == ReplyStatus.ANSWERED and body is not None:
+        if status == _ANSWERED and body is not None:
             _settle(on_reply, ReplyStatus.ANSWERED, body)
             return
         if body is None or status not in (ReplyStatus.REFUSED, ReplyStatus.UNKNOWN_KIND):
@@ -261,7 +270,7 @@ class Mailbox:
         self._requests.take(process_id, request_id, begun, message[HEADER_BYTES:])
 
     def _take_request(self, process_id: int, message: memoryview) -> None:
-        request_id, kind, version, begun = REQUEST_HEADER.unpack_from(message)
+        request_id, kind, version, begun = unpack_request(message, 0)
         open_ids = self._open.get(process_id)
         if open_ids is None:
             open_ids = self._open[process_id] = set()
@@ -303,7 +312,8 @@ class Mailbox:
         """Send a reply (`Reply` does), in parts where no message holds it; one that is too large is refused."""
         room = self._outbox.message_bytes_max(process_id) - HEADER_BYTES
         if len(body) <= room:
-            self._outbox.send(process_id, REPLY, REPLY_HEADER.pack(request_id, ReplyStatus.ANSWERED, 0), body)
+            pack_reply(self._header, 0, request_id, _ANSWERED, 0)
+            self._outbox.send(process_id, REPLY, self._header, body)
             return
         if len(body) > MAIL_REPLY_BYTES_MAX:
             _log.warning("reply refused process=%d reason=%d bytes", process_id, len(body))

@@ -31,6 +31,7 @@ def commit_rings(seat: Seat, written: set[int]) -> int:
 class MailOutbox:
     """What waits for room, by process id.
 
+    written     processes whose rings have something that is not committed; other writers of them add to it
     congested   processes for which so much waits that no more should be done for them; the set stays the same object
     """
 
@@ -39,7 +40,7 @@ class MailOutbox:
         self._writers = seat.writers
         self._queues: dict[int, deque[tuple[int, bytes, Payload]]] = {}  # (kind, header, payload); none is empty
         self._bytes: dict[int, int] = {}  # payloads in a queue
-        self._uncommitted: set[int] = set()
+        self.written: set[int] = set()
         self.congested: set[int] = set()
 
     def __len__(self) -> int:
@@ -50,17 +51,17 @@ class MailOutbox:
         """Largest header and payload that a ring can ever take."""
         return self._writers[process_id].message_bytes_max
 
-    def send(self, process_id: int, kind: int, header: bytes, payload: Payload) -> None:
-        """Write a message, or keep it until there is room. A payload that may be changed later is copied then."""
+    def send(self, process_id: int, kind: int, header: bytes | memoryview, payload: Payload) -> None:
+        """Write a message, or keep it until there is room. Its header, and a payload that may be changed later, are copied then."""
         queue = self._queues.get(process_id)
         if queue is None:
             if self._writers[process_id].write(kind, header, payload):
-                self._uncommitted.add(process_id)
+                self.written.add(process_id)
                 return
             queue = self._queues[process_id] = deque()
         if type(payload) is memoryview and not payload.readonly:
             payload = bytes(payload)
-        queue.append((kind, header, payload))
+        queue.append((kind, bytes(header), payload))
         self._bytes[process_id] = self._bytes.get(process_id, 0) + len(payload)
         if self.exceeds(process_id):
             self.congested.add(process_id)
@@ -87,7 +88,7 @@ class MailOutbox:
         if self._queues:
             for process_id in list(self._queues):
                 self._write_waiting(process_id)
-        return commit_rings(self._seat, self._uncommitted)
+        return commit_rings(self._seat, self.written)
 
     def _write_waiting(self, process_id: int) -> None:
         queue, writer = self._queues[process_id], self._writers[process_id]
@@ -99,5 +100,5 @@ class MailOutbox:
                 return
             queue.popleft()
             self._bytes[process_id] -= len(payload)
-            self._uncommitted.add(process_id)
+            self.written.add(process_id)
         self.forget(process_id)

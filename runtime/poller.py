@@ -35,7 +35,7 @@ class Poller:
     def __init__(self, doorbell: Doorbell) -> None:
         self._epoll = select.epoll()
         self._handlers: dict[int, Handler] = {}  # by descriptor
-        self._ready: list[tuple[int, int]] = []  # not dispatched yet; the doorbell's has no handler
+        self._ready: list[tuple[int, int]] = []  # not dispatched yet
         self._bell_event = (doorbell.fd, READ)
         self._bell = select.poll()
         self._bell.register(doorbell.fd, select.POLLIN)
@@ -75,7 +75,15 @@ class Poller:
             return bool(self._bell.poll(timeout_ms))
         assert not self._ready, "events of the last wait were not dispatched"
         self._ready = ready = self._epoll.poll(timeout_ms / 1000)
-        return self._bell_event in ready
+        if self._bell_event not in ready:
+            return False
+        ready.remove(self._bell_event)
+        return True
+
+    @property
+    def has_events(self) -> bool:
+        """Whether the last wait found what is to be dispatched; the doorbell is nothing of that."""
+        return bool(self._ready)
 
     def dispatch(self) -> int:
         """Call the handlers of what the last wait found; returns the work they did."""
@@ -83,7 +91,7 @@ class Poller:
         handlers = self._handlers
         done = 0
         for fd, events in ready:
-            handler = handlers.get(fd)  # None: the doorbell, or forgotten by a handler before it
+            handler = handlers.get(fd)  # None: forgotten by a handler before it
             if handler is not None:
                 done += handler(events)
         return done

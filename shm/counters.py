@@ -83,6 +83,7 @@ NAMES: Final = (
 
 assert len(NAMES) <= COUNTER_WORDS
 _MASK: Final = (1 << 64) - 1
+_WITHIN: Final = 1 << 61  # of a compiled int that is no object
 
 
 class Counters:
@@ -98,7 +99,8 @@ class Counters:
         """Count up; only the owning process may."""
         words = self._words
         place = self._base + index
-        words[place] = (words[place] + count) & _MASK
+        total = words[place] + count
+        words[place] = total if 0 <= total < _WITHIN else total & _MASK
 
     def get(self, index: int) -> int:
         """One counter."""

@@ -61,6 +61,9 @@ from enum import IntEnum
 from struct import Struct
 from typing import Final
 
+from headrace.ids import PartitionKey, RequestId
+from headrace.memory import Buffer
+
 PRODUCE: Final = 1
 RESULT: Final = 2
 RESULT_TEXT: Final = 3
@@ -134,6 +137,69 @@ BASE_OFFSET_ENTRY: Final = Struct("=q")
 UPKEEP_RESULT: Final = Struct("=h")
 DESCRIBED_LOG: Final = Struct("=II")
 CLIENT_HEADER: Final = Struct("=HH")
+
+
+def pack_produce(
+    memory: memoryview,
+    position: int,
+    request_id: int,
+    slot: int,
+    key: int,
+    index: int,
+    timeout_ms: int,
+    acks: int,
+    version: int,
+    begun: int,
+) -> None:
+    """The header of a PRODUCE into a ring."""
+    PRODUCE_HEADER.pack_into(memory, position, request_id, slot, key, index, timeout_ms, acks, version, begun)
+
+
+def unpack_produce(body: memoryview, position: int) -> tuple[RequestId, int, PartitionKey, int, int, int, int, int]:
+    """request id, slot, key, index, timeout in ms, acks, version, bytes begun. raises struct.error"""
+    return PRODUCE_HEADER.unpack_from(body, position)
+
+
+def pack_request(memory: memoryview, position: int, request_id: int, kind: int, version: int, begun: int) -> None:
+    """The header of a REQUEST."""
+    REQUEST_HEADER.pack_into(memory, position, request_id, kind, version, begun)
+
+
+def unpack_request(message: memoryview, position: int) -> tuple[int, int, int, int]:
+    """request id, kind, version, bytes begun. raises struct.error"""
+    return REQUEST_HEADER.unpack_from(message, position)
+
+
+def pack_reply(memory: memoryview, position: int, request_id: int, status: int, begun: int) -> None:
+    """The header of a REPLY."""
+    REPLY_HEADER.pack_into(memory, position, request_id, status, begun)
+
+
+def unpack_reply(message: memoryview, position: int) -> tuple[int, int, int]:
+    """request id, status, bytes begun. raises struct.error"""
+    return REPLY_HEADER.unpack_from(message, position)
+
+
+def pack_result(
+    memory: Buffer,
+    position: int,
+    request_id: int,
+    index: int,
+    error: int,
+    base_offset: int,
+    log_append_time_ms: int,
+    log_start_offset: int,
+) -> None:
+    """One entry of a RESULT."""
+    RESULT_ENTRY.pack_into(
+        memory, position, request_id, index, error, base_offset, log_append_time_ms, log_start_offset
+    )
+
+
+def unpack_result(body: memoryview, position: int) -> tuple[int, int, int, int, int, int]:
+    """request id, index, error, base offset, log append time in ms, log start offset. raises struct.error"""
+    return RESULT_ENTRY.unpack_from(body, position)
+
 
 assert PRODUCE_HEADER.size == 32
 assert PRODUCE_PART_HEADER.size == 16

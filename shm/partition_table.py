@@ -21,6 +21,7 @@ from typing import Final, NamedTuple
 
 from headrace.ids import PartitionKey
 from headrace.limits import PARTITION_ROW_WORDS, SEQLOCK_TRIES_MAX, SEQLOCK_YIELDS_MAX
+from headrace.memory import copy_in
 from headrace.shm.layout import PARTITION_ROW_BYTES, PARTITION_ROWS, WAIT_ROW_BYTES, WORD
 from headrace.shm.region import Region
 
@@ -63,42 +64,142 @@ class PartitionRow(NamedTuple):
 WAITS_FOR_MARK: Final = 1
 WAITS_FOR_END: Final = 2
 
-_FIELDS: Final = Struct(f"={len(PartitionRow._fields)}q")
+_FIELDS: Final = Struct("=19q")
 _FIELD_WORDS: Final = len(PartitionRow._fields)
 _ROW_END: Final = WORD + _FIELDS.size
-_pack: Final = _FIELDS.pack
 _unpack_from: Final = _FIELDS.unpack_from
 _NO_WAITS: Final = bytes(WAIT_ROW_BYTES)
 
+
+def pack_row(
+    memory: memoryview,
+    position: int,
+    state: int,
+    key: int,
+    generation: int,
+    leader_epoch: int,
+    log_start_offset: int,
+    high_watermark: int,
+    last_stable_offset: int,
+    log_end_offset: int,
+    hw_segment: int,
+    hw_position: int,
+    lso_segment: int,
+    lso_position: int,
+    end_segment: int,
+    end_position: int,
+    recovery_point: int,
+    segments_version: int,
+    size_bytes: int,
+    records_appended: int,
+    bytes_appended: int,
+) -> None:
+    """The fields of a row. raises struct.error, where one is no int64"""
+    _FIELDS.pack_into(
+        memory,
+        position,
+        state,
+        key,
+        generation,
+        leader_epoch,
+        log_start_offset,
+        high_watermark,
+        last_stable_offset,
+        log_end_offset,
+        hw_segment,
+        hw_position,
+        lso_segment,
+        lso_position,
+        end_segment,
+        end_position,
+        recovery_point,
+        segments_version,
+        size_bytes,
+        records_appended,
+        bytes_appended,
+    )
+
+
+assert len(PartitionRow._fields) == 19
 assert 1 + _FIELD_WORDS <= PARTITION_ROW_WORDS
 
 
 class PartitionTable:
     """The rows and wait bytes, for any process that mapped them."""
 
-    __slots__ = ("_memory", "_region", "_wait_start", "_words", "rows")
+    __slots__ = ("_fields", "_memory", "_region", "_wait_start", "_words", "rows")
 
     def __init__(self, region: Region, rows: int) -> None:
         self._region = region
         self._memory = region.memory
         self._words = region.words
+        self._fields = memoryview(bytearray(_FIELDS.size))  # of the row that is published next
         self._wait_start = PARTITION_ROWS + rows * PARTITION_ROW_BYTES
         self.rows = rows
 
     def publish(self, slot: int, row: PartitionRow) -> None:
-        """Write a row; only the owner of the slot may.
+        """Write a row; only the owner of the slot may."""
+        self.write(slot, *row)
 
-        The fields are packed before the row opens, so that a wrong one leaves it as it was. The copy needs no
+    def write(
+        self,
+        slot: int,
+        state: int,
+        key: int,
+        generation: int,
+        leader_epoch: int,
+        log_start_offset: int,
+        high_watermark: int,
+        last_stable_offset: int,
+        log_end_offset: int,
+        hw_segment: int,
+        hw_position: int,
+        lso_segment: int,
+        lso_position: int,
+        end_segment: int,
+        end_position: int,
+        recovery_point: int,
+        segments_version: int,
+        size_bytes: int,
+        records_appended: int,
+        bytes_appended: int,
+    ) -> None:
+        """`publish`, of the fields of a row.
+
+        They are packed before the row opens, so that a wrong one leaves it as it was. The copy needs no
         order within it: a reader that saw the sequence move throws away what it read. Its stores are of 8 aligned
         bytes or more (memmove), so no single field tears.
         """
-        fields = _pack(*row)
+        fields = self._fields
+        pack_row(
+            fields,
+            0,
+            state,
+            key,
+            generation,
+            leader_epoch,
+            log_start_offset,
+            high_watermark,
+            last_stable_offset,
+            log_end_offset,
+            hw_segment,
+            hw_position,
+            lso_segment,
+            lso_position,
+            end_segment,
+            end_position,
+            recovery_point,
+            segments_version,
+            size_bytes,
+            records_appended,
+            bytes_appended,
+        )
         words = self._words
         start = PARTITION_ROWS + slot * PARTITION_ROW_BYTES
         base = start // WORD
         sequence = words[base] | 1
         words[base] = sequence
-        self._memory[start + WORD : start + _ROW_END] = fields
+        copy_in(self._memory, start + WORD, fields)
         words[base] = sequence + 1
 
     def read(self, slot: int) -> PartitionRow | None:

@@ -23,6 +23,7 @@ from typing import Final
 
 from headrace.errors import CorruptRing
 from headrace.limits import RING_BYTES_MAX
+from headrace.memory import Buffer, copy_in, view
 from headrace.shm.layout import (
     KIND_MAX,
     KIND_PADDING,
@@ -65,7 +66,7 @@ class RingWriter:
         self._head = self._words[_HEAD]
         self.message_bytes_max = self._capacity // 2 - MESSAGE_HEADER_BYTES
 
-    def write(self, kind: int, header: bytes, payload: memoryview | bytes | bytearray | None = None) -> bool:
+    def write(self, kind: int, header: Buffer, payload: Buffer | None = None) -> bool:
         """Copy one message into the ring; the reader sees it after `commit`.
 
         kind      1 to KIND_MAX
@@ -91,9 +92,9 @@ class RingWriter:
             place = 0
         start = RING_DATA + place + MESSAGE_HEADER_BYTES
         memory = self._memory
-        memory[start : start + header_bytes] = header
+        copy_in(memory, start, header)
         if payload is not None:
-            memory[start + header_bytes : start + length] = payload
+            copy_in(memory, start + header_bytes, payload)
         self._words[_DATA_WORD + (place >> 3)] = length | kind << 32
         self._tail = tail + total
         return True
@@ -164,7 +165,7 @@ class RingReader:
                 if kind > KIND_MAX:
                     raise CorruptRing(f"{self._region.name}: message of kind {kind} at {head}")
                 start = RING_DATA + place + MESSAGE_HEADER_BYTES
-                messages.append((kind, memory[start : start + length]))
+                messages.append((kind, view(memory, start, start + length)))
                 limit -= 1
             elif place + size != capacity:
                 raise CorruptRing(f"{self._region.name}: padding of {length} bytes at {head} ends before the edge")

@@ -15,11 +15,6 @@ Source: Kafka `UnifiedLog.appendAsLeader`, `LogValidator`, `appendEndTxnMarkers`
 
 from __future__ import annotations
 
-import struct
-from typing import Final
-
-from crc32c import crc32c
-
 from headrace.log.config import LogConfig
 from headrace.log.recovery.replay import build_marker_record
 from headrace.log.state.leader_epochs import LeaderEpochs
@@ -30,6 +25,7 @@ from headrace.log.writing.segment_list import SegmentList
 from headrace.log.writing.validator import (
     PLAIN_ATTRIBUTES,
     TIME_MIN,
+    bounds_at,
     fault_of,
     rules_at,
     stamp_append_time,
@@ -39,7 +35,6 @@ from headrace.protocol.record_batch import (
     ATTRIBUTES_POSITION,
     CODEC_MASK,
     CONTROL_BIT,
-    HEADER,
     HEADER_BYTES,
     LOG_APPEND_TIME_BIT,
     LOG_OVERHEAD_BYTES,
@@ -47,9 +42,10 @@ from headrace.protocol.record_batch import (
     RECORD_BYTES_MIN,
     TRANSACTIONAL_BIT,
     build_batch,
+    crc_from,
+    stamp,
+    unpack_header,
 )
-
-_STAMP: Final = struct.Struct(">qii")  # base offset, batch length, leader epoch: bytes 0 to 16
 
 Result = tuple[int, int, int]  # (error, base offset, log append time or -1)
 
@@ -87,11 +83,9 @@ class LeaderAppend:
         segments = self._segments
         if leader_epoch > self._epochs.latest:
             self._tail.begin_epoch(leader_epoch, segments.end_offset)
-        rules = rules_at(config, now_ms)
-        max_bytes, is_append_time, earliest_ms, latest_ms = rules
+        max_bytes, is_append_time, earliest_ms, latest_ms = bounds_at(config, now_ms)
         append_time_ms = now_ms if is_append_time else -1
         check, update = self._producers.check, self._producers.update
-        unpack, stamp = HEADER.unpack_from, _STAMP.pack_into
         next_offset = segments.end_offset
         segment = segments.active
         segment.set_limits(config, now_ms)
@@ -102,12 +96,12 @@ class LeaderAppend:
         for batch in batches:
             size = len(batch)
             if size < HEADER_BYTES:
-                results.append((int(fault_of(batch, rules)), -1, -1))
+                results.append((int(fault_of(batch, rules_at(config, now_ms))), -1, -1))
                 continue
             (
                 base_offset, length, _epoch, magic, crc, attributes, last_delta,
                 base_timestamp, max_timestamp, producer_id, producer_epoch, sequence, count,
-            ) = unpack(batch)  # fmt: skip
+            ) = unpack_header(batch, 0)  # fmt: skip
             if (
                 magic != MAGIC_V2
                 or length + LOG_OVERHEAD_BYTES != size
@@ -121,9 +115,9 @@ class LeaderAppend:
                 or count > size  # few bytes a record: only compressed ones may be so small
                 or (count * RECORD_BYTES_MIN > size and not attributes & CODEC_MASK)
                 or (producer_id >= 0 and (sequence < 0 or producer_epoch < 0))
-                or crc32c(batch[ATTRIBUTES_POSITION:]) != crc
+                or crc_from(batch, ATTRIBUTES_POSITION) != crc
             ):
-                fault = fault_of(batch, rules)
+                fault = fault_of(batch, rules_at(config, now_ms))
                 if fault:
                     results.append((int(fault), -1, -1))
                     continue

@@ -51,7 +51,8 @@ CODEC_MAX: Final = 4
 PLAIN_ATTRIBUTES: Final = frozenset(codec | bit for codec in range(CODEC_MAX + 1) for bit in (0, TRANSACTIONAL_BIT))
 
 # Of a timestamp. The lower one is far from the last of 64 bits, so that a time span may be taken off it: compaction does.
-TIME_MIN, TIME_MAX = -(2**62), 2**63 - 1
+TIME_MIN: Final = -(2**62)
+TIME_MAX: Final = 2**63 - 1
 # What a compressed batch may at most hold: its reader stops there.
 COMPRESSED_RECORDS_MAX: Final = COMPACTED_RECORDS_MAX
 _RATIOS_MAX: Final = (1, 1_032, 22, 255, 32_768)  # of the codecs: bytes that can come of one
@@ -71,9 +72,14 @@ class BatchRules(NamedTuple):
 
 def rules_at(config: LogConfig, now_ms: int) -> BatchRules:
     """The rules for batches that arrive now."""
+    return BatchRules(*bounds_at(config, now_ms))
+
+
+def bounds_at(config: LogConfig, now_ms: int) -> tuple[int, bool, int, int]:
+    """The fields of `rules_at`."""
     if config.is_log_append_time:
-        return BatchRules(config.max_message_bytes, True, TIME_MIN, TIME_MAX)
-    return BatchRules(
+        return config.max_message_bytes, True, TIME_MIN, TIME_MAX
+    return (
         config.max_message_bytes,
         False,
         max(now_ms - config.timestamp_before_max_ms, TIME_MIN),

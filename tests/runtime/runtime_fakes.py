@@ -4,6 +4,7 @@ import os
 from types import SimpleNamespace
 
 from headrace.shm.doorbell import Doorbell
+from headrace.shm.wiring import Role
 from tests.support.fake_clock import FakeClock
 
 
@@ -19,6 +20,7 @@ class CycleSeat:
     """Notes what a process says of itself."""
 
     process_id = 0
+    role = Role.CONTROLLER
     wiring = SimpleNamespace(title=lambda _process_id: "hr-test-0")
 
     def __init__(self):

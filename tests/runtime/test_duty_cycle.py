@@ -16,7 +16,7 @@ from headrace.errors import ConfigError, Fenced
 from headrace.limits import DRAIN_MAX_MS, IDLE_WAIT_MAX_MS
 from headrace.runtime import duty_cycle
 from headrace.runtime.duty_cycle import DutyCycle, Process
-from headrace.runtime.poller import Poller
+from headrace.runtime.poller import READ, Poller
 from headrace.runtime.stop_flag import Stopped
 from headrace.shm.process_table import ProcessState
 from tests.runtime.runtime_fakes import TickingClock
@@ -96,6 +96,47 @@ def test_it_sleeps_after_a_cycle_without_work_alone(seat, poller):
     assert seat.beats == 6
     assert seat.states == [READY, DRAINING, STOPPED]
     assert seat.words == [0], "it is parked in its sleeps alone"
+
+
+def test_a_role_that_spins_is_not_parked_meanwhile_and_parks_where_it_found_nothing(seat, poller):
+    role = Role(0, 0)
+    seen = []
+    role.look_again = lambda: seen.append(seat.words[0]) or 0
+    DutyCycle(seat, TickingClock(), poller, role.flag, role, spin_us=20_000).run()
+    assert len(seen) > 2
+    assert seen == [0] * (len(seen) - 1) + [1], "the last look is that of a parked process"
+
+
+def test_what_a_spin_finds_is_done_without_a_sleep(seat, poller):
+    role = Role(0, 1, 0)
+    looks = iter([0, 1])
+    role.look_again = lambda: next(looks)
+    DutyCycle(seat, TickingClock(), poller, role.flag, role, spin_us=1_000_000).run()
+    assert role.called == ["work", "work", "work", "close"]
+    assert poller.waits == []
+    assert seat.words == [0]
+
+
+def test_a_bell_that_rang_late_is_silenced_by_a_spin_and_is_no_work(seat, poller):
+    """Who saw us parked may ring when we are not any more: with sockets the spin hears it."""
+    reader, writer = os.pipe()
+    poller.register(reader, READ, lambda _events: 1)
+    role = Role(0, 0)
+    looks = []
+
+    def look():
+        if not looks:
+            seat.doorbell.force()
+        looks.append(seat.words[0])
+        return 0
+
+    role.look_again = look
+    DutyCycle(seat, TickingClock(), poller, role.flag, role, spin_us=20_000).run()
+    os.close(reader)
+    os.close(writer)
+    assert looks[-1] == 1, "it parked"
+    with pytest.raises(BlockingIOError):
+        os.eventfd_read(seat.doorbell.fd)
 
 
 @pytest.mark.parametrize("sleeps_ms", [0, 1])

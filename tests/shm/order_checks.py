@@ -371,8 +371,11 @@ class Endless:
     is_set = False
 
 
-def sleeper_of(doorbell: ModuleType, duty_cycle: ModuleType, poller: ModuleType, shape: "Shape"):
-    """The duty cycle over a role that waits for the message, as a program of the model."""
+def sleeper_of(doorbell: ModuleType, duty_cycle: ModuleType, poller: ModuleType, shape: "Shape", spin_us: int = 0):
+    """The duty cycle over a role that waits for the message, as a program of the model.
+
+    spin_us   before a sleep; the clock goes on with each look at it, so that a spin of 1 has two looks
+    """
 
     def sleeper(port: Port) -> None:
         bell = with_port(doorbell, port).Doorbell(-1, port, PARKED)
@@ -392,9 +395,9 @@ def sleeper_of(doorbell: ModuleType, duty_cycle: ModuleType, poller: ModuleType,
         seat = SimpleNamespace(
             doorbell=bell, beat=lambda _now_ns: None, changed=frozenset, set_state=lambda _state: None
         )
-        clock = SimpleNamespace(monotonic_ns=lambda: 0)
+        clock = SimpleNamespace(monotonic_ns=itertools.count(0, 400).__next__)
         try:
-            duty_cycle.DutyCycle(seat, clock, wait, Endless, process).run()
+            duty_cycle.DutyCycle(seat, clock, wait, Endless, process, spin_us).run()
         except _Seen:
             pass
 
@@ -408,8 +411,8 @@ def looked(port: Port, place: int) -> int:
     return 0
 
 
-def check_nap(doorbell: ModuleType, duty_cycle: ModuleType, poller: ModuleType, shape: Shape) -> None:
+def check_nap(doorbell: ModuleType, duty_cycle: ModuleType, poller: ModuleType, shape: Shape, spin_us: int = 0) -> None:
     """The duty cycle, over a role of this shape, sleeps only where it can be woken."""
     for place in (TAIL, VIEW):
-        lost = explore([sleeper_of(doorbell, duty_cycle, poller, shape), ringer_of(doorbell, place)])
+        lost = explore([sleeper_of(doorbell, duty_cycle, poller, shape, spin_us), ringer_of(doorbell, place)])
         assert lost is None, lost

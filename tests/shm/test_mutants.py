@@ -51,8 +51,8 @@ BIG_ENDIAN_RING = (
 )
 MUTANTS = {
     "ring: commit word first": (
-        RING, RING_CHECKS, ("        memory = self._memory\n        memory[start",
-                            "        memory = self._memory\n        self._words[_TAIL] = tail + total\n        memory[start"),
+        RING, RING_CHECKS, ("        memory = self._memory\n        copy_in(",
+                            "        memory = self._memory\n        self._words[_TAIL] = tail + total\n        copy_in("),
     ),
     "ring: tail stored between header and payload": (
         RING, RING_CHECKS, ("        if payload is not None:\n",
@@ -198,17 +198,19 @@ def test_a_mutated_doorbell_is_caught(mutation):
         check_doorbell(load_copy(DOORBELL, DOORBELL_MUTANTS[mutation]))
 
 
+@pytest.mark.parametrize("spin_us", [0, 1])
 @pytest.mark.parametrize("role", SHAPES)
-def test_every_role_looks_again_before_it_sleeps(role):
-    check_nap(load_copy(DOORBELL), load_copy(DUTY_CYCLE), load_copy(POLLER), SHAPES[role])
+def test_every_role_looks_again_before_it_sleeps(role, spin_us):
+    check_nap(load_copy(DOORBELL), load_copy(DUTY_CYCLE), load_copy(POLLER), SHAPES[role], spin_us)
 
 
+@pytest.mark.parametrize("spin_us", [0, 1])
 @pytest.mark.parametrize("role", SHAPES)
 @pytest.mark.parametrize("mutation", DUTY_CYCLE_MUTANTS)
-def test_a_mutated_duty_cycle_is_caught(role, mutation):
+def test_a_mutated_duty_cycle_is_caught(role, mutation, spin_us):
     mutant = load_copy(DUTY_CYCLE, DUTY_CYCLE_MUTANTS[mutation])
     with pytest.raises(AssertionError, match="sleeps for ever"):
-        check_nap(load_copy(DOORBELL), mutant, load_copy(POLLER), SHAPES[role])
+        check_nap(load_copy(DOORBELL), mutant, load_copy(POLLER), SHAPES[role], spin_us)
 
 
 @pytest.mark.parametrize("mutation", LOOK_MUTANTS)

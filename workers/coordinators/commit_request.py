@@ -19,31 +19,29 @@ from __future__ import annotations
 
 import struct
 from struct import Struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from headrace.errors import BadFrame
 from headrace.limits import STRING_BYTES_MAX, TOPIC_NAME_LENGTH_MAX
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request
 from headrace.protocol.frames import skip_tags
+from headrace.protocol.numbers import read_int, read_long, read_short
 from headrace.protocol.varint import read_uvarint
 
-VERSION_OF_GENERATION = 1  # the first that comes to a coordinator; v0 goes to ZooKeeper
-VERSION_OF_RETENTION = 2
-VERSION_OF_THROTTLE = 3
-VERSION_OF_NO_RETENTION = 5
-VERSION_OF_LEADER_EPOCH = 6
-VERSION_OF_INSTANCE_ID = 7
-VERSION_OF_TAGS = 8
-STORED_NAME_BYTES_MAX = 2 + 4 * TOPIC_NAME_LENGTH_MAX  # of a topic's name with its length
+VERSION_OF_GENERATION: Final = 1  # the first that comes to a coordinator; v0 goes to ZooKeeper
+VERSION_OF_RETENTION: Final = 2
+VERSION_OF_THROTTLE: Final = 3
+VERSION_OF_NO_RETENTION: Final = 5
+VERSION_OF_LEADER_EPOCH: Final = 6
+VERSION_OF_INSTANCE_ID: Final = 7
+VERSION_OF_TAGS: Final = 8
+STORED_NAME_BYTES_MAX: Final = 2 + 4 * TOPIC_NAME_LENGTH_MAX  # of a topic's name with its length
 
-_INT = Struct(">i")
-_LONG = Struct(">q")
-_SHORT = Struct(">h")
-_INT_AND_SHORT = Struct(">ih")
-_NO_EPOCH = _INT.pack(-1)
-_THROTTLE = bytes(4)
-_new = tuple.__new__  # a third of the time of a NamedTuple's own constructor
+_SHORT: Final = Struct(">h")
+_NO_EPOCH: Final = b"\xff\xff\xff\xff"
+_THROTTLE: Final = bytes(4)
+_new: Final = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 
 
 class CommitRow(NamedTuple):
@@ -110,7 +108,7 @@ def read_commit(version: int, body: memoryview) -> CommitRequest:
 def _read_plain(version: int, data: bytes) -> CommitRequest:
     """v1 to v7: strings have a length of two bytes, arrays one of four."""
     group_end = 2 + _length(data, 0)
-    generation, length = _INT_AND_SHORT.unpack_from(data, group_end)
+    generation, length = read_int(data, group_end), read_short(data, group_end + 4)
     if length < 0:
         raise ValueError("the member id is null")
     position = group_end + 6 + length
@@ -124,14 +122,14 @@ def _read_plain(version: int, data: bytes) -> CommitRequest:
             position = start + _length(data, position)
             instance_id = data[start:position].decode()
     elif VERSION_OF_RETENTION <= version < VERSION_OF_NO_RETENTION:
-        (retention_ms,) = _LONG.unpack_from(data, position)
+        retention_ms = read_long(data, position)
         position += 8
     place_bytes = 12 if version >= VERSION_OF_LEADER_EPOCH else 8
     rows: list[CommitRow] = []
     pieces: list[bytes | bytearray] = []
     piece_start = position  # of what the response repeats
     head = _THROTTLE if version >= VERSION_OF_THROTTLE else b""
-    (topics_left,) = _INT.unpack_from(data, position)
+    topics_left = read_int(data, position)
     position += 4
     if topics_left < 0:
         raise ValueError("topics are null")
@@ -143,7 +141,7 @@ def _read_plain(version: int, data: bytes) -> CommitRequest:
         name = name_field[2:].decode()
         if len(name_field) > STORED_NAME_BYTES_MAX:
             name_field = b""
-        (partitions_left,) = _INT.unpack_from(data, position)
+        partitions_left = read_int(data, position)
         position += 4
         if partitions_left < 0:
             raise ValueError("partitions are null")
@@ -151,16 +149,16 @@ def _read_plain(version: int, data: bytes) -> CommitRequest:
             partitions_left -= 1
             start = position + 4
             index_field = data[position:start]
-            (index,) = _INT.unpack(index_field)
+            index = read_int(index_field, 0)
             pieces.append(head + data[piece_start:start])
             head = b""
             position = start + place_bytes
             place = data[start:position] if place_bytes == 12 else data[start:position] + _NO_EPOCH
             stamp_ms = -1
             if version == VERSION_OF_GENERATION:
-                (stamp_ms,) = _LONG.unpack_from(data, position)
+                stamp_ms = read_long(data, position)
                 position += 8
-            (length,) = _SHORT.unpack_from(data, position)
+            length = read_short(data, position)
             position += 2
             metadata = b""
             if length > 0:
@@ -183,7 +181,7 @@ def _read_plain(version: int, data: bytes) -> CommitRequest:
 def _read_flexible(data: bytes) -> CommitRequest:
     """v8: lengths are varints and one more than they say, tags follow every struct."""
     group, position = _string(data, 0)
-    (generation,) = _INT.unpack_from(data, position)
+    generation = read_int(data, position)
     member, position = _string(data, position + 4)
     instance, position = (None, position + 1) if not data[position] else _string(data, position)
     rows: list[CommitRow] = []
@@ -202,7 +200,7 @@ def _read_flexible(data: bytes) -> CommitRequest:
         while partitions_left:
             partitions_left -= 1
             index_field = data[position : position + 4]
-            (index,) = _INT.unpack(index_field)
+            index = read_int(index_field, 0)
             pieces.append(piece + data[piece_start : position + 4])
             place = data[position + 4 : position + 16]
             position += 16

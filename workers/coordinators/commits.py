@@ -10,7 +10,7 @@ Pure. Source: Kafka `GroupCoordinator.validateOffsetCommit`, `GroupMetadataManag
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from headrace.errors import ErrorCode
 from headrace.ids import NO_TIMESTAMP_MS
@@ -40,15 +40,15 @@ from headrace.workers.coordinators.group_records import (
 from headrace.workers.coordinators.membership import validate_member
 from headrace.workers.coordinators.sessions import beat
 
-LONG_MAX = 2**63 - 1
+LONG_MAX: Final = 2**63 - 1
 
 _E = ErrorCode
-_new = tuple.__new__  # a third of the time of a NamedTuple's own constructor
+_new: Final = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 _TxnTopic = messages.TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic
 _TxnPartition = messages.TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition
 
 # What a client is told when its offsets could not be stored (Kafka `storeOffsets`); others as they are.
-_COMMIT_ERRORS = {
+_COMMIT_ERRORS: Final = {
     _E.UNKNOWN_TOPIC_OR_PARTITION: _E.COORDINATOR_NOT_AVAILABLE,
     _E.NOT_ENOUGH_REPLICAS: _E.COORDINATOR_NOT_AVAILABLE,
     _E.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _E.COORDINATOR_NOT_AVAILABLE,

@@ -14,12 +14,14 @@ Pure. Models: h11 (events in, events out, no sockets), Dask's `WorkerState` (sti
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from headrace.errors import ErrorCode
 from headrace.protocol.record_batch import RecordBatchHeader
 
-NO_ROOM = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS  # why an append fails on a full disk: it may be tried again here
+NO_ROOM: Final = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+)  # why an append fails on a full disk: it may be tried again here
 
 
 class Loaded(NamedTuple):

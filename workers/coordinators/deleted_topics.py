@@ -8,14 +8,14 @@ Each offset is checked once, however many topics. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from headrace.errors import ErrorCode
 from headrace.workers.coordinators.group import Group
 from headrace.workers.coordinators.group_events import OffsetsForgotten
 from headrace.workers.coordinators.group_machine import GroupMachine
 
-RETRY_MS = 1_000
+RETRY_MS: Final = 1_000
 
 
 class RetryTime(NamedTuple):

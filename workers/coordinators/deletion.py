@@ -9,6 +9,7 @@ Pure. Source: Kafka `GroupMetadata.removeExpiredOffsets`, `GroupMetadataManager.
 from __future__ import annotations
 
 from collections.abc import Container
+from typing import Final
 
 from headrace.errors import ErrorCode
 from headrace.limits import TOMBSTONES_BYTES_MAX
@@ -16,7 +17,7 @@ from headrace.protocol import messages
 from headrace.workers.coordinators.commits import commit_error
 from headrace.workers.coordinators.coordinator import Appended, AppendFailed
 from headrace.workers.coordinators.effects import Append, KeyValue
-from headrace.workers.coordinators.group import CONSUMER_PROTOCOL, Group, GroupState
+from headrace.workers.coordinators.group import CONSUMER_PROTOCOL, Group
 from headrace.workers.coordinators.group_events import (
     DeleteGroup,
     DeleteOffsets,
@@ -37,9 +38,10 @@ from headrace.workers.coordinators.group_records import (
     read_suffix,
     suffix_of,
 )
+from headrace.workers.coordinators.group_state import GroupState
 from headrace.workers.coordinators.membership import cancel_timers
 
-TOMBSTONE_OVERHEAD_BYTES = 24
+TOMBSTONE_OVERHEAD_BYTES: Final = 24
 
 _E = ErrorCode
 _Topic = messages.OffsetDeleteResponse.OffsetDeleteResponseTopic

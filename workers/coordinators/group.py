@@ -13,38 +13,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 from headrace.errors import BadFrame
 from headrace.limits import GROUP_STRING_LENGTH_MAX, MEMBER_SUFFIX_BYTES
 from headrace.protocol import messages
 from headrace.protocol.codec import decode_struct
+from headrace.workers.coordinators.group_state import GroupState
 
-CONSUMER_PROTOCOL = "consumer"
-SUBSCRIPTION_VERSION_MAX = 3
-GENERATION_MAX = 2**31 - 1
+CONSUMER_PROTOCOL: Final = "consumer"
+SUBSCRIPTION_VERSION_MAX: Final = 3
+GENERATION_MAX: Final = 2**31 - 1
 
 Protocols = tuple[tuple[str, bytes], ...]  # (name, metadata), preferred first
-
-
-class GroupState(Enum):
-    """The value is the name on the wire.
-
-    column   of the state in `group_table.py`
-    """
-
-    column: int
-
-    EMPTY = "Empty"
-    PREPARING = "PreparingRebalance"
-    COMPLETING = "CompletingRebalance"
-    STABLE = "Stable"
-    DEAD = "Dead"
-
-
-for _column, _state in enumerate(GroupState):  # an `__init__` of an Enum is nothing that mypyc translates
-    _state.column = _column
 
 
 # target -> states it can be entered from. (`group_table.py` says by which events; one event may take several such steps.)

@@ -7,7 +7,8 @@
     of the node   what the host's own events mean to one group
     appends       what an `Append` stands for: their rows are for `Appended` and for `AppendFailed`
 
-An event names its group and its member as objects: a group of the same id may be another one by then.
+An event names its group and its member as objects: a group of the same id may be another one by then. `Deletion` stands before the
+tuples that name it: in the compiled core a tuple's fields are looked up when it is made.
 """
 
 from __future__ import annotations
@@ -185,6 +186,18 @@ class SessionTime(NamedTuple):
     serial: int
 
 
+class AssignmentRecord(NamedTuple):
+    """The group with the leader's assignment.
+
+    give_up_ms   until then it is retried where the disk has no room
+    """
+
+    group: Group
+    generation: int
+    assignments: dict[str, bytes]
+    give_up_ms: int
+
+
 class StoreTime(NamedTuple):
     """An assignment that the disk had no room for is to be retried."""
 
@@ -243,18 +256,6 @@ class TransactionEnded(NamedTuple):
 # Appends
 
 
-class AssignmentRecord(NamedTuple):
-    """The group with the leader's assignment.
-
-    give_up_ms   until then it is retried where the disk has no room
-    """
-
-    group: Group
-    generation: int
-    assignments: dict[str, bytes]
-    give_up_ms: int
-
-
 class StaticMemberRecord(NamedTuple):
     """The group with a static member under its new id; `former` and the like are for the way back.
 
@@ -305,6 +306,22 @@ class TransactionRecords(NamedTuple):
     ticket: Any
 
 
+class Deletion:
+    """Tombstones in parts that fit a batch: they need not go together.
+
+    left    parts whose outcome is not known
+    error   the first one
+    aim     what is done at the end, None: nothing
+    """
+
+    __slots__ = ("aim", "error", "left")
+
+    def __init__(self, left: int, aim: OffsetsAnswer | GroupAnswer | TopicsCleared | None) -> None:
+        self.left = left
+        self.error = ErrorCode.NONE
+        self.aim = aim
+
+
 class Tombstones(NamedTuple):
     """One part of a deletion; `suffixes` are of offsets that go when it is committed."""
 
@@ -331,19 +348,3 @@ class GroupAnswer(NamedTuple):
 
 class TopicsCleared(NamedTuple):
     """One group's share of deleted topics."""
-
-
-class Deletion:
-    """Tombstones in parts that fit a batch: they need not go together.
-
-    left    parts whose outcome is not known
-    error   the first one
-    aim     what is done at the end, None: nothing
-    """
-
-    __slots__ = ("aim", "error", "left")
-
-    def __init__(self, left: int, aim: OffsetsAnswer | GroupAnswer | TopicsCleared | None) -> None:
-        self.left = left
-        self.error = ErrorCode.NONE
-        self.aim = aim

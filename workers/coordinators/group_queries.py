@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from headrace.errors import ErrorCode
 from headrace.limits import TOPIC_NAME_LENGTH_MAX
 from headrace.protocol import messages
-from headrace.workers.coordinators.group import Group, GroupState
+from headrace.workers.coordinators.group import Group
 from headrace.workers.coordinators.group_records import CommittedOffset, decode_offset, read_suffix, suffix_of
+from headrace.workers.coordinators.group_state import GroupState
 
-NO_OFFSET = CommittedOffset(-1, -1, "", -1)
-CLASSIC_TYPE = "classic"
-OPERATIONS_ALL = 1 << 3 | 1 << 6 | 1 << 8  # READ, DELETE, DESCRIBE: what a group has
-OPERATIONS_NOT_ASKED = -(2**31)
+NO_OFFSET: Final = CommittedOffset(-1, -1, "", -1)
+CLASSIC_TYPE: Final = "classic"
+OPERATIONS_ALL: Final = 1 << 3 | 1 << 6 | 1 << 8  # READ, DELETE, DESCRIBE: what a group has
+OPERATIONS_NOT_ASKED: Final = -(2**31)
 
 _E = ErrorCode
 _Described = messages.DescribeGroupsResponse.DescribedGroup

@@ -21,30 +21,30 @@ from __future__ import annotations
 
 from functools import lru_cache
 from struct import Struct, error
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from headrace.errors import BadFrame
 from headrace.protocol import messages
 from headrace.protocol.codec import decode_struct, encode_struct
 
-GROUP_VALUE_VERSION = 3
-GROUP_VALUE_VERSION_MAX = 4
-OFFSET_VALUE_VERSION = 3
+GROUP_VALUE_VERSION: Final = 3
+GROUP_VALUE_VERSION_MAX: Final = 4
+OFFSET_VALUE_VERSION: Final = 3
 
-METADATA_BYTES_MAX = 2**15 - 1  # its length is an int16
+METADATA_BYTES_MAX: Final = 2**15 - 1  # its length is an int16
 
-NO_EXPIRY_MS = -1
+NO_EXPIRY_MS: Final = -1
 
-_SHORT = Struct(">h")
-_INT = Struct(">i")
-_V3_HEAD = Struct(">hqih")  # version, offset, leader epoch, length of the metadata
-_PLACE = Struct(">qi")  # offset, leader epoch
-_LONG = Struct(">q")
-_TWO_LONGS = Struct(">qq")
+_SHORT: Final = Struct(">h")
+_INT: Final = Struct(">i")
+_V3_HEAD: Final = Struct(">hqih")  # version, offset, leader epoch, length of the metadata
+_PLACE: Final = Struct(">qi")  # offset, leader epoch
+_LONG: Final = Struct(">q")
+_TWO_LONGS: Final = Struct(">qq")
 
-_pack_length = _SHORT.pack
-_pack_int = _INT.pack
-_pack_long = _LONG.pack
+_pack_length: Final = _SHORT.pack
+_pack_int: Final = _INT.pack
+_pack_long: Final = _LONG.pack
 
 
 class CommittedOffset(NamedTuple):
@@ -100,7 +100,8 @@ def encode_offset(
 def offset_value(place: bytes, metadata: bytes, commit_ms: int, expire_ms: int) -> bytes:
     """The same; `place` is the offset and the leader epoch in 12 bytes."""
     if expire_ms == NO_EXPIRY_MS:
-        return b"\0\3" + place + _pack_length(len(metadata)) + metadata + _pack_long(commit_ms)
+        length, committed = len(metadata).to_bytes(2, "big", signed=True), commit_ms.to_bytes(8, "big", signed=True)
+        return b"\0\3" + place + length + metadata + committed
     return b"\0\1" + place[:8] + _pack_length(len(metadata)) + metadata + _TWO_LONGS.pack(commit_ms, expire_ms)
 
 

@@ -49,7 +49,6 @@ from headrace.workers.coordinators.deletion import (
     keep_deleted,
     remove_offsets,
 )
-from headrace.workers.coordinators.group import GroupState
 from headrace.workers.coordinators.group_events import (
     AssignmentRecord,
     Commit,
@@ -85,6 +84,7 @@ from headrace.workers.coordinators.group_events import (
     TransactionRecords,
 )
 from headrace.workers.coordinators.group_machine import GroupMachine
+from headrace.workers.coordinators.group_state import GroupState
 from headrace.workers.coordinators.joining import (
     add_member,
     add_member_and_prepare,

@@ -15,7 +15,7 @@ Pure. Source: Kafka `GroupCoordinator.doJoinGroup`; KIP-345 (static members), KI
 from __future__ import annotations
 
 from sys import intern
-from typing import Any
+from typing import Any, Final
 
 from headrace.errors import ErrorCode
 from headrace.limits import GROUP_STRING_LENGTH_MAX
@@ -38,7 +38,7 @@ from headrace.workers.coordinators.rebalance import complete_if_all_joined, prep
 from headrace.workers.coordinators.rebalance_reason import RebalanceReason
 from headrace.workers.coordinators.sessions import remove_member, set_timer
 
-VERSION_OF_KNOWN_MEMBERS = 4
+VERSION_OF_KNOWN_MEMBERS: Final = 4
 
 _E = ErrorCode
 

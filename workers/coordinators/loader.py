@@ -44,16 +44,17 @@ from headrace.protocol.record_batch import (
     parse_header,
 )
 from headrace.protocol.varint import ZIGZAGS, read_varlong
-from headrace.workers.coordinators.group import Group, GroupState
+from headrace.workers.coordinators.group import Group
 from headrace.workers.coordinators.group_records import METADATA_BYTES_MAX, decode_group, decode_offset
+from headrace.workers.coordinators.group_state import GroupState
 
-OFFSET_KEY_VERSIONS = (0, 1)
-SUFFIX_BYTES_MIN = 6  # an empty topic and a partition
-VALUE_BYTES_MIN = 20  # of an offset: version, offset, empty metadata, commit timestamp
-NAME_BYTES_MAX = 2**15 - 1  # a string's
+OFFSET_KEY_VERSIONS: Final = (0, 1)
+SUFFIX_BYTES_MIN: Final = 6  # an empty topic and a partition
+VALUE_BYTES_MIN: Final = 20  # of an offset: version, offset, empty metadata, commit timestamp
+NAME_BYTES_MAX: Final = 2**15 - 1  # a string's
 
 _load_offsets: Final = record_kernel.load_offsets
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 Held = dict[bytes, dict[bytes, tuple[bytes | None, int]]]  # group -> suffix -> (value, offset of its record)
 

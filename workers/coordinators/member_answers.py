@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
@@ -11,7 +11,7 @@ from headrace.workers.coordinators.group_machine import GroupMachine
 from headrace.workers.coordinators.refusals import join_refusal, sync_refusal
 from headrace.workers.coordinators.sessions import beat
 
-NO_MEMBER_ID = ""
+NO_MEMBER_ID: Final = ""
 
 _JoinRow = messages.JoinGroupResponse.JoinGroupResponseMember
 

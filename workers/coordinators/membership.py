@@ -5,12 +5,12 @@ Pure. Source: Kafka `GroupCoordinator.handleHeartbeat`, `handleLeaveGroup`, `rem
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from headrace.errors import ErrorCode
 from headrace.protocol import messages
 from headrace.workers.coordinators.effects import Answer
-from headrace.workers.coordinators.group import Group, GroupState
+from headrace.workers.coordinators.group import Group
 from headrace.workers.coordinators.group_events import (
     GroupLoaded,
     GroupUnloaded,
@@ -20,17 +20,18 @@ from headrace.workers.coordinators.group_events import (
     MemberGone,
 )
 from headrace.workers.coordinators.group_machine import GroupMachine
+from headrace.workers.coordinators.group_state import GroupState
 from headrace.workers.coordinators.member_answers import NO_MEMBER_ID, answer_sync, refuse_waiting
 from headrace.workers.coordinators.rebalance import complete_if_all_joined, end_phase, prepare, quoted
 from headrace.workers.coordinators.rebalance_reason import RebalanceReason
 from headrace.workers.coordinators.sessions import beat, end_session, remove_member
 
-VERSION_OF_LEFT_MEMBERS = 3
+VERSION_OF_LEFT_MEMBERS: Final = 3
 
 _E = ErrorCode
 _LeftMember = messages.LeaveGroupResponse.MemberResponse
 _HeartbeatResponse = messages.HeartbeatResponse
-_new = tuple.__new__  # a third of the time of a NamedTuple's own constructor
+_new: Final = tuple.__new__  # a third of the time of a NamedTuple's own constructor
 
 
 def validate_member(group: Group, member_id: str, instance_id: str | None) -> ErrorCode:

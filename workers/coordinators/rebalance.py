@@ -13,24 +13,27 @@ Pure. Source: Kafka `GroupCoordinator.prepareRebalance`, `onCompleteJoin`; KIP-1
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.errors import ErrorCode
 from headrace.limits import REBALANCE_REASON_LENGTH_MAX
 from headrace.workers.coordinators.coordinator import NO_ROOM, AppendFailed
 from headrace.workers.coordinators.effects import Append, KeyValue
-from headrace.workers.coordinators.group import Group, GroupState, next_generation
+from headrace.workers.coordinators.group import Group, next_generation
 from headrace.workers.coordinators.group_events import EmptyGroupRecord, JoinTime, SyncTime
 from headrace.workers.coordinators.group_machine import GroupMachine
 from headrace.workers.coordinators.group_records import encode_group, group_key
+from headrace.workers.coordinators.group_state import GroupState
 from headrace.workers.coordinators.member_answers import answer_join, answer_sync
 from headrace.workers.coordinators.rebalance_reason import RebalanceReason, RebalanceStarted
 from headrace.workers.coordinators.sessions import remove_member, set_deadline
 
-ABSENCE_CHECK_MIN_MS = 1_000  # whether a group of static members, none of whom is here, has lost the last one
+ABSENCE_CHECK_MIN_MS: Final = 1_000  # whether a group of static members, none of whom is here, has lost the last one
 
 _E = ErrorCode
 
 # What a group is told when its record could not be stored (Kafka `storeGroup`); others as they are.
-_GROUP_ERRORS = {
+_GROUP_ERRORS: Final = {
     _E.UNKNOWN_TOPIC_OR_PARTITION: _E.COORDINATOR_NOT_AVAILABLE,
     _E.NOT_ENOUGH_REPLICAS: _E.COORDINATOR_NOT_AVAILABLE,
     _E.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _E.COORDINATOR_NOT_AVAILABLE,

@@ -8,6 +8,8 @@ Pure. Source: Kafka `GroupCoordinator.updateStaticMemberAndRebalance`; KIP-814.
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.errors import ErrorCode
 from headrace.workers.coordinators.coordinator import Appended, AppendFailed
 from headrace.workers.coordinators.effects import Append
@@ -26,7 +28,7 @@ from headrace.workers.coordinators.rebalance import group_error, prepare, record
 from headrace.workers.coordinators.rebalance_reason import RebalanceReason
 from headrace.workers.coordinators.sessions import beat
 
-VERSION_OF_SKIPPED_ASSIGNMENT = 9
+VERSION_OF_SKIPPED_ASSIGNMENT: Final = 9
 
 
 def replace_static(machine: GroupMachine, group: Group, event: StaticReturned) -> None:

@@ -8,12 +8,15 @@ Pure. Source: Kafka `GroupCoordinator.doSyncGroup`, `onExpirePendingSync`; KIP-5
 
 from __future__ import annotations
 
+from typing import Final
+
 from headrace.errors import ErrorCode
 from headrace.workers.coordinators.coordinator import NO_ROOM, Appended, AppendFailed
 from headrace.workers.coordinators.effects import Append
-from headrace.workers.coordinators.group import Group, GroupState, Member
+from headrace.workers.coordinators.group import Group, Member
 from headrace.workers.coordinators.group_events import AssignmentRecord, StoreTime, Sync, SyncTime
 from headrace.workers.coordinators.group_machine import GroupMachine
+from headrace.workers.coordinators.group_state import GroupState
 from headrace.workers.coordinators.member_answers import (
     answer_sync,
     give_assignment,
@@ -25,8 +28,8 @@ from headrace.workers.coordinators.rebalance import end_phase, group_error, prep
 from headrace.workers.coordinators.rebalance_reason import RebalanceReason
 from headrace.workers.coordinators.sessions import beat, remove_member
 
-STORE_AGAIN_MS = 500  # without room on the disk
-VERSION_OF_NAMED_PROTOCOL = 5  # type and name of the protocol may be null, but must not (KIP-559)
+STORE_AGAIN_MS: Final = 500  # without room on the disk
+VERSION_OF_NAMED_PROTOCOL: Final = 5  # type and name of the protocol may be null, but must not (KIP-559)
 
 _E = ErrorCode
 

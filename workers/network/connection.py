@@ -16,7 +16,6 @@ from __future__ import annotations
 import logging
 import socket
 from collections import deque
-from struct import Struct
 from typing import Final
 
 from headrace.errors import BadFrame, CorruptRing, Fenced
@@ -30,14 +29,17 @@ from headrace.limits import (
     RECEIVE_BYTES_KEPT,
     TRICKLE_DEADLINE_MS,
 )
+from headrace.memory import is_at, view
 from headrace.protocol.apis import ApiKey
-from headrace.protocol.frames import describe_foreign
+from headrace.protocol.frames import CLIENT_ID_POSITION, NO_CLIENT_ID, describe_foreign, unpack_size
 from headrace.protocol.stream import REQUEST_HEAD_BYTES, FrameBuffer
 from headrace.shm.cluster_view import ViewError
 from headrace.shm.region import RegionError
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.frame_memory import FRAMES_BY_DEFAULT, FrameMemory
 from headrace.workers.network.outbox import Outbox
+from headrace.workers.network.produce_request import LastName
+from headrace.workers.network.produce_template import ProduceTemplate
 from headrace.workers.network.refused_batches import Refused
 
 LARGE_ANSWERS: Final = frozenset(
@@ -59,8 +61,6 @@ SHARED_FAILURES: Final = (
 )  # of what processes share, whichever request met them
 
 _NO_BUFFER: Final = memoryview(b"")
-_unpack_size: Final = Struct(">i").unpack_from
-
 _log: Final = logging.getLogger(__name__)
 
 # (process_id, kind, header, payload): ring messages that found no room yet
@@ -72,11 +72,14 @@ class Connection(FrameBuffer):
 
     Who writes what: everything is written by the methods here, but
 
+    a00_produce.py   template
     loop.py          cycle, cycle_requests, registered_events, last_active_ms, sending_since_ms, is_closed: its own notes
     ring_sender.py   stalled: its queue for this connection
     """
 
     __slots__ = (
+        "_client_id_bytes",
+        "_client_id_end",
         "_dirty",
         "_large",
         "_memory",
@@ -93,6 +96,7 @@ class Connection(FrameBuffer):
         "is_closed",
         "is_short",
         "last_active_ms",
+        "last_topic",
         "outbox",
         "parked_partitions",
         "peer",
@@ -102,6 +106,7 @@ class Connection(FrameBuffer):
         "serial",
         "sock",
         "stalled",
+        "template",
     )
 
     def __init__(
@@ -119,6 +124,8 @@ class Connection(FrameBuffer):
         self.fd = sock.fileno()
         self.peer = peer
         self.client_id: str | None = None  # of the last request
+        self._client_id_bytes = b""
+        self._client_id_end = NO_CLIENT_ID
         self.serial = serial
         self.frame_bytes_max = frame_bytes_max
         self.outbox = Outbox()
@@ -126,6 +133,8 @@ class Connection(FrameBuffer):
         self._large: Exchange | None = None  # the last one whose answer may be large
         self.held_bytes = 0  # of answers that wait for their turn, file ranges not counted
         self.refused: Refused = {}
+        self.last_topic = LastName()
+        self.template: ProduceTemplate | None = None  # of its last produce
         self.parked_partitions = 0  # that its fetches wait for, each as often as it is waited for
         self.stalled: Stalled = deque()
         self.condemned: str | None = None
@@ -168,9 +177,19 @@ class Connection(FrameBuffer):
         """Whether received bytes wait that are not part of a handled frame."""
         return self._end > self._start
 
-    def expect(self, exchange: Exchange, client_id: str | None) -> None:
+    def note_client(self, frame: memoryview, end: int) -> None:
+        """The client id of a request ends here in its frame; clients say the same one in each.
+
+        end   NO_CLIENT_ID: it is null. One that is not UTF-8 is accepted, as in Kafka: it is only a name for people
+        """
+        if end == self._client_id_end and (end < 0 or is_at(frame, CLIENT_ID_POSITION, self._client_id_bytes)):
+            return
+        self._client_id_end = end
+        self._client_id_bytes = b"" if end < 0 else bytes(frame[CLIENT_ID_POSITION:end])
+        self.client_id = None if end < 0 else self._client_id_bytes.decode("utf-8", "replace")
+
+    def expect(self, exchange: Exchange) -> None:
         """A request was read: its response takes its place after those of the others."""
-        self.client_id = client_id
         self.exchanges.append(exchange)
         if exchange.api_key in LARGE_ANSWERS:
             self._large = exchange
@@ -242,7 +261,7 @@ class Connection(FrameBuffer):
             if available and not self.frame_since_ms:
                 self.frame_since_ms = now_ms
             return None
-        (size,) = _unpack_size(self._buffer, start)
+        size = unpack_size(self._buffer, start)
         if not REQUEST_HEAD_BYTES <= size <= self.frame_bytes_max:
             head = bytes(self._buffer[start : min(self._end, start + 16)])
             foreign = describe_foreign(head)
@@ -258,7 +277,7 @@ class Connection(FrameBuffer):
             return None
         self.frame_since_ms = 0
         self._start = end = start + 4 + size
-        return self._buffer[start + 4 : end]
+        return view(self._buffer, start + 4, end)
 
     def queue_ready_responses(self) -> None:
         """Move the answered exchanges at the head of the queue into the outbox."""
@@ -302,7 +321,7 @@ class Connection(FrameBuffer):
         available = self._end - self._start
         if not (self.frame_since_ms and self._set_aside) or paced_ms <= 0 or available < 4:
             return False
-        size: int = _unpack_size(self._buffer, self._start)[0]
+        size = unpack_size(self._buffer, self._start)
         return available * TRICKLE_DEADLINE_MS < (4 + size) * paced_ms
 
     def shrink(self) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _HEADER_V0: Final = Struct(">ii")  # frame size, correlation id
 _HEADER_V1: Final = Struct(">iix")  # the same and an empty tag section
 
-Part = bytes | memoryview | FilePart
+Part = bytes | bytearray | memoryview | FilePart
 
 
 class Exchange:
@@ -58,6 +58,10 @@ class Exchange:
         header = self.header
         buffer = header.pack(header.size - 4 + len(body), self.correlation_id) + body
         self._settle((buffer,), len(buffer))
+
+    def answer_frame(self, frame: bytearray) -> None:
+        """`answer` for a whole frame, with its size and header."""
+        self._settle((frame,), len(frame))
 
     def answer_nothing(self) -> None:
         """The request wants no response (acks=0): give up its place."""

@@ -47,7 +47,7 @@ class Outbox:
     __slots__ = ("_file_parts", "_parts", "bytes_sent", "memory_bytes")
 
     def __init__(self) -> None:
-        self._parts: deque[bytes | memoryview | FilePart] = deque()
+        self._parts: deque[bytes | bytearray | memoryview | FilePart] = deque()
         self._file_parts = 0  # among them
         self.memory_bytes = 0
         self.bytes_sent = 0  # ever
@@ -55,7 +55,7 @@ class Outbox:
     def __len__(self) -> int:
         return len(self._parts)
 
-    def put(self, part: bytes | memoryview | FilePart) -> None:
+    def put(self, part: bytes | bytearray | memoryview | FilePart) -> None:
         """Queue a part; empty ones are dropped."""
         if not len(part):
             return
@@ -114,7 +114,7 @@ class Outbox:
                     parts.appendleft(memoryview(data)[sent:])
         return True
 
-    def _join(self, first: bytes | memoryview) -> bytes | memoryview:
+    def _join(self, first: bytes | bytearray | memoryview) -> bytes | bytearray | memoryview:
         """`first` and the memory parts after it as one buffer, up to OUTBOX_JOIN_BYTES_MAX."""
         parts = self._parts
         if type(parts[0]) is FilePart:

@@ -14,15 +14,16 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from headrace.errors import ErrorCode
-from headrace.shm.messages import PRODUCE_HEADER, RESULT_ENTRY, RESULT_TEXT_HEADER
+from headrace.shm.messages import PRODUCE_HEADER, RESULT_ENTRY, RESULT_TEXT_HEADER, unpack_result
 from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.refused_batches import error_to_tell
 
 # (error, base_offset, log_append_time_ms, log_start_offset)
 Result = tuple[int, int, int, int]
 SEQUENCE_BITS: Final = 32
+ENTRY_BYTES: Final = 40
 
-_entries: Final = RESULT_ENTRY.iter_unpack
+assert RESULT_ENTRY.size == ENTRY_BYTES
 
 
 class PendingProduce:
@@ -73,9 +74,13 @@ class PendingProduce:
 
 
 class ProduceLedger:
-    """Produce requests in flight, by request id."""
+    """Produce requests in flight, by request id.
+
+    header   where that of a PRODUCE message is put together
+    """
 
     def __init__(self) -> None:
+        self.header = memoryview(bytearray(PRODUCE_HEADER.size))
         self._pending: dict[int, PendingProduce] = {}
         self._sequence = 0
 
@@ -102,7 +107,8 @@ class ProduceLedger:
         """
         failed = []
         pending_by_id = self._pending
-        for request_id, index, error, base_offset, append_time_ms, log_start_offset in _entries(body):
+        for position in range(0, len(body), ENTRY_BYTES):
+            request_id, index, error, base_offset, append_time_ms, log_start_offset = unpack_result(body, position)
             pending = pending_by_id.get(request_id)
             if pending is None:
                 if error:  # an error is the only thing that is told of an acks=0 request

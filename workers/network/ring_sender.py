@@ -27,14 +27,14 @@ class RingSender:
         connection: Connection,
         process_id: int,
         kind: int,
-        header: bytes,
+        header: bytes | memoryview,
         payload: memoryview | bytes | bytearray | None,
     ) -> None:
-        """Write a message for `connection`, or stall it where the ring is full."""
+        """Write a message for `connection`, or stall it where the ring is full. Its header may be used again after the call."""
         if not connection.stalled and self._writers[process_id].write(kind, header, payload):
             self._uncommitted.add(process_id)
             return
-        connection.stalled.append((process_id, kind, header, payload))
+        connection.stalled.append((process_id, kind, bytes(header), payload))
         self.stalled.add(connection)
         self._seat.counters.add(RING_FULL, 1)
 

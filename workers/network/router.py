@@ -11,9 +11,10 @@ from collections.abc import Callable
 from typing import Final
 
 from headrace.errors import BadFrame
-from headrace.protocol.apis import ApiKey, response_header_version
+from headrace.memory import view
+from headrace.protocol.apis import ApiKey, request_header_version, response_header_version
 from headrace.protocol.broker_versions import SERVED
-from headrace.protocol.frames import parse_request_header
+from headrace.protocol.frames import parse_request_header, read_client_id, unpack_api
 from headrace.workers.network.connection import Connection
 from headrace.workers.network.context import Context
 from headrace.workers.network.exchange import Exchange
@@ -120,9 +121,26 @@ HANDLERS: Final[dict[int, Handler]] = {
 }
 assert HANDLERS.keys() == SERVED.keys()
 
-# (api key, version) -> (handler, whether the response header is flexible)
-_SERVED: Final[dict[tuple[int, int], tuple[Handler, bool]]] = {
-    (key, version): (HANDLERS[key], response_header_version(key, version) > 0)
+VERSIONS: Final = 1 << 16  # there may be, by their two bytes
+
+
+class Service:
+    """What is served of one API and version.
+
+    header_version   of its requests
+    is_flexible      its responses' headers have tags
+    """
+
+    __slots__ = ("handler", "header_version", "is_flexible")
+
+    def __init__(self, key: int, version: int) -> None:
+        self.handler = HANDLERS[key]
+        self.header_version = request_header_version(key, version)
+        self.is_flexible = response_header_version(key, version) > 0
+
+
+_SERVED: Final[dict[int, Service]] = {
+    key * VERSIONS + version: Service(key, version)
     for key, (low, high) in SERVED.items()
     for version in range(low, high + 1)
 }
@@ -133,13 +151,24 @@ def route(context: Context, connection: Connection, frame: memoryview) -> None:
 
     raises   BadFrame, for a header, key, version or body that is invalid
     """
+    api_key, version, correlation_id = unpack_api(frame, 0)
+    service = _SERVED.get(api_key * VERSIONS + version)
+    if service is None:
+        _route_strange(context, connection, frame)
+        return
+    client_id_end, position = read_client_id(frame, service.header_version)
+    connection.note_client(frame, client_id_end)
+    exchange = Exchange(connection, api_key, version, correlation_id, service.is_flexible)
+    connection.expect(exchange)
+    service.handler(context, exchange, view(frame, position, len(frame)))
+
+
+def _route_strange(context: Context, connection: Connection, frame: memoryview) -> None:
+    """Of what is not served ApiVersions alone is answered, whatever its version. raises BadFrame for the others"""
     header = parse_request_header(frame)
-    served = _SERVED.get((header.api_key, header.api_version))
-    if served is None:
-        if header.api_key != ApiKey.API_VERSIONS:
-            raise BadFrame(f"api key {header.api_key} version {header.api_version} is not served")
-        served = (a18_api_versions.handle, False)
-    handler, is_flexible = served
-    exchange = Exchange(connection, header.api_key, header.api_version, header.correlation_id, is_flexible)
-    connection.expect(exchange, header.client_id)
-    handler(context, exchange, frame[header.body_position :])
+    if header.api_key != ApiKey.API_VERSIONS:
+        raise BadFrame(f"api key {header.api_key} version {header.api_version} is not served")
+    exchange = Exchange(connection, header.api_key, header.api_version, header.correlation_id, False)
+    connection.note_client(frame, read_client_id(frame, request_header_version(header.api_key, 0))[0])
+    connection.expect(exchange)
+    a18_api_versions.handle(context, exchange, frame[header.body_position :])

@@ -6,26 +6,36 @@ so that a request costs two dict or list look-ups however many partitions there 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from headrace.ids import INTERNAL_TOPICS, PartitionKey, owner_of
-from headrace.shm.cluster_view import Changes, ClusterView, TopicView, changed_topics
+from headrace.shm.cluster_view import Changes, ClusterView, PartitionView, TopicView, changed_topics
 from headrace.topic_defaults import TopicDefaults
 from headrace.workers.network.record_policy import RecordPolicy
 
 
-class Route(NamedTuple):
-    """One partition as this network worker sees it."""
+class Route:
+    """One partition as this network worker sees it. Never changed: a partition that moves has another.
 
-    topic: str
-    index: int  # type: ignore[assignment]  # shadows tuple.index
-    slot: int  # -1: not hosted here
-    key: PartitionKey
-    owner: int  # process id of the partition worker
-    leader: int  # node id, -1: none
-    leader_epoch: int
-    policy: RecordPolicy | None = None  # None: batches of v2 pass as they are
-    replicas: tuple[int, ...] = ()  # node ids
+    slot       -1: not hosted here
+    owner      process id of the partition worker
+    leader     node id, -1: none
+    policy     None: batches of v2 pass as they are
+    replicas   node ids
+    """
+
+    __slots__ = ("index", "key", "leader", "leader_epoch", "owner", "policy", "replicas", "slot", "topic")
+
+    def __init__(
+        self, topic: str, partition: PartitionView, index: int, owner: int, policy: RecordPolicy | None
+    ) -> None:
+        self.topic = topic
+        self.index = index
+        self.slot: int = partition.slot
+        self.key: PartitionKey = partition.key
+        self.owner = owner
+        self.leader: int = partition.leader
+        self.leader_epoch: int = partition.leader_epoch
+        self.policy = policy
+        self.replicas: tuple[int, ...] = partition.replicas
 
 
 class Routes:
@@ -120,5 +130,4 @@ class Routes:
     def _route(self, topic: TopicView, index: int, policy: RecordPolicy | None) -> Route:
         partition = topic.partitions[index]
         owner = self._network_count + owner_of(topic.name, index, self._partition_count)
-        place = (partition.slot, partition.key, owner)
-        return Route(topic.name, index, *place, partition.leader, partition.leader_epoch, policy, partition.replicas)
+        return Route(topic.name, partition, index, owner, policy)

@@ -13,14 +13,54 @@ from typing import Final
 from headrace.errors import ErrorCode
 from headrace.ids import RequestId
 from headrace.limits import BACKLOG_ENTRIES_MAX
-from headrace.shm.messages import ADVANCED, GROWN, RESULT, RESULT_ENTRY, SLOT_ENTRY
+from headrace.memory import view
+from headrace.runtime.outbox import commit_rings
+from headrace.shm.messages import ADVANCED, GROWN, RESULT, RESULT_ENTRY, SLOT_ENTRY, pack_result
+from headrace.shm.ring import RingWriter
 from headrace.shm.seat import Seat
 from headrace.workers.partition.replica import Replica
 
 ENTRIES_PER_MESSAGE: Final = 256
 SLOTS_PER_MESSAGE: Final = 1024
+ENTRY_BYTES: Final = 40
+MESSAGE_BYTES: Final = ENTRIES_PER_MESSAGE * ENTRY_BYTES
 
-_pack_result: Final = RESULT_ENTRY.pack
+assert RESULT_ENTRY.size == ENTRY_BYTES
+
+
+class OwedResults:
+    """RESULT entries for one network worker, as they go into its ring.
+
+    size_bytes   of them; they lie at the front of `memory`, which grows with them
+    """
+
+    __slots__ = ("memory", "size_bytes")
+
+    def __init__(self) -> None:
+        self.memory = memoryview(bytearray(MESSAGE_BYTES))
+        self.size_bytes = 0
+
+    def grow(self) -> None:
+        """Room for twice as many."""
+        grown = memoryview(bytearray(2 * len(self.memory)))
+        grown[: self.size_bytes] = self.memory[: self.size_bytes]
+        self.memory = grown
+
+    def take(self, writer: RingWriter) -> int:
+        """Write what the ring takes; returns how many messages. What does not fit stays."""
+        begun = written = 0
+        while begun < self.size_bytes:
+            end = min(begun + MESSAGE_BYTES, self.size_bytes)
+            if not writer.write(RESULT, view(self.memory, begun, end)):
+                break
+            begun = end
+            written += 1
+        if begun < self.size_bytes:
+            self.memory[: self.size_bytes - begun] = self.memory[begun : self.size_bytes]
+        elif len(self.memory) > MESSAGE_BYTES:
+            self.memory = memoryview(bytearray(MESSAGE_BYTES))
+        self.size_bytes -= begun
+        return written
 
 
 class Answers:
@@ -29,7 +69,8 @@ class Answers:
     def __init__(self, seat: Seat) -> None:
         self._seat = seat
         self._waiting = seat.partitions.waiting
-        self._results: dict[int, list[bytes]] = {}
+        self._results: dict[int, OwedResults] = {}
+        self._has_results = False  # in any of them
         self._waiting_for_end = seat.partitions.waiting_for_end
         self._advanced: dict[int, set[int]] = {}
         self._grown: dict[int, set[int]] = {}
@@ -45,12 +86,15 @@ class Answers:
         log_start_offset: int,
     ) -> None:
         """Owe one RESULT entry; see `messages.py` for its fields."""
-        entry = _pack_result(request_id, index, error, base_offset, log_append_time_ms, log_start_offset)
-        entries = self._results.get(process_id)
-        if entries is None:
-            self._results[process_id] = [entry]
-        else:
-            entries.append(entry)
+        owed = self._results.get(process_id)
+        if owed is None:
+            owed = self._results[process_id] = OwedResults()
+        begun = owed.size_bytes
+        if begun == len(owed.memory):
+            owed.grow()
+        pack_result(owed.memory, begun, request_id, index, error, base_offset, log_append_time_ms, log_start_offset)
+        owed.size_bytes = begun + ENTRY_BYTES
+        self._has_results = True
 
     def refuse(self, process_id: int, request_id: RequestId, index: int, error: ErrorCode | int) -> None:
         """Owe an error for a batch that no log has seen."""
@@ -70,7 +114,8 @@ class Answers:
 
     def is_congested(self, process_id: int) -> bool:
         """Whether too many results wait for a network worker to take more of its produces."""
-        return len(self._results.get(process_id, ())) > BACKLOG_ENTRIES_MAX
+        owed = self._results.get(process_id)
+        return owed is not None and owed.size_bytes > BACKLOG_ENTRIES_MAX * ENTRY_BYTES
 
     def forget(self, process_id: int) -> None:
         """The network worker died, and its requests with it."""
@@ -79,23 +124,29 @@ class Answers:
         self._grown.pop(process_id, None)
 
     def flush(self) -> int:
-        """Write what the rings take, commit, ring the doorbells.
+        """`write`, commit, ring the doorbells."""
+        rings: set[int] = set()
+        written = self.write(rings)
+        commit_rings(self._seat, rings)
+        return written
 
+    def write(self, rings: set[int]) -> int:
+        """Write what the rings take.
+
+        rings     those written into are added: they are to be committed, and their readers rung
         returns   ring messages written; what didn't fit stays for the next cycle
         """
-        if not self._results and not self._advanced and not self._grown:
+        if not self._has_results and not self._advanced and not self._grown:
             return 0
+        self._has_results = False
         written = 0
         for process_id in {*self._results, *self._advanced, *self._grown}:
             writer = self._seat.writers[process_id]
             before = written
-            entries = self._results.pop(process_id, None)
-            while entries:
-                if not writer.write(RESULT, b"".join(entries[:ENTRIES_PER_MESSAGE])):
-                    self._results[process_id] = entries
-                    break
-                del entries[:ENTRIES_PER_MESSAGE]
-                written += 1
+            results = self._results.get(process_id)
+            if results is not None and results.size_bytes:
+                written += results.take(writer)
+                self._has_results = self._has_results or results.size_bytes > 0
             for kind, owed in ((ADVANCED, self._advanced), (GROWN, self._grown)):
                 slots = owed.pop(process_id, None) if owed else None
                 while slots:
@@ -105,6 +156,5 @@ class Answers:
                         break
                     written += 1
             if written > before:
-                writer.commit()
-                self._seat.ring(process_id)
+                rings.add(process_id)
         return written

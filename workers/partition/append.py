@@ -18,8 +18,9 @@ from typing import Final
 
 from headrace.errors import ErrorCode, StorageFailed
 from headrace.ids import PartitionKey, RequestId
+from headrace.memory import view
 from headrace.shm.counters import PRODUCE_BATCHES, PRODUCE_BYTES, PRODUCE_ERRORS
-from headrace.shm.messages import PRODUCE, PRODUCE_HEADER, PRODUCE_PART
+from headrace.shm.messages import PRODUCE, PRODUCE_HEADER, PRODUCE_PART, unpack_produce
 from headrace.shm.partition_table import RowState
 from headrace.shm.seat import Seat
 from headrace.workers.partition.answers import Answers
@@ -32,11 +33,15 @@ ACKS_NONE: Final = 0
 ACKS_LEADER: Final = 1
 ACKS_ALL: Final = -1
 
+PRODUCE_HEADER_BYTES: Final = 32
+
 _NONE: Final = int(ErrorCode.NONE)
 _NOT_LEADER: Final = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 _NOT_ENOUGH_REPLICAS: Final = int(ErrorCode.NOT_ENOUGH_REPLICAS)
 _STORAGE_ERROR: Final = int(ErrorCode.KAFKA_STORAGE_ERROR)
 _UNKNOWN_PRODUCER: Final = int(ErrorCode.UNKNOWN_PRODUCER_ID)
+
+assert PRODUCE_HEADER.size == PRODUCE_HEADER_BYTES
 
 _log: Final = logging.getLogger(__name__)
 
@@ -71,8 +76,6 @@ class Appender:
         """
         answers = self._answers
         replicas = self._replicas.by_slot
-        unpack_header = PRODUCE_HEADER.unpack_from
-        header_bytes = PRODUCE_HEADER.size
         work = self._work
         others: list[tuple[int, memoryview]] = []
         left = iter(messages)
@@ -85,8 +88,8 @@ class Appender:
                         else:
                             others.append((kind, body))
                         continue
-                    request_id, slot, key, index, timeout_ms, acks, _version, begun = unpack_header(body)
-                    batch = body[header_bytes:]
+                    request_id, slot, key, index, timeout_ms, acks, _version, begun = unpack_produce(body, 0)
+                    batch = view(body, PRODUCE_HEADER_BYTES, len(body))
                     if begun:
                         whole = self._large.finish(process_id, request_id, index, begun, batch)
                         if whole is None:
@@ -156,7 +159,9 @@ class Appender:
         log_start = replica.log.log_start_offset
         end_offset = replica.log.log_end_offset
         is_committed = replica.high_watermark >= end_offset
-        for ticket, (error, base_offset, append_time_ms) in zip(tickets, results, strict=True):
+        assert len(results) == len(tickets)
+        for number, ticket in enumerate(tickets):
+            error, base_offset, append_time_ms = results[number]
             process_id, request_id, index, acks, timeout_ms = ticket
             if error != _NONE:
                 self._seat.counters.add(PRODUCE_ERRORS, 1)

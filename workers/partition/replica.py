@@ -37,8 +37,6 @@ from headrace.workers.partition.moved_replicas import MovedReplicas
 from headrace.workers.partition.replication.followers import Followers
 from headrace.workers.partition.replication.live_brokers import LiveBrokers
 
-_new: Final = tuple.__new__  # a third of the time of a NamedTuple's own constructor
-
 # (offset, segments version), its (segment, position)
 _Place = tuple[tuple[int, int], tuple[int, int]]
 _NOWHERE: Final[_Place] = ((-1, -1), (0, 0))
@@ -128,7 +126,7 @@ class Replica:
         self._on_failure = on_failure
         self._live = live or LiveBrokers(0)
         self._min_insync_wanted = 1
-        self._told: tuple[int, ...] = ()  # what the last row said of what others wait for
+        self._told = (-1, -1, -1, -1)  # what the last row said of what others wait for
         self._told_ends = (-1, -1)  # log start and end that followers were told of
         self._ends: dict[int, tuple[int, int]] = {}  # where appends began, lately: offset -> its place
         self._marked = _NOWHERE  # of the high watermark, where it is not the log's end
@@ -275,7 +273,8 @@ class Replica:
         else:
             self._stable = self._place_of(stable_offset, self._stable)
             lso_segment, lso_position = self._stable[1]
-        row = (
+        self._table.write(
+            self.slot,
             self.state,
             self.key,
             self._generation,
@@ -296,8 +295,7 @@ class Replica:
             self.records_appended,
             self.bytes_appended,
         )
-        self._table.publish(self.slot, _new(PartitionRow, row))
-        told = (high_watermark, stable_offset, log.log_start_offset, self.state)
+        told = (high_watermark, stable_offset, log.log_start_offset, int(self.state))
         if told != self._told:
             self._told = told
             self._moved.note(self)

@@ -143,8 +143,8 @@ class PartitionWorker(duty_cycle.Process):
         done += self._replicas.has_unopened and not self._is_closing
         if self._has_news:
             self._tell_controller()
-        done += self._answers.flush()
-        self._mailbox.flush()
+        done += self._answers.write(self._mailbox.written)
+        self._mailbox.flush()  # and the answers: a sleeper is woken once for both
         if self._peers is not None:
             done += self._peers.turn()
         return done

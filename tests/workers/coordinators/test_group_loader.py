@@ -18,7 +18,6 @@ from headrace.protocol.record_batch import (
     iterate_records,
     parse_header,
 )
-from headrace.workers.coordinators.group import GroupState
 from headrace.workers.coordinators.group_records import (
     decode_offset,
     encode_group,
@@ -27,6 +26,7 @@ from headrace.workers.coordinators.group_records import (
     offset_key_prefix,
     suffix_of,
 )
+from headrace.workers.coordinators.group_state import GroupState
 from headrace.workers.coordinators.loader import Loader
 from headrace.workers.partition.coordinator_batch import build_coordinator_batch, size_of
 

@@ -8,7 +8,7 @@ import random
 from headrace.errors import ErrorCode
 from headrace.protocol.record_batch import build_batch, parse_header
 from headrace.workers.coordinators.coordinator import Appended, AppendFailed
-from headrace.workers.coordinators.group import GroupState
+from headrace.workers.coordinators.group_state import GroupState
 from headrace.workers.coordinators.loader import Loader
 from tests.workers.coordinators.group_fixtures import DELAY_MS, GROUP, REBALANCE_MS, SESSION_MS, Desk, subscription
 

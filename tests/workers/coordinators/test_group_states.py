@@ -1,12 +1,13 @@
 """Every (state, event) cell of the group state machine: what is answered, what state follows.
 
-Holds: workers/coordinators/group.py, workers/coordinators/group_table.py
+Holds: workers/coordinators/group.py, workers/coordinators/group_state.py, workers/coordinators/group_table.py
 """
 
 import pytest
 
 from headrace.errors import ErrorCode
-from headrace.workers.coordinators.group import TRANSITIONS, Group, GroupState
+from headrace.workers.coordinators.group import TRANSITIONS, Group
+from headrace.workers.coordinators.group_state import GroupState
 from tests.workers.coordinators.group_fixtures import DELAY_MS, REBALANCE_MS, SESSION_MS, Desk, subscription
 
 STATES = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead")

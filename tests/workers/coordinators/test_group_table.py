@@ -14,7 +14,7 @@ from headrace.protocol import messages
 from headrace.workers.coordinators import group_events
 from headrace.workers.coordinators.coordinator import Appended, AppendFailed
 from headrace.workers.coordinators.effects import Answer, Append, CancelTimer, LogLine, SetTimer
-from headrace.workers.coordinators.group import TRANSITIONS, GroupState
+from headrace.workers.coordinators.group import TRANSITIONS
 from headrace.workers.coordinators.group_events import (
     AssignmentRecord,
     Commit,
@@ -31,6 +31,7 @@ from headrace.workers.coordinators.group_events import (
     Sync,
     SyncTime,
 )
+from headrace.workers.coordinators.group_state import GroupState
 from headrace.workers.coordinators.group_table import FAILED, REQUESTS, ROWS, STORED
 from headrace.workers.coordinators.refusals import refusal_of
 from headrace.workers.coordinators.state_table import IGNORED, NEVER, Cell, Mark, UnexpectedEvent, to

@@ -75,7 +75,7 @@ class Owner:
         self.requests = []
 
     def write(self, kind, header, payload):
-        self.requests.append(header + payload)
+        self.requests.append(bytes(header) + payload)
         return True
 
     def commit(self):

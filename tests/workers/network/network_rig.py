@@ -36,7 +36,7 @@ class FakeWriter:
         if not self.room:
             return False
         self.room -= 1
-        self.written.append((kind, header))
+        self.written.append((kind, bytes(header)))
         return True
 
     def commit(self):

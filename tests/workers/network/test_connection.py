@@ -133,7 +133,7 @@ def test_answers_that_wait_for_their_turn_count_as_unsent(pair):
 def test_nothing_is_read_behind_a_request_whose_answer_may_be_large(pair, key):
     connection, _peer = pair
     exchange = Exchange(connection, key, 1, 0, False)
-    connection.expect(exchange, "app")
+    connection.expect(exchange)
     assert not connection.can_take_requests
     exchange.answer_bytes(b"")
     assert connection.can_take_requests
@@ -146,7 +146,7 @@ def test_a_closed_connection_is_not_left_to_the_collector():
     connection = Connection(ours, "peer", 1, 1 << 20, set(), 0)
     freed = []
     connection.client_id = Witness(freed)
-    connection.expect(Exchange(connection, min(LARGE_ANSWERS), 1, 0, False), "app")
+    connection.expect(Exchange(connection, min(LARGE_ANSWERS), 1, 0, False))
     gc.disable()
     try:
         connection.close()
@@ -181,7 +181,7 @@ def test_a_closed_connection_holds_no_bytes_while_an_answer_is_on_its_way():
     ours.setblocking(False)
     connection = Connection(ours, "peer", 1, 1 << 30, set(), 0)
     waits = Exchange(connection, ApiKey.JOIN_GROUP, 1, 0, False)  # in the ledger until the group has joined
-    connection.expect(waits, "app")
+    connection.expect(waits)
     connection.outbox.put(bytes(1 << 20))
     peer_bytes = struct.pack(">i", 1 << 29) + bytes(60_000)
     for _ in range(4):

@@ -11,7 +11,7 @@ from headrace.protocol.record_batch import build_batch
 from headrace.settings import Settings
 from headrace.shm.cluster_view import DeletedTopic
 from headrace.shm.messages import CLIENT_HEADER
-from headrace.shm.partition_table import RowState
+from headrace.shm.partition_table import PartitionRow, RowState
 from headrace.workers.coordinators.group_records import encode_offset, offset_key_prefix, suffix_of
 from headrace.workers.partition.coordinator_host import CoordinatorHost
 from headrace.workers.partition.group_requests import GroupRequests
@@ -31,6 +31,9 @@ class Rows:
 
     def publish(self, slot, row):
         self.last = row
+
+    def write(self, slot, *fields):
+        self.publish(slot, PartitionRow(*fields))
 
     def recover_row(self, slot):
         return self.last, False

@@ -47,6 +47,9 @@ class FakeTable:
     def publish(self, slot, row):
         self.rows.append(row)
 
+    def write(self, slot, *fields):
+        self.publish(slot, PartitionRow(*fields))
+
     def recover_row(self, slot):
         return self.rows[-1], False
 
@@ -64,7 +67,7 @@ class FakeRing:
     def write(self, kind, header, payload):
         if self.is_full:
             return False
-        self.requests.append(header + payload)
+        self.requests.append(bytes(header) + payload)
         return True
 
     def commit(self):

@@ -9,7 +9,6 @@ Source: Kafka `KafkaApis.handleProduceRequest`, `ProduceRequest.validateRecords`
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import Final
 
 from headrace.errors import ErrorCode, KafkaError
@@ -17,12 +16,12 @@ from headrace.ids import INTERNAL_TOPICS
 from headrace.limits import TEMPLATES_MAX, TOPIC_NAME_LENGTH_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
-from headrace.protocol.codec import decode_request, encode_response
+from headrace.protocol.codec import encode_response
 from headrace.protocol.message_set import ENTRY_BYTES_MIN
 from headrace.protocol.record_batch import CODEC_MASK, HEADER_BYTES, MAGIC_V2, TRANSACTIONAL_BIT
 from headrace.settings import topic_values
 from headrace.shm.counters import PRODUCE_REQUESTS
-from headrace.shm.messages import PRODUCE, PRODUCE_HEADER, PRODUCE_PART, PRODUCE_PART_HEADER
+from headrace.shm.messages import PRODUCE, PRODUCE_HEADER, PRODUCE_PART, PRODUCE_PART_HEADER, pack_produce
 from headrace.shm.partition_table import RowState
 from headrace.workers.network.connection import Connection
 from headrace.workers.network.context import Context
@@ -30,6 +29,8 @@ from headrace.workers.network.exchange import Exchange
 from headrace.workers.network.opening_budget import OpeningBudget
 from headrace.workers.network.plain_admission import check_plain
 from headrace.workers.network.produce_ledger import PendingProduce, Result
+from headrace.workers.network.produce_request import read_produce
+from headrace.workers.network.produce_template import MARKS, ProduceTemplate
 from headrace.workers.network.record_policy import Buffer, RejectedRecords
 from headrace.workers.network.routes import Route
 
@@ -38,12 +39,12 @@ MAGIC_BYTE: Final = 16
 CODEC_ZSTD: Final = 4
 VERSION_OF_MAGIC_2: Final = 3
 VERSION_OF_ZSTD: Final = 7
-VERSION_OF_APPEND_TIME: Final = 2
-VERSION_OF_LOG_START: Final = 5
+PRODUCE_HEADER_BYTES: Final = 32
 
 ADMIN_CLIENT_ID: Final = "__admin_client"  # Kafka's tools may write internal topics under this name
 
-_pack_header: Final = PRODUCE_HEADER.pack
+assert PRODUCE_HEADER.size == PRODUCE_HEADER_BYTES
+
 _TopicResponse = messages.ProduceResponse.TopicProduceResponse
 _PartitionResponse = messages.ProduceResponse.PartitionProduceResponse
 _RecordError = messages.ProduceResponse.BatchIndexAndErrorMessage
@@ -52,17 +53,13 @@ _RecordError = messages.ProduceResponse.BatchIndexAndErrorMessage
 def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
     """Split the request over the rings; the last result answers it."""
     version = exchange.api_version
-    request = decode_request(ApiKey.PRODUCE, version, body)
+    request = read_produce(version, body, exchange.connection.last_topic)
     context.seat.counters.add(PRODUCE_REQUESTS, 1)
     acks = request.acks
     connection = exchange.connection
     request_id = context.produce.next_id(connection.serial)
-    topics: list[tuple[str, list[int]]] = []
-    count = 0
-    for topic in request.topic_data:
-        topics.append((topic.name, [partition.index for partition in topic.partition_data]))
-        count += len(topic.partition_data)
-    pending = PendingProduce(exchange, topics, count, _respond)
+    count = len(request.rows)
+    pending = PendingProduce(exchange, request.topics, count, _respond)
     timeout_ms = max(0, request.timeout_ms)
     if acks == 0:
         exchange.answer_nothing()
@@ -70,42 +67,38 @@ def handle(context: Context, exchange: Exchange, body: memoryview) -> None:
         _respond(pending)
     else:
         context.produce.open(request_id, pending)
-    index = 0
     budget = None
-    for topic in request.topic_data:
-        name = topic.name
-        for partition in topic.partition_data:
-            records = partition.records
-            route = context.routes.partition(name, partition.index)
-            error = _refusal(context, version, acks, records, route)
-            batch: Buffer = b""
-            begun = 0
-            if not error:
-                assert route is not None
-                assert records is not None
-                batch = records
-                if version < VERSION_OF_MAGIC_2 or route.policy is not None:
-                    budget = budget or OpeningBudget(len(body))
-                    error, batch = _apply_policy(context, pending, index, version, records, route, budget)
-                    if budget.is_heavy:  # one request may hold many batches, each within its bound
-                        context.seat.beat(context.clock.monotonic_ns())
-                elif not records[ATTRIBUTES_LOW_BYTE] & CODEC_MASK and records[MAGIC_BYTE] == MAGIC_V2:
-                    try:
-                        check_plain(records)
-                    except KafkaError as failure:
-                        error = _keep_reason(pending, index, failure)
-                if not error and PRODUCE_HEADER.size + len(batch) > context.sender.message_bytes_max(route.owner):
-                    error, begun = _begin(context, connection, request_id, index, route, batch)
-            if error:
-                _refuse(pending, index, error, acks, f"{name}-{partition.index}")
-            else:
-                assert route is not None
-                pending.owners[index] = route.owner
-                header = _pack_header(request_id, route.slot, route.key, index, timeout_ms, acks, version, begun)
-                context.sender.send(
-                    connection, route.owner, PRODUCE, header, memoryview(batch)[begun:] if begun else batch
-                )
-            index += 1
+    for index, row in enumerate(request.rows):
+        records = row.records
+        route = context.routes.partition(row.topic, row.index)
+        error = _refusal(context, version, acks, records, route)
+        batch: Buffer = b""
+        begun = 0
+        if not error:
+            assert route is not None
+            assert records is not None
+            batch = records
+            if version < VERSION_OF_MAGIC_2 or route.policy is not None:
+                budget = budget or OpeningBudget(len(body))
+                error, batch = _apply_policy(context, pending, index, version, records, route, budget)
+                if budget.is_heavy:  # one request may hold many batches, each within its bound
+                    context.seat.beat(context.clock.monotonic_ns())
+            elif not records[ATTRIBUTES_LOW_BYTE] & CODEC_MASK and records[MAGIC_BYTE] == MAGIC_V2:
+                try:
+                    check_plain(records)
+                except KafkaError as failure:
+                    error = _keep_reason(pending, index, failure)
+            if not error and PRODUCE_HEADER_BYTES + len(batch) > context.sender.message_bytes_max(route.owner):
+                error, begun = _begin(context, connection, request_id, index, route, batch)
+        if error:
+            _refuse(pending, index, error, acks, f"{row.topic}-{row.index}")
+        else:
+            assert route is not None
+            pending.owners[index] = route.owner
+            header = context.produce.header
+            pack_produce(header, 0, request_id, route.slot, route.key, index, timeout_ms, acks, version, begun)
+            payload = memoryview(batch)[begun:] if begun else batch
+            context.sender.send(connection, route.owner, PRODUCE, header, payload)
     if budget is not None and budget.is_heavy:
         context.heavy_requests += 1
     if acks != 0 and pending.remaining == 0:
@@ -204,8 +197,13 @@ def _respond(pending: PendingProduce) -> None:
     if is_single and len(pending.topics[0][0]) <= TOPIC_NAME_LENGTH_MAX:  # longer ones, of no topic, fill the memory
         name, indexes = pending.topics[0]
         error, base_offset, append_time_ms, log_start_offset = pending.results[0]  # type: ignore[misc]
-        template = _templates.get((exchange.api_version, name)) or _template(exchange.api_version, name)
-        exchange.answer_bytes(template.fill(indexes[0], error, base_offset, append_time_ms, log_start_offset))
+        version = exchange.api_version
+        template = exchange.connection.template
+        if template is None or template.version != version or template.name != name:
+            template = exchange.connection.template = _templates.get((version, name)) or _template(version, name)
+        exchange.answer_frame(
+            template.fill(exchange.correlation_id, indexes[0], error, base_offset, append_time_ms, log_start_offset)
+        )
         return
     results = iter(pending.results)
     texts = pending.texts or {}
@@ -238,31 +236,15 @@ def _partition_response(
     )
 
 
-class _Template:
-    """The response for one partition of a topic, encoded once: only the numbers in its middle change."""
-
-    __slots__ = ("_pack", "_prefix", "_suffix", "_values")
-
-    def __init__(self, version: int, name: str) -> None:
-        marks = (0x01020304, 0x0506, 0x0708090A0B0C0D0E, 0x1112131415161718, 0x2122232425262728)
-        one = _partition_response(marks[0], marks[1:], None)
-        response = messages.ProduceResponse(responses=[_TopicResponse(name=name, partition_responses=[one])])
-        body = encode_response(ApiKey.PRODUCE, version, response)
-        self._values = 3 + (version >= VERSION_OF_APPEND_TIME) + (version >= VERSION_OF_LOG_START)
-        middle = Struct(">ihqqq"[: self._values + 1])
-        self._pack = middle.pack
-        self._prefix, _, self._suffix = body.rpartition(middle.pack(*marks[: self._values]))
-
-    def fill(self, *numbers: int) -> bytes:
-        """index, error, base offset, log append time, log start offset: those that the version has."""
-        return self._prefix + self._pack(*numbers[: self._values]) + self._suffix
-
-
-def _template(version: int, name: str) -> _Template:
+def _template(version: int, name: str) -> ProduceTemplate:
+    """The response for one partition of a topic, encoded once."""
     if len(_templates) >= TEMPLATES_MAX:
         _templates.clear()
-    template = _templates[version, name] = _Template(version, name)
+    one = _partition_response(*MARKS[:1], MARKS[1:], None)
+    response = messages.ProduceResponse(responses=[_TopicResponse(name=name, partition_responses=[one])])
+    body = encode_response(ApiKey.PRODUCE, version, response)
+    template = _templates[version, name] = ProduceTemplate(version, name, body)
     return template
 
 
-_templates: Final[dict[tuple[int, str], _Template]] = {}
+_templates: Final[dict[tuple[int, str], ProduceTemplate]] = {}
