@@ -9,7 +9,6 @@ import pytest
 from tests.spark_peer import topics
 from tests.spark_peer.sides import NODE_SETTINGS, SETTINGS, Pair, Side
 
-os.environ["PYSPARK_PYTHON"] = sys.executable
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
 
@@ -21,6 +20,7 @@ def spark(tmp_path_factory):
     from bench.peers import jars
     from headrace.spark import register
 
+    os.environ["PYSPARK_PYTHON"] = str(python_of(tmp_path_factory.mktemp("python")))
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.jars", ",".join(map(str, jars("connector"))))
@@ -38,6 +38,18 @@ def spark(tmp_path_factory):
     register(session)
     yield session
     session.stop()
+
+
+def python_of(directory):
+    """This interpreter, as a program that takes pyspark from where it is installed.
+
+    Spark tells its Python processes to take it from pyspark.zip, and each of them compiles what it imports from there. A stream starts
+    several, which have ten seconds each, whatever the machine does beside.
+    """
+    program = directory / "python"
+    program.write_text(f'#!/bin/sh\nunset PYTHONPATH\nexec {sys.executable} "$@"\n')
+    program.chmod(0o755)
+    return program
 
 
 ROCKS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"  # transformWithState asks for it
