@@ -95,7 +95,9 @@ def parse_options(
     check_properties(given)
     for key in given:
         if is_stream and key in NAMES and key.startswith("ending"):
-            raise ValueError(f"option {NAMES[key]} is not allowed in a stream, which has no end")
+            if NAMES[key] != "endingTimestamp":
+                raise ValueError(f"option {NAMES[key]} is not allowed in a stream, which has no end")
+            warnings.warn("option endingTimestamp applies to batches only: ignored in a stream", stacklevel=2)
         if NAMES.get(key) in IN_STREAMS and is_stream is False:
             warnings.warn(f"option {NAMES[key]} applies to streams only: ignored in a batch", stacklevel=2)
         elif key not in NAMES and not key.startswith(("kafka.", DECODE_PREFIX)) and key not in INTERNAL:

@@ -10,8 +10,11 @@ from tests.spark_peer.queries import Checkpoint
 
 pytestmark = pytest.mark.interop
 
-PATIENCE_S = 120
-HEADERS = "array(named_struct('key', 'h', 'value', CAST(CAST(id AS STRING) AS BINARY)), named_struct('key', 'n', 'value', CAST(NULL AS BINARY)))"
+PATIENCE_S = 600
+HEADERS = (
+    "array(named_struct('key', 'h', 'value', CAST(CAST(id AS STRING) AS BINARY)), "
+    "named_struct('key', 'n', 'value', CAST(NULL AS BINARY)))"
+)
 ROWS = "SELECT *, CAST(id % 3 AS INT) AS third FROM range(0, 60, 1, 1)"
 # the connector's producer gives up soon where there is no such topic
 GIVING_UP = {
