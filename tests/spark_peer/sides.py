@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from tests.support.waiting import wait_until
@@ -84,8 +84,7 @@ class Pair:
     def create(self, topic, partitions=1, **config):
         config = {name.replace("_", "."): str(value) for name, value in config.items()}
         for client in self.clients.values():
-            for future in client.create_topics([NewTopic(topic, partitions, 1, config=config)]).values():
-                future.result(PATIENCE_S)
+            wait_until(lambda client=client: _create(client, topic, partitions, config), f"{topic} can't be created")
         for side in self.sides.values():
             wait_until(lambda side=side: self._has(side, topic, partitions), f"{topic} is not there")
 
@@ -150,3 +149,15 @@ def write(bootstrap, topic, partition, records, codec="none", **settings):
         )
     assert producer.flush(PATIENCE_S) == 0
     assert not failures, failures[0]
+
+
+def _create(client, topic, partitions, config):
+    """False where a topic of that name is still being deleted, which Apache Kafka does after it has answered."""
+    (future,) = client.create_topics([NewTopic(topic, partitions, 1, config=config)]).values()
+    try:
+        future.result(PATIENCE_S)
+    except KafkaException as failure:
+        if failure.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise
+        return False
+    return True
