@@ -143,6 +143,8 @@ def divide(
     """(partition, start, end) of every range: the connector's, or finer ones for `scan`."""
     ranges = [(name, start, end) for name, (start, end) in bounds.items() if start < end]
     most = options.max_records_per_partition
+    if options.counts_empty and most is None and (options.min_partitions or 0) <= len(bounds):
+        return [(name, start, end) for name, (start, end) in bounds.items()]
     if most is not None:
         ranges = [
             (name, low, high)

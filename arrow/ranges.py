@@ -15,6 +15,7 @@ import pyarrow as pa
 from headrace.arrow.local_range import local_directory, read_local
 from headrace.arrow.remote_range import read_remote
 from headrace.arrow.rows import Rows
+from headrace.arrow.tally import Tally
 
 ROWS_PER_BATCH = 50_000
 PATIENCE_S = 120.0  # the connector's: kafkaConsumer.pollTimeoutMs, which is spark.network.timeout
@@ -60,19 +61,27 @@ class OffsetRange:
 
 
 def read_range(
-    one: OffsetRange, columns: Sequence[str], rows_per_batch: int = ROWS_PER_BATCH, are_views: bool = False
+    one: OffsetRange,
+    columns: Sequence[str],
+    rows_per_batch: int = ROWS_PER_BATCH,
+    are_views: bool = False,
+    tally: Tally | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The records of a range as Arrow batches.
 
     are_views   keys and values are views into mapped files, not copies (`views.py`)
+    tally       counts the bytes, as they are read
 
     raises      CorruptRange, naming file and position; TopicRecreated; TimestampOverflow; KafkaError
                 or ConnectionFailed over the network
     """
     rows = Rows(one, columns, rows_per_batch, are_views)
+    if tally is not None:
+        rows.tally = tally
     directory = local_directory(one)
     if directory is not None:
         yield from read_local(one, directory, rows)
     if rows.next_offset < one.end:
+        rows.is_remote = True
         yield from read_remote(one, rows)
     yield from rows.finish()

@@ -26,6 +26,7 @@ from headrace.arrow.decode import (
     walk_records,
 )
 from headrace.arrow.errors import CorruptRange
+from headrace.arrow.tally import Tally
 from headrace.arrow.transactions import NONE_ABORTED
 from headrace.limits import DECOMPRESSED_BYTES_MAX
 from headrace.protocol.compression import CompressionError, decompress
@@ -53,6 +54,8 @@ class Rows:
 
     aborted       transactions whose batches are left out (`transactions.py`)
     next_offset   after what was read
+    tally         of the bytes that were walked
+    is_remote     they come over the network
     """
 
     def __init__(self, one: OffsetRange, columns: Sequence[str], rows_per_batch: int, are_views: bool = False) -> None:
@@ -61,6 +64,8 @@ class Rows:
         self._rows_per_batch = rows_per_batch
         self.are_views = are_views
         self.aborted = NONE_ABORTED
+        self.tally = Tally()
+        self.is_remote = False
         self._chunk = self._new(rows_per_batch, None)
         self._where = ""
         self._origin = 0
@@ -72,6 +77,13 @@ class Rows:
         where    names the bytes in errors
         origin   what the first of them is in that file
         """
+        stopped = yield from self._walk(data, position, end, where, origin)
+        self.tally.add(stopped - position, self.is_remote)
+
+    def _walk(
+        self, data: Any, position: int, end: int, where: str, origin: int
+    ) -> Generator[pa.RecordBatch, None, int]:
+        """As `add`; returns the position after what was read."""
         self._where, self._origin = where, origin
         data.flags.writeable = False  # one type for the kernels, mapped or not: they are compiled once
         low, high = self.next_offset, self._range.end
@@ -90,7 +102,7 @@ class Rows:
                 position += header.size_bytes
                 if header.last_offset >= high - 1:
                     self.next_offset = high
-                    return
+                    return position
             elif outcome == WALK_PAUSED:
                 if chunk.size_bytes >= BYTES_PER_BATCH:
                     yield from self._flush(0)
@@ -99,13 +111,13 @@ class Rows:
                 yield from self._flush(count)
             elif outcome == WALK_DONE:
                 self.next_offset = high
-                return
+                return position
             elif outcome == WALK_OLD or _is_old_tail(data, position, end):
                 position = yield from self._add_old(data, position, end)
                 if self.next_offset >= high:
-                    return
+                    return position
             elif outcome == WALK_END and position == end:
-                return
+                return position
             else:
                 raise self._refusal(data, position, end, outcome)
 
@@ -170,7 +182,7 @@ class Rows:
         except (CorruptRecord, CompressionError) as failure:
             name = f"{self._range.topic}-{self._range.partition}"
             raise CorruptRange(f"{name}: {where}: the entry at byte {origin + position}: {failure}") from None
-        yield from self.add(np.frombuffer(run.batch, np.uint8), 0, len(run.batch), where, origin + position)
+        yield from self._walk(np.frombuffer(run.batch, np.uint8), 0, len(run.batch), where, origin + position)
         self._where, self._origin = where, origin
         if run.last_offset >= high - 1:
             self.next_offset = high

@@ -39,6 +39,7 @@ class ScanOptions:
     """What to read.
 
     splits           also without `min_partitions`, into as many ranges as there are cores
+    counts_empty     a partition without records has a range, and counts against `min_partitions`: as in a batch of the connector
     attempts         attempts at planning, each waits for an unavailable broker
     retry_pause_s    between two attempts at such a broker
     patience_s       of a task for an unavailable broker
@@ -60,6 +61,7 @@ class ScanOptions:
     checks_crcs: bool = True
     columns: tuple[str, ...] | None = None
     splits: bool = False
+    counts_empty: bool = False
     attempts: int = 3
     retry_pause_s: float = 1.0
     patience_s: float = PATIENCE_S

@@ -1,5 +1,5 @@
 """Spark reads segments from the page cache: `scan`, `aggregate`, `stream`, `register` (for `.format`), `write_parquet`; `table`;
-`refresh`, `explain`.
+`refresh`, `explain`, `read_counts`.
 
 What `decode=` takes is in `headrace.spark.decoding`. Without PySpark the other modules serve `headrace.arrow`; these names say what to
 install then.
@@ -19,7 +19,7 @@ _EXTRA = ("pyarrow", "pyspark", "numba", "llvmlite", "pandas")
 try:
     from headrace.spark.aggregate import aggregate
     from headrace.spark.datasource import register
-    from headrace.spark.explain import explain
+    from headrace.spark.explain import explain, read_counts
     from headrace.spark.parquet import write_parquet
     from headrace.spark.refresh import refresh
     from headrace.spark.scan import scan
@@ -43,4 +43,4 @@ def table(spark: Any, topic: str, **given: Any) -> Any:
     return importlib.import_module("headrace.load.spark_table").table(spark, topic, **given)
 
 
-__all__ = ["aggregate", "explain", "refresh", "register", "scan", "stream", "table", "write_parquet"]
+__all__ = ["aggregate", "explain", "read_counts", "refresh", "register", "scan", "stream", "table", "write_parquet"]

@@ -74,9 +74,10 @@ _CHOICES = {
     "client.dns.lookup": ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
     "isolation.level": ("read_uncommitted", "read_committed"),
     "metadata.recovery.strategy": ("none", "rebootstrap"),
-    "metrics.recording.level": ("info", "debug", "trace"),
+    "metrics.recording.level": ("INFO", "DEBUG", "TRACE"),
     "group.protocol": ("classic", "consumer"),
 }
+_IN_ANY_CASE = {"metadata.recovery.strategy", "group.protocol"}  # the other words are as they are spelt
 _TEXTS = {
     "bootstrap.servers",
     "client.id",
@@ -124,7 +125,7 @@ def _check_value(option: str, value: str) -> None:
         if text.lower() not in ("true", "false"):
             raise ValueError(f"option {option} {value!r} must be true or false")
     elif name in _CHOICES:
-        if text.lower() not in _CHOICES[name]:
+        if (text.lower() if name in _IN_ANY_CASE else text) not in _CHOICES[name]:
             raise ValueError(f"option {option} {value!r} must be {' or '.join(_CHOICES[name])}")
     elif name not in _TEXTS and not option.startswith(_SECURITY):
         warnings.warn(f"option {option} is not a Kafka consumer property: ignored", stacklevel=4)

@@ -12,6 +12,7 @@ fetched over the network; `scan` and `stream` place their tasks.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -52,13 +53,16 @@ class HeadraceReader(DataSourceReader):
         self._reading = reading
 
     def partitions(self) -> list[InputPartition]:
-        """One for each range."""
-        return [RangePartition(one) for one in plan(self._options)]
+        """One for each range; as in the connector, also for a partition without records."""
+        return [RangePartition(one) for one in plan(replace(self._options, counts_empty=True))]
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """The records of one range."""
-        if partition is not None and partition.value is not None:
-            yield from self._reading.batches(OffsetRange.from_bytes(bytes(partition.value)))
+        if partition is None or partition.value is None:
+            return
+        one = OffsetRange.from_bytes(bytes(partition.value))
+        if one.start < one.end:
+            yield from self._reading.batches(one)
 
 
 class HeadraceDataSource(DataSource):

@@ -20,6 +20,7 @@ from headrace.arrow.ranges import OffsetRange
 from headrace.limits import EXPLAINED_SCANS_MAX
 from headrace.log.names import LOG_SUFFIX, path_of, segment_bases
 from headrace.spark.options import parse_options
+from headrace.spark.read_counts import ReadCounts, counts_of
 from headrace.spark.reading import Reading, reading_of
 from headrace.spark.refresh import source_of
 
@@ -33,12 +34,8 @@ def explain(frame: DataFrame) -> str:
 
     raises   ValueError, if it reads nothing of headrace in a classic session
     """
-    execution = getattr(getattr(frame, "_jdf", None), "queryExecution", None)
-    if execution is None:
-        raise ValueError("explain needs a classic session")
-    analyzed = execution().analyzed()
-    names = dict.fromkeys(_NAME.findall(str(analyzed.toString())))
-    found = ["\n".join(_scan_lines(*_scans[name])) for name in names if name in _scans]
+    analyzed = _analyzed(frame, "explain")
+    found = ["\n".join([*_scan_lines(*_scans[name]), *_count_lines(name)]) for name in _names(analyzed)]
     leaves = analyzed.collectLeaves()
     for index in range(leaves.size()):
         leaf = leaves.apply(index)
@@ -47,6 +44,30 @@ def explain(frame: DataFrame) -> str:
     if not found:
         raise ValueError("this DataFrame reads nothing by headrace's scan or .format")
     return "\n\n".join(found)
+
+
+def read_counts(frame: DataFrame) -> ReadCounts:
+    """Bytes that the scans of a DataFrame have read so far, from files and over the network, in all actions on it.
+
+    raises   ValueError, if there is no scan of headrace in it, or in Spark Connect
+    """
+    names = _names(_analyzed(frame, "read_counts"))
+    if not names:
+        raise ValueError("this DataFrame reads nothing by headrace's scan, which counts")
+    found = [counts_of(name) for name in names]
+    return ReadCounts(sum(one.local_bytes for one in found), sum(one.remote_bytes for one in found))
+
+
+def _analyzed(frame: DataFrame, what: str) -> Any:
+    execution = getattr(getattr(frame, "_jdf", None), "queryExecution", None)
+    if execution is None:
+        raise ValueError(f"{what} needs a classic session")
+    return execution().analyzed()
+
+
+def _names(analyzed: Any) -> list[str]:
+    """Of the scans in a plan."""
+    return [name for name in dict.fromkeys(_NAME.findall(str(analyzed.toString()))) if name in _scans]
 
 
 def remember(reading: Reading, tasks: Sequence[Sequence[OffsetRange]], map_batches: Callable[..., Any] | None) -> str:
@@ -71,6 +92,15 @@ def _scan_lines(reading: Reading, tasks: Sequence[Sequence[OffsetRange]], mapped
         *_reading_lines(reading),
     ]
     return [*lines, f"  then    map_batches {mapped}"] if mapped else lines
+
+
+def _count_lines(name: str) -> list[str]:
+    counts = counts_of(name)
+    if not counts.local_bytes + counts.remote_bytes:
+        return []
+    return [
+        f"  read    {counts.local_bytes:,} bytes from files of the tasks' hosts, {counts.remote_bytes:,} over the network"
+    ]
 
 
 def _source_lines(leaf: Any) -> list[str]:

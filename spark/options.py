@@ -95,7 +95,9 @@ def parse_options(
     check_properties(given)
     for key in given:
         if is_stream and key in NAMES and key.startswith("ending"):
-            raise ValueError(f"option {NAMES[key]} is not allowed in a stream, which has no end")
+            if NAMES[key] != "endingTimestamp":
+                raise ValueError(f"option {NAMES[key]} is not allowed in a stream, which has no end")
+            warnings.warn("option endingTimestamp applies to batches only: ignored in a stream", stacklevel=2)
         if NAMES.get(key) in IN_STREAMS and is_stream is False:
             warnings.warn(f"option {NAMES[key]} applies to streams only: ignored in a batch", stacklevel=2)
         elif key not in NAMES and not key.startswith(("kafka.", DECODE_PREFIX)) and key not in INTERNAL:
@@ -112,6 +114,7 @@ def parse_options(
     decode = decode or decoded
     columns = given.get("columns")
     decoded_names = () if decode is None else decode.fields().names
+    _check_trigger(given)
     checks_crcs = bool_of(given, "checkCrcs", given.get(CHECK_CRCS, "true").strip().lower() == "true")
     parsed = SourceOptions(
         bootstrap_servers=given[BOOTSTRAP_SERVERS],
@@ -125,7 +128,7 @@ def parse_options(
         fails_on_data_loss=bool_of(given, "failOnDataLoss", True),
         includes_headers=bool_of(given, "includeHeaders", False),
         unmatched_timestamp_is_latest=_strategy(given) == "latest",
-        read_committed=given.get(ISOLATION_LEVEL, "").strip().lower() == "read_committed",
+        read_committed=given.get(ISOLATION_LEVEL, "").strip() == "read_committed",
         checks_crcs=checks_crcs,
         gives_pages_back=bool_of(given, "givePagesBack", True),
         columns=check_columns(columns, decoded_names) if columns is not None else None,
@@ -136,6 +139,15 @@ def parse_options(
     )
     _check_order(parsed)
     return parsed
+
+
+def _check_trigger(given: Mapping[str, str]) -> None:
+    """raises   ValueError, if a micro-batch would have more offsets at least than at most; in a batch too, as the connector does"""
+    if not {"minoffsetspertrigger", "maxoffsetspertrigger"} <= given.keys():
+        return
+    least, most = (integer_of(given[name.lower()], name) for name in ("minOffsetsPerTrigger", "maxOffsetsPerTrigger"))
+    if least > most:
+        raise ValueError(f"option minOffsetsPerTrigger {least} must be at most maxOffsetsPerTrigger ({most})")
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ Runs in: made and checked in Spark's driver, pickled, used in the Python workers
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 
 from headrace.arrow.columns import ARROW_TYPES, check_columns
 from headrace.arrow.ranges import ROWS_PER_BATCH, OffsetRange, read_range
+from headrace.arrow.tally import Tally
 from headrace.spark.column_types import SPARK_TYPES
 from headrace.spark.decoding.ddl import parse_ddl
 from headrace.spark.decoding.decode_plan import DecodePlan
@@ -28,11 +29,15 @@ Where = Any  # pyarrow.compute.Expression, or RecordBatch -> boolean array
 
 @dataclass(frozen=True)
 class Reading:
-    """Columns of the result in their order; which of them are decoded, and how; the filter."""
+    """Columns of the result in their order; which of them are decoded, and how; the filter.
+
+    count   called after each range with the bytes read of it (`read_counts.py`)
+    """
 
     names: tuple[str, ...]
     decode: DecodePlan | None = None
     where: Where = None
+    count: Callable[[Tally], None] | None = None
 
     def spark_schema(self) -> StructType:
         """The result's columns as Spark types."""
@@ -64,10 +69,18 @@ class Reading:
 
     def batches(self, one: OffsetRange, rows_per_batch: int = ROWS_PER_BATCH) -> Iterator[pa.RecordBatch]:
         """The records of a range. raises what `read_range` raises; UndecodableRecord; RegistryUnavailable"""
-        found = read_range(one, self.sources(), rows_per_batch)
+        found = self._read(one, rows_per_batch)
         if self.decode is not None:
             found = _decoded(found, self.decode, self.names, one)
         return _filtered(found, self.where)
+
+    def _read(self, one: OffsetRange, rows_per_batch: int) -> Iterator[pa.RecordBatch]:
+        tally = Tally()
+        try:
+            yield from read_range(one, self.sources(), rows_per_batch, tally=tally)
+        finally:
+            if self.count is not None:
+                self.count(tally)
 
 
 def reading_of(options: SourceOptions, columns: str | Sequence[str] | None, where: Where = None) -> Reading:

@@ -35,6 +35,7 @@ from headrace.spark.executor_python import check_python
 from headrace.spark.explain import remember
 from headrace.spark.options import SOON, SourceOptions, parse_options
 from headrace.spark.packing import packed
+from headrace.spark.read_counts import counted
 from headrace.spark.reading import Reading, Where, reading_of
 from headrace.spark.result_schema import conformed
 
@@ -108,6 +109,8 @@ def frame_of(
     wanted: StructType | None,
 ) -> DataFrame:
     """The ranges of tasks as a DataFrame, read where their files are; the rest as in `scan`."""
+    name = remember(reading, tasks, map_batches)
+    reading = counted(spark, reading, name)
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -115,7 +118,7 @@ def frame_of(
                 found = reading.batches(OffsetRange.from_bytes(descriptor))
                 yield from found if map_batches is None else conformed(map_batches(found), wanted)
 
-    read.__name__ = remember(reading, tasks, map_batches)  # which Spark shows in its plans
+    read.__name__ = name  # which Spark shows in its plans
     return located_tasks(spark, tasks).mapInArrow(read, wanted if wanted is not None else reading.spark_schema())
 
 

@@ -58,8 +58,6 @@ def parse_stream_options(options: Mapping[str, str]) -> StreamOptions:
     scan = parse_options(given, is_stream=True)
     most = number_of(given, "maxOffsetsPerTrigger", 1)
     least = number_of(given, "minOffsetsPerTrigger", 1)
-    if most is not None and least is not None and least > most:
-        raise ValueError(f"option minOffsetsPerTrigger {least} must be at most maxOffsetsPerTrigger ({most})")
     group = given.get(COMMIT_GROUP, "").strip()
     if COMMIT_GROUP in given and not group:
         raise ValueError(f"option {COMMIT_GROUP} is empty")

@@ -16,7 +16,14 @@ ABOUT_MORE = {
     "tests/workers/coordinators/test_pure_coordinators.py": "imports of the whole room",
 }
 # folders whose tests run whole nodes: what they hold they do not import
-WHOLE_NODES = ("tests/e2e/", "tests/interop/", "tests/chaos/", "tests/systemd/")
+WHOLE_NODES = (
+    "tests/e2e/",
+    "tests/interop/",
+    "tests/chaos/",
+    "tests/spark_hosts/",
+    "tests/spark_peer/",
+    "tests/systemd/",
+)
 
 
 @cache

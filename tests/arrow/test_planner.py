@@ -90,6 +90,13 @@ def test_ranges_are_as_many_as_the_connector_makes(sizes, least, most, wanted):
     assert sum(high - low for _name, low, high in ranges) == sum(sizes)
 
 
+def test_in_a_batch_of_the_connector_partitions_without_records_count():
+    bounds = {A0: (0, 100), A1: (10, 10)}
+    for least, wanted in ((None, [(A0, 0, 100), (A1, 10, 10)]), (2, [(A0, 0, 100), (A1, 10, 10)]), (3, 3)):
+        found = divide(ScanOptions("h:1", min_partitions=least, counts_empty=True), bounds)
+        assert found == wanted or (len(found) == wanted and {name for name, _low, _high in found} == {A0})
+
+
 def test_a_scan_splits_what_one_core_would_read_alone():
     bounds = {A0: (0, 90), A1: (0, 10)}
     assert len(divide(ScanOptions("h:1"), bounds, 4)) == 2

@@ -68,6 +68,8 @@ def test_what_the_kafka_source_forbids_is_refused_with_advice(option):
         ({"maxRecordsPerPartition": "-5"}, "at least 1"),
         ({"failOnDataLoss": "perhaps"}, "true or false"),
         ({"kafka.isolation.level": "serializable"}, "read_committed"),
+        ({"kafka.isolation.level": "READ_COMMITTED"}, "read_committed"),
+        ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "3"}, "9 must be at most maxOffsetsPerTrigger"),
         ({"startingOffsetsByTimestampStrategy": "earliest"}, "error or latest"),
         ({"subscribePattern": "a"}, "exactly one of subscribe, subscribePattern, assign"),
         ({"subscribe": " , "}, "subscribe ' , ' contains no topic"),

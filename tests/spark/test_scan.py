@@ -1,6 +1,6 @@
 """`scan`: what crosses to the JVM is what was asked for.
 
-Holds: spark/errors.py, spark/result_schema.py
+Holds: arrow/tally.py, spark/errors.py, spark/read_counts.py, spark/result_schema.py
 """
 
 from dataclasses import replace
@@ -20,7 +20,7 @@ from headrace.errors import KafkaError
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.record_batch import Record
-from headrace.spark import explain, scan
+from headrace.spark import explain, read_counts, scan
 from headrace.spark.scan import located, tell_placement
 
 NAMES = [TopicPartition("clicks", partition) for partition in range(3)]
@@ -133,6 +133,24 @@ def test_a_filter_narrows_the_plan_and_explain_says_so(spark, clicks, broker):
     told = explain(frame)
     assert "10 offsets" in told
     assert "pushed  offset >= 190: offsets before and after are not read" in told
+
+
+def test_bytes_are_counted_by_where_they_come_from(spark, clicks, broker, remote_broker):
+    stored = sum(path.stat().st_size for name in NAMES for path in clicks.partition_directory(name).glob("*.log"))
+    here = scan(spark, "clicks", bootstrap_servers=broker.address, min_partitions=3)
+    away = scan(spark, "clicks", bootstrap_servers=remote_broker.address, min_partitions=3)
+    assert (read_counts(here), read_counts(here).local_share) == ((0, 0), 1.0)
+    assert here.count() == 600
+    assert away.where("partition > 0").count() == 400
+    assert read_counts(here) == (stored, 0)
+    assert read_counts(away) == (0, stored)
+    assert f"{stored:,} bytes from files of the tasks' hosts, 0 over the network" in explain(here)
+    both = here.select("offset").union(away.select("offset"))
+    assert both.count() == 1200  # which reads both once more
+    assert read_counts(both) == (2 * stored, 2 * stored)
+    assert read_counts(both).local_share == 0.5
+    with pytest.raises(ValueError, match="reads nothing by headrace's scan"):
+        read_counts(spark.range(3))
 
 
 def test_an_empty_topic_is_an_empty_frame(spark, log, broker):

@@ -40,7 +40,6 @@ def test_delays(text, milliseconds):
     [
         ({"endingOffsets": "latest"}, "option endingOffsets is not allowed in a stream"),
         ({"endingOffsetsByTimestamp": '{"a":{"0":1}}'}, "option endingOffsetsByTimestamp is not allowed in a stream"),
-        ({"endingTimestamp": "1"}, "option endingTimestamp is not allowed in a stream"),
         ({"maxOffsetsPerTrigger": "0"}, "option maxOffsetsPerTrigger 0 must be at least 1"),
         ({"minOffsetsPerTrigger": "x"}, "option minOffsetsPerTrigger 'x' must be a whole number"),
         (
@@ -78,3 +77,8 @@ def test_a_start_that_would_be_later_after_a_crash_is_known_as_such(options, may
 def test_latest_and_earliest_are_offsets_of_a_stream():
     start = parse(startingOffsets='{"a":{"0":-1,"1":-2,"2":7}}').scan.start
     assert [start.offsets[TopicPartition("a", number)] for number in range(3)] == [LATEST, EARLIEST, 7]
+
+
+def test_an_end_by_one_time_is_ignored_as_the_connector_does():
+    with pytest.warns(UserWarning, match="option endingTimestamp applies to batches only: ignored in a stream"):
+        parse(endingTimestamp="1")
