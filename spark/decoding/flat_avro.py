@@ -43,7 +43,9 @@ class FlatAvro:
     steps: Any
     symbols: Mapping[int, tuple[str, ...]]
 
-    def columns(self, values: pa.Array, types: Sequence[Any], skipped_bytes: int = 0) -> tuple[list[pa.Array], Any] | None:
+    def columns(
+        self, values: pa.Array, types: Sequence[Any], skipped_bytes: int = 0
+    ) -> tuple[list[pa.Array], Any] | None:
         """(columns of these Arrow types, whether each row is sound); None, where a string is not UTF-8.
 
         A null is sound. Rows that are not are null.
@@ -142,9 +144,7 @@ def _step(kind: Any, named: dict[str, Any]) -> tuple[int, int, int, int, tuple[s
 
 
 @compiled()
-def _walk_one(
-    source: int, position: int, end: int, steps: Any, row: int, numbers: Any, lengths: Any
-) -> bool:
+def _walk_one(source: int, position: int, end: int, steps: Any, row: int, numbers: Any, lengths: Any) -> bool:
     """One record in its columns; False, if it is not exactly one of the schema."""
     for index in range(steps.shape[0]):
         kind, null_branch, slot, size = steps[index, 0], steps[index, 1], steps[index, 2], steps[index, 3]

@@ -306,7 +306,11 @@ def test_workers_are_forked_with_their_imports_done(spark):
 
         list(batches)
         fork = open(f"/proc/{os.getppid()}/cmdline").read()
-        found = {"daemon": fork.split("\0")[2], "pyspark": sys.modules["pyspark"].__file__, "kernels": "headrace.arrow.decode" in sys.modules}
+        found = {
+            "daemon": fork.split("\0")[2],
+            "pyspark": sys.modules["pyspark"].__file__,
+            "kernels": "headrace.arrow.decode" in sys.modules,
+        }
         yield pa.RecordBatch.from_pylist([found])
 
     frame = spark.range(1).mapInArrow(modules, "daemon string, pyspark string, kernels boolean")

@@ -92,7 +92,11 @@ def test_as_fastavro_reads_them_also_where_bytes_are_damaged(seed, monkeypatch):
 
 def test_sound_records_never_reach_fastavro(monkeypatch):
     dice = random.Random(7)
-    schema = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "long"}, {"name": "s", "type": ["null", "string"]}]}
+    schema = {
+        "type": "record",
+        "name": "R",
+        "fields": [{"name": "a", "type": "long"}, {"name": "s", "type": ["null", "string"]}],
+    }
     records = [record_of(dice, schema) for _ in range(20)]
     asked = []
     real = avro_records.decode_rows
@@ -142,5 +146,7 @@ def test_the_wire_format_of_the_readers_own_schema_goes_the_same_way(monkeypatch
     ],
 )
 def test_what_is_not_flat_is_left_to_fastavro(kind):
-    plain = fastavro.parse_schema({"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}, {"name": "b", "type": kind}]})
+    plain = fastavro.parse_schema(
+        {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}, {"name": "b", "type": kind}]}
+    )
     assert flat_avro(plain, ["a"], [pa.int32()]) is None
