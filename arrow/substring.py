@@ -1,4 +1,4 @@
-"""`Contains`: which values hold some bytes, 64 of them looked at in one step.
+"""`Contains`: which values hold some bytes, compared 64 at a time.
 
 Arrow's `match_substring` goes byte by byte: 1.7 ns for each, ten times what reading a record costs. Here the first and the last byte of the
 needle are compared with whole blocks of all values of a batch, one after the other as they lie in its buffer; only where both
@@ -43,7 +43,7 @@ def _may_begin(source: int, position: int, first: int, last: int, distance: int)
 
 @compiled()
 def _is_at(source: int, position: int, needle: int, size: int) -> bool:
-    for index in range(size):
+    for index in range(size):  # noqa: SIM110 - no generators in a kernel
         if load_byte(source + position + index) != load_byte(needle + index):  # type: ignore[call-arg]
             return False
     return True

@@ -73,7 +73,7 @@ def scans(table: Table, servers: list[Server], found: Sequence[SparkTopic], roun
 
 
 def scan_aim(query: str, topic: SparkTopic) -> float:
-    """At least so many times the connector."""
+    """At least this number of times the connector."""
     return SCAN_AIMS[query] if topic.codec == "none" else SCAN_AIMS_COMPRESSED.get(query, SCAN_AIMS[query])
 
 

@@ -4,7 +4,7 @@
 
 A producer writes sequence numbers (acks=all) into four partitions of one node; `headrace load --every` commits them to the table and
 is killed (SIGKILL) every so often and started again. Meanwhile DuckDB and Polars take turns with the whole history and the live log as
-one table; with `--spark` so does Spark, in a warm session, so many times. Each query has to have, for each partition, every number up to
+one table; with `--spark N` so does Spark, N times, in a warm session. Each query has to have, for each partition, every number up to
 the greatest that it has, once, and all that were acknowledged when it began. Its delay: from there to its result, so what a user waits for
 what was acknowledged a moment before.
 

@@ -27,7 +27,7 @@ WITHIN_ZIP = "pyspark/version.py"
 
 
 def prefer_installed(path: MutableSequence[str]) -> None:
-    """Move Spark's zips behind the installed PySpark, if that is of the same version: its modules are compiled.
+    """Move Spark's zips after the installed PySpark, if that is of the same version: its modules are compiled.
 
     path   `sys.path`, in which Spark puts its zips first
     """

@@ -156,7 +156,7 @@ def _walk_one(source: int, position: int, end: int, steps: Any, row: int, number
                 continue
         length, start = np.int64(0), np.int64(position)
         number = np.int64(0)
-        if kind == NUMBER or kind == ENUM or kind == BYTES:
+        if kind in (NUMBER, ENUM, BYTES):
             number, position = varint(source, position, end)
             if position < 0:
                 return False

@@ -5,6 +5,7 @@ Holds: spark/errors.py, spark/result_schema.py
 
 import os
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -305,7 +306,7 @@ def test_workers_are_forked_with_their_imports_done(spark):
         import sys
 
         list(batches)
-        fork = open(f"/proc/{os.getppid()}/cmdline").read()
+        fork = Path(f"/proc/{os.getppid()}/cmdline").read_text()
         found = {
             "daemon": fork.split("\0")[2],
             "pyspark": sys.modules["pyspark"].__file__,
