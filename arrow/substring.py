@@ -36,9 +36,9 @@ def _may_begin(source: int, position: int, first: int, last: int, distance: int)
     ones, highs = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
     for index in range(0, BLOCK_BYTES, 8):
         here: Any = load_word(source + position + index) ^ first  # type: ignore[call-arg]
-        there: Any = load_word(source + position + index + distance) ^ last  # type: ignore[call-arg]
+        there: Any = load_word(source + position + index + distance) ^ last
         found |= (here - ones) & ~here & (there - ones) & ~there
-    return (found & highs) != 0
+    return bool((found & highs) != 0)
 
 
 @compiled()

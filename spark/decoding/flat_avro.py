@@ -154,8 +154,9 @@ def _walk_one(source: int, position: int, end: int, steps: Any, row: int, number
                 return False
             if branch == null_branch:
                 continue
-        length, start = np.int64(0), np.int64(position)
-        number = np.int64(0)
+        length: Any = np.int64(0)
+        start: Any = np.int64(position)
+        number: Any = np.int64(0)
         if kind in (NUMBER, ENUM, BYTES):
             number, position = varint(source, position, end)
             if position < 0:
