@@ -17,7 +17,7 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -275,7 +275,7 @@ def _scala_seq(jvm: Any, items: Any) -> Any:
 
 def struct_of(spark: SparkSession, schema: str | StructType) -> StructType:
     """raises   ParseException, for invalid DDL"""
-    return schema if isinstance(schema, StructType) else StructType.fromDDL(schema)
+    return schema if isinstance(schema, StructType) else cast("StructType", StructType.fromDDL(schema))
 
 
 def _text(value: Any) -> str:
