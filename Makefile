@@ -100,7 +100,7 @@ links:
 stubs: $(STAMP) links
 	@$(BIN)/python tests/support/write_stubs.py $(LINKS)
 
-bench: $(STAMP) core ## Headrace against Apache Kafka on this machine (needs mvn; some 50 minutes, alone on the machine)
+bench: $(STAMP) core ## Headrace against Apache Kafka on this machine (needs mvn; over an hour, alone on the machine)
 	$(BIN)/python -m bench.run
 
 bench-compare: $(STAMP) ## OLD=bench/results/A.json NEW=bench/results/B.json: the rows of two results, and which differ by more than their rounds

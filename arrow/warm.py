@@ -15,6 +15,7 @@ from headrace.arrow.columns import ALL_COLUMNS
 from headrace.arrow.decode import whole
 from headrace.arrow.ranges import OffsetRange
 from headrace.arrow.rows import Rows
+from headrace.arrow.substring import Contains
 from headrace.protocol.compression import Codec
 from headrace.protocol.record_batch import Record, build_batch
 
@@ -29,4 +30,6 @@ def warm() -> int:
     data = np.frombuffer(b"".join(batches), np.uint8)
     rows = Rows(OffsetRange("warm", 0, 0, len(batches), "", ""), ALL_COLUMNS, ROWS)
     found = [*rows.add(data, 0, whole(data, 0, len(data), len(batches)), "warm"), *rows.finish()]
+    for batch in found:
+        Contains("value", b"v")(batch)
     return sum(batch.num_rows for batch in found)

@@ -1,5 +1,5 @@
-"""The parts of `make bench` that start servers of their own: recovery, compaction, groups, control, cluster. Each is a program;
-this reads its figures.
+"""The parts of `make bench` that start servers of their own: arrow, table, demo, recovery, compaction, groups, control, cluster. Each is a
+program; this reads its figures.
 
 Sizes are those that the aims name: an unclean log of 5 GB, 10,000 groups of 10 members, 1,000,000 committed offsets.
 """
@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,11 @@ ROOT = Path(__file__).resolve().parent.parent
 RECOVERY_AIM = 0.5
 CONTROL_AIM_MS = 1.0
 IDLE_AIM_PERCENT = 1.0
+ARROW_AIM = 15.0  # million records/s a core
+POLARS_AIM = 20.0
+TABLE_AIMS_MS = {"DuckDB": 50.0, "Polars": 50.0, "Spark": 1500.0}
+DEMO_AIM_S = 20.0
+DEMO_RESULT = "Spark read from the page cache"
 GROUP_ROWS = (  # figure, what, unit, aim, whether it is at most that
     ("memory_mb", "groups: memory of the broker with all members", "MB", 0.5, True),
     ("join_ms_median", "groups: 100 groups of 10 join", "ms", 1.0, True),
@@ -109,3 +115,40 @@ def bench_cluster(table: Table, is_quick: bool) -> None:
         table.add("cluster", label, unit, ours, theirs, None if is_ratio_missing else aim, at_most)
     if failure is not None:
         raise failure
+
+
+def bench_arrow(table: Table, is_quick: bool) -> None:
+    """100-byte values into a Polars frame, a core, beside confluent-kafka from the same node."""
+    records, rounds = ("200000", "1") if is_quick else ("1000000", "3")
+    report = json.loads(
+        _run("bench.polars_reader", "--records", records, "--rounds", rounds, "--json").splitlines()[-1]
+    )
+    ours, theirs = report["headrace"], report["confluent"]
+    table.add("arrow", "headrace.arrow, 100-byte values, a core", "M records/s", ours["cpu"], None, ARROW_AIM)
+    what = "a topic into Polars, beside confluent-kafka"
+    table.add("arrow", what, "M records/s", ours["wall"], theirs["wall"], POLARS_AIM)
+    table.add("arrow", f"{what}, a core", "M records/s", ours["cpu"], theirs["cpu"], POLARS_AIM)
+
+
+def bench_table(table: Table, is_quick: bool) -> None:
+    """History and live log as one table while the loader is killed."""
+    sizes = ("--queries", "200", "--spark", "10") if is_quick else ("--queries", "2000", "--spark", "200")
+    report = json.loads(_run("bench.table_queries", "--json", *sizes).splitlines()[-1])
+    for engine, delay in report["engines"].items():
+        what = f"one table: {engine}'s query after acknowledgement, p99"
+        table.add("table", what, "ms", delay["p99_ms"], None, TABLE_AIMS_MS[engine], True)
+
+
+def bench_demo(table: Table, _is_quick: bool) -> None:
+    """From the command to the first result, a start before it."""
+    seconds = []
+    for _ in range(2):
+        begun = time.monotonic()
+        command = [sys.executable, "-u", "-m", "headrace.cli.main", "demo"]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as demo:
+            assert demo.stdout is not None
+            found = [time.monotonic() - begun for line in demo.stdout if DEMO_RESULT in line]
+        if demo.returncode or not found:
+            raise SystemExit(f"demo: exit code {demo.returncode}")
+        seconds.append(found[0])
+    table.add("demo", "demo: a query's result, warm", "s", seconds[-1], None, DEMO_AIM_S, True)

@@ -1,6 +1,6 @@
 """A topic into a Polars DataFrame: `headrace.arrow` beside confluent-kafka, from one node, in turns.
 
-    python -m bench.polars_reader [--records N] [--rounds R]
+    python -m bench.polars_reader [--records N] [--rounds R] [--json]
 
 100-byte values in one partition; offset, timestamp and value become columns. Each side runs in a process of its own; wall time and CPU
 (user and system) of reading and making the frame, without imports, the connection or a first frame of 1,000 records that warms both up.
@@ -84,6 +84,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="a topic into Polars")
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", action="store_true", help="one line: records/s of each round")
     parser.add_argument("--one", nargs=2, metavar=("READER", "BOOTSTRAP"), help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
@@ -108,6 +109,13 @@ def main() -> None:
                     found.append(json.loads(done.stdout.splitlines()[-1]))
         finally:
             server.stop()
+    if given.json:
+        rates = {
+            reader: {what: [given.records / one[what] / 1e6 for one in found] for what in ("wall", "cpu")}
+            for reader, found in results.items()
+        }
+        print(json.dumps(rates))
+        return
     medians = {
         reader: {what: statistics.median(one[what] for one in found) for what in ("wall", "cpu", "bytes")}
         for reader, found in results.items()
@@ -115,8 +123,8 @@ def main() -> None:
     ours, theirs = medians["headrace"], medians["confluent"]
     assert ours["bytes"] == theirs["bytes"]
     for reader, row in medians.items():
-        rates = ", ".join(f"{given.records / row[what] / 1e6:.2f} M records/s {what}" for what in ("wall", "cpu"))
-        print(f"{reader:10} {rates}")
+        shown = ", ".join(f"{given.records / row[what] / 1e6:.2f} M records/s {what}" for what in ("wall", "cpu"))
+        print(f"{reader:10} {shown}")
     print(f"ratio      wall {theirs['wall'] / ours['wall']:.1f} x, CPU {theirs['cpu'] / ours['cpu']:.1f} x")
 
 

@@ -1,9 +1,9 @@
 """`make bench`: Headrace against Apache Kafka 3.9 on this machine, the same loads in turn, medians of five rounds; one table with ratios.
 
-    python bench/run.py                       everything (some 50 minutes, alone on the machine)
+    python bench/run.py                       everything (over an hour, alone on the machine)
     python bench/run.py --quick               shorter windows, one round: a quick check, not a result
-    python bench/run.py --only wire,latency   parts: limits, start, wire, latency, perf, formats, spark, recovery, compaction,
-                                              groups, control, cluster
+    python bench/run.py --only wire,latency   parts: limits, start, wire, latency, perf, formats, spark, arrow, table, demo,
+                                              recovery, compaction, groups, control, cluster
 
 Both servers run all the time, each with a ZooKeeper of its own; only one is under load at a time. The table goes to bench/results/, that
 of some parts to a file named after them.
@@ -30,14 +30,17 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bench import formats, latency, limits  # noqa: E402
+from bench import formats, latency, limits, spark_rows  # noqa: E402
 from bench.nodes import Headrace, Kafka, Server  # noqa: E402
 from bench.own_servers import (  # noqa: E402
+    bench_arrow,
     bench_cluster,
     bench_compaction,
     bench_control,
+    bench_demo,
     bench_groups,
     bench_recovery,
+    bench_table,
 )
 from bench.page_cache import PageCache  # noqa: E402
 from bench.peers import jars  # noqa: E402
@@ -51,6 +54,9 @@ PARTS = (
     "perf",
     "formats",
     "spark",
+    "arrow",
+    "table",
+    "demo",
     "recovery",
     "compaction",
     "groups",
@@ -76,19 +82,19 @@ AIMS = {
     "latency": 1.0,
     "start": 0.3,
     "memory": 0.4,
-    "scan": 8.0,
-    "format": 2.5,
-    "json": 4.0,
-    "json format": 3.0,
 }
 OWN_SERVERS = {
+    "arrow": bench_arrow,
+    "table": bench_table,
+    "demo": bench_demo,
     "recovery": bench_recovery,
     "compaction": bench_compaction,
     "groups": bench_groups,
     "control": bench_control,
     "cluster": bench_cluster,
 }
-SPARK_RECORDS = 3_000_000
+SPARK_ROUNDS = 3
+SPARK_SCALE_QUICK = 0.1
 PERF_RECORDS = 3_000_000
 SETTINGS = {"log.segment.delete.delay.ms": "1000"}
 
@@ -284,56 +290,6 @@ def bench_start(table: Table, directory: Path, rounds: int) -> None:
     table.add("memory", "idle memory (PSS of the process tree)", "MB", ours[1], theirs[1], AIMS["memory"], True)
 
 
-def bench_spark(table: Table, servers: list[Server], rounds: int, records: int) -> None:
-    for server in servers:
-        for topic, value in (("scan", plain_value), ("clicks", click)):
-            create_topic(server, topic, 2)
-            load_for_spark(server, topic, value, records)
-    ours, theirs = (server.bootstrap for server in servers)
-    command = [sys.executable, "-m", "bench.spark_scan", ours, theirs, "scan", "clicks", str(rounds + 1)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"spark: {done.stderr[-3000:]}")
-    for query, seconds in json.loads(done.stdout.strip().splitlines()[-1]).items():
-        is_json = query.startswith("JSON")
-        for engine, name, aim in (
-            ("scan", "scan in the worker", AIMS["json" if is_json else "scan"]),
-            ("headrace", '.format("headrace")', AIMS["json format" if is_json else "format"]),
-        ):
-            has_target = is_json or query == "count and sum of lengths"
-            table.add("spark", f"Spark, {query}: {name}", "M records/s", records / seconds[engine] / 1e6,
-                      records / seconds["kafka"] / 1e6, aim if has_target else None)  # fmt: skip
-
-
-def plain_value(number: int) -> bytes:
-    return (b"%d " % (number * 7919)).ljust(100, b"x")
-
-
-def click(number: int) -> bytes:
-    """A JSON click of 88 bytes, one of 300 pages."""
-    what = (number * 7919 % 1_000_000, number % 300, number * 31 % 5000)
-    return b'{"user":"u%06d","page":"/p/%d","ms":%d,"agent":"Mozilla/5.0 (X11; Linux)","ok":true}' % what
-
-
-def load_for_spark(server: Server, topic: str, value_of: Callable[[int], bytes], records: int) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": server.bootstrap, "linger.ms": 20, "batch.size": 65_536,
-                         "queue.buffering.max.messages": 500_000})  # fmt: skip
-    for number in range(records):
-        value = value_of(number)
-        while True:
-            try:
-                producer.produce(topic, value, key=b"%d" % number, partition=number % 2)
-                break
-            except BufferError:
-                producer.poll(0.05)
-        if number % 10_000 == 0:
-            producer.poll(0)
-    if producer.flush(60):
-        raise SystemExit("spark: records were not acknowledged")
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="one round of short windows")
@@ -369,8 +325,8 @@ def main() -> int:
             attempt("wire", lambda: bench_wire(table, servers, rounds))
             attempt("perf", lambda: bench_perf(table, servers, rounds))
             attempt("formats", lambda: formats.bench(table, directory, servers, rounds))
-            records = SPARK_RECORDS if not arguments.quick else 500_000
-            attempt("spark", lambda: bench_spark(table, servers, rounds.count, records))
+            size = (1, SPARK_SCALE_QUICK) if arguments.quick else (SPARK_ROUNDS, 1.0)
+            attempt("spark", lambda: spark_rows.bench(table, servers, *size))
         for server in servers:
             server.stop()
         servers.clear()

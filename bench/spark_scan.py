@@ -1,8 +1,13 @@
 """The same query over the same records: `headrace.spark.scan` and `.format("headrace")` on Headrace, `.format("kafka")` on Apache Kafka.
 
-Queries: count and sum of lengths; a filter by substring, counted; Parquet written; JSON clicks counted by page. `scan`
-aggregates, writes and decodes in the Python worker (`.format("headrace")` decodes there too), the others through Spark's rows.
-Runs in a process of its own: `python -m bench.spark_scan HEADRACE KAFKA TOPIC CLICKS ROUNDS`, prints JSON.
+    python -m bench.spark_scan HEADRACE KAFKA ROUNDS TOPIC...
+
+Queries of a plain topic: count and sum of lengths; a filter by substring, counted; Parquet written; all of kafka's columns as rows of
+the JVM, which are thrown away (`noop`). Of JSON clicks: counted by page. `scan` aggregates, filters, writes and decodes in the Python
+worker (`.format("headrace")` decodes there too), the others through Spark's rows.
+
+Prints one line of JSON: topic -> query -> engine -> wall and CPU seconds of each round. The CPU is that of this process and all below it
+(JVM, Python workers), and not that of the servers. The engines take turns, and the first round, which warms up, compares their results.
 """
 
 from __future__ import annotations
@@ -15,148 +20,209 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from bench.peers import jars
 
 NEEDLE = b"777"
 CLICK = "user string, page string, ms long, agent string, ok boolean"
+STORED = ("key", "value", "partition", "offset", "timestamp")
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+Queries = dict[str, dict[str, Callable[[], Any]]]  # query -> engine -> function that runs it and returns its result
 
 
-def session() -> Any:
-    """A local Spark with the connector's jars on its class path."""
+def session(name: str = "bench") -> Any:
+    """A local Spark with the connector's jars on its class path, and the settings of `headrace spark submit`."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     from pyspark.sql import SparkSession
 
     return (
         SparkSession.builder.master("local[2]")
+        .appName(name)
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")
         .config("spark.driver.memory", "4g")
         .config("spark.jars", ",".join(map(str, jars("connector"))))
+        .config("spark.sql.shuffle.partitions", "2")
         .config("spark.python.unix.domain.socket.enabled", "true")
+        .config("spark.python.daemon.module", "headrace.cli.spark_daemon")
         .getOrCreate()
     )
 
 
-def queries(spark: Any, headrace: str, kafka: str, topic: str, clicks: str) -> dict[str, dict[str, Callable[[], Any]]]:
-    """query -> engine -> function that runs it and returns its result."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    from pyspark.sql import functions as F
+def cpu_s() -> float:
+    """CPU seconds of this process and all below it, and of those that they waited for."""
+    return sum(cpu_by_process().values())
 
-    from headrace.spark import register, scan, write_parquet
-    from headrace.spark.decoding import json as json_records
 
-    register(spark)
-    needle = NEEDLE.decode()
+def cpu_by_process() -> dict[int, float]:
+    """The same by process id."""
+    found: dict[int, float] = {}
+    left = [os.getpid()]
+    while left:
+        pid = left.pop()
+        fields = _text(f"/proc/{pid}/stat").rpartition(")")[2].split()
+        if fields:
+            found[pid] = sum(map(int, fields[11:15])) / _TICKS
+            for thread in _names(f"/proc/{pid}/task"):  # it may end meanwhile, others have children too
+                left += map(int, _text(f"/proc/{pid}/task/{thread}/children").split())
+    return found
 
-    def source(name: str, bootstrap: str, subscribed: str = topic, options: dict[str, str] | None = None) -> Any:
-        reader = spark.read.format(name).option("kafka.bootstrap.servers", bootstrap).option("subscribe", subscribed)
-        return reader.options(**(options or {})).option("startingOffsets", "earliest").load()
 
-    def sums(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows = size = 0
-        for batch in batches:
-            rows += batch.num_rows
-            size += pc.sum(batch["value_length"]).as_py() or 0
-        yield pa.RecordBatch.from_arrays([pa.array([rows]), pa.array([size])], names=["rows", "size"])
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
 
-    def matches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows = sum(pc.sum(pc.match_substring(batch["value"], NEEDLE)).as_py() or 0 for batch in batches)
-        yield pa.RecordBatch.from_arrays([pa.array([rows])], names=["rows"])
 
-    def aggregate(frame: Any) -> Any:
-        return tuple(frame.selectExpr("count(*)", "sum(length(value))").collect()[0])
+def _names(path: str) -> list[str]:
+    try:
+        return os.listdir(path)
+    except OSError:
+        return []
 
-    def count_matches(frame: Any) -> Any:
-        return frame.where(f"contains(cast(value as string), '{needle}')").count()
 
-    def through_rows(frame: Any) -> Any:
+class Engines:
+    """The queries of one topic."""
+
+    def __init__(self, spark: Any, headrace: str, kafka: str, topic: str) -> None:
+        self._spark = spark
+        self._servers = {"headrace": headrace, "kafka": kafka}
+        self._headrace = headrace
+        self._topic = topic
+
+    def queries(self) -> Queries:
+        return self._of_clicks() if self._topic.startswith("clicks") else self._of_values()
+
+    def _load(self, engine: str, **options: str) -> Any:
+        reader = self._spark.read.format(engine).option("kafka.bootstrap.servers", self._servers[engine])
+        reader = reader.option("subscribe", self._topic).option("startingOffsets", "earliest")
+        return reader.options(**options).load()
+
+    def _scan(self, **arguments: Any) -> Any:
+        from headrace.spark import scan
+
+        return scan(self._spark, self._topic, bootstrap_servers=self._headrace, **arguments)
+
+    def _of_values(self) -> Queries:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        def sums(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            rows = size = 0
+            for batch in batches:
+                rows += batch.num_rows
+                size += pc.sum(batch["value_length"]).as_py() or 0
+            yield pa.RecordBatch.from_arrays([pa.array([rows]), pa.array([size])], names=["rows", "size"])
+
+        def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            yield pa.RecordBatch.from_arrays([pa.array([sum(batch.num_rows for batch in batches)])], names=["rows"])
+
+        def scan_sums() -> Any:
+            found = self._scan(columns=["value_length"], map_batches=sums, schema="rows bigint, size bigint")
+            return tuple(found.selectExpr("sum(rows)", "sum(size)").collect()[0])
+
+        def scan_matches() -> Any:
+            where = pc.match_substring(pc.field("value"), NEEDLE)
+            found = self._scan(columns=["value"], where=where, map_batches=count, schema="rows bigint")
+            return found.selectExpr("sum(rows)").collect()[0][0]
+
+        def aggregate(frame: Any) -> Any:
+            return tuple(frame.selectExpr("count(*)", "sum(length(value))").collect()[0])
+
+        def count_matches(frame: Any) -> Any:
+            return frame.where(f"contains(cast(value as string), '{NEEDLE.decode()}')").count()
+
+        def rows(frame: Any) -> Any:
+            frame.write.format("noop").mode("overwrite").save()
+
+        def each(run: Callable[[Any], Any]) -> dict[str, Callable[[], Any]]:
+            return {engine: lambda engine=engine: run(self._load(engine)) for engine in ("headrace", "kafka")}  # type: ignore[misc]
+
+        return {
+            "aggregate": {"scan": scan_sums, **each(aggregate)},
+            "filter": {"scan": scan_matches, **each(count_matches)},
+            "Parquet": {"scan": self._parquet_by_workers, **each(self._parquet_by_rows)},
+            "rows": {"scan": lambda: rows(self._scan()), **each(rows)},
+        }
+
+    def _parquet_by_rows(self, frame: Any) -> Any:
         target = tempfile.mkdtemp(prefix="bench-parquet-")
         try:
-            frame.select("key", "value", "partition", "offset", "timestamp").write.mode("overwrite").parquet(target)
-            return spark.read.parquet(target).count()
+            frame.select(*STORED).write.mode("overwrite").parquet(target)
+            return self._spark.read.parquet(target).count()
         finally:
             shutil.rmtree(target)
 
-    def in_the_worker() -> Any:
+    def _parquet_by_workers(self) -> Any:
+        from headrace.spark import write_parquet
+
         target = tempfile.mkdtemp(prefix="bench-parquet-")
         try:
-            columns = ["key", "value", "partition", "offset", "timestamp"]
-            return sum(
-                row["rows"] for row in write_parquet(spark, topic, target, bootstrap_servers=headrace, columns=columns)
+            files = write_parquet(
+                self._spark, self._topic, target, bootstrap_servers=self._headrace, columns=list(STORED)
             )
+            return sum(row["rows"] for row in files)
         finally:
             shutil.rmtree(target)
 
-    def scan_sums() -> Any:
-        found = scan(spark, topic, bootstrap_servers=headrace, columns=["value_length"], map_batches=sums,
-                     schema="rows bigint, size bigint")  # fmt: skip
-        return tuple(found.selectExpr("sum(rows)", "sum(size)").collect()[0])
+    def _of_clicks(self) -> Queries:
+        from pyspark.sql import functions as F
 
-    def scan_matches() -> Any:
-        found = scan(
-            spark, topic, bootstrap_servers=headrace, columns=["value"], map_batches=matches, schema="rows bigint"
-        )
-        return found.selectExpr("sum(rows)").collect()[0][0]
+        from headrace.spark.decoding import json as json_records
 
-    def by_page(frame: Any) -> Any:
-        return sorted(map(tuple, frame.groupBy("page").count().collect()))
-
-    def decoded() -> Any:
-        return scan(spark, clicks, bootstrap_servers=headrace, decode=json_records(CLICK), columns=["page"])
-
-    def decoded_by_options() -> Any:
         options = {"decode.value.format": "json", "decode.value.schema": CLICK, "columns": "page"}
-        return source("headrace", headrace, clicks, options)
 
-    def from_json() -> Any:
-        frame = source("kafka", kafka, clicks).select(F.from_json(F.col("value").cast("string"), CLICK).alias("click"))
-        return frame.select("click.page")
+        def by_page(frame: Any) -> Any:
+            return sorted(map(tuple, frame.groupBy("page").count().collect()))
 
-    ours, theirs = lambda: source("headrace", headrace), lambda: source("kafka", kafka)
-    return {
-        "count and sum of lengths": {
-            "scan": scan_sums,
-            "headrace": lambda: aggregate(ours()),
-            "kafka": lambda: aggregate(theirs()),
-        },
-        "filter by substring": {
-            "scan": scan_matches,
-            "headrace": lambda: count_matches(ours()),
-            "kafka": lambda: count_matches(theirs()),
-        },
-        "write Parquet": {
-            "scan": in_the_worker,
-            "headrace": lambda: through_rows(ours()),
-            "kafka": lambda: through_rows(theirs()),
-        },
-        "JSON counted by page": {
-            "scan": lambda: by_page(decoded()),
-            "headrace": lambda: by_page(decoded_by_options()),
-            "kafka": lambda: by_page(from_json()),
-        },
-    }
+        def parsed() -> Any:
+            value = F.col("value").cast("string")
+            return self._load("kafka").select(F.from_json(value, CLICK).alias("click")).select("click.page")
+
+        return {
+            "by page": {
+                "scan": lambda: by_page(self._scan(decode=json_records(CLICK), columns=["page"])),
+                "headrace": lambda: by_page(self._load("headrace", **options)),
+                "kafka": lambda: by_page(parsed()),
+            }
+        }
+
+
+def measure(topic: str, queries: Queries, rounds: int) -> dict[str, dict[str, dict[str, list[float]]]]:
+    """Seconds by query, engine and kind. raises SystemExit, where the engines' results differ"""
+    report: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for query, engines in queries.items():
+        results = {engine: run() for engine, run in engines.items()}
+        if len(set(map(str, results.values()))) != 1:
+            raise SystemExit(f"{query}: the engines disagree: {results}")
+        seconds = report[query] = {engine: {"wall": [], "cpu": []} for engine in engines}
+        for index in range(rounds):
+            for engine, run in list(engines.items())[:: 1 if index % 2 == 0 else -1]:
+                cpu, begun = cpu_s(), time.perf_counter()
+                run()
+                seconds[engine]["wall"].append(time.perf_counter() - begun)
+                seconds[engine]["cpu"].append(cpu_s() - cpu)
+        medians = {
+            engine: {what: round(statistics.median(one), 3) for what, one in found.items()}
+            for engine, found in seconds.items()
+        }
+        print(topic, query, medians, file=sys.stderr, flush=True)
+    return report
 
 
 def main() -> None:
-    headrace, kafka, topic, clicks, rounds = *sys.argv[1:5], int(sys.argv[5])
+    headrace, kafka, rounds, *names = sys.argv[1:]
     spark = session()
-    report: dict[str, Any] = {}
-    for query, engines in queries(spark, headrace, kafka, topic, clicks).items():
-        results = {engine: run() for engine, run in engines.items()}  # the first round warms up
-        if len(set(map(str, results.values()))) != 1:
-            raise SystemExit(f"{query}: the engines disagree: {results}")
-        seconds: dict[str, list[float]] = {engine: [] for engine in engines}
-        for _ in range(rounds):
-            for engine, run in engines.items():
-                begun = time.perf_counter()
-                run()
-                seconds[engine].append(time.perf_counter() - begun)
-        report[query] = {engine: statistics.median(times) for engine, times in seconds.items()}
+    from headrace.spark import register
+
+    register(spark)
+    report = {name: measure(name, Engines(spark, headrace, kafka, name).queries(), int(rounds)) for name in names}
     spark.stop()
     print(json.dumps(report))
 

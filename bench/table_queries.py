@@ -1,11 +1,12 @@
 """One table under a loader that is killed: how long after an acknowledgement a query has the record, and whether any was wrong.
 
-    python -m bench.table_queries [--queries 2000] [--rate 500] [--to parquet|delta] [--every 2s] [--kill-s 15]
+    python -m bench.table_queries [--queries 2000] [--rate 500] [--to parquet|delta] [--every 2s] [--kill-s 15] [--spark 100] [--json]
 
 A producer writes sequence numbers (acks=all) into four partitions of one node; `headrace load --every` commits them to the table and
 is killed (SIGKILL) every so often and started again. Meanwhile DuckDB and Polars take turns with the whole history and the live log as
-one table. Each query has to have, for each partition, every number up to the greatest that it has, once, and all that were
-acknowledged when it began. Its delay: from there to its result, so what a user waits for what was acknowledged a moment before.
+one table; with `--spark N` so does Spark, N times, in a warm session. Each query has to have, for each partition, every number up to
+the greatest that it has, once, and all that were acknowledged when it began. Its delay: from there to its result, so what a user waits for
+what was acknowledged a moment before.
 
 Exit code 1: a query was wrong.
 """
@@ -13,12 +14,14 @@ Exit code 1: a query was wrong.
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import statistics
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +120,39 @@ def by_polars(table: Any) -> Found:
 
 
 ENGINES: dict[str, Callable[[Any], Found]] = {"DuckDB": by_duckdb, "Polars": by_polars}
+SPARK = "Spark"
+SPARK_WARM_UP = 5
+
+
+class BySpark:
+    """`headrace.spark.table` in one session."""
+
+    def __init__(self, to: str, bootstrap: str) -> None:
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        from pyspark.sql import SparkSession
+
+        builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+        builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "ERROR")
+        builder = builder.config("spark.sql.shuffle.partitions", "2")
+        self._spark = builder.config("spark.python.unix.domain.socket.enabled", "true").getOrCreate()
+        self._to = to
+        self._bootstrap = bootstrap
+
+    def __call__(self) -> Found:
+        from pyspark.sql import functions as F
+
+        from headrace.spark import table
+
+        frame = table(
+            self._spark, TOPIC, history=self._to, bootstrap_servers=self._bootstrap, columns="partition,value"
+        )
+        numbers = frame.selectExpr("partition", "cast(cast(value as string) as bigint) number").groupBy("partition")
+        rows = numbers.agg(F.count("number"), F.countDistinct("number"), F.max("number")).collect()
+        return {partition: (count, different, greatest) for partition, count, different, greatest in rows}
+
+    def stop(self) -> None:
+        self._spark.stop()
 
 
 def faults_of(found: Found, acknowledged: dict[int, int]) -> list[str]:
@@ -132,6 +168,17 @@ def faults_of(found: Found, acknowledged: dict[int, int]) -> list[str]:
     return faults
 
 
+def turns(queries: int, by_spark: int) -> Iterator[str]:
+    """The engine of each query: the others in turns, Spark's evenly among them."""
+    names = list(ENGINES)
+    asked = 0
+    for index in range(queries):
+        yield names[index % len(names)]
+        while asked < (index + 1) * by_spark // queries:
+            asked += 1
+            yield SPARK
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--queries", type=int, default=2000)
@@ -139,8 +186,10 @@ def main() -> int:
     parser.add_argument("--to", choices=("parquet", "delta"), default="parquet")
     parser.add_argument("--every", default="2s", help="between two commits of the loader")
     parser.add_argument("--kill-s", type=float, default=15.0, help="between two kills of the loader")
+    parser.add_argument("--spark", type=int, default=0, help="queries by Spark, beside the others")
+    parser.add_argument("--json", action="store_true", help="one line: p50 and p99 by engine, how many were wrong")
     given = parser.parse_args()
-    delays_s: dict[str, list[float]] = {name: [] for name in ENGINES}
+    delays_s: dict[str, list[float]] = {name: [] for name in ENGINES} | ({SPARK: []} if given.spark else {})
     wrong: list[str] = []
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as name:
         directory = Path(name)
@@ -151,33 +200,42 @@ def main() -> int:
             create_topic(server, TOPIC, PARTITIONS)
             numbers = Numbers(server.bootstrap, given.rate)
             loader = Loader(server.bootstrap, to, given.every, given.kill_s, directory / "load.log")
+            spark = BySpark(to, server.bootstrap) if given.spark else None
             try:
                 time.sleep(5)  # the first commit makes the table
-                for index in range(given.queries):
-                    engine = list(ENGINES)[index % len(ENGINES)]
+                if spark is not None:
+                    for _ in range(SPARK_WARM_UP):
+                        spark()
+                for index, engine in enumerate(turns(given.queries, given.spark)):
                     acknowledged = numbers.acknowledged.copy()
                     begun = time.perf_counter()
-                    table = headrace.table(
-                        TOPIC, history=to, bootstrap_servers=server.bootstrap, columns="partition,value"
-                    )
-                    found = ENGINES[engine](table)
+                    if spark is not None and engine == SPARK:
+                        found = spark()
+                    else:
+                        found = ENGINES[engine](
+                            headrace.table(
+                                TOPIC, history=to, bootstrap_servers=server.bootstrap, columns="partition,value"
+                            )
+                        )
                     delays_s[engine].append(time.perf_counter() - begun)
                     wrong += [f"query {index} ({engine}): {fault}" for fault in faults_of(found, acknowledged)]
                     if index % 200 == 199:
-                        print(
-                            f"{index + 1} of {given.queries} queries, {len(wrong)} faults, {loader.kills} kills",
-                            file=sys.stderr,
-                        )
+                        print(f"{index + 1} queries, {len(wrong)} faults, {loader.kills} kills", file=sys.stderr)
             finally:
                 loader.stop()
                 numbers.stop()
+                if spark is not None:
+                    spark.stop()
         finally:
             server.stop()
-    for engine, seconds in delays_s.items():
-        cuts = statistics.quantiles(seconds, n=100)
-        print(
-            f"{engine}: {len(seconds)} queries, delay after acknowledgement p50 {cuts[49] * 1e3:.1f} ms, p99 {cuts[98] * 1e3:.1f} ms"
-        )
+    cuts = {engine: statistics.quantiles(seconds, n=100) for engine, seconds in delays_s.items()}
+    if given.json:
+        report = {engine: {"p50_ms": cut[49] * 1e3, "p99_ms": cut[98] * 1e3} for engine, cut in cuts.items()}
+        print(json.dumps({"engines": report, "wrong": wrong, "kills": loader.kills}))
+        return 1 if wrong else 0
+    for engine, cut in cuts.items():
+        delays = f"delay after acknowledgement p50 {cut[49] * 1e3:.1f} ms, p99 {cut[98] * 1e3:.1f} ms"
+        print(f"{engine}: {len(delays_s[engine])} queries, {delays}")
     print(
         f"loader killed {loader.kills} times; {sum(numbers.acknowledged.values()) + PARTITIONS} numbers; wrong: {len(wrong)}"
     )

@@ -294,6 +294,7 @@ def _spark_session(directory: Path) -> Any:
         .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={logging}")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.python.unix.domain.socket.enabled", "true")
+        .config("spark.python.daemon.module", "headrace.cli.spark_daemon")
     )
     with _elapsed("starting Spark"):
         return builder.getOrCreate()

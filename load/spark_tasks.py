@@ -38,18 +38,16 @@ class SparkTasks:
 
     def run(self, ranges: Sequence[OffsetRange], _is_stopped: Callable[[], bool]) -> Iterator[TaskResult]:
         """All results, when the job is done. raises what Spark raises"""
-        from headrace.spark.scan import located
+        from headrace.spark.scan import located, ranges_in
 
         if not ranges:
             return
         job, run_id = self._job, self._run_id
 
         def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                for descriptor in batch.column(0).to_pylist():
-                    attempt = Attempt(run_id, uuid.uuid4().int >> 80)
-                    result = run_task(job, OffsetRange.from_bytes(descriptor), attempt)
-                    yield pa.RecordBatch.from_pydict({"result": [pickle.dumps(result)]})
+            for one in ranges_in(batches):
+                result = run_task(job, one, Attempt(run_id, uuid.uuid4().int >> 80))
+                yield pa.RecordBatch.from_pydict({"result": [pickle.dumps(result)]})
 
         for row in located(self._spark, list(ranges)).mapInArrow(write, SCHEMA).collect():
             yield pickle.loads(row.result)

@@ -23,7 +23,7 @@ from pyspark.sql import Row, SparkSession
 from headrace.arrow.ranges import OffsetRange
 from headrace.spark.decoding.decode_plan import Decode
 from headrace.spark.reading import Reading, Where
-from headrace.spark.scan import Offsets, joined, located_tasks, plan_of, planned, tasks_of
+from headrace.spark.scan import Offsets, joined, located_tasks, plan_of, planned, ranges_in, tasks_of
 
 FILE_SCHEMA = "path string, topic string, partition int, start bigint, end bigint, rows bigint, bytes bigint"
 COMPRESSIONS = ("snappy", "gzip", "brotli", "zstd", "lz4", "none")
@@ -80,10 +80,8 @@ def write_parquet(
     job = uuid.uuid4().hex[:8]
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for descriptor in batch.column(0).to_pylist():
-                one = OffsetRange.from_bytes(descriptor)
-                yield _write_file(one, reading, str(target), compression, job)
+        for one in ranges_in(batches):
+            yield _write_file(one, reading, str(target), compression, job)
 
     try:
         tasks = tasks_of(spark, ranges, pack, min_partitions, options)

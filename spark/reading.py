@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 
 from headrace.arrow.columns import ARROW_TYPES, check_columns
 from headrace.arrow.ranges import ROWS_PER_BATCH, OffsetRange, read_range
+from headrace.arrow.substring import Contains
 from headrace.arrow.tally import Tally
 from headrace.spark.column_types import SPARK_TYPES
 from headrace.spark.decoding.ddl import parse_ddl
@@ -113,6 +114,7 @@ def _filtered(batches: Iterator[pa.RecordBatch], where: Where) -> Iterator[pa.Re
     if where is None:
         yield from batches
         return
+    where = Contains.of(where) or where
     is_function = callable(where)
     for batch in batches:
         kept = batch.filter(where(batch)) if is_function else batch.filter(where)

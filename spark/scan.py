@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import json
 import logging
-import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -113,10 +112,9 @@ def frame_of(
     reading = counted(spark, reading, name)
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for descriptor in batch.column(0).to_pylist():
-                found = reading.batches(OffsetRange.from_bytes(descriptor))
-                yield from found if map_batches is None else conformed(map_batches(found), wanted)
+        for one in ranges_in(batches):
+            found = reading.batches(one)
+            yield from found if map_batches is None else conformed(map_batches(found), wanted)
 
     read.__name__ = name  # which Spark shows in its plans
     return located_tasks(spark, tasks).mapInArrow(read, wanted if wanted is not None else reading.spark_schema())
@@ -209,22 +207,28 @@ def tasks_of(
 
 
 def located(spark: SparkSession, ranges: list[OffsetRange]) -> DataFrame:
-    """One row and one Spark partition for each range, preferably on its replicas' hosts."""
+    """A Spark partition for each range, preferably on its replicas' hosts; `ranges_in` tells a task its own."""
     return located_tasks(spark, [[one] for one in ranges])
 
 
 def located_tasks(spark: SparkSession, tasks: list[list[OffsetRange]]) -> DataFrame:
-    """One row for each range and one Spark partition for each task, preferably on its replicas' hosts."""
+    """One row and one Spark partition for each task, preferably on its replicas' hosts; `ranges_in` tells a task its ranges."""
     schema = "descriptor binary"
     if not tasks:
         return spark.createDataFrame([], schema)
-    rows = [[(bytearray(one.to_bytes()),) for one in task] for task in tasks]
+    rows = [bytearray(b"\n".join(one.to_bytes() for one in task)) for task in tasks]
     context = getattr(spark, "sparkContext", None) if hasattr(spark, "_jsparkSession") else None
     if context is None:  # Spark Connect has no way to say where
-        flat = [row for task in rows for row in task]
-        return spark.createDataFrame(flat, schema).repartition(len(rows))
+        return spark.createDataFrame([(row,) for row in rows], schema).repartition(len(rows))
     tell_placement(context, [one for task in tasks for one in task])
-    return spark.createDataFrame(_located_rdd(context, rows, tasks), schema)
+    return _located_dataset(spark, context, rows, tasks)
+
+
+def ranges_in(batches: Iterable[pa.RecordBatch]) -> Iterator[OffsetRange]:
+    """The ranges that a task was given, in the worker."""
+    for batch in batches:
+        for row in batch.column(0).to_pylist():
+            yield from map(OffsetRange.from_bytes, row.split(b"\n"))
 
 
 def tell_placement(context: Any, ranges: list[OffsetRange]) -> None:
@@ -243,23 +247,29 @@ def tell_placement(context: Any, ranges: list[OffsetRange]) -> None:
         )
 
 
-def _located_rdd(context: Any, rows: list[Any], tasks: list[list[OffsetRange]]) -> Any:
-    """An RDD whose partitions carry preferred locations: only Scala's `makeRDD` can set them."""
-    from pyspark.rdd import RDD
-    from pyspark.serializers import BatchedSerializer, CPickleSerializer
+def _located_dataset(
+    spark: SparkSession, context: Any, rows: list[bytearray], tasks: list[list[OffsetRange]]
+) -> DataFrame:
+    """A row a partition with preferred locations: only Scala's `makeRDD` can set them. As a Dataset of the JVM's, whose rows no Python
+    worker has to make first."""
+    from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
     jvm = context._jvm
     pairs = jvm.java.util.ArrayList()
-    for batch, task in zip(rows, tasks, strict=True):
-        hosts = jvm.java.util.ArrayList()
-        for host in dict.fromkeys(host for _broker_id, host, _log_dir in task[0].replicas):
-            hosts.add(host)
-        data = pickle.dumps(batch, protocol=4)
-        pairs.add(jvm.scala.Tuple2(bytearray(data), _scala_seq(jvm, hosts)))
+    known: dict[tuple[str, ...], Any] = {}
+    for row, task in zip(rows, tasks, strict=True):
+        names = tuple(dict.fromkeys(host for _broker_id, host, _log_dir in task[0].replicas))
+        if names not in known:
+            hosts = jvm.java.util.ArrayList()
+            for host in names:
+                hosts.add(host)
+            known[names] = _scala_seq(jvm, hosts)
+        pairs.add(jvm.scala.Tuple2(row, known[names]))
     byte_array = jvm.java.lang.Class.forName("[B")
     tag = jvm.scala.reflect.ClassTag.apply(byte_array)
     made = context._jsc.sc().makeRDD(_scala_seq(jvm, pairs), tag)
-    return RDD(made.toJavaRDD(), context, BatchedSerializer(CPickleSerializer()))  # type: ignore[no-untyped-call]
+    dataset = spark._jsparkSession.createDataset(made, jvm.org.apache.spark.sql.Encoders.BINARY())
+    return ClassicDataFrame(dataset.toDF(), spark).toDF("descriptor")
 
 
 def _scala_seq(jvm: Any, items: Any) -> Any:
@@ -268,7 +278,7 @@ def _scala_seq(jvm: Any, items: Any) -> Any:
 
 def struct_of(spark: SparkSession, schema: str | StructType) -> StructType:
     """raises   ParseException, for invalid DDL"""
-    return schema if isinstance(schema, StructType) else spark.createDataFrame([], schema).schema
+    return schema if isinstance(schema, StructType) else cast("StructType", StructType.fromDDL(schema))
 
 
 def _text(value: Any) -> str:

@@ -22,6 +22,7 @@ from pyspark.sql.types import StructType
 from headrace.arrow.ranges import OffsetRange
 from headrace.ids import TopicPartition
 from headrace.spark.datasource import register
+from headrace.spark.decoding.decode_plan import Decode
 from headrace.spark.options import COMMIT_GROUP, DESCRIPTORS, SOON
 from headrace.spark.reading import Where, reading_of
 from headrace.spark.scan import (
@@ -30,6 +31,7 @@ from headrace.spark.scan import (
     joined,
     merged_options,
     parallelism_of,
+    plan_of,
     struct_of,
     tasks_of,
 )
@@ -49,6 +51,8 @@ def stream(
     query_name: str | None = None,
     bootstrap_servers: str | Sequence[str] | None = None,
     columns: str | Sequence[str] | None = None,
+    decode: Decode | None = None,
+    decode_mode: str = "fail",
     where: Where = None,
     start: str | Mapping[TopicPartition, int] | None = None,
     max_offsets: int | None = None,
@@ -84,7 +88,7 @@ def stream(
         DESCRIPTORS: parallelism_of(spark),
     }
     merged = merged_options(given, options)
-    reading = reading_of(parse_stream_options(merged).scan, columns, where)
+    reading = reading_of(parse_stream_options(merged, plan_of(decode, decode_mode)).scan, columns, where)
     wanted = None if schema is None else struct_of(spark, schema)
     register(spark)
 

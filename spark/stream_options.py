@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from headrace.client.cluster import LATEST
 from headrace.spark.options import (
@@ -17,6 +18,9 @@ from headrace.spark.options import (
     number_of,
     parse_options,
 )
+
+if TYPE_CHECKING:
+    from headrace.spark.decoding.decode_plan import DecodePlan
 
 MAX_TRIGGER_DELAY_MS = 15 * 60 * 1000  # the connector's
 UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -49,13 +53,14 @@ class StreamOptions:
         return LATEST in start.offsets.values() if start.offsets else start.default == LATEST
 
 
-def parse_stream_options(options: Mapping[str, str]) -> StreamOptions:
+def parse_stream_options(options: Mapping[str, str], decode: DecodePlan | None = None) -> StreamOptions:
     """The options of a stream reader.
 
+    decode   given as an argument: then not in options too
     raises   ValueError, naming option, value and reason
     """
     given = {key.lower(): str(value) for key, value in options.items()}
-    scan = parse_options(given, is_stream=True)
+    scan = parse_options(given, is_stream=True, decode=decode)
     most = number_of(given, "maxOffsetsPerTrigger", 1)
     least = number_of(given, "minOffsetsPerTrigger", 1)
     group = given.get(COMMIT_GROUP, "").strip()

@@ -1,21 +1,26 @@
-"""Avro: records without a file around them, plain or in Confluent's wire format, read by fastavro one at a time.
+"""Avro: records without a file around them, plain or in Confluent's wire format.
 
 Runs in: Spark's Python workers. Fields that are not asked for are skipped, not built. In the wire format each record is read
-by the schema it was written with, from the registry, and resolved to the reader's.
+by the schema it was written with, from the registry, and resolved to the reader's. Flat schemas are walked by a kernel (`flat_avro.py`),
+all records at once; fastavro reads, one at a time, those of other schemas, of writers whose schema differs from the reader's,
+and those that the kernel does not find sound, to say what is wrong with them.
 """
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql.types import StructField, StructType
 
 from headrace.spark.decoding.decoder import Decoded, Decoder, arrow_types, prefixed, without_prefix
+from headrace.spark.decoding.flat_avro import FlatAvro, flat_avro
 from headrace.spark.decoding.python_rows import BadRecord, ReadRow, decode_rows
 from headrace.spark.decoding.registry import (
     SchemaRegistry,
@@ -57,9 +62,14 @@ class AvroDecoder(Decoder):
         reader = parsed.projected(wanted.names)
         kinds = arrow_types(wanted)
         columns = tuple(wanted.names) if parsed.fields.names[0] else ()
+        flat = flat_avro(parsed.plain, columns, sources)
+
+        def apart(records: Sequence[bytes | None]) -> Decoded:
+            return decode_rows(records, _reading(parsed.plain, reader, columns), sources, kinds)
+
         if self.registry is None:
-            return decode_rows(values.to_pylist(), _reading(parsed.plain, reader, columns), sources, kinds)
-        return self._framed(values, reader, columns, sources, kinds)
+            return together(values, flat, apart, sources, kinds)
+        return self._framed(values, flat, reader, columns, sources, kinds)
 
     def describe(self) -> str:
         where = "" if self.registry is None else f", registry {self.registry.shown} {self.subject}".rstrip()
@@ -71,7 +81,13 @@ class AvroDecoder(Decoder):
         return avro_schema(self.schema, self.references)
 
     def _framed(
-        self, values: pa.Array, reader: Any, columns: tuple[str, ...], sources: Sequence[Any], kinds: Sequence[Any]
+        self,
+        values: pa.Array,
+        flat: FlatAvro | None,
+        reader: Any,
+        columns: tuple[str, ...],
+        sources: Sequence[Any],
+        kinds: Sequence[Any],
     ) -> Decoded:
         ids, _bad = schema_ids(values)
         readers: dict[int, ReadRow] = {}
@@ -82,7 +98,21 @@ class AvroDecoder(Decoder):
             except UnknownSchema as failure:
                 unknown[schema_id] = str(failure)
                 check_unknown(unknown)
-        return decode_rows(values.to_pylist(), _by_id(readers, unknown), sources, kinds)
+        if len(readers) != 1 or unknown or not self._is_readers(next(iter(readers))):
+            flat = None
+
+        def apart(records: Sequence[bytes | None]) -> Decoded:
+            return decode_rows(records, _by_id(readers, unknown), sources, kinds)
+
+        return together(values, flat, apart, sources, kinds, HEADER_BYTES, ids)
+
+    def _is_readers(self, schema_id: int) -> bool:
+        """Whether records were written with the reader's schema. It is known: its reader was made."""
+        from headrace.spark.decoding.avro_schema import avro_plain
+
+        assert self.registry is not None
+        found = self.registry.schema(schema_id, KIND)
+        return bool(avro_plain(found.text, found.references) == self._parsed().plain)
 
     def _writer(self, schema_id: int, reader: Any, columns: tuple[str, ...]) -> ReadRow:
         from headrace.spark.decoding.avro_schema import avro_plain
@@ -90,6 +120,38 @@ class AvroDecoder(Decoder):
         assert self.registry is not None
         found = self.registry.schema(schema_id, KIND)
         return _reading(avro_plain(found.text, found.references), reader, columns, HEADER_BYTES)
+
+
+def together(
+    values: pa.Array,
+    flat: FlatAvro | None,
+    apart: Callable[[Sequence[bytes | None]], Decoded],
+    sources: Sequence[Any],
+    kinds: Sequence[Any],
+    skipped_bytes: int = 0,
+    ids: Any = None,
+) -> Decoded:
+    """All records by the kernel, if there is one for their schema; what it does not find sound, one by one.
+
+    ids   of the records' schemas, -1 where there is none
+    """
+    walked = None if flat is None else flat.columns(values, sources, skipped_bytes)
+    if walked is None:
+        return apart(values.to_pylist())
+    found, is_sound = walked
+    if ids is not None:
+        is_sound[(ids < 0) & values.is_valid().to_numpy(zero_copy_only=False)] = 0
+    try:
+        columns = [column.cast(kind) for column, kind in zip(found, kinds, strict=True)]
+    except pa.ArrowInvalid:
+        return apart(values.to_pylist())
+    rows = np.flatnonzero(is_sound == 0)
+    if not len(rows):
+        return Decoded(columns, {})
+    few = apart(values.take(pa.array(rows)).to_pylist())
+    mask = pa.array(is_sound == 0)
+    columns = [pc.replace_with_mask(column, mask, own) for column, own in zip(columns, few.columns, strict=True)]
+    return Decoded(columns, {int(rows[row]): reason for row, reason in few.reasons.items()})
 
 
 def avro(
@@ -138,7 +200,8 @@ def _reading(writer: Any, reader: Any, columns: tuple[str, ...], skipped_bytes: 
         except SchemaResolutionError as failure:
             raise BadRecord(f"its schema does not resolve to the reader's: {failure}") from None
         except _MALFORMED as failure:
-            raise BadRecord(f"not a record of the schema: {type(failure).__name__} {failure}".rstrip()) from None
+            said = str(failure).partition(" from <")[0]  # the name of a stream, with its address
+            raise BadRecord(f"not a record of the schema: {type(failure).__name__} {said}".rstrip()) from None
         if source.tell() != len(record):
             raise BadRecord(f"not a record of the schema: {len(record) - source.tell()} bytes are left")
         return [found[name] for name in columns] if columns else (found,)

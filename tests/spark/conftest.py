@@ -27,6 +27,7 @@ def spark():
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.python.unix.domain.socket.enabled", "true")
+        .config("spark.python.daemon.module", "headrace.cli.spark_daemon")
         .getOrCreate()
     )
     register(session)

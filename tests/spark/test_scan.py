@@ -3,7 +3,9 @@
 Holds: arrow/tally.py, spark/errors.py, spark/read_counts.py, spark/result_schema.py
 """
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -315,3 +317,23 @@ def test_what_map_batches_yields_is_held_against_the_schema(spark, clicks, broke
 def test_a_topic_that_is_not_there_fails_at_once(spark, clicks, broker):
     with pytest.raises(KafkaError, match="nowhere"):
         scan(spark, "nowhere", bootstrap_servers=broker.address)
+
+
+def test_workers_are_forked_with_their_imports_done(spark):
+    def modules(batches):
+        import sys
+
+        list(batches)
+        fork = Path(f"/proc/{os.getppid()}/cmdline").read_text()
+        found = {
+            "daemon": fork.split("\0")[2],
+            "pyspark": sys.modules["pyspark"].__file__,
+            "kernels": "headrace.arrow.decode" in sys.modules,
+        }
+        yield pa.RecordBatch.from_pylist([found])
+
+    frame = spark.range(1).mapInArrow(modules, "daemon string, pyspark string, kernels boolean")
+    row = frame.collect()[0]
+    assert row.daemon == "headrace.cli.spark_daemon"
+    assert ".zip" not in row.pyspark
+    assert row.kernels

@@ -12,6 +12,7 @@ from headrace.client.producer import Producer
 from headrace.ids import TopicPartition
 from headrace.protocol.apis import ApiKey
 from headrace.spark import stream
+from headrace.spark.decoding import json, text
 
 A0, A1 = TopicPartition("clicks", 0), TopicPartition("clicks", 1)
 DEADLINE_S = 120
@@ -82,6 +83,19 @@ def test_filters_and_sums_are_made_in_the_worker(run, clicks):
     assert found == [(0, 11)]  # v1, v10 to v19 of partition 1
 
 
+def test_values_are_decoded_in_the_worker(run, log):
+    log.append(A0, [(None, b'{"page": "/%d", "ms": %d}' % (number % 3, number)) for number in range(30)])
+    log.append(A0, [(None, b"no JSON")])
+    found = run(
+        lambda frame: sorted(map(tuple, frame.groupBy("page").count().collect()), key=str),
+        columns="page,ms",
+        decode=json("page string, ms long"),
+        decode_mode="null",
+        where=pc.is_null(pc.field("ms")) | (pc.field("ms") >= 6),
+    )
+    assert found == [(0, [("/0", 8), ("/1", 8), ("/2", 8), (None, 1)])]
+
+
 def test_the_group_of_a_query_has_no_lag_after_its_last_batch(run, node, broker):
     topic, group = f"clicks-{uuid.uuid4().hex[:8]}", f"lag-{uuid.uuid4().hex[:8]}"
     with Cluster(node.bootstrap) as cluster:
@@ -104,6 +118,8 @@ def test_the_group_of_a_query_has_no_lag_after_its_last_batch(run, node, broker)
         ({"columns": "val"}, "choose from"),
         ({"where": "offset > 5"}, "^where must be"),
         ({"schema": "a int"}, "go together"),
+        ({"decode_mode": "null"}, "needs decode"),
+        ({"decode": text(), "options": {"decode.value.format": "text"}}, "decode is given twice"),
         ({"max_offsets": 0}, "maxOffsetsPerTrigger 0 must be at least 1"),
         ({"options": {"endingOffsets": "latest"}}, "endingOffsets is not allowed in a stream"),
         ({"options": {"subscribe": "a"}}, "subscribe is given twice"),
