@@ -72,7 +72,7 @@ class LosePower(ClusterFault):
 def lose_power_of(stage: ClusterStage, node: ClusterNode, name: str, seconds: float, chance: random.Random) -> None:
     """It starts again after so long."""
     _kill(stage, node, name, seconds)
-    points = node.synced.read(node.log_dirs[0])
+    points = node.synced.read(node.first_log_dir)
     stage.notes["files that lost pages"] += lose_unsynced(node.log_dirs, chance, points)
     forget_boot(node.log_dirs)
 

@@ -160,6 +160,8 @@ class ClusterStage:
             node.log.look()
             if node.ends_by_itself:
                 self.notes[f"{node.kind} ended with {code}, by itself"] += 1
+            elif node.is_full:
+                self.notes[f"{node.kind} ended with {code}, its disk full"] += 1
             else:
                 self.blame("node-died", f"node {node.number} ended with {code}: {node.log.last_error}")
             node.launch()
@@ -186,6 +188,7 @@ class ClusterFault(ABC):
 
     weight          how often it is drawn, against the others
     needs_network   it needs networks of our own
+    needs_disk      it needs nodes with disks of their own
     needs_workers   it needs nodes that consist of several processes
     loses_pages     a node loses what it did not sync
     """
@@ -193,6 +196,7 @@ class ClusterFault(ABC):
     name: str
     weight: float = 1.0
     needs_network = False
+    needs_disk = False
     needs_workers = False
     loses_pages = False
 

@@ -136,7 +136,7 @@ class StandStills:
             return
         regions: list[Region] = []
         try:
-            prefix = _find_prefix(node.log_dirs[0])
+            prefix = _find_prefix(node.first_log_dir)
             regions += [Region.attach(f"/{prefix}-{what}", writable=False) for what in (VIEW, PARTITIONS)]
             view = ClusterViewReader(regions[0]).read()
             topic = view.topics.get(self._topic)
