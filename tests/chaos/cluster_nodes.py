@@ -53,6 +53,7 @@ HEADRACE_SETTINGS = {
     "headrace.partitions.max": "1024",
     "headrace.cluster.partitions.max": "4096",
     "headrace.request.ring.bytes": "4194304",
+    "headrace.log.dir.free.bytes.min": "1048576",  # disks of their own are small
     "log.flush.offset.checkpoint.interval.ms": "2000",
     "unclean.recovery.timeout.ms": "8000",
 }
@@ -132,7 +133,7 @@ class ClusterNode(Node):
         """A file is in its place: root may do anything in a directory. What is open in it stays so."""
         path = self.log_dirs[index]
         self._away[path] = path.rename(path.with_name(path.name + AWAY))
-        path.write_text("no directory any more")
+        path.touch()  # without a byte: the disk may be full
 
     def put_log_dirs_back(self) -> None:
         """Of a node that does not run: a directory that failed is not used again in the same life."""
