@@ -23,7 +23,6 @@ from headrace.limits import ROLES_WAIT_MS_MAX
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.codec import decode_request, encode_response
-from headrace.shm.cluster_view import DoomedReplica
 
 _Request = messages.StopReplicaRequest
 _Response = messages.StopReplicaResponse
@@ -56,9 +55,6 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
 
     orders = agent.orders
 
-    def is_answered(replica: DoomedReplica) -> bool:
-        return orders.is_gone(replica) or orders.is_out_of_reach(replica)
-
     def respond(is_done: bool) -> bytes:
         for one in leaving:
             if not orders.is_gone(one):
@@ -67,7 +63,7 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
                 errors[one.topic, one.partition] = error
         return _response(version, ErrorCode.NONE, errors)
 
-    return PendingResponse(leaving, agent.monotonic_ms() + ROLES_WAIT_MS_MAX, is_answered, respond)
+    return PendingResponse(leaving, agent.monotonic_ms() + ROLES_WAIT_MS_MAX, orders.is_over, respond)
 
 
 def _stops_of(request: _Request) -> Iterator[tuple[_Replica, StoppedReplica]]:

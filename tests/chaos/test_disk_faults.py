@@ -1,7 +1,4 @@
-"""Disks of nodes: filled and emptied; a log directory that is gone and comes back, whoever else holds the node down.
-
-Holds: chaos/disk_faults.py
-"""
+"""Disks of nodes: filled and emptied; a log directory that is gone and comes back, whoever else holds the node down."""
 
 import errno
 import random
