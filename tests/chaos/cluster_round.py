@@ -327,7 +327,8 @@ class ClusterRound:
         self.report.served_s.append(self._wait_until_served(healed))
         self.report.whole_s.append(self._wait_until_whole(WHOLE_MAX_S, "after an episode", healed))
         self.report.told_s.append(self._wait_until_told(healed))
-        self.report.anomalies += self._still.wait(self._still.acknowledged())
+        there = end_offsets(stage) if self._may_lose or self._is_unsafe else None
+        self.report.anomalies += self._still.wait(self._still.acknowledged(there))
         stage.has_lost_power = False
         if stage.mover is not None:
             stage.mover.resting.clear()

@@ -26,6 +26,7 @@ from tests.chaos.network_rooms import Networks
 from tests.chaos.replica_mover import ReplicaMover
 from tests.chaos.topic_churn import TopicChurn
 
+LOST_PAGES = "files that lost pages"  # a note
 ROLES = ("leader", "follower", "controller")
 TICK_S = 0.05
 HEAL_S = 120.0  # until every fault has ended, a SIGTERM included
