@@ -254,6 +254,8 @@ class ClusterRound:
                     left = [one for one in left if one.name not in (stage.state.topics() or ())]
                 if time.monotonic() > deadline:
                     raise TimeoutError(f"no topic: {failure}") from None
+            except TimeoutError:  # of one answer: a slow machine's brokers are asked again
+                pass
             if time.monotonic() > deadline:
                 raise TimeoutError(f"no topic: brokers {stage.state.brokers()}")
             time.sleep(0.2)
