@@ -424,7 +424,9 @@ class ClusterRound:
         took_s = time.monotonic() - since
         if found:
             self._blame("metadata", f"{took_s:.0f} s after an episode: {found[:4]}")
-        elif last and took_s > self._whole_max_s:  # else it was right when it was first asked for, after all other waits
+        elif (
+            last and took_s > self._whole_max_s
+        ):  # else it was right when it was first asked for, after all other waits
             self._blame("metadata", f"right only after {took_s:.0f} s, before: {last[:4]}")
         return took_s
 
