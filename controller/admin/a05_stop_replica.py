@@ -1,6 +1,7 @@
 """StopReplica (key 5), v0 to v4: replicas of this node that go, as the active controller says.
 
-Runs in: the controller process of the node that is told. A replica that is deleted is answered when its owner has put the files away.
+Runs in: the controller process of the node that is told. A replica that is deleted is answered when its owner has put the files away,
+or can't: KAFKA_STORAGE_ERROR, as of one that was out of service before.
 With the leader epoch -2 the topic is being deleted, else it stays, and other brokers have its replicas. Before v3 there is no
 leader epoch.
 
@@ -52,14 +53,17 @@ async def handle(context: AdminContext, version: int, body: memoryview) -> Pendi
             errors[name, index] = ErrorCode.UNKNOWN_SERVER_ERROR  # no row is left to have it deleted
     agent.hurry()
 
+    orders = agent.orders
+
     def respond(is_done: bool) -> bytes:
-        if not is_done:
-            for one in leaving:
-                if not agent.orders.is_gone(one):
-                    errors[one.topic, one.partition] = ErrorCode.REQUEST_TIMED_OUT
+        for one in leaving:
+            if not orders.is_gone(one):
+                is_lost = orders.is_out_of_reach(one)
+                error = ErrorCode.KAFKA_STORAGE_ERROR if is_lost else ErrorCode.REQUEST_TIMED_OUT
+                errors[one.topic, one.partition] = error
         return _response(version, ErrorCode.NONE, errors)
 
-    return PendingResponse(leaving, agent.monotonic_ms() + ROLES_WAIT_MS_MAX, agent.orders.is_gone, respond)
+    return PendingResponse(leaving, agent.monotonic_ms() + ROLES_WAIT_MS_MAX, orders.is_over, respond)
 
 
 def _stops_of(request: _Request) -> Iterator[tuple[_Replica, StoppedReplica]]:

@@ -71,6 +71,11 @@ class HostedRows:
         row = self._seat.partitions.read(replica.slot)
         return row is not None and row.key == replica.key and row.state == RowState.DELETED
 
+    def is_out_of_reach(self, replica: DoomedReplica) -> bool:
+        """Whether the owner can't put the files of a replica away: they lie, or may lie, in a log directory that failed."""
+        row = self._seat.partitions.read(replica.slot)
+        return row is not None and row.key == replica.key and row.state == RowState.OFFLINE
+
     def is_left(self, topic: str, partition: int, slot: int) -> bool:
         """Whether a row in service is that of an owner that was killed."""
         row = self._seat.partitions.read(slot) if slot >= 0 else None

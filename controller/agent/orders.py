@@ -116,6 +116,14 @@ class Orders:
         """Whether the files of a replica that was leaving are put away."""
         return replica not in self._known.leaving.get(replica.topic, ()) or self._rows.is_deleted(replica)
 
+    def is_over(self, replica: DoomedReplica) -> bool:
+        """Whether nothing more comes of it: it is gone, or can't be."""
+        return self.is_gone(replica) or self.is_out_of_reach(replica)
+
+    def is_out_of_reach(self, replica: DoomedReplica) -> bool:
+        """Whether its files can't be put away until this node starts again."""
+        return self._rows.is_out_of_reach(replica)
+
     def _is_new(self, name: str, told: events.ToldTopic) -> bool:
         topic = self._known.topics.get(name)
         if topic is None:

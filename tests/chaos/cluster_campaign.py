@@ -7,7 +7,7 @@ Runs in: `make chaos`. `python -m tests.chaos.cluster_campaign --faults 1000 --s
     --classes lose-power kill pause ...    also nodes that lose what they did not sync, which nobody else survives
     --power-losses 200     machines that lose power in turn, instead of --faults: the last replica in sync too; each acknowledged record
                     that is gone has to be reported by a node. With --safe (headrace.flush.before.ack) none may be gone
-    --no-network    without networks of our own, which need root and nft; without them the table says which faults did not run
+    --no-network    without networks and disks of our own, which need root and nft; without them the table says which faults did not run
 
 Faults last a while, so that two or more are on at a time (`cluster_faults.py`); now and then all of them end, and the time until
 every ISR is whole is measured (`cluster_round.py`). A campaign whose faults did not fire, or that acknowledged little, failed.
@@ -32,11 +32,13 @@ from tests.chaos.cluster_faults import CLUSTER_FAULTS
 from tests.chaos.cluster_nodes import ClusterNode, KafkaNode
 from tests.chaos.cluster_round import IBP, WHOLE_S, ClusterReport, ClusterRound
 from tests.chaos.cluster_stage import ClusterFault
+from tests.chaos.disk_faults import DISK_FAULTS
 from tests.chaos.judge import Anomaly
 from tests.chaos.network_rooms import Networks, NoNetworks
 from tests.chaos.power_faults import PowerInTurn
 
 ROUND_FAULTS = 100
+DISK_EVERY = 3  # rounds: in the others the nodes' files are on a real disk
 FIRED_SHARE_MIN = 0.9
 ACKNOWLEDGED_PER_FAULT_MIN = 20
 KINDS: dict[str, list[tuple[type[ClusterNode], ...]]] = {  # of the nodes, round after round
@@ -44,7 +46,7 @@ KINDS: dict[str, list[tuple[type[ClusterNode], ...]]] = {  # of the nodes, round
     "kafka": [(KafkaNode,) * 3],
     "mixed": [(ClusterNode, ClusterNode, KafkaNode), (ClusterNode, KafkaNode, KafkaNode)],
 }
-FAULTS: list[ClusterFault] = [*CLUSTER_FAULTS, PowerInTurn()]
+FAULTS: list[ClusterFault] = [*CLUSTER_FAULTS, *DISK_FAULTS, PowerInTurn()]
 IBPS = ("3.9", "2.6", "3.9", "2.8")  # of our nodes, round after round, where nobody names one
 LOSSES = ("lost-write", "inconsistent-offsets")
 
@@ -176,7 +178,7 @@ def run_cluster_campaign(
         verdict.why_not = why_no_networks()
         has_networks = not verdict.why_not
     verdict.why_not = verdict.why_not or "nobody wanted networks of our own"
-    verdict.not_run = [] if has_networks else [one.name for one in chosen if one.needs_network]
+    verdict.not_run = [] if has_networks else [one.name for one in chosen if one.needs_network or one.needs_disk]
     numbers = [only_round] if only_round is not None else range(-(-faults // round_faults))
     began = time.monotonic()
     for number in numbers:
@@ -190,6 +192,7 @@ def run_cluster_campaign(
             node_types=KINDS[nodes][number % len(KINDS[nodes])],
             settings=_settings(settings or {}, nodes, number, is_unsafe),
             has_networks=has_networks,
+            has_disks=has_networks and number % DISK_EVERY == 0,
             is_unsafe=is_unsafe,
             may_lose=may_lose,
             whole_max_s=whole_max_s,

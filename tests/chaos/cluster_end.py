@@ -15,8 +15,10 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 
 from headrace.client.cluster import Cluster
 from headrace.errors import HeadraceError
+from headrace.log.names import STRAY_SUFFIX
+from headrace.log.state.checkpoints import PARTITION_METADATA_FILE
 from tests.chaos import payload
-from tests.chaos.cluster_stage import ClusterStage
+from tests.chaos.cluster_stage import LOST_PAGES, ClusterStage
 from tests.chaos.cluster_topics import MOVING, OFFSETS_TOPIC, PARTITIONS, TOPIC, TOPICS
 from tests.chaos.history import FRESH, NO_OFFSET, Committed, Poll, Record
 from tests.chaos.judge import Anomaly
@@ -196,7 +198,8 @@ def find_left_over(stage: ClusterStage) -> list[Anomaly]:
     """Directories that nobody removes: of no replica that there is on that node, or on their way out for too long.
 
     Those of a replica that was moved away stay where its node, or the controller, was away when it was to be deleted: ZooKeeper does
-    not say any more that it is, as with Kafka. They are counted.
+    not say any more that it is, as with Kafka. They are counted. So are segments behind a hole that a loss of power left: a node puts
+    them aside and says so (docs/decisions/017).
     """
     topics = stage.state.topics()
     if topics is None:
@@ -221,7 +224,22 @@ def find_left_over(stage: ClusterStage) -> list[Anomaly]:
     moved = {f"node {node.number}: {MOVING.name}-{index}" for node in stage.nodes for index in range(MOVING.partitions)}
     stage.notes["files of replicas that were moved away while their node was away"] += len(moved & set(left))
     left = [one for one in left if one not in moved]
+    if stage.notes[LOST_PAGES]:
+        segments = {
+            f"node {node.number}: {path.name}"
+            for node in stage.nodes
+            for log_dir in node.log_dirs
+            for path in log_dir.iterdir()
+            if is_of_segments(path)
+        }
+        stage.notes["segments put aside after a loss of power"] += len(segments & set(left))
+        left = [one for one in left if one not in segments]
     return [Anomaly("left-over", f"{len(left)} directories of deleted replicas: {left[:4]}")] if left else []
+
+
+def is_of_segments(path: Path) -> bool:
+    """Whether a directory has segments that were put aside, and not a whole replica, which says what topic it is of."""
+    return path.name.endswith(STRAY_SUFFIX) and path.is_dir() and not (path / PARTITION_METADATA_FILE).exists()
 
 
 def told_otherwise(stage: ClusterStage, topics: Sequence[str]) -> list[str]:

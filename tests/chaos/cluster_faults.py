@@ -11,7 +11,7 @@ import time
 from functools import partial
 
 from tests.chaos.cluster_nodes import STOP_S, ClusterNode
-from tests.chaos.cluster_stage import ROLES, ClusterFault, ClusterStage, duration_s
+from tests.chaos.cluster_stage import LOST_PAGES, ROLES, ClusterFault, ClusterStage, duration_s
 from tests.chaos.lossy_disk import forget_boot, lose_unsynced
 from tests.chaos.network_rooms import Room
 from tests.chaos.running_node import ROLES as PROCESSES
@@ -72,8 +72,8 @@ class LosePower(ClusterFault):
 def lose_power_of(stage: ClusterStage, node: ClusterNode, name: str, seconds: float, chance: random.Random) -> None:
     """It starts again after so long."""
     _kill(stage, node, name, seconds)
-    points = node.synced.read(node.log_dirs[0])
-    stage.notes["files that lost pages"] += lose_unsynced(node.log_dirs, chance, points)
+    points = node.synced.read(node.first_log_dir)
+    stage.notes[LOST_PAGES] += lose_unsynced(node.log_dirs, chance, points)
     forget_boot(node.log_dirs)
 
 

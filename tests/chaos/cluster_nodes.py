@@ -18,6 +18,7 @@ from pathlib import Path
 
 from headrace.node.embedded_zookeeper import find_java
 from tests.chaos.network_rooms import Room
+from tests.chaos.private_mounts import fill, give_room
 from tests.chaos.running_node import Node, is_alive
 from tests.chaos.synced_points import SyncedPoints
 from tests.support import children
@@ -26,6 +27,9 @@ from tests.support.waiting import DEADLINE_S
 PORT = 9092  # in a room of its own
 STOP_S = 45.0  # from SIGTERM to SIGKILL: a broker without its ZooKeeper takes long
 SESSION_MS = 6_000
+DISK = "disk"
+LOG_DIRS = ("logs-1", "logs-2")  # on it
+AWAY = ".away"
 KAFKA_JVM = ("-Xmx384m", "-Xms128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 SETTINGS = {
     "zookeeper.session.timeout.ms": str(SESSION_MS),
@@ -49,6 +53,7 @@ HEADRACE_SETTINGS = {
     "headrace.partitions.max": "1024",
     "headrace.cluster.partitions.max": "4096",
     "headrace.request.ring.bytes": "4194304",
+    "headrace.log.dir.free.bytes.min": "1048576",  # disks of their own are small
     "log.flush.offset.checkpoint.interval.ms": "2000",
     "unclean.recovery.timeout.ms": "8000",
 }
@@ -65,7 +70,10 @@ KAFKA_SETTINGS = {
 
 
 class ClusterNode(Node):
-    """A Headrace node of the cluster; `number` is its broker id."""
+    """A Headrace node of the cluster; `number` is its broker id.
+
+    disk_bytes   of a disk of its own, for which it needs a room; 0: it lives on everybody's
+    """
 
     kind = "headrace"
     own_settings: Mapping[str, str] = HEADRACE_SETTINGS
@@ -78,19 +86,61 @@ class ClusterNode(Node):
         zookeeper: str,
         room: Room | None = None,
         settings: Mapping[str, str] | None = None,
+        disk_bytes: int = 0,
     ) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
-        given = {**SETTINGS, **self.own_settings, **(settings or {}), "broker.id": str(number)}
-        super().__init__(directory, zookeeper, settings=given)
+        self.disk = directory / DISK
+        self.disk.mkdir(parents=True, exist_ok=True)
+        log_dirs = ",".join(str(self.disk / name) for name in LOG_DIRS)
+        own = {"broker.id": str(number), "log.dirs": log_dirs}
+        super().__init__(directory, zookeeper, settings={**SETTINGS, **self.own_settings, **(settings or {}), **own})
         self.number = number
         self.room = room
         self.is_wanted = True  # somebody holds it down where not
+        self.is_full = False
+        self._away: dict[Path, Path] = {}  # log directories, and where they are instead
         self.stopped: set[int] = set()  # pids that have SIGSTOP
         self.synced = SyncedPoints()
         if room is not None:
             self.mounts, self.host, self.port = room, room.address, PORT
         else:
             self.port = _free_port()
+        if room is not None and disk_bytes:
+            room.mount(self.disk, disk_bytes)
+
+    @property
+    def log_dirs(self) -> list[Path]:
+        """As we see them, wherever they are."""
+        return [self._away.get(path, path) for path in super().log_dirs]
+
+    @property
+    def has_disk(self) -> bool:
+        """Whether it is its own, and can be filled."""
+        return self.room is not None and self.room.disk is not None
+
+    def fill_disk(self) -> None:
+        fill(self.path(self.disk))
+        self.is_full = True
+
+    def empty_disk(self) -> None:
+        give_room(self.path(self.disk))
+        self.is_full = False
+
+    @property
+    def has_all_log_dirs(self) -> bool:
+        return not self._away
+
+    def take_log_dir(self, index: int) -> None:
+        """A file is in its place: root may do anything in a directory. What is open in it stays so."""
+        path = self.log_dirs[index]
+        self._away[path] = path.rename(path.with_name(path.name + AWAY))
+        path.touch()  # without a byte: the disk may be full
+
+    def put_log_dirs_back(self) -> None:
+        """Of a node that does not run: a directory that failed is not used again in the same life."""
+        for path, away in self._away.items():
+            path.unlink()
+            away.rename(path)
+        self._away = {}
 
     @property
     def is_running(self) -> bool:

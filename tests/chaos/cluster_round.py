@@ -9,6 +9,7 @@ Used by: the cluster campaign, and the suite. It starts everything itself and en
 from __future__ import annotations
 
 import random
+import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -58,6 +59,7 @@ from tests.chaos.load import Client, IdempotentProducer, KeyWriter, Member, Tail
 from tests.chaos.loss_reports import judge_losses, lost_records, read_reports, without_reported
 from tests.chaos.network_rooms import Networks
 from tests.chaos.power_faults import PowerInTurn
+from tests.chaos.private_mounts import FILLER
 from tests.chaos.record_trimmer import RecordTrimmer
 from tests.chaos.replica_mover import ReplicaMover
 from tests.chaos.stand_still import StandStills
@@ -75,6 +77,7 @@ MOVED_S = 30.0  # until reassignments are done, when nothing holds them up
 SET_UP_S = 120.0
 ABANDON_S = 30.0  # for all clients together to end
 SAY_S = 20.0
+DISK_BYTES = 256 << 20  # of a node, where it has a disk of its own
 TRIES_MAX = 200
 GROUP = "workers"
 CHURNED = 2
@@ -115,6 +118,7 @@ class ClusterRound:
     faults        those that may fire
     node_types    what the nodes are, as many as NODES
     settings      of all nodes, over those that a campaign's nodes have
+    has_disks     of their own for the nodes, where they have networks
     is_unsafe     with settings under which records may be lost, to see that it is found
     whole_max_s   how long ISRs may take to be whole again
     visited       what rounds before did to whom: what was done least comes first
@@ -129,6 +133,7 @@ class ClusterRound:
         node_types: Sequence[type[ClusterNode]] = (ClusterNode,) * NODES,
         settings: Mapping[str, str] | None = None,
         has_networks: bool = False,
+        has_disks: bool = False,
         is_unsafe: bool = False,
         may_lose: bool = False,
         whole_max_s: float = WHOLE_S,
@@ -142,11 +147,16 @@ class ClusterRound:
         self._settings = {**(settings or {}), **(UNSAFE if is_unsafe else {})}
         has_workers = ClusterNode in node_types
         self._faults = [
-            one for one in faults if (has_networks or not one.needs_network) and (has_workers or not one.needs_workers)
+            one
+            for one in faults
+            if (has_networks or not one.needs_network)
+            and (has_disks or not one.needs_disk)
+            and (has_workers or not one.needs_workers)
         ]
         self._weights = [one.weight for one in self._faults]
         self._deck = self._chance.sample(self._faults, len(self._faults))
         self._has_networks = has_networks
+        self._disk_bytes = DISK_BYTES if any(one.needs_disk for one in self._faults) else 0
         self._is_unsafe = is_unsafe
         self._may_lose = may_lose  # what is reported
         # fewer topics and clients: they are about other faults
@@ -204,9 +214,11 @@ class ClusterRound:
                 zookeeper.connect,
                 networks.rooms[number - 1] if networks else None,
                 self._settings,
+                self._disk_bytes,
             )
             for number in range(1, NODES + 1)
         ]
+        stack.callback(self._keep_disks, nodes)
         for node in nodes:
             node.launch()
             stack.callback(_end_node, node)
@@ -242,6 +254,8 @@ class ClusterRound:
                     left = [one for one in left if one.name not in (stage.state.topics() or ())]
                 if time.monotonic() > deadline:
                     raise TimeoutError(f"no topic: {failure}") from None
+            except TimeoutError:  # of one answer: a slow machine's brokers are asked again
+                pass
             if time.monotonic() > deadline:
                 raise TimeoutError(f"no topic: brokers {stage.state.brokers()}")
             time.sleep(0.2)
@@ -315,7 +329,8 @@ class ClusterRound:
         self.report.served_s.append(self._wait_until_served(healed))
         self.report.whole_s.append(self._wait_until_whole(WHOLE_MAX_S, "after an episode", healed))
         self.report.told_s.append(self._wait_until_told(healed))
-        self.report.anomalies += self._still.wait(self._still.acknowledged())
+        there = end_offsets(stage) if self._may_lose or self._is_unsafe else None
+        self.report.anomalies += self._still.wait(self._still.acknowledged(there))
         stage.has_lost_power = False
         if stage.mover is not None:
             stage.mover.resting.clear()
@@ -409,7 +424,9 @@ class ClusterRound:
         took_s = time.monotonic() - since
         if found:
             self._blame("metadata", f"{took_s:.0f} s after an episode: {found[:4]}")
-        elif took_s > self._whole_max_s:
+        elif (
+            last and took_s > self._whole_max_s
+        ):  # else it was right when it was first asked for, after all other waits
             self._blame("metadata", f"right only after {took_s:.0f} s, before: {last[:4]}")
         return took_s
 
@@ -438,6 +455,8 @@ class ClusterRound:
                 self._blame("client", client.failure)
             if client.refused:
                 self.report.notes[f"{client.name} was told that the topic is unknown"] += client.refused
+            if client.unknown_partitions:
+                self._told_of_fewer(client)
             for name, number in client.errors.items():
                 if (
                     KafkaNode in self._node_types
@@ -449,6 +468,14 @@ class ClusterRound:
                 self._gave_up(client)
             if isinstance(client, KafkaPythonProducer):
                 self.report.notes.update({f"kafka-python gave up: {why}": n for why, n in client.gave_up.items()})
+
+    def _told_of_fewer(self, client: Client) -> None:
+        """Apache Kafka's brokers, while they start, tell of a topic with the partitions that they have heard of; ours with all or none."""
+        times = client.unknown_partitions
+        if KafkaNode in self._node_types:
+            self.report.notes[f"{client.name} was told of fewer partitions"] += times
+        else:
+            self._blame("metadata", f"{client.name} was told of fewer partitions {times} times")
 
     def _gave_up(self, client: TopicChurn) -> None:
         """A cluster of ours does what it is asked, once no fault is on; a broker of Kafka's may leave a request without an answer."""
@@ -560,6 +587,14 @@ class ClusterRound:
                 self.report.anomalies += verify_logs(node)
                 if left := left_in_shm(node):
                     self._blame("left-in-shm", f"node {node.number}: {left[:3]} ({len(left)} in all)")
+
+    def _keep_disks(self, nodes: Sequence[ClusterNode]) -> None:
+        """What is on disks of their own is gone with them: of a round that failed it is kept."""
+        for node in nodes if self.report.anomalies else ():
+            if node.has_disk:
+                shutil.copytree(
+                    node.path(node.disk), node.disk, ignore=shutil.ignore_patterns(FILLER), dirs_exist_ok=True
+                )
 
     def _abandon(self) -> None:
         """However the round ended: nobody goes on, and no thread is left but those that librdkafka holds."""

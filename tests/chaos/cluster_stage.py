@@ -26,6 +26,7 @@ from tests.chaos.network_rooms import Networks
 from tests.chaos.replica_mover import ReplicaMover
 from tests.chaos.topic_churn import TopicChurn
 
+LOST_PAGES = "files that lost pages"  # a note
 ROLES = ("leader", "follower", "controller")
 TICK_S = 0.05
 HEAL_S = 120.0  # until every fault has ended, a SIGTERM included
@@ -160,6 +161,8 @@ class ClusterStage:
             node.log.look()
             if node.ends_by_itself:
                 self.notes[f"{node.kind} ended with {code}, by itself"] += 1
+            elif node.is_full:
+                self.notes[f"{node.kind} ended with {code}, its disk full"] += 1
             else:
                 self.blame("node-died", f"node {node.number} ended with {code}: {node.log.last_error}")
             node.launch()
@@ -186,6 +189,7 @@ class ClusterFault(ABC):
 
     weight          how often it is drawn, against the others
     needs_network   it needs networks of our own
+    needs_disk      it needs nodes with disks of their own
     needs_workers   it needs nodes that consist of several processes
     loses_pages     a node loses what it did not sync
     """
@@ -193,6 +197,7 @@ class ClusterFault(ABC):
     name: str
     weight: float = 1.0
     needs_network = False
+    needs_disk = False
     needs_workers = False
     loses_pages = False
 

@@ -66,6 +66,7 @@ class Client(ABC):
         self.failure: str | None = None  # that ended it, or that it can't get over
         self.errors: Counter[str] = Counter()  # of deliveries
         self.refused = 0  # records that confluent-kafka would not take, since the node does not know the topic
+        self.unknown_partitions = 0  # the same of a partition: the node knows fewer of them
         self.call_began: float | None = None  # the call with a bound of its own in which it is
         self.stopping = threading.Event()
         self.abandoned = threading.Event()  # nobody wants to know any more what it still has to do
@@ -93,9 +94,11 @@ class Client(ABC):
 
     def _refused(self, failure: KafkaException) -> None:
         """The client library remembers for a while that the node said so. raises KafkaException, for anything else"""
-        if failure.args[0].code() != KafkaError._UNKNOWN_TOPIC:
+        code = failure.args[0].code()
+        if code not in (KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION):
             raise failure
-        self.refused += 1
+        self.refused += code == KafkaError._UNKNOWN_TOPIC
+        self.unknown_partitions += code == KafkaError._UNKNOWN_PARTITION
         self.stopping.wait(0.1)
 
     @property

@@ -1,4 +1,4 @@
-"""Networks of their own for the nodes of a campaign: links that can be cut, one way or both, made slow or lossy. Needs root and nft.
+"""Networks, and disks, of their own for the nodes of a campaign: links that can be cut, one way or both, slow, lossy. Needs root and nft.
 
 Used by: the cluster campaign. Each node has a network namespace, kept by a process that does nothing; a bridge in another one
 joins them, and this machine with two addresses: that of clients, and that of ZooKeeper. When the keepers end, however that
@@ -9,7 +9,7 @@ comes, everything is gone: nothing has a name that would stay.
     room 3  eth0 10.X.Y.3 ---+
 
 A cut is a rule in a node's room: what comes from a peer is dropped (`deaf`), or what goes to it (`mute`). Nobody is told:
-packets vanish, as they do when a cable is pulled.
+packets vanish, as they do when a cable is pulled. A disk is a directory with so much room and no more (`private_mounts.py`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.chaos.private_mounts import PrivateMounts
 from tests.support import children
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -66,20 +67,28 @@ class _Keeper:
 
 
 class Room:
-    """One node's network, as `running_node.Node` takes its mounts: a command that runs in it, paths as they are."""
+    """One node's network, and its disk where it has one, as `running_node.Node` takes its mounts: commands in there, paths from here."""
 
     def __init__(self, keeper: _Keeper, address: str) -> None:
         self.address = address
         self._keeper = keeper
         self._forwarder: subprocess.Popen[str] | None = None
+        self.disk: PrivateMounts | None = None
         self.rules = 0
         self.is_slow = False
 
+    def mount(self, directory: Path, size_bytes: int) -> None:
+        """A disk of the node's own is there. raises OSError, where this process may not have any"""
+        self.disk = PrivateMounts({directory: size_bytes})
+
     def command(self, command: list[str]) -> list[str]:
-        return ["nsenter", f"--net=/proc/{self._keeper.pid}/ns/net", "--", *command]
+        return self._in_network(self.disk.command(command) if self.disk is not None else command)
 
     def path(self, path: Path) -> Path:
-        return path
+        return self.disk.path(path) if self.disk is not None else path
+
+    def _in_network(self, command: list[str]) -> list[str]:
+        return ["nsenter", f"--net=/proc/{self._keeper.pid}/ns/net", "--", *command]
 
     def deaf(self, peer: str, percent: int = 100) -> int:
         """Drop what comes from a peer; returns the rule, for `mend`."""
@@ -120,7 +129,7 @@ class Room:
         command = [sys.executable, "-m", "tests.chaos.slow_forwarder", self.address]
         command += [str(min_ms), str(max_ms), str(twice_percent)]
         self._forwarder = children.start(
-            self.command(command),
+            self._in_network(command),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -197,6 +206,8 @@ class Networks:
     def close(self) -> None:
         for room in self.rooms:
             room.let_go()
+            if room.disk is not None:
+                room.disk.close()
         for keeper in self._keepers:
             keeper.close()
         self._keepers = []

@@ -1,16 +1,21 @@
-"""Mounts that only a node sees: a small /dev/shm, a small log directory. Needs root.
+"""Mounts that only a node sees: a small /dev/shm, a small log directory, and one file that fills it. Needs root.
 
-Used by: the campaign. A process that does nothing keeps the mount namespace over restarts of the node; when it ends, the mounts
+Used by: the campaigns. A process that does nothing keeps the mount namespace over restarts of the node; when it ends, the mounts
 and what is on them are gone. From outside, files are reached through its `/proc/PID/root`.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from tests.support import children
+
+FILLER = "filled-by-chaos"
+CHUNK = bytes(1 << 20)
 
 
 class PrivateMounts:
@@ -45,5 +50,28 @@ class PrivateMounts:
 
     def close(self) -> None:
         assert self._keeper.stdin is not None
-        self._keeper.stdin.close()
+        assert self._keeper.stdout is not None
+        assert self._keeper.stderr is not None
+        for stream in (self._keeper.stdin, self._keeper.stdout, self._keeper.stderr):
+            stream.close()
         self._keeper.wait()
+
+
+def fill(directory: Path) -> None:
+    """One file takes all the room that there is in this moment."""
+    descriptor = os.open(directory / FILLER, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        chunk = CHUNK
+        while chunk:
+            try:
+                os.write(descriptor, chunk)
+            except OSError:
+                chunk = chunk[: len(chunk) // 2]
+    finally:
+        os.close(descriptor)
+
+
+def give_room(directory: Path) -> None:
+    """What `fill` took."""
+    with suppress(FileNotFoundError):
+        (directory / FILLER).unlink()

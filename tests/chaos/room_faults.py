@@ -5,20 +5,18 @@ Used by: the campaign. What fills a mount is one file, of all the room there is.
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
+from tests.chaos.private_mounts import fill, give_room
 from tests.chaos.running_node import WORKERS
 from tests.chaos.stage import Fault, Kind, Stage
 
 SHM = Path("/dev/shm")
-FILLER = "filled-by-chaos"
-CHUNK = bytes(1 << 20)
 FULL_MAX_S = 2.0
 
 
@@ -62,20 +60,11 @@ class DiskFull(Fault):
 
 @contextmanager
 def _full(directory: Path) -> Iterator[None]:
-    path = directory / FILLER
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+    fill(directory)
     try:
-        chunk = CHUNK
-        while chunk:
-            try:
-                os.write(descriptor, chunk)
-            except OSError:
-                chunk = chunk[: len(chunk) // 2]
         yield
     finally:
-        os.close(descriptor)
-        with suppress(FileNotFoundError):
-            path.unlink()
+        give_room(directory)
 
 
 ROOM_FAULTS: list[Fault] = [ShmFull(), DiskFull()]

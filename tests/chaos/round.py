@@ -342,6 +342,10 @@ class Round:
                 self._blame("client", client.failure)
             if client.refused:  # confluent-kafka heard so, of a topic that is there all the time
                 self._blame("topic-unknown", f"{client.name} was told so {client.refused} times")
+            if client.unknown_partitions:
+                self._blame(
+                    "topic-unknown", f"{client.name} was told of fewer partitions {client.unknown_partitions} times"
+                )
             for name, count in client.errors.items():
                 self._blame("not-delivered", f"{count} records of {client.name}: {name}")
 

@@ -80,6 +80,11 @@ class Node:
         return [self.path(Path(text)) for text in self.settings["log.dirs"].split(",")]
 
     @property
+    def first_log_dir(self) -> Path:
+        """By whose name its regions in /dev/shm are found, whatever is there."""
+        return self.path(Path(self.settings["log.dirs"].split(",")[0]))
+
+    @property
     def region_prefix(self) -> str:
         """Of its names in /dev/shm."""
         return region_prefix(int(self.settings["broker.id"]), self.settings["log.dirs"].split(",")[0])

@@ -55,15 +55,18 @@ class StandStills:
         self._stage, self._directory, self._topic, self._readers = stage, directory, topic, readers
         self._told: set[str] = set()
 
-    def acknowledged(self) -> dict[int, int]:
-        """The end of what was acknowledged until now, by partition."""
+    def acknowledged(self, there: Mapping[int, int] | None = None) -> dict[int, int]:
+        """The end of what was acknowledged until now, by partition.
+
+        there   where the logs end now, where what was acknowledged may be lost: nobody can read that
+        """
         ends: dict[int, int] = {}
         for one in self._stage.history.operations:
             if not isinstance(one, Send) or one.topic != self._topic or one.outcome is not Outcome.OK:
                 continue
             if one.base_offset != NO_OFFSET:
                 ends[one.partition] = max(ends.get(one.partition, 0), one.base_offset + len(one.values))
-        return ends
+        return {one: min(end, there[one]) for one, end in ends.items()} if there is not None else ends
 
     def wait(self, ends: Mapping[int, int], limit_s: float = CATCH_UP_S) -> list[Anomaly]:
         """Until every reader has passed these ends; an anomaly for each one that has not, once."""
@@ -136,7 +139,7 @@ class StandStills:
             return
         regions: list[Region] = []
         try:
-            prefix = _find_prefix(node.log_dirs[0])
+            prefix = _find_prefix(node.first_log_dir)
             regions += [Region.attach(f"/{prefix}-{what}", writable=False) for what in (VIEW, PARTITIONS)]
             view = ClusterViewReader(regions[0]).read()
             topic = view.topics.get(self._topic)

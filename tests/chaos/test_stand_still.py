@@ -107,7 +107,10 @@ def test_what_was_acknowledged_is_the_end_that_a_reader_has_to_reach(tmp_path):
         ("other", 1, Outcome.OK, 4),
     ):
         stage.history.add(Send("idem", topic, 0, partition, ("a", "b"), outcome, base, 0.0, 1.0))
-    assert StandStills(stage, tmp_path, "stable", []).acknowledged() == {0: 5}
+    still = StandStills(stage, tmp_path, "stable", [])
+    assert still.acknowledged() == {0: 5}
+    assert still.acknowledged({0: 3}) == {0: 3}, "the rest was lost"
+    assert still.acknowledged({0: 9}) == {0: 5}
 
 
 @pytest.mark.skipif(shutil.which("gdb") is None, reason="no gdb")

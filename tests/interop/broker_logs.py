@@ -24,9 +24,12 @@ OF_KAFKA_ALONE = {
 OF_MOVED_LEADERS = {
     r"\[kafka\] kafka\.server\.ReplicaManager: (.|\n)*OutOfOrderSequenceException": "Kafka's leader tells a producer to retry",
 }
+OF_A_STOPPED_CONTROLLER = {
+    r"RequestSendThread.* fails to send a request to broker(.|\n)*InterruptedException": "Kafka's controller resigns",
+}
 OF_A_MOVED_CONTROLLER = {
     r"ControllerMovedException: .*from an old controller": "a request of the one before, told that it is",
-    r"RequestSendThread.* fails to send a request to broker(.|\n)*InterruptedException": "Kafka's controller resigns",
+    **OF_A_STOPPED_CONTROLLER,
 }
 OF_A_KILLED_CONTROLLER = {
     **OF_A_MOVED_CONTROLLER,

@@ -10,7 +10,13 @@ import pytest
 from confluent_kafka import Producer
 
 from bench.peers import jars
-from tests.interop.broker_logs import OF_KAFKA_ALONE, OF_OFFLINE_PARTITIONS, OF_REASSIGNMENTS, severe_lines
+from tests.interop.broker_logs import (
+    OF_A_STOPPED_CONTROLLER,
+    OF_KAFKA_ALONE,
+    OF_OFFLINE_PARTITIONS,
+    OF_REASSIGNMENTS,
+    severe_lines,
+)
 from tests.interop.mixed_cluster import MixedCluster
 from tests.interop.tool_runner import CONFIGS, ELECT, LOG_DIRS, REASSIGN, TOPICS, VERIFICATION, ToolRunner
 from tests.support import children
@@ -23,7 +29,7 @@ CLUSTERS = {
     "mixed": ["headrace", "kafka", "headrace"],
 }
 RECORDS = 400
-ALLOWED = {**OF_OFFLINE_PARTITIONS, **OF_REASSIGNMENTS}
+ALLOWED = {**OF_OFFLINE_PARTITIONS, **OF_REASSIGNMENTS, **OF_A_STOPPED_CONTROLLER}  # tests stop members
 THROTTLED = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 
 

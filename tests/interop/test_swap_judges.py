@@ -7,7 +7,7 @@ import pytest
 
 from headrace.protocol.record_batch import build_batch
 from tests.interop.acked_load import NativeLoad, judge
-from tests.interop.broker_logs import OF_KAFKA_ALONE, OF_REASSIGNMENTS, severe_lines
+from tests.interop.broker_logs import OF_A_STOPPED_CONTROLLER, OF_KAFKA_ALONE, OF_REASSIGNMENTS, severe_lines
 from tests.interop.replica_files import batches, differences
 
 
@@ -118,3 +118,15 @@ def test_what_kafkas_controller_says_of_its_own_states_is_allowed_where_none_of_
         f"{line}\tat kafka.controller.ZkReplicaStateMachine.logFailedStateChange(ReplicaStateMachine.scala:440)\n"
     )
     assert len(severe_lines(log, allowed=OF_KAFKA_ALONE)) == 1
+
+
+def test_a_controller_of_kafkas_that_is_stopped_may_say_that_it_was_interrupted_and_nothing_else(tmp_path):
+    log = tmp_path / "broker.log"
+    line = (
+        "2026-01-01 10:00:00,000 ERROR [kafka] kafka.controller.RequestSendThread: [RequestSendThread controllerId=2] Controller 2"
+        " fails to send a request to broker localhost:9092 (id: 1 rack: null)\njava.lang.{}\n\tat java.base/x\n"
+    )
+    log.write_text(line.format("InterruptedException"))
+    assert severe_lines(log, allowed=OF_A_STOPPED_CONTROLLER) == []
+    log.write_text(line.format("IllegalStateException"))
+    assert len(severe_lines(log, allowed=OF_A_STOPPED_CONTROLLER)) == 1

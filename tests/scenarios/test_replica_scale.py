@@ -6,6 +6,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.foreign.trogdor import consume_bench, execute, produce_bench
+from tests.scenarios.topics import delete
 
 pytestmark = [pytest.mark.scenario, pytest.mark.timeout(1200)]
 
@@ -42,9 +43,7 @@ def test_many_replicas(make_cluster):
         cluster.wait_until_whole()
         print(f"broker={broker_id} bounced_s={time.monotonic() - begun:.1f}")
 
-    for future in admin.delete_topics(names, operation_timeout=60, request_timeout=90).values():
-        future.result(120)
-    cluster.wait_until(lambda: not set(cluster.topics()) & set(names), "topics are left")
+    delete(cluster, names)
     cluster.wait_until(lambda: not left(cluster), lambda: f"directories are left: {left(cluster)[:5]}")
 
 

@@ -4,6 +4,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, ResourceType
 
 CREATE_S = 60
+NOT_DONE_YET = (KafkaError.NOT_CONTROLLER, KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.REQUEST_TIMED_OUT)
 NOT_ALL_THERE = (KafkaError.INVALID_REPLICATION_FACTOR, KafkaError.INVALID_REPLICA_ASSIGNMENT)
 
 
@@ -31,6 +32,28 @@ def create(cluster, topic, partitions=3, replicas=3, config=None, assignment=Non
     cluster.wait_until(is_made, "not all brokers are known")
     cluster.wait_until_whole()
     return topic
+
+
+def delete(cluster, names):
+    """Have topics deleted, and wait until no broker has their names. raises AssertionError
+
+    A client asks whom it remembers as the controller: after bounces that is another one, and NOT_CONTROLLER is what it is told.
+    """
+
+    def is_marked():
+        left = sorted(set(names) & set(cluster.topics()))
+        if not left:
+            return True
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 2})
+        for future in admin.delete_topics(left, operation_timeout=60, request_timeout=90).values():
+            try:
+                future.result(CREATE_S + 60)
+            except KafkaException as failure:
+                if failure.args[0].code() not in NOT_DONE_YET:
+                    raise
+        return not set(names) & set(cluster.topics())
+
+    cluster.wait_until(is_marked, lambda: f"topics are left: {sorted(set(names) & set(cluster.topics()))[:5]}")
 
 
 def set_config(cluster, topic, key, value):

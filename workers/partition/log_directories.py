@@ -94,6 +94,10 @@ class LogDirectories:
         """Where a partition's files are: one place, but for a move between directories that was cut short."""
         return [path / str(name) for path in self.usable if (path / str(name)).is_dir()]
 
+    def missing(self) -> list[Path]:
+        """Usable ones that are not there any more."""
+        return [path for path in self.usable if not path.is_dir()]
+
     def place_of(self, name: TopicPartition, topic_id: str, is_new: bool) -> Path:
         """Where the partition's files are, or, for a new one, the log directory with the fewest partitions.
 

@@ -4,7 +4,8 @@ Runs in: a partition worker.
 
     released   the view has the replica no more, and says nothing of a deletion (decision 016): its files stay, and where
                it stood is remembered for when it comes back
-    deleted    the view names it in `doomed`: its directory is renamed to *-delete, its row says DELETED
+    deleted    the view names it in `doomed`: its directory is renamed to *-delete, its row says DELETED; OFFLINE, while its files
+               lie, or may lie, in a log directory that failed: they would come back with that (docs/decisions/054)
     stopped    every log is flushed and closed, so that nothing needs recovery
 
 Source: Kafka `LogManager.asyncDelete`, `LogManager.shutdown`.
@@ -74,17 +75,23 @@ class ReplicaCloser:
         row = self._table.read(doomed.slot)
         return row is not None and row.state == RowState.DELETED and row.key == doomed.key
 
-    def delete(self, doomed: DoomedReplica, replica: Replica | None) -> None:
+    def delete(self, doomed: DoomedReplica, replica: Replica | None, is_unmade: bool) -> None:
         """Put a partition's directories aside, for the housekeeper to remove.
 
-        replica   that is open in its slot
+        replica     that is open in its slot
+        is_unmade   no log was ever made for it
         """
         self._beat()
         name = TopicPartition(doomed.topic, doomed.partition)
         self._checkpoints.forget(name)
         if replica is not None:
             replica.log.abandon()
-        for found in self._directories.find(name):
+        places = self._directories.find(name)
+        if not places and not is_unmade:
+            for log_dir in self._directories.missing():  # nobody has written there since
+                self._failures.lose_directory(log_dir, StorageFailed("there is no directory any more"))
+        is_out_of_reach = not places and not is_unmade and self._directories.has_failed
+        for found in places:
             target = found.with_name(aside_name(found.name, DELETED_DIRECTORY_SUFFIX))
             try:
                 topic_id = read_partition_metadata(found / PARTITION_METADATA_FILE)
@@ -94,10 +101,18 @@ class ReplicaCloser:
                 os.rename(found, target)
             except OSError as failure:
                 self._failures.lose_directory(found.parent, StorageFailed(str(failure)))
+                is_out_of_reach = True
             else:
                 _log.info("replica deleted partition=%s renamed_to=%s", name, target.name)
-        fields = (RowState.DELETED, doomed.key, self._generation, -1, *(0,) * 15)
-        self._table.publish(doomed.slot, PartitionRow(*fields))
+        if is_out_of_reach and not self._is_kept(doomed):
+            _log.warning("replica not deleted, a log directory is offline partition=%s", name)
+        state = RowState.OFFLINE if is_out_of_reach else RowState.DELETED
+        self._table.publish(doomed.slot, PartitionRow(state, doomed.key, self._generation, -1, *(0,) * 15))
+
+    def _is_kept(self, doomed: DoomedReplica) -> bool:
+        """Whether that was found before: nothing of it is open any more."""
+        row = self._table.read(doomed.slot)
+        return row is not None and (row.state, row.key, row.leader_epoch) == (RowState.OFFLINE, doomed.key, -1)
 
     def close_all(self, replicas: Iterable[Replica]) -> bool:
         """Flush and close every log; what failed is left to the next start.

@@ -6,7 +6,7 @@ again; a worker killed in the middle leaves a directory that the next one opens.
     in the view, owned by us, not open    -> queued; a few in each cycle: open the log (`replica_opener.py`), take the role,
                                              publish the row
     in the view, open                     -> role, leader epoch, settings (`replica_configs.py`)
-    in view.doomed                        -> close, rename to *-delete, publish DELETED (`replica_closer.py`)
+    in view.doomed                        -> close, rename to *-delete, publish DELETED (`replica_closer.py`); OFFLINE, out of reach
     open, no longer in the view           -> released: close, keep the files where they are
     files of another topic in its place   -> rename to *-stray, which only an operator removes
 
@@ -129,17 +129,19 @@ class Replicas:
         has_new_defaults = self._configs.follow(view)
         stale, wanted = self.owned.follow(view.topics, changes)
         is_first, self._is_first_view = self._is_first_view, False
+        unmade: set[PartitionKey] = set()
         for slot, partition in stale.items():
             if slot in wanted and wanted[slot][1].key == partition.key:
                 continue
+            if slot in self._new_slots:
+                unmade.add(partition.key)
             self._wanted.pop(slot)
             self._give_up(slot)
             self._new_slots.discard(slot)
             self._known.note_left(partition.key)
         for doomed in view.doomed:
-            self._known.forget(doomed.key)
             if self.owned.has(doomed.topic, doomed.partition):
-                self._delete(doomed)
+                self._delete(doomed, doomed.key in unmade or not (is_first or doomed.key in self._known))
         for slot in stale.keys() - wanted.keys():
             if slot in self.by_slot:
                 self._release(slot)
@@ -285,12 +287,13 @@ class Replicas:
     def _release(self, slot: int) -> None:
         self._closer.release(self._forget(slot))
 
-    def _delete(self, doomed: DoomedReplica) -> None:
+    def _delete(self, doomed: DoomedReplica, is_unmade: bool) -> None:
+        if not self._closer.is_deleted(doomed):
+            replica = self._forget(doomed.slot) if doomed.slot in self.by_slot else None
+            self.offline.pop(doomed.slot, None)
+            self._closer.delete(doomed, replica, is_unmade)
         if self._closer.is_deleted(doomed):
-            return
-        replica = self._forget(doomed.slot) if doomed.slot in self.by_slot else None
-        self.offline.pop(doomed.slot, None)
-        self._closer.delete(doomed, replica)
+            self._known.forget(doomed.key)
 
     def _forget(self, slot: int) -> Replica:
         self._configs.forget(slot)

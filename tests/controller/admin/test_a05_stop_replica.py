@@ -112,6 +112,18 @@ def test_a_log_out_of_service_is_not_stopped(node, controller):
     assert node.view.topics["t"].partitions[0].slot == partition.slot
 
 
+def test_a_replica_whose_directory_fails_meanwhile_is_not_said_to_be_deleted(node, controller):
+    """It would come back with its directory, and with its records, under a name that somebody else has by then."""
+    node.owner.is_deaf = True
+    partition = node.view.topics["t"].partitions[0]
+    waiting = controller.stop(node, "t", {0: (-2, True), 1: (-2, True)}, finish=False)
+    node.seat.partitions.publish(partition.slot, PartitionRow(RowState.OFFLINE, partition.key, 1, -1, *(0,) * 15))
+    assert waiting.poll() is None
+    other = node.view.doomed[1]
+    node.seat.partitions.publish(other.slot, PartitionRow(RowState.DELETED, other.key, 1, -1, *(0,) * 15))
+    assert waiting.poll() == {0: ErrorCode.KAFKA_STORAGE_ERROR, 1: NONE}
+
+
 def test_a_replica_comes_back_when_a_role_is_told_after_its_files_are_gone(node, controller):
     node.owner.is_deaf = True
     stopped = controller.stop(node, "t", {0: (4, True)}, finish=False)

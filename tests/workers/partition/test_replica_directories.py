@@ -4,12 +4,15 @@ Holds: workers/partition/log_directories.py, workers/partition/storage_failures.
 """
 
 import errno
+import os
 
 import pytest
 
 from headrace.errors import StorageFailed
 from headrace.shm.cluster_view import DoomedReplica
 from headrace.shm.partition_table import RowState
+from headrace.workers.partition import replica_closer
+from tests.support.altered import altered
 from tests.support.fake_seat import FakeSeat, view_of
 from tests.workers.partition.replica_fixtures import Node
 
@@ -218,11 +221,57 @@ def test_a_directory_whose_disk_is_gone_is_found_without_a_write(node):
     assert node.seat.mask == 3
 
 
-def test_a_deletion_does_not_wait_for_a_failed_directory(node):
+def doomed_of(view):
+    return [DoomedReplica("t", one.index, one.slot, one.key) for one in view.topics["t"].partitions]
+
+
+def test_a_replica_in_a_failed_directory_is_not_deleted_before_that_is_back(node):
     view = view_of(("t", 2))
     node.replicas.follow(view)
-    keys = [partition.key for partition in view.topics["t"].partitions]
+    lost = node.dir_of(0)
     node.replicas.failures.take(node.replicas.by_slot[0], StorageFailed("injected"))
-    doomed = [DoomedReplica("t", index, index, keys[index]) for index in range(2)]
-    node.replicas.follow(view_of(doomed=doomed))
+    gone = view_of(doomed=doomed_of(view))
+    for _ in range(2):  # the view is followed again while it says so
+        node.replicas.follow(gone)
+        assert [node.row(slot).state for slot in range(2)] == [RowState.OFFLINE, RowState.DELETED]
+    node.killed().follow(gone)
+    assert node.row(0).state == RowState.OFFLINE
+    assert (lost / "t-0").is_dir()
+    node.seat.mask = 0
+    node.killed().follow(gone)  # the node has started again
+    assert node.row(0).state == RowState.DELETED
+    assert not (lost / "t-0").exists()
+
+
+def test_a_replica_whose_directory_is_gone_before_anybody_noticed_is_not_deleted(node):
+    view = view_of(("t", 2))
+    node.replicas.follow(view)
+    lost = node.dir_of(0)
+    away = lost.rename(lost.with_name("away"))
+    lost.touch()
+    node.replicas.follow(view_of(doomed=doomed_of(view)))
+    assert [node.row(slot).state for slot in range(2)] == [RowState.OFFLINE, RowState.DELETED]
+    assert (away / "t-0").is_dir()
+    assert node.seat.mask == 1 << node.dirs.index(lost)
+
+
+def test_a_replica_that_can_not_be_put_aside_is_not_deleted(node, monkeypatch):
+    view = view_of(("t", 2))
+    node.replicas.follow(view)
+    lost = node.dir_of(0)
+
+    def rename(source, target):
+        raise OSError(errno.EIO, "injected")
+
+    monkeypatch.setattr(replica_closer, "os", altered(os, rename=rename))
+    node.replicas.follow(view_of(doomed=doomed_of(view)[:1]))
+    assert node.row(0).state == RowState.OFFLINE
+    assert (lost / "t-0").is_dir()
+
+
+def test_what_was_never_made_is_deleted_though_a_directory_failed(node):
+    node.replicas.follow(view_of(("other", 2)))
+    node.replicas.failures.take(node.replicas.by_slot[0], StorageFailed("injected"))
+    view = view_of(("t", 2))
+    node.replicas.follow(view_of(doomed=doomed_of(view)))  # made and deleted between two views
     assert [node.row(slot).state for slot in range(2)] == [RowState.DELETED] * 2
