@@ -66,7 +66,7 @@ class DeliveryFailed(HeadraceError):
 class Identity(NamedTuple):
     """A producer id of the caller's own making, in place of one that the cluster hands out.
 
-    Whoever has the same identity and the same records appends them once, however many try: a partition takes a batch only
+    Producers with the same identity and the same records append them once, however many there are: a partition takes a batch only
     with the sequence that comes next in it. Ids from 2^62 on are never handed out.
 
     sequences   the next one of each partition; 0 where it is not named

@@ -7,7 +7,7 @@
 What is not yet below the high watermark can still be lost, so it counts once it has been read. Rows have to come in the same order
 in each attempt, and are compared; where they differ the attempt fails, and so does the query.
 
-An attempt that Spark has given up may go on beside a later one: of both a partition takes each sequence once, and who comes second is
+An attempt that Spark has given up may continue beside a later one: of both a partition takes each sequence once, and who comes second is
 refused (OUT_OF_ORDER_SEQUENCE_NUMBER) and fails. The next attempt finds what both wrote.
 
 Runs in: Python workers. Memory: 8 bytes for each row that is found.

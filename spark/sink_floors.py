@@ -2,7 +2,7 @@
 
     a query's first micro-batch     the topic's ends as the driver found them before any task: stored by each task, before it writes
     after each micro-batch          the topic's ends, stored by the driver with the micro-batch's number: what is below is
-                                    written once, and not looked at again
+                                    written once, and not read again
 
 Group `headrace-sink-{query id}`; beside each offset {"batch": number, "run": id of the run that committed it}. A floor that is too
 low costs reading; none is ever too high: a task of an older run has stored its own before it wrote, and a driver commits when all

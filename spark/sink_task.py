@@ -1,4 +1,4 @@
-"""Who a task of an exactly-once sink is to the brokers: the same in every attempt, whoever makes it.
+"""Who a task of an exactly-once sink is to the brokers: the same in every attempt.
 
     producer id    2^62 + 62 bits of a hash of (query, task, micro-batch // EPOCHS): no id that a cluster hands out
     epoch          micro-batch % EPOCHS: a later micro-batch fences an earlier one

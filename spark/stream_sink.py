@@ -50,7 +50,7 @@ class HeadraceStreamWriter(DataSourceStreamArrowWriter):
         return Written(write_once(options, iterator, task, floors), task.query, task.run)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        """All tasks of a micro-batch are done: what is in the topic now is not looked at again."""
+        """All tasks of a micro-batch are done: what is in the topic now is not read again."""
         written = [one for one in messages if isinstance(one, Written) and one.query]
         if written and self._options.is_exactly_once:
             with connect(self._options) as cluster:

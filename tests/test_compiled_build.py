@@ -41,6 +41,16 @@ def test_what_a_request_passes_is_in_the_core():
     assert not set(inside) & set(compiled_build.LEFT_OUT)
 
 
+def test_each_cycle_has_instructions_of_pythons_own_in_which_a_handler_of_a_signal_runs():
+    """One of compiled code alone heard no SIGTERM that came outside of a system call, and was killed at the stop."""
+    assert "headrace.runtime.stop_flag" not in sources(ROOT)
+    (kind,) = [node for node in parsed("runtime/stop_flag.py").body if getattr(node, "name", "") == "StopFlag"]
+    (is_set,) = [node for node in kind.body if getattr(node, "name", "") == "is_set"]
+    assert [ast.unparse(one) for one in is_set.decorator_list] == ["property"]
+    cycles = [node for node in ast.walk(parsed("runtime/duty_cycle.py")) if isinstance(node, ast.While)]
+    assert "not self._stop.is_set" in [ast.unparse(node.test) for node in cycles]
+
+
 def test_what_goes_into_types_and_constants_makes_the_core_stale_too():
     besides = read_besides(ROOT)
     assert {"headrace/limits.py", "headrace/settings.py", "protocol/messages.py", "log/disk.py"} <= set(besides)

@@ -1,8 +1,8 @@
 """Flat Avro records, walked by a kernel: a field after the other, into columns, without a Python object for each.
 
-    schema -> a step for each field: kind, null branch, slot of its column        (None, where a field is not that simple)
-    walk   -> by column: numbers, or starts and lengths; by row whether it is sound
-    columns of Arrow from these; records that are not sound are left to who tells what is wrong with them
+    schema    -> a step for each field: kind, null branch, slot of its column      (None, where a field is not that simple)
+    walk      -> by column: numbers, or starts and lengths; by row whether it is sound
+    columns   -> Arrow's, from these; records that are not sound are left to who tells what is wrong with them
 
 Simple are null, boolean, int, long, float, double, bytes, string, enum and fixed, and unions of one of these with null.
 
@@ -29,7 +29,7 @@ NOTHING, BOOLEAN, NUMBER, FLOAT, DOUBLE, BYTES, ENUM, FIXED = range(8)
 NO_NULL = -1
 _KINDS = {"null": NOTHING, "boolean": BOOLEAN, "int": NUMBER, "long": NUMBER, "float": FLOAT, "double": DOUBLE,
           "bytes": BYTES, "string": BYTES}  # fmt: skip
-INT_MIN, INT_MAX = -(2**31), 2**31 - 1
+_INT_LEAST, _INT_MOST = -(2**31), 2**31 - 1  # of Avro's int
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ def _walk_one(source: int, position: int, end: int, steps: Any, row: int, number
                 return False
             if kind == ENUM and (number < 0 or number >= size):
                 return False
-            if steps[index, 4] and (number < INT_MIN or number > INT_MAX):
+            if steps[index, 4] and (number < _INT_LEAST or number > _INT_MOST):
                 return False
             if kind == BYTES:
                 if number < 0 or number > end - position:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from headrace.ids import TopicPartition
 from headrace.protocol.record_batch import Record
-from headrace.spark import explain, refresh, register, scan, stream, write_parquet
+from headrace.spark import explain, read_counts, refresh, register, scan, stream, write_parquet
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "spark.md"
 
@@ -27,6 +27,7 @@ def test_every_recipe_of_the_cookbook_gives_what_it_says(spark, log, broker, tmp
         "write_parquet": write_parquet,
         "refresh": refresh,
         "explain": explain,
+        "read_counts": read_counts,
         "print": lambda *words: printed.append(words),
     }
     printed = []

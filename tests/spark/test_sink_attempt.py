@@ -177,8 +177,8 @@ def test_two_attempts_at_once_store_each_row_once_and_the_second_is_refused(writ
         ([0, 1, 2], "this one has 3"),
     ],
 )
-def test_rows_that_differ_are_refused(writer, out, again, reason, die_after):
-    die_after(writer, TASK)
+def test_rows_that_differ_are_refused(writer, out, again, reason):
+    writer.write_task(iter([rows(range(10))]), TASK)
     there = values(out)
     with pytest.raises(RowsDiffer, match=reason):
         writer.write_task(iter([rows(again)]), TASK)
