@@ -38,11 +38,12 @@ def test_every_recipe_of_the_cookbook_gives_what_it_says(spark, log, broker, tmp
             results.append(eval(compile(ast.Expression(statement.value), "guide", "eval"), names))
         else:
             exec(compile(ast.Module([statement], []), "guide", "exec"), names)
-    pages, bad, _said, by_options, errors, sizes, pattern, _view, files = results
+    pages, bad, _said, _rows, counts, by_options, errors, sizes, pattern, _view, files = results
     assert {(row.page, row["count"]) for row in pages.collect()} == {("home", 99), (None, 1)}
     assert {(row.page, row["count"]) for row in by_options.collect()} == {("home", 99), (None, 1)}
     assert [(row.offset, row._corrupt) for row in bad.collect()] == [(99, "value: not a JSON object: b'an error'")]
     assert names["slow"].count() == 9
+    assert counts.local_share == 1.0
     assert errors.count() == 1
     assert sizes.first()[0] == sum(map(len, values))
     assert pattern.columns[-1] == "headers"

@@ -103,7 +103,7 @@ def test_followers_have_what_one_has_that_begins_afresh(region, round_number):
 
 def _facts(routes, name):
     """What routes say, without their policies, which are objects of each."""
-    return [[getattr(one, slot) for slot in Route.__slots__ if slot != "policy"] for one in routes.topic(name)]
+    return [[getattr(one, slot) for slot in Route.__slots__ if slot != "policy"] for one in routes.topic(name) or ()]
 
 
 def test_the_housekeeper_goes_over_what_is_hosted_here(region):
