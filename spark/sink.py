@@ -63,7 +63,7 @@ class HeadraceWriter(DataSourceArrowWriter):
         self._floors: Floors | None = None
         if options.is_exactly_once:
             with connect(options) as cluster:
-                self._floors = Floors(ends_of(cluster, options.topic), NO_BATCH, "")
+                self._floors = Floors(ends_of(cluster, options.topic), NO_BATCH, self._query)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         """The rows of one task. raises what `write_records` raises"""

@@ -112,7 +112,7 @@ class Attempt:
         count = len(self._floors.offsets)
         if key is not None:
             return partition_of(key, count)
-        turn = self._task.index + self._keyless // KEYLESS_RUN
+        turn = self._task.number + self._keyless // KEYLESS_RUN
         self._keyless += 1
         return turn % count
 

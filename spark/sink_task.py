@@ -30,19 +30,19 @@ class SinkTask(NamedTuple):
     """A task that writes, in whichever attempt.
 
     query   id of the streaming query, which its checkpoint keeps; of a batch: drawn for it
-    run     of the query, another one after each start; empty where Spark does not tell
+    run     of the query, another one after each start; empty where Spark does not tell. Of a batch: the same as `query`
     batch   number of the micro-batch; 0 in a batch
-    index   of the task
+    number  of the task
     """
 
     query: str
     run: str
     batch: int
-    index: int
+    number: int
 
     @property
     def producer_id(self) -> int:
-        identity = f"{self.query}/{self.index}/{self.batch // EPOCHS}"
+        identity = f"{self.query}/{self.number}/{self.batch // EPOCHS}"
         drawn = int.from_bytes(blake2b(identity.encode(), digest_size=8).digest(), "big")
         return OWN_IDS_FROM | (drawn & (OWN_IDS_FROM - 1))
 
@@ -51,7 +51,7 @@ class SinkTask(NamedTuple):
         return self.batch % EPOCHS
 
     def __str__(self) -> str:
-        return f"task {self.index} of micro-batch {self.batch}, query {self.query}"
+        return f"task {self.number} of micro-batch {self.batch}, query {self.query}"
 
 
 def task_of_stream() -> SinkTask:
@@ -70,4 +70,4 @@ def task_of_batch(query: str) -> SinkTask:
     context = TaskContext.get()
     if context is None:
         raise RuntimeError("no task runs here")
-    return SinkTask(query, "", 0, context.partitionId())
+    return SinkTask(query, query, 0, context.partitionId())

@@ -3,6 +3,8 @@
 Holds: spark/sink_floors.py, spark/sink_task.py
 """
 
+import json
+
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
@@ -137,7 +139,7 @@ def test_micro_batches_of_one_run_read_nothing_back(options, out, broker):
             fetched = broker.asked[ApiKey.FETCH]
     assert broker.asked[ApiKey.FETCH] == fetched
     assert values(out) == list(range(30))
-    assert {json for _offset, json in broker.committed.values()} == {'{"batch": 2, "run": "run 1"}'}
+    assert {note for _offset, note in broker.committed.values()} == {'{"batch": 2, "run": "run 1"}'}
 
 
 def test_a_late_attempt_of_an_earlier_micro_batch_adds_nothing(options, out):
@@ -223,7 +225,7 @@ def test_floors_that_are_gone_cost_a_walk_from_the_start(writer, out, broker, ca
 
 def test_ids_differ_by_query_task_and_round_of_epochs():
     tasks = [
-        TASK, TASK._replace(query="another"), TASK._replace(index=1), TASK._replace(batch=EPOCHS),
+        TASK, TASK._replace(query="another"), TASK._replace(number=1), TASK._replace(batch=EPOCHS),
     ]  # fmt: skip
     assert len({task.producer_id for task in tasks}) == 4
     assert TASK._replace(batch=EPOCHS - 1).producer_id == TASK.producer_id
@@ -236,6 +238,7 @@ def test_a_batch_of_spark(spark, out, broker):
     writer.option("headrace.exactly.once", "true").mode("append").save()
     assert sorted(values(out)) == list(range(5000))
     assert len({header.producer_id for header, _ in out.batches(OUT0)}) == 3
+    assert not broker.asked[ApiKey.FETCH], "tasks of one batch don't read what the others write"
 
 
 def test_a_stream_that_is_stopped_in_a_micro_batch_goes_on_with_each_row_once(spark, out, broker, tmp_path):
@@ -252,6 +255,7 @@ def test_a_stream_that_is_stopped_in_a_micro_batch_goes_on_with_each_row_once(sp
 
     assert run()
     assert sorted(values(out)) == list(range(50))
+    assert all(json.loads(note)["run"] for _offset, note in broker.committed.values()), "Spark tells the run"
     out.append(source, [(b"k%d" % number, b"v%d" % number) for number in range(50, 90)])
     commits = broker.asked[ApiKey.OFFSET_COMMIT]
     broker.fail[ApiKey.OFFSET_COMMIT, ErrorCode.GROUP_AUTHORIZATION_FAILED] = (
