@@ -62,7 +62,7 @@ WORD: Final = 8
 LINE: Final = 128
 
 MAGIC: Final = 0x3145434152444845  # "EHDRACE1" as it lies in memory
-LAYOUT_VERSION: Final = 2
+LAYOUT_VERSION: Final = 3
 HEADER_MAGIC: Final = 0
 HEADER_VERSION: Final = 1
 HEADER_SIZE: Final = 2

@@ -59,12 +59,16 @@ class PartitionRow(NamedTuple):
     size_bytes: int
     records_appended: int  # since the owner started
     bytes_appended: int
+    told_end: int = (
+        0  # clients may have been told an end up to here: while the mark is below, it is not known to a leader
+    )
 
 
+IN_SERVICE: Final = (RowState.LEADER, RowState.FOLLOWER)
 WAITS_FOR_MARK: Final = 1
 WAITS_FOR_END: Final = 2
 
-_FIELDS: Final = Struct("=19q")
+_FIELDS: Final = Struct("=20q")
 _FIELD_WORDS: Final = len(PartitionRow._fields)
 _ROW_END: Final = WORD + _FIELDS.size
 _unpack_from: Final = _FIELDS.unpack_from
@@ -93,6 +97,7 @@ def pack_row(
     size_bytes: int,
     records_appended: int,
     bytes_appended: int,
+    told_end: int,
 ) -> None:
     """The fields of a row. raises struct.error, where one is no int64"""
     _FIELDS.pack_into(
@@ -117,10 +122,11 @@ def pack_row(
         size_bytes,
         records_appended,
         bytes_appended,
+        told_end,
     )
 
 
-assert len(PartitionRow._fields) == 19
+assert len(PartitionRow._fields) == 20
 assert 1 + _FIELD_WORDS <= PARTITION_ROW_WORDS
 
 
@@ -163,6 +169,7 @@ class PartitionTable:
         size_bytes: int,
         records_appended: int,
         bytes_appended: int,
+        told_end: int,
     ) -> None:
         """`publish`, of the fields of a row.
 
@@ -193,6 +200,7 @@ class PartitionTable:
             size_bytes,
             records_appended,
             bytes_appended,
+            told_end,
         )
         words = self._words
         start = PARTITION_ROWS + slot * PARTITION_ROW_BYTES

@@ -9,10 +9,10 @@ from headrace.controller.cluster.known_cluster import KnownCluster, Topic, is_an
 from headrace.errors import ErrorCode
 from headrace.ids import owner_of, partition_key
 from headrace.shm.cluster_view import DoomedReplica
-from headrace.shm.partition_table import RowState
+from headrace.shm.partition_table import IN_SERVICE, RowState
 from headrace.shm.seat import Seat
 
-_SERVING = (RowState.LEADER, RowState.FOLLOWER, RowState.OFFLINE)
+_SERVING = (*IN_SERVICE, RowState.OFFLINE)
 
 
 class HostedRows:
@@ -79,7 +79,7 @@ class HostedRows:
     def is_left(self, topic: str, partition: int, slot: int) -> bool:
         """Whether a row in service is that of an owner that was killed."""
         row = self._seat.partitions.read(slot) if slot >= 0 else None
-        if row is None or row.state not in (RowState.LEADER, RowState.FOLLOWER):
+        if row is None or row.state not in IN_SERVICE:
             return False
         wiring = self._seat.wiring
         owner = wiring.network_count + owner_of(topic, partition, wiring.partition_count)

@@ -17,8 +17,8 @@ from tests.support.stepping import die_at, end, fork, steps
 from tests.support.waiting import DEADLINE_S
 
 SLOTS = 8
-OLD = PartitionRow(RowState.LEADER, 2**32 - 1, *range(-8, 9))
-NEW = PartitionRow(RowState.OFFLINE, 1, *range(1_000, 1_017))
+OLD = PartitionRow(RowState.LEADER, 2**32 - 1, *range(-8, 10))
+NEW = PartitionRow(RowState.OFFLINE, 1, *range(1_000, 1_018))
 
 
 @pytest.fixture

@@ -23,10 +23,9 @@ from pathlib import Path
 from headrace.ids import NO_KEY, PartitionKey, TopicPartition, owner_of, partition_key
 from headrace.log.state.checkpoints import PARTITION_MAX, PARTITION_METADATA_FILE, is_number, read_partition_metadata
 from headrace.shm.cluster_view import ClusterView
-from headrace.shm.partition_table import PartitionRow, RowState
+from headrace.shm.partition_table import IN_SERVICE, PartitionRow, RowState
 from headrace.shm.seat import Seat
 
-IN_SERVICE = (RowState.LEADER, RowState.FOLLOWER)
 _NOWHERE = (-1, NO_KEY)  # slot, key
 
 

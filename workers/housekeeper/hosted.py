@@ -14,7 +14,7 @@ from headrace.ids import TopicPartition, owner_of
 from headrace.log.config import LogConfig
 from headrace.settings import topic_values
 from headrace.shm.cluster_view import EMPTY_VIEW, ClusterView, PartitionView, TopicView
-from headrace.shm.partition_table import PartitionRow, RowState
+from headrace.shm.partition_table import IN_SERVICE, PartitionRow
 from headrace.shm.seat import Seat
 from headrace.topic_defaults import TopicDefaults
 
@@ -75,7 +75,7 @@ class HostedReplicas:
         for topic, here in list(self._here.values()):
             for partition in list(here.values()):
                 row = partitions.read(partition.slot)
-                if row is not None and row.key == partition.key and row.state in (RowState.LEADER, RowState.FOLLOWER):
+                if row is not None and row.key == partition.key and row.state in IN_SERVICE:
                     yield Serving(topic, partition, row)
 
     def place(self, serving: Serving) -> Hosted | None:

@@ -50,6 +50,8 @@ class Replica:
     is_full               no room: appends are refused, reads continue
     is_doubted            its log lost something: no role before the controller knows (`opened_logs.py`)
     followers             while it leads and others have replicas; a new object in each leader epoch
+    told_end              as long as it leads: clients may have been told an end up to here. While the mark is below, they are
+                          told none (KIP-207): it is where the epoch began, or, with a mark of a checkpoint, where the log ended
     is_halted             it follows no leader: the controller has stopped it
     min_insync_replicas   that acks=all asks for: no more than there are replicas
     """
@@ -85,6 +87,7 @@ class Replica:
         "replicas",
         "slot",
         "state",
+        "told_end",
     )
 
     def __init__(
@@ -100,6 +103,7 @@ class Replica:
         moved: MovedReplicas,
         on_failure: Callable[[Replica, StorageFailed], None],
         live: LiveBrokers | None = None,
+        told_end: int = 0,
     ) -> None:
         self.partition = partition
         self.log = log
@@ -113,6 +117,7 @@ class Replica:
         self.followers: Followers | None = None
         self.min_insync_replicas = 1
         self.high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
+        self.told_end = told_end
         self.is_full = False
         self.is_doubted = False
         self.is_halted = False
@@ -197,6 +202,7 @@ class Replica:
             is_noted = bool(entries) and entries[-1][0] == self.leader_epoch
             epoch_start = entries[-1][1] if is_noted else end_offset
             is_unsure = self._live.is_successor and followers is None and not set(self.replicas) <= set(self.isr)
+            self.told_end = min(max(self.told_end, epoch_start), end_offset)
             self.followers = Followers(
                 self._node_id, self.replicas, self.isr, self.min_insync_replicas, end_offset, epoch_start, self._live,
                 is_unsure=is_unsure,
@@ -294,6 +300,7 @@ class Replica:
             segments.rolled_bytes + end_position,
             self.records_appended,
             self.bytes_appended,
+            self.told_end,
         )
         told = (high_watermark, stable_offset, log.log_start_offset, int(self.state))
         if told != self._told:

@@ -28,7 +28,7 @@ from headrace.log.state.checkpoints import LOG_START_OFFSET_FILE, RECOVERY_POINT
 from headrace.log.writing.partition_log import PartitionLog
 from headrace.shm.cluster_view import PartitionView, TopicView
 from headrace.shm.counters import LOGS_OPENED, RECOVERED_BYTES
-from headrace.shm.partition_table import PartitionRow, RowState
+from headrace.shm.partition_table import IN_SERVICE, PartitionRow, RowState
 from headrace.shm.seat import Seat
 from headrace.workers.partition.known_checkpoints import KnownCheckpoints
 from headrace.workers.partition.log_directories import LogDirectories, Unfound
@@ -96,7 +96,7 @@ class ReplicaOpener:
         # Where there was no room for it, the row of the owner before us is no more.
         row, is_torn = self._queue.postponed.get(slot) or self._seat.partitions.recover_row(slot)
         is_ours = row.key == partition.key and row.generation > 0
-        if not is_ours or (is_torn and row.state not in (RowState.LEADER, RowState.FOLLOWER)):
+        if not is_ours or (is_torn and row.state not in IN_SERVICE):
             self._publish_state(slot, partition.key, RowState.LOADING, generation=0)
         directory = None
         try:
@@ -118,9 +118,11 @@ class ReplicaOpener:
         if self._queue.postponed.pop(slot, None) is not None:
             _log.warning("log writable again partition=%s", name)
         self._seat.counters.add(LOGS_OPENED, 1)
+        # A mark of a checkpoint is seconds old: what was told since then lies within the log (KIP-207).
+        told_end = row.told_end if is_ours and row.state in IN_SERVICE else log.log_end_offset
         replica = Replica(
             name, log, slot, partition.key, self._seat.partitions, self._seat.generation, self._node_id,
-            high_watermark, self._moved, self._failures.take, self._live,
+            high_watermark, self._moved, self._failures.take, self._live, told_end,
         )  # fmt: skip
         opened = OpenedLog(replica, log.log_end_offset, known_mark, was_closed, log.was_cut)
         self.opened.append(opened)
@@ -169,7 +171,7 @@ class ReplicaOpener:
         known_mark = high_watermark
         recovery_point = self._checkpoints.offset(RECOVERY_POINT_FILE, name, topic_id)
         log_start_offset = self._checkpoints.offset(LOG_START_OFFSET_FILE, name, topic_id)
-        if row is not None and row.state in (RowState.LEADER, RowState.FOLLOWER):
+        if row is not None and row.state in IN_SERVICE:
             # The owner before us was killed; what it published is whole in the page cache. Where it was killed while it
             # published, each offset is of one publication or the other, and both are true: the append was over. Only the
             # two halves of the end need not fit, and the headers tell.

@@ -10,8 +10,10 @@ from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey, response_header_version
 from headrace.protocol.codec import decode_response
 from headrace.protocol.frames import build_request
+from tests.support.fake_seat import view_of
 from tests.support.log_fixtures import batch
-from tests.workers.network.follower_rig import EPOCH, FOLLOWER, NODE, STRANGER, FollowerRig
+from tests.workers.network.follower_rig import EPOCH, FOLLOWER, NODE, STRANGER, FollowerRig, replicated
+from tests.workers.network.network_rig import lead
 
 CLIENT = -1
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
@@ -128,6 +130,73 @@ def test_a_leader_whose_mark_has_not_reached_its_epoch_tells_clients_no_end(rig,
     assert rig.offset(LATEST, FOLLOWER, version=version)[:2] == ("NONE", END)
     commit(rig, 5)
     assert rig.offset(LATEST, version=version)[:2] == ("NONE", 5)
+
+
+def led_again(rig, log_dir):
+    """The node was killed whole, and leads in the same epoch again: its log is as it was, its mark that of a checkpoint."""
+    for replica in rig.replicas.by_slot.values():
+        replica.log.abandon()
+    rig.close()
+    return Rig(log_dir)
+
+
+def test_a_leader_whose_node_was_killed_tells_clients_no_end_before_its_mark_is_where_its_log_ended(tmp_path):
+    """KIP-207 speaks of another leader before; this one may have told a later end itself, in the same epoch."""
+    before = Rig(tmp_path)
+    before.put(count=END)
+    commit(before)
+    assert before.offset(LATEST) == ("NONE", END, EPOCH)
+    rig = led_again(before, tmp_path)
+    assert rig.offset(LATEST)[0] == "OFFSET_NOT_AVAILABLE"
+    assert rig.offset(EARLIEST) == ("NONE", 0, EPOCH)
+    assert rig.offset(LATEST, FOLLOWER) == ("NONE", END, EPOCH)
+    rig.put()
+    commit(rig, END - 1)
+    assert rig.offset(LATEST)[0] == "OFFSET_NOT_AVAILABLE"
+    commit(rig, END)
+    assert rig.offset(LATEST) == ("NONE", END, EPOCH), "what was appended since was told to nobody"
+    rig.close()
+
+
+def test_a_leader_whose_process_was_killed_has_its_mark_and_tells_it(rig):
+    commit(rig, 5)
+    for replica in rig.replicas.by_slot.values():
+        replica.log.abandon()
+    rig.seat.restarted()
+    rig.replicas = lead(rig)
+    assert rig.offset(LATEST) == ("NONE", 5, LATEST_EPOCH)
+
+
+def test_what_a_leader_does_not_know_is_not_known_after_a_kill_of_its_process_either(tmp_path):
+    before = Rig(tmp_path)
+    before.put(count=END)
+    rig = led_again(before, tmp_path)
+    for replica in rig.replicas.by_slot.values():
+        replica.log.abandon()
+    rig.seat.restarted()
+    rig.replicas = lead(rig)
+    assert rig.offset(LATEST)[0] == "OFFSET_NOT_AVAILABLE"
+    commit(rig)
+    assert rig.offset(LATEST) == ("NONE", END, EPOCH)
+    rig.close()
+
+
+def test_a_follower_that_was_cut_knows_its_end_when_it_leads(rig):
+    """Its log is shorter than what it led once: nothing beyond its end is waited for."""
+    replica = rig.replicas.by_slot[0]
+    for epoch, leader in ((10, FOLLOWER), (11, NODE)):
+        view = replicated(view_of(("t", 2)), epoch=epoch)
+        topic = view.topics["t"]
+        parts = tuple(one._replace(leader=leader) for one in topic.partitions)
+        rig.set_view(
+            view._replace(version=rig.seat.view.view.version + 1, topics={"t": topic._replace(partitions=parts)})
+        )
+        rig.replicas.follow(rig.seat.view.view)
+        if leader == FOLLOWER:
+            replica.truncate(3)
+    assert rig.offset(LATEST)[0] == "OFFSET_NOT_AVAILABLE"
+    commit(rig, 3)
+    assert rig.offset(LATEST) == ("NONE", 3, 11)
 
 
 @pytest.mark.parametrize("replica_id", [NODE, STRANGER])

@@ -2,10 +2,11 @@
 
 Rows and time indexes answer; the leader process is not asked. Latest is the high watermark, or the last
 stable offset for read_committed; the log's end for a follower. A leader whose high watermark has not reached the start of its
-epoch yet tells clients no end (OFFSET_NOT_AVAILABLE, KIP-207): a leader before it may have told a later one. To who debugs (replica
-id -2) a follower answers as well, and a replica that is held back: latest is the log's end then, and the last epoch in it. The
-leader epoch of an offset is that in which its record was written. All of a log is local: what is kept here begins at the
-earliest offset, and nothing lies in tiered storage.
+epoch yet tells clients no end (OFFSET_NOT_AVAILABLE, KIP-207): a leader before it may have told a later one. So it is with one that
+took its mark from a checkpoint, up to where its log ended then: it may have told a later one itself, before its node was killed.
+To who debugs (replica id -2) a follower answers as well, and a replica that is held back: latest is the log's end then, and the
+last epoch in it. The leader epoch of an offset is that in which its record was written. All of a log is local: what is kept here
+begins at the earliest offset, and nothing lies in tiered storage.
 
 Source: Kafka `KafkaApis.handleListOffsetRequest`, `UnifiedLog.fetchOffsetByTimestamp`; KIP-734 for max
 timestamp, KIP-405 and KIP-1005 for tiered storage.
@@ -106,11 +107,7 @@ def _list_one(
         is_follower = is_follower or is_debugging
         end = _end_for(row, request.isolation_level, is_follower=is_follower)
         timestamp, offset, leader_epoch = _find_offset(context, route, row, end, wanted.timestamp)
-        if (
-            not is_follower
-            and _is_end_unknown(context, route, row)
-            and _may_be_beyond(wanted.timestamp, offset, end[0])
-        ):
+        if not is_follower and row.high_watermark < row.told_end and _may_be_beyond(wanted.timestamp, offset, end[0]):
             is_told = exchange.api_version >= VERSION_OF_NOT_AVAILABLE
             error = ErrorCode.OFFSET_NOT_AVAILABLE if is_told else ErrorCode.LEADER_NOT_AVAILABLE
             return _PartitionResponse(partition_index=index, error_code=int(error))
@@ -130,14 +127,6 @@ def _end_for(row: PartitionRow, isolation_level: int, *, is_follower: bool) -> t
     if isolation_level == READ_COMMITTED:
         return row.last_stable_offset, row.lso_segment, row.lso_position
     return row.high_watermark, row.hw_segment, row.hw_position
-
-
-def _is_end_unknown(context: Context, route: Route, row: PartitionRow) -> bool:
-    """Whether the mark has not reached the start of the leader's epoch. raises KafkaError, HeadraceError, OSError"""
-    if row.high_watermark >= row.log_end_offset:
-        return False
-    epoch, start_offset = (context.epochs.entries(route, row) or [(-1, 0)])[-1]
-    return epoch == row.leader_epoch and row.high_watermark < start_offset
 
 
 def _may_be_beyond(timestamp: int, offset: int, end_offset: int) -> bool:
