@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.hammer import DEPTH, Wire, exchange
+from bench.rounds import LEAST
 from headrace.protocol import messages
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.compression import Codec
@@ -216,8 +217,8 @@ class Cost(NamedTuple):
 
 
 def _add(table: Table, what: str, ours: Cost, kafkas: Cost) -> None:
-    table.add("formats", what, "MB/s", ours.mb_per_s, kafkas.mb_per_s)
-    table.add("formats", f"CPU for each GB, {what}", "s", ours.cpu_s_per_gb, kafkas.cpu_s_per_gb)
+    table.add("formats", what, "MB/s", ours.mb_per_s, kafkas.mb_per_s, LEAST)
+    table.add("formats", f"CPU for each GB, {what}", "s", ours.cpu_s_per_gb, kafkas.cpu_s_per_gb, LEAST, True)
 
 
 def _medians(rounds: Rounds, servers: list[Server], measure: Callable[[Server], Cost]) -> dict[str, Cost]:
